@@ -1,0 +1,62 @@
+import path from 'node:path';
+
+/** What the configuration file of the embedded nats-server depends on. */
+export type NatsSettings = Readonly<{
+  dir: string;
+  host: string;
+  port: number;
+  wsPort: number;
+  user: string;
+  pass: string;
+  ephemeral: boolean;
+}>;
+
+/** What outsiders may see: republished facts, nothing else. */
+const LIVE = 'live.>';
+
+/**
+ * The configuration file: account CORE for ourselves, with JetStream; account PUBLIC for anyone who connects without
+ * credentials, who may subscribe to `live.>` and publish nothing at all.
+ *
+ * A port of 0 lets the server pick a free one and tell it in `ports_file_dir`.
+ */
+export function natsConfig({ dir, host, port, wsPort, user, pass, ephemeral }: NatsSettings): string {
+  return `
+server_name: annals
+listen: ${quoted(`${host}:${port || -1}`)}
+ports_file_dir: ${quoted(path.join(dir, 'ports'))}
+pid_file: ${quoted(path.join(dir, 'nats.pid'))}
+max_payload: 8MB
+max_connections: 2048
+websocket {
+  listen: ${quoted(`${host}:${wsPort || -1}`)}
+  no_tls: true
+}
+jetstream {
+  store_dir: ${quoted(path.join(dir, 'js'))}
+  ${ephemeral ? '' : 'sync_interval: always'}
+}
+accounts {
+  CORE {
+    jetstream: enabled
+    users: [ { user: ${quoted(user)}, password: ${quoted(pass)} } ]
+    exports: [ { stream: ${quoted(LIVE)} } ]
+  }
+  PUBLIC {
+    users: [ {
+      user: outsider
+      password: ""
+      permissions: {
+        subscribe: { allow: [ ${quoted(LIVE)} ] }
+        publish: { deny: [ ">" ] }
+      }
+    } ]
+    imports: [ { stream: { account: CORE, subject: ${quoted(LIVE)} } } ]
+    limits: { max_connections: 1024, max_subscriptions: 65536, max_payload: 65536 }
+  }
+}
+no_auth_user: outsider
+`;
+}
+
+const quoted = (text: string) => JSON.stringify(text);

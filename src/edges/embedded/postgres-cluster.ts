@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs';
+import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { run } from './commands.ts';
+import { POSTGRES_MAJOR } from './postgres-binaries.ts';
+import { postgresIdentity, type Identity } from './postgres-identity.ts';
+
+/** The data folder of a PostgreSQL server and whom it belongs to. */
+export type Cluster = Readonly<{ folder: string; identity: Identity }>;
+
+/** Written beside the cluster once it is whole; holds the identity mode it was made in. */
+const MARKER = `pg${POSTGRES_MAJOR}.mode`;
+
+const INITDB = [
+  ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8'],
+  ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C', '--data-checksums'],
+].flat();
+
+/**
+ * Opens the cluster in `dir`, or makes it. One that was left half made is made anew.
+ *
+ * `ephemeral` leaves out the flush to disk.
+ */
+export async function openCluster(bin: string, dir: string, ephemeral: boolean): Promise<Cluster> {
+  const folder = path.join(dir, `pg${POSTGRES_MAJOR}`);
+  const marker = path.join(dir, MARKER);
+  const mode = await readFile(marker, 'utf8').catch(() => undefined);
+  const identity = await postgresIdentity(mode);
+  if (mode !== undefined && existsSync(path.join(folder, 'PG_VERSION'))) {
+    if (mode !== identity.mode) throw new Error(`Cannot open ${folder}: ${differs(mode, identity.mode)}`);
+    await rm(path.join(folder, 'postmaster.pid'), { force: true });
+    return { folder, identity };
+  }
+  await rm(folder, { recursive: true, force: true });
+  await makeFolder(folder, identity);
+  await initialize(bin, folder, identity, ephemeral);
+  await writeFile(marker, identity.mode);
+  return { folder, identity };
+}
+
+/** Makes a folder that only the server's user may enter. */
+export async function makeFolder(folder: string, { uid, gid }: Identity): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
+  if (uid !== undefined && gid !== undefined) await chown(folder, uid, gid);
+}
+
+const differs = (made: string, now: string) =>
+  `it was made in mode "${made}" and this process can only use "${now}"; start as the same user as before, or move the folder away`;
+
+async function initialize(bin: string, folder: string, identity: Identity, ephemeral: boolean): Promise<void> {
+  const { wrap, uid, gid } = identity;
+  const [file = '', ...args] = [...wrap, path.join(bin, 'initdb'), '-D', folder, ...INITDB];
+  const ids = uid === undefined || gid === undefined ? {} : { uid, gid };
+  try {
+    await run(file, [...args, ...(ephemeral ? ['--no-sync'] : [])], {
+      timeoutMs: 180_000,
+      cwd: '/',
+      env: { PATH: process.env.PATH, LC_ALL: 'C' },
+      ...ids,
+    });
+  } catch (error) {
+    const hint =
+      identity.mode === 'setuid'
+        ? ' (every folder above must be searchable by others, or run as an ordinary user, or set DB_DSN)'
+        : '';
+    throw new Error(`Cannot make a PostgreSQL cluster in ${folder}${hint}`, { cause: error });
+  }
+}
