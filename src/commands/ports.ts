@@ -1,0 +1,46 @@
+import type { Fact, Kind, StreamName } from '../events/catalogue.ts';
+
+/** A fact as it lies in the log. */
+export type Recorded<F extends Fact = Fact> = Readonly<{
+  fact: F;
+  /** Id of the event. */
+  id: string;
+  /** In its stream, from 1. */
+  sequence: number;
+  /** RFC 3339, UTC; when it happened as its writer says. */
+  time: string;
+}>;
+
+/** Why facts are written, and when. */
+export type Cause = Readonly<{
+  /** RFC 3339, UTC. */
+  at: string;
+  /** Id of what the whole chain of events began with. */
+  correlation?: string;
+  /** Id of the event that these follow from. */
+  causation?: string;
+  traceparent?: string;
+}>;
+
+/** Facts of one entity, in order, to be written only while `expected` is the last sequence of its subject (0: none yet). */
+export type Decision = Readonly<{ kind: Kind; entity: string; facts: readonly Fact[]; expected: number }>;
+
+/** Where an append ended. */
+export type Appended = Readonly<{ stream: StreamName; sequence: number; ids: readonly string[] }>;
+
+/** What a decision needs of the log. */
+export type FactLog = Readonly<{
+  /** The last fact of each entity; entities without any are left out. Any number of entities. */
+  last: (kind: Kind, entities: readonly string[]) => Promise<ReadonlyMap<string, Recorded>>;
+  /**
+   * Writes all facts of all decisions, or none; at most `maxBatch` facts, all of one stream.
+   *
+   * Resolves once the broker has acknowledged them. Fails with `CONFLICT` when an expectation no longer holds (re-read, decide
+   * again) and with `UNAVAILABLE` when the stream is full or the broker does not answer: then it is unknown whether
+   * the facts are stored, and deciding again is safe.
+   */
+  append: (decisions: readonly Decision[], cause: Cause) => Promise<Appended>;
+}>;
+
+/** Facts that one append can hold. */
+export const maxBatch = 1000;

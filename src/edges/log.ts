@@ -1,0 +1,15 @@
+import { type Logger, pino } from 'pino';
+import pretty from 'pino-pretty';
+
+export type { Logger };
+
+/** How log lines look: for a person on a terminal, or one JSON object a line. */
+export type LogOptions = Readonly<{ level: 'debug' | 'info' | 'warn' | 'error'; format: 'pretty' | 'json' | '' }>;
+
+/** The logger of the process; lines go to standard error, so that standard output stays for answers. */
+export function createLogger({ level, format }: LogOptions): Logger {
+  const forPeople = format === 'pretty' || (format === '' && process.stderr.isTTY);
+  const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` };
+  if (!forPeople) return pino(options, pino.destination(2));
+  return pino(options, pretty({ destination: 2, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname', sync: true }));
+}

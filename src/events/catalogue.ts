@@ -1,0 +1,108 @@
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
+import { BlockSealedSchema, ChainInitialisedSchema } from './gen/annals/events/v1/ledger_pb.ts';
+import { ProbeFailedSchema, ProbeSucceededSchema } from './gen/annals/events/v1/probing_pb.ts';
+import * as actions from './gen/annals/events/v1/sync_actions_pb.ts';
+import * as nodes from './gen/annals/events/v1/sync_nodes_pb.ts';
+import * as rounds from './gen/annals/events/v1/sync_rounds_pb.ts';
+
+/** The streams of the log, one per domain. */
+export const streams = ['ACTIONS', 'NODES', 'PROBES', 'SYNC', 'LEDGER'] as const;
+export type StreamName = (typeof streams)[number];
+
+/** What a subject is about: the second token of `evt.<kind>.<network>.<entity>`. */
+export const kinds = ['action', 'node', 'validator', 'probe', 'sync', 'ledger'] as const;
+export type Kind = (typeof kinds)[number];
+
+/** Where facts of a kind lie, and whether outsiders may read them as `live.<kind>.<network>.<entity>`. */
+export const kindTable = {
+  action: { stream: 'ACTIONS', live: true },
+  node: { stream: 'NODES', live: true },
+  validator: { stream: 'NODES', live: false },
+  probe: { stream: 'PROBES', live: true },
+  sync: { stream: 'SYNC', live: false },
+  ledger: { stream: 'LEDGER', live: false },
+} as const satisfies Record<Kind, { stream: StreamName; live: boolean }>;
+
+type Entry = Readonly<{ schema: DescMessage; kind: Kind; entity: string }>;
+
+/** Every fact there is: its schema, its kind, and the field of its data that names the entity. */
+export const catalogue = {
+  ActionRegistered: { schema: actions.ActionRegisteredSchema, kind: 'action', entity: 'action' },
+  ActionFinalized: { schema: actions.ActionFinalizedSchema, kind: 'action', entity: 'action' },
+  ActionApproved: { schema: actions.ActionApprovedSchema, kind: 'action', entity: 'action' },
+  ActionExpired: { schema: actions.ActionExpiredSchema, kind: 'action', entity: 'action' },
+  ActionStateObserved: { schema: actions.ActionStateObservedSchema, kind: 'action', entity: 'action' },
+  ActionTransactionFound: { schema: actions.ActionTransactionFoundSchema, kind: 'action', entity: 'action' },
+  SuperNodeListed: { schema: nodes.SuperNodeListedSchema, kind: 'node', entity: 'node' },
+  SuperNodeChanged: { schema: nodes.SuperNodeChangedSchema, kind: 'node', entity: 'node' },
+  SuperNodeRemoved: { schema: nodes.SuperNodeRemovedSchema, kind: 'node', entity: 'node' },
+  ValidatorListed: { schema: nodes.ValidatorListedSchema, kind: 'validator', entity: 'validator' },
+  ValidatorChanged: { schema: nodes.ValidatorChangedSchema, kind: 'validator', entity: 'validator' },
+  ValidatorRemoved: { schema: nodes.ValidatorRemovedSchema, kind: 'validator', entity: 'validator' },
+  ChainIdentified: { schema: rounds.ChainIdentifiedSchema, kind: 'sync', entity: 'source' },
+  SyncRequested: { schema: rounds.SyncRequestedSchema, kind: 'sync', entity: 'source' },
+  SyncRoundCompleted: { schema: rounds.SyncRoundCompletedSchema, kind: 'sync', entity: 'source' },
+  SyncRoundFailed: { schema: rounds.SyncRoundFailedSchema, kind: 'sync', entity: 'source' },
+  ProbeSucceeded: { schema: ProbeSucceededSchema, kind: 'probe', entity: 'node' },
+  ProbeFailed: { schema: ProbeFailedSchema, kind: 'probe', entity: 'node' },
+  ChainInitialised: { schema: ChainInitialisedSchema, kind: 'ledger', entity: 'chain' },
+  BlockSealed: { schema: BlockSealedSchema, kind: 'ledger', entity: 'chain' },
+} as const satisfies Record<string, Entry>;
+
+export type FactType = keyof typeof catalogue;
+export const factTypes = Object.keys(catalogue).filter(isFactType);
+
+/** Whether a text names a fact of the catalogue. */
+export function isFactType(name: string): name is FactType {
+  return Object.hasOwn(catalogue, name);
+}
+
+/** A message as plain JSON data: schemas hold only text, booleans, 32-bit integers, doubles, messages and lists. */
+export type Plain<T> = T extends readonly (infer Item)[]
+  ? readonly Plain<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T as Key extends `$${string}` ? never : Key]: Plain<T[Key]> }
+    : T;
+
+/** What a decision needs of an entity's last fact is in every fact of it, so it is never absent. */
+type Carried<T> = (T extends { known?: infer K } ? { readonly known: Plain<NonNullable<K>> } : unknown) &
+  (T extends { record?: infer R } ? { readonly record: Plain<NonNullable<R>> } : unknown);
+
+type Shape<T extends FactType> = MessageShape<(typeof catalogue)[T]['schema']>;
+
+/** What happened, discriminated by `type`; `data` is the event's payload, byte for byte what subscribers read. */
+export type Fact<T extends FactType = FactType> = {
+  [K in T]: Readonly<{ type: K; data: Plain<Shape<K>> & Carried<Shape<K>> }>;
+}[T];
+
+/** The entity that a fact is about, as it stands in the fact. */
+export function entityOf(fact: Fact): string {
+  const id: unknown = Object.entries(fact.data).find(([name]) => name === catalogue[fact.type].entity)?.[1];
+  if (typeof id !== 'string' || id === '') throw new Error(`Fact ${fact.type} names no ${catalogue[fact.type].entity}`);
+  return id;
+}
+
+/** The stream that a fact lies in. */
+export function streamOf(type: FactType): StreamName {
+  return kindTable[catalogue[type].kind].stream;
+}
+
+/**
+ * The subject of an entity: `evt.<kind>.<network>.<entity>`.
+ *
+ * Characters that NATS gives a meaning (`.`, `*`, `>`, blanks, controls) and `%` are percent-encoded, so any text is one token.
+ *
+ * @example subjectOf('action', 'local', '7') // evt.action.local.7
+ */
+export function subjectOf(kind: Kind, network: string, entity: string): string {
+  return `evt.${kind}.${network}.${encodeToken(entity)}`;
+}
+
+/** Everything that a stream takes in: one pattern per kind. */
+export function subjectsOf(stream: StreamName, network: string): string[] {
+  return kinds.filter((kind) => kindTable[kind].stream === stream).map((kind) => `evt.${kind}.${network}.*`);
+}
+
+function encodeToken(text: string): string {
+  return text.replace(/[%.*>\s\p{Cc}]/gu, (char) => encodeURIComponent(char).replace('.', '%2E').replace('*', '%2A'));
+}

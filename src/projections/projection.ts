@@ -1,0 +1,51 @@
+import type { Fact, FactType, StreamName } from '../events/catalogue.ts';
+
+/** Column types that the engine writes; text sorts bytewise, `int8` and `float8` read as numbers, `numeric` as text. */
+export type ColumnType = 'text' | 'int4' | 'int8' | 'numeric' | 'float8' | 'bool' | 'jsonb';
+
+/** A table of a projection: its columns, which of them are the key, and its other indexes as SQL column lists. */
+export type Table = Readonly<{
+  name: string;
+  columns: Readonly<Record<string, ColumnType>>;
+  key: readonly string[];
+  indexes?: readonly string[];
+}>;
+
+/** A value of a cell. */
+export type Cell = string | number | boolean | null | readonly unknown[] | Readonly<Record<string, unknown>>;
+
+/** A row of another table that follows from one row: a pair to join by, a payment, a period. `values` holds every column, keys too. */
+export type Derived = Readonly<{ table: string; values: Readonly<Record<string, Cell>> }>;
+
+/** The names under which projections are run, rebuilt and read. */
+export const projectionNames = ['actions', 'supernodes', 'validators', 'availability', 'rounds'] as const;
+export type ProjectionName = (typeof projectionNames)[number];
+
+/**
+ * A read model: one keyed row type, folded from one stream, and what follows from each row.
+ *
+ * Pure. The engine folds a whole batch in memory, then writes the rows that changed, the derived rows and the
+ * counters set-wise, together with its checkpoint, in one transaction. A row that was last touched at or after a
+ * fact's position is left alone, so redelivery and replay change nothing; a removed row stays as a tombstone with its
+ * position (`removed`, `position`: two columns that the engine adds to the main table). Facts of the stream that `on` does
+ * not name are passed over; a type that the catalogue does not know stops the projection. Facts of several streams meet
+ * when they are read, never here: that keeps the tables independent of how the streams interleave. `version` is
+ * raised whenever anything below changes.
+ */
+export type Projection<Row extends object, T extends FactType> = Readonly<{
+  name: ProjectionName;
+  version: number;
+  stream: StreamName;
+  /** The main table; a row's properties are its columns. */
+  table: Table;
+  /** Tables of the derived rows. */
+  derivedTables: readonly Table[];
+  /** Key of the row that a fact belongs to: the value of the main table's one key column. */
+  key: (fact: Fact<T>) => string;
+  /** What a fact makes of the row; null removes it. */
+  on: { readonly [K in T]: (row: Row | undefined, data: Fact<K>['data']) => Row | null };
+  /** Rows of other tables; the engine takes away what the old row had and the new one has not. */
+  derived?: (row: Row) => readonly Derived[];
+  /** Names of the counters that this row adds one to; the engine applies new minus old. */
+  counts?: (row: Row) => readonly string[];
+}>;
