@@ -154,3 +154,14 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     probePrivateAddresses: parsed.probePrivateAddresses === '' ? isLocal : parsed.probePrivateAddresses === 'allow',
   });
 }
+
+/** The configuration of this process; the only place that reads its environment. */
+export function configFromEnvironment(overrides: Readonly<Record<string, string | undefined>> = {}): Config {
+  const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined));
+  return parseConfig({ ...process.env, ...given });
+}
+
+/** All settings for people: variable, default, meaning. */
+export function settingRows(): { variable: string; default: string; meaning: string }[] {
+  return Object.values(settings).map(({ env, default: fallback, meaning }) => ({ variable: env, default: fallback, meaning }));
+}

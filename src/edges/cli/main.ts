@@ -1,0 +1,85 @@
+import { Command, Option } from 'commander';
+import { toAppError } from '../../commands/errors.ts';
+import { ConfigError, settingRows } from '../config.ts';
+import { doctor } from './doctor.ts';
+import { table } from './output.ts';
+import { replay } from './replay.ts';
+import { reset } from './reset.ts';
+import { status } from './status.ts';
+import { tail } from './tail.ts';
+import { up } from './up.ts';
+
+const program = new Command('annals')
+  .description('Index a Cascade/Sense storage network: every change an event, every answer a projection of events.')
+  .showHelpAfterError('(annals --help lists the verbs)')
+  .configureHelp({ sortSubcommands: false });
+
+const json = new Option('--json', 'print JSON for machines instead of text for people').default(false);
+
+program
+  .command('up')
+  .description('start the program: everything on one machine, or the roles that are named')
+  .option('--roles <list>', 'ledger, indexer, projector; separated by commas (default: ROLES)')
+  .addOption(json)
+  .addHelpText('after', () => `\nSettings are read from the environment:\n\n${settingHelp()}\n\nExample:\n  CHAIN_API_BASE=https://lcd.example.org annals up`)
+  .action(run(up));
+
+program
+  .command('status')
+  .description('streams, projections, sync and lag of the running instance')
+  .addOption(json)
+  .action(run(status));
+
+program
+  .command('tail')
+  .description('print events, live or from a position of the log')
+  .argument('[subject]', 'NATS subject such as evt.action.> or evt.probe.local.*', 'evt.>')
+  .option('--from <position>', 'sequence to begin at in each stream, or `start`')
+  .option('--limit <count>', 'stop after this many events')
+  .addOption(json)
+  .addHelpText('after', '\nExample:\n  annals tail evt.action.> --from start --limit 5')
+  .action(run(tail));
+
+program
+  .command('replay')
+  .description('rebuild a read model from the log beside the live one and switch to it; readers notice nothing')
+  .argument('<projection>', 'actions, supernodes, validators, availability, rounds or all')
+  .addOption(json)
+  .action(run(replay));
+
+program
+  .command('doctor')
+  .description('what was found where: Node, servers, ports, data, chain')
+  .addOption(json)
+  .action(run(doctor));
+
+program
+  .command('reset')
+  .description('remove all data of the local network, so that the next start begins anew')
+  .addOption(json)
+  .action(run(reset));
+
+await program.parseAsync();
+
+/** Runs a verb; an error becomes one line that says what to do, and exit status 1. */
+function run<Args extends readonly unknown[]>(verb: (...args: Args) => Promise<void>): (...args: Args) => Promise<void> {
+  return async (...args) => {
+    try {
+      await verb(...args);
+    } catch (caught) {
+      const error = toAppError(caught);
+      const message = caught instanceof ConfigError ? caught.message : error.message;
+      const detail = error.code === 'INTERNAL' && !(caught instanceof ConfigError) && caught instanceof Error ? `\n${caught.stack}` : '';
+      const asJson = process.argv.includes('--json');
+      process.stderr.write(asJson ? `${JSON.stringify({ error: message, code: error.code })}\n` : `annals: ${message}${detail}\n`);
+      process.exit(1);
+    }
+  };
+}
+
+function settingHelp(): string {
+  return table(
+    ['Variable', 'Default', 'Meaning'],
+    settingRows().map(({ variable, default: fallback, meaning }) => [variable, fallback === '' ? '(unset)' : fallback, meaning]),
+  );
+}

@@ -1,0 +1,86 @@
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Config } from './config.ts';
+import { type EmbeddedNats, startNats } from './embedded/nats-server.ts';
+import { startPostgres } from './embedded/postgres.ts';
+import { dataFolder } from './instance.ts';
+import type { Logger } from './log.ts';
+
+/** Where the log is, and who we are there. */
+export type NatsAccess = Readonly<{ url: string; user?: string; pass?: string; wsUrl?: string; monitorUrl?: string; from: string }>;
+
+/** The two stores, embedded or external. */
+export type Servers = Readonly<{
+  nats: NatsAccess;
+  postgres: pg.ClientConfig;
+  stop: () => Promise<void>;
+}>;
+
+type Running = Readonly<{ exited: Promise<string>; stop: () => Promise<void> }>;
+
+/**
+ * Starts the embedded servers that no setting replaces, both at once, and starts one again when it dies unasked.
+ *
+ * Addresses stay the same over restarts, so that clients find a server again by themselves.
+ */
+export async function startServers(config: Config, log: Logger, signal: AbortSignal): Promise<Servers> {
+  const say = (message: string): void => log.info(message);
+  const folder = dataFolder(config);
+  const [nats, postgres] = await Promise.all([
+    config.natsUrl === undefined ? embeddedNats(config, path.join(folder, 'nats'), { log, say, signal }) : undefined,
+    config.dbDsn === undefined ? embeddedPostgres(config, path.join(folder, 'db'), { log, say, signal }) : undefined,
+  ]);
+  return {
+    nats: nats?.access ?? { url: config.natsUrl ?? '', from: 'NATS_URL', ...(config.natsMonitorUrl === undefined ? {} : { monitorUrl: config.natsMonitorUrl }) },
+    postgres: postgres?.access ?? { connectionString: config.dbDsn },
+    stop: async () => {
+      await Promise.all([nats?.stop(), postgres?.stop()]);
+    },
+  };
+}
+
+type Tools = Readonly<{ log: Logger; say: (message: string) => void; signal: AbortSignal }>;
+
+async function embeddedNats(config: Config, dir: string, tools: Tools): Promise<{ access: NatsAccess; stop: () => Promise<void> }> {
+  let ports = { port: config.natsPort, wsPort: config.natsWsPort };
+  const start = (): Promise<EmbeddedNats> => startNats({ dir, host: config.host, ...ports, say: tools.say, signal: tools.signal });
+  const first = await start();
+  ports = { port: Number(new URL(first.url).port), wsPort: Number(new URL(first.wsUrl).port) };
+  const { url, wsUrl, monitorUrl, user, pass, from } = first;
+  return { access: { url, wsUrl, monitorUrl, user, pass, from }, stop: keepRunning('nats-server', first, start, tools) };
+}
+
+async function embeddedPostgres(config: Config, dir: string, tools: Tools): Promise<{ access: pg.ClientConfig; stop: () => Promise<void> }> {
+  const start = (): ReturnType<typeof startPostgres> => startPostgres({ dir, pgPort: config.pgPort, password: config.postgresPassword, say: tools.say, signal: tools.signal });
+  const first = await start();
+  return { access: first.config, stop: keepRunning('PostgreSQL', first, start, tools) };
+}
+
+/** Starts a server again whenever it ends unasked; returns what stops it for good. */
+function keepRunning(name: string, first: Running, start: () => Promise<Running>, { log, signal }: Tools): () => Promise<void> {
+  let current = first;
+  let stopped = false;
+  const watch = async (): Promise<void> => {
+    for (let waitMs = 100; !stopped; waitMs = Math.min(waitMs * 2, 5000)) {
+      const reason = await current.exited;
+      if (stopped || signal.aborted) return;
+      log.error({ server: name, reason }, 'embedded server ended unasked; starting it again');
+      const again = await start().catch((err: unknown) => {
+        log.error({ server: name, err }, 'embedded server did not start');
+        return delay(waitMs, undefined);
+      });
+      if (again) {
+        current = again;
+        waitMs = 100;
+        log.info({ server: name }, 'embedded server is back');
+      }
+    }
+  };
+  const watching = watch();
+  return async () => {
+    stopped = true;
+    await current.stop();
+    await watching;
+  };
+}
