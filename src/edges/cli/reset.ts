@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { AppError } from '../../commands/errors.ts';
 import { configFromEnvironment } from '../config.ts';
-import { lockFolder } from '../embedded/dir-lock.ts';
+import { lockDir } from '../embedded/dir-lock.ts';
 import { dataFolder } from '../instance.ts';
 import { print } from './output.ts';
 
@@ -10,8 +10,8 @@ export async function reset({ json }: { json: boolean }): Promise<void> {
   const config = configFromEnvironment();
   if (!config.isLocal) throw new AppError('FORBIDDEN', 'Only the local network can be reset: unset CHAIN_API_BASE, or remove the data of the network yourself');
   const folder = dataFolder(config);
-  const release = await lockFolder(folder);
-  await release();
+  const lock = await lockDir(folder);
+  await lock.release();
   await rm(folder, { recursive: true, force: true });
   print({ removed: folder }, { json, human: () => `Removed ${folder}. The next \`npm start\` begins a new local network.` });
 }

@@ -1,6 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import fastifyStatic from '@fastify/static';
+import type {} from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 
 /** What the start page says of the instance it belongs to. */
@@ -15,25 +16,38 @@ export type About = Readonly<{
 
 const folder = path.join(import.meta.dirname, 'public');
 const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
-const hidden = { schema: { hide: true } } as const;
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** Route of each file; all of them are read once, when the pages are registered. */
+const files: Readonly<Record<string, string>> = {
+  '/': path.join(folder, 'index.html'),
+  '/docs': path.join(folder, 'docs.html'),
+  '/assets/style.css': path.join(folder, 'style.css'),
+  '/assets/home.js': path.join(folder, 'home.js'),
+  '/assets/docs.js': path.join(folder, 'docs.js'),
+  '/assets/format.js': path.join(folder, 'format.js'),
+  '/assets/icon.svg': path.join(folder, 'icon.svg'),
+  '/assets/htm-preact.js': fileURLToPath(import.meta.resolve('htm/preact/standalone')),
+};
 
 /**
  * The start page `/`, the interactive `/docs` and what they load, all from this process: no build step, nothing from elsewhere.
  */
 export async function registerPages(app: FastifyInstance, about: () => Promise<About>): Promise<void> {
-  const library = fileURLToPath(import.meta.resolve('htm/preact/standalone'));
-  await app.register(fastifyStatic, { root: folder, serve: false, cacheControl: false, setHeaders: (reply) => reply.setHeader('cache-control', 'no-cache') });
-  const asset = async (name: string): Promise<string> => (name === 'htm-preact.js' ? path.basename(library) : name);
-  app.get('/', hidden, async (_request, reply) => reply.header('content-security-policy', policy).sendFile('index.html'));
-  app.get('/docs', hidden, async (_request, reply) => reply.header('content-security-policy', policy).sendFile('docs.html'));
-  app.get('/about.json', hidden, async () => await about());
-  for (const name of ['style.css', 'home.js', 'docs.js', 'format.js', 'icon.svg', 'htm-preact.js']) {
-    const root = name === 'htm-preact.js' ? path.dirname(library) : folder;
-    app.get(`/assets/${name}`, hidden, async (_request, reply) => reply.type(typeOf(name)).sendFile(await asset(name), root));
+  for (const [route, file] of Object.entries(files)) {
+    const bytes = await readFile(file);
+    const headers = {
+      'content-type': types[path.extname(file)] ?? types['.js'],
+      'cache-control': 'no-cache',
+      'content-security-policy': policy,
+      'x-content-type-options': 'nosniff',
+    };
+    app.get(route, { schema: { hide: true } }, async (_request, reply) => reply.headers(headers).send(bytes));
   }
-}
-
-function typeOf(name: string): string {
-  if (name.endsWith('.css')) return 'text/css; charset=utf-8';
-  return name.endsWith('.svg') ? 'image/svg+xml' : 'text/javascript; charset=utf-8';
+  app.get('/about.json', { schema: { hide: true } }, async () => await about());
 }
