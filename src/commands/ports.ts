@@ -9,6 +9,8 @@ export type Recorded<F extends Fact = Fact> = Readonly<{
   sequence: number;
   /** RFC 3339, UTC; when it happened as its writer says. */
   time: string;
+  /** Id of the event that it followed from. */
+  causation?: string;
 }>;
 
 /** Why facts are written, and when. */

@@ -1,0 +1,59 @@
+import prettyMs from 'pretty-ms';
+import { streams } from '../../events/catalogue.ts';
+import { rounds } from '../../projections/rounds.ts';
+import { configFromEnvironment } from '../config.ts';
+import { createReader } from '../postgres/reading.ts';
+import { type Stores, withStores } from '../stores.ts';
+import { print, table } from './output.ts';
+
+/** `annals status`: streams, projections, sync and lag of the running instance. */
+export async function status({ json }: { json: boolean }): Promise<void> {
+  await withStores(configFromEnvironment(), 'status', async (stores) => {
+    const seen = await look(stores);
+    print(seen, { json, human: () => forPeople(seen) });
+  });
+}
+
+type Seen = Awaited<ReturnType<typeof look>>;
+
+async function look({ instance, log, pools, network }: Stores) {
+  const reader = createReader({ pools, network });
+  const [heads, generations, sources] = await Promise.all([
+    Promise.all(streams.map(async (stream) => ({ stream, ...(await log.head(stream)) }))),
+    reader.generations(),
+    reader.read(rounds).catch(() => []),
+  ]);
+  const headOf = new Map(heads.map(({ stream, lastSequence }) => [stream, lastSequence]));
+  return {
+    network,
+    pid: instance.pid,
+    started_at: instance.startedAt,
+    urls: instance.urls,
+    streams: heads,
+    projections: generations.map((one) => ({ ...one, behind: Math.max(0, (headOf.get(one.stream) ?? 0) - one.position) })),
+    sync: sources,
+  };
+}
+
+function forPeople(seen: Seen): string {
+  const ago = (time: string | null): string => (time ? `${prettyMs(Date.now() - Date.parse(time), { compact: true })} ago` : 'never');
+  return [
+    `Network ${seen.network}, process ${seen.pid}, up since ${seen.started_at}`,
+    ...Object.entries(seen.urls).map(([name, url]) => `  ${name.padEnd(18)} ${url}`),
+    '',
+    table(
+      ['STREAM', 'EVENTS', 'LAST', 'WRITTEN'],
+      seen.streams.map((one) => [one.stream, Math.max(0, one.lastSequence - one.firstSequence + 1), one.lastSequence, one.lastSequence > 0 ? ago(one.lastTime) : 'never']),
+    ),
+    '',
+    table(
+      ['PROJECTION', 'STATE', 'GENERATION', 'VERSION', 'POSITION', 'BEHIND'],
+      seen.projections.map((one) => [one.projection, one.stoppedReason ?? one.status, one.generation, one.version, one.position, one.behind]),
+    ),
+    '',
+    table(
+      ['SOURCE', 'LAST ROUND', 'HEIGHT', 'REQUESTS', 'FACTS', 'FAILURE SINCE'],
+      seen.sync.filter(({ source }) => source !== 'chain').map((one) => [one.source, ago(one.completed_at), one.completed_height, one.requests, one.facts, one.failed_message]),
+    ),
+  ].join('\n');
+}

@@ -1,0 +1,22 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import { findInstance, type Instance } from './instance.ts';
+import type { Config } from './config.ts';
+import { connectNats } from './nats/connection.ts';
+import { createLog, type Log } from './nats/log.ts';
+import { createPools, type Pools } from './postgres/pool.ts';
+
+/** A running instance as a verb of the command line sees it: its log and its database. */
+export type Stores = Readonly<{ instance: Instance; network: string; connection: NatsConnection; log: Log; pools: Pools }>;
+
+/** Opens the stores of the running instance for as long as `use` takes. */
+export async function withStores<T>(config: Config, name: string, use: (stores: Stores) => Promise<T>): Promise<T> {
+  const instance = await findInstance(config);
+  const { network } = instance;
+  const connection = await connectNats({ ...instance.nats, name: `annals ${name}` });
+  const pools = createPools(instance.postgres, { applicationName: `annals ${name}` });
+  try {
+    return await use({ instance, network, connection, log: createLog(connection, network), pools });
+  } finally {
+    await Promise.allSettled([pools.end(), connection.close()]);
+  }
+}
