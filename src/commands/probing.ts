@@ -1,0 +1,68 @@
+import type { Fact } from '../events/catalogue.ts';
+import { type Decider, ownFacts } from './decider.ts';
+
+type ProbeFact = Fact<'ProbeSucceeded' | 'ProbeFailed'>;
+
+/** What every probe of a node carries on. */
+export type KnownNode = ProbeFact['data']['known'];
+
+/** What a node said of itself. */
+export type NodeFigures = NonNullable<KnownNode['figures']>;
+
+/** How a connection to one port went; `not_dialled` where the node's address may not be dialled. */
+export type PortResult = 'open' | 'refused' | 'timeout' | 'unreachable' | 'not_dialled';
+
+/** How the request for a node's status went; `not_asked` where its port was not open. */
+export type StatusAnswer = 'ok' | 'timeout' | 'malformed' | 'too_large' | 'http_error' | 'not_asked';
+
+/** What one probe of one node saw; the dialling was done in an edge. */
+export type RecordProbe = Readonly<{
+  /** Bech32 operator address. */
+  node: string;
+  /** RFC 3339, UTC, with milliseconds; when the probe ended. */
+  at: string;
+  ports: readonly Readonly<{ port: number; outcome: PortResult }>[];
+  tookMs: number;
+  statusAnswer: StatusAnswer;
+  /** Of a well-formed status answer. */
+  figures?: NodeFigures;
+  /** Services that the status answer names; none without one. */
+  reported: readonly string[];
+  /** Where the node's list of services was asked for: when, and what it names (nothing, where no good answer came). */
+  listed?: Readonly<{ at: string; services: readonly string[] }>;
+}>;
+
+type State = Readonly<{ at: string; known: KnownNode }>;
+
+/**
+ * Whether a node passed, and what is known of it from now on: failures in a row, last success, last figures, services.
+ *
+ * A probe that is not later than the one known decides nothing. A figure or a list of services that an answer leaves out
+ * stays as it was last known (spec 2, probe status and figures).
+ */
+export const probing: Decider<RecordProbe, State, ProbeFact> = {
+  kind: 'probe',
+  isOwn: ownFacts('ProbeSucceeded', 'ProbeFailed'),
+  initialState: { at: '', known: { consecutiveFailures: 0, services: [] } },
+  after: ({ data: { at, known } }) => ({ at, known }),
+  decide(probe, { at: knownAt, known }) {
+    const { node, at, ports, tookMs, statusAnswer } = probe;
+    if (at <= knownAt) return [];
+    const told = whatWasTold(probe, known);
+    if (statusAnswer === 'ok' && ports.every(({ outcome }) => outcome === 'open')) {
+      const passed: KnownNode = { ...known, ...told, consecutiveFailures: 0, lastSeenAt: at };
+      return [{ type: 'ProbeSucceeded', data: { node, at, ports, tookMs, known: passed } }];
+    }
+    const failed: KnownNode = { ...known, ...told, consecutiveFailures: known.consecutiveFailures + 1 };
+    return [{ type: 'ProbeFailed', data: { node, at, ports, tookMs, statusAnswer, known: failed } }];
+  },
+};
+
+function whatWasTold({ figures, reported, listed }: RecordProbe, known: KnownNode): Partial<KnownNode> {
+  const services = [reported, listed?.services ?? []].find((names) => names.length > 0);
+  return {
+    ...(figures && { figures: { ...known.figures, ...figures } }),
+    ...(services && { services }),
+    ...(listed && { servicesAskedAt: listed.at }),
+  };
+}

@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pLimit from 'p-limit';
+import { toAppError } from '../../commands/errors.ts';
+import { hostOf } from '../../projections/address.ts';
+import type { Logger } from '../log.ts';
+import type { Dial } from './dial.ts';
+import { probeNode, probePorts, type ProbeLimits } from './probe.ts';
+import type { Reason, Recorder } from './recorder.ts';
+import { isServicesDue } from './services.ts';
+import type { TargetOptions } from './target.ts';
+
+/** Some nodes to probe, and how. */
+export type Sweep = Readonly<{
+  nodes: ReadonlyMap<string, string>;
+  reason: Reason;
+  /** Over how long the probes begin, so that they do not all begin at once. */
+  spreadMs: number;
+  /** Whether a node that is being probed at this moment is probed once more afterwards; else its running probe will do. */
+  isFresh: boolean;
+}>;
+
+/** What a prober works with. */
+export type ProberOptions = TargetOptions &
+  Readonly<{
+    recorder: Recorder;
+    logger: Logger;
+    signal: AbortSignal;
+    /** When each node's list of services was last asked for; kept up to date here. */
+    servicesAskedAt: Map<string, string>;
+    dial?: Dial;
+    limits?: ProbeLimits;
+  }>;
+
+const maxSockets = 1_024;
+
+/**
+ * Makes the function that probes nodes: each at most once at a time, all together with no more sockets than allowed.
+ *
+ * Nodes that share a host share one probe, so that many records cannot aim us at one address. Resolves when the sweep's
+ * probes have ended; never fails.
+ */
+export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<void> {
+  const { recorder, logger, signal, servicesAskedAt, ...how } = options;
+  const slots = pLimit(Math.floor(maxSockets / probePorts.length));
+  const running = new Map<string, Promise<void>>();
+
+  const probeHost = async (nodes: readonly string[], address: string, reason: Reason) => {
+    const isDue = nodes.some((node) => isServicesDue(servicesAskedAt.get(node), Date.now()));
+    const probed = await probeNode(address, { ...how, signal, isServicesDue: isDue });
+    for (const node of nodes) {
+      if (probed.listed) servicesAskedAt.set(node, probed.listed.at);
+      recorder.add({ node, ...probed }, reason);
+    }
+  };
+
+  const probeOnce = async (host: string, nodes: readonly string[], address: string, sweep: Sweep): Promise<void> => {
+    const other = running.get(host);
+    if (other && !sweep.isFresh) return other;
+    const mine = (other ?? Promise.resolve())
+      .then(() => sleep(Math.random() * sweep.spreadMs, undefined, { signal }))
+      .then(() => slots(() => probeHost(nodes, address, sweep.reason)))
+      .catch((caught: unknown) => {
+        if (!signal.aborted) logger.warn({ reason: toAppError(caught).message }, 'a node could not be probed');
+      });
+    running.set(host, mine);
+    await mine;
+    if (running.get(host) === mine) running.delete(host);
+  };
+
+  return async (sweep) => {
+    const hosts = Map.groupBy(sweep.nodes, ([, address]) => hostOf(address)?.toLowerCase() ?? address);
+    const probes = [...hosts].map(([host, members]) =>
+      probeOnce(
+        host,
+        members.map(([node]) => node),
+        members[0]?.[1] ?? '',
+        sweep,
+      ),
+    );
+    await Promise.all(probes);
+  };
+}
