@@ -1,0 +1,124 @@
+import { approveAction, expireAction, finalizeAction, requestAction, unixSeconds } from './actions.ts';
+import { type Block, type ChainState, type Changes, isOpen, withChanges } from './chain.ts';
+import { type ChainEvent, Draft } from './draft.ts';
+import { TransactionFailed } from './failure.ts';
+import { gasWanted, type Message } from './messages.ts';
+import { deregisterNode, registerNode, startNode, stopNode, updateNode } from './supernodes.ts';
+
+/** Messages of one signer, carried out whole or not at all. */
+export type Transaction = Readonly<{ messages: readonly Message[]; signature: string }>;
+
+/** What a transaction came to: code 0 where it was carried out, else `log` says why not. */
+export type Executed = Readonly<{ changes: Changes; events: readonly ChainEvent[]; code: number; log: string }>;
+
+const gasPerFee = 100;
+
+/**
+ * Carries one transaction out on a chain; pure.
+ *
+ * A transaction that fails costs its fee and shows the events of the fee alone. All behind it is replaced when the chain gets a
+ * virtual machine; what it returns is what a block holds.
+ *
+ * @example withChanges(state, execute(state, transaction, block).changes)
+ */
+export function execute(state: ChainState, transaction: Transaction, block: Block): Executed {
+  const ante = new Draft(state);
+  payFee(ante, transaction);
+  const draft = new Draft(withChanges(state, ante.changes));
+  try {
+    transaction.messages.forEach((message, index) => {
+      draft.closing = { msg_index: String(index) };
+      draft.emit('message', {
+        action: message['@type'],
+        sender: message.creator,
+        module: message['@type'].split('.')[1] ?? '',
+      });
+      carryOut(draft, message, block);
+    });
+  } catch (caught) {
+    if (!(caught instanceof TransactionFailed)) throw caught;
+    const index = draft.closing['msg_index'];
+    const log = `failed to execute message; message index: ${index}: ${caught.message}`;
+    return { changes: ante.changes, events: ante.events, code: caught.code, log };
+  }
+  return { changes: joined(ante.changes, draft.changes), events: [...ante.events, ...draft.events], code: 0, log: '' };
+}
+
+/** Why a transaction would not even get into a block; undefined when it would. */
+export function refusalOf(state: ChainState, { messages }: Transaction): string | undefined {
+  const signer = messages[0]?.creator;
+  if (signer === undefined) return 'must contain at least one message';
+  if (messages.some((message) => message.creator !== signer)) return 'all messages must have the same signer';
+  const account = state.account(signer);
+  if (account === undefined || account.balance < feeOf(messages)) return `account ${signer} cannot pay the fee`;
+  // The chain looks at this one field before it takes a registration in.
+  const withoutCounter = messages.some(
+    (message) =>
+      message['@type'].endsWith('RequestAction') &&
+      'metadata' in message &&
+      /"rq_ids_ic":\s*0\b/.test(message.metadata),
+  );
+  return withoutCounter ? 'rq_ids_ic is required' : undefined;
+}
+
+/** Ends a block: every action whose time has come expires. */
+export function endBlock(state: ChainState, block: Block): Pick<Executed, 'changes' | 'events'> {
+  const draft = new Draft(state);
+  draft.closing = { mode: 'EndBlock' };
+  const now = unixSeconds(block.time);
+  const due = [...state.openActions()].filter((action) => isOpen(action) && action.expirationTime <= now);
+  for (const action of due.toSorted((a, b) => Number(a.id) - Number(b.id))) {
+    expireAction(draft, action);
+    const active = draft.nodes().filter((node) => node.states.at(-1)?.state === 'SUPERNODE_STATE_ACTIVE');
+    draft.count('evidence', Math.min(active.length, 10));
+  }
+  return { changes: draft.changes, events: draft.events };
+}
+
+/** Fee of a transaction, in the chain's denomination. */
+export function feeOf(messages: readonly Message[]): bigint {
+  return BigInt(gasWanted(messages) / gasPerFee);
+}
+
+function payFee(draft: Draft, { messages, signature }: Transaction): void {
+  const { params, modules } = draft.state.genesis;
+  const signer = messages[0]?.creator ?? '';
+  const fee = feeOf(messages);
+  draft.pay(signer, modules.feeCollector, fee);
+  const account = draft.account(signer);
+  if (account === undefined) throw new Error(`The account ${signer} paid and is not there`);
+  draft.emit('tx', { fee: `${fee}${params.denom}`, fee_payer: signer });
+  draft.emit('tx', { acc_seq: `${signer}/${account.sequence}` });
+  draft.emit('tx', { signature });
+  draft.putAccount({ ...account, sequence: account.sequence + 1 });
+}
+
+function carryOut(draft: Draft, message: Message, block: Block): void {
+  switch (message['@type']) {
+    case '/lumera.action.v1.MsgRequestAction':
+      return requestAction(draft, message, block);
+    case '/lumera.action.v1.MsgFinalizeAction':
+      return finalizeAction(draft, message, block);
+    case '/lumera.action.v1.MsgApproveAction':
+      return approveAction(draft, message);
+    case '/lumera.supernode.v1.MsgRegisterSupernode':
+      return registerNode(draft, message, block);
+    case '/lumera.supernode.v1.MsgUpdateSupernode':
+      return updateNode(draft, message, block);
+    case '/lumera.supernode.v1.MsgStopSupernode':
+      return stopNode(draft, message, block);
+    case '/lumera.supernode.v1.MsgStartSupernode':
+      return startNode(draft, message, block);
+    case '/lumera.supernode.v1.MsgDeregisterSupernode':
+      return deregisterNode(draft, message, block);
+  }
+}
+
+function joined(first: Changes, second: Changes): Changes {
+  return {
+    tallies: second.tallies,
+    actions: new Map([...first.actions, ...second.actions]),
+    nodes: new Map([...first.nodes, ...second.nodes]),
+    accounts: new Map([...first.accounts, ...second.accounts]),
+  };
+}

@@ -1,0 +1,120 @@
+import { BinaryWriter, base64Encode } from '@bufbuild/protobuf/wire';
+import type { ActionType, Params } from './chain.ts';
+import { TransactionFailed } from './failure.ts';
+
+/** What a Cascade action says about its file; ids come with the finalization. */
+export type CascadeMetadata = Readonly<{
+  kind: 'cascade';
+  dataHash: string;
+  fileName: string;
+  idsCounter: number;
+  idsMax: number;
+  ids: readonly string[];
+  signatures: string;
+  isPublic: boolean;
+}>;
+
+/** What a Sense action says about its image, as long as it is not finalized. */
+export type SenseMetadata = Readonly<{
+  kind: 'sense';
+  dataHash: string;
+  idsCounter: number;
+  collectionId: string;
+  groupId: string;
+  idsMax: number;
+}>;
+export type Metadata = CascadeMetadata | SenseMetadata;
+
+/** Reads the JSON text of a registration; the chain adds how many ids it wants. */
+export function requestedMetadata(type: ActionType, text: string, params: Params): Metadata {
+  const fields = parseFields(text);
+  const dataHash = textField(fields, 'data_hash');
+  if (dataHash === '') throw new TransactionFailed('metadata', 'data_hash is required');
+  if (type === 'ACTION_TYPE_SENSE') {
+    const idsCounter = counterField(fields, 'dd_and_fingerprints_ic');
+    const collectionId = textField(fields, 'collection_id');
+    return {
+      kind: 'sense',
+      dataHash,
+      idsCounter,
+      collectionId,
+      groupId: textField(fields, 'group_id'),
+      idsMax: params.maxDdAndFingerprints,
+    };
+  }
+  const fileName = textField(fields, 'file_name');
+  const idsCounter = counterField(fields, 'rq_ids_ic');
+  const signatures = textField(fields, 'signatures');
+  const isPublic = fields['public'] === true;
+  return {
+    kind: 'cascade',
+    dataHash,
+    fileName,
+    idsCounter,
+    idsMax: params.maxRaptorQSymbols,
+    ids: [],
+    signatures,
+    isPublic,
+  };
+}
+
+/** The ids that a finalization names, empty where it names none. */
+export function finalizedIds(type: ActionType, text: string): readonly string[] {
+  const ids = parseFields(text)[type === 'ACTION_TYPE_SENSE' ? 'dd_and_fingerprints_ids' : 'rq_ids_ids'];
+  return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [];
+}
+
+/** The fields that actions are searched by (`query_action_by_metadata`). */
+export function searchableFields(metadata: Metadata | null): Readonly<Record<string, string>> {
+  if (metadata === null) return {};
+  if (metadata.kind === 'cascade') return { data_hash: metadata.dataHash, file_name: metadata.fileName };
+  return { data_hash: metadata.dataHash, collection_id: metadata.collectionId, group_id: metadata.groupId };
+}
+
+/** Base64 of the chain's protobuf message; null where an action has no metadata. */
+export function encodedMetadata(metadata: Metadata | null): string | null {
+  if (metadata === null) return null;
+  const writer = new BinaryWriter();
+  const text = (field: number, value: string) => value !== '' && writer.tag(field, 2).string(value);
+  const varint = (field: number, value: number) => value !== 0 && writer.tag(field, 0).uint32(value);
+  text(1, metadata.dataHash);
+  if (metadata.kind === 'sense') {
+    varint(2, metadata.idsCounter);
+    text(3, metadata.collectionId);
+    text(4, metadata.groupId);
+    varint(5, metadata.idsMax);
+  } else {
+    text(2, metadata.fileName);
+    varint(3, metadata.idsCounter);
+    varint(4, metadata.idsMax);
+    for (const id of metadata.ids) text(5, id);
+    text(6, metadata.signatures);
+    varint(7, metadata.isPublic ? 1 : 0);
+  }
+  return base64Encode(writer.finish());
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function parseFields(text: string): Fields {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
+  } catch {
+    // Falls through to the refusal below: text that is no JSON is bad metadata like any other.
+  }
+  throw new TransactionFailed('metadata', 'metadata is not a JSON object');
+}
+
+function textField(fields: Fields, name: string): string {
+  const value = fields[name] ?? '';
+  if (typeof value !== 'string') throw new TransactionFailed('metadata', `${name} is not text`);
+  return value;
+}
+
+function counterField(fields: Fields, name: string): number {
+  const value = fields[name] ?? 0;
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > 0xffff_ffff)
+    throw new TransactionFailed('metadata', `${name} is required`);
+  return value;
+}
