@@ -69,8 +69,19 @@ export type SuperNodeRow = Readonly<{
   registered_height: number | null;
 }>;
 
-/** An account of an operator, from a height on until another follows (null: still in use). */
-export type SuperNodeAccountRow = Readonly<{ operator: string; account: string; from_height: number; until_height: number | null }>;
+/**
+ * An account of an operator, from a height on until another follows (null: still in use).
+ *
+ * The first account's period begins at 0, whatever height the chain states for it.
+ */
+export type SuperNodeAccountRow = Readonly<{
+  operator: string;
+  account: string;
+  from_height: number;
+  until_height: number | null;
+  /** Height that the chain states for the beginning. */
+  stated_height: number;
+}>;
 
 /** One listed validator; the status is `bonded`, `unbonding` or `unbonded`. */
 export type ValidatorRow = Readonly<{ id: string; moniker: string; status: string; jailed: boolean }>;

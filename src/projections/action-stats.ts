@@ -1,0 +1,94 @@
+import { type RawBuilder, sql } from 'kysely';
+import { counterName } from './counter-names.ts';
+import type { Reading } from './reading.ts';
+import type { ActionRow } from './tables.ts';
+
+/** Which actions to count; `from` and `to` are RFC 3339 and compare with `created_at`, both ends included. */
+export type StatsFilter = Readonly<{ type?: string; from?: string; to?: string }>;
+
+/** Registered, finalized and approved add up to the total, as cascade and sense do; the expired are among the registered. */
+export type ActionStats = Readonly<{
+  total: number;
+  cascade: number;
+  sense: number;
+  registered: number;
+  finalized: number;
+  approved: number;
+  expired: number;
+}>;
+
+type Cell = Readonly<{ type: string; status: string; expired: boolean; n: number }>;
+
+/** One action, or undefined where there is none of that id. An id is decimal text without leading zeros. */
+export async function actionById({ db, schemas }: Reading, id: string): Promise<ActionRow | undefined> {
+  if (!/^(0|[1-9]\d*)$/.test(id)) return undefined;
+  return db.withSchema(schemas.actions).selectFrom('actions').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+/**
+ * How many actions there are by type, status and expiry; equal to the totals of the list.
+ *
+ * Without a window from the counters. An action of unknown time is in no window.
+ */
+export async function actionStats(reading: Reading, { type, from, to }: StatsFilter): Promise<ActionStats> {
+  if (from === undefined && to === undefined) return fromCounters(reading, type);
+  const { db, schemas } = reading;
+  const created: RawBuilder<unknown>[] = [
+    from === undefined ? [] : sql`created_at ${sql.raw(isWholeSecond(from) ? '>=' : '>')} ${secondOf(from)}`,
+    to === undefined ? [] : sql`created_at <= ${secondOf(to)}`,
+    type === undefined ? [] : sql`type = ${type}`,
+  ].flat();
+  const { rows } = await sql<Cell>`
+    select type, status, chain_state = 'expired' as expired, count(*) as n
+    from ${sql.id(schemas.actions, 'actions')} where ${sql.join(created, sql` and `)}
+    group by 1, 2, 3
+  `.execute(db);
+  const count = (fits: (cell: Cell) => boolean) => rows.filter(fits).reduce((sum, cell) => sum + cell.n, 0);
+  return {
+    total: count(() => true),
+    cascade: count((cell) => cell.type === 'cascade'),
+    sense: count((cell) => cell.type === 'sense'),
+    registered: count((cell) => cell.status === 'registered'),
+    finalized: count((cell) => cell.status === 'finalized'),
+    approved: count((cell) => cell.status === 'approved'),
+    expired: count((cell) => cell.expired),
+  };
+}
+
+async function fromCounters({ db, schemas }: Reading, type?: string): Promise<ActionStats> {
+  const ofType = (one: string) => (type === undefined || type === one ? counterName({}, { type: one }) : 'none');
+  const names = {
+    total: counterName({}, { type }),
+    cascade: ofType('cascade'),
+    sense: ofType('sense'),
+    registered: counterName({}, { type, status: 'registered' }),
+    finalized: counterName({}, { type, status: 'finalized' }),
+    approved: counterName({}, { type, status: 'approved' }),
+    expired: type === undefined ? 'expired' : `expired,type:${type}`,
+  };
+  const counters = await db
+    .withSchema(schemas.actions)
+    .selectFrom('counters')
+    .selectAll()
+    .where('name', 'in', Object.values(names))
+    .execute();
+  const count = (name: string) => counters.find((counter) => counter.name === name)?.n ?? 0;
+  return {
+    total: count(names.total),
+    cascade: count(names.cascade),
+    sense: count(names.sense),
+    registered: count(names.registered),
+    finalized: count(names.finalized),
+    approved: count(names.approved),
+    expired: count(names.expired),
+  };
+}
+
+/** Whether a time has no fraction of a second but zeros. */
+const isWholeSecond = (time: string) => !/\.\d*[1-9]/.test(time);
+
+/** The second that a time lies in, written as the chain's times are: so that they compare as text. */
+function secondOf(time: string): string {
+  const latest = Date.UTC(9999, 11, 31, 23, 59, 59);
+  return `${new Date(Math.min(Date.parse(time), latest)).toISOString().slice(0, 19)}Z`;
+}
