@@ -3,7 +3,7 @@ import { counterName } from './counter-names.ts';
 import type { Reading } from './reading.ts';
 import type { ActionRow } from './tables.ts';
 
-/** Which actions to count; `from` and `to` are RFC 3339 and compare with `created_at`, both ends included. */
+/** Which actions to count; `from` and `to` are written as `created_at` is, to the second in UTC, both ends included. */
 export type StatsFilter = Readonly<{ type?: string; from?: string; to?: string }>;
 
 /** Registered, finalized and approved add up to the total, as cascade and sense do; the expired are among the registered. */
@@ -34,8 +34,8 @@ export async function actionStats(reading: Reading, { type, from, to }: StatsFil
   if (from === undefined && to === undefined) return fromCounters(reading, type);
   const { db, schemas } = reading;
   const created: RawBuilder<unknown>[] = [
-    from === undefined ? [] : sql`created_at ${sql.raw(isWholeSecond(from) ? '>=' : '>')} ${secondOf(from)}`,
-    to === undefined ? [] : sql`created_at <= ${secondOf(to)}`,
+    from === undefined ? [] : sql`created_at >= ${from}`,
+    to === undefined ? [] : sql`created_at <= ${to}`,
     type === undefined ? [] : sql`type = ${type}`,
   ].flat();
   const { rows } = await sql<Cell>`
@@ -82,13 +82,4 @@ async function fromCounters({ db, schemas }: Reading, type?: string): Promise<Ac
     approved: count(names.approved),
     expired: count(names.expired),
   };
-}
-
-/** Whether a time has no fraction of a second but zeros. */
-const isWholeSecond = (time: string) => !/\.\d*[1-9]/.test(time);
-
-/** The second that a time lies in, written as the chain's times are: so that they compare as text. */
-function secondOf(time: string): string {
-  const latest = Date.UTC(9999, 11, 31, 23, 59, 59);
-  return `${new Date(Math.min(Date.parse(time), latest)).toISOString().slice(0, 19)}Z`;
 }

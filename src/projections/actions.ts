@@ -1,7 +1,8 @@
 import type { Fact } from '../events/catalogue.ts';
+import { actionAccounts, actionTable, payments } from './action-tables.ts';
 import { counterNames } from './counter-names.ts';
 import { withPayments } from './payments.ts';
-import type { Derived, Projection, Table } from './projection.ts';
+import type { Derived, Projection } from './projection.ts';
 import type { ActionRow, StepTransaction } from './tables.ts';
 
 type ActionFactType =
@@ -14,66 +15,12 @@ type ActionFactType =
 type Data<T extends ActionFactType> = Fact<T>['data'];
 type Transaction = NonNullable<Data<'ActionApproved'>['transaction']>;
 
-const table: Table = {
-  name: 'actions',
-  columns: {
-    id: 'numeric',
-    type: 'text',
-    status: 'text',
-    chain_state: 'text',
-    creator: 'text',
-    data_hash: 'text',
-    height: 'int8',
-    price_denom: 'text',
-    price_amount: 'text',
-    file_size_kbs: 'int8',
-    metadata: 'text',
-    expires_at: 'text',
-    created_at: 'text',
-    finalized_at: 'text',
-    approved_at: 'text',
-    register_tx: 'jsonb',
-    finalize_tx: 'jsonb',
-    approve_tx: 'jsonb',
-    accounts: 'jsonb',
-    payments: 'jsonb',
-  },
-  key: ['id'],
-  indexes: [
-    'type, status, id, height',
-    'creator, type, status, id, height',
-    'height, type, status, id',
-    'created_at, type, status, chain_state',
-  ],
-};
-
-const actionAccounts: Table = {
-  name: 'action_accounts',
-  columns: {
-    account: 'text',
-    id: 'numeric',
-    type: 'text',
-    status: 'text',
-    creator: 'text',
-    height: 'int8',
-    at_height: 'int8',
-  },
-  key: ['account', 'id'],
-  indexes: ['account, type, status, id, height, at_height', 'account, creator, type, status, id'],
-};
-
-const payments: Table = {
-  name: 'payments',
-  columns: { account: 'text', denom: 'text', id: 'numeric', tx_hash: 'text', height: 'int8', amount: 'numeric' },
-  key: ['account', 'denom', 'id', 'tx_hash'],
-};
-
 /** Every action with its accounts, payments and exact counters: overall, per creator and per finalizing account. */
 export const actions: Projection<ActionRow, ActionFactType> = {
   name: 'actions',
   version: 1,
   stream: 'ACTIONS',
-  table,
+  table: actionTable,
   derivedTables: [actionAccounts, payments],
   key: ({ data }) => data.action,
   on: {

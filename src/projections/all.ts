@@ -1,39 +1,43 @@
 import type { Fact, FactType } from '../events/catalogue.ts';
 import { actions } from './actions.ts';
 import { availability } from './availability.ts';
-import type { Projection } from './projection.ts';
+import type { Projection, ProjectionName } from './projection.ts';
 import { syncRounds } from './rounds.ts';
 import { supernodes } from './supernodes.ts';
 import { validators } from './validators.ts';
 
-/** Something that can be done with a projection of any row and facts. */
-export type ForProjection<Result> = <Row extends object, T extends FactType>(projection: Projection<Row, T>) => Result;
-
 /**
- * Does something with every projection, in the order of `projectionNames`, each with its own row type.
+ * A projection whose row type is nobody's business but its own: what an engine runs.
  *
- * @example eachProjection((projection) => new Runner(projection))
+ * `on` holds handlers of the projection's own facts only: ask `isHandled` before `fold`, and give it no rows but its own.
  */
-export function eachProjection<Result>(use: ForProjection<Result>): Result[] {
-  return [use(actions), use(supernodes), use(validators), use(availability), use(syncRounds)];
+export type AnyProjection = Projection<object, FactType>;
+
+const named = {
+  actions: open(actions),
+  supernodes: open(supernodes),
+  validators: open(validators),
+  availability: open(availability),
+  rounds: open(syncRounds),
+} satisfies Record<ProjectionName, AnyProjection>;
+
+/** Every projection there is, in the order of `projectionNames`. */
+export const projections: readonly AnyProjection[] = Object.values(named);
+
+/** Whether a projection has a handler for a fact; it passes the others of its stream over. */
+export function isHandled({ on }: AnyProjection, { type }: Fact): boolean {
+  return Object.hasOwn(on, type);
 }
 
-/** A fact that a projection has a handler for; it passes the others of its stream over. */
-export function isHandled<Row extends object, T extends FactType>(
-  projection: Projection<Row, T>,
-  fact: Fact,
-): fact is Fact & Fact<T> {
-  return Object.hasOwn(projection.on, fact.type);
+/** The row that a fact makes of the one before it; null where the row is removed. */
+export function fold({ on }: AnyProjection, row: object | undefined, fact: Fact): object | null {
+  const handlers: Readonly<Record<string, (row: object | undefined, data: never) => object | null>> = on;
+  const handle = handlers[fact.type];
+  if (!handle) throw new Error(`A projection was given ${fact.type}, which it has no handler for`);
+  return handle(row, fact.data as never);
 }
 
-/** What a fact makes of its row: the handler's answer. */
-export function fold<Row extends object, T extends FactType>(
-  projection: Projection<Row, T>,
-  row: Row | undefined,
-  fact: Fact<T>,
-): Row | null {
-  const handlers: Readonly<Record<string, (row: Row | undefined, data: Fact<T>['data']) => Row | null>> = projection.on;
-  const handler = handlers[fact.type];
-  if (!handler) throw new Error(`Projection ${projection.name} has no handler for ${fact.type}`);
-  return handler(row, fact.data);
+/** Forgets the row type. Sound because rows come back only to the projection that made them. */
+function open<Row extends object, T extends FactType>(projection: Projection<Row, T>): AnyProjection {
+  return projection as unknown as AnyProjection;
 }

@@ -1,0 +1,58 @@
+import type { Table } from './projection.ts';
+
+/** The main table; the list walks its indexes in the order of the ids, one pair of type and status at a time. */
+export const actionTable: Table = {
+  name: 'actions',
+  columns: {
+    id: 'numeric',
+    type: 'text',
+    status: 'text',
+    chain_state: 'text',
+    creator: 'text',
+    data_hash: 'text',
+    height: 'int8',
+    price_denom: 'text',
+    price_amount: 'text',
+    file_size_kbs: 'int8',
+    metadata: 'text',
+    expires_at: 'text',
+    created_at: 'text',
+    finalized_at: 'text',
+    approved_at: 'text',
+    register_tx: 'jsonb',
+    finalize_tx: 'jsonb',
+    approve_tx: 'jsonb',
+    accounts: 'jsonb',
+    payments: 'jsonb',
+  },
+  key: ['id'],
+  indexes: [
+    'type, status, id, height',
+    'creator, type, status, id, height',
+    'height, type, status, id',
+    'created_at, type, status, chain_state',
+  ],
+};
+
+/** Which account finalized which action, with all that the list filters by. */
+export const actionAccounts: Table = {
+  name: 'action_accounts',
+  columns: {
+    account: 'text',
+    id: 'numeric',
+    type: 'text',
+    status: 'text',
+    creator: 'text',
+    height: 'int8',
+    at_height: 'int8',
+  },
+  key: ['account', 'id'],
+  indexes: ['account, type, status, id, height, at_height', 'account, creator, type, status, id'],
+};
+
+/** One row per account, denomination, action and transaction that paid. */
+export const payments: Table = {
+  name: 'payments',
+  columns: { account: 'text', denom: 'text', id: 'numeric', tx_hash: 'text', height: 'int8', amount: 'numeric' },
+  key: ['account', 'denom', 'id', 'tx_hash'],
+};
