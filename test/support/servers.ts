@@ -3,7 +3,7 @@ import pg from 'pg';
 import { inject } from 'vitest';
 
 /** The run's nats-server: `user` and `pass` for ourselves; without them one is an outsider. */
-export function testNats(): { url: string; user: string; pass: string; wsUrl: string } {
+export function testNats(): { url: string; user: string; pass: string; wsUrl: string; monitorUrl: string } {
   return inject('nats');
 }
 

@@ -8,8 +8,10 @@ import { fetchRelease } from './nats-release.ts';
 /** A nats-server program that was found to run, and where it comes from. */
 export type NatsProgram = Readonly<{ file: string; version: string; from: string }>;
 
-/** Atomic batches with a repeated-publish fix came with 2.12.1. */
+/** The oldest that the log's guarantees (atomic batches, expected sequences) rest on. */
 const OLDEST = [2, 12, 1] as const;
+
+const REMIND_MS = 10_000;
 
 type Source = Readonly<{ from: string; fetch(target: string): Promise<void> }>;
 
@@ -19,15 +21,12 @@ type Source = Readonly<{ from: string; fetch(target: string): Promise<void> }>;
  * Fetching tries the official release (pinned by SHA-256), then newer suites of the Debian mirror this machine uses
  * (checked by apt); nothing is installed and no root is needed. Fails with every reason and the ways out.
  */
-export async function fetchNats({ say, signal }: { say: Say; signal?: AbortSignal }): Promise<NatsProgram> {
-  const cached = path.join(cacheFolder(), 'nats-server');
-  const found =
-    (await usable(process.env.NATS_SERVER_BIN, 'NATS_SERVER_BIN')) ??
-    (await usable(which('nats-server'), 'PATH')) ??
-    (await usable(cached, 'cache'));
+export async function fetchNats({ say, signal }: { say: Say; signal?: AbortSignal | undefined }): Promise<NatsProgram> {
+  const found = await findNats();
   if (found) return found;
 
   say(`no nats-server ${OLDEST.join('.')} or later here: fetching one (about 5 MB, once)`);
+  const cached = cachedFile();
   await mkdir(path.dirname(cached), { recursive: true });
   const sources: Source[] = [
     { from: 'official release', fetch: (target) => fetchRelease(target, signal) },
@@ -40,10 +39,11 @@ export async function fetchNats({ say, signal }: { say: Say; signal?: AbortSigna
   const reasons: string[] = [];
   for (const { from, fetch } of sources) {
     signal?.throwIfAborted();
-    const reason = await fetch(cached).then(
-      () => 'does not run here or is too old',
-      (error: Error) => error.message,
-    );
+    const reminder = setInterval(() => say(`still fetching nats-server (${from})`), REMIND_MS);
+    const reason = await fetch(cached)
+      .then(() => 'does not run here or is too old')
+      .catch((error: Error) => error.message)
+      .finally(() => clearInterval(reminder));
     const program = await usable(cached, from);
     if (program) {
       say(`fetched nats-server ${program.version} (${from})`);
@@ -56,6 +56,17 @@ export async function fetchNats({ say, signal }: { say: Say; signal?: AbortSigna
       reasons.map((reason) => `  ${reason}`).join('\n'),
   );
 }
+
+/** The nats-server that would be used without fetching one, or undefined. */
+export async function findNats(): Promise<NatsProgram | undefined> {
+  return (
+    (await usable(process.env.NATS_SERVER_BIN, 'NATS_SERVER_BIN')) ??
+    (await usable(which('nats-server'), 'PATH')) ??
+    (await usable(cachedFile(), 'cache'))
+  );
+}
+
+const cachedFile = () => path.join(cacheFolder(), 'nats-server');
 
 async function usable(file: string | undefined, from: string): Promise<NatsProgram | undefined> {
   if (!file || !existsSync(file)) return undefined;

@@ -23,13 +23,13 @@ const LIVE = 'live.>';
 export function natsConfig({ dir, host, port, wsPort, user, pass, ephemeral }: NatsSettings): string {
   return `
 server_name: annals
-listen: ${quoted(`${host}:${port || -1}`)}
+listen: ${quoted(`${inAddress(host)}:${port || -1}`)}
+http: "127.0.0.1:-1"
 ports_file_dir: ${quoted(path.join(dir, 'ports'))}
-pid_file: ${quoted(path.join(dir, 'nats.pid'))}
 max_payload: 8MB
 max_connections: 2048
 websocket {
-  listen: ${quoted(`${host}:${wsPort || -1}`)}
+  listen: ${quoted(`${inAddress(host)}:${wsPort || -1}`)}
   no_tls: true
 }
 jetstream {
@@ -58,5 +58,8 @@ accounts {
 no_auth_user: outsider
 `;
 }
+
+/** IPv6 addresses stand in brackets before a port. */
+const inAddress = (host: string) => (host.includes(':') && !host.startsWith('[') ? `[${host}]` : host);
 
 const quoted = (text: string) => JSON.stringify(text);

@@ -6,11 +6,14 @@ import type { Say } from './commands.ts';
 import { startDaemon, type Daemon } from './daemon.ts';
 import { fetchNats } from './fetch-nats.ts';
 import { natsConfig } from './nats-config.ts';
+import { endPredecessor, rememberServer } from './predecessor.ts';
 
 /** A nats-server of our own; `user` and `pass` are for ourselves, outsiders connect without. */
 export type EmbeddedNats = Readonly<{
   url: string;
   wsUrl: string;
+  /** The server's own monitoring (`/varz` and so on), on loopback only and on another port after each start. */
+  monitorUrl: string;
   user: string;
   pass: string;
   version: string;
@@ -33,7 +36,7 @@ export type NatsOptions = Readonly<{
   signal?: AbortSignal;
 }>;
 
-type Ports = Readonly<{ nats: string; websocket: string }>;
+type Addresses = Readonly<{ url: string; wsUrl: string; monitorUrl: string }>;
 
 const USER = 'annals';
 const READY_WITHIN_MS = 60_000;
@@ -41,17 +44,24 @@ const READY_WITHIN_MS = 60_000;
 /**
  * Starts nats-server with JetStream on `dir`, fetching the program when there is none, and returns once it listens.
  *
- * May be called again on the same folder after a crash, with the ports of before, so that clients find it again.
+ * May be called again on the same folder after a crash, with the ports of before, so that clients find it again. The
+ * caller holds the folder's lock (`lockDir`).
  */
 export async function startNats(options: NatsOptions): Promise<EmbeddedNats> {
-  const { dir, host, port, wsPort, ephemeral = false, say, signal } = options;
-  const program = await fetchNats({ say, ...(signal ? { signal } : {}) });
+  const { say, signal, ephemeral = false } = options;
+  const dir = path.resolve(options.dir);
+  const program = await fetchNats({ say, signal });
+  const [configFile, pidFile, ports] = ['nats.conf', 'nats.pid', 'ports'].map((name) => path.join(dir, name)) as [
+    string,
+    string,
+    string,
+  ];
   await mkdir(path.join(dir, 'js'), { recursive: true, mode: 0o700 });
-  await rm(path.join(dir, 'ports'), { recursive: true, force: true });
-  await mkdir(path.join(dir, 'ports'));
+  await endPredecessor(pidFile, configFile, 'SIGTERM');
+  await rm(ports, { recursive: true, force: true });
+  await mkdir(ports);
   const pass = await keptPassword(path.join(dir, 'nats.pass'));
-  const configFile = path.join(dir, 'nats.conf');
-  await writeFile(configFile, natsConfig({ dir, host, port, wsPort, user: USER, pass, ephemeral }), { mode: 0o600 });
+  await writeFile(configFile, natsConfig({ ...options, dir, user: USER, pass, ephemeral }), { mode: 0o600 });
 
   const daemon = startDaemon({
     command: program.file,
@@ -61,10 +71,11 @@ export async function startNats(options: NatsOptions): Promise<EmbeddedNats> {
     removeAfterwards: ephemeral ? dir : undefined,
   });
   try {
-    const { nats, websocket } = await untilReady(daemon, path.join(dir, 'ports'), signal);
+    await rememberServer(pidFile, daemon.pid);
+    const addresses = await untilReady(daemon, ports, options);
     const { version, from } = program;
-    const { pid, exited } = daemon;
-    return { url: nats, wsUrl: websocket, user: USER, pass, version, from, pid, exited, stop: () => daemon.stop() };
+    const { pid, exited, stop } = daemon;
+    return { ...addresses, user: USER, pass, version, from, pid, exited, stop };
   } catch (error) {
     await daemon.stop();
     throw error;
@@ -80,12 +91,12 @@ async function keptPassword(file: string): Promise<string> {
   return pass;
 }
 
-async function untilReady(daemon: Daemon, folder: string, signal?: AbortSignal): Promise<Ports> {
+async function untilReady(daemon: Daemon, folder: string, { host, signal }: NatsOptions): Promise<Addresses> {
   const deadline = performance.now() + READY_WITHIN_MS;
   for (;;) {
     signal?.throwIfAborted();
-    const ports = await readPorts(folder);
-    if (ports) return ports;
+    const addresses = await readAddresses(folder, host);
+    if (addresses) return addresses;
     if (daemon.hasExited()) throw new Error(`nats-server ${await daemon.exited}`);
     if (performance.now() > deadline) throw new Error('nats-server did not become ready');
     await pause(20);
@@ -93,14 +104,24 @@ async function untilReady(daemon: Daemon, folder: string, signal?: AbortSignal):
 }
 
 /** The server writes its addresses once it listens; a file that is still being written does not parse. */
-async function readPorts(folder: string): Promise<Ports | undefined> {
+async function readAddresses(folder: string, host: string): Promise<Addresses | undefined> {
   const name = (await readdir(folder)).find((file) => file.endsWith('.ports'));
   if (!name) return undefined;
+  const text = await readFile(path.join(folder, name), 'utf8');
+  let found: Partial<Record<'nats' | 'websocket' | 'monitoring', string[]>>;
   try {
-    const found = JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Partial<Record<keyof Ports, string[]>>;
-    const [nats, websocket] = [found.nats?.[0], found.websocket?.[0]];
-    return nats && websocket ? { nats, websocket } : undefined;
+    found = JSON.parse(text) as typeof found;
   } catch {
     return undefined;
   }
+  const [nats, websocket, monitoring] = [found.nats?.[0], found.websocket?.[0], found.monitoring?.[0]];
+  if (!nats || !websocket || !monitoring) return undefined;
+  return { url: reachable(nats, host), wsUrl: reachable(websocket, host), monitorUrl: monitoring };
+}
+
+/** Where every interface is listened on, the server names one of them; from here it is reached over loopback. */
+function reachable(address: string, host: string): string {
+  if (!['0.0.0.0', '::', '[::]'].includes(host)) return address;
+  const { protocol, port } = new URL(address);
+  return `${protocol}//127.0.0.1:${port}`;
 }

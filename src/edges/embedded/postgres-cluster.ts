@@ -3,6 +3,7 @@ import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { run } from './commands.ts';
 import { POSTGRES_MAJOR } from './postgres-binaries.ts';
+import { isAlive, runsWith } from './predecessor.ts';
 import { postgresIdentity, type Identity } from './postgres-identity.ts';
 
 /** The data folder of a PostgreSQL server and whom it belongs to. */
@@ -28,7 +29,7 @@ export async function openCluster(bin: string, dir: string, ephemeral: boolean):
   const identity = await postgresIdentity(mode);
   if (mode !== undefined && existsSync(path.join(folder, 'PG_VERSION'))) {
     if (mode !== identity.mode) throw new Error(`Cannot open ${folder}: ${differs(mode, identity.mode)}`);
-    await rm(path.join(folder, 'postmaster.pid'), { force: true });
+    await removeStalePid(folder);
     return { folder, identity };
   }
   await rm(folder, { recursive: true, force: true });
@@ -38,11 +39,35 @@ export async function openCluster(bin: string, dir: string, ephemeral: boolean):
   return { folder, identity };
 }
 
+/**
+ * After a crash of the machine the pid in `postmaster.pid` may belong to something else by now, for which PostgreSQL
+ * would refuse to start. In every other case the file stays: PostgreSQL's own checks against a second server use it.
+ */
+async function removeStalePid(folder: string): Promise<void> {
+  const file = path.join(folder, 'postmaster.pid');
+  const pid = Number((await readFile(file, 'utf8').catch(() => '')).split('\n', 1)[0]);
+  if (pid > 1 && isAlive(pid) && !(await runsWith(pid, folder))) await rm(file, { force: true });
+}
+
+/**
+ * Writes who may connect: over the private socket whoever can reach it, over TCP (where it is opened) only with a
+ * password.
+ */
+export async function writeAccess({ folder, identity }: Cluster): Promise<void> {
+  const file = path.join(folder, 'pg_hba.conf');
+  await writeFile(file, 'local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n', { mode: 0o600 });
+  await giveTo(identity, file);
+}
+
 /** Makes a folder that only the server's user may enter. */
-export async function makeFolder(folder: string, { uid, gid }: Identity): Promise<void> {
+export async function makeFolder(folder: string, identity: Identity): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
-  if (uid !== undefined && gid !== undefined) await chown(folder, uid, gid);
+  await giveTo(identity, folder);
+}
+
+async function giveTo({ uid, gid }: Identity, file: string): Promise<void> {
+  if (uid !== undefined && gid !== undefined) await chown(file, uid, gid);
 }
 
 const differs = (made: string, now: string) =>

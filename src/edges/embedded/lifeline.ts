@@ -1,0 +1,18 @@
+import { Socket } from 'node:net';
+
+/**
+ * Calls `onGone` once when the process that started this one is gone, killed with `kill -9` included.
+ *
+ * `tools/boot.mjs` passes the end of a pipe where it had to run the program as a child (`ANNALS_LIFELINE_FD`); without
+ * it nothing is watched. Does not keep the event loop alive.
+ */
+export function watchLifeline(onGone: () => void): void {
+  const fd = Number(process.env.ANNALS_LIFELINE_FD);
+  delete process.env.ANNALS_LIFELINE_FD;
+  if (!fd) return;
+  const lifeline = new Socket({ fd, readable: true, writable: false });
+  lifeline.on('error', () => undefined);
+  lifeline.once('close', onGone);
+  lifeline.resume();
+  lifeline.unref();
+}

@@ -1,0 +1,17 @@
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The root of this clone. */
+export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+
+/** The user's cache of fetched programs; the program itself (src/edges/embedded) looks in the same place. */
+export const cache = path.resolve(
+  process.env.ANNALS_CACHE || path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'annals'),
+);
+
+/** The environment in which programs find this Node and the installed packages' programs first. */
+export function environmentOf(node) {
+  const folders = [path.dirname(node), path.join(root, 'node_modules/.bin'), process.env.PATH ?? ''];
+  return { ...process.env, PATH: [...new Set(folders)].join(path.delimiter) };
+}

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { root } from './paths.mjs';
+
+const CLI = 'src/edges/cli/main.ts';
+
+/** Node 22 still warns that running TypeScript is experimental. */
+const QUIET = '--disable-warning=ExperimentalWarning';
+
+/** Ends programs that know nothing of the lifeline; the command line watches it itself. */
+const LIFELINE = ['--import', pathToFileURL(path.join(root, 'tools/boot/lifeline.mjs')).href];
+
+/**
+ * The arguments for Node of what boot.mjs was asked to run; nothing when it was asked for nothing.
+ *
+ * The command line keeps the folder it was called from; everything else runs in the root of the clone.
+ */
+export function targetArguments([kind, ...rest]) {
+  if (kind === undefined) return undefined;
+  if (kind === 'cli') return [QUIET, path.join(root, CLI), ...rest];
+  process.chdir(root);
+  const [what, ...args] = rest;
+  switch (kind) {
+    case 'dev':
+      return [...LIFELINE, binOf('tsx'), 'watch', '--clear-screen=false', CLI, 'up', ...rest];
+    case 'bin':
+      return [...LIFELINE, binOf(what), ...args];
+    case 'run':
+      return [...LIFELINE, QUIET, path.join(root, what), ...args];
+    default:
+      throw new Error(`boot.mjs knows cli, dev, bin and run, not "${kind}"`);
+  }
+}
+
+/** The program file of an installed package: `vitest`, or `typescript:tsc` when the names differ. */
+function binOf(spec) {
+  const [name, bin = name] = spec.split(':');
+  const folder = path.join(root, 'node_modules', name);
+  const manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+  return path.join(folder, typeof manifest.bin === 'string' ? manifest.bin : manifest.bin[bin]);
+}

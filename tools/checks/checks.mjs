@@ -1,0 +1,14 @@
+import { missingDocstrings } from './docstrings.mjs';
+import { lockProblems } from './lock-file.mjs';
+import { installed } from './steps.mjs';
+
+/** Everything that can be looked at without a server, cheap steps first. */
+export const checks = [
+  { name: 'lock file', work: () => lockProblems('package-lock.json') },
+  { name: 'lock file of Node', work: () => lockProblems('tools/node/package-lock.json') },
+  { name: 'docstrings', work: () => missingDocstrings('src') },
+  { name: 'format', work: () => installed('prettier', '--check', '--log-level=warn', '.') },
+  { name: 'types', work: () => installed('tsc', '--noEmit', '--project', '.') },
+  { name: 'lint', work: () => installed('oxlint', '--type-aware', '--deny-warnings') },
+  { name: 'protobuf schemas', work: () => installed('buf', 'lint') },
+];
