@@ -1,0 +1,40 @@
+/** What an acknowledgement promises: on disk; on disk within a second; on disk some time; nothing is known. */
+export type Durability = 'strict' | 'bounded' | 'relaxed' | 'unknown';
+
+const answerWithinMs = 3000;
+const nanosPerSecond = 1e9;
+
+/**
+ * Reads the durability in force from a server's monitoring address.
+ *
+ * `unknown` when there is none, it does not answer, or does not say: never a guess.
+ *
+ * @example await readDurability('http://127.0.0.1:8222') // 'strict'
+ */
+export async function readDurability(monitorUrl: string | undefined): Promise<Durability> {
+  if (monitorUrl === undefined) return 'unknown';
+  try {
+    const response = await fetch(new URL('jsz?config=true', `${monitorUrl}/`), {
+      signal: AbortSignal.timeout(answerWithinMs),
+      redirect: 'error',
+    });
+    return response.ok ? gradeOf(await response.json()) : 'unknown';
+  } catch {
+    return 'unknown';
+  }
+}
+
+/** The grade that a `/jsz` answer shows. */
+export function gradeOf(jsz: unknown): Durability {
+  const config = field(jsz, 'config');
+  if (field(config, 'sync_always') === true) return 'strict';
+  const interval = field(config, 'sync_interval');
+  if (typeof interval !== 'number') return 'unknown';
+  return interval <= nanosPerSecond ? 'bounded' : 'relaxed';
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? Object.entries(value).find(([key]) => key === name)?.[1]
+    : undefined;
+}

@@ -1,0 +1,174 @@
+import { AckPolicy, type ConsumerConfig, DeliverPolicy, jetstreamManager } from '@nats-io/jetstream';
+import { createInbox, type Msg, type NatsConnection, nanos } from '@nats-io/transport-node';
+import { onBreak } from './breaks.ts';
+
+/** A message as a consumer delivers it; `behind` counts those after it that it has still to deliver. */
+export type Delivered = Readonly<{
+  subject: string;
+  sequence: number;
+  order: number;
+  behind: number;
+  bytes: Uint8Array;
+}>;
+
+/** What a feed shows: all after a sequence, the last of every matching subject, or what is new on a subject (without bytes). */
+export type FeedStart = Readonly<
+  { after: number } | { lastPer: string } | { newOf: string; after: number | undefined }
+>;
+
+/** The feed broke (connection, consumer, a message lost on the way); a new one goes on after the last message. */
+export class FeedLost extends Error {}
+
+const pullMessages = 1000;
+/** Pulls in flight, so that the broker never waits for the next one. */
+const maxPulls = 2;
+const maxPullBytes = 16 * 1024 * 1024;
+const pullExpiresMs = 30_000;
+const heartbeatMs = 5000;
+const consumerLivesMs = 60_000;
+/** No more is asked for while this many messages wait for the reader. */
+const highWater = 6000;
+
+const pull = JSON.stringify({
+  batch: pullMessages,
+  max_bytes: maxPullBytes,
+  expires: nanos(pullExpiresMs),
+  idle_heartbeat: nanos(heartbeatMs),
+});
+
+/**
+ * Messages of a stream in order, on an ephemeral consumer with pull requests of our own: faster than the client's iterators.
+ *
+ * A slow reader holds a bounded number of messages and bytes; the broker keeps the rest.
+ */
+export class Feed {
+  /** Messages that were there when the feed began. */
+  readonly pendingAtStart: number;
+  readonly #nc: NatsConnection;
+  readonly #consumer: string;
+  readonly #inbox = createInbox();
+  readonly #endings: (() => void)[] = [];
+  #buffer: Delivered[] = [];
+  #asked = 0;
+  #received = 0;
+  #heardAt = performance.now();
+  #lost: FeedLost | undefined;
+  #wake: () => void = () => undefined;
+
+  /** Creates the consumer and begins to read; fails as the broker's API fails. */
+  static async open(nc: NatsConnection, stream: string, start: FeedStart): Promise<Feed> {
+    const manager = await jetstreamManager(nc, { checkAPI: false });
+    const info = await manager.consumers.add(stream, consumerConfig(start));
+    return new Feed(nc, `${stream}.${info.name}`, info.num_pending);
+  }
+
+  private constructor(nc: NatsConnection, consumer: string, pendingAtStart: number) {
+    this.#nc = nc;
+    this.#consumer = consumer;
+    this.pendingAtStart = pendingAtStart;
+    const subscription = nc.subscribe(this.#inbox, { callback: (error, msg) => this.#receive(error, msg) });
+    const watchdog = setInterval(() => this.#checkPulse(), heartbeatMs);
+    this.#endings.push(
+      () => subscription.isClosed() || subscription.unsubscribe(),
+      () => clearInterval(watchdog),
+      onBreak(nc, (why) => this.#lose(why)),
+    );
+    this.#refill();
+  }
+
+  /** What has come, at most `max`; waits for the first. Fails with `FeedLost`, also when the feed is closed meanwhile. */
+  async take(max: number): Promise<readonly Delivered[]> {
+    while (this.#buffer.length === 0) {
+      if (this.#lost) throw this.#lost;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+    const taken = this.#buffer.slice(0, max);
+    this.#buffer = this.#buffer.slice(max);
+    this.#refill();
+    return taken;
+  }
+
+  /** Ends the feed and its consumer; repeatable. */
+  close(): void {
+    for (const end of this.#endings.splice(0)) end();
+    if (!this.#nc.isClosed() && this.#lost === undefined) this.#nc.publish(`$JS.API.CONSUMER.DELETE.${this.#consumer}`);
+    this.#buffer = [];
+    this.#lose('the feed was closed');
+  }
+
+  #receive(error: Error | null, msg: Msg): void {
+    this.#heardAt = performance.now();
+    if (error) this.#lose(error.message);
+    else if (this.#lost === undefined) msg.subject === this.#inbox ? this.#onStatus(msg) : this.#onMessage(msg);
+  }
+
+  #onMessage(msg: Msg): void {
+    const message = delivered(msg);
+    this.#received += 1;
+    this.#asked -= 1;
+    if (message.order !== this.#received) return this.#lose('a message was lost on the way');
+    this.#buffer.push(message);
+    this.#wake();
+    this.#refill();
+  }
+
+  /** 408: a pull expired; 409 with a rest: its bytes are used up. Anything else ends the feed, but for heartbeats. */
+  #onStatus({ headers }: Msg): void {
+    const code = headers?.code ?? 0;
+    if (code === 100) return;
+    const unserved = headers?.last('Nats-Pending-Messages');
+    if ((code !== 408 && code !== 409) || !unserved)
+      return this.#lose(`the broker says ${code} ${headers?.description ?? ''}`);
+    this.#asked -= Number(unserved);
+    this.#refill();
+  }
+
+  #refill(): void {
+    if (this.#lost) return;
+    while (this.#asked <= (maxPulls - 1) * pullMessages && this.#buffer.length + this.#asked < highWater) {
+      this.#asked += pullMessages;
+      this.#nc.publish(`$JS.API.CONSUMER.MSG.NEXT.${this.#consumer}`, pull, { reply: this.#inbox });
+    }
+  }
+
+  #checkPulse(): void {
+    if (this.#asked > 0 && performance.now() - this.#heardAt > 3 * heartbeatMs) this.#lose('the broker went silent');
+  }
+
+  #lose(why: string): void {
+    this.#lost ??= new FeedLost(why);
+    this.#wake();
+  }
+}
+
+function consumerConfig(start: FeedStart): Partial<ConsumerConfig> {
+  const common = {
+    ack_policy: AckPolicy.None,
+    mem_storage: true,
+    num_replicas: 1,
+    inactive_threshold: nanos(consumerLivesMs),
+  };
+  if ('lastPer' in start)
+    return { ...common, deliver_policy: DeliverPolicy.LastPerSubject, filter_subject: start.lastPer };
+  const from =
+    start.after === undefined
+      ? { deliver_policy: DeliverPolicy.New }
+      : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: start.after + 1 };
+  return { ...common, ...from, ...('newOf' in start ? { filter_subject: start.newOf, headers_only: true } : {}) };
+}
+
+/** Where the tokens after the consumer's name begin: older servers and a plain setup name neither domain nor account. */
+const shortForm = 9;
+
+/** `$JS.ACK.[domain.account.]<stream>.<consumer>.<times>.<stream sequence>.<consumer sequence>.<time>.<pending>[.random]` */
+function delivered(msg: Msg): Delivered {
+  const tokens = (msg.reply ?? '').split('.');
+  const at = tokens.length === shortForm ? 5 : 7;
+  return {
+    subject: msg.subject,
+    sequence: Number(tokens[at]),
+    order: Number(tokens[at + 1]),
+    behind: Number(tokens[at + 3]),
+    bytes: msg.data,
+  };
+}

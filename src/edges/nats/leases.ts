@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
+import { JetStreamApiError } from '@nats-io/jetstream';
+import { type KV, Kvm } from '@nats-io/kv';
+import type { NatsConnection } from '@nats-io/transport-node';
+
+/** A lease in force: `revision` grows with every new holder; `signal` aborts when the lease is lost or no longer wanted. */
+export type Lease = Readonly<{ revision: number; signal: AbortSignal }>;
+
+/** Leadership among the processes of a network, one lease per name. */
+export type Leases = Readonly<{
+  /**
+   * Waits until the lease is free, then runs `run`; a lease that is lost is waited for and run again.
+   *
+   * Ends when `run` ends while the lease is held (with its error, if any), or when `signal` aborts and `run` has ended.
+   * The lease is given back at once then; that of a dead holder becomes free within two lease times.
+   */
+  hold: (name: string, signal: AbortSignal, run: (lease: Lease) => Promise<void>) => Promise<void>;
+  /** Who holds a lease, as `<host>/<pid>/<random>`. */
+  holder: (name: string) => Promise<string | undefined>;
+}>;
+
+/** `ttlMs`: how long a lease outlives its last renewal. */
+export type LeaseOptions = Readonly<{ ttlMs?: number }>;
+
+/** Leases in a key-value bucket whose entries vanish by age; the bucket is made when it is first needed. */
+export function createLeases(nc: NatsConnection, network: string, { ttlMs = 3000 }: LeaseOptions = {}): Leases {
+  const me = `${hostname()}/${process.pid}/${randomBytes(4).toString('hex')}`;
+  let opened: KV | undefined;
+  const bucket = async (): Promise<KV> =>
+    (opened ??= await new Kvm(nc).create(`annals_${network}`, { ttl: ttlMs, history: 1 }));
+  return {
+    hold: async (name, signal, run) => {
+      while (!signal.aborted) {
+        const since = performance.now();
+        const held = await take(bucket, name, me).catch(() => undefined);
+        if (held && !(await runWhileHeld({ ...held, name, me, ttlMs, since }, signal, run))) return;
+        await pause((ttlMs / 8) * (1 + Math.random()), undefined, { signal }).catch(() => undefined);
+      }
+    },
+    holder: async (name) => {
+      const entry = await (await bucket()).get(name);
+      return entry?.operation === 'PUT' ? entry.string() : undefined;
+    },
+  };
+}
+
+type Held = Readonly<{ kv: KV; revision: number; name: string; me: string; ttlMs: number; since: number }>;
+
+/** Fails while somebody else has it, and while the broker is away. */
+async function take(bucket: () => Promise<KV>, name: string, me: string): Promise<Pick<Held, 'kv' | 'revision'>> {
+  const kv = await bucket();
+  return { kv, revision: await kv.create(name, me) };
+}
+
+/** Whether the lease was lost; then whatever `run` came to does not count, for it runs again. */
+async function runWhileHeld(held: Held, outer: AbortSignal, run: (lease: Lease) => Promise<void>): Promise<boolean> {
+  const lost = new AbortController();
+  const ended = new AbortController();
+  const renewing = keepRenewing(held, lost, ended.signal);
+  try {
+    await run({ revision: held.revision, signal: AbortSignal.any([outer, lost.signal]) });
+  } catch (caught) {
+    const isAbort =
+      outer.aborted && caught instanceof Error && (caught === outer.reason || caught.name === 'AbortError');
+    if (!lost.signal.aborted && !isAbort) throw caught;
+  } finally {
+    ended.abort();
+    const revision = await renewing;
+    if (!lost.signal.aborted) await held.kv.delete(held.name, { previousSeq: revision }).catch(() => undefined);
+  }
+  return lost.signal.aborted;
+}
+
+/** Renews until ended or lost, and gives back the last revision; a lease is lost before the broker lets anyone else have it. */
+async function keepRenewing(
+  { kv, name, me, ttlMs, since, ...held }: Held,
+  lost: AbortController,
+  ended: AbortSignal,
+): Promise<number> {
+  let revision = held.revision;
+  const loseAt = (from: number): NodeJS.Timeout =>
+    setTimeout(() => lost.abort(), from + ttlMs * safeShare - performance.now());
+  let timer = loseAt(since);
+  const stop = AbortSignal.any([ended, lost.signal]);
+  for (;;) {
+    await pause(ttlMs / 4, undefined, { signal: stop }).catch(() => undefined);
+    if (stop.aborted) break;
+    const began = performance.now();
+    const renewed = await renew(kv, name, me, { revision, timeoutMs: ttlMs / 4 });
+    if (renewed === 'lost') lost.abort();
+    if (typeof renewed !== 'number' || stop.aborted) continue;
+    revision = renewed;
+    clearTimeout(timer);
+    timer = loseAt(began);
+  }
+  clearTimeout(timer);
+  return revision;
+}
+
+const safeShare = 0.85;
+
+/** The new revision; `again` when the broker did not answer. */
+async function renew(
+  kv: KV,
+  name: string,
+  me: string,
+  { revision, timeoutMs }: { revision: number; timeoutMs: number },
+): Promise<number | 'lost' | 'again'> {
+  try {
+    return await kv.update(name, me, revision, timeoutMs);
+  } catch (caught) {
+    if (!(caught instanceof JetStreamApiError) || caught.code !== wrongLastSequence) return 'again';
+  }
+  // An earlier renewal whose answer was lost may have counted.
+  const entry = await kv.get(name).catch(() => undefined);
+  if (entry === undefined) return 'again';
+  if (entry?.operation !== 'PUT' || entry.string() !== me) return 'lost';
+  return kv.update(name, me, entry.revision, timeoutMs).catch(() => 'again' as const);
+}
+
+const wrongLastSequence = 10_071;

@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { JetStreamApiError } from '@nats-io/jetstream';
+import { type KV, Kvm } from '@nats-io/kv';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { AppError } from '../../commands/errors.ts';
+
+const secretBytes = 32;
+const attempts = 10;
+const wrongLastSequence = 10_071;
+
+/**
+ * A secret that all processes of a network share: 32 random bytes, created once and kept beside the log for ever.
+ *
+ * Whoever asks first creates it; those that race agree.
+ */
+export async function sharedSecret(nc: NatsConnection, network: string, name: string): Promise<Uint8Array> {
+  const bucket = await new Kvm(nc).create(`annals-secrets_${network}`, { history: 1 });
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const secret = (await read(bucket, name)) ?? (await create(bucket, name));
+    if (secret) return secret;
+    // Another one has just created it, and the replica that answers reads may not have it yet.
+    await pause(50);
+  }
+  throw new AppError('UNAVAILABLE', `Secret ${name} of ${network} can neither be read nor created`);
+}
+
+async function read(bucket: KV, name: string): Promise<Uint8Array | undefined> {
+  const entry = await bucket.get(name);
+  return entry?.operation === 'PUT' ? entry.value : undefined;
+}
+
+/** Undefined where somebody else was first. */
+async function create(bucket: KV, name: string): Promise<Uint8Array | undefined> {
+  const secret = new Uint8Array(randomBytes(secretBytes));
+  try {
+    await bucket.create(name, secret);
+    return secret;
+  } catch (caught) {
+    if (caught instanceof JetStreamApiError && caught.code === wrongLastSequence) return undefined;
+    throw caught;
+  }
+}

@@ -1,0 +1,135 @@
+import {
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+  RetentionPolicy,
+  StorageType,
+  StoreCompression,
+  type StreamConfig,
+  type StreamInfo,
+} from '@nats-io/jetstream';
+import { type NatsConnection, nanos } from '@nats-io/transport-node';
+import { gte } from 'semver';
+import { AppError } from '../../commands/errors.ts';
+import { kinds, kindTable, type StreamName, streams, subjectsOf } from '../../events/catalogue.ts';
+
+/** The least version that has every guard the log relies on. */
+const leastServer = '2.12.1';
+const duplicateWindowMs = 120_000;
+
+/** Facts kept of each entity; the oldest of that entity is dropped. Streams that are not named keep all for ever. */
+const keptPerEntity: Partial<Record<StreamName, number>> = {
+  // 30 days of one probe a minute
+  PROBES: 43_200,
+  SYNC: 10_000,
+};
+
+/** What an operator may choose for the streams; what is left out stays as it is. */
+export type StreamOptions = Readonly<{ replicas?: number; maxBytes?: number }>;
+
+/** The name of a stream on the broker. */
+export function streamName(stream: StreamName, network: string): string {
+  return `${stream}_${network}`;
+}
+
+/** Which life of a stream this is: when it was created, RFC 3339. A stream created anew has sequences of its own. */
+export function incarnationOf(info: StreamInfo): string {
+  return info.created;
+}
+
+/**
+ * Creates every stream of a network, or checks that it is as it must be; safe to repeat and to race.
+ *
+ * Fails with `CONFLICT` when a stream exists with another shape, and with `UNAVAILABLE` when the server is too old.
+ */
+export async function ensureStreams(nc: NatsConnection, network: string, options: StreamOptions = {}): Promise<void> {
+  const version = nc.info?.version ?? '0.0.0';
+  if (!gte(version, leastServer))
+    throw new AppError('UNAVAILABLE', `The broker is nats-server ${version}; ${leastServer} or later is needed`);
+  const manager = await jetstreamManager(nc);
+  await Promise.all(streams.map((stream) => ensureStream(manager, stream, network, options)));
+}
+
+async function ensureStream(
+  manager: JetStreamManager,
+  stream: StreamName,
+  network: string,
+  options: StreamOptions,
+): Promise<void> {
+  const shape = shapeOf(stream, network);
+  const chosen = choiceOf(options);
+  const found = await findStream(manager, shape.name);
+  if (found === undefined) return createStream(manager, stream, network, options);
+  const wrong = differences(shape, found.config);
+  if (wrong.length > 0)
+    throw new AppError('CONFLICT', `Stream ${shape.name} exists with another configuration: ${wrong.join('; ')}`);
+  if (differences(chosen, found.config).length > 0)
+    await manager.streams.update(shape.name, { ...found.config, ...chosen });
+}
+
+async function createStream(
+  manager: JetStreamManager,
+  stream: StreamName,
+  network: string,
+  options: StreamOptions,
+): Promise<void> {
+  const shape = shapeOf(stream, network);
+  try {
+    await manager.streams.add({ ...shape, ...choiceOf(options) });
+  } catch (caught) {
+    const taken = caught instanceof JetStreamApiError && caught.code === nameTaken;
+    if (taken) return ensureStream(manager, stream, network, options);
+    const why = caught instanceof Error ? caught.message : String(caught);
+    throw new AppError('UNAVAILABLE', `Stream ${shape.name} could not be created: ${why}`, { cause: caught });
+  }
+}
+
+const nameTaken = 10_058;
+const streamNotFound = 10_059;
+
+async function findStream(manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> {
+  try {
+    return await manager.streams.info(name);
+  } catch (caught) {
+    if (caught instanceof JetStreamApiError && caught.code === streamNotFound) return undefined;
+    throw caught;
+  }
+}
+
+type Shape = Partial<StreamConfig> & Pick<StreamConfig, 'name'>;
+
+/** What makes a stream part of the log; nothing of it may differ. */
+function shapeOf(stream: StreamName, network: string): Shape {
+  const live = kinds.find((kind) => kindTable[kind].stream === stream && kindTable[kind].live);
+  return {
+    name: streamName(stream, network),
+    subjects: subjectsOf(stream, network),
+    storage: StorageType.File,
+    compression: StoreCompression.S2,
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.New,
+    deny_delete: true,
+    deny_purge: true,
+    allow_direct: true,
+    allow_atomic: true,
+    duplicate_window: nanos(duplicateWindowMs),
+    max_msgs_per_subject: keptPerEntity[stream] ?? -1,
+    max_age: 0,
+    ...(live ? { republish: { src: `evt.${live}.${network}.>`, dest: `live.${live}.${network}.>` } } : {}),
+  };
+}
+
+function choiceOf({ replicas, maxBytes }: StreamOptions): Partial<StreamConfig> {
+  return {
+    ...(replicas === undefined ? {} : { num_replicas: replicas }),
+    ...(maxBytes === undefined ? {} : { max_bytes: maxBytes }),
+  };
+}
+
+function differences(wanted: Partial<StreamConfig>, found: StreamConfig): string[] {
+  const actual = new Map<string, unknown>(Object.entries(found));
+  return Object.entries(wanted)
+    .filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(actual.get(key)))
+    .map(([key, value]) => `${key} is ${JSON.stringify(actual.get(key))}, not ${JSON.stringify(value)}`);
+}
