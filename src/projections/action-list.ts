@@ -51,6 +51,19 @@ export async function listActions(
   return { rows: found.slice(0, limit), total: rows[0]?.total ?? 0, hasMore: found.length > limit };
 }
 
+/** The operators whose accounts finalized an action, as the accounts belonged to them at the time; each once, bytewise. */
+export async function operatorsOf(reading: Reading, { accounts, finalize_tx, height }: ActionRow): Promise<string[]> {
+  if (accounts.length === 0) return [];
+  const at = sql`${finalize_tx?.height ?? height}::int8`;
+  const { rows } = await sql<{ operator: string }>`
+    select distinct operator from (
+      select ${ownerAt(reading, sql`account`, at)} as operator from unnest(${accounts}::text[]) account
+    ) owner
+    where operator is not null order by operator
+  `.execute(reading.db);
+  return rows.map(({ operator }) => operator);
+}
+
 /** How many actions match: from a counter where one holds it, else counted. */
 function totalOf(reading: Reading, filter: ActionFilter): RawBuilder<unknown> {
   const name = counterOf(filter);

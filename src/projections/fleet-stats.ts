@@ -22,6 +22,9 @@ export type PaidTotal = Readonly<{ denom: string; amount: string; transactions: 
 /** A version that a listed node reports, and whether that node is available. */
 export type VersionInUse = Readonly<{ version: string; available: boolean }>;
 
+/** A listed SuperNode with the state and the height that decide whether it has a rank. */
+export type NodeToRank = Readonly<{ operator: string; state: string; registeredHeight: number | null }>;
+
 /** Figures of all listed SuperNodes together. */
 export async function fleetStats(reading: Reading): Promise<FleetStats> {
   const { rows } = await sql<FleetStats>`
@@ -74,4 +77,14 @@ export async function versionsInUse(reading: Reading): Promise<VersionInUse[]> {
     select distinct version, available from (${fleet(reading, sql`a.version is not null`)}) node order by version, available
   `.execute(reading.db);
   return [...rows];
+}
+
+/** What a rank is computed from, of every listed SuperNode. */
+export async function nodesToRank({ db, schemas }: Reading): Promise<NodeToRank[]> {
+  return db
+    .withSchema(schemas.supernodes)
+    .selectFrom('supernodes')
+    .select(['id as operator', 'state', 'registered_height as registeredHeight'])
+    .where('removed', '=', false)
+    .execute();
 }

@@ -1,0 +1,121 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import type { Fact } from '../../src/events/catalogue.ts';
+import { streamOf } from '../../src/events/catalogue.ts';
+import { type AnyProjection, fold, isHandled, projections } from '../../src/projections/all.ts';
+import type { Derived, Table } from '../../src/projections/projection.ts';
+import type { Reading } from '../../src/projections/reading.ts';
+import type { Tables } from '../../src/projections/tables.ts';
+import { freshDatabase } from './servers.ts';
+
+type Cells = Readonly<Record<string, unknown>>;
+
+/** What a projection makes of facts, folded in memory: live rows, derived rows and counters. */
+export type Folded = Readonly<{
+  rows: ReadonlyMap<string, object>;
+  removed: ReadonlyMap<string, object>;
+  derived: readonly Derived[];
+  counters: ReadonlyMap<string, number>;
+}>;
+
+/** Folds the facts that a projection has handlers for, in their order. */
+export function foldAll(projection: AnyProjection, facts: readonly Fact[]): Folded {
+  const rows = new Map<string, object>();
+  const removed = new Map<string, object>();
+  for (const fact of facts.filter((one) => streamOf(one.type) === projection.stream && isHandled(projection, one))) {
+    const key = projection.key(fact);
+    const before = rows.get(key);
+    const row = fold(projection, before, fact);
+    if (row) rows.set(key, row);
+    else rows.delete(key);
+    if (!row && before) removed.set(key, before);
+    else removed.delete(key);
+  }
+  const counters = new Map<string, number>();
+  const live = [...rows.values()];
+  for (const name of live.flatMap((row) => projection.counts?.(row) ?? []))
+    counters.set(name, (counters.get(name) ?? 0) + 1);
+  return { rows, removed, derived: live.flatMap((row) => projection.derived?.(row) ?? []), counters };
+}
+
+/** Makes every projection's tables in a database of their own, fills them from facts and opens them for reading. */
+export async function loadReading(facts: readonly Fact[]): Promise<{ reading: Reading; close: () => Promise<void> }> {
+  const pool = new pg.Pool({ ...(await freshDatabase()), max: 2, types: { getTypeParser: parserOf } });
+  for (const projection of projections) await load(pool, projection, facts);
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const none = (stream: AnyProjection['stream']) => ({
+    stream,
+    incarnation: '2026-01-01T00:00:00Z',
+    sequence: facts.length,
+  });
+  const reading: Reading = {
+    db,
+    schemas: {
+      actions: 's_actions',
+      supernodes: 's_supernodes',
+      validators: 's_validators',
+      availability: 's_availability',
+      rounds: 's_rounds',
+    },
+    followed: {
+      actions: none('ACTIONS'),
+      supernodes: none('NODES'),
+      validators: none('NODES'),
+      availability: none('PROBES'),
+      rounds: none('SYNC'),
+    },
+  };
+  return { reading, close: async () => await db.destroy() };
+}
+
+async function load(pool: pg.Pool, projection: AnyProjection, facts: readonly Fact[]): Promise<void> {
+  const schema = `s_${projection.name}`;
+  const kept = {
+    ...projection.table,
+    columns: { ...projection.table.columns, position: 'int8', removed: 'bool' },
+  } as const;
+  const counters: Table = { name: 'counters', columns: { name: 'text', n: 'int8' }, key: ['name'] };
+  const { rows, removed, derived, counters: counts } = foldAll(projection, facts);
+  await pool.query(`create schema ${schema}`);
+  for (const table of [kept, counters, ...projection.derivedTables]) await create(pool, schema, table);
+  await insert(pool, schema, kept, [
+    ...[...rows.values()].map((row) => ({ ...row, position: 1, removed: false })),
+    ...[...removed.values()].map((row) => ({ ...row, position: 1, removed: true })),
+  ]);
+  for (const table of projection.derivedTables) {
+    await insert(
+      pool,
+      schema,
+      table,
+      derived.filter((one) => one.table === table.name).map((one) => one.values),
+    );
+  }
+  await insert(
+    pool,
+    schema,
+    counters,
+    [...counts].map(([name, n]) => ({ name, n })),
+  );
+}
+
+async function create(pool: pg.Pool, schema: string, { name, columns, key, indexes = [] }: Table): Promise<void> {
+  const defined = Object.entries(columns).map(
+    ([column, type]) => `${column} ${type}${type === 'text' ? ' collate "C"' : ''}`,
+  );
+  await pool.query(`create table ${schema}.${name} (${defined.join(', ')}, primary key (${key.join(', ')}))`);
+  for (const index of indexes) await pool.query(`create index on ${schema}.${name} (${index})`);
+}
+
+async function insert(pool: pg.Pool, schema: string, { name, columns }: Table, rows: readonly Cells[]): Promise<void> {
+  const defined = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
+  await pool.query(`insert into ${schema}.${name} select * from json_to_recordset($1) as r(${defined.join(', ')})`, [
+    JSON.stringify(rows),
+  ]);
+}
+
+const numberTypes: readonly number[] = [pg.types.builtins.INT8, pg.types.builtins.FLOAT8];
+
+/** Whole and broken numbers are read as numbers, everything else as pg reads it. */
+function parserOf(oid: number): (text: string) => unknown {
+  return numberTypes.includes(oid) ? Number : pg.types.getTypeParser(oid, 'text');
+}
