@@ -11,10 +11,14 @@ import { onTestFinished } from 'vitest';
 export type Script = Readonly<{ child: ChildProcess; nextLine(): Promise<string>; ended: Promise<unknown> }>;
 
 /** Runs a TypeScript file beside the test; it is killed when the test is over. */
-export function runScript(url: URL, args: readonly string[], options: { lifeline?: boolean } = {}): Script {
+export function runScript(
+  url: URL,
+  args: readonly string[],
+  options: { lifeline?: boolean; env?: NodeJS.ProcessEnv } = {},
+): Script {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', fileURLToPath(url), ...args], {
     stdio: ['pipe', 'pipe', 'inherit', options.lifeline ? 'pipe' : 'ignore'],
-    env: { ...process.env, ...(options.lifeline ? { ANNALS_LIFELINE_FD: '3' } : {}) },
+    env: { ...process.env, ...options.env, ...(options.lifeline ? { ANNALS_LIFELINE_FD: '3' } : {}) },
   });
   if (!child.stdout) throw new Error('The script has no output to read');
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();

@@ -30,13 +30,17 @@ export type Daemon = Readonly<{
 const QUIT_AFTER_MS = 10_000;
 const KILL_AFTER_MS = 13_000;
 
-/** Ends process $1 with signal $2 as soon as standard input closes, which happens in whatever way the owner dies. */
+/**
+ * Ends process $1 with signal $2 as soon as standard input closes, which happens in whatever way the owner dies; then
+ * removes folder $3, if any. A dead process that nobody waits for counts as gone.
+ */
 const GUARD = `
+gone() { ! kill -0 "$1" 2>/dev/null || grep -q "^State:.Z" "/proc/$1/status" 2>/dev/null; }
 cat >/dev/null
 kill -s "$2" "$1" 2>/dev/null
-n=0
-while kill -0 "$1" 2>/dev/null && [ $n -lt 100 ]; do n=$((n+1)); sleep 0.1; done
-kill -9 "$1" 2>/dev/null
+tenths=0
+until gone "$1" || [ $tenths -ge 100 ]; do tenths=$((tenths+1)); sleep 0.1; done
+gone "$1" || kill -9 "$1" 2>/dev/null
 [ -n "$3" ] && rm -rf "$3"
 exit 0`;
 

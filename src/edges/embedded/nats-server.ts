@@ -51,22 +51,19 @@ export async function startNats(options: NatsOptions): Promise<EmbeddedNats> {
   const { say, signal, ephemeral = false } = options;
   const dir = path.resolve(options.dir);
   const program = await fetchNats({ say, signal });
-  const [configFile, pidFile, ports] = ['nats.conf', 'nats.pid', 'ports'].map((name) => path.join(dir, name)) as [
-    string,
-    string,
-    string,
-  ];
-  await mkdir(path.join(dir, 'js'), { recursive: true, mode: 0o700 });
+  const inside = (name: string) => path.join(dir, name);
+  const [configFile, pidFile, ports] = [inside('nats.conf'), inside('nats.pid'), inside('ports')] as const;
+  await mkdir(inside('js'), { recursive: true, mode: 0o700 });
   await endPredecessor(pidFile, configFile, 'SIGTERM');
   await rm(ports, { recursive: true, force: true });
   await mkdir(ports);
-  const pass = await keptPassword(path.join(dir, 'nats.pass'));
+  const pass = await keptPassword(inside('nats.pass'));
   await writeFile(configFile, natsConfig({ ...options, dir, user: USER, pass, ephemeral }), { mode: 0o600 });
 
   const daemon = startDaemon({
     command: program.file,
     args: ['-c', configFile],
-    logFile: path.join(dir, 'nats.log'),
+    logFile: inside('nats.log'),
     stopSignal: 'SIGTERM',
     removeAfterwards: ephemeral ? dir : undefined,
   });

@@ -15,15 +15,16 @@ test('an owner killed with kill -9 takes both servers along, and the next one op
   // Longer than a Unix socket's path may be, with blanks: both servers must still start.
   const dir = path.join(temporaryFolder(), 'a folder with blanks', 'é'.repeat(60), 'data');
   mkdirSync(dir, { recursive: true });
-  const first = runScript(OWNER, [dir]);
+  const env = { TMPDIR: temporaryFolder() };
+  const first = runScript(OWNER, [dir], { env });
   const before: Running = await answerOf(first);
   await query(before.config, 'create table kept as select 7 as value');
 
-  const refused = await answerOf(runScript(OWNER, [dir]));
+  const refused = await answerOf(runScript(OWNER, [dir], { env }));
   expect(refused).toEqual({ refused: expect.stringContaining(`is in use by process ${first.child.pid}`) });
 
   first.child.kill('SIGKILL');
-  const second = runScript(OWNER, [dir]);
+  const second = runScript(OWNER, [dir], { env });
   const after: Running = await answerOf(second);
   expect(await runsWith(before.postgres, dir)).toBe(false);
   expect(await runsWith(before.nats, dir)).toBe(false);
