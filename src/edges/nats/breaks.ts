@@ -23,7 +23,7 @@ function startListening(nc: NatsConnection): Set<Listener> {
 
 async function tellBreaks(nc: NatsConnection, all: ReadonlySet<Listener>): Promise<void> {
   const tell = (why: string): void => {
-    for (const listener of [...all]) listener(why);
+    for (const listener of all) listener(why);
   };
   for await (const { type } of nc.status())
     if (type === 'disconnect' || type === 'reconnect') tell('the connection broke');

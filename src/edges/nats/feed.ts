@@ -99,7 +99,9 @@ export class Feed {
   #receive(error: Error | null, msg: Msg): void {
     this.#heardAt = performance.now();
     if (error) this.#lose(error.message);
-    else if (this.#lost === undefined) msg.subject === this.#inbox ? this.#onStatus(msg) : this.#onMessage(msg);
+    if (this.#lost) return;
+    if (msg.subject === this.#inbox) this.#onStatus(msg);
+    else this.#onMessage(msg);
   }
 
   #onMessage(msg: Msg): void {

@@ -1,25 +1,13 @@
-import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { AppError } from '../../commands/errors.ts';
 import type { FactLog, Recorded } from '../../commands/ports.ts';
 import { type Kind, kindTable, type StreamName, subjectOf } from '../../events/catalogue.ts';
 import { createAppender } from './appender.ts';
 import { lastMessages, messageAt, type Stored } from './direct.ts';
 import { type FollowBatch, type FollowOptions, followStream } from './follow.ts';
+import { type Head, readHead } from './head.ts';
 import { recordedFrom } from './poison-event.ts';
 import { entityIn, everyEntity, lastOfEach, watchKinds } from './scan.ts';
-import { incarnationOf, streamName } from './streams.ts';
-
-/** Where a stream begins and ends. */
-export type Head = Readonly<{
-  /** Which life of the stream this is; sequences of another one say nothing. */
-  incarnation: string;
-  /** 0 while nothing has ever been written. */
-  firstSequence: number;
-  lastSequence: number;
-  /** RFC 3339, UTC; when the last event was stored, or the stream created while it holds none. */
-  lastTime: string;
-}>;
+import { streamName } from './streams.ts';
 
 /** The log of one network. */
 export type Log = FactLog &
@@ -79,20 +67,4 @@ function byEntity(
   entityOf: (subject: string) => string,
 ): ReadonlyMap<string, Recorded> {
   return new Map(messages.map((message) => [entityOf(message.subject), recordedFrom(name, message)]));
-}
-
-async function readHead(nc: NatsConnection, name: string): Promise<Head> {
-  try {
-    const manager = await jetstreamManager(nc, { checkAPI: false });
-    const info = await manager.streams.info(name);
-    const incarnation = incarnationOf(info);
-    const { first_seq: firstSequence, last_seq: lastSequence, last_ts: lastTime } = info.state;
-    return { incarnation, firstSequence, lastSequence, lastTime: lastSequence === 0 ? incarnation : lastTime };
-  } catch (caught) {
-    throw new AppError(
-      'UNAVAILABLE',
-      `The broker does not tell where ${name} ends: ${caught instanceof Error ? caught.message : String(caught)}`,
-      { cause: caught },
-    );
-  }
 }

@@ -10,89 +10,100 @@ export type Reply =
   | Readonly<{ kind: 'refused'; code: number; description: string }>
   | Readonly<{ kind: 'lost'; why: string }>;
 
-/** Sends messages and matches the broker's replies to them, many at a time. */
-export type Pipeline = Readonly<{
-  /** Sends one message, or all messages of a batch; one reply speaks for all. Never rejects. */
-  send: (messages: readonly Outgoing[]) => Promise<Reply>;
-}>;
-
 /** Messages in flight at most, and how long a reply may take. */
 export type PipelineOptions = Readonly<{ window?: number; timeoutMs?: number }>;
 
-type Waiting = Readonly<{ settle: (reply: Reply) => void; size: number; deadline: number }>;
+type Task = Readonly<{ messages: readonly Outgoing[]; settle: (reply: Reply) => void }>;
+type InFlight = Readonly<{ settle: (reply: Reply) => void; size: number; deadline: number }>;
 
 const tickMs = 250;
 
 /**
- * Our own pipeline on one reply inbox: several times as fast as the client's `publish`.
+ * Sends messages and matches the broker's replies to them, many at a time, on one reply inbox: several times as fast as the
+ * client's `publish`.
  *
  * What is in flight when the connection breaks counts as lost at once, for the client forgets what it had not sent.
  */
-export function createPipeline(
-  nc: NatsConnection,
-  { window = 4096, timeoutMs = 5000 }: PipelineOptions = {},
-): Pipeline {
-  const inbox = createInbox();
-  const waiting = new Map<string, Waiting>();
-  const queue: { size: number; go: () => void }[] = [];
-  let inFlight = 0;
-  let tokens = 0;
-  let timer: NodeJS.Timeout | undefined;
+export class Pipeline {
+  readonly #nc: NatsConnection;
+  readonly #window: number;
+  readonly #timeoutMs: number;
+  readonly #inbox = createInbox();
+  readonly #inFlight = new Map<string, InFlight>();
+  #messagesInFlight = 0;
+  #queue: Task[] = [];
+  #lastToken = 0;
+  #timer: NodeJS.Timeout | undefined;
 
-  const settle = (token: string, reply: Reply): void => {
-    const entry = waiting.get(token);
-    if (!entry) return;
-    waiting.delete(token);
-    inFlight -= entry.size;
-    if (waiting.size === 0) {
-      clearInterval(timer);
-      timer = undefined;
-    }
-    entry.settle(reply);
-    admit();
-  };
-  const admit = (): void => {
-    for (let next = queue[0]; next && (inFlight === 0 || inFlight + next.size <= window); next = queue[0]) {
-      queue.shift();
-      inFlight += next.size;
-      next.go();
-    }
-  };
-  const loseAll = (why: string): void => {
-    for (const token of [...waiting.keys()]) settle(token, { kind: 'lost', why });
-  };
-  const expire = (): void => {
-    const now = performance.now();
-    for (const [token, { deadline }] of waiting)
-      if (deadline < now) settle(token, { kind: 'lost', why: `no answer within ${timeoutMs} ms` });
-  };
-  const transmit = (messages: readonly Outgoing[], done: (reply: Reply) => void): void => {
-    const token = String(++tokens);
-    waiting.set(token, { settle: done, size: messages.length, deadline: performance.now() + timeoutMs });
-    timer ??= setInterval(expire, tickMs);
-    const reply = `${inbox}.${token}`;
+  constructor(nc: NatsConnection, { window = 4096, timeoutMs = 5000 }: PipelineOptions = {}) {
+    this.#nc = nc;
+    this.#window = window;
+    this.#timeoutMs = timeoutMs;
+    nc.subscribe(`${this.#inbox}.*`, {
+      callback: (error, msg) => {
+        const reply = error ? undefined : parseReply(msg);
+        if (reply) this.#settle(msg.subject.slice(this.#inbox.length + 1), reply);
+      },
+    });
+    onBreak(nc, (why) => this.#loseAll(why));
+  }
+
+  /** Sends one message, or all messages of a batch; one reply speaks for all. Waits its turn, never rejects. */
+  send(messages: readonly Outgoing[]): Promise<Reply> {
+    return new Promise((settle) => {
+      const task = { messages, settle };
+      if (this.#queue.length === 0 && this.#hasRoomFor(task)) this.#transmit(task);
+      else this.#queue.push(task);
+    });
+  }
+
+  /** What is larger than the window goes alone. */
+  #hasRoomFor({ messages }: Task): boolean {
+    return this.#messagesInFlight === 0 || this.#messagesInFlight + messages.length <= this.#window;
+  }
+
+  #transmit({ messages, settle }: Task): void {
+    const token = String(++this.#lastToken);
+    this.#messagesInFlight += messages.length;
+    this.#inFlight.set(token, { settle, size: messages.length, deadline: performance.now() + this.#timeoutMs });
+    this.#timer ??= setInterval(() => this.#expire(), tickMs);
+    const reply = `${this.#inbox}.${token}`;
     try {
-      for (const { subject, bytes, headers } of messages) nc.publish(subject, bytes, { reply, headers });
+      for (const { subject, bytes, headers } of messages) this.#nc.publish(subject, bytes, { reply, headers });
     } catch (caught) {
-      settle(token, { kind: 'lost', why: caught instanceof Error ? caught.message : String(caught) });
+      this.#settle(token, { kind: 'lost', why: caught instanceof Error ? caught.message : String(caught) });
     }
-  };
+  }
 
-  nc.subscribe(`${inbox}.*`, {
-    callback: (error, msg) => {
-      const reply = error ? undefined : parseReply(msg);
-      if (reply) settle(msg.subject.slice(inbox.length + 1), reply);
-    },
-  });
-  onBreak(nc, loseAll);
+  #settle(token: string, reply: Reply): void {
+    const entry = this.#inFlight.get(token);
+    if (!entry) return;
+    this.#inFlight.delete(token);
+    this.#messagesInFlight -= entry.size;
+    entry.settle(reply);
+    this.#admit();
+    if (this.#inFlight.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
 
-  return {
-    send: (messages) =>
-      new Promise((resolve) => {
-        queue.push({ size: messages.length, go: () => transmit(messages, resolve) });
-        admit();
-      }),
-  };
+  #admit(): void {
+    for (let next = this.#queue[0]; next && this.#hasRoomFor(next); next = this.#queue[0]) {
+      this.#queue.shift();
+      this.#transmit(next);
+    }
+  }
+
+  #expire(): void {
+    const now = performance.now();
+    for (const [token, { deadline }] of this.#inFlight) {
+      if (deadline < now) this.#settle(token, { kind: 'lost', why: `no answer within ${this.#timeoutMs} ms` });
+    }
+  }
+
+  #loseAll(why: string): void {
+    for (const token of this.#inFlight.keys()) this.#settle(token, { kind: 'lost', why });
+  }
 }
 
 type Ack = Readonly<{ seq?: number; error?: { err_code?: number; description?: string } }>;

@@ -3,7 +3,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../commands/errors.ts';
 import { type Kind, kindTable } from '../../events/catalogue.ts';
 import type { Stored } from './direct.ts';
-import { Feed, FeedLost } from './feed.ts';
+import { Feed } from './feed.ts';
 import { streamName } from './streams.ts';
 
 const atOnce = 5000;
@@ -51,45 +51,57 @@ async function scanOnce(nc: NatsConnection, stream: string, pattern: string): Pr
   }
 }
 
+type OnFact = (kind: Kind, entity: string) => void;
+type Watching = Readonly<{
+  nc: NatsConnection;
+  stream: string;
+  pattern: string;
+  signal: AbortSignal;
+  onSubject: (subject: string) => void;
+}>;
+
 /** Calls back for every new fact of these kinds, once it is stored, until stopped. */
-export function watchKinds(
-  nc: NatsConnection,
-  network: string,
-  kinds: readonly Kind[],
-  onFact: (kind: Kind, entity: string) => void,
-): () => void {
+export function watchKinds(nc: NatsConnection, network: string, kinds: readonly Kind[], onFact: OnFact): () => void {
   const stopping = new AbortController();
-  for (const kind of kinds) void watchKind(nc, network, kind, onFact, stopping.signal);
+  for (const kind of kinds) {
+    const [stream, pattern] = [streamName(kindTable[kind].stream, network), everyEntity(kind, network)];
+    void watchSubjects({
+      nc,
+      stream,
+      pattern,
+      signal: stopping.signal,
+      onSubject: (subject) => onFact(kind, entityIn(subject)),
+    });
+  }
   return () => stopping.abort();
 }
 
-async function watchKind(
-  nc: NatsConnection,
-  network: string,
-  kind: Kind,
-  onFact: (kind: Kind, entity: string) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const stream = streamName(kindTable[kind].stream, network);
+async function watchSubjects(watching: Watching): Promise<void> {
+  const { nc, signal } = watching;
   let after: number | undefined;
   while (!signal.aborted && !nc.isClosed()) {
-    const feed = await Feed.open(nc, stream, { newOf: everyEntity(kind, network), after }).catch(() => undefined);
-    const close = (): void => feed?.close();
-    signal.addEventListener('abort', close);
-    if (signal.aborted) close();
-    try {
-      while (feed) {
-        for (const { subject, sequence } of await feed.take(atOnce)) {
-          after = sequence;
-          onFact(kind, entityIn(subject));
-        }
-      }
-    } catch (caught) {
-      if (!(caught instanceof FeedLost)) throw caught;
-    } finally {
-      signal.removeEventListener('abort', close);
-      close();
-    }
+    after = await watchOnce(watching, after);
     await pause(100 + Math.random() * 200, undefined, { signal }).catch(() => undefined);
   }
+}
+
+/** Watches on one feed until it breaks; gives back how far it came. */
+async function watchOnce(
+  { nc, stream, pattern, signal, onSubject }: Watching,
+  start: number | undefined,
+): Promise<number | undefined> {
+  let after = start;
+  const feed = await Feed.open(nc, stream, { newOf: pattern, after }).catch(() => undefined);
+  if (!feed) return after;
+  const close = (): void => feed.close();
+  signal.addEventListener('abort', close);
+  while (!signal.aborted) {
+    const messages = await feed.take(atOnce).catch(() => []);
+    if (messages.length === 0) break;
+    for (const { subject } of messages) onSubject(subject);
+    after = messages.at(-1)?.sequence;
+  }
+  signal.removeEventListener('abort', close);
+  close();
+  return after;
 }
