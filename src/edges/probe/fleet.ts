@@ -16,28 +16,25 @@ export type Fleet = Readonly<{
   addresses: () => ReadonlyMap<string, string>;
   /** Reads the log anew. */
   refresh: () => Promise<void>;
-  close: () => void;
+}>;
+
+/** Who is told of nodes that were not listed before, and for how long. */
+export type FleetOptions = Readonly<{
+  onListed: (addresses: ReadonlyMap<string, string>) => void;
+  logger: Logger;
+  signal: AbortSignal;
 }>;
 
 const retryMs = 1_000;
 
-/**
- * Follows which SuperNodes are listed and where; the log alone is asked, never a read model.
- *
- * `onListed` is told of nodes that were not listed before, those of the first reading not among them.
- */
-export async function followFleet(
-  log: WatchedLog,
-  logger: Logger,
-  onListed: (nodes: readonly string[]) => void,
-): Promise<Fleet> {
+/** Follows which SuperNodes are listed and where, until the signal ends it; the log alone is asked, never a read model. */
+export async function followFleet(log: WatchedLog, { onListed, logger, signal }: FleetOptions): Promise<Fleet> {
   let addresses: ReadonlyMap<string, string> = new Map();
-  const closed = new AbortController();
   const refresh = async () => {
-    const before = addresses;
-    addresses = listed(await log.lastOfAll('node'));
-    const added = [...addresses.keys()].filter((node) => !before.has(node));
-    if (added.length > 0 && !closed.signal.aborted) onListed(added);
+    const now = listed(await log.lastOfAll('node'));
+    const added = [...now].filter(([node]) => !addresses.has(node));
+    addresses = now;
+    if (added.length > 0 && !signal.aborted) onListed(new Map(added));
   };
 
   let isStale = false;
@@ -46,27 +43,21 @@ export async function followFleet(
     isStale = true;
     if (isReading) return;
     isReading = true;
-    while (isStale && !closed.signal.aborted) {
+    while (isStale && !signal.aborted) {
       isStale = false;
-      await refresh().catch(async (cause: unknown) => {
-        logger.warn({ cause: String(cause) }, 'the list of nodes to probe could not be read');
+      await refresh().catch(async (caught: unknown) => {
+        logger.warn({ reason: String(caught) }, 'the list of nodes to probe could not be read; trying again');
         isStale = true;
-        await sleep(retryMs, undefined, { signal: closed.signal }).catch(() => undefined);
+        await sleep(retryMs, undefined, { signal }).catch(() => undefined);
       });
     }
     isReading = false;
   };
 
   const unwatch = log.watch(['node'], () => void catchUp());
-  addresses = listed(await log.lastOfAll('node'));
-  return {
-    addresses: () => addresses,
-    refresh,
-    close: () => {
-      unwatch();
-      closed.abort();
-    },
-  };
+  signal.addEventListener('abort', unwatch, { once: true });
+  await refresh();
+  return { addresses: () => addresses, refresh };
 }
 
 function listed(last: ReadonlyMap<string, Recorded>): ReadonlyMap<string, string> {

@@ -15,7 +15,7 @@ export type Sweep = Readonly<{
   reason: Reason;
   /** Over how long the probes begin, so that they do not all begin at once. */
   spreadMs: number;
-  /** Whether a node that is being probed at this moment is probed once more afterwards; else its running probe will do. */
+  /** Whether a node that is being probed at this moment is probed once more afterwards; else that probe will do. */
   isFresh: boolean;
 }>;
 
@@ -31,6 +31,8 @@ export type ProberOptions = TargetOptions &
     limits?: ProbeLimits;
   }>;
 
+type Running = { hasBegun: boolean; done: Promise<void> };
+
 const maxSockets = 1_024;
 
 /**
@@ -42,7 +44,7 @@ const maxSockets = 1_024;
 export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<void> {
   const { recorder, logger, signal, servicesAskedAt, ...how } = options;
   const slots = pLimit(Math.floor(maxSockets / probePorts.length));
-  const running = new Map<string, Promise<void>>();
+  const running = new Map<string, Running>();
 
   const probeHost = async (nodes: readonly string[], address: string, reason: Reason) => {
     const isDue = nodes.some((node) => isServicesDue(servicesAskedAt.get(node), Date.now()));
@@ -55,15 +57,19 @@ export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<
 
   const probeOnce = async (host: string, nodes: readonly string[], address: string, sweep: Sweep): Promise<void> => {
     const other = running.get(host);
-    if (other && !sweep.isFresh) return other;
-    const mine = (other ?? Promise.resolve())
-      .then(() => sleep(Math.random() * sweep.spreadMs, undefined, { signal }))
-      .then(() => slots(() => probeHost(nodes, address, sweep.reason)))
+    if (other && !(sweep.isFresh && other.hasBegun)) return other.done;
+    const mine: Running = { hasBegun: false, done: Promise.resolve() };
+    const begin = () => {
+      mine.hasBegun = true;
+      return probeHost(nodes, address, sweep.reason);
+    };
+    mine.done = (other?.done ?? sleep(Math.random() * sweep.spreadMs, undefined, { signal }))
+      .then(() => slots(begin))
       .catch((caught: unknown) => {
         if (!signal.aborted) logger.warn({ reason: toAppError(caught).message }, 'a node could not be probed');
       });
     running.set(host, mine);
-    await mine;
+    await mine.done;
     if (running.get(host) === mine) running.delete(host);
   };
 

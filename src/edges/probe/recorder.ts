@@ -11,9 +11,9 @@ export type Reason = Readonly<Pick<Cause, 'causation' | 'correlation'>>;
 /** Takes outcomes of probes as they come in. */
 export type Recorder = Readonly<{
   add: (probe: RecordProbe, reason: Reason) => void;
-  /** Resolves once nothing waits to be written, or once writing was called off. */
-  settled: () => Promise<void>;
 }>;
+
+type Waiting = Readonly<{ probe: RecordProbe; reason: Reason }>;
 
 const groupMs = 50;
 const groupSize = 200;
@@ -22,49 +22,48 @@ const retryMs = 1_000;
 /**
  * Writes outcomes in small groups soon after they came in, so that no outcome waits for a slow node.
  *
- * While the log is unavailable outcomes wait, the latest of each node.
+ * While the log is unavailable outcomes wait, the latest of each node; what cannot be decided is dropped, with a warning.
  */
 export function createRecorder(log: FactLog, logger: Logger, signal: AbortSignal): Recorder {
-  const waiting = new Map<string, Readonly<{ probe: RecordProbe; reason: Reason }>>();
-  let writing: Promise<void> | undefined;
+  const waiting = new Map<string, Waiting>();
+  let isWriting = false;
 
-  const writeGroup = async () => {
-    const [first] = waiting.values();
-    if (!first) return;
-    const { reason } = first;
-    const group = [...waiting].filter(([, one]) => one.reason.causation === reason.causation).slice(0, groupSize);
-    await handle(log, probing, new Map(group.map(([node, { probe }]) => [node, probe])), {
-      ...reason,
-      at: new Date().toISOString(),
-    });
+  const writeGroup = async (group: ReadonlyMap<string, Waiting>, reason: Reason) => {
+    const probes = new Map([...group].map(([node, { probe }]) => [node, probe]));
+    try {
+      await handle(log, probing, probes, { ...reason, at: new Date().toISOString() });
+    } catch (caught) {
+      const { code, message } = toAppError(caught);
+      const isLost = code !== 'UNAVAILABLE';
+      logger.warn({ code, reason: message, probes: group.size, isLost }, 'probes could not be recorded');
+      if (!isLost) {
+        await sleep(retryMs, undefined, { signal });
+        return;
+      }
+    }
     for (const [node, one] of group) if (waiting.get(node) === one) waiting.delete(node);
   };
 
   const writeAll = async () => {
-    await sleep(groupMs, undefined, { signal });
-    while (waiting.size > 0) {
-      try {
-        await writeGroup();
-      } catch (caught) {
-        const { code, message } = toAppError(caught);
-        logger.warn({ code, reason: message, waiting: waiting.size }, 'probes could not be recorded; trying again');
-        await sleep(retryMs, undefined, { signal });
+    isWriting = true;
+    try {
+      for (let [first] = waiting.values(); first; [first] = waiting.values()) {
+        await sleep(groupMs, undefined, { signal });
+        const { reason } = first;
+        const alike = [...waiting].filter(([, one]) => one.reason.causation === reason.causation);
+        await writeGroup(new Map(alike.slice(0, groupSize)), reason);
       }
-      signal.throwIfAborted();
+    } catch (caught) {
+      if (!signal.aborted) throw caught;
+    } finally {
+      isWriting = false;
     }
   };
 
   return {
     add(probe, reason) {
       waiting.set(probe.node, { probe, reason });
-      writing ??= writeAll()
-        .catch((caught: unknown) => {
-          if (!signal.aborted) throw caught;
-        })
-        .finally(() => (writing = undefined));
-    },
-    settled: async () => {
-      while (writing && !signal.aborted) await writing;
+      if (!isWriting && !signal.aborted) void writeAll();
     },
   };
 }

@@ -1,19 +1,23 @@
+import type { Fact } from '../../events/catalogue.ts';
 import type { Logger } from '../log.ts';
 import type { WatchedLog } from './fleet.ts';
 import type { Reason } from './recorder.ts';
 
 const source = 'supernodes';
 
+/** Who is told of answered requests, and for how long. */
+export type RequestOptions = Readonly<{
+  onAnswered: (reason: Reason) => Promise<void>;
+  logger: Logger;
+  signal: AbortSignal;
+}>;
+
 /**
- * Calls `onAnswered` once for every completed round of SuperNodes that answers somebody's request; gives the function that ends this.
+ * Tells of every completed round of SuperNodes that answers somebody's request, until the signal ends it.
  *
  * Such a round names the request as its cause, or follows a fact in which the request was still pending.
  */
-export async function followRequests(
-  log: WatchedLog,
-  logger: Logger,
-  onAnswered: (reason: Reason) => Promise<void>,
-): Promise<() => void> {
+export async function followRequests(log: WatchedLog, { onAnswered, logger, signal }: RequestOptions): Promise<void> {
   let seen = 0;
   let wasPending = false;
 
@@ -23,22 +27,24 @@ export async function followRequests(
     const { fact, id, causation } = last;
     const isAnswer = fact.type === 'SyncRoundCompleted' && (wasPending || causation !== undefined);
     seen = last.sequence;
-    wasPending =
-      fact.type !== 'ChainIdentified' &&
-      'known' in fact.data &&
-      'request' in fact.data.known &&
-      fact.data.known.request !== undefined;
+    wasPending = isPending(fact);
     return isAnswer ? { causation: id } : undefined;
   };
+  const lookAndTell = async () => {
+    try {
+      const reason = await look();
+      if (reason && !signal.aborted) await onAnswered(reason);
+    } catch (caught) {
+      logger.warn({ reason: String(caught) }, 'a request for probes could not be followed');
+    }
+  };
 
-  const unwatch = log.watch(['sync'], (_, entity) => {
-    if (entity !== source) return;
-    look()
-      .then((reason) => reason && onAnswered(reason))
-      .catch((caught: unknown) =>
-        logger.warn({ reason: String(caught) }, 'a request for probes could not be followed'),
-      );
-  });
+  const unwatch = log.watch(['sync'], (_, entity) => void (entity === source && lookAndTell()));
+  signal.addEventListener('abort', unwatch, { once: true });
   await look();
-  return unwatch;
+}
+
+function isPending({ type, data }: Fact): boolean {
+  if (type === 'SyncRequested') return true;
+  return (type === 'SyncRoundCompleted' || type === 'SyncRoundFailed') && data.known.request !== undefined;
 }

@@ -1,4 +1,5 @@
-import { setInterval } from 'node:timers/promises';
+import { setInterval, setTimeout as sleep } from 'node:timers/promises';
+import { toAppError } from '../../commands/errors.ts';
 import type { Logger } from '../log.ts';
 import { followFleet, type WatchedLog } from './fleet.ts';
 import { createProber, type ProberOptions } from './prober.ts';
@@ -19,6 +20,7 @@ export type ProbingOptions = Pick<ProberOptions, 'allowPrivate' | 'allowHostName
   Readonly<{ log: WatchedLog; leases: Leases; intervalMs: number; logger: Logger; signal: AbortSignal }>;
 
 const maxSpreadMs = 2_000;
+const retryMs = 1_000;
 
 /**
  * Probes every listed SuperNode each interval, at once when it is first listed, and at once after a round of sync that
@@ -27,47 +29,49 @@ const maxSpreadMs = 2_000;
  * @example await runProbing({ log, leases, intervalMs: 60_000, allowPrivate: false, allowHostNames: false, logger, signal })
  */
 export function runProbing(options: ProbingOptions): Promise<void> {
-  return options.leases.hold('probe', options.signal, ({ signal }) => probeWhileHeld({ ...options, signal }));
+  return options.leases.hold('probe', options.signal, ({ signal }) => keepProbing({ ...options, signal }));
 }
 
-async function probeWhileHeld({
-  log,
-  logger,
-  signal,
-  intervalMs,
-  ...how
-}: Omit<ProbingOptions, 'leases'>): Promise<void> {
-  const recorder = createRecorder(log, logger, signal);
-  const servicesAskedAt = await servicesAskedAtOf(log);
-  const probe = createProber({ ...how, recorder, logger, signal, servicesAskedAt });
-  const probeNow = (nodes: ReadonlyMap<string, string>, reason: Reason = {}) =>
-    probe({ nodes, reason, spreadMs: 0, isFresh: true });
+type HeldOptions = Omit<ProbingOptions, 'leases'>;
 
-  const fleet = await followFleet(log, logger, (added) => {
-    const nodes = fleet.addresses();
-    void probeNow(new Map(added.map((node) => [node, nodes.get(node) ?? ''])));
-  });
-  const unfollow = await followRequests(log, logger, async (reason) => {
-    await fleet.refresh();
-    await probeNow(fleet.addresses(), reason);
-  });
-  const round = async (spreadMs: number) => {
-    const began = performance.now();
-    const nodes = fleet.addresses();
-    await probe({ nodes, reason: {}, spreadMs, isFresh: false });
-    await recorder.settled();
-    if (!signal.aborted)
-      logger.debug({ nodes: nodes.size, ms: Math.round(performance.now() - began) }, 'probe round done');
-  };
+async function keepProbing(options: HeldOptions): Promise<void> {
+  while (!options.signal.aborted) {
+    try {
+      await probeWhileHeld(options);
+    } catch (caught) {
+      const { code, message } = toAppError(caught);
+      if (options.signal.aborted) return;
+      if (code !== 'UNAVAILABLE') throw caught;
+      options.logger.warn({ reason: message }, 'probing waits for the log');
+      await sleep(retryMs, undefined, { signal: options.signal }).catch(() => undefined);
+    }
+  }
+}
+
+async function probeWhileHeld(options: HeldOptions): Promise<void> {
+  const { log, logger, intervalMs, ...how } = options;
+  const ended = new AbortController();
+  const signal = AbortSignal.any([options.signal, ended.signal]);
   try {
-    void round(0);
+    const recorder = createRecorder(log, logger, signal);
+    const probe = createProber({ ...how, recorder, logger, signal, servicesAskedAt: await servicesAskedAtOf(log) });
+    const probeNow = (nodes: ReadonlyMap<string, string>, reason: Reason = {}) =>
+      probe({ nodes, reason, spreadMs: 0, isFresh: true });
+    const fleet = await followFleet(log, { logger, signal, onListed: (nodes) => void probeNow(nodes) });
+    const onAnswered = async (reason: Reason) => {
+      await fleet.refresh();
+      await probeNow(fleet.addresses(), reason);
+    };
+    await followRequests(log, { logger, signal, onAnswered });
     const spreadMs = Math.min(intervalMs / 10, maxSpreadMs);
-    for await (const _ of setInterval(intervalMs, undefined, { signal })) void round(spreadMs);
+    for await (const _ of setInterval(intervalMs, undefined, { signal })) {
+      await fleet.refresh();
+      void probe({ nodes: fleet.addresses(), reason: {}, spreadMs, isFresh: false });
+    }
   } catch (caught) {
     if (!signal.aborted) throw caught;
   } finally {
-    fleet.close();
-    unfollow();
+    ended.abort();
   }
 }
 
