@@ -30,8 +30,8 @@ export class Pipeline {
   readonly #timeoutMs: number;
   readonly #inbox = createInbox();
   readonly #inFlight = new Map<string, InFlight>();
+  readonly #queue = new Set<Task>();
   #messagesInFlight = 0;
-  #queue: Task[] = [];
   #lastToken = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -52,8 +52,8 @@ export class Pipeline {
   send(messages: readonly Outgoing[]): Promise<Reply> {
     return new Promise((settle) => {
       const task = { messages, settle };
-      if (this.#queue.length === 0 && this.#hasRoomFor(task)) this.#transmit(task);
-      else this.#queue.push(task);
+      if (this.#queue.size === 0 && this.#hasRoomFor(task)) this.#transmit(task);
+      else this.#queue.add(task);
     });
   }
 
@@ -88,9 +88,10 @@ export class Pipeline {
   }
 
   #admit(): void {
-    for (let next = this.#queue[0]; next && this.#hasRoomFor(next); next = this.#queue[0]) {
-      this.#queue.shift();
-      this.#transmit(next);
+    for (const task of this.#queue) {
+      if (!this.#hasRoomFor(task)) return;
+      this.#queue.delete(task);
+      this.#transmit(task);
     }
   }
 
