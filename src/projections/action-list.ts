@@ -57,7 +57,7 @@ export async function operatorsOf(reading: Reading, { accounts, finalize_tx, hei
   const at = sql`${finalize_tx?.height ?? height}::int8`;
   const { rows } = await sql<{ operator: string }>`
     select distinct operator from (
-      select ${ownerAt(reading, sql`account`, at)} as operator from unnest(${accounts}::text[]) account
+      select ${ownerAt(reading, sql`finalizing.account`, at)} as operator from unnest(${accounts}::text[]) finalizing (account)
     ) owner
     where operator is not null order by operator
   `.execute(reading.db);

@@ -1,17 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { Fact } from '../../src/events/catalogue.ts';
 import { actions } from '../../src/projections/actions.ts';
-import { projections } from '../../src/projections/all.ts';
 import type { ActionRow } from '../../src/projections/tables.ts';
 import { actionFacts, timeOf, transactionAt } from '../support/facts.ts';
-import { foldAll } from '../support/load-projection.ts';
+import { rowsOf } from '../support/load-projection.ts';
 
 type Step = Parameters<typeof actions.key>[0];
 const fold = (...facts: Step[]) => {
-  const projection = projections.find(({ name }) => name === 'actions');
-  if (!projection) throw new Error('There is a projection of actions');
-  const [row] = foldAll(projection, facts satisfies Fact[]).rows.values();
-  return row as ActionRow;
+  const [row] = rowsOf(actions, facts);
+  if (!row) throw new Error('No fact of an action removes its row');
+  return row;
 };
 const derived = (row: ActionRow, table: string) =>
   actions

@@ -1,9 +1,8 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import type { Fact } from '../../src/events/catalogue.ts';
-import { streamOf } from '../../src/events/catalogue.ts';
+import { type Fact, type FactType, streamOf } from '../../src/events/catalogue.ts';
 import { type AnyProjection, fold, isHandled, projections } from '../../src/projections/all.ts';
-import type { Derived, Table } from '../../src/projections/projection.ts';
+import type { Derived, Projection, Table } from '../../src/projections/projection.ts';
 import type { Reading } from '../../src/projections/reading.ts';
 import type { Tables } from '../../src/projections/tables.ts';
 import { freshDatabase } from './servers.ts';
@@ -36,6 +35,16 @@ export function foldAll(projection: AnyProjection, facts: readonly Fact[]): Fold
   for (const name of live.flatMap((row) => projection.counts?.(row) ?? []))
     counters.set(name, (counters.get(name) ?? 0) + 1);
   return { rows, removed, derived: live.flatMap((row) => projection.derived?.(row) ?? []), counters };
+}
+
+/** The live rows that a projection makes of facts, with their own type. */
+export function rowsOf<Row extends object, T extends FactType>(
+  projection: Projection<Row, T>,
+  facts: readonly Fact[],
+): Row[] {
+  const opened = projections.find(({ name }) => name === projection.name);
+  if (!opened) throw new Error(`Projection ${projection.name} is not among those that are run`);
+  return [...foldAll(opened, facts).rows.values()] as Row[];
 }
 
 /** Makes every projection's tables in a database of their own, fills them from facts and opens them for reading. */
