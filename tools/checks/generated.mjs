@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { root } from '../boot/paths.mjs';
 import { installed, outputOf, program } from './steps.mjs';
 
 const documents = path.join(root, 'tools/gen-docs.mjs');
+const templates = readdirSync(root).filter((name) => /^buf\.gen.*\.yaml$/.test(name));
 
-/** Writes what is generated: the messages of the facts from their schemas, and documents from the code. */
+/** Writes what is generated: messages from the schemas, one step per template of buf, and documents from the code. */
 export const generators = [
-  { name: 'messages of the facts', work: () => installed('buf', 'generate') },
+  ...templates.map((name) => ({ name, work: () => installed('buf', 'generate', '--template', name) })),
   ...(existsSync(documents) ? [{ name: 'documents', work: () => program(process.execPath, [documents]) }] : []),
 ];
 

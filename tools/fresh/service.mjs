@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ask, get } from './ask.mjs';
+import { memoryOf, startInClone, untilNoneLeft } from './processes.mjs';
+
+const UP_WITHIN_MS = 300_000;
+const CONTENT_WITHIN_MS = 120_000;
+const DOWN_WITHIN_MS = 30_000;
+const LOOK_EVERY_MS = 100;
+
+/** Routes that must show real content, and where it lies in their answers. */
+const CONTENT = {
+  '/v1/actions': ({ actions }) => actions?.length,
+  '/v1/supernodes/metrics': ({ supernodes }) => supernodes?.length,
+  '/v1/supernodes/unavailable': ({ supernodes }) => supernodes?.length,
+};
+
+/** `npm start` comes alive on free ports, shows real content in time, and ends at a SIGTERM with nothing left. */
+export async function checkService(clone, { time, note }) {
+  const [port, natsPort, wsPort, lcdPort] = await freePorts(4);
+  const ports = { PORT: port, NATS_PORT: natsPort, NATS_WS_PORT: wsPort, LCD_PORT: lcdPort };
+  const service = startInClone(clone, ['npm', 'start'], 'start.log', ports);
+  const readinessSeen = watchReadiness(service, `http://127.0.0.1:${port}/readyz`);
+
+  const urls = await time('npm start until its list of live URLs', () => untilListed(service, port));
+  await time(`each of these answers: ${urls.join(' ')}`, () => Promise.all(urls.map(ask)));
+  await time('real content', () => untilContent(service, `http://127.0.0.1:${port}`, note));
+  await time('ready', () =>
+    until(service, CONTENT_WITHIN_MS, '200 from /readyz', () => readinessSeen().at(-1) === 200),
+  );
+  note('/readyz went', readinessSeen().join(' -> '));
+  if (readinessSeen()[0] === 200) throw new Error('/readyz was 200 from the first moment on');
+  note('memory of the whole tree', `${memoryOf(clone)} MB`);
+
+  await time('stopped by SIGTERM', async () => {
+    service.child.kill('SIGTERM');
+    await untilNoneLeft(clone, DOWN_WITHIN_MS);
+  });
+}
+
+/** The addresses that the program listed, one at the end of each line, once its own API is among them. */
+async function untilListed(service, port) {
+  let found = [];
+  const isWhole = () => {
+    const listed = /^ +.*\b((?:https?|wss?|nats):\/\/(?:127\.[\d.]+|localhost):\d+\S*)$/gm;
+    const before = found.length;
+    found = [...new Set([...service.output().matchAll(listed)].map(([, url]) => url))];
+    return found.length === before && found.some((url) => url.startsWith('http') && new URL(url).port === String(port));
+  };
+  await until(service, UP_WITHIN_MS, 'the list of live URLs', isWhole);
+  return found;
+}
+
+/** Waits until every route that must show something does, and notes when each did. */
+async function untilContent(service, api, note) {
+  const started = performance.now();
+  for (const [route, countOf] of Object.entries(CONTENT)) {
+    let count = 0;
+    await until(service, CONTENT_WITHIN_MS - (performance.now() - started), `content at ${route}`, async () => {
+      const { status, body } = await get(`${api}${route}`);
+      count = status === 200 && body ? (countOf(body) ?? 0) : 0;
+      return count > 0;
+    });
+    note(route, `${count} after ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  }
+}
+
+/** Asks for readiness from the first moment on; `seen()` is each status it went through (0: nobody listens yet). */
+function watchReadiness(service, address) {
+  const seen = [];
+  const watch = async () => {
+    while (!service.hasEnded && seen.at(-1) !== 200) {
+      const { status } = await get(address);
+      if (seen.at(-1) !== status) seen.push(status);
+      await pause(LOOK_EVERY_MS);
+    }
+  };
+  void watch();
+  return () => seen;
+}
+
+/** Looks again and again; fails when the time is up or the service has ended, with what it wrote last. */
+async function until(service, withinMs, what, isThere) {
+  const deadline = performance.now() + withinMs;
+  while (!(await isThere())) {
+    const reason = service.hasEnded
+      ? 'the service has ended'
+      : performance.now() > deadline
+        ? 'the time is up'
+        : undefined;
+    if (reason) throw new Error(`no ${what}: ${reason}. Its last lines:\n${lastLines(service.output())}`);
+    await pause(LOOK_EVERY_MS);
+  }
+}
+
+const lastLines = (text) => text.trimEnd().split('\n').slice(-25).join('\n');
+
+async function freePorts(count) {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => server.address().port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
