@@ -1,7 +1,8 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { type Fact, type FactType, streamOf } from '../../src/events/catalogue.ts';
-import { type AnyProjection, fold, isHandled, projections } from '../../src/projections/all.ts';
+import type { Fact, FactType } from '../../src/events/catalogue.ts';
+import { foldingOf, type Row } from '../../src/edges/postgres/folding.ts';
+import { type AnyProjection, projections } from '../../src/projections/all.ts';
 import type { Derived, Projection, Table } from '../../src/projections/projection.ts';
 import type { Reading } from '../../src/projections/reading.ts';
 import type { Tables } from '../../src/projections/tables.ts';
@@ -9,42 +10,38 @@ import { freshDatabase } from './servers.ts';
 
 type Cells = Readonly<Record<string, unknown>>;
 
-/** What a projection makes of facts, folded in memory: live rows, derived rows and counters. */
-export type Folded = Readonly<{
-  rows: ReadonlyMap<string, object>;
-  removed: ReadonlyMap<string, object>;
+/** What a projection makes of facts, folded in memory: live rows, keys of removed ones, derived rows and counters. */
+type Folded = Readonly<{
+  rows: readonly Row[];
+  removed: readonly string[];
   derived: readonly Derived[];
   counters: ReadonlyMap<string, number>;
 }>;
 
 /** Folds the facts that a projection has handlers for, in their order. */
 export function foldAll(projection: AnyProjection, facts: readonly Fact[]): Folded {
-  const rows = new Map<string, object>();
-  const removed = new Map<string, object>();
-  for (const fact of facts.filter((one) => streamOf(one.type) === projection.stream && isHandled(projection, one))) {
-    const key = projection.key(fact);
-    const before = rows.get(key);
-    const row = fold(projection, before, fact);
-    if (row) rows.set(key, row);
-    else rows.delete(key);
-    if (!row && before) removed.set(key, before);
-    else removed.delete(key);
+  const { handles, key, next, derived, counts } = foldingOf(projection);
+  const rows = new Map<string, Row>();
+  const removed = new Set<string>();
+  for (const fact of facts.filter(handles)) {
+    const row = next(rows.get(key(fact)), fact);
+    if (row) rows.set(key(fact), row);
+    else rows.delete(key(fact));
+    if (row) removed.delete(key(fact));
+    else removed.add(key(fact));
   }
   const counters = new Map<string, number>();
   const live = [...rows.values()];
-  for (const name of live.flatMap((row) => projection.counts?.(row) ?? []))
-    counters.set(name, (counters.get(name) ?? 0) + 1);
-  return { rows, removed, derived: live.flatMap((row) => projection.derived?.(row) ?? []), counters };
+  for (const name of live.flatMap(counts)) counters.set(name, (counters.get(name) ?? 0) + 1);
+  return { rows: live, removed: [...removed], derived: live.flatMap(derived), counters };
 }
 
 /** The live rows that a projection makes of facts, with their own type. */
-export function rowsOf<Row extends object, T extends FactType>(
-  projection: Projection<Row, T>,
+export function rowsOf<Own extends object, T extends FactType>(
+  projection: Projection<Own, T>,
   facts: readonly Fact[],
-): Row[] {
-  const opened = projections.find(({ name }) => name === projection.name);
-  if (!opened) throw new Error(`Projection ${projection.name} is not among those that are run`);
-  return [...foldAll(opened, facts).rows.values()] as Row[];
+): Own[] {
+  return foldAll(projection, facts).rows as readonly object[] as Own[];
 }
 
 /** Makes every projection's tables in a database of their own, fills them from facts and opens them for reading. */
@@ -87,9 +84,10 @@ async function load(pool: pg.Pool, projection: AnyProjection, facts: readonly Fa
   const { rows, removed, derived, counters: counts } = foldAll(projection, facts);
   await pool.query(`create schema ${schema}`);
   for (const table of [kept, counters, ...projection.derivedTables]) await create(pool, schema, table);
+  const [keyColumn = ''] = projection.table.key;
   await insert(pool, schema, kept, [
-    ...[...rows.values()].map((row) => ({ ...row, position: 1, removed: false })),
-    ...[...removed.values()].map((row) => ({ ...row, position: 1, removed: true })),
+    ...rows.map((row) => ({ ...row, position: 1, removed: false })),
+    ...removed.map((key) => ({ [keyColumn]: key, position: 1, removed: true })),
   ]);
   for (const table of projection.derivedTables) {
     await insert(
