@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { type ChainState, type Genesis, withChanges } from '../../commands/ledger/chain.ts';
+import { endBlock, execute, type Transaction } from '../../commands/ledger/execute.ts';
+import { parseGenesis } from '../../commands/ledger/genesis.ts';
+import { type Message, parseMessage } from '../../commands/ledger/messages.ts';
+import type { Fact } from '../../events/catalogue.ts';
+import { distance } from './addresses.ts';
+import { type Block, blockOf, type SealedTransaction, transactionOf } from './blocks.ts';
+import { History } from './history.ts';
+import { TransactionIndex } from './transaction-index.ts';
+
+type Initialised = Extract<Fact, { type: 'ChainInitialised' }>;
+type Sealed = Extract<Fact, { type: 'BlockSealed' }>;
+
+/** A transaction that waits for its block. */
+export type Pending = Readonly<{ hash: string; messages: readonly Message[] }>;
+
+/** The whole chain in memory: a fold of its log, and nothing else is ever shown of it. */
+export class Chain {
+  readonly chainId: string;
+  readonly startedAt: string;
+  readonly history: History;
+  readonly transactions = new TransactionIndex();
+  readonly #blocks: Block[] = [];
+  /** In the log. */
+  sequence: number;
+
+  constructor(fact: Initialised, sequence: number) {
+    this.chainId = fact.data.chainId;
+    this.startedAt = fact.data.time;
+    this.history = new History(parseGenesis(fact.data.genesis));
+    this.sequence = sequence;
+  }
+
+  get genesis(): Genesis {
+    return this.history.genesis;
+  }
+
+  get head(): Block | undefined {
+    return this.#blocks.at(-1);
+  }
+
+  get height(): number {
+    return this.#blocks.length;
+  }
+
+  /** Time of the last block, or of the beginning. */
+  get time(): string {
+    return this.head?.time ?? this.startedAt;
+  }
+
+  block(height: number): Block | undefined {
+    return this.#blocks[height - 1];
+  }
+
+  /** What the next block would be with these transactions; what it says is not true before it is in the log. */
+  draftBlock(pending: readonly Pending[], time: string): Sealed {
+    const block = { height: this.height + 1, time, distance };
+    let state: ChainState = this.history.state;
+    const transactions = pending.map(({ hash, messages }) => {
+      const { changes, events, code, log } = execute(state, signed(hash, messages), block);
+      state = withChanges(state, changes);
+      return { hash, code, log, events, messages: messages.map((message) => JSON.stringify(message)) };
+    });
+    const { events } = endBlock(state, block);
+    return {
+      type: 'BlockSealed',
+      data: { chain: 'chain', height: block.height, time, transactions, endBlockEvents: events },
+    };
+  }
+
+  /**
+   * Takes in a block of the log.
+   *
+   * The rules must come to what the log says; where they do not, the log was written under other rules, and that stops the chain.
+   */
+  apply(fact: Sealed, sequence: number): void {
+    const { height, time } = fact.data;
+    if (height !== this.height + 1)
+      throw new Error(`Block ${height} follows block ${this.height} in the log of the ledger`);
+    const block = { height, time, distance };
+    const sealed: SealedTransaction[] = [];
+    for (const { hash, code, log, events, messages } of fact.data.transactions) {
+      const parsed = messages.map(parseMessage);
+      const executed = execute(this.history.state, signed(hash, parsed), block);
+      if (executed.code !== code)
+        throw new Error(
+          `Transaction ${hash} of block ${height} was sealed under other rules (annals reset begins anew)`,
+        );
+      this.history.apply(height, executed.changes);
+      sealed.push(transactionOf({ hash, code, log, events, messages: parsed, height, time }));
+    }
+    this.history.apply(height, endBlock(this.history.state, block).changes);
+    const added = blockOf(this.chainId, this.head, { height, time, transactions: sealed });
+    this.#blocks.push(added);
+    for (const transaction of sealed) this.transactions.add(transaction);
+    this.sequence = sequence;
+  }
+
+  /** When the next action expires (unix milliseconds); undefined when none is open. */
+  nextExpiry(): number | undefined {
+    const times = [...this.history.state.openActions()].map((action) => action.expirationTime * 1000);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+}
+
+/** Nobody signs on the local network; what stands for the signature follows from the hash, so that a replay finds the same. */
+function signed(hash: string, messages: readonly Message[]): Transaction {
+  return { messages, signature: createHash('sha512').update(hash).digest('base64') };
+}

@@ -1,0 +1,70 @@
+import { AppError, toAppError } from '../../commands/errors.ts';
+import type { Genesis } from '../../commands/ledger/chain.ts';
+import type { FactLog, Recorded } from '../../commands/ports.ts';
+import type { StreamName } from '../../events/catalogue.ts';
+import { Chain } from './chain.ts';
+
+/** What the ledger needs of the log: appends, and a stream read from any place on. */
+export type LedgerLog = FactLog &
+  Readonly<{
+    follow: (
+      stream: StreamName,
+      after: number,
+      options: { signal: AbortSignal },
+    ) => AsyncIterable<Readonly<{ facts: readonly Recorded[]; behind: number }>>;
+  }>;
+
+/** What a chain is before its first block. */
+export type Beginning = Readonly<{
+  chainId: string;
+  /** RFC 3339, UTC. */
+  time: string;
+  genesis: Genesis;
+}>;
+
+/** The chain as its log has it; a log without one is given the beginning first. */
+export async function openChain(log: LedgerLog, beginning: () => Beginning, signal: AbortSignal): Promise<Chain> {
+  let chain: Chain | undefined;
+  const last = (await lastSequence(log)) || (await initialise(log, beginning()));
+  for await (const { facts } of log.follow('LEDGER', 0, { signal })) {
+    for (const { fact, sequence } of facts) {
+      if (fact.type === 'ChainInitialised') chain = new Chain(fact, sequence);
+      else applyTo(chain, { fact, sequence });
+    }
+    if (chain && chain.sequence >= last) return chain;
+  }
+  throw new AppError('UNAVAILABLE', 'Reading the log of the ledger was stopped before its end');
+}
+
+/** Takes in what the log has beyond the chain. */
+export async function catchUp(chain: Chain, log: LedgerLog, signal: AbortSignal): Promise<void> {
+  const last = await lastSequence(log);
+  if (last <= chain.sequence) return;
+  for await (const { facts } of log.follow('LEDGER', chain.sequence, { signal })) {
+    for (const recorded of facts) applyTo(chain, recorded);
+    if (chain.sequence >= last) return;
+  }
+}
+
+function applyTo(chain: Chain | undefined, { fact, sequence }: Pick<Recorded, 'fact' | 'sequence'>): void {
+  if (fact.type !== 'BlockSealed' || !chain)
+    throw new AppError('INTERNAL', `The log of the ledger holds a ${fact.type} at ${sequence}, out of place`);
+  chain.apply(fact, sequence);
+}
+
+async function lastSequence(log: LedgerLog): Promise<number> {
+  return (await log.last('ledger', ['chain'])).get('chain')?.sequence ?? 0;
+}
+
+async function initialise(log: LedgerLog, { chainId, time, genesis }: Beginning): Promise<number> {
+  const fact = {
+    type: 'ChainInitialised',
+    data: { chain: 'chain', chainId, time, genesis: JSON.stringify(genesis) },
+  } as const;
+  try {
+    return (await log.append([{ kind: 'ledger', entity: 'chain', facts: [fact], expected: 0 }], { at: time })).sequence;
+  } catch (caught) {
+    if (toAppError(caught).code !== 'CONFLICT') throw caught;
+    return await lastSequence(log);
+  }
+}

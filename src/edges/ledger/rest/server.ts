@@ -1,0 +1,130 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Logger } from '../../log.ts';
+import type { Chain } from '../chain.ts';
+import { actionRoutes } from './actions.ts';
+import { type Asked, RestError, type RestOptions, type Routes } from './answer.ts';
+import { baseRoutes } from './base.ts';
+import { stakingRoutes } from './staking.ts';
+import { supernodeRoutes } from './supernodes.ts';
+import { transactionRoutes } from './transactions.ts';
+
+const routes: Routes = { ...actionRoutes, ...supernodeRoutes, ...stakingRoutes, ...transactionRoutes, ...baseRoutes };
+const table = Object.entries(routes).map(([pattern, answer]) => ({ segments: pattern.split('/'), answer }));
+
+const maxUrlLength = 8192;
+const page =
+  '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8" /><title>lumera</title></head>\n<body><p>Chain REST of the local network.</p></body>\n</html>\n';
+
+/**
+ * The chain's REST over a chain in memory; not listening yet.
+ *
+ * Wire forms are those of the real chain, its oddities included: wrong methods and unknown routes are 501, POST answers like GET,
+ * a doubled slash is redirected.
+ */
+export function createRestServer(current: () => Chain, options: RestOptions, logger: Logger): Server {
+  const server = createServer({ maxHeaderSize: 16_384 }, (request, response) => {
+    request.resume();
+    try {
+      respond(current(), request, response, options);
+    } catch (caught) {
+      if (!(caught instanceof RestError)) logger.error({ err: caught, url: request.url }, 'chain REST request failed');
+      sendError(response, caught instanceof RestError ? caught : new RestError(13, 'internal error'));
+    }
+  });
+  server.requestTimeout = 15_000;
+  server.headersTimeout = 10_000;
+  return server;
+}
+
+function respond(chain: Chain, request: IncomingMessage, response: ServerResponse, options: RestOptions): void {
+  const url = request.url ?? '/';
+  if (url.length > maxUrlLength) throw new RestError(3, `request is longer than ${maxUrlLength} characters`, true);
+  const [rawPath = '/', ...search] = url.split('?');
+  if (/\/\//.test(rawPath)) {
+    const clean = rawPath.replace(/\/{2,}/g, '/') + (search.length > 0 ? `?${search.join('?')}` : '');
+    response.writeHead(301, { location: clean }).end();
+    return;
+  }
+  if (request.method !== 'GET' && request.method !== 'POST') throw notImplemented();
+  if (rawPath === '/') {
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(page);
+    return;
+  }
+  const { answer, params } = routeOf(rawPath);
+  const view = chain.history.view(heightOf(chain, request, options));
+  const height = String(view.height);
+  const asked: Asked = { chain, view, params, query: new URLSearchParams(search.join('?')), options };
+  try {
+    send(response, 200, answer(asked), height);
+  } catch (caught) {
+    if (!(caught instanceof RestError)) throw caught;
+    sendError(response, caught, height);
+  }
+}
+
+function routeOf(rawPath: string): { answer: (asked: Asked) => unknown; params: Record<string, string> } {
+  const segments = decoded(rawPath).split('/');
+  for (const { segments: pattern, answer } of table) {
+    if (pattern.length !== segments.length) continue;
+    const isHit = pattern.every((part, index) => part.startsWith('{') || part === segments[index]);
+    if (!isHit) continue;
+    const named = pattern.flatMap((part, index) =>
+      part.startsWith('{') ? [[part.slice(1, -1), segments[index] ?? '']] : [],
+    );
+    return { answer, params: Object.fromEntries(named) };
+  }
+  throw notImplemented();
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw new RestError(3, 'malformed path', true);
+  }
+}
+
+/** The height that a request asks for; none and 0 mean the latest. */
+function heightOf(chain: Chain, request: IncomingMessage, { lowestHeight = 0 }: RestOptions): number {
+  const text = String(request.headers['x-cosmos-block-height'] ?? '0');
+  const refuse = (message: string): never => {
+    throw new RestError(2, message, true);
+  };
+  if (!/^-?\d{1,15}$/.test(text)) {
+    const parsing = `strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`;
+    return refuse(
+      `codespace sdk code 18: invalid request: Baseapp.RegisterGRPCServer: invalid height header "x-cosmos-block-height": ${parsing}`,
+    );
+  }
+  const height = Number(text);
+  if (height < 0)
+    refuse('codespace sdk code 18: invalid request: cannot query with height < 0; please provide a valid height');
+  if (height > chain.height)
+    refuse(
+      'codespace sdk code 26: invalid height: cannot query with height in the future; please provide a valid height',
+    );
+  if (height > 0 && height < lowestHeight) {
+    const version = 'version mismatch on immutable IAVL tree; version does not exist';
+    const why = `Version has either been pruned, or is for a future block height (latest height: ${chain.height})`;
+    refuse(`codespace sdk code 38: not found: failed to load state at height ${height}; ${version}. ${why}`);
+  }
+  return height || chain.height;
+}
+
+function notImplemented(): RestError {
+  return new RestError(12, 'Not Implemented', true);
+}
+
+function sendError(response: ServerResponse, error: RestError, height?: string): void {
+  send(
+    response,
+    error.status,
+    { code: error.grpcCode, message: error.message, details: [] },
+    error.isBare ? undefined : height,
+  );
+}
+
+function send(response: ServerResponse, status: number, body: unknown, height?: string): void {
+  const heightHeader = height === undefined ? {} : { 'grpc-metadata-x-cosmos-block-height': height };
+  response.writeHead(status, { 'content-type': 'application/json', ...heightHeader }).end(JSON.stringify(body));
+}

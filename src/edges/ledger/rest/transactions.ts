@@ -1,0 +1,138 @@
+import { BinaryWriter } from '@bufbuild/protobuf/wire';
+import type { ChainEvent } from '../../../commands/ledger/draft.ts';
+import { codespaceOf } from '../../../commands/ledger/failure.ts';
+import { attributeOf, type SealedTransaction } from '../blocks.ts';
+import type { Chain } from '../chain.ts';
+import { parseQuery } from '../search-query.ts';
+import { type Asked, enumQuery, fail, type GrpcCode, type Routes, unsignedQuery } from './answer.ts';
+
+const base = '/cosmos/tx/v1beta1/txs';
+const orders = ['ORDER_BY_UNSPECIFIED', 'ORDER_BY_ASC', 'ORDER_BY_DESC'] as const;
+const maxLimit = 100;
+
+/** Transactions by search and by hash; only `limit` and `page` cut a search, `pagination.*` does nothing. */
+export const transactionRoutes: Routes = {
+  [base]: (asked) => {
+    const { chain, query } = asked;
+    const order = enumQuery(query, 'order_by', 'tx.OrderBy', orders);
+    const limit = Math.min(unsignedQuery(query, 'limit') || maxLimit, maxLimit);
+    const page = unsignedQuery(query, 'page') || 1;
+    const found = chain.transactions.search(parseQuery(query.get('query') ?? ''));
+    const pages = Math.max(1, Math.ceil(found.length / limit));
+    if (page > pages) fail(13, `failed to search for txs: page should be within [1, ${pages}] range, given ${page}`);
+    const ordered = order === 'ORDER_BY_DESC' ? found.toReversed() : found;
+    const shown = ordered.slice((page - 1) * limit, page * limit);
+    for (const transaction of shown) requireKept(asked, transaction.height, 13);
+    const bodies = shown.map((transaction) => transactionRecord(chain, transaction));
+    return {
+      txs: bodies,
+      tx_responses: shown.map((transaction, index) => responseRecord(transaction, bodies[index])),
+      pagination: null,
+      total: String(found.length),
+    };
+  },
+  [`${base}/{hash}`]: (asked) => {
+    const { chain, params } = asked;
+    const hash = params['hash'] ?? '';
+    const odd = /[^0-9a-fA-F]/.exec(hash)?.[0];
+    if (odd) fail(2, `encoding/hex: invalid byte: U+${codePoint(odd)} '${odd}'`);
+    if (hash.length % 2 === 1) fail(2, 'encoding/hex: odd length hex string');
+    const transaction = chain.transactions.byHash(hash.toUpperCase()) ?? fail(5, `tx not found: ${hash}`);
+    requireKept(asked, transaction.height, 2);
+    const body = transactionRecord(chain, transaction);
+    return { tx: body, tx_response: responseRecord(transaction, body) };
+  },
+};
+
+/** Refuses what a pruned node no longer has. */
+export function requireKept({ options }: Asked, height: number, code: GrpcCode): void {
+  const lowest = options.lowestHeight ?? 0;
+  if (height < lowest) fail(code, `height ${height} is not available, lowest height is ${lowest}`);
+}
+
+function transactionRecord(chain: Chain, { messages, events, gasWanted }: SealedTransaction): object {
+  const signer = messages[0]?.creator ?? '';
+  const sequence = attributeOf(events, 'tx', 'acc_seq')?.split('/')[1] ?? '0';
+  const { denom } = chain.genesis.params;
+  const fee = attributeOf(events, 'tx', 'fee')?.slice(0, -denom.length) ?? '0';
+  return {
+    body: {
+      messages,
+      memo: '',
+      timeout_height: '0',
+      unordered: false,
+      timeout_timestamp: null,
+      extension_options: [],
+      non_critical_extension_options: [],
+    },
+    auth_info: {
+      signer_infos: [
+        {
+          public_key: {
+            '@type': '/cosmos.crypto.secp256k1.PubKey',
+            key: chain.history.account(signer)?.publicKey ?? '',
+          },
+          mode_info: { single: { mode: 'SIGN_MODE_DIRECT' } },
+          sequence,
+        },
+      ],
+      fee: { amount: [{ denom, amount: fee }], gas_limit: String(gasWanted), payer: '', granter: '' },
+      tip: null,
+    },
+    signatures: [attributeOf(events, 'tx', 'signature') ?? ''],
+  };
+}
+
+function responseRecord(transaction: SealedTransaction, body: object | undefined): object {
+  const { height, hash, code, log, gasWanted, gasUsed, time, events } = transaction;
+  return {
+    height: String(height),
+    txhash: hash,
+    codespace: codespaceOf(code, log),
+    code,
+    data: code === 0 ? responseData(transaction) : '',
+    raw_log: log,
+    logs: [],
+    info: '',
+    gas_wanted: String(gasWanted),
+    gas_used: String(gasUsed),
+    tx: { '@type': '/cosmos.tx.v1beta1.Tx', ...body },
+    timestamp: `${new Date(time).toISOString().slice(0, 19)}Z`,
+    events: events.map(({ type, attributes }) => ({
+      type,
+      attributes: attributes.map(({ key, value }) => ({ key, value, index: true })),
+    })),
+  };
+}
+
+/** The messages' responses, as the chain encodes them: upper-case hex of protobuf. */
+function responseData({ messages, events }: SealedTransaction): string {
+  const writer = new BinaryWriter();
+  messages.forEach((message, index) => {
+    writer.tag(2, 2).fork();
+    writer.tag(1, 2).string(`${message['@type']}Response`);
+    const value = responseValue(message['@type'], eventsOf(events, index));
+    if (value.length > 0) writer.tag(2, 2).bytes(value);
+    writer.join();
+  });
+  return Buffer.from(writer.finish()).toString('hex').toUpperCase();
+}
+
+function responseValue(type: string, events: readonly ChainEvent[]): Uint8Array {
+  const registered = attributeOf(events, 'action_registered', 'action_id');
+  const approved = type.endsWith('ApproveAction') ? attributeOf(events, 'action_approved', 'action_id') : undefined;
+  const id = registered ?? approved;
+  if (id === undefined) return new Uint8Array();
+  const state = registered === undefined ? 'ACTION_STATE_APPROVED' : 'ACTION_STATE_PENDING';
+  return new BinaryWriter().tag(1, 2).string(id).tag(2, 2).string(state).finish();
+}
+
+function eventsOf(events: readonly ChainEvent[], message: number): ChainEvent[] {
+  return events.filter(({ attributes }) =>
+    attributes.some(({ key, value }) => key === 'msg_index' && value === String(message)),
+  );
+}
+
+function codePoint(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+}
