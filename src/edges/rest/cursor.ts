@@ -1,0 +1,90 @@
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync } from 'node:crypto';
+import { base64urlnopad } from '@scure/base';
+import { AppError } from '../../commands/errors.ts';
+
+/** Where a walk through a list stands. */
+export type Place = Readonly<{
+  /** Id of the last record shown. */
+  after: string;
+  /** Pages shown so far. */
+  pages: number;
+}>;
+
+/** What a walk is bound to: the list and its filters, without the page size. */
+export type Walk = Readonly<{ list: string; filters: Readonly<Record<string, unknown>> }>;
+
+/** Seals and opens cursors: opaque, tamper-proof, good only for the walk that they were made for. */
+export type Cursors = Readonly<{
+  seal: (walk: Walk, place: Place) => string;
+  /** Fails with `INVALID_ARGUMENT` for anything that `seal` has not made for the same walk. */
+  open: (walk: Walk, cursor: string) => Place;
+}>;
+
+const nonceLength = 12;
+const tagLength = 16;
+
+/**
+ * Cursors under a key, the same on every replica that has the key.
+ *
+ * The nonce follows from the content, so that the same page always carries the same cursor.
+ *
+ * @example const { seal, open } = createCursors('a secret of sixteen or more')
+ */
+export function createCursors(key: string | Uint8Array): Cursors {
+  const sealing = derive(key, 'annals cursor seal');
+  const naming = derive(key, 'annals cursor nonce');
+  return {
+    seal(walk, place) {
+      const content = JSON.stringify([place.after, place.pages]);
+      const bound = bindingOf(walk);
+      const nonce = createHmac('sha256', naming).update(bound).update(content).digest().subarray(0, nonceLength);
+      const cipher = createCipheriv('aes-256-gcm', sealing, nonce).setAAD(bound);
+      return base64urlnopad.encode(
+        Buffer.concat([nonce, cipher.update(content, 'utf8'), cipher.final(), cipher.getAuthTag()]),
+      );
+    },
+    open(walk, cursor) {
+      const place = parsePlace(decrypt(sealing, bindingOf(walk), cursor));
+      if (!place) throw foreign();
+      return place;
+    },
+  };
+}
+
+function decrypt(key: Buffer, bound: Buffer, cursor: string): string {
+  try {
+    const bytes = Buffer.from(base64urlnopad.decode(cursor));
+    if (bytes.length <= nonceLength + tagLength) throw foreign();
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceLength), { authTagLength: tagLength });
+    decipher.setAAD(bound).setAuthTag(bytes.subarray(-tagLength));
+    return decipher.update(bytes.subarray(nonceLength, -tagLength), undefined, 'utf8') + decipher.final('utf8');
+  } catch (caught) {
+    throw foreign(caught);
+  }
+}
+
+function parsePlace(content: string): Place | undefined {
+  const value: unknown = JSON.parse(content);
+  if (!Array.isArray(value)) return undefined;
+  const [after, pages]: unknown[] = value;
+  return typeof after === 'string' && typeof pages === 'number' ? { after, pages } : undefined;
+}
+
+function bindingOf({ list, filters }: Walk): Buffer {
+  const given = Object.entries(filters)
+    .filter(([, value]) => value !== undefined)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return createHash('sha256')
+    .update(JSON.stringify([1, list, given]))
+    .digest();
+}
+
+function derive(key: string | Uint8Array, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, '', purpose, 32));
+}
+
+function foreign(cause?: unknown): AppError {
+  const message =
+    'cursor is not one that this list has given out for these filters; it takes the cursor of the last answer, with the same filters.';
+  return new AppError('INVALID_ARGUMENT', message, { cause });
+}

@@ -1,0 +1,127 @@
+import type { FastifyInstance } from 'fastify';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { type FleetStats, fleetStats } from '../../projections/fleet-stats.ts';
+import type { RoundRow } from '../../projections/tables.ts';
+import { rounds as readRounds } from '../../projections/rounds.ts';
+import type { Generation } from './dependencies.ts';
+import type { RouteDependencies } from './shared.ts';
+import { sources } from './headers.ts';
+import { isLive } from './live.ts';
+
+/** The text of `/metrics` and its media type. */
+export type Metrics = Readonly<{ text: () => Promise<string>; contentType: string }>;
+
+const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+/**
+ * Counts requests of the app from now on, and reads the other figures whenever somebody asks.
+ *
+ * While the database is away, its figures are missing from the text rather than stale.
+ */
+export function createMetrics(app: FastifyInstance, dependencies: RouteDependencies): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  countRequests(app, registry);
+  const gauges = createGauges(registry);
+  const merged = dependencies.registry ? Registry.merge([registry, dependencies.registry]) : registry;
+  return {
+    contentType: merged.contentType,
+    text: async () => {
+      for (const gauge of Object.values(gauges)) gauge.reset();
+      await refresh(gauges, dependencies);
+      return await merged.metrics();
+    },
+  };
+}
+
+function countRequests(app: FastifyInstance, registry: Registry): void {
+  const registers = [registry];
+  const labelNames = ['route', 'method', 'status'] as const;
+  const requests = new Counter({
+    name: 'annals_http_requests_total',
+    help: 'Requests answered',
+    labelNames,
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'annals_http_request_duration_seconds',
+    help: 'Time from the first byte of a request to the last byte of its answer',
+    labelNames: ['route', 'method'] as const,
+    buckets: secondsBuckets,
+    registers,
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'none';
+    requests.inc({ route, method: request.method, status: String(reply.statusCode) });
+    if (!isLive(route)) durations.observe({ route, method: request.method }, reply.elapsedTime / 1000);
+    done();
+  });
+}
+
+function createGauges(registry: Registry) {
+  const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+    new Gauge({ name: `annals_${name}`, help, labelNames, registers: [registry] });
+  return {
+    position: gauge(
+      'projection_position',
+      'Sequence of the last fact that a projection has applied',
+      'projection',
+      'stream',
+    ),
+    lag: gauge('projection_lag_seconds', 'How far a projection is behind the log', 'projection', 'stream'),
+    generation: gauge('projection_generation', 'Live generation of a projection', 'projection', 'stream'),
+    stopped: gauge('projection_stopped', 'Whether a projection has stopped', 'projection', 'stream'),
+    last: gauge('stream_last_sequence', 'Sequence of the last fact of a stream', 'stream'),
+    broker: gauge('broker_up', 'Whether the broker answers'),
+    database: gauge('database_up', 'Whether the database answers'),
+    durability: gauge('log_durability_info', 'Grade in force of the log', 'grade'),
+    age: gauge('sync_age_seconds', 'Time since the last completed round of a source', 'source'),
+    height: gauge('sync_height', 'Height of the last completed round of a source', 'source'),
+    failing: gauge('sync_failing', 'Whether the last round of a source failed', 'source'),
+    probes: gauge('supernodes', 'Listed SuperNodes by the outcome of their latest probe', 'status'),
+  };
+}
+type Gauges = ReturnType<typeof createGauges>;
+
+async function refresh(gauges: Gauges, { reader, broker, lag, clock }: RouteDependencies): Promise<void> {
+  const read = reader.read(async (reading) => ({
+    rounds: await readRounds(reading),
+    fleet: await fleetStats(reading),
+  }));
+  const [generations, state, seen] = await Promise.allSettled([reader.generations(), broker(), read]);
+  for (const [stream, head] of Object.entries(lag.heads())) gauges.last.set({ stream }, head.lastSequence);
+  gauges.database.set(Number(seen.status === 'fulfilled'));
+  gauges.broker.set(Number(state.status === 'fulfilled'));
+  if (state.status === 'fulfilled') gauges.durability.set({ grade: state.value.durability }, 1);
+  if (generations.status === 'fulfilled')
+    for (const one of generations.value) showProjection(gauges, one, lag.lagMs(one.stream, one.position));
+  if (seen.status === 'fulfilled') showRead(gauges, seen.value, clock());
+}
+
+function showProjection(
+  gauges: Gauges,
+  { projection, stream, position, generation, stoppedReason }: Generation,
+  lagMs: number,
+): void {
+  const labels = { projection, stream };
+  gauges.position.set(labels, position);
+  gauges.lag.set(labels, lagMs / 1000);
+  gauges.generation.set(labels, generation);
+  gauges.stopped.set(labels, Number(stoppedReason !== null));
+}
+
+function showRead(
+  gauges: Gauges,
+  { rounds, fleet }: { rounds: readonly RoundRow[]; fleet: FleetStats },
+  now: number,
+): void {
+  gauges.probes.set({ status: 'available' }, fleet.available);
+  gauges.probes.set({ status: 'unavailable' }, fleet.unavailable);
+  for (const { source, completed_at, completed_height, failed_at } of rounds.filter((row) =>
+    sources.some((one) => one === row.source),
+  )) {
+    if (completed_at !== null) gauges.age.set({ source }, Math.max(now - Date.parse(completed_at), 0) / 1000);
+    if (completed_height !== null) gauges.height.set({ source }, completed_height);
+    gauges.failing.set({ source }, Number(failed_at !== null));
+  }
+}

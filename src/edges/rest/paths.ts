@@ -1,0 +1,39 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { AppError } from '../../commands/errors.ts';
+
+type Known = Readonly<{ pattern: RegExp; methods: Set<string> }>;
+
+/**
+ * Answers what no route takes: 405 with `Allow` where the path exists for other methods, else 404.
+ *
+ * To be called before the routes are added: it watches them being added.
+ */
+export function answerUnknownPaths(app: FastifyInstance): void {
+  const known = new Map<string, Known>();
+  app.addHook('onRoute', ({ url, method }: RouteOptions) => {
+    if (url === '*') return;
+    const path = known.get(url) ?? { pattern: patternOf(url), methods: new Set(['OPTIONS']) };
+    for (const one of [method].flat()) path.methods.add(one);
+    known.set(url, path);
+  });
+  app.setNotFoundHandler((request: FastifyRequest, reply: FastifyReply) => {
+    const path = request.url.split('?', 1)[0] ?? '';
+    const allowed = [...known.values()]
+      .filter(({ pattern }) => pattern.test(path))
+      .flatMap(({ methods }) => [...methods]);
+    if (allowed.length === 0)
+      throw new AppError('NOT_FOUND', 'Nothing lies at this path; /docs and /openapi.json say what there is.');
+    const allow = [...new Set(allowed)].toSorted().join(', ');
+    reply.header('allow', allow);
+    throw new AppError('METHOD_NOT_ALLOWED', `This path does not take the method; it takes ${allow}.`);
+  });
+}
+
+/** A route's path as an expression: `:name` is one segment, `*` anything. */
+function patternOf(url: string): RegExp {
+  const source = url
+    .replace(/[.+?^${}()|[\]\\]/g, '\\$&')
+    .replace(/:\w+/g, '[^/]+')
+    .replace(/\*/g, '.*');
+  return new RegExp(`^${source}$`);
+}

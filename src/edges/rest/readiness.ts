@@ -1,0 +1,131 @@
+import prettyMs from 'pretty-ms';
+import { toAppError } from '../../commands/errors.ts';
+import { rounds as readRounds } from '../../projections/rounds.ts';
+import type { RoundRow } from '../../projections/tables.ts';
+import type { BrokerState, Generation, RestSettings } from './dependencies.ts';
+import type { RouteDependencies } from './shared.ts';
+import { type Source, sources } from './headers.ts';
+import type { LagTracker } from './lag.ts';
+
+/** Something found: what it is about, and a sentence. */
+export type Finding = Readonly<{ component: string; message: string }>;
+
+/** Ready as long as there are no reasons; warnings make no answer wrong. */
+export type Readiness = Readonly<{
+  reasons: readonly Finding[];
+  warnings: readonly Finding[];
+  durability: string | null;
+}>;
+
+const lookTimeoutMs = 3000;
+const lagWarnedFromMs = 10_000;
+/** A source is late after this many intervals without a completed round. */
+const lateAfterIntervals = 3;
+
+/**
+ * What stands against relying on this instance.
+ *
+ * Red only when the database or the broker is down, a projection has stopped, or a source has no completed round in the log;
+ * everything else is a warning (spec 2, open points: operations).
+ */
+export async function assess({ reader, broker, lag, clock, settings }: RouteDependencies): Promise<Readiness> {
+  const [rows, generations, state] = await Promise.all([
+    attempt('database', async () => await reader.read(readRounds)),
+    attempt('database', async () => await reader.generations()),
+    attempt('broker', broker),
+  ]);
+  const lost = [state.failure, rows.failure ?? generations.failure].filter((failure) => failure !== undefined);
+  const now = clock();
+  return {
+    reasons: [...lost, ...stopped(generations.value ?? []), ...(rows.value ? neverCompleted(rows.value) : [])],
+    warnings: [
+      ...brokerWarnings(state.value),
+      ...(rows.value ?? []).flatMap((row) => roundWarnings(row, settings, now)),
+      ...behind(generations.value ?? [], lag),
+    ],
+    durability: state.value?.durability ?? null,
+  };
+}
+
+type Attempt<T> = Readonly<{ value?: T; failure?: Finding }>;
+
+async function attempt<T>(component: string, work: () => Promise<T>): Promise<Attempt<T>> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer in time')), lookTimeoutMs);
+  });
+  try {
+    return { value: await Promise.race([work(), late]) };
+  } catch (caught) {
+    const error = toAppError(caught);
+    const isPlain = error.code === 'UNAVAILABLE' && !error.cause;
+    return { failure: { component, message: isPlain ? error.message : `The ${component} does not answer.` } };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function stopped(generations: readonly Generation[]): Finding[] {
+  return generations.flatMap(({ projection, position, stoppedReason }) =>
+    stoppedReason === null
+      ? []
+      : [{ component: `projection ${projection}`, message: `Stopped after position ${position}: ${stoppedReason}` }],
+  );
+}
+
+function neverCompleted(rows: readonly RoundRow[]): Finding[] {
+  return sources
+    .filter((source) => !rows.some((row) => row.source === source && row.completed_at !== null))
+    .map((source) => ({ component: `sync ${source}`, message: 'No round has completed yet.' }));
+}
+
+function brokerWarnings(state: BrokerState | undefined): Finding[] {
+  return (state?.warnings ?? []).map((message) => ({ component: 'broker', message }));
+}
+
+/** Why nothing is followed, where a chain answers but must not be believed. */
+const notFollowed: Readonly<Record<string, string | undefined>> = {
+  wrong_chain: 'The chain answers with another id and is not followed until it is right again',
+  chain_behind: 'The chain answers with an older height than is known and is not followed until it has caught up',
+};
+
+function roundWarnings(row: RoundRow, settings: RestSettings, now: number): Finding[] {
+  const source = sources.find((one) => one === row.source);
+  if (!source) return [];
+  const component = `sync ${source}`;
+  const ageMs = row.completed_at === null ? undefined : Math.max(now - Date.parse(row.completed_at), 0);
+  const age =
+    ageMs === undefined ? 'no round has completed yet' : `what is known is ${prettyMs(ageMs, { compact: true })} old`;
+  const warnings: Finding[] = [];
+  if (row.failed_at !== null) {
+    const what = notFollowed[row.failed_reason ?? ''] ?? `The last round failed (${row.failed_reason ?? 'unknown'})`;
+    warnings.push({ component, message: `${what}: ${row.failed_message ?? 'no detail'}; ${age}.` });
+  } else if (ageMs !== undefined && ageMs > lateAfterIntervals * intervalOf(settings)[source]) {
+    warnings.push({ component, message: `No round has completed for long; ${age}.` });
+  }
+  if (row.skipped.length > 0)
+    warnings.push({ component, message: `${row.skipped.length} records could not be read in the last round.` });
+  return warnings;
+}
+
+function intervalOf(settings: RestSettings): Record<Source, number> {
+  return {
+    actions: settings.actionsSyncIntervalMs,
+    supernodes: settings.supernodesSyncIntervalMs,
+    validators: settings.validatorsSyncIntervalMs,
+  };
+}
+
+function behind(generations: readonly Generation[], lag: LagTracker): Finding[] {
+  return generations.flatMap(({ projection, stream, position }) => {
+    const ms = lag.lagMs(stream, position);
+    return ms < lagWarnedFromMs
+      ? []
+      : [
+          {
+            component: `projection ${projection}`,
+            message: `It is ${prettyMs(ms, { compact: true })} behind the log.`,
+          },
+        ];
+  });
+}

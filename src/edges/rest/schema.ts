@@ -1,0 +1,123 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify';
+import { type Static, type TSchema, Type } from 'typebox';
+import { errorCodes } from '../../commands/errors.ts';
+import type { Instant } from './instant.ts';
+
+/** One of a few words. */
+export function words<const T extends string>(list: readonly T[], options: { description?: string } = {}) {
+  return Type.Unsafe<T>({ type: 'string', enum: [...list], ...options });
+}
+
+/** A text of the read models that is one of a few words; documented as such, and trusted. */
+export function wordOf(list: readonly string[], description: string) {
+  return Type.Unsafe<string>({ type: 'string', enum: [...list], description });
+}
+
+/** A value that may be null; OpenAPI 3.0 has no null type, only this mark. */
+export function nullable<T extends TSchema>(schema: T) {
+  return Type.Unsafe<Static<T> | null>({ ...schema, nullable: true });
+}
+
+/** A component of the OpenAPI document, referred to by its name wherever it is used. */
+export function component<T extends TSchema>(name: string, schema: T) {
+  return { name, schema: { $id: name, ...schema }, ref: Type.Unsafe<Static<T>>({ $ref: `${name}#` }) };
+}
+
+/** A component of any shape. */
+export type Component = Readonly<{ name: string; schema: object }>;
+
+/** RFC 3339, UTC, to the second. */
+export const time = (description: string) => Type.String({ format: 'date-time', description });
+
+/** A SuperNode's Bech32 operator address. */
+export const operatorAddress = Type.String({ description: 'Bech32 operator address.' });
+
+const errorBody = component(
+  'Error',
+  Type.Object(
+    {
+      error: Type.String({ description: 'A sentence that says what is wrong and what to do.' }),
+      code: words(errorCodes, { description: 'Stable; decide by this one.' }),
+    },
+    { description: 'What every refusal looks like.' },
+  ),
+);
+
+/** The components that every route may refer to. */
+export const sharedComponents: readonly Component[] = [errorBody];
+
+const refusals = {
+  400: 'A parameter does not parse, is out of range, given twice, empty or not one of the listed values; or the cursor is foreign.',
+  401: 'The bearer token is missing or wrong.',
+  403: 'This instance does not allow it.',
+  404: 'No such thing, or the id in the path is ill-formed.',
+  429: 'Too often; `Retry-After` says when to come back.',
+  500: 'Something went wrong on our side; no detail is sent.',
+  503: 'The database or the log does not answer; `Retry-After` says when to try again.',
+} as const;
+
+/** A response: what it means, and its body by media type. */
+function answer<S extends TSchema, H extends object>(description: string, schema: S, headers: H) {
+  return { description, headers, content: { 'application/json': { schema } } };
+}
+
+/** The answer of a route that reads the read models: its body, and how far they have followed the log. */
+export function readAnswer<S extends TSchema>(description: string, schema: S) {
+  return answer(description, schema, readHeaders);
+}
+
+/** The answer of a route that reads no read model. */
+export function plainAnswer<S extends TSchema>(description: string, schema: S) {
+  return answer(description, schema, {});
+}
+
+type Refusals = { readonly [K in keyof typeof refusals]: ReturnType<typeof answer<typeof errorBody.ref, object>> };
+
+/** Response schemas of the refusals that a route can answer; 500 and 503 are among every route's. */
+export function errors(...statuses: readonly (keyof Refusals)[]): Partial<Refusals> {
+  const all = [...statuses, 500, 503] as const;
+  return Object.fromEntries(all.map((status) => [status, answer(refusals[status], errorBody.ref, {})]));
+}
+
+/** Parameters of a query string; a parameter is absent from `required` whether or not it has a default. */
+export function query<P extends Readonly<Record<string, TSchema>>>(properties: P) {
+  return Type.Unsafe<{ [K in keyof P]: Static<P[K]> }>({ type: 'object', properties });
+}
+
+/** A parameter that may be left out. */
+export function optional<T extends TSchema>(schema: T) {
+  return Type.Unsafe<Static<T> | undefined>({ ...schema });
+}
+
+/** A parameter that is a moment; `parameters.ts` reads it. */
+export function moment(description: string) {
+  return Type.Unsafe<Instant>({ type: 'string', format: 'date-time', description });
+}
+
+/** Lets Fastify take the types of requests and answers from the schemas. */
+export interface SchemaTypes extends FastifyTypeProvider {
+  validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown;
+  serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown;
+}
+
+/** A Fastify whose routes are typed by their schemas. */
+export type App = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, SchemaTypes>;
+
+/** Headers of an answer that was read from the read models. */
+const readHeaders = {
+  'Annals-Position': {
+    type: 'string',
+    description:
+      'How far the read models of this route have followed the log: an opaque, URL-safe token. It never goes back.',
+  },
+  'Annals-Lag-Ms': {
+    type: 'integer',
+    description: 'How far the read models are behind the log, in milliseconds; 0 when they have all of it.',
+  },
+  'Annals-Chain-Age-Ms': {
+    type: 'integer',
+    description:
+      'Milliseconds since the last completed round of this route’s source (the oldest of several); left out before the first one.',
+  },
+} as const;
