@@ -7,6 +7,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', './test/support/tally.ts'],
     pool: 'forks',
+    // Every run reads the sources as they are; what a cache on disk saves is less than a second.
+    fsModuleCache: false,
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -39,7 +39,10 @@ function environment(base, caches, mark) {
     HOME: path.join(base, 'home'),
     TMPDIR: path.join(base, 'tmp'),
     npm_config_cache: path.join(caches, 'npm'),
-    npm_config_registry: execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim(),
+    npm_config_registry: execFileSync('npm', ['config', 'get', 'registry'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim(),
     npm_config_update_notifier: 'false',
     ANNALS_CACHE: path.join(caches, 'cache'),
     ANNALS_FRESH_CHECK: mark,

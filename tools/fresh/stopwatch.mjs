@@ -3,7 +3,7 @@ export function stopwatch() {
   const row = (left, name, right) => console.log(`${left.padStart(9)}  ${name}${right === '' ? '' : `: ${right}`}`);
   return {
     /** Runs a step and prints its time. */
-    async time(name, work) {
+    time: async (name, work) => {
       const started = performance.now();
       const result = await work();
       row(`${((performance.now() - started) / 1000).toFixed(1)} s`, name, '');

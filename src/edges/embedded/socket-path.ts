@@ -19,7 +19,7 @@ export function socketPath(wanted: string): string {
 /** A folder that only this user can have made and can enter; anyone may put things into the system's temp folder. */
 function privateFolder(): string {
   const uid = process.getuid?.() ?? 0;
-  const shortest = Buffer.byteLength(tmpdir()) > 40 ? '/tmp' : tmpdir();
+  const shortest = Buffer.byteLength(tmpdir()) > 55 ? '/tmp' : tmpdir();
   const folder = path.join(shortest, `annals-${uid}`);
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   const found = lstatSync(folder);
