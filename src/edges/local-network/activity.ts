@@ -1,0 +1,60 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { toAppError } from '../../commands/errors.ts';
+import type { Ledger } from '../ledger/run-ledger.ts';
+import type { Logger } from '../log.ts';
+import { castOf } from './cast.ts';
+import { messagesOf } from './deeds.ts';
+import { type Step, timeline } from './timeline.ts';
+
+/** What the activity works on. */
+export type ActivityOptions = Readonly<{ ledger: Ledger; seed: number; logger: Logger; signal: AbortSignal }>;
+
+const retryMs = 1000;
+
+/**
+ * Plays the timeline of a seed on a ledger until the signal says stop: its history at once, the rest as time passes.
+ *
+ * Goes on after the transactions that the chain has already.
+ */
+export async function playActivity({ ledger, seed, logger, signal }: ActivityOptions): Promise<void> {
+  const cast = castOf(seed);
+  const { transactions, startedAt } = ledger.status();
+  const steps = timeline(seed);
+  let beforeMs = 0;
+  for (let done = 0; done < transactions; done++) beforeMs = steps.next().value.atMs;
+  const history: Promise<unknown>[] = [];
+  for (const { atMs, deed, isHistory } of steps) {
+    if (isHistory) {
+      const time = Date.parse(startedAt) + atMs;
+      history.push(ledger.submitAt(time, ...messagesOf(deed, { seed, cast, atMs: time })));
+      beforeMs = atMs;
+      continue;
+    }
+    await settled(history.splice(0), logger);
+    await pause(atMs - beforeMs, undefined, { signal }).catch(() => undefined);
+    beforeMs = atMs;
+    if (signal.aborted) return;
+    await play(deed, { ledger, seed, logger, signal });
+  }
+}
+
+async function play(deed: Step['deed'], { ledger, seed, logger, signal }: ActivityOptions): Promise<void> {
+  const cast = castOf(seed);
+  while (!signal.aborted) {
+    try {
+      const { height, code } = await ledger.submit(...messagesOf(deed, { seed, cast, atMs: Date.now() }));
+      logger.debug({ deed: deed.kind, height, code }, 'local network acted');
+      return;
+    } catch (caught) {
+      if (signal.aborted) return;
+      logger.warn({ err: toAppError(caught), deed: deed.kind }, 'local network could not act; trying again');
+      await pause(retryMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+async function settled(history: readonly Promise<unknown>[], logger: Logger): Promise<void> {
+  if (history.length === 0) return;
+  const failed = (await Promise.allSettled(history)).filter(({ status }) => status === 'rejected').length;
+  logger.info({ transactions: history.length - failed, failed }, 'local network wrote its history');
+}

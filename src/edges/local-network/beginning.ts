@@ -1,0 +1,58 @@
+import type { Beginning } from '../ledger/log-fold.ts';
+import { castOf, moduleAddress, type Person } from './cast.ts';
+import { randomOf } from './random.ts';
+import { historySpanMs } from './timeline.ts';
+
+/** Chain id of every local network. */
+export const localChainId = 'annals-local-1';
+export const denom = 'ulume';
+
+const personBalance = '1000000000000';
+
+/**
+ * What the local network's chain begins with: validators, accounts and parameters of a seed.
+ *
+ * The chain begins as long before `now` (unix milliseconds) as its short history takes, so that it ends about now.
+ */
+export function localBeginning(seed: number, now: number): Beginning {
+  const cast = castOf(seed);
+  const random = randomOf(`${seed}/validators`);
+  const people: Person[] = [
+    ...cast.creators,
+    ...cast.nodes.flatMap((node) => [node.operator, ...node.accounts]),
+    cast.bystander,
+  ];
+  const validators = [...cast.nodes, { operator: cast.bystander, moniker: 'genesis', isJailed: false }].map(
+    (validator) => ({
+      operator: validator.operator.operator,
+      consensusKey: random.bytes(32).toString('base64'),
+      moniker: validator.moniker,
+      tokens: String(random.between(1_000_000_000, 9_000_000_000)),
+      isJailed: validator.isJailed,
+    }),
+  );
+  return {
+    chainId: localChainId,
+    time: new Date(now - historySpanMs(seed)).toISOString(),
+    genesis: {
+      params: {
+        denom,
+        baseActionFee: '10000',
+        feePerKbyte: '10',
+        expirationSeconds: 45,
+        maxRaptorQSymbols: 6,
+        maxDdAndFingerprints: 4,
+        maxActionsPerBlock: 10,
+        poolShareBps: 200,
+        minimumStake: '100000000',
+      },
+      modules: {
+        action: moduleAddress('action'),
+        supernode: moduleAddress('supernode'),
+        feeCollector: moduleAddress('fee_collector'),
+      },
+      accounts: people.map(({ account, publicKey }) => ({ address: account, publicKey, balance: personBalance })),
+      validators,
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { createECDH, createHash } from 'node:crypto';
+import { ripemd160 } from '@noble/hashes/legacy.js';
+import { addressOf, prefixes } from '../ledger/addresses.ts';
+
+/** Somebody with a key of their own; both addresses are the same bytes. */
+export type Person = Readonly<{ name: string; publicKey: string; account: string; operator: string }>;
+
+/** A SuperNode of the local network with the accounts that it works under in turn. */
+export type CastNode = Readonly<{
+  operator: Person;
+  accounts: readonly [Person, Person];
+  address: string;
+  moniker: string;
+  isJailed: boolean;
+}>;
+
+/** Everybody on the local network. */
+export type Cast = Readonly<{
+  creators: readonly [Person, ...Person[]];
+  nodes: readonly CastNode[];
+  bystander: Person;
+}>;
+
+const nodes = [
+  { moniker: 'aurora', address: '127.0.1.1:4444' },
+  { moniker: 'borealis', address: '127.0.1.2:4444' },
+  { moniker: 'corona', address: '127.0.1.3:4444' },
+  { moniker: 'deneb', address: 'deneb.annals.example:4444' },
+  { moniker: 'eclipse', address: '127.0.1.5' },
+  { moniker: 'flare', address: '127.0.1.6:4444', isJailed: true },
+];
+
+/** Nodes that take part; the first three answer, the others are only in the chain's list. */
+export const answering = 3;
+
+/** The cast of a seed: keys, and with them all addresses, follow from it. */
+export function castOf(seed: number): Cast {
+  const person = (name: string): Person => personOf(seed, name);
+  return {
+    creators: [person('alice'), person('bob'), person('carol'), person('dave'), person('erin')],
+    nodes: nodes.map(({ moniker, address, isJailed = false }) => ({
+      operator: person(`${moniker}/operator`),
+      accounts: [person(`${moniker}/account-1`), person(`${moniker}/account-2`)],
+      address,
+      moniker,
+      isJailed,
+    })),
+    bystander: person('genesis/operator'),
+  };
+}
+
+/** Address of a module's account: the head of the hash of its name. */
+export function moduleAddress(name: string): string {
+  return addressOf(prefixes.account, createHash('sha256').update(name).digest().subarray(0, 20));
+}
+
+function personOf(seed: number, name: string): Person {
+  const pair = createECDH('secp256k1');
+  pair.setPrivateKey(createHash('sha256').update(`annals-local/${seed}/${name}`).digest());
+  const publicKey = pair.getPublicKey(null, 'compressed');
+  const bytes = ripemd160(createHash('sha256').update(publicKey).digest());
+  return {
+    name,
+    publicKey: publicKey.toString('base64'),
+    account: addressOf(prefixes.account, bytes),
+    operator: addressOf(prefixes.operator, bytes),
+  };
+}
