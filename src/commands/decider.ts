@@ -1,4 +1,5 @@
 import type { Fact, FactType, Kind } from '../events/catalogue.ts';
+import type { Recorded } from './ports.ts';
 
 /**
  * A pure decision: a command on what is known gives new facts, or none.
@@ -9,7 +10,8 @@ import type { Fact, FactType, Kind } from '../events/catalogue.ts';
 export type Decider<Command, State, F extends Fact> = Readonly<{
   kind: Kind;
   initialState: State;
-  after: (fact: F) => State;
+  /** `recorded` tells id and sequence of a fact that was read from the log; few decisions look at them. */
+  after: (fact: F, recorded?: Pick<Recorded, 'id' | 'sequence'>) => State;
   decide: (command: Command, state: State) => readonly F[];
   /** Narrows a fact read from the log; another type on the entity's subject is an error of the log. */
   isOwn: (fact: Fact) => fact is F;

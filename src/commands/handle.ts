@@ -67,7 +67,7 @@ function decideOne<Command, State, F extends Fact>(
   last: Recorded | undefined,
 ): Decision[] {
   if (last && !decider.isOwn(last.fact)) throw new AppError('INTERNAL', `A ${last.fact.type} lies on the subject of ${decider.kind} ${entity}`);
-  const state = last && decider.isOwn(last.fact) ? decider.after(last.fact) : decider.initialState;
+  const state = last && decider.isOwn(last.fact) ? decider.after(last.fact, last) : decider.initialState;
   const facts = decider.decide(command, state);
   return facts.length === 0 ? [] : [{ kind: decider.kind, entity, facts, expected: last?.sequence ?? 0 }];
 }

@@ -1,0 +1,47 @@
+import type { Fact } from '../../events/catalogue.ts';
+
+/** All that is known of an action; every fact of it carries this. */
+export type KnownAction = Fact<'ActionRegistered'>['data']['known'];
+
+/** The states that the chain gives an action, in the order of its enum from 1. */
+export const chainStates = ['pending', 'processing', 'done', 'approved', 'rejected', 'failed', 'expired'] as const;
+export type ChainState = (typeof chainStates)[number];
+
+/** The steps of an action that transactions tell of. */
+export const steps = ['register', 'finalize', 'approve'] as const;
+export type Step = (typeof steps)[number];
+
+/** How far along a state is: one read later is never lower. */
+const rank: Readonly<Record<ChainState, number>> = { pending: 0, processing: 1, done: 2, approved: 3, rejected: 4, failed: 4, expired: 4 };
+
+/** Whether a state lies after what is known, so that it is news. */
+export function isAhead(state: ChainState, known: string): boolean {
+  return rank[state] > rankOf(known);
+}
+
+/** Whether nothing follows a state any more, as far as the chain's rules go. */
+export function isFinal(known: string): boolean {
+  return rankOf(known) >= rank.expired;
+}
+
+/** Whether an action in this state may still expire. */
+export function isOpen(known: string): boolean {
+  return rankOf(known) <= rank.processing;
+}
+
+function rankOf(known: string): number {
+  const state = chainStates.find((one) => one === known);
+  return state === undefined ? rank.pending : rank[state];
+}
+
+/** The steps that an action in this state has surely taken. */
+export function stepsOf(state: ChainState): readonly Step[] {
+  if (state === 'approved') return steps;
+  return state === 'done' ? ['register', 'finalize'] : ['register'];
+}
+
+/** The steps that were recorded, as the fact says it with its last one. */
+export function stepsReached(reached: string): readonly Step[] {
+  if (reached === 'approved') return steps;
+  return reached === 'finalized' ? ['register', 'finalize'] : ['register'];
+}

@@ -1,0 +1,97 @@
+import type { Fact } from '../../events/catalogue.ts';
+import { type Decider, ownFacts } from '../decider.ts';
+
+/** What sync reads, each on an interval of its own. */
+export const sources = ['actions', 'supernodes', 'validators'] as const;
+export type Source = (typeof sources)[number];
+
+/** The entity that the chain's id is recorded under, beside the sources. */
+export const chainEntity = 'chain';
+
+type Completed = Fact<'SyncRoundCompleted'>['data'];
+
+/** All that the next round of a source needs. */
+export type KnownSource = Completed['known'];
+
+/** Why a round ended early. */
+export type FailureReason = 'unreachable' | 'wrong_chain' | 'chain_behind' | 'bad_answer' | 'pruned' | 'internal';
+
+/** The first contact with a chain. */
+export type IdentifyChain = Readonly<{ type: 'IdentifyChain'; chainId: string; height: number; at: string }>;
+
+/** Everything of a round is in the log: what it came to, and what it learned for the next one. */
+export type CompleteRound = Readonly<
+  { type: 'CompleteRound'; source: Source } & Pick<Completed, 'startedAt' | 'at' | 'height' | 'blockTime' | 'requests' | 'facts' | 'skipped'> & {
+      /** When the last completed round ended, as the round knew it at its start: a later one by another process makes this one void. */
+      after: string | undefined;
+      chainId: string;
+      learned: Pick<KnownSource, 'cursor' | 'open' | 'lastAction' | 'lowestHeight' | 'minimumVersion' | 'unread'>;
+      /** Id of the request that was pending when the round began. */
+      answers: string | undefined;
+    }
+>;
+
+/** A round ended early. */
+export type FailRound = Readonly<{ type: 'FailRound'; source: Source; startedAt: string; at: string; reason: FailureReason; message: string }>;
+
+/** Somebody wants SuperNodes and validators read at once. */
+export type RequestSync = Readonly<{ type: 'RequestSync'; at: string }>;
+
+export type SourceCommand = IdentifyChain | CompleteRound | FailRound | RequestSync;
+type SourceFact = Fact<'ChainIdentified' | 'SyncRequested' | 'SyncRoundCompleted' | 'SyncRoundFailed'>;
+
+const nothingKnown: KnownSource = { chainId: '', cursor: 0, open: [], unread: [] };
+
+/**
+ * Rounds of the sources, what each knows for its next one, and the id of the chain (DESIGN section 4).
+ *
+ * The chain's id is recorded once. A pending request stays through failed rounds and goes with the completed round that answers
+ * it; while one is pending, another is joined to it and decides nothing.
+ */
+export const syncing: Decider<SourceCommand, KnownSource, SourceFact> = {
+  kind: 'sync',
+  initialState: nothingKnown,
+  isOwn: ownFacts('ChainIdentified', 'SyncRequested', 'SyncRoundCompleted', 'SyncRoundFailed'),
+  after(fact, recorded) {
+    switch (fact.type) {
+      case 'ChainIdentified':
+        return { ...nothingKnown, chainId: fact.data.chainId, cursor: fact.data.height };
+      case 'SyncRequested':
+        return recorded ? { ...fact.data.known, request: { id: recorded.id, sequence: recorded.sequence } } : fact.data.known;
+      case 'SyncRoundCompleted':
+      case 'SyncRoundFailed':
+        return fact.data.known;
+    }
+  },
+  decide(command, known) {
+    switch (command.type) {
+      case 'IdentifyChain':
+        return known.chainId === '' ? [identified(command)] : [];
+      case 'CompleteRound':
+        return command.after === known.completedAt ? [completed(command, known)] : [];
+      case 'FailRound': {
+        const { source, startedAt, at, reason, message } = command;
+        return [{ type: 'SyncRoundFailed', data: { source, startedAt, at, reason, message, known } }];
+      }
+      case 'RequestSync':
+        return known.request ? [] : [{ type: 'SyncRequested', data: { source: 'supernodes', at: command.at, known } }];
+    }
+  },
+};
+
+function identified({ chainId, height, at }: IdentifyChain): SourceFact {
+  return { type: 'ChainIdentified', data: { source: chainEntity, chainId, at, height } };
+}
+
+function completed(command: CompleteRound, known: KnownSource): SourceFact {
+  const { source, startedAt, at, height, blockTime, requests, facts, skipped, chainId, learned, answers } = command;
+  const { request } = known;
+  const next: KnownSource = {
+    ...learned,
+    chainId,
+    completedHeight: height,
+    completedAt: at,
+    ...(request === undefined || request.id === answers ? {} : { request }),
+  };
+  return { type: 'SyncRoundCompleted', data: { source, startedAt, at, height, blockTime, requests, facts, skipped, known: next } };
+}

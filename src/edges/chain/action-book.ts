@@ -1,0 +1,88 @@
+import { handle } from '../../commands/handle.ts';
+import type { Cause, FactLog } from '../../commands/ports.ts';
+import { isOpen, type KnownAction } from '../../commands/sync/action-states.ts';
+import { actions, type RecordAction } from '../../commands/sync/actions.ts';
+import type { CompleteRound, KnownSource } from '../../commands/sync/sources.ts';
+
+const mostUnread = 100;
+
+/** What a round of actions writes, and what it hands on to the next one: open actions, unread records, the greatest id. */
+export class ActionBook {
+  facts = 0;
+  readonly #log: FactLog;
+  readonly #cause: Cause;
+  readonly #open: Map<string, string>;
+  readonly #unread: Set<string>;
+  readonly #skipped = new Map<string, string>();
+  #last: bigint;
+
+  constructor(log: FactLog, cause: Cause, known: KnownSource) {
+    this.#log = log;
+    this.#cause = cause;
+    this.#open = new Map(known.open.map(({ action, expiresAt }) => [action, expiresAt]));
+    this.#unread = new Set(known.unread);
+    this.#last = BigInt(known.lastAction ?? '0');
+  }
+
+  /** What the log knows of these actions. */
+  async known(ids: readonly string[]): Promise<ReadonlyMap<string, KnownAction>> {
+    const last = await this.#log.last('action', ids);
+    return new Map([...last].flatMap(([id, { fact }]) => (actions.isOwn(fact) ? [[id, fact.data.known] as const] : [])));
+  }
+
+  /** Decides and appends; afterwards what is open follows from the log, so that a round cut off before may be gone over again. */
+  async record(commands: readonly RecordAction[]): Promise<void> {
+    if (commands.length === 0) return;
+    const handled = await handle(this.#log, actions, new Map(commands.map((command) => [command.action, command])), this.#cause);
+    this.facts += handled.facts;
+    const known = await this.known(commands.map(({ action }) => action));
+    for (const { action, record } of commands) {
+      const after = known.get(action);
+      if (after?.expiresAt !== undefined && isOpen(after.chainState)) this.#open.set(action, after.expiresAt);
+      else this.#open.delete(action);
+      if (record !== undefined) this.#unread.delete(action);
+    }
+  }
+
+  /** Remembers a record that could not be read, to be tried again each round. */
+  leaveUnread(action: string, reason: string): void {
+    this.skip(action, reason);
+    if (this.#unread.size < mostUnread) this.#unread.add(action);
+  }
+
+  /** Says why something was left out. */
+  skip(record: string, reason: string): void {
+    this.#skipped.set(record, reason);
+  }
+
+  /** Raises the greatest id up to which the ids are known without a gap. */
+  raiseLast(action: string): void {
+    const id = BigInt(action);
+    if (id > this.#last) this.#last = id;
+  }
+
+  get last(): bigint {
+    return this.#last;
+  }
+
+  get unread(): readonly string[] {
+    return [...this.#unread];
+  }
+
+  /** Open actions whose time has come by a block's time. */
+  due(blockTime: string): readonly string[] {
+    return [...this.#open].filter(([, expiresAt]) => expiresAt <= blockTime).map(([action]) => action);
+  }
+
+  get skipped(): CompleteRound['skipped'] {
+    return [...this.#skipped].map(([record, reason]) => ({ record, reason }));
+  }
+
+  get learned(): Pick<CompleteRound['learned'], 'open' | 'unread' | 'lastAction'> {
+    return {
+      open: [...this.#open].map(([action, expiresAt]) => ({ action, expiresAt })),
+      unread: this.unread,
+      ...(this.#last === 0n ? {} : { lastAction: String(this.#last) }),
+    };
+  }
+}
