@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { component, moment, nullable, operatorAddress, optional, query, time, wordOf, words } from './schema.ts';
 
 const actionTypes = ['cascade', 'sense'] as const;
@@ -7,20 +7,20 @@ const chainStates = ['pending', 'processing', 'done', 'approved', 'rejected', 'f
 
 const step = component(
   'Transaction',
-  Type.Object({
-    tx_hash: nullable(
-      Type.String({ description: 'Upper-case hex; null where the chain no longer shows the transaction.' }),
-    ),
-    height: Type.Integer({ description: 'Block height.' }),
-  }),
+  nullable(
+    Type.Object({
+      tx_hash: nullable(
+        Type.String({ description: 'Upper-case hex; null where the chain no longer shows the transaction.' }),
+      ),
+      height: Type.Integer({ description: 'Block height.' }),
+    }),
+  ),
 );
-
-const knownStep = Type.Unsafe<Static<typeof step.schema> | null>({ type: 'object', nullable: true, allOf: [step.ref] });
 
 const steps = component(
   'Transactions',
   Type.Object(
-    { register: knownStep, finalize: knownStep, approve: knownStep },
+    { register: step.ref, finalize: step.ref, approve: step.ref },
     { description: 'The transaction of each step; null before the step, or where nothing is known of it.' },
   ),
 );

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { operatorsOf } from '../../projections/action-list.ts';
 import type { Reading } from '../../projections/reading.ts';
-import type { ActionRow } from '../../projections/tables.ts';
+import type { ActionRow, StepTransaction } from '../../projections/tables.ts';
 import type { actionDetail, actionListItem } from './action-schemas.ts';
 import type { RestDependencies } from './dependencies.ts';
 
@@ -52,5 +52,8 @@ function commonOf(row: ActionRow): Omit<ListItem, 'transactions'> {
 }
 
 function transactionsOf({ register_tx, finalize_tx, approve_tx }: ActionRow): Detail['transactions'] {
-  return { register: register_tx, finalize: finalize_tx, approve: approve_tx };
+  return { register: stepOf(register_tx), finalize: stepOf(finalize_tx), approve: stepOf(approve_tx) };
 }
+
+/** The database gives the fields in an order of its own. */
+const stepOf = (step: StepTransaction | null) => step && { tx_hash: step.tx_hash, height: step.height };

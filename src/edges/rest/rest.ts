@@ -1,8 +1,6 @@
 import cors from '@fastify/cors';
-import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance } from 'fastify';
 import type { RestDependencies } from './dependencies.ts';
-import { tooMany } from './errors.ts';
 import { exposedHeaders } from './headers.ts';
 import { createMetrics } from './metrics.ts';
 import { describeApi } from './openapi.ts';
@@ -22,7 +20,6 @@ export function createRest(dependencies: RestDependencies): FastifyInstance {
   const app = createServer(dependencies.logger);
   app.addHook('onReady', async () => await shared.lag.ready);
   void app.register(cors, { origin, exposedHeaders, strictPreflight: false });
-  void app.register(rateLimit, { global: false, errorResponseBuilder: tooMany });
   describeApi(app, dependencies.version);
   const metrics = createMetrics(app, shared);
   void app.register(async (routes: typeof app) => await addRoutes(routes, shared, metrics));

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
+import rateLimit from '@fastify/rate-limit';
 import fastify, { type ConnectionError } from 'fastify';
 import { AppError } from '../../commands/errors.ts';
 import type { Logger } from '../log.ts';
-import { bodyOf, createErrorHandler } from './errors.ts';
+import { bodyOf, createErrorHandler, tooMany } from './errors.ts';
 import { queryReader } from './parameters.ts';
 import { answerUnknownPaths } from './paths.ts';
 import type { App, SchemaTypes } from './schema.ts';
@@ -38,6 +39,7 @@ export function createServer(logger: Logger): App {
   );
   app.setSerializerCompiler(() => (answer) => (typeof answer === 'string' ? answer : JSON.stringify(answer)));
   readNoBodies(app);
+  void app.register(rateLimit, { global: false, errorResponseBuilder: tooMany });
   answerUnknownPaths(app);
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-content-type-options', 'nosniff');
