@@ -1,0 +1,90 @@
+import { streams } from '../events/catalogue.ts';
+import { projections } from '../projections/all.ts';
+import { loadProfile } from './chain/profile.ts';
+import { runSync } from './chain/run-sync.ts';
+import type { Progress } from './chain/progress.ts';
+import { runLedger } from './ledger/run-ledger.ts';
+import { localBeginning } from './local-network/beginning.ts';
+import { startLocalNetwork } from './local-network/local-network.ts';
+import { runProjector } from './postgres/projector.ts';
+import { runProbing } from './probe/rounds.ts';
+import type { Context } from './wiring.ts';
+
+/** A role that runs: where it can be reached, when it failed, how it is stopped. */
+export type Part = Readonly<{
+  name: string;
+  urls: Readonly<Record<string, string>>;
+  /** Rejects when the role cannot go on; never resolves. */
+  failed: Promise<never>;
+  stop: () => Promise<void>;
+}>;
+
+const never = new Promise<never>(() => undefined);
+
+/** The local network: its chain, its SuperNodes, and what happens there. */
+export async function startLedger({ config, log, leases, logger, signal }: Context): Promise<Part> {
+  const seed = config.localSeed;
+  const ledger = await runLedger({ log, leases, beginning: () => localBeginning(seed, Date.now()), host: config.host, lcdPort: config.lcdPort, logger, signal });
+  const network = await startLocalNetwork({ ledger, seed, logger, signal }).catch(async (caught: unknown) => {
+    await ledger.stop();
+    throw caught;
+  });
+  const stop = async (): Promise<void> => {
+    await network.stop();
+    await ledger.stop();
+  };
+  return { name: 'local network', urls: { chain: ledger.url }, failed: never, stop };
+}
+
+/** Every projection, each kept by one process at a time. */
+export async function startProjector({ pools, log, leases, network, logger, signal }: Context): Promise<Part> {
+  return running('projector', signal, (ending) => runProjector({ pools, source: log, leases, projections, network, log: logger, signal: ending }));
+}
+
+/** Rounds of sync over a chain's REST, as long as this process holds their lease. */
+export async function startSync({ config, network, log, leases, logger, signal }: Context, chainUrl: string): Promise<Part> {
+  return running('sync', signal, (ending) =>
+    runSync({
+      chainApiBase: chainUrl,
+      profile: loadProfile(network),
+      log,
+      leases,
+      intervalsMs: { actions: config.actionsSyncIntervalMs, supernodes: config.supernodesSyncIntervalMs, validators: config.validatorsSyncIntervalMs },
+      logger,
+      signal: ending,
+      onProgress: ({ source, ...far }) => logger.info({ ...far, percent: percentOf(far) }, `reading the chain: ${source}`),
+    }),
+  );
+}
+
+function percentOf({ height, head }: Pick<Progress, 'height' | 'head'>): number {
+  return head === 0 ? 100 : Math.floor((100 * height) / head);
+}
+
+/** Rounds of probes, as long as this process holds their lease. */
+export async function startProbing({ config, log, leases, logger, signal }: Context): Promise<Part> {
+  const { probeIntervalMs: intervalMs, probePrivateAddresses: allowPrivate, probeHostNames: allowHostNames } = config;
+  return running('probing', signal, (ending) => runProbing({ log, leases, intervalMs, allowPrivate, allowHostNames, logger, signal: ending }));
+}
+
+/** A part that is a loop: it ends with its signal, and an end before that is a failure. */
+function running(name: string, outer: AbortSignal, run: (signal: AbortSignal) => Promise<void>): Part {
+  const ending = new AbortController();
+  const signal = AbortSignal.any([outer, ending.signal]);
+  const done = run(signal);
+  const failed = done.then(
+    () => never,
+    (caught: unknown) => (signal.aborted ? never : Promise.reject(caught)),
+  );
+  failed.catch(() => undefined);
+  const stop = async (): Promise<void> => {
+    ending.abort();
+    await done.catch(() => undefined);
+  };
+  return { name, urls: {}, failed, stop };
+}
+
+/** The ends of all streams. */
+export async function headsOf(log: Context['log']): Promise<Record<string, { lastSequence: number; lastTime: string }>> {
+  return Object.fromEntries(await Promise.all(streams.map(async (stream) => [stream, await log.head(stream)] as const)));
+}
