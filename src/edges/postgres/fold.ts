@@ -1,0 +1,126 @@
+import type { Recorded } from '../../commands/ports.ts';
+import type { Cell, Derived, Table } from '../../projections/projection.ts';
+import { StopError } from './database-error.ts';
+import type { Folding, Row } from './folding.ts';
+
+/** A row as it is kept: its content (null: removed) and the sequence of the fact that last touched it. */
+export type Kept = Readonly<{ row: Row | null; position: number }>;
+
+/** Everything that a batch changes. */
+export type Changes = Readonly<{
+  rows: readonly (readonly [key: string, kept: Kept])[];
+  /** Derived rows to take away, by table; only their key columns count. */
+  gone: ReadonlyMap<string, readonly Row[]>;
+  /** Derived rows to put in place, by table. */
+  fresh: ReadonlyMap<string, readonly Row[]>;
+  /** What to add to each counter; never zero. */
+  counters: ReadonlyMap<string, number>;
+}>;
+
+/** Facts that the projection handles, each with the key of its row. */
+export type Keyed = Readonly<{ key: string; recorded: Recorded }>;
+
+/** Picks the facts that the projection handles. Fails with the sequence of the fact that it cannot take. */
+export function keyed(folding: Folding, facts: readonly Recorded[]): Keyed[] {
+  return facts
+    .filter(({ fact }) => folding.handles(fact))
+    .map((recorded) => ({ key: attempt(folding, recorded.sequence, () => folding.key(recorded.fact)), recorded }));
+}
+
+/**
+ * Folds facts over the rows as they were; pure.
+ *
+ * A row that was last touched at or after a fact's sequence ignores the fact, so any split, overlap or repetition of the
+ * same facts ends in the same rows. Fails with a `StopError` that names the fact which the projection cannot take.
+ */
+export function fold(folding: Folding, facts: readonly Keyed[], before: ReadonlyMap<string, Kept>): Changes {
+  const after = new Map<string, Kept>();
+  for (const { key, recorded } of facts) {
+    const { fact, sequence } = recorded;
+    const kept = after.get(key) ?? before.get(key);
+    if (kept && kept.position >= sequence) continue;
+    const row = attempt(folding, sequence, () => folding.next(kept?.row ?? undefined, fact));
+    after.set(key, { row, position: sequence });
+  }
+  const rows = [...after].map(([key, { row, position }]) => [key, { row: row && cleanRow(row), position }] as const);
+  return { rows, ...consequences(folding, rows, before) };
+}
+
+type Consequences = Omit<Changes, 'rows'>;
+
+function consequences(folding: Folding, rows: Changes['rows'], before: ReadonlyMap<string, Kept>): Consequences {
+  const had = new Map<string, Derived>();
+  const has = new Map<string, Derived>();
+  const counters = new Map<string, number>();
+  const keysOf = new Map(folding.derivedTables.map((table) => [table.name, table]));
+  const follow = (row: Row | null | undefined, into: Map<string, Derived>, one: 1 | -1): void => {
+    if (!row) return;
+    for (const derived of folding.derived(row)) into.set(identity(derived, keysOf), clean(derived));
+    for (const name of folding.counts(row).map(cleanText)) counters.set(name, (counters.get(name) ?? 0) + one);
+  };
+  for (const [key, kept] of rows) {
+    attempt(folding, kept.position, () => {
+      follow(before.get(key)?.row, had, -1);
+      follow(kept.row, has, 1);
+    });
+  }
+  return {
+    gone: byTable([...had].filter(([id]) => !has.has(id))),
+    fresh: byTable([...has].filter(([id, derived]) => !isSame(had.get(id), derived))),
+    counters: new Map([...counters].filter(([, n]) => n !== 0).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+  };
+}
+
+/** Names a derived row by its table and key. */
+function identity({ table, values }: Derived, tables: ReadonlyMap<string, Table>): string {
+  const found = tables.get(table);
+  if (!found) throw new Error(`There is no derived table ${table}`);
+  return JSON.stringify([table, ...found.key.map((column) => values[column] ?? null)]);
+}
+
+function isSame(had: Derived | undefined, has: Derived): boolean {
+  if (!had) return false;
+  const names = new Set([...Object.keys(had.values), ...Object.keys(has.values)]);
+  return [...names].every((name) => isEqual(had.values[name] ?? null, has.values[name] ?? null));
+}
+
+const isEqual = (a: Cell, b: Cell): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
+
+function byTable(entries: readonly (readonly [string, Derived])[]): Map<string, Row[]> {
+  const tables = new Map<string, Row[]>();
+  for (const [, { table, values }] of entries) {
+    const rows = tables.get(table) ?? [];
+    tables.set(table, rows);
+    rows.push(values);
+  }
+  return tables;
+}
+
+function attempt<T>({ name, stream }: Folding, sequence: number, run: () => T): T {
+  try {
+    return run();
+  } catch (caught) {
+    const why = caught instanceof Error ? caught.message : String(caught);
+    throw new StopError(`Projection ${name} cannot take fact ${sequence} of ${stream}: ${why}`, {
+      cause: caught,
+      sequence,
+    });
+  }
+}
+
+/** PostgreSQL takes no NUL in text; it becomes the replacement character, and so do halves of a character. */
+export function cleanText(text: string): string {
+  return text.includes('\0') || !text.isWellFormed() ? text.replaceAll('\0', '\uFFFD').toWellFormed() : text;
+}
+
+function cleanRow(row: Row): Row {
+  if (Object.values(row).every((cell) => cleanCell(cell) === cell)) return row;
+  return Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, cleanCell(cell)]));
+}
+
+const cleanCell = (cell: Cell): Cell => (typeof cell === 'string' ? cleanText(cell) : cell);
+
+const clean = (derived: Derived): Derived => {
+  const values = cleanRow(derived.values);
+  return values === derived.values ? derived : { ...derived, values };
+};

@@ -1,0 +1,112 @@
+import type pg from 'pg';
+import type { ColumnType, Table } from '../../projections/projection.ts';
+import type { Folding } from './folding.ts';
+import { type Generation, generationColumns } from './generations.ts';
+import { generationSchema, metaSchema } from './names.ts';
+
+/** Readers may still look at a retired generation for this long. */
+const retiredForSeconds = 60;
+const dropLockTimeoutMs = 2000;
+
+/** Makes the row and the empty tables of a projection's next generation; other indexes than the keys come later. */
+export async function createGeneration(
+  client: pg.ClientBase,
+  folding: Folding,
+  { network, incarnation }: { network: string; incarnation: string },
+): Promise<Generation> {
+  const meta = `${metaSchema(network)}.generations`;
+  const { rows: last } = await client.query<{ last: number }>(
+    `select coalesce(max(generation), 0) as last from ${meta} where projection = $1`,
+    [folding.name],
+  );
+  const generation = (last[0]?.last ?? 0) + 1;
+  const schema = generationSchema(network, folding.name, generation);
+  await client.query('begin');
+  await client.query(`create schema ${schema}`);
+  for (const statement of tableStatements(folding, schema)) await client.query(statement);
+  const { rows } = await client.query<Generation>(
+    `insert into ${meta} (projection, generation, version, fingerprint, schema_name, status, stream, incarnation)
+      values ($1, $2, $3, $4, $5, 'building', $6, $7) returning ${generationColumns}`,
+    [folding.name, generation, folding.version, folding.fingerprint, schema, folding.stream, incarnation],
+  );
+  await client.query('commit');
+  const [made] = rows;
+  if (!made) throw new Error(`Generation ${generation} of ${folding.name} was not recorded`);
+  return made;
+}
+
+/** Makes the indexes that readers need and counts what the planner wants to know: the end of a load. */
+export async function createIndexes(client: pg.ClientBase, folding: Folding, schema: string): Promise<void> {
+  for (const { name, indexes = [] } of [folding.table, ...folding.derivedTables]) {
+    for (const columns of indexes) await client.query(`create index on ${schema}.${quoted(name)} (${columns})`);
+    await client.query(`analyze ${schema}.${quoted(name)}`);
+  }
+  await client.query(`analyze ${schema}.counters`);
+}
+
+/** Takes away generations that were never finished; only who holds the projection's build lock may call it. */
+export async function dropUnfinished(client: pg.ClientBase, network: string, projection: string): Promise<void> {
+  await dropGenerations(client, network, projection, `status = 'building'`);
+}
+
+/**
+ * Takes away generations that nobody can look at any more.
+ *
+ * Gives way to whoever still holds one of their tables: then it fails with `55P03`, and a later call does it.
+ */
+export async function dropRetired(client: pg.ClientBase, network: string, projection: string): Promise<void> {
+  const old = `status = 'retired' and retired_at < now() - interval '${retiredForSeconds} seconds'`;
+  await dropGenerations(client, network, projection, old);
+}
+
+async function dropGenerations(
+  client: pg.ClientBase,
+  network: string,
+  projection: string,
+  which: string,
+): Promise<void> {
+  const meta = `${metaSchema(network)}.generations`;
+  await client.query('begin');
+  await client.query(`set local lock_timeout = ${dropLockTimeoutMs}`);
+  const { rows } = await client.query<{ schema: string }>(
+    `select schema_name as schema from ${meta} where projection = $1 and ${which} for update skip locked`,
+    [projection],
+  );
+  for (const { schema } of rows) {
+    await client.query(`drop schema if exists ${schema} cascade`);
+    await client.query(`delete from ${meta} where schema_name = $1`, [schema]);
+  }
+  await client.query('commit');
+}
+
+const notices = { autovacuum_vacuum_scale_factor: 0.02, autovacuum_analyze_scale_factor: 0.02 };
+/** Rows that change all the time get room to change in place. */
+const hot = { ...notices, fillfactor: 50 };
+
+function tableStatements({ table, derivedTables }: Folding, schema: string): string[] {
+  const own = { position: 'int8 not null', removed: 'bool not null' };
+  return [
+    createTable(schema, table, { own, storage: (table.indexes ?? []).length === 0 ? hot : notices }),
+    ...derivedTables.map((derived) => createTable(schema, derived, { own: {}, storage: notices })),
+    createTable(schema, counters, { own: {}, storage: hot }),
+  ];
+}
+
+/** The table of counters, in every generation. */
+export const counters: Table = { name: 'counters', columns: { name: 'text', n: 'int8' }, key: ['name'] };
+
+type Shape = Readonly<{ own: Readonly<Record<string, string>>; storage: Readonly<Record<string, number>> }>;
+
+function createTable(schema: string, { name, columns, key }: Table, { own, storage }: Shape): string {
+  const lines = [
+    ...Object.entries(columns).map(([column, type]) => `${quoted(column)} ${columnType(type)}`),
+    ...Object.entries(own).map(([column, type]) => `${quoted(column)} ${type}`),
+    `primary key (${key.map(quoted).join(', ')})`,
+  ];
+  const settings = Object.entries(storage).map(([setting, value]) => `${setting} = ${value}`);
+  return `create table ${schema}.${quoted(name)} (${lines.join(', ')}) with (${settings.join(', ')})`;
+}
+
+const columnType = (type: ColumnType): string => (type === 'text' ? 'text collate "C"' : type);
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -1,0 +1,94 @@
+import type pg from 'pg';
+import type { ProjectionName } from '../../projections/projection.ts';
+import type { StreamName } from '../../events/catalogue.ts';
+import { metaSchema } from './names.ts';
+
+/** One generation of a projection: which tables, made by which version, how far they followed which log. */
+export type Generation = Readonly<{
+  projection: ProjectionName;
+  generation: number;
+  version: number;
+  fingerprint: string;
+  schema: string;
+  status: 'building' | 'live' | 'retired';
+  stream: StreamName;
+  /** RFC 3339: when the stream was created; another one is another log. */
+  incarnation: string;
+  /** Sequence of the last fact applied; 0 before the first. */
+  position: number;
+  /** How many leaders there have been; only the last one may write. */
+  epoch: number;
+  /** RFC 3339, UTC; null while it runs. */
+  stoppedAt: string | null;
+  stoppedReason: string | null;
+}>;
+
+const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** The columns of a `Generation`, for a select list. */
+export const generationColumns = `projection, generation, version, fingerprint, schema_name as schema, status, stream,
+  incarnation, position, epoch, ${instant('stopped_at')} as "stoppedAt", stopped_reason as "stoppedReason"`;
+
+/** All generations that are not retired, by projection. */
+export async function listGenerations(client: pg.ClientBase | pg.Pool, network: string): Promise<Generation[]> {
+  const { rows } = await client.query<Generation>(
+    `select ${generationColumns} from ${metaSchema(network)}.generations where status <> 'retired'
+      order by projection, generation`,
+  );
+  return rows;
+}
+
+/** The generation that readers see, if there is one; `lock` keeps it as it is until the transaction ends. */
+export async function liveGeneration(
+  client: pg.ClientBase | pg.Pool,
+  { network, projection, lock = false }: { network: string; projection: string; lock?: boolean },
+): Promise<Generation | undefined> {
+  const { rows } = await client.query<Generation>(
+    `select ${generationColumns} from ${metaSchema(network)}.generations
+      where projection = $1 and status = 'live' ${lock ? 'for update' : ''}`,
+    [projection],
+  );
+  return rows[0];
+}
+
+/** Makes the caller the one leader of a projection: whoever was it before is refused from now on. */
+export async function raiseEpoch(pool: pg.Pool, network: string, projection: string): Promise<Generation | undefined> {
+  const { rows } = await pool.query<Generation>(
+    `update ${metaSchema(network)}.generations set epoch = epoch + 1 where projection = $1 and status = 'live'
+      returning ${generationColumns}`,
+    [projection],
+  );
+  return rows[0];
+}
+
+/**
+ * Records why a projection does not go on: on its live generation, or on the one being built while there is none.
+ *
+ * A live generation takes it only from its leader.
+ */
+export async function recordStop(
+  pool: pg.Pool,
+  { network, projection, epoch, reason }: { network: string; projection: string; epoch: number; reason: string },
+): Promise<void> {
+  const table = `${metaSchema(network)}.generations`;
+  await pool.query(
+    `update ${table} as one set stopped_at = now(), stopped_reason = $3
+      where projection = $1 and (status = 'building' or epoch = $2) and generation =
+        (select generation from ${table} where projection = $1 and status <> 'retired'
+          order by status = 'live' desc, generation desc limit 1)`,
+    [projection, epoch, reason],
+  );
+}
+
+/** Takes back the record of a stop whose reason is gone. */
+export async function clearStop(
+  pool: pg.Pool,
+  network: string,
+  { projection, generation, epoch }: Generation,
+): Promise<void> {
+  await pool.query(
+    `update ${metaSchema(network)}.generations set stopped_at = null, stopped_reason = null
+      where projection = $1 and generation = $2 and epoch = $3 and stopped_at is not null`,
+    [projection, generation, epoch],
+  );
+}

@@ -1,0 +1,132 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AnyProjection } from '../../projections/all.ts';
+import type { Logger } from '../log.ts';
+import { StopError, toDatabaseError } from './database-error.ts';
+import { dropRetired } from './generation-tables.ts';
+import { type Generation, liveGeneration, raiseEpoch, recordStop } from './generations.ts';
+import { followLive, type Following } from './live.ts';
+import { withClient } from './pool.ts';
+import { rebuild } from './rebuild.ts';
+import { sequenceOf } from './source.ts';
+
+/** One projection to run. */
+export type Task = Following & Readonly<{ projection: AnyProjection; log: Logger }>;
+
+/** How a leader stands: the epoch that it raised, once there was a generation to raise it on, and failures in a row. */
+type Standing = { epoch: number | undefined; failures: number };
+
+const longestWaitMs = 5000;
+const lookAgainMs = 500;
+const sweepEachMs = 60_000;
+
+/**
+ * Leads a projection until the signal ends it, or a further leader is found: then this one is refused and ends.
+ *
+ * Never fails; what goes wrong is waited out, or stops the projection and is recorded.
+ */
+export async function lead(task: Task, signal: AbortSignal): Promise<void> {
+  const sweeping = setInterval(() => void sweep(task), sweepEachMs);
+  const standing: Standing = { epoch: undefined, failures: 0 };
+  try {
+    while (!signal.aborted && (await isStillOurs(task, standing, signal)));
+  } finally {
+    clearInterval(sweeping);
+  }
+}
+
+/** One turn of a leader, with what went wrong in it. */
+async function isStillOurs(task: Task, standing: Standing, signal: AbortSignal): Promise<boolean> {
+  try {
+    const goesOn = await turn(task, standing, signal);
+    standing.failures = 0;
+    return goesOn;
+  } catch (caught) {
+    if (!signal.aborted) await recover(task, caught, standing, signal);
+    return true;
+  }
+}
+
+/** Builds a generation where none fits, else follows the live one; false when it is another's to lead. */
+async function turn(task: Task, standing: Standing, signal: AbortSignal): Promise<boolean> {
+  const { folding, log } = task;
+  const live = await look(task, standing.epoch);
+  if (live && standing.epoch !== undefined && live.epoch !== standing.epoch) {
+    log.info('another process leads the projection');
+    return false;
+  }
+  standing.epoch = live?.epoch;
+  if (live && live.version > folding.version) {
+    log.warn({ live: live.version, ours: folding.version }, 'a newer version runs the projection');
+    return false;
+  }
+  const isFit = live?.version === folding.version && live.fingerprint === folding.fingerprint;
+  if (live && isFit) await followLive(task, live, signal);
+  else await buildNext(task, signal);
+  return true;
+}
+
+/** The live generation; the first look of a leader raises its epoch. */
+async function look({ pools, network, folding }: Task, epoch: number | undefined): Promise<Generation | undefined> {
+  const projection = folding.name;
+  try {
+    if (epoch === undefined) return await raiseEpoch(pools.write, network, projection);
+    return await liveGeneration(pools.write, { network, projection });
+  } catch (caught) {
+    throw toDatabaseError(caught);
+  }
+}
+
+async function buildNext(task: Task, signal: AbortSignal): Promise<void> {
+  task.log.info({ version: task.folding.version }, 'building a generation of the projection');
+  const { generation, position, facts } = await rebuild({ ...task, signal });
+  task.log.info({ generation, position, facts }, 'a new generation of the projection is live');
+}
+
+async function recover(task: Task, caught: unknown, standing: Standing, signal: AbortSignal): Promise<void> {
+  const sequence = sequenceOf(caught);
+  if (caught instanceof StopError || sequence !== undefined) {
+    task.log.error({ err: caught, sequence }, 'projection stopped');
+    const reason = caught instanceof Error ? caught.message : String(caught);
+    return standStopped(task, { reason, epoch: standing.epoch }, signal);
+  }
+  task.log.warn({ err: caught }, 'projection waits');
+  standing.failures += 1;
+  await pause(Math.min(longestWaitMs, 50 * 2 ** standing.failures) * (0.5 + Math.random() / 2), signal);
+}
+
+type Stop = Readonly<{ reason: string; epoch: number | undefined }>;
+
+/** Records the stop, then keeps the lease and waits for another generation to be switched to, or another leader. */
+async function standStopped(
+  { pools, network, folding }: Task,
+  { reason, epoch }: Stop,
+  signal: AbortSignal,
+): Promise<void> {
+  const projection = folding.name;
+  let stopped: { generation: number | undefined } | undefined;
+  while (!signal.aborted) {
+    try {
+      const live = await liveGeneration(pools.write, { network, projection });
+      if (!stopped) await recordStop(pools.write, { network, projection, epoch: epoch ?? 0, reason });
+      stopped ??= { generation: live?.generation };
+      if (live?.generation !== stopped.generation || live?.epoch !== epoch) return;
+    } catch {
+      // The database is away: the stop is recorded when it is back.
+    }
+    await pause(lookAgainMs, signal);
+  }
+}
+
+/** Takes away what nobody reads any more; what cannot be dropped now is dropped another time. */
+async function sweep({ pools, network, folding, log }: Task): Promise<void> {
+  try {
+    await withClient(pools.bulk, (client) => dropRetired(client, network, folding.name));
+  } catch (err) {
+    log.debug({ err }, 'retired generations stay for now');
+  }
+}
+
+/** Waits, or less when the signal ends it. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => undefined);
+}

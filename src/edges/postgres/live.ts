@@ -1,0 +1,95 @@
+import { AppError } from '../../commands/errors.ts';
+import type { Recorded } from '../../commands/ports.ts';
+import { type Applier, createApplier } from './apply.ts';
+import { StopError } from './database-error.ts';
+import type { Folding } from './folding.ts';
+import { clearStop, type Generation } from './generations.ts';
+import { type Pools, withClient } from './pool.ts';
+import type { Head, Source } from './source.ts';
+
+/** What following needs. */
+export type Following = Readonly<{ pools: Pools; source: Source; folding: Folding; network: string }>;
+
+const maxFacts = 5000;
+const checkLogEachMs = 5000;
+
+/**
+ * Applies what the log holds beyond a live generation, and what comes, until the signal ends it.
+ *
+ * Also ends when a checkpoint was refused: somebody else leads, or another generation is live. Fails with a `StopError` when
+ * the generation cannot go on with this log, and at a fact that cannot be taken; the facts before it are applied then.
+ */
+export async function followLive(following: Following, live: Generation, signal: AbortSignal): Promise<void> {
+  const { pools, source, folding, network } = following;
+  const head = await source.head(live.stream);
+  checkLog(live, head, live.position);
+  if (live.stoppedAt !== null && head.lastSequence === live.position) await clearStop(pools.write, network, live);
+  const applier = createApplier(folding, live, network);
+  const unfit = new AbortController();
+  const checking = setInterval(() => {
+    const { position } = applier;
+    const at = position();
+    source.head(live.stream).then(
+      (now) => abortOn(unfit, () => checkLog(live, now, at)),
+      () => undefined,
+    );
+  }, checkLogEachMs);
+  try {
+    const either = AbortSignal.any([signal, unfit.signal]);
+    for await (const { facts } of source.follow(live.stream, live.position, { maxFacts, signal: either })) {
+      if (!(await applyAll(following, applier, facts))) return;
+      if (either.aborted) break;
+    }
+    unfit.signal.throwIfAborted();
+    if (!signal.aborted) throw new AppError('UNAVAILABLE', `Following ${live.stream} ended at ${applier.position()}`);
+  } finally {
+    clearInterval(checking);
+  }
+}
+
+/** Applies all facts, or those before the one that cannot be taken, which the error then names. */
+async function applyAll(following: Following, applier: Applier, facts: readonly Recorded[]): Promise<boolean> {
+  try {
+    return await withClient(following.pools.write, (client) => applier.apply(client, facts));
+  } catch (caught) {
+    if (!(caught instanceof StopError)) throw caught;
+    const [first, second] = facts;
+    if (!first || !second) throw named(caught, following.folding, first);
+    const middle = Math.ceil(facts.length / 2);
+    return (
+      (await applyAll(following, applier, facts.slice(0, middle))) && applyAll(following, applier, facts.slice(middle))
+    );
+  }
+}
+
+function named(stop: StopError, { name, stream }: Folding, culprit: Recorded | undefined): StopError {
+  if (stop.sequence !== undefined || !culprit) return stop;
+  const { sequence } = culprit;
+  return new StopError(`Projection ${name} cannot write fact ${sequence} of ${stream}: ${stop.message}`, {
+    cause: stop,
+    sequence,
+  });
+}
+
+/** Fails when a generation follows another log than this one, or one that was longer. */
+function checkLog({ projection, stream, incarnation }: Generation, head: Head, position: number): void {
+  const remedy = `rebuild it from this log with: annals replay ${projection}`;
+  if (head.incarnation !== incarnation) {
+    throw new StopError(
+      `${stream} was created anew at ${head.incarnation}; ${projection} follows the one of ${incarnation}: ${remedy}`,
+    );
+  }
+  if (head.lastSequence < position) {
+    throw new StopError(
+      `${stream} ends at ${head.lastSequence}; ${projection} had followed it to ${position}: ${remedy}`,
+    );
+  }
+}
+
+function abortOn(controller: AbortController, check: () => void): void {
+  try {
+    check();
+  } catch (caught) {
+    controller.abort(caught);
+  }
+}

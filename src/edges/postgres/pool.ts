@@ -1,0 +1,116 @@
+import pg from 'pg';
+import { toDatabaseError } from './database-error.ts';
+
+/**
+ * Connections by what they are for.
+ *
+ * `read` answers requests, `write` carries live batches, `bulk` carries rebuilds and changes of tables. All of them
+ * pipeline: statements sent without waiting go out together.
+ */
+export type Pools = Readonly<{ read: pg.Pool; write: pg.Pool; bulk: pg.Pool; end: () => Promise<void> }>;
+
+/** How the connections are named in `pg_stat_activity`, and how many there may be. */
+export type PoolOptions = Readonly<{ applicationName: string; readers?: number; writers?: number }>;
+
+const readTimeoutMs = 5000;
+const connectTimeoutMs = 5000;
+/** A reader this slow has been cut off long before its generation's tables are dropped. */
+const idleReaderMs = 30_000;
+/** A frozen writer gives its locks back after this. */
+const idleWriterMs = 15_000;
+const lifetimeSeconds = 600;
+
+/** One plan per named statement, whatever its parameters. */
+const readPlans = '-c plan_cache_mode=force_generic_plan -c jit=off';
+/** Every write finds its rows by key; a plan made while a table was empty must not scan it once it is full. */
+const writePlans = `${readPlans} -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off`;
+
+/**
+ * Opens the pools; no connection is made before one is needed.
+ *
+ * They survive restarts of the server: what is under way fails with `UNAVAILABLE`, what comes later connects anew.
+ */
+export function createPools(config: pg.ClientConfig, options: PoolOptions): Pools {
+  const { applicationName, readers = 4, writers = 8 } = options;
+  const common: pg.PoolConfig = {
+    ...config,
+    application_name: applicationName,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: 60_000,
+    maxLifetimeSeconds: lifetimeSeconds,
+    pipeline: true,
+    types: { getTypeParser },
+  };
+  const read = openPool({
+    ...common,
+    max: readers,
+    options: readPlans,
+    statement_timeout: readTimeoutMs,
+    query_timeout: 2 * readTimeoutMs,
+    idle_in_transaction_session_timeout: idleReaderMs,
+  });
+  const writing = { ...common, options: writePlans, idle_in_transaction_session_timeout: idleWriterMs };
+  const write = openPool({ ...writing, max: writers, query_timeout: 60_000 });
+  const bulk = openPool({ ...writing, max: 4 });
+  return {
+    read,
+    write,
+    bulk,
+    end: async () => {
+      await Promise.all([read.end(), write.end(), bulk.end()]);
+    },
+  };
+}
+
+/**
+ * Lends a connection; one that a failure was seen on is closed rather than used again.
+ *
+ * Failures of the database come as `toDatabaseError` makes them, all others as they are.
+ */
+export async function withClient<T>(pool: pg.Pool, use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  let client: pg.PoolClient | undefined;
+  try {
+    client = await pool.connect();
+    const result = await use(client);
+    client.release();
+    return result;
+  } catch (caught) {
+    client?.release(true);
+    throw toDatabaseError(caught);
+  }
+}
+
+/** A statement as `pg` takes it; a named one is parsed once per connection. */
+export type Statement = Readonly<{ name?: string; text: string; values?: unknown[] }>;
+
+/** Sends statements in one go and waits for all answers; fails with the first failure, when nothing is under way any more. */
+export async function sendAll(client: pg.ClientBase, statements: readonly Statement[]): Promise<pg.QueryResult[]> {
+  const answers = await Promise.allSettled(statements.map((statement) => client.query({ ...statement })));
+  return answers.map((answer) => {
+    if (answer.status === 'rejected') throw answer.reason;
+    return answer.value;
+  });
+}
+
+function openPool(config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool(config);
+  const ignore = (): void => undefined;
+  // A connection lost while idle, or between two statements, must not end the process; whoever uses it next sees it.
+  pool.on('error', ignore);
+  pool.on('connect', (client) => client.on('error', ignore));
+  return pool;
+}
+
+const asText = (value: string): string => value;
+const { INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins;
+const ownParsers = new Map<number, (value: string) => unknown>([
+  [INT8, Number],
+  [NUMERIC, asText],
+  [TIMESTAMPTZ, asText],
+]);
+
+function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  return (format !== 'binary' && ownParsers.get(oid)) || pg.types.getTypeParser(oid, 'text');
+}

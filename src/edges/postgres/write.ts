@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto';
+import {
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type RawBuilder,
+  sql,
+} from 'kysely';
+import type { Cell, ColumnType, Table } from '../../projections/projection.ts';
+import { type Changes, cleanText, type Kept } from './fold.ts';
+import type { Folding, Row } from './folding.ts';
+import { counters } from './generation-tables.ts';
+import type { Statement } from './pool.ts';
+
+/** The statements that read and write one generation's tables, each parsed once per connection. */
+export type Writer = Readonly<{
+  /** Rows of the main table by key, each with the key as it was asked for. */
+  select: (keys: readonly string[]) => Statement;
+  /** What `select` answered, as rows by key. */
+  kept: (rows: readonly Record<string, unknown>[]) => Map<string, Kept>;
+  /** Statements that bring the tables to where a fold ended. */
+  changes: (changes: Changes) => Statement[];
+}>;
+
+/** Compiles the statements of a generation's tables. */
+export function createWriter(folding: Folding, schema: string): Writer {
+  const main = withOwnColumns(folding.table);
+  const select = prepare(selectByKey(schema, folding.table));
+  const upsertMain = bulk(schema, main, upsert);
+  const derived = folding.derivedTables.map((table) => ({
+    name: table.name,
+    remove: bulk(schema, keysOf(table), remove),
+    upsert: bulk(schema, table, upsert),
+  }));
+  const count = bulk(schema, counters, addUp);
+  const dropZeroes = bulk(schema, keysOf(counters), removeZeroes);
+  return {
+    select: (keys) => ({ ...select, values: [keys] }),
+    kept: (rows) => new Map(rows.map(keptRow)),
+    changes: (changes) => [
+      ...upsertMain(changes.rows.map(([key, kept]) => mainRow(folding.table, key, kept))),
+      ...derived.flatMap((table) => table.remove(changes.gone.get(table.name) ?? [])),
+      ...derived.flatMap((table) => table.upsert(changes.fresh.get(table.name) ?? [])),
+      ...count([...changes.counters].map(([name, n]) => ({ name, n }))),
+      ...dropZeroes([...changes.counters].filter(([, n]) => n < 0).map(([name]) => ({ name }))),
+    ],
+  };
+}
+
+type Sql = RawBuilder<unknown>;
+
+/** A statement over all rows at once; none for no rows. */
+function bulk(
+  schema: string,
+  table: Table,
+  write: (where: Sql, table: Table) => Sql,
+): (rows: readonly Row[]) => Statement[] {
+  const statement = prepare(write(sql.id(schema, table.name), table));
+  const columns = Object.entries(table.columns);
+  return (rows) =>
+    rows.length === 0
+      ? []
+      : [{ ...statement, values: columns.map(([name, type]) => rows.map((row) => parameter(row[name], type))) }];
+}
+
+function selectByKey(schema: string, table: Table): Sql {
+  const [key = ''] = table.key;
+  const asked = sql`unnest(${null}::text[]) as asked ("asked for")`;
+  const columns = sql.join([...Object.keys(table.columns), 'position', 'removed'].map((name) => sql.id('kept', name)));
+  return sql`select asked."asked for", ${columns} from ${asked}
+    join ${sql.id(schema, table.name)} as kept on ${sql.id('kept', key)} = asked."asked for"::${typeOf(table, key)}`;
+}
+
+function upsert(where: Sql, table: Table): Sql {
+  const { key, columns } = table;
+  const rest = Object.keys(columns).filter((name) => !key.includes(name));
+  const changed = sql.join(rest.map((name) => sql`${sql.id(name)} = ${sql.id('excluded', name)}`));
+  const otherwise = rest.length === 0 ? sql`do nothing` : sql`do update set ${changed}`;
+  return sql`${insertion(where, table)} on conflict (${names(key)}) ${otherwise}`;
+}
+
+function addUp(where: Sql, table: Table): Sql {
+  return sql`${insertion(sql`${where} as had`, table)} on conflict (name) do update set n = had.n + excluded.n`;
+}
+
+function insertion(where: Sql, table: Table): Sql {
+  const columns = Object.keys(table.columns);
+  const values = sql.join(columns.map((name) => sql`${sql.id('fresh', name)}::${typeOf(table, name)}`));
+  return sql`insert into ${where} (${names(columns)}) select ${values} from ${given('fresh', table)}`;
+}
+
+function remove(where: Sql, table: Table): Sql {
+  const matches = table.key.map(
+    (name) => sql`${sql.id('had', name)} = ${sql.id('gone', name)}::${typeOf(table, name)}`,
+  );
+  return sql`delete from ${where} as had using ${given('gone', table)} where ${sql.join(matches, sql` and `)}`;
+}
+
+function removeZeroes(where: Sql, table: Table): Sql {
+  return sql`${remove(where, table)} and had.n = 0`;
+}
+
+/** The rows of a statement's parameters: one array per column; JSON travels as text. */
+function given(alias: string, { columns }: Table): Sql {
+  const arrays = Object.values(columns).map((type) => sql`${null}::${sql.raw(type === 'jsonb' ? 'text' : type)}[]`);
+  return sql`unnest(${sql.join(arrays)}) as ${sql.id(alias)} (${names(Object.keys(columns))})`;
+}
+
+const names = (columns: readonly string[]): Sql => sql.join(columns.map((name) => sql.id(name)));
+
+const typeOf = (table: Table, column: string): Sql => sql.raw(table.columns[column] ?? 'text');
+
+const keysOf = (table: Table): Table => ({
+  ...table,
+  columns: Object.fromEntries(Object.entries(table.columns).filter(([name]) => table.key.includes(name))),
+});
+
+const withOwnColumns = (table: Table): Table => ({
+  ...table,
+  columns: { ...table.columns, position: 'int8', removed: 'bool' },
+});
+
+/** A removed row keeps its key and nothing else, so that it is the same however it came about. */
+function mainRow({ key: [keyColumn = ''] }: Table, key: string, { row, position }: Kept): Row {
+  return { ...row, [keyColumn]: key, position, removed: row === null };
+}
+
+function keptRow(answer: Record<string, unknown>): [string, Kept] {
+  const { 'asked for': key, position, removed, ...row } = answer;
+  return [String(key), { row: removed === true ? null : (row as Row), position: Number(position) }];
+}
+
+function parameter(cell: Cell | undefined, type: ColumnType): Cell {
+  if (cell === undefined || cell === null) return null;
+  if (type === 'jsonb') return json(cell);
+  return typeof cell === 'string' ? cleanText(cell) : cell;
+}
+
+/** Escapes of NUL and of halves of a character are what `jsonb` refuses. */
+function json(cell: Cell): string {
+  const text = JSON.stringify(cell);
+  if (!/\\u(0000|d[89a-f])/i.test(text)) return text;
+  return JSON.stringify(cell, (_key, value: unknown) => (typeof value === 'string' ? cleanText(value) : value));
+}
+
+const compiler = new Kysely<unknown>({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+});
+
+/** The name follows from the text, so that every connection and every writer means the same by it. */
+function prepare(statement: Sql): Statement {
+  const text = statement.compile(compiler).sql;
+  return { name: createHash('sha256').update(text).digest('base64url').slice(0, 24), text };
+}

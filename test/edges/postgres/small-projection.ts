@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import type { Fact } from '../../../src/events/catalogue.ts';
+import type { Projection } from '../../../src/projections/projection.ts';
+import { nodeFacts, validatorFacts } from '../../support/facts.ts';
+
+type SmallRow = Readonly<{
+  id: string;
+  touched: number;
+  account: string | null;
+  weight: string;
+  score: number;
+  odd: boolean;
+  notes: readonly string[];
+  last: Readonly<Record<string, string>> | null;
+}>;
+
+/** A projection with a column of every kind, derived rows and counters, which takes its facts in any order. */
+export const small: Projection<SmallRow, 'SuperNodeListed' | 'SuperNodeChanged' | 'SuperNodeRemoved'> = {
+  name: 'supernodes',
+  version: 1,
+  stream: 'NODES',
+  table: {
+    name: 'nodes',
+    columns: {
+      id: 'text',
+      touched: 'int8',
+      account: 'text',
+      weight: 'numeric',
+      score: 'float8',
+      odd: 'bool',
+      notes: 'jsonb',
+      last: 'jsonb',
+    },
+    key: ['id'],
+    indexes: ['account, id'],
+  },
+  derivedTables: [{ name: 'notes', columns: { id: 'text', note: 'text', times: 'int4' }, key: ['id', 'note'] }],
+  key: ({ data }) => data.node,
+  on: {
+    SuperNodeListed: (row, { node, record }) => ({
+      id: node,
+      touched: (row?.touched ?? 0) + 1,
+      account: record.account || null,
+      weight: String((row?.touched ?? 0) * 10 ** 20),
+      score: (row?.score ?? 0) + 0.1,
+      odd: (row?.touched ?? 0) % 2 === 0,
+      notes: [...(row?.notes ?? []), record.note].slice(-4),
+      last: record.note === '' ? null : { note: record.note },
+    }),
+    SuperNodeChanged: (row, { record }) =>
+      row ? { ...row, account: record.account || null, touched: row.touched + 1 } : null,
+    SuperNodeRemoved: () => null,
+  },
+  derived: ({ id, notes }) =>
+    [...new Set(notes)].map((note) => ({
+      table: 'notes',
+      values: { id, note, times: notes.filter((one) => one === note).length },
+    })),
+  counts: ({ account, notes }) => ['nodes', `account:${account ?? 'none'}`, ...notes.map((note) => `note:${note}`)],
+};
+
+const ids = fc.constantFrom('a', 'b', 'c', 'd"\\{},', 'e ü');
+const notes = fc.constantFrom('', 'x', 'y', 'null', 'z\0z', 'half \ud800', '{"j":"\\u0000"}');
+const accounts = fc.constantFrom('', 'lumera1p', 'lumera1q');
+
+/** Facts of a few nodes that meet often, with texts that are hard to store, and facts that the projection passes over. */
+export const factsOfNodes: fc.Arbitrary<Fact> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.tuple(ids, notes, accounts).map(([id, note, account]) => nodeFacts(id).listed({ note, account })),
+  },
+  { weight: 2, arbitrary: fc.tuple(ids, accounts).map(([id, account]) => nodeFacts(id).changed({ account })) },
+  { weight: 2, arbitrary: ids.map((id) => nodeFacts(id).removed()) },
+  { weight: 1, arbitrary: ids.map((id) => validatorFacts(id).listed()) },
+);
