@@ -95,6 +95,8 @@ export function historySpanMs(seed: number): number {
 class Script {
   readonly #random: Random;
   #nowMs = 0;
+  /** Until every fate of the history has begun. */
+  #isHistory = true;
   #registered = 0;
   #groups = 0;
   #liveDeeds = 0;
@@ -106,15 +108,12 @@ class Script {
     this.#random = random;
   }
 
-  get #isHistory(): boolean {
-    return this.#groups < firstFates.length;
-  }
-
   step(deed: Deed): Step {
     return { atMs: this.#nowMs, deed, isHistory: this.#isHistory };
   }
 
   next(): Deed {
+    this.#isHistory = this.#groups < firstFates.length;
     const [least, most] = this.#isHistory ? historyBeatMs : liveBeatMs;
     this.#nowMs += this.#random.between(least, most);
     if (!this.#isHistory && ++this.#liveDeeds % accountChangeEvery === 0) return this.#changeAccount();
