@@ -22,6 +22,7 @@ export type SyncOptions = Readonly<{
   profile: NetworkProfile;
   log: SyncLog & Readonly<{ watch: (kinds: readonly Kind[], onFact: (kind: Kind, entity: string) => void) => () => void }>;
   leases: Leases;
+  /** Between the beginnings of the rounds of a source. */
   intervalsMs: Readonly<Record<Source, number>>;
   logger: Logger;
   signal: AbortSignal;
