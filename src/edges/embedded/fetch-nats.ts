@@ -4,14 +4,13 @@ import path from 'node:path';
 import { ask, cacheFolder, which, type Say } from './commands.ts';
 import { fetchDebianPackage } from './debian-package.ts';
 import { fetchRelease } from './nats-release.ts';
+import { whileSaying } from './slow.ts';
 
 /** A nats-server program that was found to run, and where it comes from. */
 export type NatsProgram = Readonly<{ file: string; version: string; from: string }>;
 
 /** The oldest that the log's guarantees (atomic batches, expected sequences) rest on. */
 const OLDEST = [2, 12, 1] as const;
-
-const REMIND_MS = 10_000;
 
 type Source = Readonly<{ from: string; fetch(target: string): Promise<void> }>;
 
@@ -39,11 +38,9 @@ export async function fetchNats({ say, signal }: { say: Say; signal?: AbortSigna
   const reasons: string[] = [];
   for (const { from, fetch } of sources) {
     signal?.throwIfAborted();
-    const reminder = setInterval(() => say(`still fetching nats-server (${from})`), REMIND_MS);
-    const reason = await fetch(cached)
+    const reason = await whileSaying(say, `fetching nats-server (${from})`, () => fetch(cached))
       .then(() => 'does not run here or is too old')
-      .catch((error: Error) => error.message)
-      .finally(() => clearInterval(reminder));
+      .catch((error: Error) => error.message);
     const program = await usable(cached, from);
     if (program) {
       say(`fetched nats-server ${program.version} (${from})`);

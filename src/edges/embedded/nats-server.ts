@@ -7,6 +7,7 @@ import { startDaemon, type Daemon } from './daemon.ts';
 import { fetchNats } from './fetch-nats.ts';
 import { natsConfig } from './nats-config.ts';
 import { endPredecessor, rememberServer } from './predecessor.ts';
+import { whileSaying } from './slow.ts';
 
 /** A nats-server of our own; `user` and `pass` are for ourselves, outsiders connect without. */
 export type EmbeddedNats = Readonly<{
@@ -69,7 +70,7 @@ export async function startNats(options: NatsOptions): Promise<EmbeddedNats> {
   });
   try {
     await rememberServer(pidFile, daemon.pid);
-    const addresses = await untilReady(daemon, ports, options);
+    const addresses = await whileSaying(say, 'starting nats-server', () => untilReady(daemon, ports, options));
     const { version, from } = program;
     const { pid, exited, stop } = daemon;
     return { ...addresses, user: USER, pass, version, from, pid, exited, stop };

@@ -1,0 +1,98 @@
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type pg from 'pg';
+import { startDaemon, type Daemon } from './daemon.ts';
+import type { Cluster } from './postgres-cluster.ts';
+import { assertAnswers } from './postgres-database.ts';
+import { endPredecessor, rememberServer } from './predecessor.ts';
+
+/** What a start needs once the cluster is there. `isOpen`: others may connect to the port of `config` on 127.0.0.1. */
+export type Launch = Readonly<{
+  dir: string;
+  bin: string;
+  cluster: Cluster;
+  config: pg.ClientConfig;
+  ephemeral: boolean;
+  isOpen: boolean;
+  signal?: AbortSignal | undefined;
+}>;
+
+const READY_WITHIN_MS = 60_000;
+/** How long processes of a killed server may take to notice. */
+const LEFTOVERS_WITHIN_MS = 15_000;
+const LEFTOVERS = /pre-existing shared memory block|lock file ".*" already exists/;
+
+const LEAN = {
+  shared_buffers: '64MB',
+  max_connections: '60',
+  jit: 'off',
+  max_wal_size: '512MB',
+  io_method: 'sync',
+  log_min_messages: 'warning',
+  log_checkpoints: 'off',
+};
+const FORGETFUL = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off' };
+
+/** Ends a server that an earlier owner left behind on this folder. */
+export function endLeftPostgres(dir: string): Promise<void> {
+  return endPredecessor(pidFileIn(dir), dir, 'SIGINT');
+}
+
+/** Starts the server and waits until it answers; again and again while processes of a killed one hold its memory. */
+export async function launchPostgres(launch: Launch): Promise<Daemon> {
+  const deadline = performance.now() + LEFTOVERS_WITHIN_MS;
+  for (;;) {
+    const daemon = startServer(launch);
+    try {
+      await rememberServer(pidFileIn(launch.dir), daemon.pid);
+      await untilReady(daemon, launch);
+      return daemon;
+    } catch (error) {
+      const mayPass = daemon.hasExited() && LEFTOVERS.test(await daemon.exited) && performance.now() < deadline;
+      if (!mayPass) {
+        await daemon.stop();
+        throw error;
+      }
+      await pause(200);
+    }
+  }
+}
+
+function startServer({ dir, bin, cluster: { folder, identity }, config, ephemeral, isOpen }: Launch): Daemon {
+  const settings = {
+    ...LEAN,
+    ...(ephemeral ? FORGETFUL : {}),
+    port: config.port,
+    listen_addresses: isOpen ? '127.0.0.1' : '',
+    unix_socket_directories: JSON.stringify(config.host),
+    unix_socket_permissions: '0700',
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const [command = '', ...args] = [...identity.wrap, path.join(bin, 'postgres'), '-D', folder, ...flags];
+  return startDaemon({
+    command,
+    args,
+    logFile: path.join(dir, 'postgres.log'),
+    stopSignal: 'SIGINT',
+    uid: identity.uid,
+    gid: identity.gid,
+    removeAfterwards: ephemeral ? dir : undefined,
+  });
+}
+
+async function untilReady(daemon: Daemon, { config, signal }: Launch): Promise<void> {
+  const deadline = performance.now() + READY_WITHIN_MS;
+  for (;;) {
+    signal?.throwIfAborted();
+    try {
+      await assertAnswers(config);
+      return;
+    } catch (error) {
+      if (daemon.hasExited()) throw new Error(`PostgreSQL ${await daemon.exited}`, { cause: error });
+      if (performance.now() > deadline) throw new Error('PostgreSQL did not become ready', { cause: error });
+      await pause(25);
+    }
+  }
+}
+
+const pidFileIn = (dir: string) => path.join(dir, 'postgres.pid');
