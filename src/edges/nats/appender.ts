@@ -9,8 +9,10 @@ import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import { streamName } from './streams.ts';
 import { judge, saying } from './verdict.ts';
 
-/** A restart of the broker, or an election, is waited for this long. */
-const giveUpAfterMs = 25_000;
+/** `giveUpAfterMs`: how long a restart of the broker, or an election, is waited for. */
+export type AppenderOptions = PipelineOptions & Readonly<{ giveUpAfterMs?: number }>;
+
+const defaultGiveUpAfterMs = 25_000;
 /** Keeps writers that met on one entity from meeting again, and lets a follower that answers reads catch up. */
 const conflictPauseMs = 20;
 
@@ -22,9 +24,9 @@ type Deliver = (batch: Batch) => Promise<Appended | undefined>;
  * One append per entity is in flight at a time. An append whose answer was lost is repeated with the same ids; one that
  * turns out to be stored already succeeds. Fails as `FactLog.append` says, and with `INVALID_ARGUMENT` on an event too large.
  */
-export function createAppender(nc: NatsConnection, network: string, options: PipelineOptions = {}): FactLog['append'] {
+export function createAppender(nc: NatsConnection, network: string, options: AppenderOptions = {}): FactLog['append'] {
   const lanes = createLanes();
-  const deliver = deliverOn(nc, new Pipeline(nc, options), network);
+  const deliver = deliverOn(nc, network, options);
   return async (decisions, cause) => {
     const batch = prepare(decisions, network, cause);
     checkSizes(batch, nc.info?.max_payload ?? Infinity);
@@ -40,7 +42,12 @@ export function createAppender(nc: NatsConnection, network: string, options: Pip
 }
 
 /** Sends a batch until there is a clear answer: where it ended, or undefined on a conflict. */
-function deliverOn(nc: NatsConnection, pipeline: Pipeline, network: string): Deliver {
+function deliverOn(
+  nc: NatsConnection,
+  network: string,
+  { giveUpAfterMs = defaultGiveUpAfterMs, ...options }: AppenderOptions,
+): Deliver {
+  const pipeline = new Pipeline(nc, options);
   return async (batch) => {
     const name = streamName(batch.stream, network);
     const deadline = performance.now() + giveUpAfterMs;

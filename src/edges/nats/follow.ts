@@ -52,6 +52,7 @@ async function* untilLost(following: Following, start: number): AsyncGenerator<S
   if (!feed) return;
   const close = (): void => feed.close();
   following.signal.addEventListener('abort', close);
+  if (following.signal.aborted) close();
   try {
     let after = start;
     for (;;) {

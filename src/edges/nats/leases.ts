@@ -60,7 +60,7 @@ async function runWhileHeld(held: Held, outer: AbortSignal, run: (lease: Lease) 
   const ended = new AbortController();
   const renewing = keepRenewing(held, lost, ended.signal);
   try {
-    await run({ revision: held.revision, signal: AbortSignal.any([outer, lost.signal]) });
+    if (!outer.aborted) await run({ revision: held.revision, signal: AbortSignal.any([outer, lost.signal]) });
   } catch (caught) {
     const isAbort =
       outer.aborted && caught instanceof Error && (caught === outer.reason || caught.name === 'AbortError');

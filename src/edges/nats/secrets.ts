@@ -27,12 +27,12 @@ export async function sharedSecret(nc: NatsConnection, network: string, name: st
 
 async function read(bucket: KV, name: string): Promise<Uint8Array | undefined> {
   const entry = await bucket.get(name);
-  return entry?.operation === 'PUT' ? entry.value : undefined;
+  return entry?.operation === 'PUT' ? Uint8Array.from(entry.value) : undefined;
 }
 
 /** Undefined where somebody else was first. */
 async function create(bucket: KV, name: string): Promise<Uint8Array | undefined> {
-  const secret = new Uint8Array(randomBytes(secretBytes));
+  const secret = Uint8Array.from(randomBytes(secretBytes));
   try {
     await bucket.create(name, secret);
     return secret;
