@@ -10,7 +10,8 @@ export async function ask(address) {
   if (protocol === 'nats:') return greeting(hostname, Number(port));
   const response = await fetch(address, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
   await response.arrayBuffer();
-  if (!response.ok) throw new Error(`${address} answered ${response.status}`);
+  const isNotReadyYet = response.status === 503 && address.endsWith('/readyz');
+  if (response.status >= 500 && !isNotReadyYet) throw new Error(`${address} answered ${response.status}`);
   return response.status;
 }
 

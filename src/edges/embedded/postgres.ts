@@ -39,7 +39,8 @@ export type PostgresOptions = Readonly<{
  * lock (`lockDir`).
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
-  const { pgPort, password, ephemeral = false, say, signal } = options;
+  const { password, ephemeral = false, say, signal } = options;
+  const pgPort = options.pgPort || undefined;
   if (pgPort && !password) throw new Error('PG_PORT opens PostgreSQL to others: set POSTGRES_PASSWORD as well');
   const dir = path.resolve(options.dir);
   await mkdir(dir, { recursive: true, mode: 0o711 });
