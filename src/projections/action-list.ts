@@ -64,19 +64,30 @@ export async function operatorsOf(reading: Reading, { accounts, finalize_tx, hei
   return rows.map(({ operator }) => operator);
 }
 
-/** How many actions match: from a counter where one holds it, else counted. */
+/** How many actions match: from counters where they hold it, else counted. */
 function totalOf(reading: Reading, filter: ActionFilter): RawBuilder<unknown> {
-  const name = counterOf(filter);
-  if (name === undefined) return sql`select count(*) as n from (${matching(reading, filter, {})}) m`;
-  return sql`select coalesce((select n from ${sql.id(reading.schemas.actions, 'counters')} where name = ${name}), 0) as n`;
+  const { type, state, creator, supernode, fromHeight, toHeight } = filter;
+  const cell = { type, status: state };
+  const isRange = fromHeight !== undefined || toHeight !== undefined;
+  if (isRange || (creator !== undefined && supernode))
+    return sql`select count(*) as n from (${matching(reading, filter, {})}) m`;
+  if (!supernode) return sql`select ${counted(reading, sql`${counterName({ creator }, cell)}`)} as n`;
+  if ('account' in supernode) return sql`select ${counted(reading, sql`${counterName(supernode, cell)}`)} as n`;
+  const operator = sql`${supernode.operator}`;
+  return sql`
+    select coalesce(sum(case when own.sole
+      then ${counted(reading, sql`format(${counterName({ account: '%s' }, cell)}, own.account)`)}
+      else (
+        select count(*) from ${sql.id(reading.schemas.actions, 'action_accounts')} m
+        where m.account = own.account and ${conditions(filter)} and ${ownerAt(reading, sql`m.account`, sql`m.at_height`)} = ${operator}
+      )
+    end), 0)::int8 as n
+    from ${accountsOf(reading, operator)} own`;
 }
 
-/** Counters know type, state and one of creator and account. */
-function counterOf({ creator, supernode, type, state, fromHeight, toHeight }: ActionFilter): string | undefined {
-  if (fromHeight !== undefined || toHeight !== undefined) return undefined;
-  if (!supernode) return counterName({ creator }, { type, status: state });
-  if (creator !== undefined || 'operator' in supernode) return undefined;
-  return counterName({ account: supernode.account }, { type, status: state });
+/** What a counter holds; the name is an expression of SQL. */
+export function counted({ schemas }: Reading, name: RawBuilder<unknown>): RawBuilder<number> {
+  return sql`coalesce((select n from ${sql.id(schemas.actions, 'counters')} where name = ${name}), 0)`;
 }
 
 /** The same filter for one type and state at a time, except where the main order needs neither. */
@@ -93,17 +104,17 @@ function matching(
   filter: ActionFilter,
   { after, tail = sql`` }: Readonly<{ after?: string; tail?: RawBuilder<unknown> }>,
 ): RawBuilder<unknown> {
-  const { actions } = reading.schemas;
-  const fits = conditions(filter, after);
   const { supernode } = filter;
-  if (!supernode) return sql`select m.id from ${sql.id(actions, 'actions')} m where ${fits} ${tail}`;
-  const pairs = sql`${sql.id(actions, 'action_accounts')} m`;
+  const fits = conditions(filter, after);
+  if (!supernode) return sql`select m.id from ${sql.id(reading.schemas.actions, 'actions')} m where ${fits} ${tail}`;
+  const pairs = sql`${sql.id(reading.schemas.actions, 'action_accounts')} m`;
   if ('account' in supernode)
     return sql`select m.id from ${pairs} where m.account = ${supernode.account} and ${fits} ${tail}`;
-  const { operator } = supernode;
+  const operator = sql`${supernode.operator}`;
   return sql`select mine.id from ${accountsOf(reading, operator)} own cross join lateral (
     select m.id from ${pairs}
-    where m.account = own.account and ${fits} and ${ownerAt(reading, sql`m.account`, sql`m.at_height`)} = ${operator} ${tail}
+    where m.account = own.account and ${fits}
+      and (own.sole or ${ownerAt(reading, sql`m.account`, sql`m.at_height`)} = ${operator}) ${tail}
   ) mine`;
 }
 

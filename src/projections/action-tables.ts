@@ -54,5 +54,5 @@ export const actionAccounts: Table = {
 export const payments: Table = {
   name: 'payments',
   columns: { account: 'text', denom: 'text', id: 'numeric', tx_hash: 'text', height: 'int8', amount: 'numeric' },
-  key: ['account', 'denom', 'id', 'tx_hash'],
+  key: ['account', 'denom', 'tx_hash', 'id'],
 };

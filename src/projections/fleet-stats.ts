@@ -1,4 +1,6 @@
 import { sql } from 'kysely';
+import { counted } from './action-list.ts';
+import { counterName } from './counter-names.ts';
 import { fleet } from './fleet.ts';
 import { accountsOf, ownerAt } from './ownership.ts';
 import type { Reading } from './reading.ts';
@@ -41,18 +43,23 @@ export async function fleetStats(reading: Reading): Promise<FleetStats> {
   return stats;
 }
 
-/** What every listed SuperNode finalized, zeros too, ordered by id bytewise; an action is the node's whose account it was then. */
+/**
+ * What every listed SuperNode finalized, zeros too, ordered by id bytewise; an action is the node's whose account it was then.
+ *
+ * Sole accounts are read from their counters, only the others are counted.
+ */
 export async function actionStatsByNode(reading: Reading): Promise<NodeActions[]> {
   const { schemas, db } = reading;
-  const { rows } = await sql<NodeActions>`
-    with finalized as (
-      select ${ownerAt(reading, sql`m.account`, sql`m.at_height`)} as operator, m.type, count(*) as n
-      from ${sql.id(schemas.actions, 'action_accounts')} m group by 1, 2
+  const finalized = (type: string) => sql`coalesce(sum(case when own.sole
+    then ${counted(reading, sql`format(${counterName({ account: '%s' }, { type })}, own.account)`)}
+    else (
+      select count(*) from ${sql.id(schemas.actions, 'action_accounts')} m
+      where m.account = own.account and m.type = ${type} and ${ownerAt(reading, sql`m.account`, sql`m.at_height`)} = s.id
     )
-    select s.id,
-      coalesce(sum(f.n) filter (where f.type = 'cascade'), 0)::int8 as cascade,
-      coalesce(sum(f.n) filter (where f.type = 'sense'), 0)::int8 as sense
-    from ${sql.id(schemas.supernodes, 'supernodes')} s left join finalized f on f.operator = s.id
+  end), 0)::int8`;
+  const { rows } = await sql<NodeActions>`
+    select s.id, ${finalized('cascade')} as cascade, ${finalized('sense')} as sense
+    from ${sql.id(schemas.supernodes, 'supernodes')} s left join lateral ${accountsOf(reading, sql`s.id`)} own on true
     where not s.removed group by s.id order by s.id
   `.execute(db);
   return [...rows];
@@ -62,11 +69,15 @@ export async function actionStatsByNode(reading: Reading): Promise<NodeActions[]
 export async function paymentsOf(reading: Reading, operator: string): Promise<PaidTotal[]> {
   const { schemas, db } = reading;
   const { rows } = await sql<PaidTotal>`
-    select p.denom, sum(p.amount)::text as amount, count(distinct p.tx_hash) as transactions
-    from ${accountsOf(reading, operator)} own
-    join ${sql.id(schemas.actions, 'payments')} p on p.account = own.account
-    where ${ownerAt(reading, sql`p.account`, sql`p.height`)} = ${operator}
-    group by p.denom order by p.denom
+    select denom, sum(amount)::text as amount, count(*) as transactions
+    from (
+      select p.denom, p.tx_hash, sum(p.amount) as amount
+      from ${accountsOf(reading, sql`${operator}`)} own
+      join ${sql.id(schemas.actions, 'payments')} p on p.account = own.account
+      where own.sole or ${ownerAt(reading, sql`p.account`, sql`p.height`)} = ${operator}
+      group by p.denom, p.tx_hash
+    ) paid
+    group by denom order by denom
   `.execute(db);
   return [...rows];
 }

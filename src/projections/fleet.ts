@@ -37,12 +37,12 @@ export async function listSuperNodes(
   reading: Reading,
   { after, limit, ...filter }: FleetFilter & Readonly<{ after?: string; limit: number }>,
 ): Promise<FleetPage> {
-  const beyond = after === undefined ? sql`true` : sql`id > ${after}`;
+  const fits = conditions(filter);
+  const beyond = after === undefined ? fits : sql`${fits} and s.id > ${after}`;
   const { rows } = await sql<Listed>`
-    with matching as (${fleet(reading, conditions(filter))})
     select total.n as total, node.*
-    from (select count(*) as n from matching) total
-    left join (select * from matching where ${beyond} order by id limit ${limit + 1}) node on true
+    from (select count(*) as n from (${fleet(reading, fits)}) matching) total
+    left join (${fleet(reading, beyond)} order by s.id limit ${limit + 1}) node on true
     order by node.id
   `.execute(reading.db);
   const found = rows.filter((row) => row.id !== null);

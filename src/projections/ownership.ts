@@ -25,9 +25,18 @@ export function ownerAt(
   )`;
 }
 
-/** The accounts that ever were an operator's, each once, as rows of one column `account`. */
-export function accountsOf({ schemas }: Reading, operator: string): RawBuilder<unknown> {
+/**
+ * The accounts that ever were an operator's, each once, as rows of `account` and `sole`.
+ *
+ * A sole account never was anybody else's and has no end, so that all of it is the operator's whatever the height.
+ */
+export function accountsOf({ schemas }: Reading, operator: Expression<unknown>): RawBuilder<unknown> {
+  const claims = sql.id(schemas.supernodes, 'supernode_accounts');
   return sql`(
-    select distinct own.account from ${sql.id(schemas.supernodes, 'supernode_accounts')} own where own.operator = ${operator}
+    select mine.account, (
+      select count(*) = 1 and bool_and(claim.from_height = 0 and claim.until_height is null)
+      from ${claims} claim where claim.account = mine.account
+    ) as sole
+    from (select distinct account from ${claims} where operator = ${operator}) mine
   )`;
 }
