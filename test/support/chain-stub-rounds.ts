@@ -19,7 +19,10 @@ export type Syncing = ChainStub & {
   network: string;
   profile: NetworkProfile;
   /** One round of a source, on `log` unless another one is given. */
-  round: (source: Source, options?: { log?: FactLog; request?: string; client?: ReturnType<typeof createChainClient> }) => Promise<RoundEnd>;
+  round: (
+    source: Source,
+    options?: { log?: FactLog; request?: string; client?: ReturnType<typeof createChainClient> },
+  ) => Promise<RoundEnd>;
   /** The facts that were added to a stream since it was last asked about. */
   news: (stream: StreamName) => Promise<Fact[]>;
 };
@@ -48,7 +51,16 @@ export async function syncing(): Promise<Syncing> {
     network,
     profile,
     round: (source, options = {}) =>
-      runRound({ source, client, profile, signal: new AbortController().signal, report: () => undefined, read: read[source], ...options, log: { ...log, ...options.log } }),
+      runRound({
+        source,
+        client,
+        profile,
+        signal: new AbortController().signal,
+        report: () => undefined,
+        read: read[source],
+        ...options,
+        log: { ...log, ...options.log },
+      }),
     news: async (stream) => {
       const facts = await factsAfter(log, stream, seen.get(stream) ?? 0);
       seen.set(stream, facts.at(-1)?.sequence ?? seen.get(stream) ?? 0);

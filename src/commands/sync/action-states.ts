@@ -12,7 +12,15 @@ export const steps = ['register', 'finalize', 'approve'] as const;
 export type Step = (typeof steps)[number];
 
 /** How far along a state is: one read later is never lower. */
-const rank: Readonly<Record<ChainState, number>> = { pending: 0, processing: 1, done: 2, approved: 3, rejected: 4, failed: 4, expired: 4 };
+const rank: Readonly<Record<ChainState, number>> = {
+  pending: 0,
+  processing: 1,
+  done: 2,
+  approved: 3,
+  rejected: 4,
+  failed: 4,
+  expired: 4,
+};
 
 /** Whether a state lies after what is known, so that it is news. */
 export function isAhead(state: ChainState, known: string): boolean {

@@ -1,6 +1,14 @@
 import type { Fact } from '../../events/catalogue.ts';
 import { type Decider, ownFacts } from '../decider.ts';
-import { type ChainState, isAhead, isFinal, type KnownAction, type Step, stepsOf, stepsReached } from './action-states.ts';
+import {
+  type ChainState,
+  isAhead,
+  isFinal,
+  type KnownAction,
+  type Step,
+  stepsOf,
+  stepsReached,
+} from './action-states.ts';
 
 type Registered = Fact<'ActionRegistered'>['data'];
 
@@ -36,11 +44,22 @@ export type RecordAction = Readonly<{
   found: readonly FoundStep[];
 }>;
 
-type ActionFact = Fact<'ActionRegistered' | 'ActionFinalized' | 'ActionApproved' | 'ActionExpired' | 'ActionStateObserved' | 'ActionTransactionFound'>;
+type ActionFact = Fact<
+  | 'ActionRegistered'
+  | 'ActionFinalized'
+  | 'ActionApproved'
+  | 'ActionExpired'
+  | 'ActionStateObserved'
+  | 'ActionTransactionFound'
+>;
 type State = KnownAction | undefined;
 
 /** A fact without what is carried on, which `Life` adds. */
-type Happening = ActionFact extends infer F ? (F extends ActionFact ? { type: F['type']; data: Omit<F['data'], 'known' | 'action'> } : never) : never;
+type Happening = ActionFact extends infer F
+  ? F extends ActionFact
+    ? { type: F['type']; data: Omit<F['data'], 'known' | 'action'> }
+    : never
+  : never;
 
 /**
  * The life of an action: each step once, in order, with the transactions that tell of it (DESIGN section 4).
@@ -53,7 +72,14 @@ export const actions: Decider<RecordAction, State, ActionFact> = {
   kind: 'action',
   initialState: undefined,
   after: (fact) => fact.data.known,
-  isOwn: ownFacts('ActionRegistered', 'ActionFinalized', 'ActionApproved', 'ActionExpired', 'ActionStateObserved', 'ActionTransactionFound'),
+  isOwn: ownFacts(
+    'ActionRegistered',
+    'ActionFinalized',
+    'ActionApproved',
+    'ActionExpired',
+    'ActionStateObserved',
+    'ActionTransactionFound',
+  ),
   decide(command, state) {
     const { record } = command;
     if (state === undefined && record === undefined) return [];
@@ -77,7 +103,7 @@ class Life {
   constructor(command: RecordAction, state: State) {
     const { record } = command;
     this.#command = command;
-    this.#found = [...command.found].sort((a, b) => a.transaction.height - b.transaction.height);
+    this.#found = command.found.toSorted((a, b) => a.transaction.height - b.transaction.height);
     const expiresAt = record?.expiresAt ?? state?.expiresAt;
     this.#known = {
       chainState: state?.chainState ?? 'pending',
@@ -93,8 +119,13 @@ class Life {
   hasTaken(step: Step): boolean {
     const { record } = this.#command;
     if (stepsReached(this.#known.reached).includes(step)) return false;
-    const isInRecord = record !== undefined && isAhead(record.chainState, this.#known.chainState) && stepsOf(record.chainState).includes(step);
-    return isInRecord || this.#found.some((one) => one.step === step || (step === 'finalize' && one.step === 'approve'));
+    const isInRecord =
+      record !== undefined &&
+      isAhead(record.chainState, this.#known.chainState) &&
+      stepsOf(record.chainState).includes(step);
+    return (
+      isInRecord || this.#found.some((one) => one.step === step || (step === 'finalize' && one.step === 'approve'))
+    );
   }
 
   register({ kind, height, price, fileSizeKbs, metadata }: ActionRecord): void {
@@ -102,7 +133,14 @@ class Life {
     const at = height ?? first.transaction?.height;
     this.#add({
       type: 'ActionRegistered',
-      data: { kind, ...(at === undefined ? {} : { height: at }), ...(price === undefined ? {} : { price }), fileSizeKbs, metadata, ...first },
+      data: {
+        kind,
+        ...(at === undefined ? {} : { height: at }),
+        ...(price === undefined ? {} : { price }),
+        fileSizeKbs,
+        metadata,
+        ...first,
+      },
     });
   }
 
@@ -110,9 +148,13 @@ class Life {
     const { record } = this.#command;
     const found = this.#found.find(({ step }) => step === 'finalize');
     this.#reach('finalized', 'done');
-    const metadata = isMetadataNews && record !== undefined && record.metadata !== '' ? { metadata: record.metadata } : {};
+    const metadata =
+      isMetadataNews && record !== undefined && record.metadata !== '' ? { metadata: record.metadata } : {};
     const accounts = record !== undefined && record.accounts.length > 0 ? record.accounts : (found?.accounts ?? []);
-    this.#add({ type: 'ActionFinalized', data: { accounts, payments: found?.payments ?? [], ...metadata, ...this.#take('finalize') } });
+    this.#add({
+      type: 'ActionFinalized',
+      data: { accounts, payments: found?.payments ?? [], ...metadata, ...this.#take('finalize') },
+    });
   }
 
   approve(): void {
@@ -138,7 +180,11 @@ class Life {
   }
 
   #reach(reached: 'finalized' | 'approved', chainState: ChainState): void {
-    this.#known = { ...this.#known, reached, chainState: isFinal(this.#known.chainState) ? this.#known.chainState : chainState };
+    this.#known = {
+      ...this.#known,
+      reached,
+      chainState: isFinal(this.#known.chainState) ? this.#known.chainState : chainState,
+    };
   }
 
   /** The first transaction of a step, which from now on is known; none where the chain shows none. */
@@ -158,6 +204,9 @@ class Life {
   }
 
   #add(happening: Happening): void {
-    this.facts.push({ type: happening.type, data: { action: this.#command.action, ...happening.data, known: this.#known } } as ActionFact);
+    this.facts.push({
+      type: happening.type,
+      data: { action: this.#command.action, ...happening.data, known: this.#known },
+    } as ActionFact);
   }
 }

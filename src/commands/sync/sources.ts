@@ -21,7 +21,10 @@ export type IdentifyChain = Readonly<{ type: 'IdentifyChain'; chainId: string; h
 
 /** Everything of a round is in the log: what it came to, and what it learned for the next one. */
 export type CompleteRound = Readonly<
-  { type: 'CompleteRound'; source: Source } & Pick<Completed, 'startedAt' | 'at' | 'height' | 'blockTime' | 'requests' | 'facts' | 'skipped'> & {
+  { type: 'CompleteRound'; source: Source } & Pick<
+    Completed,
+    'startedAt' | 'at' | 'height' | 'blockTime' | 'requests' | 'facts' | 'skipped'
+  > & {
       /** When the last completed round ended, as the round knew it at its start: a later one by another process makes this one void. */
       after: string | undefined;
       chainId: string;
@@ -32,7 +35,14 @@ export type CompleteRound = Readonly<
 >;
 
 /** A round ended early. */
-export type FailRound = Readonly<{ type: 'FailRound'; source: Source; startedAt: string; at: string; reason: FailureReason; message: string }>;
+export type FailRound = Readonly<{
+  type: 'FailRound';
+  source: Source;
+  startedAt: string;
+  at: string;
+  reason: FailureReason;
+  message: string;
+}>;
 
 /** Somebody wants SuperNodes and validators read at once. */
 export type RequestSync = Readonly<{ type: 'RequestSync'; at: string }>;
@@ -57,7 +67,9 @@ export const syncing: Decider<SourceCommand, KnownSource, SourceFact> = {
       case 'ChainIdentified':
         return { ...nothingKnown, chainId: fact.data.chainId, cursor: fact.data.height };
       case 'SyncRequested':
-        return recorded ? { ...fact.data.known, request: { id: recorded.id, sequence: recorded.sequence } } : fact.data.known;
+        return recorded
+          ? { ...fact.data.known, request: { id: recorded.id, sequence: recorded.sequence } }
+          : fact.data.known;
       case 'SyncRoundCompleted':
       case 'SyncRoundFailed':
         return fact.data.known;
@@ -93,5 +105,8 @@ function completed(command: CompleteRound, known: KnownSource): SourceFact {
     completedAt: at,
     ...(request === undefined || request.id === answers ? {} : { request }),
   };
-  return { type: 'SyncRoundCompleted', data: { source, startedAt, at, height, blockTime, requests, facts, skipped, known: next } };
+  return {
+    type: 'SyncRoundCompleted',
+    data: { source, startedAt, at, height, blockTime, requests, facts, skipped, known: next },
+  };
 }

@@ -11,10 +11,18 @@ export type RecordSuperNode = Readonly<{ node: string; height: number; record: S
 type State = Readonly<{ seenAtHeight: number; record: SuperNodeRecord; isListed: boolean }> | undefined;
 
 /** Which SuperNodes the chain lists, and what it says of them; a list read before the last known one decides nothing. */
-export const supernodes: Decider<RecordSuperNode, State, Fact<'SuperNodeListed' | 'SuperNodeChanged' | 'SuperNodeRemoved'>> = {
+export const supernodes: Decider<
+  RecordSuperNode,
+  State,
+  Fact<'SuperNodeListed' | 'SuperNodeChanged' | 'SuperNodeRemoved'>
+> = {
   kind: 'node',
   initialState: undefined,
-  after: ({ type, data: { seenAtHeight, record } }) => ({ seenAtHeight, record, isListed: type !== 'SuperNodeRemoved' }),
+  after: ({ type, data: { seenAtHeight, record } }) => ({
+    seenAtHeight,
+    record,
+    isListed: type !== 'SuperNodeRemoved',
+  }),
   isOwn: ownFacts('SuperNodeListed', 'SuperNodeChanged', 'SuperNodeRemoved'),
   decide({ node, height: seenAtHeight, record }, state) {
     if (state !== undefined && seenAtHeight < state.seenAtHeight) return [];

@@ -11,15 +11,25 @@ export type RecordValidator = Readonly<{ validator: string; height: number; reco
 type State = Readonly<{ seenAtHeight: number; record: ValidatorRecord; isListed: boolean }> | undefined;
 
 /** Which validators the chain lists: moniker, status and jailed; a list read before the last known one decides nothing. */
-export const validators: Decider<RecordValidator, State, Fact<'ValidatorListed' | 'ValidatorChanged' | 'ValidatorRemoved'>> = {
+export const validators: Decider<
+  RecordValidator,
+  State,
+  Fact<'ValidatorListed' | 'ValidatorChanged' | 'ValidatorRemoved'>
+> = {
   kind: 'validator',
   initialState: undefined,
-  after: ({ type, data: { seenAtHeight, record } }) => ({ seenAtHeight, record, isListed: type !== 'ValidatorRemoved' }),
+  after: ({ type, data: { seenAtHeight, record } }) => ({
+    seenAtHeight,
+    record,
+    isListed: type !== 'ValidatorRemoved',
+  }),
   isOwn: ownFacts('ValidatorListed', 'ValidatorChanged', 'ValidatorRemoved'),
   decide({ validator, height: seenAtHeight, record }, state) {
     if (state !== undefined && seenAtHeight < state.seenAtHeight) return [];
     if (record === undefined) {
-      return state?.isListed ? [{ type: 'ValidatorRemoved', data: { validator, seenAtHeight, record: state.record } }] : [];
+      return state?.isListed
+        ? [{ type: 'ValidatorRemoved', data: { validator, seenAtHeight, record: state.record } }]
+        : [];
     }
     if (!state?.isListed) return [{ type: 'ValidatorListed', data: { validator, seenAtHeight, record } }];
     return same(record, state.record) ? [] : [{ type: 'ValidatorChanged', data: { validator, seenAtHeight, record } }];

@@ -27,13 +27,20 @@ export class ActionBook {
   /** What the log knows of these actions. */
   async known(ids: readonly string[]): Promise<ReadonlyMap<string, KnownAction>> {
     const last = await this.#log.last('action', ids);
-    return new Map([...last].flatMap(([id, { fact }]) => (actions.isOwn(fact) ? [[id, fact.data.known] as const] : [])));
+    return new Map(
+      [...last].flatMap(([id, { fact }]) => (actions.isOwn(fact) ? [[id, fact.data.known] as const] : [])),
+    );
   }
 
   /** Decides and appends; afterwards what is open follows from the log, so that a round cut off before may be gone over again. */
   async record(commands: readonly RecordAction[]): Promise<void> {
     if (commands.length === 0) return;
-    const handled = await handle(this.#log, actions, new Map(commands.map((command) => [command.action, command])), this.#cause);
+    const handled = await handle(
+      this.#log,
+      actions,
+      new Map(commands.map((command) => [command.action, command])),
+      this.#cause,
+    );
     this.facts += handled.facts;
     const known = await this.known(commands.map(({ action }) => action));
     for (const { action, record } of commands) {

@@ -23,7 +23,8 @@ export async function readAction({ session, height, prefix }: ReadContext, id: s
     if (answer === undefined) return { reason: 'the chain does not know it', isMissing: true };
     return recordOf(asObject(answer.body)?.['action'], id, prefix);
   } catch (caught) {
-    if (caught instanceof ChainFailure && caught.reason === 'bad_answer') return { reason: caught.message, isMissing: false };
+    if (caught instanceof ChainFailure && caught.reason === 'bad_answer')
+      return { reason: caught.message, isMissing: false };
     throw caught;
   }
 }
@@ -44,14 +45,26 @@ export function recordOf(value: unknown, id: string, prefix: string): ReadAction
  * From the state at the height of registration, else the data hash alone from the register message, else nothing. A node
  * that has pruned one height is not asked for lower ones again.
  */
-export function createMetadataRecovery({ session, prefix }: Pick<ReadContext, 'session' | 'prefix'>): (id: string, record: ActionRecord, fromMessage: string) => Promise<ActionRecord> {
+export function createMetadataRecovery({
+  session,
+  prefix,
+}: Pick<ReadContext, 'session' | 'prefix'>): (
+  id: string,
+  record: ActionRecord,
+  fromMessage: string,
+) => Promise<ActionRecord> {
   let prunedTo = 0;
   return async (id, record, fromMessage) => {
     const at = record.height;
     if (at !== undefined && at > prunedTo) {
       const then = await readThen({ session, height: at, prefix }, id);
       if (then === 'pruned') prunedTo = Math.max(prunedTo, at);
-      else if (then !== undefined && then.metadata !== '') return { ...record, metadata: then.metadata, dataHash: dataHashOf(kindOf(record), then.metadata) || fromMessage };
+      else if (then !== undefined && then.metadata !== '')
+        return {
+          ...record,
+          metadata: then.metadata,
+          dataHash: dataHashOf(kindOf(record), then.metadata) || fromMessage,
+        };
     }
     return { ...record, dataHash: fromMessage };
   };

@@ -53,7 +53,11 @@ export function createChainClient(base: string, profile: Pick<NetworkProfile, 'r
         return ask(urlOf(route, query), { route, height, agent, signal });
       });
     const get: ChainSession['get'] = (route, asking = {}) =>
-      pRetry(() => once(route, asking), { ...repeats, signal, shouldRetry: ({ error }) => error instanceof ChainFailure && error.isPassing });
+      pRetry(() => once(route, asking), {
+        ...repeats,
+        signal,
+        shouldRetry: ({ error }) => error instanceof ChainFailure && error.isPassing,
+      });
     const find: ChainSession['find'] = async (route, asking) => {
       try {
         return await get(route, asking);
@@ -71,7 +75,10 @@ type Call = Readonly<{ route: string; height: number | undefined; agent: Dispatc
 
 async function ask(url: string, { route, height, agent, signal }: Call): Promise<Answer> {
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]);
-  const headers = { accept: 'application/json', ...(height === undefined ? {} : { 'x-cosmos-block-height': String(height) }) };
+  const headers = {
+    accept: 'application/json',
+    ...(height === undefined ? {} : { 'x-cosmos-block-height': String(height) }),
+  };
   try {
     const answer = await request(url, { dispatcher: agent, signal: limited, headers });
     const text = await readBounded(answer.body, route);
@@ -88,9 +95,14 @@ async function ask(url: string, { route, height, agent, signal }: Call): Promise
   }
 }
 
-function refusalOf(status: number, { isJson, body, route }: { isJson: boolean; body: unknown; route: string }): ChainFailure {
+function refusalOf(
+  status: number,
+  { isJson, body, route }: { isJson: boolean; body: unknown; route: string },
+): ChainFailure {
   const isForeign404 = status === 404 && !isJson;
-  return isForeign404 ? new ChainFailure('bad_answer', `Whatever answers for the chain does not know ${route}`) : refusal(route, status, body);
+  return isForeign404
+    ? new ChainFailure('bad_answer', `Whatever answers for the chain does not know ${route}`)
+    : refusal(route, status, body);
 }
 
 async function readBounded(body: AsyncIterable<Uint8Array>, route: string): Promise<string> {
@@ -98,7 +110,8 @@ async function readBounded(body: AsyncIterable<Uint8Array>, route: string): Prom
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.byteLength;
-    if (bytes > greatestAnswerBytes) throw new ChainFailure('bad_answer', `The chain’s answer to ${route} exceeds ${greatestAnswerBytes} bytes`);
+    if (bytes > greatestAnswerBytes)
+      throw new ChainFailure('bad_answer', `The chain’s answer to ${route} exceeds ${greatestAnswerBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -108,7 +121,10 @@ function parsed(text: string, route: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (caught) {
-    throw new ChainFailure('bad_answer', `The chain’s answer to ${route} is broken JSON`, { isPassing: true, cause: caught });
+    throw new ChainFailure('bad_answer', `The chain’s answer to ${route} is broken JSON`, {
+      isPassing: true,
+      cause: caught,
+    });
   }
 }
 
@@ -117,5 +133,8 @@ function unreachable(route: string, caught: unknown): ChainFailure {
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
   const isTimeout = error instanceof Error && error.name === 'TimeoutError';
   const what = isTimeout ? `no answer within ${timeLimitMs / 1000} s` : (code ?? 'the connection broke');
-  return new ChainFailure('unreachable', `The chain’s REST did not answer ${route}: ${what}`, { isPassing: true, cause: caught });
+  return new ChainFailure('unreachable', `The chain’s REST did not answer ${route}: ${what}`, {
+    isPassing: true,
+    cause: caught,
+  });
 }

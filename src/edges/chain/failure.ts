@@ -14,7 +14,12 @@ export class ChainFailure extends AppError {
   constructor(
     reason: FailureReason,
     message: string,
-    details: Readonly<{ isPassing?: boolean; lowestHeight?: number | undefined; status?: number; cause?: unknown }> = {},
+    details: Readonly<{
+      isPassing?: boolean;
+      lowestHeight?: number | undefined;
+      status?: number;
+      cause?: unknown;
+    }> = {},
   ) {
     super('UNAVAILABLE', message, { cause: details.cause });
     this.reason = reason;
@@ -33,10 +38,17 @@ export function refusal(route: string, status: number, body: unknown): ChainFail
   const text = typeof body === 'object' && body !== null && 'message' in body ? String(body.message) : '';
   const lowest = /lowest height is (\d{1,10})/.exec(text)?.[1];
   if (lowest !== undefined) {
-    return new ChainFailure('pruned', `The chain has pruned what ${route} asks for: its lowest height is ${lowest}`, { lowestHeight: Number(lowest), status });
+    return new ChainFailure('pruned', `The chain has pruned what ${route} asks for: its lowest height is ${lowest}`, {
+      lowestHeight: Number(lowest),
+      status,
+    });
   }
-  if (text.includes('version does not exist')) return new ChainFailure('pruned', `The chain no longer has the state that ${route} asks for`, { status });
+  if (text.includes('version does not exist'))
+    return new ChainFailure('pruned', `The chain no longer has the state that ${route} asks for`, { status });
   const isPassing = status === 429 || status >= 500;
   const reason: FailureReason = status === 429 || (status >= 502 && status <= 504) ? 'unreachable' : 'bad_answer';
-  return new ChainFailure(reason, `The chain answered ${status} to ${route}`, { isPassing: isPassing && status !== 501, status });
+  return new ChainFailure(reason, `The chain answered ${status} to ${route}`, {
+    isPassing: isPassing && status !== 501,
+    status,
+  });
 }

@@ -19,7 +19,9 @@ export function decodeMetadata(kind: ActionKind, metadata: string): JsonObject |
   if (metadata === '') return undefined;
   const schema = schemas[kind];
   try {
-    const json = toJson(schema, fromBinary(schema, base64.decode(metadata), { readUnknownFields: false }), { useProtoFieldName: true });
+    const json = toJson(schema, fromBinary(schema, base64.decode(metadata), { readUnknownFields: false }), {
+      useProtoFieldName: true,
+    });
     return typeof json === 'object' && json !== null && !Array.isArray(json) ? json : undefined;
   } catch {
     return undefined;

@@ -16,9 +16,10 @@ export async function readSuperNodes(context: RoundContext): Promise<RoundOutcom
   const { session, head, known, profile } = context;
   const parameters = await session.get('~/supernode/v1/params', { height: head.height });
   const minimumVersion = minimumVersionOf(parameters.body) ?? known.minimumVersion;
-  const list = { route: '~/supernode/v1/list_super_nodes', field: 'supernodes', operatorField: 'validator_address' } as const;
   const outcome = await recordList(context, {
-    ...list,
+    route: '~/supernode/v1/list_super_nodes',
+    field: 'supernodes',
+    operatorField: 'validator_address',
     decider: supernodes,
     parse: (record) => parseSuperNode(record, profile.addressPrefix),
     command: (node, record) => ({ node, height: head.height, record }),
@@ -28,25 +29,25 @@ export async function readSuperNodes(context: RoundContext): Promise<RoundOutcom
 
 /** Reads all validators as of the head. */
 export async function readValidators(context: RoundContext): Promise<RoundOutcome> {
-  const { head } = context;
-  const list = { route: '/cosmos/staking/v1beta1/validators', field: 'validators', operatorField: 'operator_address' } as const;
   const outcome = await recordList(context, {
-    ...list,
+    route: '/cosmos/staking/v1beta1/validators',
+    field: 'validators',
+    operatorField: 'operator_address',
     decider: validators,
     parse: parseValidator,
-    command: (validator, record) => ({ validator, height: head.height, record }),
+    command: (validator, record) => ({ validator, height: context.head.height, record }),
   });
   return { ...outcome, learned: { open: [], unread: [] } };
 }
 
 /** A list that is read whole: how its records are read, and who decides what they mean. */
-type WholeList<Command, State, F extends Fact, Record> = Readonly<{
+type WholeList<Command, State, F extends Fact, Entry> = Readonly<{
   route: string;
   field: string;
   operatorField: 'validator_address' | 'operator_address';
   decider: Decider<Command, State, F>;
-  parse: (record: Readonly<{ [field: string]: unknown }>) => Record;
-  command: (operator: string, record: Record | undefined) => Command;
+  parse: (record: Readonly<Record<string, unknown>>) => Entry;
+  command: (operator: string, record: Entry | undefined) => Command;
 }>;
 
 /**
@@ -55,48 +56,62 @@ type WholeList<Command, State, F extends Fact, Record> = Readonly<{
  * A removal is believed only of a list that was read to its end and whose every record names its operator; what could be
  * read is recorded in any case. A record that cannot be read keeps its operator as it was.
  */
-async function recordList<Command, State, F extends Fact, Record>(
+async function recordList<Command, State, F extends Fact, Entry>(
   { session, head, log, cause, profile }: RoundContext,
-  list: WholeList<Command, State, F, Record>,
+  list: WholeList<Command, State, F, Entry>,
 ): Promise<Pick<CompleteRound, 'facts' | 'skipped'>> {
-  const { route, field, operatorField, decider, parse, command } = list;
-  const commands = new Map<string, Command>();
-  const listed = new Set<string>();
-  const skipped: { record: string; reason: string }[] = [];
-  let facts = 0;
-  let isEveryoneNamed = true;
-  const write = async (): Promise<void> => {
-    facts += (await handle(log, decider, commands, cause)).facts;
-  };
+  const { route, field, decider, command } = list;
+  const roll = new Roll(list, profile.addressPrefix);
+  const commands = (): Map<string, Command> =>
+    new Map([...roll.records].map(([operator, record]) => [operator, command(operator, record)]));
   try {
-    for await (const page of pagesOf(session, { route, field, height: head.height, pageSize })) {
-      for (const value of page) {
-        const named = attempt(() => operatorOf(asObject(value) ?? {}, operatorField, profile.addressPrefix));
-        if ('reason' in named) {
-          isEveryoneNamed = false;
-          skipped.push({ record: `one of ${field}`, reason: named.reason });
-          continue;
-        }
-        const operator = named.value;
-        const read = attempt(() => {
-          const record = asObject(value);
-          if (record === undefined || listed.has(operator)) throw new BadRecord('it is listed twice');
-          return parse(record);
-        });
-        listed.add(operator);
-        if ('value' in read) commands.set(operator, command(operator, read.value));
-        else skipped.push({ record: operator, reason: read.reason });
-      }
-    }
+    for await (const page of pagesOf(session, { route, field, height: head.height, pageSize })) page.forEach(roll.add);
   } catch (caught) {
-    await write();
+    await handle(log, decider, commands(), cause);
     throw caught;
   }
-  if (isEveryoneNamed) {
-    for (const operator of (await log.lastOfAll(decider.kind)).keys()) {
-      if (!listed.has(operator)) commands.set(operator, command(operator, undefined));
-    }
+  const present = commands();
+  const known = roll.isEveryoneNamed ? (await log.lastOfAll(decider.kind)).keys() : [];
+  for (const operator of known) {
+    if (!roll.listed.has(operator)) present.set(operator, command(operator, undefined));
   }
-  await write();
-  return { facts, skipped };
+  const { facts } = await handle(log, decider, present, cause);
+  return { facts, skipped: roll.skipped };
+}
+
+/** Who is on a list, as far as it has been read. */
+class Roll<Entry> {
+  readonly records = new Map<string, Entry>();
+  readonly listed = new Set<string>();
+  readonly skipped: { record: string; reason: string }[] = [];
+  isEveryoneNamed = true;
+  readonly #list: Pick<WholeList<unknown, unknown, Fact, Entry>, 'field' | 'operatorField' | 'parse'>;
+  readonly #prefix: string;
+
+  constructor(
+    list: Pick<WholeList<unknown, unknown, Fact, Entry>, 'field' | 'operatorField' | 'parse'>,
+    prefix: string,
+  ) {
+    this.#list = list;
+    this.#prefix = prefix;
+  }
+
+  readonly add = (value: unknown): void => {
+    const { field, operatorField, parse } = this.#list;
+    const record = asObject(value) ?? {};
+    const named = attempt(() => operatorOf(record, operatorField, this.#prefix));
+    if ('reason' in named) {
+      this.isEveryoneNamed = false;
+      this.skipped.push({ record: `one of ${field}`, reason: named.reason });
+      return;
+    }
+    const operator = named.value;
+    const read = attempt(() => {
+      if (this.listed.has(operator)) throw new BadRecord('it is listed twice');
+      return parse(record);
+    });
+    this.listed.add(operator);
+    if ('value' in read) this.records.set(operator, read.value);
+    else this.skipped.push({ record: operator, reason: read.reason });
+  };
 }

@@ -31,7 +31,8 @@ export function loadProfile(network: string): NetworkProfile {
   const profile = asObject(JSON.parse(readFileSync(file, 'utf8')));
   const field = (name: string): string => {
     const value = profile?.[name];
-    if (typeof value !== 'string' || value === '') throw new AppError('INVALID_ARGUMENT', `The network profile of ${network} lacks ${name}`);
+    if (typeof value !== 'string' || value === '')
+      throw new AppError('INVALID_ARGUMENT', `The network profile of ${network} lacks ${name}`);
     return value;
   };
   return {

@@ -4,20 +4,22 @@ import { chainStates } from '../../commands/sync/action-states.ts';
 import type { SuperNodeRecord } from '../../commands/sync/supernodes.ts';
 import type { ValidatorRecord } from '../../commands/sync/validators.ts';
 import { dataHashOf } from './metadata.ts';
-import { address, asObject, BadRecord, cappedCount, coin, enumWord, freeText, height, isActionId, objects, optionalHeight, timeOfSeconds, timeOfText } from './values.ts';
+import {
+  address,
+  asObject,
+  BadRecord,
+  cappedCount,
+  coin,
+  enumWord,
+  freeText,
+  height,
+  isActionId,
+  objects,
+  optionalHeight,
+  timeOfSeconds,
+} from './values.ts';
 
 type Json = Readonly<Record<string, unknown>>;
-
-/** The chain's head: everything of a round is read as it was at this height. */
-export type ChainHead = Readonly<{ chainId: string; height: number; /** RFC 3339, UTC, to the second. */ time: string }>;
-
-/** The head in the answer to `blocks/latest`. */
-export function headOf(body: unknown): ChainHead {
-  const header = asObject(asObject(asObject(body)?.['block'])?.['header']);
-  const [chainId, time] = [freeText(header?.['chain_id'], 'chain_id'), timeOfText(header?.['time'])];
-  if (chainId === '' || time === undefined) throw new BadRecord('The latest block has no chain id or no time');
-  return { chainId, height: height(header?.['height'], 'height'), time };
-}
 
 /** The oldest SuperNode version in the answer to the SuperNode module's `params`; undefined where it names none. */
 export function minimumVersionOf(body: unknown): string | undefined {
@@ -96,11 +98,14 @@ export function parseSuperNode(record: Json, prefix: string): SuperNodeRecord {
 function byHeight(value: unknown, field: string): readonly { entry: Json; height: number }[] {
   return objects(value, field)
     .map((entry) => ({ entry, height: height(entry['height'] ?? '0', `${field}.height`) }))
-    .sort((a, b) => a.height - b.height);
+    .toSorted((a, b) => a.height - b.height);
 }
 
 /** The accounts in turn, the one in use last; where the history leaves that out, it counts from the last entry on. */
-function accountHistory(value: unknown, { account, prefix, registered }: { account: string; prefix: string; registered: number }): SuperNodeRecord['accounts'] {
+function accountHistory(
+  value: unknown,
+  { account, prefix, registered }: { account: string; prefix: string; registered: number },
+): SuperNodeRecord['accounts'] {
   const history: { account: string; height: number }[] = [];
   for (const { entry, height: since } of byHeight(value, 'prev_supernode_accounts')) {
     const one = address(entry['account'], prefix, 'prev_supernode_accounts');

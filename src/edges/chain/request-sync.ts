@@ -21,7 +21,10 @@ export async function requestSync(log: FactLog, at: string): Promise<RequestedSy
     if (known.request) return { sequence: known.request.sequence, joined: true };
     const facts = syncing.decide({ type: 'RequestSync', at }, known);
     try {
-      const { sequence } = await log.append([{ kind: 'sync', entity: 'supernodes', facts, expected: last?.sequence ?? 0 }], { at });
+      const { sequence } = await log.append(
+        [{ kind: 'sync', entity: 'supernodes', facts, expected: last?.sequence ?? 0 }],
+        { at },
+      );
       return { sequence, joined: false };
     } catch (caught) {
       if (toAppError(caught).code !== 'CONFLICT') throw caught;

@@ -1,17 +1,28 @@
 import { toAppError } from '../../commands/errors.ts';
 import { handle } from '../../commands/handle.ts';
 import type { Cause, FactLog, Recorded } from '../../commands/ports.ts';
-import { chainEntity, type CompleteRound, type FailureReason, type KnownSource, type Source, type SourceCommand, syncing } from '../../commands/sync/sources.ts';
+import {
+  chainEntity,
+  type CompleteRound,
+  type FailureReason,
+  type KnownSource,
+  type Source,
+  type SourceCommand,
+  syncing,
+} from '../../commands/sync/sources.ts';
 import type { Kind } from '../../events/catalogue.ts';
 import type { ChainClient, ChainSession } from './client.ts';
 import { ChainFailure } from './failure.ts';
+import { type ChainHead, readHead } from './head.ts';
 import type { NetworkProfile } from './profile.ts';
 import type { Report } from './progress.ts';
-import { type ChainHead, headOf } from './records.ts';
-import { attempt } from './values.ts';
 
 /** What sync needs of the log. */
-export type SyncLog = FactLog & Readonly<{ lastOfAll: (kind: Kind) => Promise<ReadonlyMap<string, Recorded>> }>;
+export type SyncLog = FactLog &
+  Readonly<{
+    lastOfAll: (kind: Kind) => Promise<ReadonlyMap<string, Recorded>>;
+    watch: (kinds: readonly Kind[], onFact: (kind: Kind, entity: string) => void) => () => void;
+  }>;
 
 /** What a round works with. */
 export type RoundContext = Readonly<{
@@ -25,7 +36,8 @@ export type RoundContext = Readonly<{
 }>;
 
 /** What a round came to, once all its facts are in the log. */
-export type RoundOutcome = Pick<CompleteRound, 'facts' | 'skipped'> & Readonly<{ learned: Omit<CompleteRound['learned'], 'cursor'> & { cursor?: number } }>;
+export type RoundOutcome = Pick<CompleteRound, 'facts' | 'skipped'> &
+  Readonly<{ learned: Omit<CompleteRound['learned'], 'cursor'> & { cursor?: number } }>;
 
 /** How a round ended; `failure` where it failed. */
 export type RoundEnd = Readonly<{ facts: number; requests: number; height?: number; failure?: FailureReason }>;
@@ -56,22 +68,42 @@ export async function runRound(round: Round): Promise<RoundEnd> {
   const { source, client, profile, log, signal, request, report } = round;
   const session = client.session(signal);
   const startedAt = now();
-  const cause = (): Cause => ({ at: now(), ...(request === undefined ? {} : { causation: request, correlation: request }) });
+  const cause = (): Cause => ({
+    at: now(),
+    ...(request === undefined ? {} : { causation: request, correlation: request }),
+  });
   try {
     const known = await knownOf(log, source);
     const head = await readHead(session);
     await checkChain(log, head, known);
-    const { facts, skipped, learned } = await round.read({ session, profile, log, head, known, cause: cause(), report });
+    const { facts, skipped, learned } = await round.read({
+      session,
+      profile,
+      log,
+      head,
+      known,
+      cause: cause(),
+      report,
+    });
     signal.throwIfAborted();
+    const { chainId, height, time: blockTime } = head;
     const command: CompleteRound = {
       type: 'CompleteRound',
-      ...{ source, startedAt, at: now(), height: head.height, blockTime: head.time, chainId: head.chainId },
-      ...{ requests: session.requests(), facts, skipped: skipped.slice(0, mostSkipped), after: known.completedAt },
-      learned: { ...learned, cursor: Math.max(learned.cursor ?? head.height, known.cursor) },
+      source,
+      startedAt,
+      at: now(),
+      height,
+      blockTime,
+      chainId,
+      requests: session.requests(),
+      facts,
+      skipped: skipped.slice(0, mostSkipped),
+      after: known.completedAt,
+      learned: { ...learned, cursor: Math.max(learned.cursor ?? height, known.cursor) },
       answers: request,
     };
     await record(log, source, command, cause());
-    return { facts, requests: session.requests(), height: head.height };
+    return { facts, requests: session.requests(), height };
   } catch (caught) {
     signal.throwIfAborted();
     const { reason, message } = failureOf(caught);
@@ -86,13 +118,6 @@ export async function knownOf(log: FactLog, source: string): Promise<KnownSource
   return last && syncing.isOwn(last.fact) ? syncing.after(last.fact, last) : syncing.initialState;
 }
 
-async function readHead(session: ChainSession): Promise<ChainHead> {
-  const { body } = await session.get('/cosmos/base/tendermint/v1beta1/blocks/latest');
-  const read = attempt(() => headOf(body));
-  if ('reason' in read) throw new ChainFailure('bad_answer', `The latest block cannot be read: ${read.reason}`);
-  return read.value;
-}
-
 async function checkChain(log: FactLog, { chainId, height }: ChainHead, known: KnownSource): Promise<void> {
   let identified = (await knownOf(log, chainEntity)).chainId;
   if (identified === '') {
@@ -100,10 +125,17 @@ async function checkChain(log: FactLog, { chainId, height }: ChainHead, known: K
     identified = (await knownOf(log, chainEntity)).chainId;
   }
   if (chainId !== identified) {
-    throw new ChainFailure('wrong_chain', `The chain calls itself ${chainId}, but this network’s log is of ${identified}: point it at the right chain, or use another NETWORK`);
+    throw new ChainFailure(
+      'wrong_chain',
+      `The chain calls itself ${chainId}, but this network’s log is of ${identified}: point it at the right chain, or use another NETWORK`,
+    );
   }
   const reached = Math.max(known.cursor, known.completedHeight ?? 0);
-  if (height < reached) throw new ChainFailure('chain_behind', `The chain is at height ${height}, but ${reached} was read before: its node is behind, or was set back`);
+  if (height < reached)
+    throw new ChainFailure(
+      'chain_behind',
+      `The chain is at height ${height}, but ${reached} was read before: its node is behind, or was set back`,
+    );
 }
 
 async function record(log: FactLog, entity: string, command: SourceCommand, cause: Cause): Promise<void> {
@@ -113,7 +145,11 @@ async function record(log: FactLog, entity: string, command: SourceCommand, caus
 function failureOf(caught: unknown): { reason: FailureReason; message: string } {
   const error = toAppError(caught);
   if (error instanceof ChainFailure) return error;
-  if (error.code === 'UNAVAILABLE' || error.code === 'CONFLICT') return { reason: 'internal', message: 'The log did not take what the round found; the next round goes over it again' };
+  if (error.code === 'UNAVAILABLE' || error.code === 'CONFLICT')
+    return {
+      reason: 'internal',
+      message: 'The log did not take what the round found; the next round goes over it again',
+    };
   return { reason: 'internal', message: 'The round broke off for a reason of our own; the program’s log says which' };
 }
 

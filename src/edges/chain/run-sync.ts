@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { toAppError } from '../../commands/errors.ts';
 import { type Source, sources } from '../../commands/sync/sources.ts';
-import type { Kind } from '../../events/catalogue.ts';
 import type { Logger } from '../log.ts';
 import { readActions } from './actions-round.ts';
 import { createChainClient } from './client.ts';
@@ -12,7 +11,11 @@ import { knownOf, runRound, type RoundEnd, type RoundContext, type RoundOutcome,
 
 /** Leadership among processes: `run` goes on while the lease is held, its signal ends with it. */
 export type Leases = Readonly<{
-  hold: (name: string, signal: AbortSignal, run: (held: Readonly<{ revision: number; signal: AbortSignal }>) => Promise<void>) => Promise<void>;
+  hold: (
+    name: string,
+    signal: AbortSignal,
+    run: (held: Readonly<{ revision: number; signal: AbortSignal }>) => Promise<void>,
+  ) => Promise<void>;
 }>;
 
 /** What sync runs on. */
@@ -20,7 +23,7 @@ export type SyncOptions = Readonly<{
   /** Address of the chain's REST. */
   chainApiBase: string;
   profile: NetworkProfile;
-  log: SyncLog & Readonly<{ watch: (kinds: readonly Kind[], onFact: (kind: Kind, entity: string) => void) => () => void }>;
+  log: SyncLog;
   leases: Leases;
   /** Between the beginnings of the rounds of a source. */
   intervalsMs: Readonly<Record<Source, number>>;
@@ -68,7 +71,13 @@ async function follow(options: SyncOptions, signal: AbortSignal): Promise<void> 
     await lookForRequest();
     const round = (source: Source, request: string | undefined): Promise<RoundEnd> =>
       runRound({
-        ...{ source, client, profile: options.profile, log: options.log, signal, request, read: read[source] },
+        source,
+        client,
+        profile: options.profile,
+        log: options.log,
+        signal,
+        request,
+        read: read[source],
         report: throttled(options.onProgress ?? (() => undefined)),
       });
     await Promise.all(sources.map((source) => repeat(source, { ...options, signal, bell: bells[source], round })));
@@ -99,7 +108,10 @@ async function repeat(source: Source, { intervalsMs, logger, signal, bell, round
     }
     if (failures > 0) bell.giveBack(request);
     const untilNext = intervalsMs[source] - (performance.now() - startedAt);
-    await bell.wait(failures === 0 ? untilNext : Math.min(intervalsMs[source], firstBackOffMs * 2 ** (failures - 1)), signal);
+    await bell.wait(
+      failures === 0 ? untilNext : Math.min(intervalsMs[source], firstBackOffMs * 2 ** (failures - 1)),
+      signal,
+    );
   }
 }
 

@@ -15,7 +15,11 @@ export type ActionStep = FoundStep &
   }>;
 
 /** What a transaction tells of actions; those that it names and whose part cannot be read are told apart. */
-export type ReadTransaction = Readonly<{ height: number; steps: readonly ActionStep[]; unread: readonly { action: string; reason: string }[] }>;
+export type ReadTransaction = Readonly<{
+  height: number;
+  steps: readonly ActionStep[];
+  unread: readonly { action: string; reason: string }[];
+}>;
 
 const stepOfEvent: ReadonlyMap<string, Step> = new Map([
   ['action_registered', 'register'],
@@ -29,7 +33,10 @@ const stepOfEvent: ReadonlyMap<string, Step> = new Map([
  * Only events count: a successful finalize message may well be a rejected finalization. Several actions in one transaction
  * are told apart by `msg_index`, and within one message by the order of its events.
  */
-export function parseTransaction(response: unknown, { account, prefix }: { account: string; prefix: string }): ReadTransaction {
+export function parseTransaction(
+  response: unknown,
+  { account, prefix }: { account: string; prefix: string },
+): ReadTransaction {
   const answer = asObject(response);
   if (answer === undefined) throw new BadRecord('A transaction is no object');
   const transaction = identity(answer);
@@ -59,7 +66,11 @@ function identity(answer: Json): FoundStep['transaction'] {
   const { txhash } = answer;
   if (typeof txhash !== 'string' || !/^[0-9A-Fa-f]{64}$/.test(txhash)) throw new BadRecord('txhash is no hash');
   const time = timeOfText(answer['timestamp']);
-  return { hash: txhash.toUpperCase(), height: height(answer['height'], 'height'), ...(time === undefined ? {} : { time }) };
+  return {
+    hash: txhash.toUpperCase(),
+    height: height(answer['height'], 'height'),
+    ...(time === undefined ? {} : { time }),
+  };
 }
 
 function parseEvent(event: Json): Event {
@@ -67,7 +78,11 @@ function parseEvent(event: Json): Event {
   for (const { key, value } of objects(event['attributes'], 'attributes')) {
     if (typeof key === 'string' && typeof value === 'string') attributes.set(key, value);
   }
-  return { type: typeof event['type'] === 'string' ? event['type'] : '', attributes, message: attributes.get('msg_index') };
+  return {
+    type: typeof event['type'] === 'string' ? event['type'] : '',
+    attributes,
+    message: attributes.get('msg_index'),
+  };
 }
 
 function accountsOf(event: Event, prefix: string): readonly string[] {
@@ -83,10 +98,14 @@ function paymentsOf(events: readonly Event[], index: number, account: string): F
   const next = events.findIndex((event, at) => at > index && isFinalize(event));
   const span = isAlone ? events : events.slice(index, next === -1 ? undefined : next);
   return span
-    .filter(({ type, message: of, attributes }) => type === 'transfer' && of === message && attributes.get('sender') === account)
+    .filter(
+      ({ type, message: of, attributes }) =>
+        type === 'transfer' && of === message && attributes.get('sender') === account,
+    )
     .flatMap(({ attributes }) => {
       const recipient = attributes.get('recipient');
-      if (recipient === undefined || !/^[a-z0-9]{10,128}$/.test(recipient)) throw new BadRecord('A transfer names no recipient');
+      if (recipient === undefined || !/^[a-z0-9]{10,128}$/.test(recipient))
+        throw new BadRecord('A transfer names no recipient');
       return coins(attributes.get('amount') ?? '', 'amount').map((paid) => ({ account: recipient, ...paid }));
     });
 }

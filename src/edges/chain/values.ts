@@ -72,12 +72,17 @@ export function isActionId(value: unknown): value is string {
 /** A Bech32 address of one prefix, with a right checksum. */
 export function address(value: unknown, prefix: string, field: string): string {
   const decoded = typeof value === 'string' && value.length <= 128 ? bech32.decodeUnsafe(value, 128) : undefined;
-  if (typeof value !== 'string' || decoded?.prefix !== prefix || value !== value.toLowerCase()) throw new BadRecord(`${field} is no address of ${prefix}`);
+  if (typeof value !== 'string' || decoded?.prefix !== prefix || value !== value.toLowerCase())
+    throw new BadRecord(`${field} is no address of ${prefix}`);
   return value;
 }
 
 /** An enum by its name or its number, as the word after the prefix in lower case. */
-export function enumWord<const Words extends readonly string[]>(value: unknown, prefix: string, words: Words): Words[number] {
+export function enumWord<const Words extends readonly string[]>(
+  value: unknown,
+  prefix: string,
+  words: Words,
+): Words[number] {
   const found: Words[number] | undefined =
     typeof value === 'number' ? words[value - 1] : words.find((word) => value === `${prefix}${word.toUpperCase()}`);
   if (found === undefined) throw new BadRecord(`${prefix}… is none of the known words`);
@@ -94,7 +99,8 @@ export function timeOfSeconds(value: unknown, field: string): string | undefined
 
 /** RFC 3339 to the second, UTC; absent where the text is no time. */
 export function timeOfText(value: unknown): string | undefined {
-  const isTime = typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(value);
+  const isTime =
+    typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(value);
   const date = isTime ? new Date(value) : undefined;
   return date === undefined || Number.isNaN(date.getTime()) ? undefined : toSecond(date);
 }

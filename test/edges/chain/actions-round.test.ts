@@ -13,23 +13,34 @@ describe('readActions', () => {
     chain.block(3);
     expect(await round('actions')).toMatchObject({ facts: 4 });
     const facts = await news('ACTIONS');
-    expect(facts.map(({ type }) => type).sort()).toEqual(['ActionFinalized', 'ActionFinalized', 'ActionRegistered', 'ActionRegistered']);
-    expect(facts.find(({ type, data }) => type === 'ActionFinalized' && data['action'] === second)?.data).toMatchObject({
-      accounts: [node],
-      payments: [
-        { account: accountOf('pool'), denom: 'ulume', amount: '100' },
-        { account: node, denom: 'ulume', amount: '5000' },
-        { account: node, denom: 'uother', amount: '7' },
-      ],
-      transaction: { hash, height: 2 },
-      known: { chainState: 'done', reached: 'finalized', dataHash: 'two' },
-    });
+    expect(facts.map(({ type }) => type).toSorted()).toEqual([
+      'ActionFinalized',
+      'ActionFinalized',
+      'ActionRegistered',
+      'ActionRegistered',
+    ]);
+    expect(facts.find(({ type, data }) => type === 'ActionFinalized' && data['action'] === second)?.data).toMatchObject(
+      {
+        accounts: [node],
+        payments: [
+          { account: accountOf('pool'), denom: 'ulume', amount: '100' },
+          { account: node, denom: 'ulume', amount: '5000' },
+          { account: node, denom: 'uother', amount: '7' },
+        ],
+        transaction: { hash, height: 2 },
+        known: { chainState: 'done', reached: 'finalized', dataHash: 'two' },
+      },
+    );
     requests.length = 0;
     const again = await round('actions');
     expect(again).toMatchObject({ facts: 0 });
     expect(requests.length).toBeLessThanOrEqual(10);
     expect(again.requests).toBe(requests.length);
     expect(await news('ACTIONS')).toEqual([]);
-    expect((await news('SYNC')).map(({ type }) => type)).toEqual(['ChainIdentified', 'SyncRoundCompleted', 'SyncRoundCompleted']);
+    expect((await news('SYNC')).map(({ type }) => type)).toEqual([
+      'ChainIdentified',
+      'SyncRoundCompleted',
+      'SyncRoundCompleted',
+    ]);
   });
 });
