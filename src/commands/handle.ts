@@ -3,7 +3,8 @@ import type { Decider } from './decider.ts';
 import { AppError, toAppError } from './errors.ts';
 import { type Appended, type Cause, type Decision, type FactLog, maxBatch, type Recorded } from './ports.ts';
 
-const attempts = 8;
+/** Each try lets at least one writer through, so this many may meet on one entity. */
+const attempts = 64;
 
 /** What handling commands came to: facts written, and where the last append ended (none: nothing to say). */
 export type Handled = Readonly<{ facts: number; last: Appended | undefined }>;

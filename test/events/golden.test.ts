@@ -1,0 +1,117 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { DescMessage } from '@bufbuild/protobuf';
+import { fromJson, type JsonValue, toJson } from '@bufbuild/protobuf';
+import { describe, expect, test } from 'vitest';
+import { decode, encode } from '../../src/edges/nats/envelope.ts';
+import { catalogue, entityOf, factTypes } from '../../src/events/catalogue.ts';
+import { eventType, upcast } from '../../src/events/upcast.ts';
+
+const folder = path.join(import.meta.dirname, '../fixtures/events');
+const files = readdirSync(folder);
+
+type Stored = {
+  subject: string;
+  type: string;
+  time: string;
+  data: JsonValue;
+  correlationid?: string;
+  causationid?: string;
+  traceparent?: string;
+};
+
+function load(file: string): { bytes: Buffer; event: Stored } {
+  const bytes = readFileSync(path.join(folder, file));
+  return { bytes, event: JSON.parse(bytes.toString()) };
+}
+
+/** The names of all fields that a message and its parts have, and of those that hold something in some data. */
+function fieldsOf(schema: DescMessage, names = new Set<string>()): Set<string> {
+  for (const field of schema.fields) {
+    const name = `${schema.name}.${field.jsonName}`;
+    if (names.has(name)) continue;
+    names.add(name);
+    if (field.message) fieldsOf(field.message, names);
+  }
+  return names;
+}
+
+function filledIn(schema: DescMessage, data: JsonValue, names: Set<string>): void {
+  const values = new Map<string, JsonValue>(Object.entries(data ?? {}));
+  for (const field of schema.fields) {
+    const value = values.get(field.jsonName);
+    const all = Array.isArray(value) ? value : value === undefined ? [] : [value];
+    if (all.length > 0) names.add(`${schema.name}.${field.jsonName}`);
+    if (field.message) for (const one of all) filledIn(field.message, one, names);
+  }
+}
+
+test('every fact of the catalogue has a stored event, and every stored event is of a fact', () => {
+  expect(files.toSorted((a, b) => a.localeCompare(b))).toEqual(
+    factTypes.map((type) => `${type}.v1.json`).toSorted((a, b) => a.localeCompare(b)),
+  );
+});
+
+describe.each(factTypes)('a stored %s', (type) => {
+  const { bytes, event } = load(`${type}.v1.json`);
+
+  test('is read as that fact', () => {
+    const { fact, sequence, time } = decode(bytes, 41);
+    expect({ type: fact.type, sequence, time }).toEqual({ type, sequence: 41, time: event.time });
+    expect(entityOf(fact)).toBe(event.subject);
+    expect(fact.data).toEqual(event.data);
+  });
+
+  test('is written again byte by byte', () => {
+    const cause = {
+      at: event.time,
+      correlation: event.correlationid,
+      causation: event.causationid,
+      traceparent: event.traceparent,
+    };
+    const again = encode(decode(bytes, 1).fact, { network: 'main', cause });
+    expect(Buffer.from(again.bytes).toString()).toBe(bytes.toString());
+    expect(again.id).toBe(decode(bytes, 1).id);
+  });
+
+  test('is plain protobuf JSON of its schema, nothing more', () => {
+    const { schema } = catalogue[type];
+    const message = fromJson(schema, event.data, { ignoreUnknownFields: false });
+    expect(JSON.stringify(toJson(schema, message, { alwaysEmitImplicit: true }))).toBe(JSON.stringify(event.data));
+  });
+});
+
+test('every field of every fact is filled in in some stored event', () => {
+  const [all, filled] = [new Set<string>(), new Set<string>()];
+  for (const type of factTypes) {
+    fieldsOf(catalogue[type].schema, all);
+    filledIn(catalogue[type].schema, load(`${type}.v1.json`).event.data, filled);
+  }
+  expect([...all].filter((name) => !filled.has(name))).toEqual([]);
+});
+
+test('upcast refuses a type or a version that this code does not know, and an event without data', () => {
+  for (const unknown of [
+    'annals.ActionVanished.v1',
+    'annals.ProbeFailed.v2',
+    'ProbeFailed',
+    'annals.toString.v1',
+    '',
+  ]) {
+    expect(() => upcast(unknown, {})).toThrow('Unknown event type');
+  }
+  expect(() => upcast(eventType('ProbeFailed'), undefined)).toThrow('has no data');
+});
+
+test('decode refuses what is not an event', () => {
+  for (const text of [
+    '',
+    'null',
+    '7',
+    '[]',
+    '{}',
+    '{"specversion":"0.3","id":"a","type":"annals.ProbeFailed.v1","time":"t","data":{}}',
+  ]) {
+    expect(() => decode(Buffer.from(text), 1)).toThrow();
+  }
+});
