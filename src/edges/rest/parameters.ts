@@ -97,7 +97,7 @@ function acceptsOf({
       read: parseInstant,
       what: 'an RFC 3339 time such as 2026-01-31T12:00:00Z (a + in the offset is written %2B)',
     };
-  return { read: (text) => text, what: 'a text' };
+  return { read: (text) => (text.includes('\0') ? undefined : text), what: 'a text without control characters' };
 }
 
 function wholeNumber(text: string, minimum: number, maximum: number): number | undefined {
