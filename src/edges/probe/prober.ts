@@ -74,6 +74,7 @@ export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<
   };
 
   return async (sweep) => {
+    const began = performance.now();
     const hosts = Map.groupBy(sweep.nodes, ([, address]) => hostOf(address)?.toLowerCase() ?? address);
     const probes = [...hosts].map(([host, members]) =>
       probeOnce(
@@ -84,5 +85,7 @@ export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<
       ),
     );
     await Promise.all(probes);
+    const ms = Math.round(performance.now() - began);
+    if (!signal.aborted) logger.debug({ nodes: sweep.nodes.size, hosts: hosts.size, ms }, 'probe sweep done');
   };
 }
