@@ -23,7 +23,7 @@ export async function readActions(context: RoundContext): Promise<RoundOutcome> 
   const begun = Math.max(range.from, found.lowestHeight ?? 1);
   // Blocks that were never searched are gone: what they held is taken from the records.
   const isCut = !isFirst && begun > known.cursor + 1;
-  const bound = isFirst || isCut ? maximum(range.bound, begun > 1 ? begun : undefined) : range.bound;
+  const bound = range.isAll || isCut ? maximum(range.bound, begun > 1 ? begun : undefined) : range.bound;
   const isWhole = isFirst || isCut;
   const reader = new ActionsReader(context, book, found);
   if (isWhole) await reader.readList();

@@ -50,7 +50,7 @@ export function createChainClient(base: string, profile: Pick<NetworkProfile, 'r
       limit(async () => {
         signal.throwIfAborted();
         requests += 1;
-        return ask(urlOf(route, query), { route, height, agent, signal });
+        return ask(urlOf(route, query), { route: route.replace(/^~/, ''), height, agent, signal });
       });
     const get: ChainSession['get'] = (route, asking = {}) =>
       pRetry(() => once(route, asking), {
@@ -110,8 +110,10 @@ async function readBounded(body: AsyncIterable<Uint8Array>, route: string): Prom
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.byteLength;
-    if (bytes > greatestAnswerBytes)
-      throw new ChainFailure('bad_answer', `The chain’s answer to ${route} exceeds ${greatestAnswerBytes} bytes`);
+    if (bytes > greatestAnswerBytes) {
+      const message = `The chain’s answer to ${route} exceeds ${greatestAnswerBytes} bytes`;
+      throw new ChainFailure('bad_answer', message, { isTooLarge: true });
+    }
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

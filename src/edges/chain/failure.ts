@@ -8,6 +8,8 @@ export class ChainFailure extends AppError {
   readonly isPassing: boolean;
   /** Least height that the node still has, where it says so. */
   readonly lowestHeight: number | undefined;
+  /** Whether the answer was larger than is read; a smaller page may do. */
+  readonly isTooLarge: boolean;
   /** HTTP status, where there was one. */
   readonly status: number | undefined;
 
@@ -16,6 +18,7 @@ export class ChainFailure extends AppError {
     message: string,
     details: Readonly<{
       isPassing?: boolean;
+      isTooLarge?: boolean;
       lowestHeight?: number | undefined;
       status?: number;
       cause?: unknown;
@@ -25,6 +28,7 @@ export class ChainFailure extends AppError {
     this.reason = reason;
     this.isPassing = details.isPassing ?? false;
     this.lowestHeight = details.lowestHeight;
+    this.isTooLarge = details.isTooLarge ?? false;
     this.status = details.status;
   }
 }

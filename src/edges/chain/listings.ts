@@ -1,4 +1,4 @@
-import type { ChainSession } from './client.ts';
+import type { Answer, ChainSession } from './client.ts';
 import { ChainFailure } from './failure.ts';
 import { asObject } from './values.ts';
 
@@ -10,7 +10,7 @@ const mostPages = 20_000;
 /**
  * The pages of a list, all as of one height.
  *
- * Ends normally only when the list is whole: a key that comes again, pages without end, a page of another height or without a
+ * Pages become smaller where one is too large. Ends normally only when the list is whole: a key that comes again, pages without end, a page of another height or without a
  * list fail. What was given until then is right, but nothing may be concluded from what is missing.
  */
 export async function* pagesOf(
@@ -18,10 +18,10 @@ export async function* pagesOf(
   { route, field, height, pageSize }: Listing,
 ): AsyncGenerator<readonly unknown[]> {
   const keys = new Set<string>();
+  const limit = { size: pageSize };
   let key = '';
   for (let page = 1; page <= mostPages; page++) {
-    const query = { 'pagination.limit': String(pageSize), ...(key === '' ? {} : { 'pagination.key': key }) };
-    const { body, height: answeredAt } = await session.get(route, { query, height });
+    const { body, height: answeredAt } = await pageAt(session, { route, height, key, limit });
     if (answeredAt !== undefined && answeredAt !== height)
       throw new ChainFailure('bad_answer', `The list of ${field} was not read at the height asked for`);
     const answer = asObject(body);
@@ -36,4 +36,18 @@ export async function* pagesOf(
     key = next;
   }
   throw new ChainFailure('bad_answer', `The list of ${field} does not end`);
+}
+
+type Page = Pick<Listing, 'route' | 'height'> & { key: string; limit: { size: number } };
+
+async function pageAt(session: ChainSession, { route, height, key, limit }: Page): Promise<Answer> {
+  for (;;) {
+    try {
+      const query = { 'pagination.limit': String(limit.size), ...(key === '' ? {} : { 'pagination.key': key }) };
+      return await session.get(route, { query, height });
+    } catch (caught) {
+      if (!(caught instanceof ChainFailure) || !caught.isTooLarge || limit.size === 1) throw caught;
+      limit.size = Math.ceil(limit.size / 8);
+    }
+  }
 }

@@ -1,4 +1,4 @@
-import { toAppError } from '../../commands/errors.ts';
+import { type AppError, toAppError } from '../../commands/errors.ts';
 import { handle } from '../../commands/handle.ts';
 import type { Cause, FactLog, Recorded } from '../../commands/ports.ts';
 import {
@@ -39,8 +39,14 @@ export type RoundContext = Readonly<{
 export type RoundOutcome = Pick<CompleteRound, 'facts' | 'skipped'> &
   Readonly<{ learned: Omit<CompleteRound['learned'], 'cursor'> & { cursor?: number } }>;
 
-/** How a round ended; `failure` where it failed. */
-export type RoundEnd = Readonly<{ facts: number; requests: number; height?: number; failure?: FailureReason }>;
+/** How a round ended; `failure` and `error` where it failed. */
+export type RoundEnd = Readonly<{
+  facts: number;
+  requests: number;
+  height?: number;
+  failure?: FailureReason;
+  error?: AppError;
+}>;
 
 /** One round of a source: how it is read, and whether somebody has asked for it. */
 export type Round = Readonly<{
@@ -68,12 +74,9 @@ export async function runRound(round: Round): Promise<RoundEnd> {
   const { source, client, profile, log, signal, request, report } = round;
   const session = client.session(signal);
   const startedAt = now();
-  const cause = (): Cause => ({
-    at: now(),
-    ...(request === undefined ? {} : { causation: request, correlation: request }),
-  });
   try {
     const known = await knownOf(log, source);
+    const answers = request ?? known.request?.id;
     const head = await readHead(session);
     await checkChain(log, head, known);
     const { facts, skipped, learned } = await round.read({
@@ -82,7 +85,7 @@ export async function runRound(round: Round): Promise<RoundEnd> {
       log,
       head,
       known,
-      cause: cause(),
+      cause: causeOf(answers),
       report,
     });
     signal.throwIfAborted();
@@ -100,16 +103,20 @@ export async function runRound(round: Round): Promise<RoundEnd> {
       skipped: skipped.slice(0, mostSkipped),
       after: known.completedAt,
       learned: { ...learned, cursor: Math.max(learned.cursor ?? height, known.cursor) },
-      answers: request,
+      answers,
     };
-    await record(log, source, command, cause());
+    await record(log, source, command, causeOf(answers));
     return { facts, requests: session.requests(), height };
   } catch (caught) {
     signal.throwIfAborted();
     const { reason, message } = failureOf(caught);
-    await record(log, source, { type: 'FailRound', source, startedAt, at: now(), reason, message }, cause());
-    return { facts: 0, requests: session.requests(), failure: reason };
+    await record(log, source, { type: 'FailRound', source, startedAt, at: now(), reason, message }, causeOf(request));
+    return { facts: 0, requests: session.requests(), failure: reason, error: toAppError(caught) };
   }
+}
+
+function causeOf(request: string | undefined): Cause {
+  return { at: now(), ...(request === undefined ? {} : { causation: request, correlation: request }) };
 }
 
 /** What the last fact of a source tells the next round. */

@@ -98,9 +98,10 @@ async function repeat(source: Source, { intervalsMs, logger, signal, bell, round
     try {
       const end = await round(source, request);
       failures = end.failure === undefined ? 0 : failures + 1;
-      const say = { source, ...end, ms: Math.round(performance.now() - startedAt) };
-      if (end.failure === undefined) logger.debug(say, 'sync round done');
-      else logger.warn(say, 'sync round failed');
+      const { error: err, ...came } = end;
+      const say = { source, ...came, ms: Math.round(performance.now() - startedAt) };
+      if (err === undefined) logger.debug(say, 'sync round done');
+      else logger.warn({ ...say, err }, 'sync round failed');
     } catch (caught) {
       if (signal.aborted) return;
       failures += 1;

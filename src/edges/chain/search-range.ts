@@ -4,8 +4,8 @@ import type { RoundContext } from './round.ts';
 const overlapBlocks = 10;
 const longAgoBlocks = 100;
 
-/** Where the search begins; below `bound` transactions stay unknown for now. */
-export type Range = Readonly<{ from: number; bound: number | undefined }>;
+/** Where the search begins, whether that is as low as the node shows, and the bound below which transactions stay unknown. */
+export type Range = Readonly<{ from: number; isAll: boolean; bound: number | undefined }>;
 
 /**
  * From the cursor less the overlap; from the first block on in the first round, and once the node shows blocks that were pruned before.
@@ -17,8 +17,9 @@ export async function searchRange({ session, head, known }: RoundContext): Promi
   const { lowestHeight: bound, completedHeight } = known;
   const first = completedHeight === undefined || bound !== undefined ? await lowestShown(session, 1) : undefined;
   const isReopened = bound !== undefined && first !== undefined && first < bound;
-  if (completedHeight === undefined || isReopened) return { from: first ?? 1, bound: first === 1 ? undefined : first };
+  if (completedHeight === undefined || isReopened)
+    return { from: first ?? 1, isAll: true, bound: first === 1 ? undefined : first };
   const from = Math.max(1, known.cursor - overlapBlocks);
   const shown = head.height - from > longAgoBlocks ? ((await lowestShown(session, from)) ?? from) : from;
-  return { from: shown, bound };
+  return { from: shown, isAll: false, bound };
 }

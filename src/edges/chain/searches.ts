@@ -28,9 +28,9 @@ export function searchContext({ actionModule, addressPrefix }: NetworkProfile): 
   return { account: moduleAccount(actionModule, addressPrefix), prefix: addressPrefix };
 }
 
-const pageSize = 100;
+const greatestPage = 100;
 const mostPages = 20_000;
-const mostPrunings = 5;
+const mostChanges = 8;
 
 const eventOf: Readonly<Record<Step, string>> = {
   register: 'action_registered',
@@ -41,7 +41,8 @@ const eventOf: Readonly<Record<Step, string>> = {
 /**
  * All transactions of a step at or above a height and not above another.
  *
- * Where the node has pruned the lower ones, the bound rises to its lowest height. A search that repeats itself fails.
+ * Where the node has pruned the lower ones, the bound rises to its lowest height; where a page is too large, pages become
+ * smaller. A search that repeats itself fails.
  */
 export async function searchSteps(
   session: ChainSession,
@@ -50,48 +51,53 @@ export async function searchSteps(
 ): Promise<SearchResult> {
   const found = new Findings(search);
   let { from } = search;
-  for (let prunings = 0; ; prunings++) {
+  let limit = greatestPage;
+  for (let change = 0; ; change++) {
     try {
-      await walk(session, { ...search, from }, { ...context, found });
+      await walk(session, { ...search, from, limit }, { ...context, found });
       return found.result();
     } catch (caught) {
-      const lowest = caught instanceof ChainFailure ? caught.lowestHeight : undefined;
-      if (lowest === undefined || lowest <= from || prunings === mostPrunings) throw caught;
-      from = lowest;
-      found.lowestHeight = lowest;
+      if (!(caught instanceof ChainFailure) || change === mostChanges) throw caught;
+      const lowest = caught.lowestHeight ?? 0;
+      if (lowest > from) found.lowestHeight = from = lowest;
+      else if (caught.isTooLarge && limit > 1) limit = Math.ceil(limit / 8);
+      else throw caught;
     }
   }
 }
 
 async function walk(
   session: ChainSession,
-  { step, from, to, action }: Search,
-  context: SearchContext & { found: Findings },
+  { step, from, to, action, limit }: Search & { limit: number },
+  { found, ...context }: SearchContext & { found: Findings },
 ): Promise<void> {
   const which = action === undefined ? `${eventOf[step]}.action_id EXISTS` : `${eventOf[step]}.action_id='${action}'`;
+  const query = `${which} AND tx.height>=${from}`;
   const seen = new Set<string>();
   for (let page = 1; page <= mostPages; page++) {
-    const query = {
-      query: `${which} AND tx.height>=${from}`,
-      order_by: 'ORDER_BY_ASC',
-      limit: String(pageSize),
-      page: String(page),
-    };
-    const { body, height } = await session.get('/cosmos/tx/v1beta1/txs', { query });
-    const answer = asObject(body);
-    const responses: unknown = answer?.['tx_responses'];
-    if (!Array.isArray(responses))
-      throw new ChainFailure('bad_answer', `The search for ${eventOf[step]} answers without a list of transactions`);
-    const reached = context.found.add(responses, height, context);
+    const asked = { query, order_by: 'ORDER_BY_ASC', limit: String(limit), page: String(page) };
+    const { body, height } = await session.get('/cosmos/tx/v1beta1/txs', { query: asked });
+    const { responses, total } = pageOf(body, step);
+    const reached = found.add(responses, height, context);
     if (reached !== undefined) context.onHeight?.(Math.min(reached, to));
+    if (responses.length === 0 || page * limit >= total) return;
     const before = seen.size;
-    for (const one of responses) seen.add(String(asObject(one)?.['txhash']));
-    const total = Number(answer?.['total'] ?? 0);
-    if (responses.length === 0 || page * pageSize >= total || (reached !== undefined && reached > to)) return;
+    for (const one of responses) seen.add(labelOf(one));
     if (seen.size === before)
-      throw new ChainFailure('bad_answer', `The search for ${eventOf[step]} gives the same page again`);
+      throw new ChainFailure('bad_answer', `The search for ${eventOf[step]} goes round in circles`);
   }
   throw new ChainFailure('bad_answer', `The search for ${eventOf[step]} does not end`);
+}
+
+function pageOf(body: unknown, step: Step): { responses: readonly unknown[]; total: number } {
+  const answer = asObject(body);
+  const responses: unknown = answer?.['tx_responses'];
+  const total = Number(answer?.['total']);
+  if (Array.isArray(responses) && Number.isSafeInteger(total)) return { responses, total };
+  throw new ChainFailure(
+    'bad_answer',
+    `The search for ${eventOf[step]} answers without a list of transactions or its length`,
+  );
 }
 
 /** What the pages of a search add up to. */
