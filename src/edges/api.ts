@@ -25,7 +25,8 @@ export async function startApi(context: Context, chainUrl: string | null): Promi
     },
     readModels: async (query) => await reader.read(query.answer),
   });
-  const read = async <T>(answer: (reading: Reading) => Promise<T>): Promise<T> => await bus.query(new ReadModels(answer));
+  const read = async <T>(answer: (reading: Reading) => Promise<T>): Promise<T> =>
+    await bus.query(new ReadModels(answer));
   const app = createRest({
     reader: { read, generations: reader.generations },
     heads: () => headsOf(log),
@@ -41,30 +42,62 @@ export async function startApi(context: Context, chainUrl: string | null): Promi
     version: await ownVersion(),
     registerPages: (pages) => registerPages(pages, () => aboutOf(context, { read, chainUrl })),
   });
-  return listening(app, config.host, { port: config.port, close: async () => void (await Promise.all([app.close(), bus.close()])) });
+  return listening(app, config.host, {
+    port: config.port,
+    close: async () => void (await Promise.all([app.close(), bus.close()])),
+  });
 }
 
-async function listening(app: FastifyInstance, host: string, { port, close }: { port: number; close: () => Promise<void> }): Promise<Part> {
+async function listening(
+  app: FastifyInstance,
+  host: string,
+  { port, close }: { port: number; close: () => Promise<void> },
+): Promise<Part> {
   const start = await app.listen({ host, port });
-  const urls = { start: `${start}/`, api: `${start}/v1/actions`, docs: `${start}/docs`, openapi: `${start}/openapi.json`, readiness: `${start}/readyz`, metrics: `${start}/metrics` };
+  const urls = {
+    start: `${start}/`,
+    api: `${start}/v1/actions`,
+    docs: `${start}/docs`,
+    openapi: `${start}/openapi.json`,
+    readiness: `${start}/readyz`,
+    metrics: `${start}/metrics`,
+  };
   return { name: 'REST API', urls, failed: new Promise<never>(() => undefined), stop: close };
 }
 
-async function brokerState({ connection, durability, nats }: Context): Promise<{ durability: string; warnings: readonly string[] }> {
+async function brokerState({
+  connection,
+  durability,
+  nats,
+}: Context): Promise<{ durability: string; warnings: readonly string[] }> {
   await connection.rtt();
   const now = await readDurability(nats.monitorUrl);
   const isLess = durability === 'strict' && now !== 'strict' && now !== 'unknown';
-  return { durability: now === 'unknown' ? durability : now, warnings: isLess ? [`The log is ${now} now; it was ${durability} at the start.`] : [] };
+  return {
+    durability: now === 'unknown' ? durability : now,
+    warnings: isLess ? [`The log is ${now} now; it was ${durability} at the start.`] : [],
+  };
 }
 
 type Looking = Readonly<{ read: <T>(answer: (reading: Reading) => Promise<T>) => Promise<T>; chainUrl: string | null }>;
 
 async function aboutOf({ network, nats }: Context, { read, chainUrl }: Looking): Promise<About> {
   const chain = await read((reading) =>
-    reading.db.withSchema(reading.schemas.rounds).selectFrom('rounds').select('chain_id').where('source', '=', 'chain').executeTakeFirst(),
+    reading.db
+      .withSchema(reading.schemas.rounds)
+      .selectFrom('rounds')
+      .select('chain_id')
+      .where('source', '=', 'chain')
+      .executeTakeFirst(),
   ).catch(() => undefined);
   const isOpen = nats.user !== undefined;
-  return { network, chain: chain?.chain_id ?? null, nats: isOpen ? nats.url : null, natsWebSocket: isOpen ? (nats.wsUrl ?? null) : null, chainUrl };
+  return {
+    network,
+    chain: chain?.chain_id ?? null,
+    nats: isOpen ? nats.url : null,
+    natsWebSocket: isOpen ? (nats.wsUrl ?? null) : null,
+    chainUrl,
+  };
 }
 
 async function ownVersion(): Promise<string> {

@@ -47,8 +47,14 @@ export async function createBus<Requested>(handlers: Handlers<Requested>): Promi
   CommandHandler(RequestSync)(RequestSyncHandler);
   QueryHandler(ReadModels)(ReadModelsHandler);
   class Root {}
-  const providers = [RequestSyncHandler, ReadModelsHandler].map((handler) => ({ provide: handler, useFactory: () => new handler() }));
-  const context = await NestFactory.createApplicationContext({ module: Root, imports: [CqrsModule.forRoot()], providers }, { logger: false });
+  const providers = [RequestSyncHandler, ReadModelsHandler].map((handler) => ({
+    provide: handler,
+    useFactory: () => new handler(),
+  }));
+  const context = await NestFactory.createApplicationContext(
+    { module: Root, imports: [CqrsModule.forRoot()], providers },
+    { logger: false },
+  );
   const [commands, queries] = [context.get(CommandBus), context.get(QueryBus)];
   return {
     command: async (command) => await commands.execute<RequestSync, Requested>(command),

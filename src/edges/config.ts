@@ -2,7 +2,13 @@ import parseDuration from 'parse-duration';
 import { type Network, parseNetwork } from '../events/ids.ts';
 
 /** One setting: its environment variable, what it means, its default as an operator would write it, and how its text is read. */
-type Setting<T> = Readonly<{ env: string; default: string; meaning: string; parse: (text: string) => T; secret?: boolean }>;
+type Setting<T> = Readonly<{
+  env: string;
+  default: string;
+  meaning: string;
+  parse: (text: string) => T;
+  secret?: boolean;
+}>;
 
 /** A text that a setting does not take; the message says what it takes. */
 class Unfit extends Error {}
@@ -22,7 +28,8 @@ const optionalPort = (value: string): number | undefined => (value === '' ? unde
 
 function duration(value: string): number {
   const ms = /^\d+(\.\d+)?(ms|s|m|h)$/.test(value) ? parseDuration(value) : null;
-  if (ms === null || ms < 100 || ms > 86_400_000) throw new Unfit('a duration from 100ms to 24h, written 500ms, 30s, 5m or 1h');
+  if (ms === null || ms < 100 || ms > 86_400_000)
+    throw new Unfit('a duration from 100ms to 24h, written 500ms, 30s, 5m or 1h');
   return ms;
 }
 
@@ -37,13 +44,19 @@ function oneOf<const T extends string>(...words: readonly T[]): (value: string) 
 function url(...protocols: readonly string[]): (value: string) => string | undefined {
   return (value) => {
     if (value === '') return undefined;
-    if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) throw new Unfit(`an address that begins with ${protocols.join(' or ')}//`);
+    if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol))
+      throw new Unfit(`an address that begins with ${protocols.join(' or ')}//`);
     return value.replace(/\/+$/, '');
   };
 }
 
 function natsAddresses(value: string): string | undefined {
-  return value === '' ? undefined : value.split(',').map((one) => url('nats:', 'tls:', 'ws:', 'wss:')(one.trim())).join(',');
+  return value === ''
+    ? undefined
+    : value
+        .split(',')
+        .map((one) => url('nats:', 'tls:', 'ws:', 'wss:')(one.trim()))
+        .join(',');
 }
 
 function network(value: string): Network {
@@ -64,41 +77,144 @@ function origins(value: string): readonly string[] | '*' {
   return value === '*' ? '*' : value.split(',').map((origin) => origin.trim());
 }
 
-function setting<T>(env: string, fallback: string, parse: (text: string) => T, meaning: string, secret = false): Setting<T> {
+function setting<T>(
+  env: string,
+  fallback: string,
+  parse: (text: string) => T,
+  meaning: string,
+  secret = false,
+): Setting<T> {
   return { env, default: fallback, meaning, parse, secret };
 }
 
 /** Every setting there is: parsed, printed by `--help` and in the README from this table alone. */
 export const settings = {
-  chainApiBase: setting('CHAIN_API_BASE', '', url('http:', 'https:'), 'Chain REST (LCD) endpoint to index; unset: a local network is started and indexed'),
+  chainApiBase: setting(
+    'CHAIN_API_BASE',
+    '',
+    url('http:', 'https:'),
+    'Chain REST (LCD) endpoint to index; unset: a local network is started and indexed',
+  ),
   port: setting('PORT', '18080', port, 'Port of the indexing REST API and the start page'),
   host: setting('HOST', '127.0.0.1', text, 'Address that every port is opened on'),
   corsAllowOrigins: setting('CORS_ALLOW_ORIGINS', '*', origins, 'Allowed CORS origins, separated by commas'),
-  validatorsSyncIntervalMs: setting('VALIDATORS_SYNC_INTERVAL', '5m', duration, 'Time between syncs of validators'),
-  supernodesSyncIntervalMs: setting('SUPERNODES_SYNC_INTERVAL', '2m', duration, 'Time between syncs of SuperNodes'),
-  actionsSyncIntervalMs: setting('ACTIONS_SYNC_INTERVAL', '30s', duration, 'Time between syncs of actions'),
-  probeIntervalMs: setting('PROBE_INTERVAL', '1m', duration, 'Time between probes of a SuperNode'),
-  dbDsn: setting('DB_DSN', '', url('postgres:', 'postgresql:'), 'External PostgreSQL 13 or later; unset: an embedded server', true),
-  postgresPassword: setting('POSTGRES_PASSWORD', 'postgres', text, 'Password of the embedded PostgreSQL where PG_PORT opens it', true),
-  pgPort: setting('PG_PORT', '', optionalPort, 'Opens the embedded PostgreSQL on this port of 127.0.0.1; unset: no port at all'),
-  natsUrl: setting('NATS_URL', '', natsAddresses, 'External nats-server 2.12.1 or later with JetStream, or several separated by commas; unset: an embedded server', true),
+  validatorsSyncIntervalMs: setting(
+    'VALIDATORS_SYNC_INTERVAL',
+    '5m',
+    duration,
+    'Time between syncs of validators; 1m on the local network where unset',
+  ),
+  supernodesSyncIntervalMs: setting(
+    'SUPERNODES_SYNC_INTERVAL',
+    '2m',
+    duration,
+    'Time between syncs of SuperNodes; 20s on the local network where unset',
+  ),
+  actionsSyncIntervalMs: setting(
+    'ACTIONS_SYNC_INTERVAL',
+    '30s',
+    duration,
+    'Time between syncs of actions; 5s on the local network where unset',
+  ),
+  probeIntervalMs: setting(
+    'PROBE_INTERVAL',
+    '1m',
+    duration,
+    'Time between probes of a SuperNode; 15s on the local network where unset',
+  ),
+  dbDsn: setting(
+    'DB_DSN',
+    '',
+    url('postgres:', 'postgresql:'),
+    'External PostgreSQL 13 or later; unset: an embedded server',
+    true,
+  ),
+  postgresPassword: setting(
+    'POSTGRES_PASSWORD',
+    'postgres',
+    text,
+    'Password of the embedded PostgreSQL where PG_PORT opens it',
+    true,
+  ),
+  pgPort: setting(
+    'PG_PORT',
+    '',
+    optionalPort,
+    'Opens the embedded PostgreSQL on this port of 127.0.0.1; unset: no port at all',
+  ),
+  natsUrl: setting(
+    'NATS_URL',
+    '',
+    natsAddresses,
+    'External nats-server 2.12.1 or later with JetStream, or several separated by commas; unset: an embedded server',
+    true,
+  ),
   natsPort: setting('NATS_PORT', '4222', port, 'Port of the embedded nats-server, for subscribers'),
   natsWsPort: setting('NATS_WS_PORT', '4223', port, 'WebSocket port of the embedded nats-server, for subscribers'),
-  natsMonitorUrl: setting('NATS_MONITOR_URL', '', url('http:', 'https:'), 'Monitoring address of the external nats-server, to read its durability from'),
-  durability: setting('DURABILITY', '', oneOf('strict', 'bounded', 'relaxed', ''), 'Least durability of the log that is accepted: strict (fsync before every acknowledgement; what the embedded server does), bounded or relaxed'),
-  network: setting('NETWORK', '', (value) => (value === '' ? undefined : network(value)), 'Network profile; data of each network lie apart. Unset: main with CHAIN_API_BASE, else local'),
+  natsMonitorUrl: setting(
+    'NATS_MONITOR_URL',
+    '',
+    url('http:', 'https:'),
+    'Monitoring address of the external nats-server, to read its durability from',
+  ),
+  durability: setting(
+    'DURABILITY',
+    '',
+    oneOf('strict', 'bounded', 'relaxed', ''),
+    'Least durability of the log that is accepted: strict (fsync before every acknowledgement; what the embedded server does), bounded or relaxed',
+  ),
+  network: setting(
+    'NETWORK',
+    '',
+    (value) => (value === '' ? undefined : network(value)),
+    'Network profile; data of each network lie apart. Unset: main with CHAIN_API_BASE, else local',
+  ),
   dataDir: setting('DATA_DIR', 'data', text, 'Folder of the embedded servers, one folder per network inside'),
   roles: setting('ROLES', roles.join(','), roleList, 'Parts that this process runs, separated by commas'),
   lcdPort: setting('LCD_PORT', '1317', port, 'Port of the local network’s chain REST'),
   localSeed: setting('LOCAL_SEED', '1', whole(1, 4_294_967_295), 'Seed of what happens on the local network'),
-  allowManualSync: setting('ALLOW_MANUAL_SYNC', 'false', (value) => oneOf('true', 'false')(value) === 'true', 'Whether POST /v1/supernodes/sync is answered'),
+  allowManualSync: setting(
+    'ALLOW_MANUAL_SYNC',
+    'false',
+    (value) => oneOf('true', 'false')(value) === 'true',
+    'Whether POST /v1/supernodes/sync is answered',
+  ),
   syncToken: setting('SYNC_TOKEN', '', optional, 'Bearer token that POST /v1/supernodes/sync then needs', true),
-  probePrivateAddresses: setting('PROBE_PRIVATE_ADDRESSES', '', oneOf('allow', 'deny', ''), 'Whether loopback and private addresses are probed: allow or deny; unset: deny, and allow on the local network'),
-  probeHostNames: setting('PROBE_HOST_NAMES', 'deny', (value) => oneOf('allow', 'deny')(value) === 'allow', 'Whether host names are resolved and probed: allow or deny'),
-  cursorKey: setting('CURSOR_KEY', '', optional, 'Secret that seals cursors, at least 16 characters; unset: one kept beside the log', true),
+  probePrivateAddresses: setting(
+    'PROBE_PRIVATE_ADDRESSES',
+    '',
+    oneOf('allow', 'deny', ''),
+    'Whether loopback and private addresses are probed: allow or deny; unset: deny, and allow on the local network',
+  ),
+  probeHostNames: setting(
+    'PROBE_HOST_NAMES',
+    'deny',
+    (value) => oneOf('allow', 'deny')(value) === 'allow',
+    'Whether host names are resolved and probed: allow or deny',
+  ),
+  cursorKey: setting(
+    'CURSOR_KEY',
+    '',
+    optional,
+    'Secret that seals cursors, at least 16 characters; unset: one kept beside the log',
+    true,
+  ),
   logLevel: setting('LOG_LEVEL', 'info', oneOf('debug', 'info', 'warn', 'error'), 'Least level of the log lines'),
-  logFormat: setting('LOG_FORMAT', '', oneOf('pretty', 'json', ''), 'Form of the log lines: pretty or json; unset: pretty on a terminal'),
+  logFormat: setting(
+    'LOG_FORMAT',
+    '',
+    oneOf('pretty', 'json', ''),
+    'Form of the log lines: pretty or json; unset: pretty on a terminal',
+  ),
 } as const;
+
+/** Where nothing is set, the local network is followed more closely: it is there to be watched. */
+const localDefaults: Readonly<Partial<Record<keyof typeof settings, string>>> = {
+  validatorsSyncIntervalMs: '1m',
+  supernodesSyncIntervalMs: '20s',
+  actionsSyncIntervalMs: '5s',
+  probeIntervalMs: '15s',
+};
 
 type Settings = typeof settings;
 type Parsed = { readonly [K in keyof Settings]: Settings[K] extends Setting<infer T> ? T : never };
@@ -131,9 +247,10 @@ export class ConfigError extends Error {
  */
 export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const problems: string[] = [];
+  const isLocal = !env[settings.chainApiBase.env];
   const read = (name: keyof Settings): unknown => {
     const { env: variable, default: fallback, parse, secret } = settings[name];
-    const given = env[variable] ?? fallback;
+    const given = env[variable] ?? (isLocal ? localDefaults[name] : undefined) ?? fallback;
     try {
       return parse(given);
     } catch (caught) {
@@ -144,9 +261,9 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
   };
   const names = Object.keys(settings).filter((name): name is keyof Settings => Object.hasOwn(settings, name));
   const parsed = Object.fromEntries(names.map((name) => [name, read(name)])) as Parsed;
-  if (parsed.cursorKey !== undefined && parsed.cursorKey.length < 16) problems.push('CURSOR_KEY is too short; it takes at least 16 characters');
+  if (parsed.cursorKey !== undefined && parsed.cursorKey.length < 16)
+    problems.push('CURSOR_KEY is too short; it takes at least 16 characters');
   if (problems.length > 0) throw new ConfigError(problems);
-  const isLocal = parsed.chainApiBase === undefined;
   return Object.freeze({
     ...parsed,
     isLocal,
@@ -163,5 +280,9 @@ export function configFromEnvironment(overrides: Readonly<Record<string, string 
 
 /** All settings for people: variable, default, meaning. */
 export function settingRows(): { variable: string; default: string; meaning: string }[] {
-  return Object.values(settings).map(({ env, default: fallback, meaning }) => ({ variable: env, default: fallback, meaning }));
+  return Object.values(settings).map(({ env, default: fallback, meaning }) => ({
+    variable: env,
+    default: fallback,
+    meaning,
+  }));
 }

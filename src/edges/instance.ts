@@ -41,7 +41,9 @@ export async function findInstance(config: Config): Promise<Instance> {
   const others = await Promise.all(folders.map((name) => readInstance(path.resolve(config.dataDir, name))));
   const [only, another] = others.filter((one) => one !== undefined);
   if (only && !another) return only;
-  const found = another ? 'several networks run there: name one with NETWORK' : 'start it with `npm start`, or name its folder with DATA_DIR';
+  const found = another
+    ? 'several networks run there: name one with NETWORK'
+    : 'start it with `npm start`, or name its folder with DATA_DIR';
   throw new AppError('UNAVAILABLE', `No running instance of network ${config.network} in ${config.dataDir}: ${found}`);
 }
 

@@ -9,7 +9,12 @@ export type LogOptions = Readonly<{ level: 'debug' | 'info' | 'warn' | 'error'; 
 /** The logger of the process; lines go to standard error, so that standard output stays for answers. */
 export function createLogger({ level, format }: LogOptions): Logger {
   const forPeople = format === 'pretty' || (format === '' && process.stderr.isTTY);
-  const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` };
+  const options = {
+    level,
+    base: null,
+    formatters: { level: (label: string) => ({ level: label }) },
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+  };
   if (!forPeople) return pino(options, pino.destination(2));
   return pino(options, pretty({ destination: 2, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname', sync: true }));
 }

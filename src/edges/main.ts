@@ -29,7 +29,11 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
     const servers = await startServers(config, logger, signal);
     phases.unshift({ name: 'embedded servers', capMs: 15_000, run: servers.stop });
     const context = await openStores(config, servers, { logger, signal: AbortSignal.any([signal, ending.signal]) });
-    phases.unshift({ name: 'connections', capMs: 5000, run: () => Promise.allSettled([context.pools.end(), context.connection.drain()]) });
+    phases.unshift({
+      name: 'connections',
+      capMs: 5000,
+      run: () => Promise.allSettled([context.pools.end(), context.connection.drain()]),
+    });
 
     const parts: Part[] = [];
     const begin = async (part: Promise<Part>): Promise<Part> => {
@@ -51,7 +55,14 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
     const { url, user, pass } = context.nats;
     const startedAt = new Date().toISOString();
     const nats = { url, ...(user === undefined ? {} : { user }), ...(pass === undefined ? {} : { pass }) };
-    const withdraw = await announce(config, { pid: process.pid, network: config.network, startedAt, urls, nats, postgres: context.postgres });
+    const withdraw = await announce(config, {
+      pid: process.pid,
+      network: config.network,
+      startedAt,
+      urls,
+      nats,
+      postgres: context.postgres,
+    });
     phases.unshift({ name: 'announcement', capMs: 1000, run: withdraw });
     greet({ urls, network: config.network }, json);
     await Promise.race([untilAborted(signal), ...parts.map((part) => part.failed)]);
@@ -83,5 +94,7 @@ function greet({ urls, network }: Pick<Instance, 'urls' | 'network'>, json: bool
     return;
   }
   const lines = Object.entries(urls).map(([name, url]) => `  ${name.padEnd(16)} ${url}`);
-  process.stdout.write(`\nAnnals runs on network ${network}:\n\n${lines.join('\n')}\n\nStop it with Ctrl-C. Look at it with ./annals status, ./annals tail.\n\n`);
+  process.stdout.write(
+    `\nAnnals runs on network ${network}:\n\n${lines.join('\n')}\n\nStop it with Ctrl-C. Look at it with ./annals status, ./annals tail.\n\n`,
+  );
 }

@@ -11,7 +11,10 @@ export async function assertPortsFree(ports: readonly PlannedPort[]): Promise<vo
   const taken = (await Promise.all(ports.map(async (port) => ((await isFree(port)) ? [] : [port])))).flat();
   if (taken.length === 0) return;
   const list = taken.map(({ setting, host, port }) => `${setting}=${port} on ${host}`).join(', ');
-  throw new AppError('UNAVAILABLE', `Cannot start: taken already: ${list}. Stop what uses the port, or set ${taken.map(({ setting }) => setting).join(', ')} to a free one (0 picks one)`);
+  throw new AppError(
+    'UNAVAILABLE',
+    `Cannot start: taken already: ${list}. Stop what uses the port, or set ${taken.map(({ setting }) => setting).join(', ')} to a free one (0 picks one)`,
+  );
 }
 
 async function isFree({ host, port }: PlannedPort): Promise<boolean> {

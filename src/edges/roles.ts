@@ -24,7 +24,15 @@ const never = new Promise<never>(() => undefined);
 /** The local network: its chain, its SuperNodes, and what happens there. */
 export async function startLedger({ config, log, leases, logger, signal }: Context): Promise<Part> {
   const seed = config.localSeed;
-  const ledger = await runLedger({ log, leases, beginning: () => localBeginning(seed, Date.now()), host: config.host, lcdPort: config.lcdPort, logger, signal });
+  const ledger = await runLedger({
+    log,
+    leases,
+    beginning: () => localBeginning(seed, Date.now()),
+    host: config.host,
+    lcdPort: config.lcdPort,
+    logger,
+    signal,
+  });
   const network = await startLocalNetwork({ ledger, seed, logger, signal }).catch(async (caught: unknown) => {
     await ledger.stop();
     throw caught;
@@ -38,21 +46,31 @@ export async function startLedger({ config, log, leases, logger, signal }: Conte
 
 /** Every projection, each kept by one process at a time. */
 export async function startProjector({ pools, log, leases, network, logger, signal }: Context): Promise<Part> {
-  return running('projector', signal, (ending) => runProjector({ pools, source: log, leases, projections, network, log: logger, signal: ending }));
+  return running('projector', signal, (ending) =>
+    runProjector({ pools, source: log, leases, projections, network, log: logger, signal: ending }),
+  );
 }
 
 /** Rounds of sync over a chain's REST, as long as this process holds their lease. */
-export async function startSync({ config, network, log, leases, logger, signal }: Context, chainUrl: string): Promise<Part> {
+export async function startSync(
+  { config, network, log, leases, logger, signal }: Context,
+  chainUrl: string,
+): Promise<Part> {
   return running('sync', signal, (ending) =>
     runSync({
       chainApiBase: chainUrl,
       profile: loadProfile(network),
       log,
       leases,
-      intervalsMs: { actions: config.actionsSyncIntervalMs, supernodes: config.supernodesSyncIntervalMs, validators: config.validatorsSyncIntervalMs },
+      intervalsMs: {
+        actions: config.actionsSyncIntervalMs,
+        supernodes: config.supernodesSyncIntervalMs,
+        validators: config.validatorsSyncIntervalMs,
+      },
       logger,
       signal: ending,
-      onProgress: ({ source, ...far }) => logger.info({ ...far, percent: percentOf(far) }, `reading the chain: ${source}`),
+      onProgress: ({ source, ...far }) =>
+        logger.info({ ...far, percent: percentOf(far) }, `reading the chain: ${source}`),
     }),
   );
 }
@@ -64,7 +82,9 @@ function percentOf({ height, head }: Pick<Progress, 'height' | 'head'>): number 
 /** Rounds of probes, as long as this process holds their lease. */
 export async function startProbing({ config, log, leases, logger, signal }: Context): Promise<Part> {
   const { probeIntervalMs: intervalMs, probePrivateAddresses: allowPrivate, probeHostNames: allowHostNames } = config;
-  return running('probing', signal, (ending) => runProbing({ log, leases, intervalMs, allowPrivate, allowHostNames, logger, signal: ending }));
+  return running('probing', signal, (ending) =>
+    runProbing({ log, leases, intervalMs, allowPrivate, allowHostNames, logger, signal: ending }),
+  );
 }
 
 /** A part that is a loop: it ends with its signal, and an end before that is a failure. */
@@ -85,6 +105,10 @@ function running(name: string, outer: AbortSignal, run: (signal: AbortSignal) =>
 }
 
 /** The ends of all streams. */
-export async function headsOf(log: Context['log']): Promise<Record<string, { lastSequence: number; lastTime: string }>> {
-  return Object.fromEntries(await Promise.all(streams.map(async (stream) => [stream, await log.head(stream)] as const)));
+export async function headsOf(
+  log: Context['log'],
+): Promise<Record<string, { lastSequence: number; lastTime: string }>> {
+  return Object.fromEntries(
+    await Promise.all(streams.map(async (stream) => [stream, await log.head(stream)] as const)),
+  );
 }

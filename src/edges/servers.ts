@@ -8,7 +8,14 @@ import { dataFolder } from './instance.ts';
 import type { Logger } from './log.ts';
 
 /** Where the log is, and who we are there. */
-export type NatsAccess = Readonly<{ url: string; user?: string; pass?: string; wsUrl?: string; monitorUrl?: string; from: string }>;
+export type NatsAccess = Readonly<{
+  url: string;
+  user?: string;
+  pass?: string;
+  wsUrl?: string;
+  monitorUrl?: string;
+  from: string;
+}>;
 
 /** The two stores, embedded or external. */
 export type Servers = Readonly<{
@@ -32,7 +39,11 @@ export async function startServers(config: Config, log: Logger, signal: AbortSig
     config.dbDsn === undefined ? embeddedPostgres(config, path.join(folder, 'db'), { log, say, signal }) : undefined,
   ]);
   return {
-    nats: nats?.access ?? { url: config.natsUrl ?? '', from: 'NATS_URL', ...(config.natsMonitorUrl === undefined ? {} : { monitorUrl: config.natsMonitorUrl }) },
+    nats: nats?.access ?? {
+      url: config.natsUrl ?? '',
+      from: 'NATS_URL',
+      ...(config.natsMonitorUrl === undefined ? {} : { monitorUrl: config.natsMonitorUrl }),
+    },
     postgres: postgres?.access ?? { connectionString: config.dbDsn },
     stop: async () => {
       await Promise.all([nats?.stop(), postgres?.stop()]);
@@ -42,23 +53,47 @@ export async function startServers(config: Config, log: Logger, signal: AbortSig
 
 type Tools = Readonly<{ log: Logger; say: (message: string) => void; signal: AbortSignal }>;
 
-async function embeddedNats(config: Config, dir: string, tools: Tools): Promise<{ access: NatsAccess; stop: () => Promise<void> }> {
+async function embeddedNats(
+  config: Config,
+  dir: string,
+  tools: Tools,
+): Promise<{ access: NatsAccess; stop: () => Promise<void> }> {
   let ports = { port: config.natsPort, wsPort: config.natsWsPort };
-  const start = (): Promise<EmbeddedNats> => startNats({ dir, host: config.host, ...ports, say: tools.say, signal: tools.signal });
+  const start = (): Promise<EmbeddedNats> =>
+    startNats({ dir, host: config.host, ...ports, say: tools.say, signal: tools.signal });
   const first = await start();
   ports = { port: Number(new URL(first.url).port), wsPort: Number(new URL(first.wsUrl).port) };
   const { url, wsUrl, monitorUrl, user, pass, from } = first;
-  return { access: { url, wsUrl, monitorUrl, user, pass, from }, stop: keepRunning('nats-server', first, start, tools) };
+  return {
+    access: { url, wsUrl, monitorUrl, user, pass, from },
+    stop: keepRunning('nats-server', first, start, tools),
+  };
 }
 
-async function embeddedPostgres(config: Config, dir: string, tools: Tools): Promise<{ access: pg.ClientConfig; stop: () => Promise<void> }> {
-  const start = (): ReturnType<typeof startPostgres> => startPostgres({ dir, pgPort: config.pgPort, password: config.postgresPassword, say: tools.say, signal: tools.signal });
+async function embeddedPostgres(
+  config: Config,
+  dir: string,
+  tools: Tools,
+): Promise<{ access: pg.ClientConfig; stop: () => Promise<void> }> {
+  const start = (): ReturnType<typeof startPostgres> =>
+    startPostgres({
+      dir,
+      pgPort: config.pgPort,
+      password: config.postgresPassword,
+      say: tools.say,
+      signal: tools.signal,
+    });
   const first = await start();
   return { access: first.config, stop: keepRunning('PostgreSQL', first, start, tools) };
 }
 
 /** Starts a server again whenever it ends unasked; returns what stops it for good. */
-function keepRunning(name: string, first: Running, start: () => Promise<Running>, { log, signal }: Tools): () => Promise<void> {
+function keepRunning(
+  name: string,
+  first: Running,
+  start: () => Promise<Running>,
+  { log, signal }: Tools,
+): () => Promise<void> {
   let current = first;
   let stopped = false;
   const watch = async (): Promise<void> => {

@@ -6,7 +6,13 @@ import { createLog, type Log } from './nats/log.ts';
 import { createPools, type Pools } from './postgres/pool.ts';
 
 /** A running instance as a verb of the command line sees it: its log and its database. */
-export type Stores = Readonly<{ instance: Instance; network: string; connection: NatsConnection; log: Log; pools: Pools }>;
+export type Stores = Readonly<{
+  instance: Instance;
+  network: string;
+  connection: NatsConnection;
+  log: Log;
+  pools: Pools;
+}>;
 
 /** Opens the stores of the running instance for as long as `use` takes. */
 export async function withStores<T>(config: Config, name: string, use: (stores: Stores) => Promise<T>): Promise<T> {

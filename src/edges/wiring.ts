@@ -32,7 +32,8 @@ export type Context = Readonly<{
 /** Ports that a start opens, by the setting that names each. */
 export function plannedPorts(config: Config): PlannedPort[] {
   const { host } = config;
-  const opened = (needed: boolean, setting: string, port: number | undefined): PlannedPort[] => (needed && port !== undefined ? [{ setting, host, port }] : []);
+  const opened = (needed: boolean, setting: string, port: number | undefined): PlannedPort[] =>
+    needed && port !== undefined ? [{ setting, host, port }] : [];
   return [
     ...opened(config.roles.includes('indexer'), 'PORT', config.port),
     ...opened(config.natsUrl === undefined, 'NATS_PORT', config.natsPort),
@@ -47,20 +48,39 @@ export function plannedPorts(config: Config): PlannedPort[] {
  *
  * Safe while other replicas do the same. Fails when the log is less durable than `DURABILITY` asks for.
  */
-export async function openStores(config: Config, servers: Servers, { logger, signal }: { logger: Logger; signal: AbortSignal }): Promise<Context> {
+export async function openStores(
+  config: Config,
+  servers: Servers,
+  { logger, signal }: { logger: Logger; signal: AbortSignal },
+): Promise<Context> {
   const { network } = config;
   const connection = await connectNats({ ...servers.nats, name: `annals ${network}` });
   const durability = await readDurability(servers.nats.monitorUrl);
   const wanted = config.durability === '' && config.natsUrl === undefined ? 'strict' : config.durability;
   if (wanted !== '' && !meets(durability, wanted)) {
     await connection.close();
-    throw new AppError('UNAVAILABLE', `DURABILITY asks for ${wanted}, the log is ${durability}: set sync_interval on the nats-server, NATS_MONITOR_URL so that it can be read, or DURABILITY to less`);
+    throw new AppError(
+      'UNAVAILABLE',
+      `DURABILITY asks for ${wanted}, the log is ${durability}: set sync_interval on the nats-server, NATS_MONITOR_URL so that it can be read, or DURABILITY to less`,
+    );
   }
   await ensureStreams(connection, network);
   const leases = createLeases(connection, network);
   const pools = createPools(servers.postgres, { applicationName: `annals ${network}` });
   await migrate({ pools, network });
-  return { config, network, logger, signal, nats: servers.nats, connection, durability, log: createLog(connection, network), leases, postgres: servers.postgres, pools };
+  return {
+    config,
+    network,
+    logger,
+    signal,
+    nats: servers.nats,
+    connection,
+    durability,
+    log: createLog(connection, network),
+    leases,
+    postgres: servers.postgres,
+    pools,
+  };
 }
 
 const grades = ['unknown', 'relaxed', 'bounded', 'strict'] as const satisfies readonly Durability[];

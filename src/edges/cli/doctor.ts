@@ -22,7 +22,14 @@ export async function doctor({ json }: { json: boolean }): Promise<void> {
     finding('instance', () => instanceOrPorts(config)),
     finding('chain', () => chain(config)),
   ]);
-  print(findings, { json, human: () => table(['', 'WHAT', 'FOUND'], findings.map(({ what, ok, found }) => [ok ? 'ok' : '!!', what, found])) });
+  print(findings, {
+    json,
+    human: () =>
+      table(
+        ['', 'WHAT', 'FOUND'],
+        findings.map(({ what, ok, found }) => [ok ? 'ok' : '!!', what, found]),
+      ),
+  });
   if (findings.some(({ ok }) => !ok)) process.exitCode = 1;
 }
 
@@ -37,7 +44,9 @@ async function finding(what: string, look: () => Promise<string>): Promise<Findi
 async function natsServer(config: Config): Promise<string> {
   if (config.natsUrl !== undefined) return 'external (NATS_URL)';
   const program = await findNats();
-  return program ? `${program.version} from ${program.from} at ${program.file}` : 'none yet; the first start fetches one';
+  return program
+    ? `${program.version} from ${program.from} at ${program.file}`
+    : 'none yet; the first start fetches one';
 }
 
 async function postgres(config: Config): Promise<string> {
@@ -54,7 +63,9 @@ async function instanceOrPorts(config: Config): Promise<string> {
 
 async function chain({ chainApiBase }: Config): Promise<string> {
   if (chainApiBase === undefined) return 'the local network (CHAIN_API_BASE is unset)';
-  const response = await fetch(`${chainApiBase}/cosmos/base/tendermint/v1beta1/node_info`, { signal: AbortSignal.timeout(5000) });
+  const response = await fetch(`${chainApiBase}/cosmos/base/tendermint/v1beta1/node_info`, {
+    signal: AbortSignal.timeout(5000),
+  });
   const info = (await response.json()) as { default_node_info?: { network?: string } };
   return `${info.default_node_info?.network ?? 'no chain id'} answers with ${response.status} at ${chainApiBase}`;
 }

@@ -21,7 +21,11 @@ program
   .description('start the program: everything on one machine, or the roles that are named')
   .option('--roles <list>', 'ledger, indexer, projector; separated by commas (default: ROLES)')
   .addOption(json)
-  .addHelpText('after', () => `\nSettings are read from the environment:\n\n${settingHelp()}\n\nExample:\n  CHAIN_API_BASE=https://lcd.example.org annals up`)
+  .addHelpText(
+    'after',
+    () =>
+      `\nSettings are read from the environment:\n\n${settingHelp()}\n\nExample:\n  CHAIN_API_BASE=https://lcd.example.org annals up`,
+  )
   .action(run(up));
 
 program
@@ -62,16 +66,23 @@ program
 await program.parseAsync();
 
 /** Runs a verb; an error becomes one line that says what to do, and exit status 1. */
-function run<Args extends readonly unknown[]>(verb: (...args: Args) => Promise<void>): (...args: Args) => Promise<void> {
+function run<Args extends readonly unknown[]>(
+  verb: (...args: Args) => Promise<void>,
+): (...args: Args) => Promise<void> {
   return async (...args) => {
     try {
       await verb(...args);
     } catch (caught) {
       const error = toAppError(caught);
       const message = caught instanceof ConfigError ? caught.message : error.message;
-      const detail = error.code === 'INTERNAL' && !(caught instanceof ConfigError) && caught instanceof Error ? `\n${caught.stack}` : '';
+      const detail =
+        error.code === 'INTERNAL' && !(caught instanceof ConfigError) && caught instanceof Error
+          ? `\n${caught.stack}`
+          : '';
       const asJson = process.argv.includes('--json');
-      process.stderr.write(asJson ? `${JSON.stringify({ error: message, code: error.code })}\n` : `annals: ${message}${detail}\n`);
+      process.stderr.write(
+        asJson ? `${JSON.stringify({ error: message, code: error.code })}\n` : `annals: ${message}${detail}\n`,
+      );
       process.exit(1);
     }
   };
@@ -80,6 +91,10 @@ function run<Args extends readonly unknown[]>(verb: (...args: Args) => Promise<v
 function settingHelp(): string {
   return table(
     ['Variable', 'Default', 'Meaning'],
-    settingRows().map(({ variable, default: fallback, meaning }) => [variable, fallback === '' ? '(unset)' : fallback, meaning]),
+    settingRows().map(({ variable, default: fallback, meaning }) => [
+      variable,
+      fallback === '' ? '(unset)' : fallback,
+      meaning,
+    ]),
   );
 }

@@ -6,9 +6,32 @@ export function print(value: unknown, { json, human }: { json: boolean; human: (
 }
 
 /** A plain table without frames, for people and for `grep`. */
-export function table(head: readonly string[], rows: readonly (readonly (string | number | null | undefined)[])[]): string {
-  const none = { top: '', 'top-mid': '', 'top-left': '', 'top-right': '', bottom: '', 'bottom-mid': '', 'bottom-left': '', 'bottom-right': '', left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '  ' };
-  const grid = new Table({ head: [...head], chars: none, style: { 'padding-left': 0, 'padding-right': 0, head: process.stdout.isTTY ? ['bold'] : [], border: [] } });
+export function table(
+  head: readonly string[],
+  rows: readonly (readonly (string | number | null | undefined)[])[],
+): string {
+  const none = {
+    top: '',
+    'top-mid': '',
+    'top-left': '',
+    'top-right': '',
+    bottom: '',
+    'bottom-mid': '',
+    'bottom-left': '',
+    'bottom-right': '',
+    left: '',
+    'left-mid': '',
+    mid: '',
+    'mid-mid': '',
+    right: '',
+    'right-mid': '',
+    middle: '  ',
+  };
+  const grid = new Table({
+    head: [...head],
+    chars: none,
+    style: { 'padding-left': 0, 'padding-right': 0, head: process.stdout.isTTY ? ['bold'] : [], border: [] },
+  });
   for (const row of rows) grid.push(row.map((cell) => String(cell ?? '–')));
   return grid
     .toString()

@@ -10,7 +10,11 @@ import { print } from './output.ts';
 /** `annals replay <projection|all>`: rebuilds from the log beside the live generation, then switches readers over. */
 export async function replay(name: string, { json }: { json: boolean }): Promise<void> {
   const wanted = projections.filter((projection) => name === 'all' || projection.name === name);
-  if (wanted.length === 0) throw new AppError('INVALID_ARGUMENT', `There is no projection ${name}: ${projections.map((one) => one.name).join(', ')}, or all`);
+  if (wanted.length === 0)
+    throw new AppError(
+      'INVALID_ARGUMENT',
+      `There is no projection ${name}: ${projections.map((one) => one.name).join(', ')}, or all`,
+    );
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   await withStores(configFromEnvironment(), 'replay', async ({ log, pools, network }) => {
@@ -33,14 +37,26 @@ export async function replay(name: string, { json }: { json: boolean }): Promise
       const rate = Math.round((done.facts / Math.max(ms, 1)) * 1000);
       print(
         { projection: projection.name, facts: done.facts, generation: done.generation, ms, perSecond: rate },
-        { json, human: () => `${projection.name}: ${done.facts} facts in ${prettyMs(ms)} (${rate}/s), generation ${done.generation} is live` },
+        {
+          json,
+          human: () =>
+            `${projection.name}: ${done.facts} facts in ${prettyMs(ms)} (${rate}/s), generation ${done.generation} is live`,
+        },
       );
     }
   });
 }
 
 function progressBar(name: string): SingleBar {
-  const bar = new SingleBar({ format: `${name.padEnd(14)} {bar} {percentage}% {value}/{total} facts, {rate}/s`, hideCursor: true, stream: process.stderr, clearOnComplete: true }, Presets.shades_classic);
+  const bar = new SingleBar(
+    {
+      format: `${name.padEnd(14)} {bar} {percentage}% {value}/{total} facts, {rate}/s`,
+      hideCursor: true,
+      stream: process.stderr,
+      clearOnComplete: true,
+    },
+    Presets.shades_classic,
+  );
   bar.start(1, 0, { rate: 0 });
   return bar;
 }

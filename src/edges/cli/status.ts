@@ -30,30 +30,55 @@ async function look({ instance, log, pools, network }: Stores) {
     started_at: instance.startedAt,
     urls: instance.urls,
     streams: heads,
-    projections: generations.map((one) => ({ ...one, behind: Math.max(0, (headOf.get(one.stream) ?? 0) - one.position) })),
+    projections: generations.map((one) => ({
+      ...one,
+      behind: Math.max(0, (headOf.get(one.stream) ?? 0) - one.position),
+    })),
     sync: sources,
   };
 }
 
 function forPeople(seen: Seen): string {
-  const ago = (time: string | null): string => (time ? `${prettyMs(Date.now() - Date.parse(time), { compact: true })} ago` : 'never');
+  const ago = (time: string | null): string =>
+    time ? `${prettyMs(Date.now() - Date.parse(time), { compact: true })} ago` : 'never';
   return [
     `Network ${seen.network}, process ${seen.pid}, up since ${seen.started_at}`,
     ...Object.entries(seen.urls).map(([name, url]) => `  ${name.padEnd(18)} ${url}`),
     '',
     table(
       ['STREAM', 'EVENTS', 'LAST', 'WRITTEN'],
-      seen.streams.map((one) => [one.stream, Math.max(0, one.lastSequence - one.firstSequence + 1), one.lastSequence, one.lastSequence > 0 ? ago(one.lastTime) : 'never']),
+      seen.streams.map((one) => [
+        one.stream,
+        Math.max(0, one.lastSequence - one.firstSequence + 1),
+        one.lastSequence,
+        one.lastSequence > 0 ? ago(one.lastTime) : 'never',
+      ]),
     ),
     '',
     table(
       ['PROJECTION', 'STATE', 'GENERATION', 'VERSION', 'POSITION', 'BEHIND'],
-      seen.projections.map((one) => [one.projection, one.stoppedReason ?? one.status, one.generation, one.version, one.position, one.behind]),
+      seen.projections.map((one) => [
+        one.projection,
+        one.stoppedReason ?? one.status,
+        one.generation,
+        one.version,
+        one.position,
+        one.behind,
+      ]),
     ),
     '',
     table(
       ['SOURCE', 'LAST ROUND', 'HEIGHT', 'REQUESTS', 'FACTS', 'FAILURE SINCE'],
-      seen.sync.filter(({ source }) => source !== 'chain').map((one) => [one.source, ago(one.completed_at), one.completed_height, one.requests, one.facts, one.failed_message]),
+      seen.sync
+        .filter(({ source }) => source !== 'chain')
+        .map((one) => [
+          one.source,
+          ago(one.completed_at),
+          one.completed_height,
+          one.requests,
+          one.facts,
+          one.failed_message,
+        ]),
     ),
   ].join('\n');
 }

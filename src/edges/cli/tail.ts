@@ -1,6 +1,14 @@
 import { AppError } from '../../commands/errors.ts';
 import type { Recorded } from '../../commands/ports.ts';
-import { catalogue, entityOf, type StreamName, streamOf, streams, subjectOf, subjectsOf } from '../../events/catalogue.ts';
+import {
+  catalogue,
+  entityOf,
+  type StreamName,
+  streamOf,
+  streams,
+  subjectOf,
+  subjectsOf,
+} from '../../events/catalogue.ts';
 import { configFromEnvironment } from '../config.ts';
 import { eventType } from '../../events/upcast.ts';
 import type { Log } from '../nats/log.ts';
@@ -23,8 +31,14 @@ export async function tail(subject: string, { from, limit, json }: Options): Pro
       printed += 1;
       if (printed >= most) stop.abort();
     };
-    const reached = streams.filter((stream) => subjectsOf(stream, network).some((pattern) => overlaps(wanted, pattern)));
-    if (reached.length === 0) throw new AppError('INVALID_ARGUMENT', `No stream holds ${subject}: subjects look like evt.action.${network}.7 or evt.probe.>`);
+    const reached = streams.filter((stream) =>
+      subjectsOf(stream, network).some((pattern) => overlaps(wanted, pattern)),
+    );
+    if (reached.length === 0)
+      throw new AppError(
+        'INVALID_ARGUMENT',
+        `No stream holds ${subject}: subjects look like evt.action.${network}.7 or evt.probe.>`,
+      );
     await Promise.all(reached.map((stream) => followStream(log, stream, { after, signal: stop.signal, show })));
   });
 }
@@ -50,7 +64,11 @@ function startOf(from: string | undefined): number | 'now' {
 
 function positive(option: string, text: string): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 1) throw new AppError('INVALID_ARGUMENT', `${option} takes a whole number from 1${option === '--from' ? ', or `start`' : ''}, not ${text}`);
+  if (!/^\d+$/.test(text) || value < 1)
+    throw new AppError(
+      'INVALID_ARGUMENT',
+      `${option} takes a whole number from 1${option === '--from' ? ', or `start`' : ''}, not ${text}`,
+    );
   return value;
 }
 
@@ -77,7 +95,16 @@ function overlaps(pattern: string, own: string): boolean {
 }
 
 function asEvent({ fact, id, sequence, time, causation }: Recorded): object {
-  return { stream: streamOf(fact.type), sequence, id, type: eventType(fact.type), subject: entityOf(fact), time, causationid: causation, data: fact.data };
+  return {
+    stream: streamOf(fact.type),
+    sequence,
+    id,
+    type: eventType(fact.type),
+    subject: entityOf(fact),
+    time,
+    causationid: causation,
+    data: fact.data,
+  };
 }
 
 function line({ fact, sequence, time }: Recorded): string {
@@ -87,6 +114,8 @@ function line({ fact, sequence, time }: Recorded): string {
 
 /** The plain values of a fact, without what it only carries on. */
 function gist(data: object): string {
-  const texts = Object.entries(data).flatMap(([name, value]) => (typeof value === 'object' || name === 'metadata' ? [] : [`${name}=${String(value)}`]));
+  const texts = Object.entries(data).flatMap(([name, value]) =>
+    typeof value === 'object' || name === 'metadata' ? [] : [`${name}=${String(value)}`],
+  );
   return texts.slice(1).join(' ');
 }

@@ -8,7 +8,8 @@ function resolve(document, schema) {
 
 /** A type in words: `integer 1 to 200`, `string, one of a, b`, `array of object`. */
 function typeInWords(schema = {}) {
-  const range = schema.minimum !== undefined && schema.maximum !== undefined ? ` ${schema.minimum} to ${schema.maximum}` : '';
+  const range =
+    schema.minimum !== undefined && schema.maximum !== undefined ? ` ${schema.minimum} to ${schema.maximum}` : '';
   const words = schema.enum ? `, one of ${schema.enum.join(', ')}` : '';
   const items = schema.type === 'array' ? ` of ${typeInWords(schema.items)}` : '';
   return `${schema.type ?? 'any'}${items}${range}${words}${schema.nullable ? ', or null' : ''}`;
@@ -35,7 +36,13 @@ function Answers({ document, responses }) {
     const schema = Object.values(answer.content ?? {})[0]?.schema;
     return html`<details>
       <summary><b>${status}</b> <span class="quiet">${answer.description}</span></summary>
-      <div class="scroll"><table><tbody><${Fields} document=${document} schema=${schema} /></tbody></table></div>
+      <div class="scroll">
+        <table>
+          <tbody>
+            <${Fields} document=${document} schema=${schema} />
+          </tbody>
+        </table>
+      </div>
     </details>`;
   });
 }
@@ -46,9 +53,14 @@ function Field({ parameter, value, set }) {
   const change = ({ target }) => set(name, target.value);
   return html`<label>
     <span><code>${name}</code>${required ? ' (required)' : ''} <small>${typeInWords(schema)}</small></span>
-    ${choices
-      ? html`<select value=${value} onChange=${change}><option value="">–</option>${choices.map((one) => html`<option>${one}</option>`)}</select>`
-      : html`<input value=${value} placeholder=${schema.default ?? ''} onInput=${change} />`}
+    ${
+      choices
+        ? html`<select value=${value} onChange=${change}>
+            <option value="">–</option>
+            ${choices.map((one) => html`<option>${one}</option>`)}
+          </select>`
+        : html`<input value=${value} placeholder=${schema.default ?? ''} onInput=${change} />`
+    }
     <small>${description ?? ''}</small>
   </label>`;
 }
@@ -68,7 +80,9 @@ async function ask(method, address, token) {
   const isJson = response.headers.get('content-type')?.includes('json');
   return {
     line: `${response.status} ${response.statusText} in ${Math.round(performance.now() - began)} ms`,
-    headers: [...response.headers].filter(([name]) => name.startsWith('annals-') || name === 'content-type' || name === 'retry-after'),
+    headers: [...response.headers].filter(
+      ([name]) => name.startsWith('annals-') || name === 'content-type' || name === 'retry-after',
+    ),
     body: isJson ? JSON.stringify(JSON.parse(text), null, 2) : text,
   };
 }
@@ -82,7 +96,9 @@ function Try({ method, path, operation }) {
   const address = addressOf(path, parameters, values);
   const send = async (event) => {
     event.preventDefault();
-    setAnswer(await ask(method, address, values.$token).catch((error) => ({ line: String(error), headers: [], body: '' })));
+    setAnswer(
+      await ask(method, address, values.$token).catch((error) => ({ line: String(error), headers: [], body: '' })),
+    );
   };
   return html`<form class="try" onSubmit=${send}>
       ${parameters.map((parameter) => html`<${Field} parameter=${parameter} value=${values[parameter.name] ?? ''} set=${set} />`)}
@@ -90,26 +106,32 @@ function Try({ method, path, operation }) {
       <button>Send</button>
     </form>
     <pre>curl ${method === 'GET' ? '' : `-X ${method} `}'${location.origin}${address}'</pre>
-    ${answer
-      ? html`<div class="stack" role="status">
-          <p><b>${answer.line}</b></p>
-          <pre>${answer.headers.map(([name, value]) => `${name}: ${value}`).join('\n')}</pre>
-          <pre class="answer">${answer.body}</pre>
-        </div>`
-      : ''}`;
+    ${
+      answer
+        ? html`<div class="stack" role="status">
+            <p><b>${answer.line}</b></p>
+            <pre>${answer.headers.map(([name, value]) => `${name}: ${value}`).join('\n')}</pre>
+            <pre class="answer">${answer.body}</pre>
+          </div>`
+        : ''
+    }`;
 }
 
 function Operation({ document, method, path, operation }) {
   const [open, setOpen] = useState(false);
   return html`<details class="operation" onToggle=${({ currentTarget }) => setOpen(currentTarget.open)}>
-    <summary><span class="method">${method}</span><code>${path}</code><span class="quiet">${operation.summary ?? ''}</span></summary>
-    ${open
-      ? html`<div class="stack">
-          ${operation.description ? html`<p>${operation.description}</p>` : ''}
-          <${Try} method=${method} path=${path} operation=${operation} />
-          <div><${Answers} document=${document} responses=${operation.responses ?? {}} /></div>
-        </div>`
-      : ''}
+    <summary>
+      <span class="method">${method}</span><code>${path}</code><span class="quiet">${operation.summary ?? ''}</span>
+    </summary>
+    ${
+      open
+        ? html`<div class="stack">
+            ${operation.description ? html`<p>${operation.description}</p>` : ''}
+            <${Try} method=${method} path=${path} operation=${operation} />
+            <div><${Answers} document=${document} responses=${operation.responses ?? {}} /></div>
+          </div>`
+        : ''
+    }
   </details>`;
 }
 
@@ -138,12 +160,15 @@ function Docs() {
       <p class="quiet">${document.info.description}</p>
     </header>
     ${groups(document).map(
-      ([tag, operations]) => html`<section class="sheet">
-        <h2>${tag}</h2>
-        ${operations.map((one) => html`<${Operation} document=${document} ...${one} />`)}
-      </section>`,
+      ([tag, operations]) =>
+        html`<section class="sheet">
+          <h2>${tag}</h2>
+          ${operations.map((one) => html`<${Operation} document=${document} ...${one} />`)}
+        </section>`,
     )}
   </main>`;
 }
 
-render(html`<${Docs} />`, document.getElementById('page'));
+const page = document.getElementById('page');
+page.replaceChildren();
+render(html`<${Docs} />`, page);

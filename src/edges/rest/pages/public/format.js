@@ -1,8 +1,10 @@
 /** Texts for people: shortened addresses, ages, numbers with separators. */
 
-/** Beginning and end of a long address. */
+/** Beginning and end of a long address, without the prefix that all of its kind have. */
 export function short(address) {
-  return address && address.length > 22 ? `${address.slice(0, address.indexOf('1') + 5)}…${address.slice(-5)}` : (address ?? '–');
+  return address && address.length > 22
+    ? `${address.slice(address.indexOf('1') + 1, address.indexOf('1') + 6)}…${address.slice(-5)}`
+    : (address ?? '–');
 }
 
 /** How long ago, in the largest unit that says something. */
@@ -34,7 +36,12 @@ const gists = {
   ActionTransactionFound: ({ step, transaction }) => `${step} transaction at height ${transaction.height}`,
   ProbeSucceeded: ({ tookMs, known }) => `${known.figures?.version ?? ''} answered in ${tookMs} ms`,
   ProbeFailed: ({ known, ports }) =>
-    `${known.consecutiveFailures} in a row; ${ports.filter(({ outcome }) => outcome !== 'open').map(({ port, outcome }) => `${port} ${outcome}`).join(', ') || 'status'}`,
+    `${known.consecutiveFailures} in a row; ${
+      ports
+        .filter(({ outcome }) => outcome !== 'open')
+        .map(({ port, outcome }) => `${port} ${outcome}`)
+        .join(', ') || 'status'
+    }`,
 };
 
 /** What an event says, in a few words. */

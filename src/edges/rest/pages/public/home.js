@@ -11,7 +11,14 @@ async function get(path) {
 
 async function look() {
   const [about, ready, actions, stats, fleet, nodes] = await Promise.all(
-    ['/about.json', '/readyz', '/v1/actions?limit=12', '/v1/actions/stats', '/v1/supernodes/stats', '/v1/supernodes/metrics?limit=12'].map(get),
+    [
+      '/about.json',
+      '/readyz',
+      '/v1/actions?limit=12',
+      '/v1/actions/stats',
+      '/v1/supernodes/stats',
+      '/v1/supernodes/metrics?limit=12',
+    ].map(get),
   );
   return { about, ready, actions, stats, fleet, nodes };
 }
@@ -48,13 +55,19 @@ function useFeed() {
 
 function Masthead({ about, ready }) {
   const word = ready.ready ? 'ready' : 'not ready';
-  const notes = [...(ready.reasons ?? []).map(({ component, message }) => `${component}: ${message}`), ...(ready.warnings ?? []).map((one) => one.message ?? one)];
+  const notes = [
+    ...(ready.reasons ?? []).map(({ component, message }) => `${component}: ${message}`),
+    ...(ready.warnings ?? []).map((one) => one.message ?? one),
+  ];
   return html`<header class="stack">
     <div class="masthead">
       <h1>Annals</h1>
       <span class="quiet">network <b>${about.network}</b>${about.chain ? html`, chain ${about.chain}` : ''}</span>
       <span class="chip ${tone(word)}">${word}</span>
-      <nav><a href="/docs">API</a><a href="/openapi.json">OpenAPI</a><a href="/metrics">Metrics</a><a href="/readyz">Readiness</a></nav>
+      <nav>
+        <a href="/docs">API</a><a href="/openapi.json">OpenAPI</a><a href="/metrics">Metrics</a
+        ><a href="/readyz">Readiness</a>
+      </nav>
     </div>
     ${notes.map((note) => html`<p class="wait">${note}</p>`)}
   </header>`;
@@ -70,39 +83,84 @@ function Tiles({ stats, fleet }) {
     [stats.expired_count, 'expired'],
     [fleet.available_count, `of ${number(fleet.total_supernodes)} SuperNodes up`],
   ];
-  return html`<section class="tiles">${tiles.map(([value, name]) => html`<div class="tile"><b>${number(value)}</b><span>${name}</span></div>`)}</section>`;
+  return html`<section class="tiles">
+    ${tiles.map(([value, name]) => html`<div class="tile"><b>${number(value)}</b><span>${name}</span></div>`)}
+  </section>`;
 }
 
 function Actions({ actions, total }) {
   return html`<section class="sheet">
-    <h2>Latest actions <small>${number(total)} in all · <a href="/v1/actions?include_transactions=true">JSON</a></small></h2>
-    <div class="scroll"><table>
-      <thead><tr><th>id</th><th>type</th><th>status</th><th>data hash</th><th class="number">created</th><th class="number">finalized</th></tr></thead>
-      <tbody>${actions.map(
-        (action) => html`<tr>
-          <td><a href="/v1/actions/${action.id}">${action.id}</a></td><td>${action.type}</td>
-          <td><span class=${tone(action.chain_state === 'expired' ? 'expired' : action.status)}>${action.chain_state === 'expired' ? 'expired' : action.status}</span></td>
-          <td class="mono">${action.data_hash ? `${action.data_hash.slice(0, 10)}…` : '–'}</td>
-          <td class="number">${age(action.created_at)}</td><td class="number">${age(action.finalized_at)}</td>
-        </tr>`,
-      )}</tbody>
-    </table></div>
+    <h2>
+      Latest actions <small>${number(total)} in all · <a href="/v1/actions?include_transactions=true">JSON</a></small>
+    </h2>
+    <div class="scroll">
+      <table>
+        <thead>
+          <tr>
+            <th>id</th>
+            <th>type</th>
+            <th>status</th>
+            <th>data hash</th>
+            <th class="number">created</th>
+            <th class="number">finalized</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${actions.map(
+            (action) =>
+              html`<tr>
+                <td><a href="/v1/actions/${action.id}">${action.id}</a></td>
+                <td>${action.type}</td>
+                <td>
+                  <span class=${tone(action.chain_state === 'expired' ? 'expired' : action.status)}
+                    >${action.chain_state === 'expired' ? 'expired' : action.status}</span
+                  >
+                </td>
+                <td class="mono">${action.data_hash ? `${action.data_hash.slice(0, 10)}…` : '–'}</td>
+                <td class="number">${age(action.created_at)}</td>
+                <td class="number">${age(action.finalized_at)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
   </section>`;
 }
 
 function Nodes({ supernodes, total }) {
   return html`<section class="sheet">
-    <h2>SuperNodes <small>${number(total)} in all · <a href="/v1/supernodes/metrics">JSON</a></small></h2>
-    <div class="scroll"><table>
-      <thead><tr><th>operator</th><th>ip</th><th>status</th><th class="number">rank</th><th>version</th><th class="number">cpu %</th><th class="number">failed</th></tr></thead>
-      <tbody>${supernodes.map(
-        (node) => html`<tr>
-          <td class="mono"><a href="/v1/supernodes/${node.id}/metrics">${short(node.id)}</a></td><td class="mono">${node.ip}</td>
-          <td class=${tone(node.status)}>${node.status}</td><td class="number">${number(node.rank)}</td><td>${node.version ?? '–'}</td>
-          <td class="number">${number(node.cpu_usage_percent, 1)}</td><td class="number">${number(node.failed_probe_counter)}</td>
-        </tr>`,
-      )}</tbody>
-    </table></div>
+    <h2>
+      SuperNodes <small>${number(total)} in all · <a href="/v1/supernodes/metrics">JSON</a></small>
+    </h2>
+    <div class="scroll">
+      <table>
+        <thead>
+          <tr>
+            <th>operator</th>
+            <th>status</th>
+            <th class="number">failed</th>
+            <th class="number">rank</th>
+            <th class="number">cpu %</th>
+            <th>version</th>
+            <th>ip</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${supernodes.map(
+            (node) =>
+              html`<tr>
+                <td class="mono"><a href="/v1/supernodes/${node.id}/metrics">${short(node.id)}</a></td>
+                <td class=${tone(node.status)}>${node.status}</td>
+                <td class="number">${number(node.failed_probe_counter)}</td>
+                <td class="number">${number(node.rank)}</td>
+                <td class="number">${number(node.cpu_usage_percent, 1)}</td>
+                <td>${node.version ?? '–'}</td>
+                <td class="mono">${node.ip}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
   </section>`;
 }
 
@@ -110,13 +168,18 @@ function Feed({ events }) {
   return html`<section class="sheet">
     <h2>Live events <small>as they are written to the log</small></h2>
     ${events.length === 0 ? html`<p class="quiet">Waiting for the next event.</p>` : ''}
-    <ul class="feed">${events.map((event) => {
-      const type = event.type.replace(/^annals\.|\.v1$/g, '');
-      return html`<li key=${event.id}>
-        <span class="quiet mono">${new Date(event.time).toLocaleTimeString('en-GB')}</span><span>${type}</span>
-        <span class="gist"><span class="mono">${short(event.subject)}</span> <span class="quiet">${gist(type, event.data)}</span></span>
-      </li>`;
-    })}</ul>
+    <ul class="feed">
+      ${events.map((event) => {
+        const type = event.type.replace(/^annals\.|\.v1$/g, '');
+        return html`<li key=${event.id}>
+          <span class="quiet mono">${new Date(event.time).toLocaleTimeString('en-GB')}</span><span>${type}</span>
+          <span class="gist"
+            ><span class="mono">${short(event.subject)}</span>
+            <span class="quiet">${gist(type, event.data)}</span></span
+          >
+        </li>`;
+      })}
+    </ul>
   </section>`;
 }
 
@@ -136,7 +199,11 @@ function Subscribe({ about }) {
 function Home() {
   const events = useFeed();
   const { seen, failure } = useLook(events[0]?.id);
-  if (!seen) return html`<main class="page"><h1>Annals</h1><p class="quiet">${failure || 'Looking …'}</p></main>`;
+  if (!seen)
+    return html`<main class="page">
+      <h1>Annals</h1>
+      <p class="quiet">${failure || 'Looking …'}</p>
+    </main>`;
   return html`<main class="page">
     <${Masthead} ...${seen} />
     ${failure ? html`<p class="bad">${failure}</p>` : ''}
@@ -150,4 +217,6 @@ function Home() {
   </main>`;
 }
 
-render(html`<${Home} />`, document.getElementById('page'));
+const page = document.getElementById('page');
+page.replaceChildren();
+render(html`<${Home} />`, page);
