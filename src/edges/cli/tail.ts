@@ -114,8 +114,13 @@ function line({ fact, sequence, time }: Recorded): string {
 
 /** The plain values of a fact, without what it only carries on. */
 function gist(data: object): string {
-  const texts = Object.entries(data).flatMap(([name, value]) =>
-    typeof value === 'object' || name === 'metadata' ? [] : [`${name}=${String(value)}`],
-  );
-  return texts.slice(1).join(' ');
+  return Object.entries(data)
+    .slice(1)
+    .filter(([name, value]) => name !== 'metadata' && (typeof value !== 'object' || isTexts(value)))
+    .map(([name, value]) => `${name}=${String(value)}`)
+    .join(' ');
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import path from 'node:path';
+import { AppError } from '../../commands/errors.ts';
 import { socketPath } from './socket-path.ts';
 
 /** Held as long as the process lives; `release` gives it up earlier. */
@@ -21,7 +22,10 @@ export async function lockDir(dir: string): Promise<DirLock> {
     if (server) return { release: () => new Promise((resolve) => server.close(() => resolve())) };
     const owner = await askOwner(socket);
     if (owner)
-      throw new Error(`${dir} is in use by process ${owner}: stop that one first, or set DATA_DIR to another folder`);
+      throw new AppError(
+        'UNAVAILABLE',
+        `${dir} is in use by process ${owner}: stop that one first, or set DATA_DIR to another folder`,
+      );
     rmSync(socket, { force: true });
   }
   throw new Error(`Cannot lock ${dir}: another process keeps taking it`);
