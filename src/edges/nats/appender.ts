@@ -64,7 +64,7 @@ function deliverOn(
         );
       if (verdict === 'refused')
         throw new AppError('UNAVAILABLE', `The broker does not store in ${name}: ${saying(reply)}`);
-      if (performance.now() > deadline)
+      if (performance.now() > deadline || nc.isClosed())
         throw new AppError('UNAVAILABLE', `The broker did not acknowledge an append to ${name}: ${saying(reply)}`);
       await pause(Math.min(50 * 2 ** attempt, 1000) * (0.5 + Math.random()));
     }

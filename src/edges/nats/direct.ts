@@ -45,9 +45,9 @@ export async function messageAt(nc: NatsConnection, stream: string, sequence: nu
 async function ask(nc: NatsConnection, stream: string, question: Question): Promise<Page> {
   const deadline = performance.now() + giveUpAfterMs;
   for (;;) {
-    const answer = await askOnce(nc, stream, question);
+    const answer = nc.isClosed() ? 'the connection is closed' : await askOnce(nc, stream, question);
     if (typeof answer !== 'string') return answer;
-    if (performance.now() > deadline)
+    if (performance.now() > deadline || nc.isClosed())
       throw new AppError('UNAVAILABLE', `The broker did not answer a read of ${stream}: ${answer}`);
     await pause(100 + Math.random() * 200);
   }

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { type KV, Kvm } from '@nats-io/kv';
+import type { KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { openBucket } from './bucket.ts';
 
 /** A lease in force: `revision` grows with every new holder; `signal` aborts when the lease is lost or no longer wanted. */
 export type Lease = Readonly<{ revision: number; signal: AbortSignal }>;
@@ -29,7 +30,7 @@ export function createLeases(nc: NatsConnection, network: string, { ttlMs = 3000
   const me = `${hostname()}/${process.pid}/${randomBytes(4).toString('hex')}`;
   let opened: KV | undefined;
   const bucket = async (): Promise<KV> =>
-    (opened ??= await new Kvm(nc).create(`annals_${network}`, { ttl: ttlMs, history: 1 }));
+    (opened ??= await openBucket(nc, network, `annals_${network}`, { ttl: ttlMs }));
   return {
     hold: async (name, signal, run) => {
       while (!signal.aborted) {

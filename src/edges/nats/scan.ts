@@ -22,7 +22,7 @@ export function entityIn(subject: string): string {
 /** The last message of every subject that a pattern matches, any number; begins again when the broker goes away meanwhile. */
 export async function lastOfEach(nc: NatsConnection, stream: string, pattern: string): Promise<Stored[]> {
   let why: unknown;
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  for (let attempt = 0; attempt < attempts && !nc.isClosed(); attempt++) {
     const found = await scanOnce(nc, stream, pattern).catch((caught: unknown) => {
       why = caught;
     });

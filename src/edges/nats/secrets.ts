@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { type KV, Kvm } from '@nats-io/kv';
+import type { KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../commands/errors.ts';
+import { openBucket } from './bucket.ts';
 
 const secretBytes = 32;
 const attempts = 10;
@@ -15,7 +16,7 @@ const wrongLastSequence = 10_071;
  * Whoever asks first creates it; those that race agree.
  */
 export async function sharedSecret(nc: NatsConnection, network: string, name: string): Promise<Uint8Array> {
-  const bucket = await new Kvm(nc).create(`annals-secrets_${network}`, { history: 1 });
+  const bucket = await openBucket(nc, network, `annals-secrets_${network}`);
   for (let attempt = 0; attempt < attempts; attempt++) {
     const secret = (await read(bucket, name)) ?? (await create(bucket, name));
     if (secret) return secret;

@@ -47,8 +47,16 @@ export async function ensureStreams(nc: NatsConnection, network: string, options
   const version = nc.info?.version ?? '0.0.0';
   if (!gte(version, leastServer))
     throw new AppError('UNAVAILABLE', `The broker is nats-server ${version}; ${leastServer} or later is needed`);
-  const manager = await jetstreamManager(nc);
-  await Promise.all(streams.map((stream) => ensureStream(manager, stream, network, options)));
+  try {
+    const manager = await jetstreamManager(nc);
+    await Promise.all(streams.map((stream) => ensureStream(manager, stream, network, options)));
+  } catch (caught) {
+    if (caught instanceof AppError) throw caught;
+    const why = caught instanceof Error ? caught.message : String(caught);
+    throw new AppError('UNAVAILABLE', `The streams of ${network} can be neither checked nor created: ${why}`, {
+      cause: caught,
+    });
+  }
 }
 
 async function ensureStream(
@@ -79,9 +87,8 @@ async function createStream(
     await manager.streams.add({ ...shape, ...choiceOf(options) });
   } catch (caught) {
     const taken = caught instanceof JetStreamApiError && caught.code === nameTaken;
-    if (taken) return ensureStream(manager, stream, network, options);
-    const why = caught instanceof Error ? caught.message : String(caught);
-    throw new AppError('UNAVAILABLE', `Stream ${shape.name} could not be created: ${why}`, { cause: caught });
+    if (!taken) throw caught;
+    await ensureStream(manager, stream, network, options);
   }
 }
 

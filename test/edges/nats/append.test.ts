@@ -141,3 +141,12 @@ test('append fails with UNAVAILABLE where there is no stream', async () => {
     message: expect.stringContaining('no stream answers'),
   });
 });
+
+test('append and reads fail with UNAVAILABLE at once when the connection is closed', async () => {
+  const { log, nc } = await freshLog();
+  await nc.close();
+  expect(await codeOf(log.append([decision(0, probeOf('a'))], cause))).toBe('UNAVAILABLE');
+  expect(await codeOf(log.last('probe', ['a']))).toBe('UNAVAILABLE');
+  expect(await codeOf(log.lastOfAll('probe'))).toBe('UNAVAILABLE');
+  expect(await codeOf(log.head('PROBES'))).toBe('UNAVAILABLE');
+});

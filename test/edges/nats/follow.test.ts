@@ -1,5 +1,7 @@
+import { jetstreamManager } from '@nats-io/jetstream';
 import { expect, test } from 'vitest';
 import { createLog, type Log } from '../../../src/edges/nats/log.ts';
+import { streamName } from '../../../src/edges/nats/streams.ts';
 import { testNats } from '../../support/servers.ts';
 import { faultyLink } from './faulty-link.ts';
 import { actionOf, cause, connected, decision, everything, freshLog, probeOf, thinOut } from './fresh-log.ts';
@@ -64,6 +66,33 @@ test('follow comes back by itself, without a gap or a repetition, when the conne
     link.cut();
   }
   expect((await reading).sequences).toEqual(range(1, 900));
+});
+
+test('follow goes on when the broker takes its consumer away', async () => {
+  const { log, nc, network } = await freshLog();
+  await log.append(actions(1, 5), cause);
+  const manager = await jetstreamManager(nc);
+  const name = streamName('ACTIONS', network);
+  const reading = follow(log, 10);
+  const consumers = async (): Promise<string[]> =>
+    (await manager.consumers.list(name).next()).map((consumer) => consumer.name);
+  await expect.poll(consumers).toHaveLength(1);
+  for (const consumer of await consumers()) await manager.consumers.delete(name, consumer);
+  await log.append(actions(6, 10), cause);
+  expect((await reading).sequences).toEqual(range(1, 10));
+});
+
+test('follow gives large facts, of which a request of messages holds only some', async () => {
+  const { log } = await freshLog();
+  const genesis = 'x'.repeat(1_500_000);
+  for (let i = 0; i < 40; i++) {
+    const fact = {
+      type: 'ChainInitialised',
+      data: { chain: 'chain', chainId: `${i}`, time: cause.at, genesis },
+    } as const;
+    await log.append([{ kind: 'ledger', entity: 'chain', facts: [fact], expected: i }], cause);
+  }
+  expect((await everything(log, 'LEDGER')).map(({ sequence }) => sequence)).toEqual(range(1, 40));
 });
 
 test('follow throws the position of an unreadable event, after all facts before it', async () => {

@@ -1,0 +1,28 @@
+import { type KV, type KvOptions, Kvm } from '@nats-io/kv';
+import { JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { streamName } from './streams.ts';
+
+/** Opens a key-value bucket of a network, creating it on first use; it has as many replicas as the log has. */
+export async function openBucket(
+  nc: NatsConnection,
+  network: string,
+  name: string,
+  options: Partial<KvOptions> = {},
+): Promise<KV> {
+  const replicas = await replicasOfLog(nc, network);
+  return new Kvm(nc).create(name, { history: 1, replicas, ...options });
+}
+
+/** 1 where there is no log yet. */
+async function replicasOfLog(nc: NatsConnection, network: string): Promise<number> {
+  const manager = await jetstreamManager(nc, { checkAPI: false });
+  try {
+    return (await manager.streams.info(streamName('SYNC', network))).config.num_replicas;
+  } catch (caught) {
+    if (caught instanceof JetStreamApiError && caught.code === streamNotFound) return 1;
+    throw caught;
+  }
+}
+
+const streamNotFound = 10_059;
