@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { type BucketCell, cellsBetween, splitTimes } from './buckets.ts';
 import { counterName } from './counter-names.ts';
 import type { Reading } from './reading.ts';
 import type { ActionRow } from './tables.ts';
@@ -17,8 +18,6 @@ export type ActionStats = Readonly<{
   expired: number;
 }>;
 
-type Cell = Readonly<{ type: string; status: string; expired: boolean; n: number }>;
-
 /** One action, or undefined where there is none of that id. An id is decimal text without leading zeros. */
 export async function actionById({ db, schemas }: Reading, id: string): Promise<ActionRow | undefined> {
   if (!/^(0|[1-9]\d*)$/.test(id)) return undefined;
@@ -32,18 +31,11 @@ export async function actionById({ db, schemas }: Reading, id: string): Promise<
  */
 export async function actionStats(reading: Reading, { type, from, to }: StatsFilter): Promise<ActionStats> {
   if (from === undefined && to === undefined) return fromCounters(reading, type);
-  const { db, schemas } = reading;
-  const created: RawBuilder<unknown>[] = [
-    from === undefined ? [] : sql`created_at >= ${from}`,
-    to === undefined ? [] : sql`created_at <= ${to}`,
-    type === undefined ? [] : sql`type = ${type}`,
-  ].flat();
-  const { rows } = await sql<Cell>`
-    select type, status, chain_state = 'expired' as expired, count(*) as n
-    from ${sql.id(schemas.actions, 'actions')} where ${sql.join(created, sql` and `)}
-    group by 1, 2, 3
-  `.execute(db);
-  const count = (fits: (cell: Cell) => boolean) => rows.filter(fits).reduce((sum, cell) => sum + cell.n, 0);
+  const { rows } = await sql<BucketCell>`
+    select type, status, expired, sum(n)::int8 as n from (${inWindow(reading, from, to)}) cell
+    where ${type === undefined ? sql`true` : sql`type = ${type}`} group by 1, 2, 3
+  `.execute(reading.db);
+  const count = (fits: (cell: BucketCell) => boolean) => rows.filter(fits).reduce((sum, cell) => sum + cell.n, 0);
   return {
     total: count(() => true),
     cascade: count((cell) => cell.type === 'cascade'),
@@ -53,6 +45,18 @@ export async function actionStats(reading: Reading, { type, from, to }: StatsFil
     approved: count((cell) => cell.status === 'approved'),
     expired: count((cell) => cell.expired),
   };
+}
+
+/** What was created in a window: whole days from their counters, the days of its ends counted. */
+function inWindow(reading: Reading, from: string | undefined, to: string | undefined): RawBuilder<unknown> {
+  const { buckets, edges } = splitTimes(from, to);
+  const counts = edges.map(
+    (edge) => sql`
+      select type, status, chain_state = 'expired' as expired, count(*) as n
+      from ${sql.id(reading.schemas.actions, 'actions')}
+      where created_at >= ${edge.from ?? ''} and created_at <= ${edge.to ?? '~'} group by 1, 2, 3`,
+  );
+  return sql.join([cellsBetween(reading, buckets), ...counts], sql` union all `);
 }
 
 async function fromCounters({ db, schemas }: Reading, type?: string): Promise<ActionStats> {

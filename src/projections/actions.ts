@@ -1,5 +1,6 @@
 import type { Fact } from '../events/catalogue.ts';
 import { actionAccounts, actionTable, payments } from './action-tables.ts';
+import { bucketNames } from './buckets.ts';
 import { counterNames } from './counter-names.ts';
 import { withPayments } from './payments.ts';
 import type { Derived, Projection } from './projection.ts';
@@ -42,6 +43,7 @@ export const actions: Projection<ActionRow, ActionFactType> = {
   ],
   counts: (row) => [
     ...counterNames(row),
+    ...bucketNames(row),
     ...counterNames(row, { creator: row.creator }),
     ...row.accounts.flatMap((account) => counterNames(row, { account })),
     ...(row.chain_state === 'expired' ? ['expired', `expired,type:${row.type}`] : []),

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { counted } from './action-list.ts';
+import { counted } from './action-total.ts';
 import { counterName } from './counter-names.ts';
 import { fleet } from './fleet.ts';
 import { accountsOf, ownerAt } from './ownership.ts';

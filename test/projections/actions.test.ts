@@ -124,12 +124,13 @@ describe('actions', () => {
     ]);
   });
 
-  it('counts an action overall, for its creator and for each finalizing account', () => {
+  it('counts an action overall, by height and day, for its creator and for each finalizing account', () => {
     expect(actions.counts?.(fold(registered(), finalized({ accounts: ['a'] })))).toEqual([
       'all',
       'type:cascade',
       'status:finalized',
       'type:cascade,status:finalized',
+      'height:000000,type:cascade,status:finalized',
       'creator:lumera1creator',
       'creator:lumera1creator,type:cascade',
       'creator:lumera1creator,status:finalized',
