@@ -1,5 +1,6 @@
 import type { Recorded } from '../../commands/ports.ts';
 import type { Cell, Derived, Table } from '../../projections/projection.ts';
+import { cleanRow, cleanText } from './clean.ts';
 import { StopError } from './database-error.ts';
 import type { Folding, Row } from './folding.ts';
 
@@ -24,7 +25,10 @@ export type Keyed = Readonly<{ key: string; recorded: Recorded }>;
 export function keyed(folding: Folding, facts: readonly Recorded[]): Keyed[] {
   return facts
     .filter(({ fact }) => folding.handles(fact))
-    .map((recorded) => ({ key: attempt(folding, recorded.sequence, () => folding.key(recorded.fact)), recorded }));
+    .map((recorded) => ({
+      key: cleanText(attempt(folding, recorded.sequence, () => folding.key(recorded.fact))),
+      recorded,
+    }));
 }
 
 /**
@@ -40,9 +44,9 @@ export function fold(folding: Folding, facts: readonly Keyed[], before: Readonly
     const kept = after.get(key) ?? before.get(key);
     if (kept && kept.position >= sequence) continue;
     const row = attempt(folding, sequence, () => folding.next(kept?.row ?? undefined, fact));
-    after.set(key, { row, position: sequence });
+    after.set(key, { row: row && cleanRow(row, kept?.row), position: sequence });
   }
-  const rows = [...after].map(([key, { row, position }]) => [key, { row: row && cleanRow(row), position }] as const);
+  const rows = [...after];
   return { rows, ...consequences(folding, rows, before) };
 }
 
@@ -52,11 +56,11 @@ function consequences(folding: Folding, rows: Changes['rows'], before: ReadonlyM
   const had = new Map<string, Derived>();
   const has = new Map<string, Derived>();
   const counters = new Map<string, number>();
-  const keysOf = new Map(folding.derivedTables.map((table) => [table.name, table]));
+  const tables = new Map(folding.derivedTables.map((table) => [table.name, table]));
   const follow = (row: Row | null | undefined, into: Map<string, Derived>, one: 1 | -1): void => {
     if (!row) return;
-    for (const derived of folding.derived(row)) into.set(identity(derived, keysOf), clean(derived));
-    for (const name of folding.counts(row).map(cleanText)) counters.set(name, (counters.get(name) ?? 0) + one);
+    for (const derived of folding.derived(row)) into.set(identity(derived, tables), derived);
+    for (const name of folding.counts(row)) counters.set(name, (counters.get(name) ?? 0) + one);
   };
   for (const [key, kept] of rows) {
     attempt(folding, kept.position, () => {
@@ -107,20 +111,3 @@ function attempt<T>({ name, stream }: Folding, sequence: number, run: () => T): 
     });
   }
 }
-
-/** PostgreSQL takes no NUL in text; it becomes the replacement character, and so do halves of a character. */
-export function cleanText(text: string): string {
-  return text.includes('\0') || !text.isWellFormed() ? text.replaceAll('\0', '\uFFFD').toWellFormed() : text;
-}
-
-function cleanRow(row: Row): Row {
-  if (Object.values(row).every((cell) => cleanCell(cell) === cell)) return row;
-  return Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, cleanCell(cell)]));
-}
-
-const cleanCell = (cell: Cell): Cell => (typeof cell === 'string' ? cleanText(cell) : cell);
-
-const clean = (derived: Derived): Derived => {
-  const values = cleanRow(derived.values);
-  return values === derived.values ? derived : { ...derived, values };
-};

@@ -51,14 +51,18 @@ export async function liveGeneration(
   return rows[0];
 }
 
-/** Makes the caller the one leader of a projection: whoever was it before is refused from now on. */
-export async function raiseEpoch(pool: pg.Pool, network: string, projection: string): Promise<Generation | undefined> {
-  const { rows } = await pool.query<Generation>(
+/** The next epoch of a projection's live generation: every earlier one is refused from now on. */
+export async function raiseEpoch(
+  client: pg.ClientBase,
+  network: string,
+  projection: string,
+): Promise<number | undefined> {
+  const { rows } = await client.query<{ epoch: number }>(
     `update ${metaSchema(network)}.generations set epoch = epoch + 1 where projection = $1 and status = 'live'
-      returning ${generationColumns}`,
+      returning epoch`,
     [projection],
   );
-  return rows[0];
+  return rows[0]?.epoch;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AnyProjection } from '../../projections/all.ts';
 import type { Logger } from '../log.ts';
-import { StopError, toDatabaseError } from './database-error.ts';
+import { StopError } from './database-error.ts';
 import { dropRetired } from './generation-tables.ts';
 import { type Generation, liveGeneration, raiseEpoch, recordStop } from './generations.ts';
 import { followLive, type Following } from './live.ts';
@@ -49,31 +49,29 @@ async function isStillOurs(task: Task, standing: Standing, signal: AbortSignal):
 /** Builds a generation where none fits, else follows the live one; false when it is another's to lead. */
 async function turn(task: Task, standing: Standing, signal: AbortSignal): Promise<boolean> {
   const { folding, log } = task;
-  const live = await look(task, standing.epoch);
-  if (live && standing.epoch !== undefined && live.epoch !== standing.epoch) {
-    log.info('another process leads the projection');
-    return false;
-  }
-  standing.epoch = live?.epoch;
+  const live = await look(task);
   if (live && live.version > folding.version) {
     log.warn({ live: live.version, ours: folding.version }, 'a newer version runs the projection');
     return false;
   }
+  if (live && standing.epoch !== undefined && live.epoch !== standing.epoch) {
+    log.info('another process leads the projection');
+    return false;
+  }
+  standing.epoch ??= live && (await raise(task));
   const isFit = live?.version === folding.version && live.fingerprint === folding.fingerprint;
-  if (live && isFit) await followLive(task, live, signal);
+  if (live && isFit) await followLive(task, { ...live, epoch: standing.epoch ?? live.epoch }, signal);
   else await buildNext(task, signal);
   return true;
 }
 
-/** The live generation; the first look of a leader raises its epoch. */
-async function look({ pools, network, folding }: Task, epoch: number | undefined): Promise<Generation | undefined> {
-  const projection = folding.name;
-  try {
-    if (epoch === undefined) return await raiseEpoch(pools.write, network, projection);
-    return await liveGeneration(pools.write, { network, projection });
-  } catch (caught) {
-    throw toDatabaseError(caught);
-  }
+function look({ pools, network, folding }: Task): Promise<Generation | undefined> {
+  return withClient(pools.write, (client) => liveGeneration(client, { network, projection: folding.name }));
+}
+
+/** Whoever led before is refused from now on. */
+function raise({ pools, network, folding }: Task): Promise<number | undefined> {
+  return withClient(pools.write, (client) => raiseEpoch(client, network, folding.name));
 }
 
 async function buildNext(task: Task, signal: AbortSignal): Promise<void> {
@@ -97,17 +95,13 @@ async function recover(task: Task, caught: unknown, standing: Standing, signal: 
 type Stop = Readonly<{ reason: string; epoch: number | undefined }>;
 
 /** Records the stop, then keeps the lease and waits for another generation to be switched to, or another leader. */
-async function standStopped(
-  { pools, network, folding }: Task,
-  { reason, epoch }: Stop,
-  signal: AbortSignal,
-): Promise<void> {
-  const projection = folding.name;
+async function standStopped(task: Task, { reason, epoch }: Stop, signal: AbortSignal): Promise<void> {
+  const { pools, network, folding } = task;
   let stopped: { generation: number | undefined } | undefined;
   while (!signal.aborted) {
     try {
-      const live = await liveGeneration(pools.write, { network, projection });
-      if (!stopped) await recordStop(pools.write, { network, projection, epoch: epoch ?? 0, reason });
+      const live = await look(task);
+      if (!stopped) await recordStop(pools.write, { network, projection: folding.name, epoch: epoch ?? 0, reason });
       stopped ??= { generation: live?.generation };
       if (live?.generation !== stopped.generation || live?.epoch !== epoch) return;
     } catch {

@@ -9,7 +9,7 @@ import {
   sql,
 } from 'kysely';
 import type { Cell, ColumnType, Table } from '../../projections/projection.ts';
-import { type Changes, cleanText, type Kept } from './fold.ts';
+import type { Changes, Kept } from './fold.ts';
 import type { Folding, Row } from './folding.ts';
 import { counters } from './generation-tables.ts';
 import type { Statement } from './pool.ts';
@@ -134,15 +134,7 @@ function keptRow(answer: Record<string, unknown>): [string, Kept] {
 
 function parameter(cell: Cell | undefined, type: ColumnType): Cell {
   if (cell === undefined || cell === null) return null;
-  if (type === 'jsonb') return json(cell);
-  return typeof cell === 'string' ? cleanText(cell) : cell;
-}
-
-/** Escapes of NUL and of halves of a character are what `jsonb` refuses. */
-function json(cell: Cell): string {
-  const text = JSON.stringify(cell);
-  if (!/\\u(0000|d[89a-f])/i.test(text)) return text;
-  return JSON.stringify(cell, (_key, value: unknown) => (typeof value === 'string' ? cleanText(value) : value));
+  return type === 'jsonb' ? JSON.stringify(cell) : cell;
 }
 
 const compiler = new Kysely<unknown>({

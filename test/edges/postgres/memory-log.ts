@@ -39,7 +39,7 @@ export class MemoryLog implements Source {
   async *#read(start: number, maxFacts: number, signal: AbortSignal): AsyncGenerator<Batch> {
     let after = start;
     while (!signal.aborted) {
-      if (this.poison !== undefined && after + 1 === this.poison)
+      if (after + 1 === this.poison && after < this.facts.length)
         throw Object.assign(new Error('Unknown event type'), { sequence: this.poison });
       const until = Math.min(
         after + Math.min(maxFacts, this.batchSize),

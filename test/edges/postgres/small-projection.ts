@@ -41,7 +41,7 @@ export const small: Projection<SmallRow, 'SuperNodeListed' | 'SuperNodeChanged' 
       id: node,
       touched: (row?.touched ?? 0) + 1,
       account: record.account || null,
-      weight: String((row?.touched ?? 0) * 10 ** 20),
+      weight: `${(row?.touched ?? 0) + 1}${'0'.repeat(20)}.50`,
       score: (row?.score ?? 0) + 0.1,
       odd: (row?.touched ?? 0) % 2 === 0,
       notes: [...(row?.notes ?? []), record.note].slice(-4),

@@ -1,0 +1,93 @@
+import { sql } from 'kysely';
+import { expect, test, vi } from 'vitest';
+import { nodeFacts } from '../../support/facts.ts';
+import { openDatabase, startProjector } from './engine.ts';
+import { MemoryLog } from './memory-log.ts';
+
+async function withOneNode() {
+  const database = await openDatabase();
+  const log = new MemoryLog();
+  log.append(nodeFacts('a').listed({ note: 'hello' }));
+  startProjector(database, log);
+  await vi.waitFor(async () => expect(await database.live()).toMatchObject({ position: 1 }));
+  return { ...database, log };
+}
+
+test('read fails with UNAVAILABLE for a projection that was never built, and only for that', async () => {
+  const { reader, network } = await withOneNode();
+  await expect(reader.read(async ({ schemas }) => schemas.actions)).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: expect.stringMatching(/Projection actions is being built/),
+  });
+  expect(await reader.read(async ({ schemas, followed }) => [schemas.supernodes, followed.supernodes])).toEqual([
+    `annals_${network}_supernodes_g1`,
+    { stream: 'NODES', incarnation: '2026-01-01T00:00:00Z', sequence: 1 },
+  ]);
+});
+
+test('read sees one instant, whatever is written meanwhile', async () => {
+  const { reader, log, live } = await withOneNode();
+  await reader.read(async ({ db, schemas, followed }) => {
+    const position = db
+      .selectFrom(sql<{ position: number }>`${sql.id(schemas.supernodes, 'nodes')}`.as('nodes'))
+      .select('position');
+    expect(await position.execute()).toEqual([{ position: 1 }]);
+    log.append(nodeFacts('a').removed());
+    await vi.waitFor(async () => expect(await live()).toMatchObject({ position: 2 }));
+    expect(await position.execute()).toEqual([{ position: 1 }]);
+    expect(followed.supernodes.sequence).toBe(1);
+  });
+});
+
+test('read gives numbers, exact decimals and parsed JSON, and answers queries that are made at once', async () => {
+  const { reader } = await withOneNode();
+  const answers = await reader.read(({ db, schemas }) =>
+    Promise.all([
+      db.withSchema(schemas.supernodes).selectFrom('counters').select('n').where('name', '=', 'nodes').execute(),
+      sql`select ${'5'}::int8 as n, 1.50::numeric as d, '{"a":[1]}'::jsonb as j, '2026-01-01T00:00:00Z'::timestamptz is not null as t`
+        .execute(db)
+        .then(({ rows }) => rows),
+    ]),
+  );
+  expect(answers).toEqual([[{ n: 1 }], [{ n: 5, d: '1.50', j: { a: [1] }, t: true }]]);
+});
+
+test('read fails with what the caller threw, and writes nothing', async () => {
+  const { reader } = await withOneNode();
+  await expect(reader.read(() => Promise.reject(new RangeError('mine')))).rejects.toThrow(RangeError);
+  await expect(
+    reader.read(({ db, schemas }) => db.withSchema(schemas.supernodes).deleteFrom('counters').execute()),
+  ).rejects.toThrow(/PostgreSQL|read-only/);
+  expect(
+    await reader.read(({ db, schemas }) =>
+      db.withSchema(schemas.supernodes).selectFrom('counters').select('n').execute(),
+    ),
+  ).toHaveLength(3);
+});
+
+test('read cuts a query off that takes too long', async () => {
+  const { reader, pools } = await withOneNode();
+  await expect(
+    reader.read(async ({ db }) => {
+      await sql`set local statement_timeout = 50`.execute(db);
+      await sql`select pg_sleep(30)`.execute(db);
+    }),
+  ).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  expect(await pools.read.query('show statement_timeout')).toMatchObject({ rows: [{ statement_timeout: '5s' }] });
+});
+
+test('generations tells how every projection stands', async () => {
+  const { reader } = await withOneNode();
+  expect(await reader.generations()).toMatchObject([
+    {
+      projection: 'supernodes',
+      generation: 1,
+      version: 1,
+      status: 'live',
+      stream: 'NODES',
+      position: 1,
+      stoppedAt: null,
+      stoppedReason: null,
+    },
+  ]);
+});

@@ -1,0 +1,53 @@
+import type { Recorded } from '../../../src/commands/ports.ts';
+import type { SmallTables } from './engine.ts';
+import { small } from './small-projection.ts';
+
+type Handlers = Readonly<Record<string, (row: unknown, data: unknown) => unknown>>;
+type Row = NonNullable<Parameters<NonNullable<typeof small.derived>>[0]>;
+
+/** What the tables must hold after a history, fact by fact, without any of the engine's code. */
+export function expected(history: readonly Recorded[]): SmallTables {
+  const kept = new Map<string, { row: Row | null; position: number }>();
+  for (const { fact, sequence } of history) {
+    const handler = (small.on as unknown as Handlers)[fact.type];
+    if (!handler || !('node' in fact.data)) continue;
+    const row = handler(kept.get(fact.data.node)?.row ?? undefined, fact.data) as Row | null;
+    kept.set(fact.data.node, { row: row && stored(row), position: sequence });
+  }
+  const rows = [...kept.values()].flatMap(({ row }) => (row ? [row] : []));
+  const counters = new Map<string, number>();
+  for (const name of rows.flatMap((row) => small.counts?.(row) ?? []))
+    counters.set(name, (counters.get(name) ?? 0) + 1);
+  return {
+    nodes: sorted([...kept], ([id]) => [id]).map(([id, { row, position }]) => ({
+      ...(row ?? { ...nothing, id }),
+      position,
+      removed: !row,
+    })),
+    notes: sorted(
+      rows.flatMap((row) => small.derived?.(row) ?? []).map(({ values }) => values),
+      (note) => [text(note.id), text(note.note)],
+    ),
+    counters: sorted([...counters], ([name]) => [name]).map(([name, n]) => ({ name, n })),
+  };
+}
+
+const nothing = { touched: null, account: null, weight: null, score: null, odd: null, notes: null, last: null };
+
+/** PostgreSQL's text holds neither NUL nor half a character. */
+function stored(row: Row): Row {
+  const text = JSON.stringify(row, (_key, value: unknown) =>
+    typeof value === 'string' ? value.replaceAll('\0', '\uFFFD').toWellFormed() : value,
+  );
+  return JSON.parse(text) as Row;
+}
+
+const text = (cell: unknown): string => (typeof cell === 'string' ? cell : '');
+
+function sorted<T>(items: readonly T[], keys: (item: T) => readonly string[]): T[] {
+  const bytes = (item: T) => keys(item).map((key) => Buffer.from(key));
+  return items.toSorted((a, b) => {
+    const [first, second] = [bytes(a), bytes(b)];
+    return first.map((key, at) => Buffer.compare(key, second[at] ?? Buffer.of())).find((order) => order !== 0) ?? 0;
+  });
+}
