@@ -46,6 +46,13 @@ export async function catchUp(chain: Chain, log: LedgerLog, signal: AbortSignal)
   }
 }
 
+/** Takes in whatever else is sealed, by whomever, until the signal says stop. */
+export async function keepUp(chain: Chain, log: LedgerLog, signal: AbortSignal): Promise<void> {
+  for await (const { facts } of log.follow('LEDGER', chain.sequence, { signal })) {
+    for (const recorded of facts) applyTo(chain, recorded);
+  }
+}
+
 function applyTo(chain: Chain | undefined, { fact, sequence }: Pick<Recorded, 'fact' | 'sequence'>): void {
   if (fact.type !== 'BlockSealed' || !chain)
     throw new AppError('INTERNAL', `The log of the ledger holds a ${fact.type} at ${sequence}, out of place`);

@@ -2,7 +2,7 @@ import type { Message } from '../../commands/ledger/messages.ts';
 import type { Logger } from '../log.ts';
 import type { Chain } from './chain.ts';
 import { listen } from './listening.ts';
-import { type Beginning, type LedgerLog, openChain } from './log-fold.ts';
+import { type Beginning, keepUp, type LedgerLog, openChain } from './log-fold.ts';
 import type { RestOptions } from './rest/answer.ts';
 import { createRestServer } from './rest/server.ts';
 import { type Receipt, Sealer } from './sealer.ts';
@@ -62,6 +62,8 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   const sealer = new Sealer(chain, log, logger);
   const sealing = leases ? leases.hold('ledger', signal, (held) => sealer.run(held.signal)) : sealer.run(signal);
   sealing.catch((err: unknown) => logger.error({ err }, 'ledger stopped sealing'));
+  const following = keepUp(chain, log, signal);
+  following.catch((err: unknown) => logger.error({ err }, 'ledger stopped reading its log'));
   logger.info({ url, height: chain.height }, 'ledger runs');
   return {
     url,
@@ -71,7 +73,7 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
     stop: async () => {
       own.abort();
       sealer.close();
-      await sealing.catch(() => undefined);
+      await Promise.allSettled([sealing, following]);
       server.closeAllConnections();
       if (server.listening) await new Promise((resolve) => server.close(resolve));
     },

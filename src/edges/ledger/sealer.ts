@@ -95,9 +95,9 @@ export class Sealer {
       chain.apply(fact, sequence);
     } catch (caught) {
       // Whether the block is stored is unknown, or somebody else sealed one: the log tells.
+      const before = chain.sequence;
       await catchUp(chain, this.#log, signal);
-      if (toAppError(caught).code !== 'CONFLICT' && !pending.some(({ hash }) => chain.transactions.byHash(hash)))
-        throw caught;
+      if (chain.sequence === before) throw caught;
     }
     this.#settle(accepted, pending);
   }

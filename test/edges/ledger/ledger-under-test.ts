@@ -1,0 +1,53 @@
+import { pino } from 'pino';
+import { connectNats } from '../../../src/edges/nats/connection.ts';
+import { createLog, type Log } from '../../../src/edges/nats/log.ts';
+import { ensureStreams } from '../../../src/edges/nats/streams.ts';
+import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
+import type { RestOptions } from '../../../src/edges/ledger/rest/answer.ts';
+import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
+import { type Cast, castOf } from '../../../src/edges/local-network/cast.ts';
+import { messagesOf } from '../../../src/edges/local-network/deeds.ts';
+import { timeline } from '../../../src/edges/local-network/timeline.ts';
+import { freshNetwork, testNats } from '../../support/servers.ts';
+
+export const seed = 7;
+export const cast: Cast = castOf(seed);
+export const silent = pino({ level: 'silent' });
+
+/** An answer of the chain REST. */
+export type Answer = Readonly<{ status: number; headers: Headers; body: unknown }>;
+
+/** The log of a network of its own, on the run's broker. */
+export async function freshLog(): Promise<AsyncDisposable & { log: Log }> {
+  const network = freshNetwork();
+  const nc = await connectNats({ ...testNats(), name: 'ledger test' });
+  await ensureStreams(nc, network);
+  return { log: createLog(nc, network), [Symbol.asyncDispose]: () => nc.close() };
+}
+
+/** A ledger on a log; it stops with the test. */
+export async function startLedger(log: Log, rest: RestOptions = {}): Promise<Ledger & AsyncDisposable> {
+  const { signal } = new AbortController();
+  const beginning = () => localBeginning(seed, Date.now());
+  const ledger = await runLedger({ log, beginning, host: '127.0.0.1', lcdPort: 0, logger: silent, signal, rest });
+  return { ...ledger, [Symbol.asyncDispose]: ledger.stop };
+}
+
+/** Plays the short history of the local network's timeline. */
+export async function playHistory(ledger: Ledger): Promise<void> {
+  const startedAt = Date.parse(ledger.status().startedAt);
+  const played: Promise<unknown>[] = [];
+  for (const { atMs, deed, isHistory } of timeline(seed)) {
+    if (!isHistory) break;
+    played.push(ledger.submitAt(startedAt + atMs, ...messagesOf(deed, { seed, cast, atMs: startedAt + atMs })));
+  }
+  await Promise.all(played);
+}
+
+/** Asks the chain REST; redirects are not followed. */
+export async function ask(ledger: Ledger, path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(ledger.url + path, { redirect: 'manual', ...init });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type') === 'application/json' && text !== '';
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+}
