@@ -5,6 +5,7 @@ import { ask, get } from './ask.mjs';
 import { memoryOf, startInClone, untilNoneLeft } from './processes.mjs';
 
 const UP_WITHIN_MS = 300_000;
+const ANSWER_WITHIN_MS = 30_000;
 const CONTENT_WITHIN_MS = 120_000;
 const DOWN_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 100;
@@ -24,7 +25,8 @@ export async function checkService(clone, { time, note }) {
   const readinessSeen = watchReadiness(service, `http://127.0.0.1:${port}/readyz`);
 
   const urls = await time('npm start until its list of live URLs', () => untilListed(service, port));
-  await time(`each of these answers: ${urls.join(' ')}`, () => Promise.all(urls.map(ask)));
+  note('live URLs', urls.join(' '));
+  await time('each of them answers', () => Promise.all(urls.map((url) => untilAnswered(service, url))));
   await time('real content', () => untilContent(service, `http://127.0.0.1:${port}`, note));
   await time('ready', () =>
     until(service, CONTENT_WITHIN_MS, '200 from /readyz', () => readinessSeen().at(-1) === 200),
@@ -50,6 +52,19 @@ async function untilListed(service, port) {
   };
   await until(service, UP_WITHIN_MS, 'the list of live URLs', isWhole);
   return found;
+}
+
+/** Waits until an address answers as it should, and fails with what it said instead. */
+async function untilAnswered(service, url) {
+  let said = '';
+  const answers = () =>
+    ask(url).then(
+      () => true,
+      (error) => ((said = error.message), false),
+    );
+  await until(service, ANSWER_WITHIN_MS, `an answer from ${url}`, answers).catch((error) => {
+    throw new Error(`${said}\n${error.message}`);
+  });
 }
 
 /** Waits until every route that must show something does, and notes when each did. */
@@ -89,7 +104,7 @@ async function until(service, withinMs, what, isThere) {
       : performance.now() > deadline
         ? 'the time is up'
         : undefined;
-    if (reason) throw new Error(`no ${what}: ${reason}. Its last lines:\n${lastLines(service.output())}`);
+    if (reason) throw new Error(`Waited for ${what}, but ${reason}. Its last lines:\n${lastLines(service.output())}`);
     await pause(LOOK_EVERY_MS);
   }
 }
