@@ -34,6 +34,13 @@ export function matching(
   ) mine`;
 }
 
+/** What the list needs of the actions of a range of heights, found by height whatever else is asked of them. */
+export function registeredIn({ schemas }: Reading, { fromHeight, toHeight }: ActionFilter): RawBuilder<unknown> {
+  return sql`
+    select m.id, m.type, m.status from ${sql.id(schemas.actions, 'actions')} m
+    where ${conditions({ fromHeight, toHeight })} offset 0`;
+}
+
 /** What holds for a row `m` that matches, supernodes aside: they are a matter of which table is read. */
 export function conditions(
   { type, state, creator, fromHeight, toHeight }: ActionFilter,

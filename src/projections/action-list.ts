@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type ActionFilter, matching } from './action-filter.ts';
+import { type ActionFilter, conditions, matching, registeredIn } from './action-filter.ts';
 import { totalOf } from './action-total.ts';
 import { ownerAt } from './ownership.ts';
 import type { Reading } from './reading.ts';
@@ -30,9 +30,10 @@ export async function listActions(
   reading: Reading,
   { after, limit, ...filter }: ActionFilter & Readonly<{ after?: string; limit: number }>,
 ): Promise<ActionPage> {
+  const { type, state } = filter;
   const tail = sql`order by id desc limit ${limit + 1}`;
   const pages = isNarrow(filter)
-    ? [sql`select id from (${matching(reading, filter, { after, tail: sql`offset 0` })}) narrow`]
+    ? [sql`select m.id from (${registeredIn(reading, filter)}) m where ${conditions({ type, state }, after)}`]
     : branchesOf(filter).map((branch) => sql`(${matching(reading, branch, { after, tail })})`);
   const { rows } = await sql<Listed>`
     with page as (select id from (${sql.join(pages, sql` union all `)}) branch ${tail})
@@ -68,6 +69,6 @@ function branchesOf(filter: ActionFilter): ActionFilter[] {
 }
 
 /** A range of heights so narrow that its actions are sooner sorted than found in the order of the list. */
-function isNarrow({ creator, supernode, fromHeight, toHeight = Infinity }: ActionFilter): boolean {
-  return creator === undefined && !supernode && fromHeight !== undefined && toHeight - fromHeight < narrowHeights;
+function isNarrow({ creator, supernode, fromHeight = 0, toHeight = Infinity }: ActionFilter): boolean {
+  return creator === undefined && !supernode && toHeight - fromHeight < narrowHeights;
 }

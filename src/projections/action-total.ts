@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type ActionFilter, conditions, matching } from './action-filter.ts';
+import { type ActionFilter, conditions, matching, registeredIn } from './action-filter.ts';
 import { cellsBetween, splitHeights } from './buckets.ts';
 import { counterName } from './counter-names.ts';
 import { accountsOf, ownerAt } from './ownership.ts';
@@ -31,7 +31,9 @@ export function totalOf(reading: Reading, filter: ActionFilter): RawBuilder<unkn
 function inRange(reading: Reading, filter: ActionFilter): RawBuilder<unknown> {
   const { buckets, edges } = splitHeights(filter.fromHeight, filter.toHeight);
   const { type, state } = filter;
-  const counts = edges.map((edge) => sql`(select count(*) from (${matching(reading, { ...filter, ...edge }, {})}) m)`);
+  const counts = edges.map(
+    (edge) => sql`(select count(*) from (${registeredIn(reading, edge)}) m where ${conditions({ type, state })})`,
+  );
   const whole = sql`(
     select coalesce(sum(m.n), 0) from (${cellsBetween(reading, buckets)}) m where ${conditions({ type, state })}
   )`;

@@ -19,10 +19,12 @@ const workers = [
 ];
 const ranges = [
   {},
-  { fromHeight: 20 },
-  { toHeight: 33 },
-  { fromHeight: 12, toHeight: 12 },
-  { fromHeight: 10, toHeight: 40 },
+  { fromHeight: 20_000 },
+  { toHeight: 33_000 },
+  { toHeight: 9000 },
+  { fromHeight: 12_000, toHeight: 12_000 },
+  { fromHeight: 10_000, toHeight: 40_000 },
+  { fromHeight: 16_384, toHeight: 49_151 },
 ];
 
 const everyFilter: ActionFilter[] = types.flatMap((type) =>
@@ -129,10 +131,12 @@ describe.each([1, 2, 3])('of random history %i', (seed) => {
 
   it('actionStats counts what was created inside a window, both ends included, and nothing of unknown time', async () => {
     const windows = [
-      { from: timeOf(20) },
-      { to: timeOf(20) },
-      { from: timeOf(12), to: timeOf(12) },
-      { from: timeOf(0), to: timeOf(99) },
+      { from: timeOf(20_000) },
+      { to: timeOf(20_000) },
+      { from: timeOf(12_000), to: timeOf(12_000) },
+      { from: timeOf(5000), to: timeOf(40_000) },
+      { from: '2026-01-03T00:00:00Z', to: '2026-01-21T23:59:59Z' },
+      { from: timeOf(30_000), to: timeOf(5000) },
     ];
     for (const window of windows) {
       const inWindow = ({ created_at }: { created_at: string | null }) =>

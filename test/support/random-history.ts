@@ -28,7 +28,9 @@ export const operators = ['op-A', 'op-B', 'op-C', 'op-Z', 'op-a', 'op-b', 'op-c'
 export const accounts = ['acc0', 'acc1', 'acc2', 'acc3', 'acc4', 'acc5', 'acc6', 'acc7', 'stranger'] as const;
 export const creators = ['creator0', 'creator1', 'creator2', 'acc0'] as const;
 export const kinds = ['cascade', 'sense'] as const;
-export const lastHeight = 60;
+/** Heights are multiples of this: they spread over several days and buckets. */
+const apart = 1000;
+const lastHeight = 60 * apart;
 
 /** Facts of a whole network in an order in which they may lie in the log. */
 export function randomHistory(seed: number, size: { actions: number }): Fact[] {
@@ -44,7 +46,7 @@ function randomActions(random: Random, count: number): Fact[] {
 }
 
 function randomAction(random: Random, id: string): Fact[] {
-  const height = random.below(lastHeight);
+  const height = random.below(lastHeight / apart) * apart;
   const facts = actionFacts(id, {
     creator: random.pick(creators),
     dataHash: random.chance(0.9) ? `hash of ${id}` : '',
@@ -55,9 +57,11 @@ function randomAction(random: Random, id: string): Fact[] {
   if (random.chance(0.2)) return random.chance(0.5) ? [...life, facts.expired()] : life;
   life.push(facts.finalized(randomWork(random, height)));
   if (random.chance(0.3))
-    life.push(facts.found('finalize', { ...randomWork(random, height), transaction: transactionAt(height + 9) }));
+    life.push(
+      facts.found('finalize', { ...randomWork(random, height), transaction: transactionAt(height + 9 * apart) }),
+    );
   if (random.chance(0.5))
-    life.push(facts.approved(random.chance(0.7) ? { transaction: transactionAt(height + 12) } : {}));
+    life.push(facts.approved(random.chance(0.7) ? { transaction: transactionAt(height + 12 * apart) } : {}));
   if (!transaction && random.chance(0.5)) life.push(facts.found('register', { transaction: transactionAt(height) }));
   return life;
 }
@@ -73,14 +77,14 @@ function randomWork(random: Random, height: number) {
       amount: random.pick(['1', '250', '99999999999999999999999']),
     })),
   );
-  return { accounts: workers, payments, transaction: transactionAt(height + random.below(9)) };
+  return { accounts: workers, payments, transaction: transactionAt(height + random.below(9) * apart) };
 }
 
 /** At every height an account belongs to one operator at most, as on the chain; some nodes leave, some never had a probe. */
 function randomFleet(random: Random): Fact[] {
   const free = new Set<string>(accounts.slice(0, -1));
   const histories = new Map<string, { account: string; height: number }[]>(operators.map((operator) => [operator, []]));
-  for (let height = 0; height < lastHeight; height += 1 + random.below(6)) {
+  for (let height = 0; height < lastHeight; height += (1 + random.below(6)) * apart) {
     const operator = random.pick(operators);
     const history = histories.get(operator) ?? [];
     const [account] = [...free].toSorted(() => random.below(3) - 1);
