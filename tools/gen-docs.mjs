@@ -12,8 +12,13 @@ const rows = settingRows().map(({ variable, default: fallback, meaning }) => [
   fallback === '' ? '' : `\`${fallback}\``,
   meaning.replaceAll('|', '\\|'),
 ]);
-const table = [['Variable', 'Default', 'Meaning'], ['---', '---', '---'], ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+const table = [['Variable', 'Default', 'Meaning'], ['---', '---', '---'], ...rows].map(
+  (cells) => `| ${cells.join(' | ')} |`,
+);
 
 const readme = await readFile(file, 'utf8');
 if (!begin.test(readme)) throw new Error('README.md has no place for the settings');
-await writeFile(file, readme.replace(begin, (_, before, after) => `${before}\n${table.join('\n')}\n\n${after}`));
+await writeFile(
+  file,
+  readme.replace(begin, (_, before, after) => `${before}\n${table.join('\n')}\n\n${after}`),
+);

@@ -1,0 +1,86 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { ConfigError, parseConfig, settingRows } from '../../src/edges/config.ts';
+
+const problemsOf = (env: Record<string, string>): readonly string[] => {
+  try {
+    parseConfig(env);
+  } catch (caught) {
+    if (caught instanceof ConfigError) return caught.problems;
+  }
+  return [];
+};
+
+describe('parseConfig', () => {
+  it('[S2.config.defaults] has the defaults of the specification with a chain given', () => {
+    const config = parseConfig({ CHAIN_API_BASE: 'http://127.0.0.1:1317' });
+    expect(config).toMatchObject({
+      port: 18_080,
+      corsAllowOrigins: '*',
+      validatorsSyncIntervalMs: 300_000,
+      supernodesSyncIntervalMs: 120_000,
+      actionsSyncIntervalMs: 30_000,
+      probeIntervalMs: 60_000,
+      dbDsn: undefined,
+      postgresPassword: 'postgres',
+      host: '127.0.0.1',
+      dataDir: 'data',
+      network: 'main',
+      allowManualSync: false,
+      probePrivateAddresses: false,
+      probeHostNames: false,
+      isLocal: false,
+    });
+  });
+
+  it('[S2.config.local] runs the local network without a chain, probes its private addresses and follows it closely', () => {
+    expect(parseConfig({})).toMatchObject({
+      isLocal: true,
+      network: 'local',
+      probePrivateAddresses: true,
+      actionsSyncIntervalMs: 5000,
+    });
+    expect(parseConfig({ PROBE_PRIVATE_ADDRESSES: 'deny', ACTIONS_SYNC_INTERVAL: '30s' })).toMatchObject({
+      probePrivateAddresses: false,
+      actionsSyncIntervalMs: 30_000,
+    });
+  });
+
+  it('[S2.config.durations] reads durations written 500ms, 30s, 5m and 1h', () => {
+    const intervals = {
+      ACTIONS_SYNC_INTERVAL: '500ms',
+      SUPERNODES_SYNC_INTERVAL: '30s',
+      VALIDATORS_SYNC_INTERVAL: '5m',
+      PROBE_INTERVAL: '1h',
+    };
+    expect(parseConfig(intervals)).toMatchObject({
+      actionsSyncIntervalMs: 500,
+      supernodesSyncIntervalMs: 30_000,
+      validatorsSyncIntervalMs: 300_000,
+      probeIntervalMs: 3_600_000,
+    });
+  });
+
+  it('reports every problem at once, names what is accepted, and shows no secret', () => {
+    const problems = problemsOf({
+      PORT: '70000',
+      PROBE_INTERVAL: '5',
+      NETWORK: 'Main',
+      DB_DSN: 'mysql://u:secret@h',
+      CURSOR_KEY: 'short',
+      ROLES: 'indexer,cook',
+    });
+    expect(problems).toHaveLength(6);
+    expect(problems.join('\n')).toContain('PORT is "70000"; it takes a whole number from 0 to 65535');
+    expect(problems.join('\n')).toContain('ROLES');
+    expect(problems.join('\n')).not.toContain('secret');
+  });
+});
+
+describe('settings', () => {
+  it('are all in the README, with their defaults', async () => {
+    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+    for (const { variable, default: fallback } of settingRows())
+      expect(readme).toContain(`| \`${variable}\` | ${fallback === '' ? '' : `\`${fallback}\``} |`);
+  });
+});
