@@ -5,9 +5,9 @@ import type { Appended, FactLog } from '../../commands/ports.ts';
 import { type Batch, checkSizes, messagesOf, prepare } from './batch.ts';
 import { lastMessages } from './direct.ts';
 import { createLanes } from './lanes.ts';
-import { Pipeline, type PipelineOptions } from './pipeline.ts';
+import { Pipeline, type PipelineOptions, type Reply } from './pipeline.ts';
 import { streamName } from './streams.ts';
-import { judge, saying } from './verdict.ts';
+import { judge, saying, type Verdict } from './verdict.ts';
 
 /** `giveUpAfterMs`: how long a restart of the broker, or an election, is waited for. */
 export type AppenderOptions = PipelineOptions & Readonly<{ giveUpAfterMs?: number }>;
@@ -16,6 +16,7 @@ const defaultGiveUpAfterMs = 25_000;
 /** Keeps writers that met on one entity from meeting again, and lets a follower that answers reads catch up. */
 const conflictPauseMs = 20;
 
+type Stored = Extract<Reply, { kind: 'stored' }>;
 type Deliver = (batch: Batch) => Promise<Appended | undefined>;
 
 /**
@@ -51,24 +52,34 @@ function deliverOn(
   return async (batch) => {
     const name = streamName(batch.stream, network);
     const deadline = performance.now() + giveUpAfterMs;
+    let withId = true;
     for (let attempt = 0; ; attempt++) {
-      const reply = await pipeline.send(messagesOf(batch));
-      if (reply.kind === 'stored')
-        return { stream: batch.stream, sequence: reply.sequence, ids: batch.events.map(({ id }) => id) };
+      const reply = await pipeline.send(messagesOf(batch, withId));
+      if (reply.kind === 'stored') {
+        const { sequence } = reply;
+        if (!isOlder(reply, batch)) return { stream: batch.stream, sequence, ids: batch.events.map(({ id }) => id) };
+        withId = false;
+        continue;
+      }
       const verdict = judge(reply);
       if (verdict === 'conflict') return storedBefore(nc, name, batch);
-      if (verdict === 'full')
-        throw new AppError(
-          'UNAVAILABLE',
-          `Stream ${name} is full and takes no more facts, give it more space: ${saying(reply)}`,
-        );
-      if (verdict === 'refused')
-        throw new AppError('UNAVAILABLE', `The broker does not store in ${name}: ${saying(reply)}`);
-      if (performance.now() > deadline || nc.isClosed())
-        throw new AppError('UNAVAILABLE', `The broker did not acknowledge an append to ${name}: ${saying(reply)}`);
+      if (verdict !== 'again' || performance.now() > deadline || nc.isClosed()) {
+        throw new AppError('UNAVAILABLE', `${problems[verdict]}: ${name}, ${saying(reply)}`);
+      }
       await pause(Math.min(50 * 2 ** attempt, 1000) * (0.5 + Math.random()));
     }
   };
+}
+
+const problems = {
+  full: 'The stream is full and takes no more facts, give it more space',
+  refused: 'The broker does not store what was appended',
+  again: 'The broker did not acknowledge an append',
+} satisfies Record<Exclude<Verdict, 'conflict'>, string>;
+
+/** Whether the broker took a fact for one from before the last that its writer knows: then the same has happened again. */
+function isOlder({ isOld, sequence }: Stored, { events }: Batch): boolean {
+  return isOld && sequence <= (events[0]?.expected ?? 0);
 }
 
 /** A refused repetition is a success where the last event of every subject is the batch's own. */

@@ -50,23 +50,24 @@ export function checkSizes({ events }: Batch, maxPayload: number): void {
   );
 }
 
-/** One plain message, or an atomic batch under an id of its own for every try. */
-export function messagesOf({ events }: Batch): Outgoing[] {
+/**
+ * One plain message, or an atomic batch under an id of its own for every try.
+ *
+ * `withId: false` makes the broker store what it has stored before.
+ */
+export function messagesOf({ events }: Batch, withId = true): Outgoing[] {
   const batchId = randomUUID();
   return events.map(({ subject, bytes, headers: own, expected }, index) => {
     const fields = headers();
     if (expected !== undefined) fields.set('Nats-Expected-Last-Subject-Sequence', String(expected));
     const isLast = index === events.length - 1;
     // No Nats-Msg-Id in a batch: expected sequences guard it, and the broker would keep a thousand ids in memory.
-    const more =
-      events.length === 1
-        ? own
-        : {
-            'Nats-Batch-Id': batchId,
-            'Nats-Batch-Sequence': String(index + 1),
-            ...(isLast ? { 'Nats-Batch-Commit': '1' } : {}),
-          };
+    const alone = withId ? own : {};
+    const joined = { 'Nats-Batch-Id': batchId, 'Nats-Batch-Sequence': String(index + 1), ...(isLast ? commit : {}) };
+    const more = events.length === 1 ? alone : joined;
     for (const [name, value] of Object.entries(more)) fields.set(name, value);
     return { subject, bytes, headers: fields };
   });
 }
+
+const commit = { 'Nats-Batch-Commit': '1' };

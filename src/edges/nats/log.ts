@@ -30,7 +30,8 @@ export type Log = FactLog &
     /**
      * Calls back for every fact of these kinds once it is stored: a hint to read again. Gives back how to stop.
      *
-     * Hints may be lost while the broker is away, so whoever relies on them also looks from time to time.
+     * Hints may be lost in the first moments and while the broker is away, so whoever relies on them also looks from time to
+     * time.
      */
     watch: (kinds: readonly Kind[], onFact: (kind: Kind, entity: string) => void) => () => void;
   }>;

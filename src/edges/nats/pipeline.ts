@@ -4,9 +4,9 @@ import { onBreak } from './breaks.ts';
 /** A message for a stream. */
 export type Outgoing = Readonly<{ subject: string; bytes: Uint8Array; headers: MsgHdrs }>;
 
-/** What became of what was sent: `lost` leaves open whether it is stored. */
+/** What became of what was sent; `isOld`: the same id was stored before, nothing now. `lost` leaves open whether it is stored. */
 export type Reply =
-  | Readonly<{ kind: 'stored'; sequence: number }>
+  | Readonly<{ kind: 'stored'; sequence: number; isOld: boolean }>
   | Readonly<{ kind: 'refused'; code: number; description: string }>
   | Readonly<{ kind: 'lost'; why: string }>;
 
@@ -107,13 +107,13 @@ export class Pipeline {
   }
 }
 
-type Ack = Readonly<{ seq?: number; error?: { err_code?: number; description?: string } }>;
+type Ack = Readonly<{ seq?: number; duplicate?: boolean; error?: { err_code?: number; description?: string } }>;
 
 /** An empty reply without a status only says that a batch has begun. */
 function parseReply(msg: Msg): Reply | undefined {
   if (msg.data.length === 0)
     return msg.headers?.code === 503 ? { kind: 'lost', why: 'no stream answers (503)' } : undefined;
-  const { seq, error } = msg.json<Ack>();
+  const { seq, duplicate, error } = msg.json<Ack>();
   if (error) return { kind: 'refused', code: error.err_code ?? 0, description: error.description ?? '' };
-  return typeof seq === 'number' ? { kind: 'stored', sequence: seq } : undefined;
+  return typeof seq === 'number' ? { kind: 'stored', sequence: seq, isOld: duplicate === true } : undefined;
 }

@@ -65,6 +65,14 @@ test('append of a fact that is the last one already succeeds with its sequence',
   expect((await log.head('NODES')).lastSequence).toBe(2);
 });
 
+test('append stores a fact that happens again after another one, though it has the same id', async () => {
+  const { log } = await freshLog();
+  const first = await log.append([decision(0, probeOf('a', 1))], cause);
+  await log.append([decision(1, probeOf('a', 2))], cause);
+  expect(await log.append([decision(2, probeOf('a', 1))], cause)).toEqual({ ...first, sequence: 3 });
+  expect((await log.last('probe', ['a'])).get('a')).toMatchObject({ sequence: 3, fact: probeOf('a', 1) });
+});
+
 test('append stores several facts of several entities, or none of them', async () => {
   const { log } = await freshLog();
   const { sequence } = await log.append(
