@@ -2,13 +2,19 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ask, get } from './ask.mjs';
-import { memoryOf, startInClone, untilNoneLeft } from './processes.mjs';
+import { leftProcesses, memoryOf, startInClone, untilNoneLeft } from './processes.mjs';
 
 const UP_WITHIN_MS = 300_000;
 const ANSWER_WITHIN_MS = 30_000;
 const CONTENT_WITHIN_MS = 120_000;
 const DOWN_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 100;
+
+/** Who is killed; where Node was new enough there is no wrapper. */
+const VICTIMS = {
+  'the program': (command) => command.includes('src/edges/cli/main.ts'),
+  'its wrapper': (command) => command.includes('tools/boot.mjs'),
+};
 
 /** Routes that must show real content, and where it lies in their answers. */
 const CONTENT = {
@@ -17,28 +23,46 @@ const CONTENT = {
   '/v1/supernodes/unavailable': ({ supernodes }) => supernodes?.length,
 };
 
-/** `npm start` comes alive on free ports, shows real content in time, and ends at a SIGTERM with nothing left. */
+/**
+ * `npm start` comes alive on free ports, shows real content in time, and ends at a SIGTERM with nothing left. Started
+ * again it takes up its data, and nothing is left either when the program or its wrapper is killed with kill -9.
+ */
 export async function checkService(clone, { time, note }) {
   const [port, natsPort, wsPort, lcdPort] = await freePorts(4);
   const ports = { PORT: port, NATS_PORT: natsPort, NATS_WS_PORT: wsPort, LCD_PORT: lcdPort };
-  const service = startInClone(clone, ['npm', 'start'], 'start.log', ports);
-  const readinessSeen = watchReadiness(service, `http://127.0.0.1:${port}/readyz`);
+  const api = `http://127.0.0.1:${port}`;
+  const start = () => startInClone(clone, ['npm', 'start'], 'start.log', ports);
+  const isReady = async () => (await get(`${api}/readyz`)).status === 200;
 
+  const service = start();
+  const readinessSeen = watchReadiness(service, `${api}/readyz`);
   const urls = await time('npm start until its list of live URLs', () => untilListed(service, port));
   note('live URLs', urls.join(' '));
   await time('each of them answers', () => Promise.all(urls.map((url) => untilAnswered(service, url))));
-  await time('real content', () => untilContent(service, `http://127.0.0.1:${port}`, note));
+  await time('real content', () => untilContent(service, api, note));
   await time('ready', () =>
     until(service, CONTENT_WITHIN_MS, '200 from /readyz', () => readinessSeen().at(-1) === 200),
   );
   note('/readyz went', readinessSeen().join(' -> '));
   if (readinessSeen()[0] === 200) throw new Error('/readyz was 200 from the first moment on');
   note('memory of the whole tree', `${memoryOf(clone)} MB`);
-
-  await time('stopped by SIGTERM', async () => {
+  await time('stopped by SIGTERM, nothing left', async () => {
     service.child.kill('SIGTERM');
     await untilNoneLeft(clone, DOWN_WITHIN_MS);
   });
+
+  for (const [name, isVictim] of Object.entries(VICTIMS)) {
+    const again = start();
+    await time('npm start once more, until ready', () => until(again, UP_WITHIN_MS, '200 from /readyz', isReady));
+    const victim = leftProcesses(clone).find(({ command }) => isVictim(command));
+    if (!victim) continue;
+    await time(`kill -9 of ${name}, nothing left`, async () => {
+      process.kill(victim.pid, 'SIGKILL');
+      await untilNoneLeft(clone, DOWN_WITHIN_MS);
+    });
+  }
+  for (const { pid } of leftProcesses(clone)) process.kill(pid, 'SIGTERM');
+  await untilNoneLeft(clone, DOWN_WITHIN_MS);
 }
 
 /** The addresses that the program listed, one at the end of each line, once its own API is among them. */
