@@ -1,26 +1,21 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
-import type { StreamName } from '../../events/catalogue.ts';
-import type { ProjectionName } from '../../projections/projection.ts';
 import type { Followed, Reading } from '../../projections/reading.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../log.ts';
+import type { Generation as StoredGeneration } from '../postgres/generations.ts';
 import type { Heads } from './lag.ts';
 
-/** A live generation of a projection, and why it has stopped, if it has. */
-export type Generation = Readonly<{
-  projection: ProjectionName;
-  generation: number;
-  stream: StreamName;
-  /** Sequence of the last fact applied. */
-  position: number;
-  /** What it stopped at and why; null while it runs. */
-  stoppedReason: string | null;
-}>;
+/** How a generation of a projection stands; `stoppedReason` is null while it runs. */
+export type Generation = Pick<
+  StoredGeneration,
+  'projection' | 'generation' | 'status' | 'stream' | 'position' | 'stoppedReason'
+>;
 
 /** Consistent looks at the read models. */
 export type Reader = Readonly<{
   read: <T>(use: (reading: Reading) => Promise<T>) => Promise<T>;
+  /** Those that readers see, and those being built. */
   generations: () => Promise<readonly Generation[]>;
 }>;
 

@@ -94,7 +94,8 @@ async function refresh(gauges: Gauges, { reader, broker, lag, clock }: RouteDepe
   gauges.broker.set(Number(state.status === 'fulfilled'));
   if (state.status === 'fulfilled') gauges.durability.set({ grade: state.value.durability }, 1);
   if (generations.status === 'fulfilled')
-    for (const one of generations.value) showProjection(gauges, one, lag.lagMs(one.stream, one.position));
+    for (const one of generations.value.filter(({ status }) => status === 'live'))
+      showProjection(gauges, one, lag.lagMs(one.stream, one.position));
   if (seen.status === 'fulfilled') showRead(gauges, seen.value, clock());
 }
 

@@ -41,6 +41,7 @@ export async function assess({ reader, broker, lag, clock, settings }: RouteDepe
     warnings: [
       ...brokerWarnings(state.value),
       ...(rows.value ?? []).flatMap((row) => roundWarnings(row, settings, now)),
+      ...stoppedRebuilds(generations.value ?? []),
       ...behind(generations.value ?? [], lag),
     ],
     durability: state.value?.durability ?? null,
@@ -65,12 +66,23 @@ async function attempt<T>(component: string, work: () => Promise<T>): Promise<At
   }
 }
 
+/** What readers see has stopped, or what they wait for; a rebuild that stopped beside it is `stoppedRebuilds`. */
 function stopped(generations: readonly Generation[]): Finding[] {
-  return generations.flatMap(({ projection, position, stoppedReason }) =>
-    stoppedReason === null
-      ? []
-      : [{ component: `projection ${projection}`, message: `Stopped after position ${position}: ${stoppedReason}` }],
-  );
+  return generations.filter((one) => !isRebuild(one, generations)).flatMap(stoppedOne);
+}
+
+function stoppedRebuilds(generations: readonly Generation[]): Finding[] {
+  return generations.filter((one) => isRebuild(one, generations)).flatMap(stoppedOne);
+}
+
+function isRebuild({ projection, status }: Generation, generations: readonly Generation[]): boolean {
+  return status !== 'live' && generations.some((other) => other.projection === projection && other.status === 'live');
+}
+
+function stoppedOne({ projection, generation, position, stoppedReason }: Generation): Finding[] {
+  if (stoppedReason === null) return [];
+  const message = `Generation ${generation} stopped after position ${position}: ${stoppedReason}`;
+  return [{ component: `projection ${projection}`, message }];
 }
 
 function neverCompleted(rows: readonly RoundRow[]): Finding[] {
@@ -117,8 +129,8 @@ function intervalOf(settings: RestSettings): Record<Source, number> {
 }
 
 function behind(generations: readonly Generation[], lag: LagTracker): Finding[] {
-  return generations.flatMap(({ projection, stream, position }) => {
-    const ms = lag.lagMs(stream, position);
+  return generations.flatMap(({ projection, status, stream, position }) => {
+    const ms = status === 'live' ? lag.lagMs(stream, position) : 0;
     return ms < lagWarnedFromMs
       ? []
       : [

@@ -47,6 +47,7 @@ export async function startRest(facts: readonly Fact[], { settings, ...changes }
   const generations = projectionNames.map((projection) => ({
     projection,
     generation: 1,
+    status: 'live' as const,
     stream: reading.followed[projection].stream,
     position: reading.followed[projection].sequence,
     stoppedReason: null,
