@@ -10,12 +10,14 @@ import { catchUp, type LedgerLog } from './log-fold.ts';
 /** Where a transaction ended up. */
 export type Receipt = Readonly<{ hash: string; height: number; code: number }>;
 
-type Waiting = Readonly<{
-  messages: readonly Message[];
+type Waiting = {
+  readonly messages: readonly Message[];
   /** Unix milliseconds; undefined means as soon as possible. */
-  at: number | undefined;
-  settled: PromiseWithResolvers<Receipt>;
-}>;
+  readonly at: number | undefined;
+  readonly settled: PromiseWithResolvers<Receipt>;
+  /** Of the last attempt, which may be in the log although nobody said so. */
+  hash: string;
+};
 
 const retryMs = 1000;
 /** Timers cannot be longer than 2^31 ms; the loop looks again anyway. */
@@ -38,7 +40,7 @@ export class Sealer {
   /** Takes a transaction in; settles once its block is in the log. */
   submit(messages: readonly Message[], at?: number): Promise<Receipt> {
     const settled = Promise.withResolvers<Receipt>();
-    this.#queue.push({ messages, at, settled });
+    this.#queue.push({ messages, at, settled, hash: '' });
     this.#wake();
     return settled.promise;
   }
@@ -66,6 +68,7 @@ export class Sealer {
   }
 
   async #step(signal: AbortSignal): Promise<void> {
+    this.#settle();
     const next = this.#queue[0];
     const now = next?.at ?? Date.now();
     const due = this.#chain.nextExpiry();
@@ -95,11 +98,9 @@ export class Sealer {
       chain.apply(fact, sequence);
     } catch (caught) {
       // Whether the block is stored is unknown, or somebody else sealed one: the log tells.
-      const before = chain.sequence;
       await catchUp(chain, this.#log, signal);
-      if (chain.sequence === before) throw caught;
+      if (chain.sequence === decision.expected) throw caught;
     }
-    this.#settle(accepted, pending);
   }
 
   #isRefused({ messages, settled }: Waiting): boolean {
@@ -109,13 +110,12 @@ export class Sealer {
     return refusal !== undefined;
   }
 
-  /** What is in the chain is settled; the rest waits for the next block. */
-  #settle(accepted: readonly Waiting[], pending: readonly Pending[]): void {
-    accepted.forEach((waiting, index) => {
-      const sealed = this.#chain.transactions.byHash(pending[index]?.hash ?? '');
-      if (!sealed) return;
-      this.#queue = this.#queue.filter((other) => other !== waiting);
-      waiting.settled.resolve({ hash: sealed.hash, height: sealed.height, code: sealed.code });
+  /** Settles what is in the chain by now; the rest waits for the next block. */
+  #settle(): void {
+    this.#queue = this.#queue.filter((waiting) => {
+      const sealed = this.#chain.transactions.byHash(waiting.hash);
+      if (sealed) waiting.settled.resolve({ hash: sealed.hash, height: sealed.height, code: sealed.code });
+      return !sealed;
     });
   }
 
@@ -128,14 +128,15 @@ export class Sealer {
   }
 }
 
-/** A transaction's bytes hold its signer's sequence, so no two are the same. */
+/** Gives each its hash; a transaction's bytes hold its signer's sequence, so no two are the same. */
 function withHashes(chain: Chain, waiting: readonly Waiting[]): Pending[] {
   const ahead = new Map<string, number>();
-  return waiting.map(({ messages }) => {
-    const signer = messages[0]?.creator ?? '';
+  return waiting.map((one) => {
+    const signer = one.messages[0]?.creator ?? '';
     const before = ahead.get(signer) ?? 0;
     ahead.set(signer, before + 1);
-    const bytes = transactionBytes(messages, (chain.history.account(signer)?.sequence ?? 0) + before);
-    return { hash: createHash('sha256').update(bytes).digest('hex').toUpperCase(), messages };
+    const bytes = transactionBytes(one.messages, (chain.history.account(signer)?.sequence ?? 0) + before);
+    one.hash = createHash('sha256').update(bytes).digest('hex').toUpperCase();
+    return { hash: one.hash, messages: one.messages };
   });
 }

@@ -7,7 +7,18 @@ import { messagesOf } from './deeds.ts';
 import { type Step, timeline } from './timeline.ts';
 
 /** What the activity works on. */
-export type ActivityOptions = Readonly<{ ledger: Ledger; seed: number; logger: Logger; signal: AbortSignal }>;
+export type ActivityOptions = Readonly<{
+  ledger: Ledger;
+  seed: number;
+  logger: Logger;
+  signal: AbortSignal;
+  /** How time passes between deeds; ends early when the signal aborts. */
+  wait?: (ms: number, signal: AbortSignal) => Promise<void>;
+}>;
+
+const passing = async (ms: number, signal: AbortSignal): Promise<void> => {
+  await pause(ms, undefined, { signal }).catch(() => undefined);
+};
 
 const retryMs = 1000;
 
@@ -16,7 +27,8 @@ const retryMs = 1000;
  *
  * Goes on after the transactions that the chain has already.
  */
-export async function playActivity({ ledger, seed, logger, signal }: ActivityOptions): Promise<void> {
+export async function playActivity({ wait = passing, ...options }: ActivityOptions): Promise<void> {
+  const { ledger, seed, logger, signal } = options;
   const cast = castOf(seed);
   const { transactions, startedAt } = ledger.status();
   const steps = timeline(seed);
@@ -31,14 +43,17 @@ export async function playActivity({ ledger, seed, logger, signal }: ActivityOpt
       continue;
     }
     await settled(history.splice(0), logger);
-    await pause(atMs - beforeMs, undefined, { signal }).catch(() => undefined);
+    await wait(atMs - beforeMs, signal);
     beforeMs = atMs;
     if (signal.aborted) return;
-    await play(deed, { ledger, seed, logger, signal });
+    await play(deed, { ...options, wait });
   }
 }
 
-async function play(deed: Step['deed'], { ledger, seed, logger, signal }: ActivityOptions): Promise<void> {
+async function play(
+  deed: Step['deed'],
+  { ledger, seed, logger, signal, wait }: Required<ActivityOptions>,
+): Promise<void> {
   const cast = castOf(seed);
   while (!signal.aborted) {
     try {
@@ -47,8 +62,10 @@ async function play(deed: Step['deed'], { ledger, seed, logger, signal }: Activi
       return;
     } catch (caught) {
       if (signal.aborted) return;
-      logger.warn({ err: toAppError(caught), deed: deed.kind }, 'local network could not act; trying again');
-      await pause(retryMs, undefined, { signal }).catch(() => undefined);
+      const err = toAppError(caught);
+      if (err.code === 'INVALID_ARGUMENT') return logger.warn({ err, deed: deed.kind }, 'local network was refused');
+      logger.warn({ err, deed: deed.kind }, 'local network could not act; trying again');
+      await wait(retryMs, signal);
     }
   }
 }
