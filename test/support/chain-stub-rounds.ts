@@ -1,7 +1,8 @@
-import { onTestFinished } from 'vitest';
+import { fromJson, toJson } from '@bufbuild/protobuf';
+import { expect, onTestFinished } from 'vitest';
 import type { FactLog } from '../../src/commands/ports.ts';
 import type { Source } from '../../src/commands/sync/sources.ts';
-import type { Fact, StreamName } from '../../src/events/catalogue.ts';
+import { catalogue, type Fact, type StreamName } from '../../src/events/catalogue.ts';
 import { readActions } from '../../src/edges/chain/actions-round.ts';
 import { createChainClient } from '../../src/edges/chain/client.ts';
 import { readSuperNodes, readValidators } from '../../src/edges/chain/nodes-round.ts';
@@ -64,9 +65,17 @@ export async function syncing(): Promise<Syncing> {
     news: async (stream) => {
       const facts = await factsAfter(log, stream, seen.get(stream) ?? 0);
       seen.set(stream, facts.at(-1)?.sequence ?? seen.get(stream) ?? 0);
+      for (const { fact } of facts) expectOfItsSchema(fact);
       return facts.map(({ fact }) => fact);
     },
   };
+}
+
+/** What lies in the log holds nothing that its schema does not know, and all that it promises. */
+function expectOfItsSchema({ type, data }: Fact): void {
+  const { schema } = catalogue[type];
+  const json = JSON.parse(JSON.stringify(data));
+  expect(toJson(schema, fromJson(schema, json), { alwaysEmitImplicit: true })).toEqual(json);
 }
 
 async function factsAfter(log: Log, stream: StreamName, after: number): Promise<{ sequence: number; fact: Fact }[]> {

@@ -32,23 +32,20 @@ export class ActionBook {
     );
   }
 
-  /** Decides and appends; afterwards what is open follows from the log, so that a round cut off before may be gone over again. */
+  /** Decides and appends. */
   async record(commands: readonly RecordAction[]): Promise<void> {
     if (commands.length === 0) return;
-    const handled = await handle(
-      this.#log,
-      actions,
-      new Map(commands.map((command) => [command.action, command])),
-      this.#cause,
-    );
+    const byAction = new Map(commands.map((command) => [command.action, command]));
+    const handled = await handle(this.#log, actions, byAction, this.#cause);
     this.facts += handled.facts;
-    const known = await this.known(commands.map(({ action }) => action));
-    for (const { action, record } of commands) {
-      const after = known.get(action);
-      if (after?.expiresAt !== undefined && isOpen(after.chainState)) this.#open.set(action, after.expiresAt);
-      else this.#open.delete(action);
-      if (record !== undefined) this.#unread.delete(action);
-    }
+    for (const [action, known] of await this.known([...byAction.keys()])) this.notice(action, known);
+    for (const { action, record } of commands) if (record !== undefined) this.#unread.delete(action);
+  }
+
+  /** What is open follows from the log, so that actions of a round that was cut off are not forgotten. */
+  notice(action: string, { chainState, expiresAt }: KnownAction): void {
+    if (expiresAt !== undefined && isOpen(chainState)) this.#open.set(action, expiresAt);
+    else this.#open.delete(action);
   }
 
   /** Remembers a record that could not be read, to be tried again each round. */

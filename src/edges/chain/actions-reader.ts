@@ -27,12 +27,14 @@ export class ActionsReader {
     for (const step of found.steps) this.#found.set(step.action, [...(this.#found.get(step.action) ?? []), step]);
   }
 
-  /** Records the whole list, a page at a time. */
+  /** Records the whole list, a page at a time. An id far from all others does not count as the last one. */
   async readList(): Promise<void> {
+    const listed = new Set<string>();
     for await (const read of this.#listed()) {
-      for (const id of read.keys()) this.#book.raiseLast(id);
+      for (const id of read.keys()) listed.add(id);
       await this.#record(read, { isSearched: true });
     }
+    for (const id of listed) if (id === '1' || listed.has(String(BigInt(id) - 1n))) this.#book.raiseLast(id);
   }
 
   /** Records what transactions, following ids, expiries and unread records name; after the whole list only what it left out. */
@@ -40,6 +42,7 @@ export class ActionsReader {
     const { head } = this.#context;
     const book = this.#book;
     const known = await book.known([...this.#found.keys()]);
+    for (const [id, one] of known) book.notice(id, one);
     const named = [...this.#found].filter(([id, found]) => hasNews(found, known.get(id))).map(([id]) => id);
     const beyond = isAfterList ? new Map<string, ReadAction>() : await this.#readBeyond();
     const wanted = new Set([...named, ...(isAfterList ? [] : [...book.due(head.time), ...book.unread])]);

@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { syncing } from '../../support/chain-stub-rounds.ts';
+import { accountOf } from '../../support/chain-stub-state.ts';
+
+const node = accountOf('node');
+
+describe('readActions on a chain that is not as it should be', () => {
+  it('leaves out a record that cannot be read, tries it again each round, and takes it once it is mended', async () => {
+    const { chain, round, news, faults } = await syncing();
+    chain.register({}, {}, {});
+    chain.block();
+    chain.finalize(node, { id: '2', amount: 77 });
+    chain.block();
+    const good = structuredClone(chain.action('2'));
+    Object.assign(chain.action('2'), { price: 'a fortune', creator: 7 });
+    expect(await round('actions')).toMatchObject({ facts: 2 });
+    expect((await news('SYNC')).at(-1)?.data).toMatchObject({
+      skipped: [{ record: '2', reason: 'creator is no address of lumera' }],
+      known: { unread: ['2'], lastAction: '3' },
+    });
+    faults.instead = (url) =>
+      url.pathname.endsWith('get_action/2') ? { status: 500, body: { code: 13, message: 'panic' } } : undefined;
+    chain.block(100);
+    expect(await round('actions')).toMatchObject({ facts: 0, height: 103 });
+    faults.instead = () => undefined;
+    Object.assign(chain.action('2'), good);
+    expect(await round('actions')).toMatchObject({ facts: 2 });
+    expect((await news('ACTIONS')).slice(2)).toMatchObject([
+      { type: 'ActionRegistered', data: { action: '2', transaction: { height: 1 } } },
+      {
+        type: 'ActionFinalized',
+        data: { action: '2', transaction: { height: 2 }, payments: [{ amount: '1' }, { amount: '77' }, {}] },
+      },
+    ]);
+    expect((await news('SYNC')).at(-1)?.data).toMatchObject({ skipped: [], known: { unread: [] } });
+  });
+
+  it('takes ids of any size, prices as objects, enums as numbers, and no U+0000', async () => {
+    const { chain, round, news } = await syncing();
+    chain.register({ dataHash: 'with \0 inside' });
+    const huge = '184467440737095516160';
+    const record = {
+      ...chain.action('1'),
+      actionID: huge,
+      price: { denom: 'ulume', amount: huge },
+      state: 4,
+      actionType: 2,
+      expirationTime: '9223372036854775807',
+    };
+    chain.at(chain.height).actions.set(huge, record);
+    expect(await round('actions')).toMatchObject({ facts: 4 });
+    expect(await news('ACTIONS')).toMatchObject([
+      { type: 'ActionRegistered', data: { known: { dataHash: 'with \uFFFD inside' } } },
+      { type: 'ActionRegistered', data: { action: huge, kind: 'cascade', price: { amount: huge } } },
+      { type: 'ActionFinalized' },
+      { type: 'ActionApproved', data: { action: huge, known: { chainState: 'approved' } } },
+    ]);
+  });
+
+  it('records what a pruned node has left, and finds the transactions once a node shows them', async () => {
+    const { chain, round, news, faults } = await syncing();
+    chain.register({}, {});
+    chain.block();
+    const finalize = chain.finalize(node, { id: '1', amount: 50 });
+    chain.block(20);
+    chain.register({});
+    faults.lowestHeight = 10;
+    expect(await round('actions')).toMatchObject({ facts: 4 });
+    const facts = await news('ACTIONS');
+    expect(facts.filter(({ data }) => 'transaction' in data)).toMatchObject([{ data: { action: '3' } }]);
+    expect(facts.find(({ type }) => type === 'ActionFinalized')).toMatchObject({
+      data: { payments: [], accounts: [node] },
+    });
+    expect((await news('SYNC')).at(-1)?.data).toMatchObject({ known: { lowestHeight: 10 } });
+    expect(await round('actions')).toMatchObject({ facts: 0 });
+    faults.lowestHeight = 1;
+    expect(await round('actions')).toMatchObject({ facts: 3 });
+    expect((await news('ACTIONS')).find(({ data }) => 'step' in data && data.step === 'finalize')).toMatchObject({
+      type: 'ActionTransactionFound',
+      data: {
+        action: '1',
+        transaction: { hash: finalize, height: 2 },
+        payments: [{ amount: '1' }, { amount: '50' }, {}],
+      },
+    });
+    expect((await news('SYNC')).at(-1)?.data).not.toHaveProperty('known.lowestHeight');
+    expect(await round('actions')).toMatchObject({ facts: 0 });
+  });
+
+  it('reads the list where blocks were pruned that it never searched', async () => {
+    const { chain, round, news, faults } = await syncing();
+    chain.register({}, {});
+    await round('actions');
+    chain.block();
+    chain.finalize(node, { id: '1', amount: 50 });
+    chain.block(300);
+    faults.lowestHeight = 290;
+    expect(await round('actions')).toMatchObject({ facts: 1 });
+    expect((await news('ACTIONS')).at(-1)).toMatchObject({
+      type: 'ActionFinalized',
+      data: { action: '1', payments: [] },
+    });
+    faults.lowestHeight = 1;
+    expect(await round('actions')).toMatchObject({ facts: 1 });
+    expect((await news('ACTIONS')).at(-1)).toMatchObject({ type: 'ActionTransactionFound', data: { action: '1' } });
+  });
+
+  it('follows neither another chain nor one that is behind', async () => {
+    const { chain, round, news, faults } = await syncing();
+    chain.register({});
+    chain.block(5);
+    await round('actions');
+    await news('SYNC');
+    chain.chainId = 'another-1';
+    chain.register({});
+    expect(await round('actions')).toMatchObject({ failure: 'wrong_chain' });
+    expect(await round('supernodes')).toMatchObject({ failure: 'wrong_chain' });
+    chain.chainId = 'stub-1';
+    faults.instead = (url) =>
+      url.pathname.endsWith('blocks/latest')
+        ? { status: 200, body: { block: { header: { chain_id: 'stub-1', height: '3', time: chain.timeOf(3) } } } }
+        : undefined;
+    expect(await round('actions')).toMatchObject({ failure: 'chain_behind' });
+    expect(await news('ACTIONS')).toHaveLength(1);
+    faults.instead = () => undefined;
+    expect(await round('actions')).toMatchObject({ facts: 1 });
+    const rounds = await news('SYNC');
+    expect(rounds.map((fact) => (fact.type === 'SyncRoundFailed' ? fact.data.reason : fact.type))).toEqual([
+      'wrong_chain',
+      'wrong_chain',
+      'chain_behind',
+      'SyncRoundCompleted',
+    ]);
+    expect(rounds[2]?.data).toMatchObject({ known: { cursor: 6, lastAction: '1' } });
+  });
+
+  it('looks again where the node that answered the search was behind the head', async () => {
+    const { chain, round, news, faults } = await syncing();
+    chain.register({});
+    await round('actions');
+    chain.block(50);
+    faults.instead = (url, good) => {
+      if (!url.pathname.endsWith('/txs')) return good();
+      return { ...good(), height: 2, body: { tx_responses: [], total: '0' } };
+    };
+    chain.finalize(node, { id: '1', amount: 5 });
+    chain.block(50);
+    expect(await round('actions')).toMatchObject({ facts: 0 });
+    faults.instead = () => undefined;
+    expect(await round('actions')).toMatchObject({ facts: 1 });
+    expect((await news('ACTIONS')).at(-1)).toMatchObject({
+      type: 'ActionFinalized',
+      data: { transaction: { height: 51 } },
+    });
+  });
+
+  it.each([
+    ['a search that goes round in circles', { tx_responses: [{}], total: '100000' }],
+    ['a search without a list', { tx_responses: 'none', total: '0' }],
+  ])('fails on %s', async (_what, body) => {
+    const { chain, round, faults } = await syncing();
+    chain.register({});
+    faults.instead = (url) => (url.pathname.endsWith('/txs') ? { status: 200, body } : undefined);
+    expect(await round('actions')).toMatchObject({ failure: 'bad_answer' });
+  });
+});
