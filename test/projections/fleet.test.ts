@@ -134,31 +134,32 @@ describe.each([1, 2, 3, 4])('of random history %i', (seed) => {
   });
 });
 
-describe('an account that moved', () => {
-  const history = [
-    nodeFacts('early').listed({
-      accounts: [
-        { account: 'moving', height: 10 },
-        { account: 'later', height: 30 },
-      ],
-    }),
-    nodeFacts('late').listed({ accounts: [{ account: 'moving', height: 40 }] }),
-    ...[5, 20, 35, 50].flatMap((height) => {
-      const { registered, finalized } = actionFacts(String(height));
-      const payments = [{ account: 'moving', denom: 'ulume', amount: String(height) }];
-      return [
-        registered({ height }),
-        finalized({ accounts: ['moving'], payments, transaction: transactionAt(height) }),
-      ];
-    }),
-  ];
+describe('an account of two operators', () => {
+  const moving = { account: 'moving', height: 10 };
+  const late = nodeFacts('late').listed({ accounts: [{ account: 'moving', height: 30 }] });
+  const work = [5, 20, 35, 50].flatMap((height) => {
+    const { registered, finalized } = actionFacts(String(height));
+    const payments = [{ account: 'moving', denom: 'ulume', amount: String(height) }];
+    return [registered({ height }), finalized({ accounts: ['moving'], payments, transaction: transactionAt(height) })];
+  });
 
-  it('counts for the operator that had it then; before all periods for the nearest, and never for two', async () => {
-    const { reading, close } = await loadReading(history);
-    const ids = async (operator: string) =>
-      (await listActions(reading, { supernode: { operator }, limit: 9 })).rows.map(({ id }) => id);
+  it.each([
+    ['moved', [moving, { account: 'other', height: 30 }]],
+    ['is claimed by both to this day', [moving]],
+    ['was given up before the other began', [moving, { account: 'other', height: 25 }]],
+  ])('counts once, for the later claim that has begun, else for the nearest: %s', async (_case, accounts) => {
+    const { reading, close } = await loadReading([nodeFacts('early').listed({ accounts }), late, ...work]);
+    const ids = async (operator: string) => {
+      const { rows, total } = await listActions(reading, { supernode: { operator }, limit: 9 });
+      expect(total).toBe(rows.length);
+      return rows.map(({ id }) => id);
+    };
     expect(await ids('early')).toEqual(['20', '5']);
     expect(await ids('late')).toEqual(['50', '35']);
+    expect(await actionStatsByNode(reading)).toEqual([
+      { id: 'early', cascade: 2, sense: 0 },
+      { id: 'late', cascade: 2, sense: 0 },
+    ]);
     expect(await paymentsOf(reading, 'early')).toEqual([{ denom: 'ulume', amount: '25', transactions: 2 }]);
     expect(await paymentsOf(reading, 'late')).toEqual([{ denom: 'ulume', amount: '85', transactions: 2 }]);
     await close();
