@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { actionFacts, timeOf, transactionAt } from '../../support/facts.ts';
-import { asRecords, type RestServer, startRest } from './rest-server.ts';
+import { askOnce, asRecords, type RestServer, startRest } from './rest-server.ts';
 import { alpha, creators, sample } from './sample.ts';
 
 let rest: RestServer;
@@ -83,8 +83,7 @@ describe('an action’s way', () => {
     facts.approved({ transaction: transactionAt(9) }),
   ];
   const shown = async (count: number) => {
-    const server = await startRest(steps.slice(0, count));
-    return await server.get('/v1/actions/5').finally(server.close);
+    return await askOnce('/v1/actions/5', steps.slice(0, count));
   };
 
   it('[S2.states.registered] begins as registered, with time and transaction', async () => {

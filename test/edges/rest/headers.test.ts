@@ -4,7 +4,7 @@ import { createLogger } from '../../../src/edges/log.ts';
 import { positionToken } from '../../../src/edges/rest/headers.ts';
 import { type Heads, trackLag } from '../../../src/edges/rest/lag.ts';
 import { timeOf } from '../../support/facts.ts';
-import { now, type RestServer, startRest } from './rest-server.ts';
+import { askOnce, now, type RestServer, startRest } from './rest-server.ts';
 import { alpha, sample } from './sample.ts';
 
 const incarnation = '2026-01-01T00:00:00Z';
@@ -64,8 +64,7 @@ describe('positionToken', () => {
   });
 
   it('[S2.open.headers.chain-age] is accompanied by no age before the first completed round', async () => {
-    const server = await startRest([]);
-    const { headers } = await server.get('/v1/actions').finally(server.close);
+    const { headers } = await askOnce('/v1/actions', []);
     expect([headers.has('annals-position'), headers.get('annals-lag-ms'), headers.has('annals-chain-age-ms')]).toEqual([
       true,
       '0',

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/commands/errors.ts';
-import { type RestServer, startRest } from './rest-server.ts';
+import { askOnce, type RestServer, startRest } from './rest-server.ts';
 import { alpha, creators, sample } from './sample.ts';
 
 let rest: RestServer;
@@ -114,8 +114,7 @@ describe('routes', () => {
   });
 
   it('[S2.env.CORS_ALLOW_ORIGINS] allows every origin where nothing is set', async () => {
-    const open = await startRest([]);
-    const { headers } = await open.get('/healthz', { headers: { origin: 'https://c.example' } }).finally(open.close);
+    const { headers } = await askOnce('/healthz', []);
     expect(headers.get('access-control-allow-origin')).toBe('*');
   });
 });
@@ -163,9 +162,11 @@ describe('errors', () => {
 
   it('[S2.open.error-body] are 500 without detail for what is our fault, 503 with Retry-After while the database is away', async () => {
     const failing = async (error: Error) => {
-      const reader = { read: async () => await Promise.reject(error), generations: async () => [] };
-      const server = await startRest([], { reader });
-      return await server.get('/v1/actions').finally(server.close);
+      const read = async (): Promise<never> => {
+        throw error;
+      };
+      const reader = { read, generations: async () => [] };
+      return await askOnce('/v1/actions', [], { reader });
     };
     const ours = await failing(new Error('a secret of ours'));
     expect([ours.status, ours.body.code, ours.text.includes('secret')]).toEqual([500, 'INTERNAL', false]);

@@ -1,6 +1,6 @@
 import { AppError } from '../../../src/commands/errors.ts';
 import { decodeMetadata } from '../../../src/edges/chain/metadata.ts';
-import { createLogger } from '../../../src/edges/log.ts';
+import { pino } from 'pino';
 import type { RestDependencies } from '../../../src/edges/rest/dependencies.ts';
 import { createRest } from '../../../src/edges/rest/rest.ts';
 import type { Fact } from '../../../src/events/catalogue.ts';
@@ -63,7 +63,7 @@ export async function startRest(facts: readonly Fact[], { settings, ...changes }
     decodeMetadata,
     settings: { ...defaultSettings, ...settings },
     cursorKey: 'a key of at least sixteen characters',
-    logger: createLogger({ level: 'error', format: 'json' }),
+    logger: pino({ level: 'silent' }),
     clock: () => now,
     signal: ending.signal,
     version: '0.0.0',
@@ -86,6 +86,16 @@ async function ask(url: string, init?: RequestInit): Promise<Answer> {
   const text = await response.text();
   const isJson = text !== '' && (response.headers.get('content-type') ?? '').startsWith('application/json');
   return { status: response.status, headers: response.headers, text, body: isJson ? asRecord(JSON.parse(text)) : {} };
+}
+
+/** What an API over facts of its own answers to one request. */
+export async function askOnce(path: string, ...started: Parameters<typeof startRest>): Promise<Answer> {
+  const server = await startRest(...started);
+  try {
+    return await server.get(path);
+  } finally {
+    await server.close();
+  }
 }
 
 /** A value as an object, to look into. */
@@ -113,12 +123,12 @@ export async function walk(
   between: (page: Answer) => Promise<void> = async () => undefined,
 ): Promise<Answer[]> {
   const pages: Answer[] = [];
-  let cursor: unknown;
+  let cursor: string | undefined;
   do {
-    const page = await rest.get(cursor === undefined ? path : `${path}&cursor=${String(cursor)}`);
+    const page = await rest.get(cursor === undefined ? path : `${path}&cursor=${cursor}`);
     if (page.status !== 200) throw new Error(`${path} answered ${page.status}: ${page.text}`);
     pages.push(page);
-    cursor = page.body.cursor;
+    cursor = typeof page.body.cursor === 'string' ? page.body.cursor : undefined;
     await between(page);
   } while (cursor !== undefined);
   return pages;

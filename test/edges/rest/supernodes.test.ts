@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ranksAt } from '../../../src/edges/rest/rank.ts';
 import { actionFacts, nodeFacts, probeFacts, timeOf, transactionAt } from '../../support/facts.ts';
-import { asRecords, idsOf, type RestServer, startRest, walk } from './rest-server.ts';
+import { askOnce, asRecords, idsOf, type RestServer, startRest, walk } from './rest-server.ts';
 import { alpha, beta, delta, gamma, newAccount, oldAccount, operators, sample } from './sample.ts';
 
 let rest: RestServer;
@@ -73,7 +73,7 @@ describe('a SuperNode’s metrics', () => {
     ]);
     const shown = await Promise.all(operators.map(async (id) => (await one(id)).rank));
     expect(shown).toEqual([ranked.get(alpha), ranked.get(beta), null, null]);
-    expect(shown.slice(0, 2).toSorted()).toEqual([1, 2]);
+    expect(new Set(shown.slice(0, 2))).toEqual(new Set([1, 2]));
   });
 
   it('[S2.open.path-id] [S2.metrics-one.id] [S2.payment.route] answer 404 for what is no SuperNode’s operator address', async () => {
@@ -86,8 +86,7 @@ describe('a SuperNode’s metrics', () => {
 
 describe('a probe', () => {
   const shown = async (...probes: Parameters<typeof startRest>[0]) => {
-    const server = await startRest([nodeFacts(alpha).listed(), ...probes]);
-    return (await server.get(`/v1/supernodes/${alpha}/metrics`).finally(server.close)).body;
+    return (await askOnce(`/v1/supernodes/${alpha}/metrics`, [nodeFacts(alpha).listed(), ...probes])).body;
   };
 
   it('[S2.probe.fails] [S2.open.nodes.status] [S2.open.nodes.failed_probe_counter] that fails once makes a node unavailable and counts', async () => {
@@ -198,14 +197,13 @@ describe('GET /v1/supernodes/{id}/paymentInfo', () => {
         payments: [{ account: newAccount, denom, amount: big }],
         transaction: transactionAt(9),
       });
-    const server = await startRest([
+    const { body } = await askOnce(`/v1/supernodes/${alpha}/paymentInfo`, [
       nodeFacts(alpha).listed({ accounts: [{ account: newAccount, height: 1 }] }),
       ...['1', '2', '3'].map((action) => actionFacts(action).registered()),
       paid('1', 'ulume'),
       paid('2', 'ulume'),
       paid('3', 'aother'),
     ]);
-    const { body } = await server.get(`/v1/supernodes/${alpha}/paymentInfo`).finally(server.close);
     expect(body.payments).toEqual([
       { denom: 'aother', total_amount: big, payment_count: 1 },
       { denom: 'ulume', total_amount: String(BigInt(big) * 2n), payment_count: 1 },
@@ -226,8 +224,7 @@ describe('GET /v1/supernodes/stats', () => {
   });
 
   it('[S2.open.nodes.stats] is 0 where no node is available', async () => {
-    const server = await startRest([nodeFacts(alpha).listed()]);
-    const { body } = await server.get('/v1/supernodes/stats').finally(server.close);
+    const { body } = await askOnce('/v1/supernodes/stats', [nodeFacts(alpha).listed()]);
     expect(body).toEqual({
       total_supernodes: 1,
       available_count: 0,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { matrixOf } from '../../../src/edges/rest/version-matrix.ts';
 import { nodeFacts, probeFacts } from '../../support/facts.ts';
-import { startRest } from './rest-server.ts';
+import { askOnce, type startRest } from './rest-server.ts';
 import { alpha, beta, sample } from './sample.ts';
 
 const inUse = (...versions: string[]) => versions.map((version) => ({ version, available: true }));
@@ -9,8 +9,7 @@ const noLimits = { minimum: null };
 
 describe('GET /v1/version/matrix', () => {
   it('[S2.version.route] [S2.version.matrix] [S2.version.node_version] [S2.version.compatible_versions] [S2.version.deprecated] [S2.version.current_recommended] [S2.versioning.matrix] [S2.open.nodes.version-matrix] describes every version that a tracked node reports', async () => {
-    const server = await startRest(sample);
-    const { status, body } = await server.get('/v1/version/matrix').finally(server.close);
+    const { status, body } = await askOnce('/v1/version/matrix', sample);
     expect(status).toBe(200);
     expect(body).toEqual({
       matrix: [
@@ -28,9 +27,8 @@ describe('GET /v1/version/matrix', () => {
       nodeFacts(beta).listed(),
       probeFacts(alpha).succeeded({ version: 'v2.0.0' }),
     ];
-    const recommended = async (...args: Parameters<typeof startRest>) => {
-      const server = await startRest(...args);
-      return (await server.get('/v1/version/matrix').finally(server.close)).body.current_recommended;
+    const recommended = async (...started: Parameters<typeof startRest>) => {
+      return (await askOnce('/v1/version/matrix', ...started)).body.current_recommended;
     };
     expect(await recommended([...facts, probeFacts(beta).failed(1, { figures: { version: 'v3.0.0' } })])).toBe(
       'v2.0.0',
