@@ -7,9 +7,9 @@ import type { ActionRow, Kept } from './tables.ts';
 
 export type { ActionFilter } from './action-filter.ts';
 
+/** One page of the list, and how many actions match on every page. */
 export type ActionPage = Readonly<{
   rows: ActionRow[];
-  /** All that match, on every page. */
   total: number;
   hasMore: boolean;
 }>;
