@@ -64,7 +64,7 @@ function asJsonSchema(schema: unknown): unknown {
 }
 
 describe('GET /openapi.json', () => {
-  it('[S2.ops.openapi] [S2.versioning.openapi] is OpenAPI 3.0 with every route', () => {
+  it('[S2.service.serve] [S2.ops.openapi] [S2.versioning.openapi] is OpenAPI 3.0 with every route', () => {
     expect(document.openapi).toBe('3.0.3');
     expect(
       Object.entries(asRecord(document.paths))

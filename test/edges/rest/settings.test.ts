@@ -16,7 +16,7 @@ function problemsOf(env: Record<string, string>): readonly string[] {
 }
 
 describe('settings', () => {
-  it('[S2.env.CHAIN_API_BASE] [S2.settings.no-local-network] CHAIN_API_BASE is the chain to index; with it, nothing of the local network', () => {
+  it('[S2.env.CHAIN_API_BASE] [S2.config.local] CHAIN_API_BASE is the chain to index; with it, nothing of the local network', () => {
     expect(unset).toMatchObject({ chainApiBase: undefined, isLocal: true, lcdPort: 1317 });
     expect(parseConfig({ CHAIN_API_BASE: 'https://chain.example/' })).toMatchObject({
       chainApiBase: 'https://chain.example',
@@ -46,7 +46,7 @@ describe('settings', () => {
     });
   });
 
-  it('[S2.settings.durations] durations are written 500ms, 30s, 5m, 1h', () => {
+  it('[S2.config.durations] durations are written 500ms, 30s, 5m, 1h', () => {
     const read = (text: string) => parseConfig({ PROBE_INTERVAL: text }).probeIntervalMs;
     expect(['500ms', '30s', '5m', '1h'].map(read)).toEqual([500, 30_000, 300_000, 3_600_000]);
     for (const wrong of ['30', '', '-1s', '1 s', '1d', 'soon'])
