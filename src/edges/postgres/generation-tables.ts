@@ -35,13 +35,13 @@ export async function createGeneration(
   return made;
 }
 
-/** Makes the indexes that readers need and counts what the planner wants to know: the end of a load. */
+/** Makes the indexes that readers need, and tells the planner what there is: the end of a load, in no transaction. */
 export async function createIndexes(client: pg.ClientBase, folding: Folding, schema: string): Promise<void> {
   for (const { name, indexes = [] } of [folding.table, ...folding.derivedTables]) {
     for (const columns of indexes) await client.query(`create index on ${schema}.${quoted(name)} (${columns})`);
-    await client.query(`analyze ${schema}.${quoted(name)}`);
+    await client.query(`vacuum (analyze) ${schema}.${quoted(name)}`);
   }
-  await client.query(`analyze ${schema}.counters`);
+  await client.query(`vacuum (analyze) ${schema}.counters`);
 }
 
 /** Takes away generations that were never finished; only who holds the projection's build lock may call it. */

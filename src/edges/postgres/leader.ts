@@ -28,14 +28,14 @@ export async function lead(task: Task, signal: AbortSignal): Promise<void> {
   const sweeping = setInterval(() => void sweep(task), sweepEachMs);
   const standing: Standing = { epoch: undefined, failures: 0 };
   try {
-    while (!signal.aborted && (await isStillOurs(task, standing, signal)));
+    while (!signal.aborted && (await triedTurn(task, standing, signal)));
   } finally {
     clearInterval(sweeping);
   }
 }
 
-/** One turn of a leader, with what went wrong in it. */
-async function isStillOurs(task: Task, standing: Standing, signal: AbortSignal): Promise<boolean> {
+/** One turn of a leader, with what went wrong in it waited out; false when there is no further one. */
+async function triedTurn(task: Task, standing: Standing, signal: AbortSignal): Promise<boolean> {
   try {
     const goesOn = await turn(task, standing, signal);
     standing.failures = 0;

@@ -5,7 +5,8 @@ import { StopError } from './database-error.ts';
 import type { Folding } from './folding.ts';
 import { clearStop, type Generation } from './generations.ts';
 import { type Pools, withClient } from './pool.ts';
-import type { Head, Source } from './source.ts';
+import { readAhead } from './read-ahead.ts';
+import { type Head, sequenceOf, type Source } from './source.ts';
 
 /** What following needs. */
 export type Following = Readonly<{ pools: Pools; source: Source; folding: Folding; network: string }>;
@@ -36,12 +37,16 @@ export async function followLive(following: Following, live: Generation, signal:
   }, checkLogEachMs);
   try {
     const either = AbortSignal.any([signal, unfit.signal]);
-    for await (const { facts } of source.follow(live.stream, live.position, { maxFacts, signal: either })) {
+    const from = { stream: live.stream, after: live.position };
+    for await (const { facts } of readAhead(source, from, { maxFacts, signal: either })) {
       if (!(await applyAll(following, applier, facts))) return;
       if (either.aborted) break;
     }
     unfit.signal.throwIfAborted();
     if (!signal.aborted) throw new AppError('UNAVAILABLE', `Following ${live.stream} ended at ${applier.position()}`);
+  } catch (caught) {
+    if (sequenceOf(caught) !== undefined) checkLog(live, await source.head(live.stream), applier.position());
+    throw caught;
   } finally {
     clearInterval(checking);
   }
