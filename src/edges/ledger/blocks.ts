@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ChainEvent } from '../../commands/ledger/draft.ts';
-import { gasLimits, gasWanted, type Message } from '../../commands/ledger/messages.ts';
+import { gasLimits, gasWanted, type Message, parseMessage } from '../../commands/ledger/messages.ts';
 
-/** A transaction in its block. */
+/** A transaction in its block; events and messages are kept as JSON, which takes a quarter of the memory. */
 export type SealedTransaction = Readonly<{
   /** Upper-case hex. */
   hash: string;
@@ -11,12 +11,10 @@ export type SealedTransaction = Readonly<{
   time: string;
   code: number;
   log: string;
-  events: readonly ChainEvent[];
-  messages: readonly Message[];
   gasWanted: number;
   gasUsed: number;
-  /** As a block shows it. */
-  bytes: Buffer;
+  eventsText: string;
+  messageTexts: readonly string[];
 }>;
 
 /** A sealed block; hashes are base64, as the wire has them. */
@@ -29,22 +27,37 @@ export type Block = Readonly<{
   dataHash: string;
 }>;
 
-type Parts = Pick<SealedTransaction, 'hash' | 'height' | 'time' | 'code' | 'log' | 'events' | 'messages'>;
+type Parts = Pick<SealedTransaction, 'hash' | 'height' | 'time' | 'code' | 'log' | 'messageTexts'> &
+  Readonly<{ events: readonly ChainEvent[]; messages: readonly Message[] }>;
 
-/** Fills in what follows from a transaction: its bytes and its gas. */
-export function transactionOf(parts: Parts): SealedTransaction {
-  const sequence = Number(attributeOf(parts.events, 'tx', 'acc_seq')?.split('/')[1] ?? 0);
-  const wanted = gasWanted(parts.messages);
-  // Real messages use between a fifth and two fifths of what their signers allow.
-  const used = Math.round(
-    parts.messages.reduce((sum, message) => sum + gasLimits[message['@type']] * (parts.code === 0 ? 0.31 : 0.19), 0),
-  );
-  return { ...parts, gasWanted: wanted, gasUsed: used, bytes: transactionBytes(parts.messages, sequence) };
+/** Real messages use between a fifth and two fifths of the gas that their signers allow. */
+const gasShares = { carriedOut: 0.31, failed: 0.19 } as const;
+
+/** Fills in what follows from a transaction and keeps it small. */
+export function transactionOf({ events, messages, ...rest }: Parts): SealedTransaction {
+  const share = rest.code === 0 ? gasShares.carriedOut : gasShares.failed;
+  const gasUsed = messages.reduce((sum, message) => sum + Math.round(gasLimits[message['@type']] * share), 0);
+  return { ...rest, gasWanted: gasWanted(messages), gasUsed, eventsText: JSON.stringify(events) };
+}
+
+/** The events of a transaction. */
+export function eventsOf({ eventsText }: SealedTransaction): readonly ChainEvent[] {
+  return JSON.parse(eventsText) as ChainEvent[]; // written by `transactionOf`
+}
+
+/** The messages of a transaction. */
+export function messagesIn({ messageTexts }: SealedTransaction): readonly Message[] {
+  return messageTexts.map(parseMessage);
 }
 
 /** The bytes of a transaction; its hash is their SHA-256. */
 export function transactionBytes(messages: readonly Message[], sequence: number): Buffer {
   return Buffer.from(JSON.stringify({ sequence: String(sequence), messages }));
+}
+
+/** The sequence that a transaction's signer had reached with it. */
+export function sequenceOf(events: readonly ChainEvent[]): string {
+  return attributeOf(events, 'tx', 'acc_seq')?.split('/')[1] ?? '0';
 }
 
 /** The block that follows another. */

@@ -89,12 +89,14 @@ export class Chain {
           `Transaction ${hash} of block ${height} was sealed under other rules (annals reset begins anew)`,
         );
       this.history.apply(height, executed.changes);
-      sealed.push(transactionOf({ hash, code, log, events, messages: parsed, height, time }));
+      const parts = { hash, code, log, events, messages: parsed, messageTexts: messages, height, time };
+      const transaction = transactionOf(parts);
+      this.transactions.add(transaction, events);
+      sealed.push(transaction);
     }
     this.history.apply(height, endBlock(this.history.state, block).changes);
     const added = blockOf(this.chainId, this.head, { height, time, transactions: sealed });
     this.#blocks.push(added);
-    for (const transaction of sealed) this.transactions.add(transaction);
     this.sequence = sequence;
   }
 

@@ -1,12 +1,19 @@
-import type { SealedTransaction } from './blocks.ts';
+import type { ChainEvent } from '../../commands/ledger/draft.ts';
+import { eventsOf, type SealedTransaction } from './blocks.ts';
 import type { Condition } from './search-query.ts';
+
+/** Transactions with an attribute: in all, and by its value where values come again. */
+type Postings = Readonly<{ places: number[]; byValue: Map<string, number[]> }>;
+
+/** Attributes whose values hardly ever come again: found by looking, which saves most of the memory of an index. */
+const looked = new Set(['signature', 'acc_seq', 'amount', 'fee', 'error', 'evidence_id', 'height']);
 
 /** Every transaction, found by hash and by the attributes of its events; order is that of the blocks. */
 export class TransactionIndex {
   readonly #all: SealedTransaction[] = [];
   readonly #byHash = new Map<string, SealedTransaction>();
-  /** Places in `#all`, by `type.key` and by `type.key=value`. */
-  readonly #places = new Map<string, number[]>();
+  /** By `type.key`. */
+  readonly #postings = new Map<string, Postings>();
 
   get count(): number {
     return this.#all.length;
@@ -16,13 +23,16 @@ export class TransactionIndex {
     return this.#byHash.get(hash);
   }
 
-  add(transaction: SealedTransaction): void {
+  /** Takes in the next transaction, with its events. */
+  add(transaction: SealedTransaction, events: readonly ChainEvent[]): void {
     const place = this.#all.push(transaction) - 1;
     this.#byHash.set(transaction.hash, transaction);
-    for (const term of termsOf(transaction)) {
-      const places = this.#places.get(term);
-      if (places) places.push(place);
-      else this.#places.set(term, [place]);
+    for (const { type, attributes } of events) {
+      for (const { key, value } of attributes) {
+        const postings = this.#postingsOf(`${type}.${key}`);
+        addOnce(postings.places, place);
+        if (!looked.has(key)) addTo(postings.byValue, value, place);
+      }
     }
   }
 
@@ -37,46 +47,61 @@ export class TransactionIndex {
       const isFound =
         transaction &&
         others.every((set) => set.has(place)) &&
-        heights.every((condition) => meets(transaction.height, condition));
+        heights.every((condition) => meets(String(transaction.height), condition));
       return isFound ? [transaction] : [];
     });
   }
 
   /** Undefined where a condition is not one on attributes. */
   #candidates(condition: Condition): readonly number[] | undefined {
-    if (condition.key === 'tx.height') return undefined;
-    if (condition.key === 'tx.hash')
-      return Array.from(this.#all.keys()).filter((place) => this.#all[place]?.hash === condition.value.toUpperCase());
-    if (condition.operator === 'EXISTS') return this.#places.get(condition.key) ?? [];
-    if (condition.operator === '=') return this.#places.get(`${condition.key}=${condition.value}`) ?? [];
-    return (this.#places.get(condition.key) ?? []).filter((place) => this.#hasAttribute(place, condition));
+    const { key, operator, value } = condition;
+    if (key === 'tx.height') return undefined;
+    if (key === 'tx.hash')
+      return Array.from(this.#all.keys()).filter((place) => this.#all[place]?.hash === value.toUpperCase());
+    const postings = this.#postings.get(key);
+    if (!postings || operator === 'EXISTS') return postings?.places ?? [];
+    const isLooked = operator !== '=' || looked.has(key.slice(key.lastIndexOf('.') + 1));
+    if (!isLooked) return postings.byValue.get(value) ?? [];
+    return postings.places.filter((place) => this.#hasAttribute(place, condition));
   }
 
   #hasAttribute(place: number, condition: Condition): boolean {
-    const events = this.#all[place]?.events ?? [];
+    const transaction = this.#all[place];
+    const events = transaction ? eventsOf(transaction) : [];
     return events.some(({ type, attributes }) =>
-      attributes.some(({ key, value }) => `${type}.${key}` === condition.key && meets(Number(value), condition)),
+      attributes.some(({ key, value }) => `${type}.${key}` === condition.key && meets(value, condition)),
     );
+  }
+
+  #postingsOf(term: string): Postings {
+    const known = this.#postings.get(term);
+    if (known) return known;
+    const made = { places: [], byValue: new Map<string, number[]>() };
+    this.#postings.set(term, made);
+    return made;
   }
 }
 
-function termsOf({ events }: SealedTransaction): Set<string> {
-  const terms = new Set<string>();
-  for (const { type, attributes } of events) {
-    for (const { key, value } of attributes) terms.add(`${type}.${key}`).add(`${type}.${key}=${value}`);
-  }
-  return terms;
+function addTo(lists: Map<string, number[]>, key: string, place: number): void {
+  const list = lists.get(key);
+  if (list) addOnce(list, place);
+  else lists.set(key, [place]);
+}
+
+/** Places only grow, so a repetition is the last one. */
+function addOnce(list: number[], place: number): void {
+  if (list.at(-1) !== place) list.push(place);
 }
 
 const comparisons = {
   EXISTS: () => true,
   '=': (left, right) => left === right,
-  '>=': (left, right) => left >= right,
-  '<=': (left, right) => left <= right,
-  '>': (left, right) => left > right,
-  '<': (left, right) => left < right,
-} satisfies Record<Condition['operator'], (left: number, right: number) => boolean>;
+  '>=': (left, right) => Number(left) >= Number(right),
+  '<=': (left, right) => Number(left) <= Number(right),
+  '>': (left, right) => Number(left) > Number(right),
+  '<': (left, right) => Number(left) < Number(right),
+} satisfies Record<Condition['operator'], (left: string, right: string) => boolean>;
 
-function meets(number: number, { operator, value }: Condition): boolean {
-  return comparisons[operator](number, Number(value));
+function meets(found: string, { operator, value }: Condition): boolean {
+  return comparisons[operator](found, value);
 }

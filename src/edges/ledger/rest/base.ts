@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Account, Validator } from '../../../commands/ledger/chain.ts';
 import { addressOf, bytesOf, prefixes } from '../addresses.ts';
-import { type Block, sha256 } from '../blocks.ts';
+import {
+  type Block,
+  eventsOf,
+  messagesIn,
+  type SealedTransaction,
+  sequenceOf,
+  sha256,
+  transactionBytes,
+} from '../blocks.ts';
 import type { Chain } from '../chain.ts';
 import { type Asked, fail, nanoTime, type Routes, wholeParam } from './answer.ts';
 import { requireKept } from './transactions.ts';
@@ -120,12 +128,17 @@ function blockRecord(chain: Chain, block: Block): object {
     proposer_address: Buffer.from(proposer).toString('base64'),
   };
   const rest = {
-    data: { txs: block.transactions.map(({ bytes }) => bytes.toString('base64')) },
+    data: { txs: block.transactions.map(bytesOfTransaction) },
     evidence: { evidence: [] },
     last_commit: { height: String(block.height - 1), round: 0, block_id: lastBlockId, signatures: [] },
   };
   const sdkHeader = { ...header, proposer_address: addressOf('lumeravalcons', proposer) };
   return { block_id: blockId, block: { header, ...rest }, sdk_block: { header: sdkHeader, ...rest } };
+}
+
+function bytesOfTransaction(transaction: SealedTransaction): string {
+  const sequence = Number(sequenceOf(eventsOf(transaction)));
+  return transactionBytes(messagesIn(transaction), sequence).toString('base64');
 }
 
 function idOf(hash: string): object {

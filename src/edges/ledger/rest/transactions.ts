@@ -1,7 +1,7 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { ChainEvent } from '../../../commands/ledger/draft.ts';
 import { codespaceOf } from '../../../commands/ledger/failure.ts';
-import { attributeOf, type SealedTransaction } from '../blocks.ts';
+import { attributeOf, eventsOf, messagesIn, type SealedTransaction, sequenceOf } from '../blocks.ts';
 import type { Chain } from '../chain.ts';
 import { parseQuery } from '../search-query.ts';
 import { type Asked, enumQuery, fail, type GrpcCode, type Routes, unsignedQuery } from './answer.ts';
@@ -50,9 +50,10 @@ export function requireKept({ options }: Asked, height: number, code: GrpcCode):
   if (height < lowest) fail(code, `height ${height} is not available, lowest height is ${lowest}`);
 }
 
-function transactionRecord(chain: Chain, { messages, events, gasWanted }: SealedTransaction): object {
+function transactionRecord(chain: Chain, transaction: SealedTransaction): object {
+  const messages = messagesIn(transaction);
+  const events = eventsOf(transaction);
   const signer = messages[0]?.creator ?? '';
-  const sequence = attributeOf(events, 'tx', 'acc_seq')?.split('/')[1] ?? '0';
   const { denom } = chain.genesis.params;
   const fee = attributeOf(events, 'tx', 'fee')?.slice(0, -denom.length) ?? '0';
   return {
@@ -73,10 +74,10 @@ function transactionRecord(chain: Chain, { messages, events, gasWanted }: Sealed
             key: chain.history.account(signer)?.publicKey ?? '',
           },
           mode_info: { single: { mode: 'SIGN_MODE_DIRECT' } },
-          sequence,
+          sequence: sequenceOf(events),
         },
       ],
-      fee: { amount: [{ denom, amount: fee }], gas_limit: String(gasWanted), payer: '', granter: '' },
+      fee: { amount: [{ denom, amount: fee }], gas_limit: String(transaction.gasWanted), payer: '', granter: '' },
       tip: null,
     },
     signatures: [attributeOf(events, 'tx', 'signature') ?? ''],
@@ -84,7 +85,8 @@ function transactionRecord(chain: Chain, { messages, events, gasWanted }: Sealed
 }
 
 function responseRecord(transaction: SealedTransaction, body: object | undefined): object {
-  const { height, hash, code, log, gasWanted, gasUsed, time, events } = transaction;
+  const { height, hash, code, log, gasWanted, gasUsed, time } = transaction;
+  const events = eventsOf(transaction);
   return {
     height: String(height),
     txhash: hash,
@@ -106,12 +108,13 @@ function responseRecord(transaction: SealedTransaction, body: object | undefined
 }
 
 /** The messages' responses, as the chain encodes them: upper-case hex of protobuf. */
-function responseData({ messages, events }: SealedTransaction): string {
+function responseData(transaction: SealedTransaction): string {
+  const events = eventsOf(transaction);
   const writer = new BinaryWriter();
-  messages.forEach((message, index) => {
+  messagesIn(transaction).forEach((message, index) => {
     writer.tag(2, 2).fork();
     writer.tag(1, 2).string(`${message['@type']}Response`);
-    const value = responseValue(message['@type'], eventsOf(events, index));
+    const value = responseValue(message['@type'], eventsOfMessage(events, index));
     if (value.length > 0) writer.tag(2, 2).bytes(value);
     writer.join();
   });
@@ -127,7 +130,7 @@ function responseValue(type: string, events: readonly ChainEvent[]): Uint8Array 
   return new BinaryWriter().tag(1, 2).string(id).tag(2, 2).string(state).finish();
 }
 
-function eventsOf(events: readonly ChainEvent[], message: number): ChainEvent[] {
+function eventsOfMessage(events: readonly ChainEvent[], message: number): ChainEvent[] {
   return events.filter(({ attributes }) =>
     attributes.some(({ key, value }) => key === 'msg_index' && value === String(message)),
   );
