@@ -4,7 +4,8 @@ import { isOpen, type KnownAction } from '../../commands/sync/action-states.ts';
 import { actions, type RecordAction } from '../../commands/sync/actions.ts';
 import type { CompleteRound, KnownSource } from '../../commands/sync/sources.ts';
 
-const mostUnread = 100;
+/** Unread records that are remembered; where there may be more, the next round reads the whole list again. */
+export const mostUnread = 100;
 
 /** What a round of actions writes, and what it hands on to the next one: open actions, unread records, the greatest id. */
 export class ActionBook {

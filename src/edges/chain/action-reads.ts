@@ -5,8 +5,12 @@ import { dataHashOf } from './metadata.ts';
 import { parseAction } from './records.ts';
 import { asObject, attempt, BadRecord } from './values.ts';
 
-/** An action's record, or why there is none; `isMissing` where the chain says that it does not know the action. */
-export type ReadAction = Readonly<{ record: ActionRecord } | { reason: string; isMissing: boolean }>;
+/** An action's record, or why there is none: the chain does not know it, fails on it, or says what cannot be read. */
+export type ReadAction = Readonly<
+  { record: ActionRecord } | { reason: string; why: 'missing' | 'refused' | 'unreadable' }
+>;
+
+const notImplemented = 501;
 
 /** Where records are read: pinned to a height, addresses of one prefix. */
 export type ReadContext = Readonly<{ session: ChainSession; height: number; prefix: string }>;
@@ -15,16 +19,17 @@ export type ReadContext = Readonly<{ session: ChainSession; height: number; pref
  * Reads one action's record as of the height.
  *
  * A record that is refused for itself (unreadable, or an error answer about it alone) comes back as a reason; a chain
- * that cannot be reached fails.
+ * that cannot be reached, or does not have the route, fails.
  */
 export async function readAction({ session, height, prefix }: ReadContext, id: string): Promise<ReadAction> {
   try {
     const answer = await session.find(`~/action/v1/get_action/${id}`, { height });
-    if (answer === undefined) return { reason: 'the chain does not know it', isMissing: true };
+    if (answer === undefined) return { reason: 'the chain does not know it', why: 'missing' };
     return recordOf(asObject(answer.body)?.['action'], id, prefix);
   } catch (caught) {
-    if (caught instanceof ChainFailure && caught.reason === 'bad_answer')
-      return { reason: caught.message, isMissing: false };
+    const isAboutIt =
+      caught instanceof ChainFailure && caught.reason === 'bad_answer' && caught.status !== notImplemented;
+    if (isAboutIt) return { reason: caught.message, why: 'refused' };
     throw caught;
   }
 }
@@ -36,7 +41,7 @@ export function recordOf(value: unknown, id: string, prefix: string): ReadAction
     if (record?.['actionID'] !== id) throw new BadRecord('the answer is about something else');
     return parseAction(record, prefix);
   });
-  return 'value' in read ? { record: read.value } : { reason: read.reason, isMissing: false };
+  return 'value' in read ? { record: read.value } : { reason: read.reason, why: 'unreadable' };
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { ActionRecord } from '../../commands/sync/actions.ts';
 import { type KnownAction, type Step, stepsOf, stepsReached } from '../../commands/sync/action-states.ts';
 import type { ActionBook } from './action-book.ts';
-import { createMetadataRecovery, type ReadAction, readAction, type ReadContext, recordOf } from './action-reads.ts';
+import { createMetadataRecovery, type ReadAction, readAction, recordOf } from './action-reads.ts';
+import { ChainFailure } from './failure.ts';
 import { pagesOf } from './listings.ts';
 import { actionIdOf } from './records.ts';
 import type { RoundContext } from './round.ts';
@@ -11,6 +12,7 @@ import type { ActionStep } from './transactions.ts';
 const mostSingleReads = 40;
 const pageSize = 100;
 const mostBeyond = 1_000;
+const mostRefused = 10;
 
 /** Brings together the transactions found and the records read, and has them recorded. */
 export class ActionsReader {
@@ -19,6 +21,7 @@ export class ActionsReader {
   readonly #found = new Map<string, ActionStep[]>();
   readonly #recover: ReturnType<typeof createMetadataRecovery>;
   #records = 0;
+  #refused = 0;
 
   constructor(context: RoundContext, book: ActionBook, found: SearchResult) {
     this.#context = context;
@@ -28,17 +31,17 @@ export class ActionsReader {
   }
 
   /** Records the whole list, a page at a time. An id far from all others does not count as the last one. */
-  async readList(): Promise<void> {
+  async readList(isFirst: boolean): Promise<void> {
     const listed = new Set<string>();
     for await (const read of this.#listed()) {
       for (const id of read.keys()) listed.add(id);
-      await this.#record(read, { isSearched: true });
+      await this.#record(read, isFirst);
     }
     for (const id of listed) if (id === '1' || listed.has(String(BigInt(id) - 1n))) this.#book.raiseLast(id);
   }
 
   /** Records what transactions, following ids, expiries and unread records name; after the whole list only what it left out. */
-  async readNew(isAfterList: boolean): Promise<void> {
+  async readNew({ isAfterList, isFirst }: { isAfterList: boolean; isFirst: boolean }): Promise<void> {
     const { head } = this.#context;
     const book = this.#book;
     const known = await book.known([...this.#found.keys()]);
@@ -47,7 +50,7 @@ export class ActionsReader {
     const beyond = isAfterList ? new Map<string, ReadAction>() : await this.#readBeyond();
     const wanted = new Set([...named, ...(isAfterList ? [] : [...book.due(head.time), ...book.unread])]);
     for (const id of beyond.keys()) wanted.delete(id);
-    await this.#record(new Map([...beyond, ...(await this.#readSome(wanted))]), { isSearched: isAfterList });
+    await this.#record(new Map([...beyond, ...(await this.#readSome(wanted))]), isFirst);
   }
 
   /** Ids follow one another: those after the last are asked for until there is none. */
@@ -56,8 +59,8 @@ export class ActionsReader {
     while (beyond.size < mostBeyond) {
       const id = String(this.#book.last + 1n);
       if (!this.#found.has(id)) {
-        const read = await readAction(this.#readContext(), id);
-        if ('reason' in read && read.isMissing) break;
+        const read = await this.#readOne(id);
+        if ('reason' in read && read.why === 'missing') break;
         beyond.set(id, read);
       }
       this.#book.raiseLast(id);
@@ -68,15 +71,13 @@ export class ActionsReader {
   async #readSome(wanted: ReadonlySet<string>): Promise<ReadonlyMap<string, ReadAction>> {
     const pages = this.#book.last / BigInt(pageSize) + 1n;
     if (wanted.size <= mostSingleReads || pages >= BigInt(wanted.size)) {
-      return new Map(
-        await Promise.all([...wanted].map(async (id) => [id, await readAction(this.#readContext(), id)] as const)),
-      );
+      return new Map(await Promise.all([...wanted].map(async (id) => [id, await this.#readOne(id)] as const)));
     }
     const some = new Map<string, ReadAction>();
     for await (const page of this.#listed()) {
       for (const [id, read] of page) if (wanted.has(id)) some.set(id, read);
     }
-    for (const id of wanted) if (!some.has(id)) some.set(id, { reason: 'the chain does not list it', isMissing: true });
+    for (const id of wanted) if (!some.has(id)) some.set(id, { reason: 'the chain does not list it', why: 'missing' });
     return some;
   }
 
@@ -100,8 +101,8 @@ export class ActionsReader {
     }
   }
 
-  /** Hands records and transactions to the decider; `isSearched` where the search has shown all that the node shows. */
-  async #record(read: ReadonlyMap<string, ReadAction>, { isSearched }: { isSearched: boolean }): Promise<void> {
+  /** Hands records and transactions to the decider; steps that no transaction at hand tells of are searched, but in the first round, which has seen all. */
+  async #record(read: ReadonlyMap<string, ReadAction>, isFirst: boolean): Promise<void> {
     const known = await this.#book.known([...read.keys()]);
     const wasUnread = new Set(this.#book.unread);
     const commands = await Promise.all(
@@ -113,7 +114,7 @@ export class ActionsReader {
           return { action, height, record: undefined, found };
         }
         const before = known.get(action);
-        const missing = isSearched ? [] : missingSteps(one.record, { before, found, wasUnread: wasUnread.has(action) });
+        const missing = isFirst ? [] : missingSteps(one.record, { before, found, wasUnread: wasUnread.has(action) });
         const all = [...found, ...(await this.#searchOne(action, missing))];
         return {
           action,
@@ -142,9 +143,13 @@ export class ActionsReader {
     return this.#recover(action, record, found.find(({ dataHash }) => dataHash !== '')?.dataHash ?? '');
   }
 
-  #readContext(): ReadContext {
+  async #readOne(id: string): Promise<ReadAction> {
     const { session, head, profile } = this.#context;
-    return { session, height: head.height, prefix: profile.addressPrefix };
+    const read = await readAction({ session, height: head.height, prefix: profile.addressPrefix }, id);
+    if ('reason' in read && read.why === 'refused') this.#refused += 1;
+    if (this.#refused > mostRefused)
+      throw new ChainFailure('bad_answer', 'The chain fails on too many actions to be about them');
+    return read;
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Step, steps } from '../../commands/sync/action-states.ts';
-import { ActionBook } from './action-book.ts';
+import { ActionBook, mostUnread } from './action-book.ts';
 import { ActionsReader } from './actions-reader.ts';
 import type { RoundContext, RoundOutcome } from './round.ts';
 import { searchRange } from './search-range.ts';
@@ -24,10 +24,10 @@ export async function readActions(context: RoundContext): Promise<RoundOutcome> 
   // Blocks that were never searched are gone: what they held is taken from the records.
   const isCut = !isFirst && begun > known.cursor + 1;
   const bound = range.isAll || isCut ? maximum(range.bound, begun > 1 ? begun : undefined) : range.bound;
-  const isWhole = isFirst || isCut;
+  const isWhole = isFirst || isCut || known.unread.length >= mostUnread;
   const reader = new ActionsReader(context, book, found);
-  if (isWhole) await reader.readList();
-  await reader.readNew(isWhole);
+  if (isWhole) await reader.readList(isFirst);
+  await reader.readNew({ isAfterList: isWhole, isFirst });
   for (const { action, reason } of found.unread) book.leaveUnread(action, reason);
   return {
     facts: book.facts,

@@ -154,6 +154,35 @@ describe('readActions on a chain that is not as it should be', () => {
     });
   });
 
+  it('reads the whole list again while more records are unreadable than it remembers', async () => {
+    const { chain, round, news } = await syncing();
+    chain.register(...Array.from({ length: 130 }, () => ({})));
+    chain.block();
+    for (let id = 1; id <= 130; id++) chain.action(String(id))['fileSizeKbs'] = 'big';
+    chain.register({});
+    expect(await round('actions')).toMatchObject({ facts: 1 });
+    chain.block(100);
+    expect(await round('actions')).toMatchObject({ facts: 0 });
+    for (let id = 1; id <= 130; id++) chain.action(String(id))['fileSizeKbs'] = '6';
+    expect(await round('actions')).toMatchObject({ facts: 130 });
+    const facts = await news('ACTIONS');
+    expect(facts.every((fact) => fact.type === 'ActionRegistered' && fact.data.transaction !== undefined)).toBe(true);
+    expect((await news('SYNC')).at(-1)?.data).toMatchObject({ known: { unread: [], lastAction: '131' } });
+  });
+
+  it('fails, and moves no cursor, where the chain fails on every action', async () => {
+    const { chain, round, faults } = await syncing();
+    chain.register({});
+    await round('actions');
+    chain.block();
+    chain.register({});
+    faults.instead = (url) => (url.pathname.includes('get_action') ? { status: 501, body: {} } : undefined);
+    expect(await round('actions')).toMatchObject({ failure: 'bad_answer' });
+    faults.instead = () => undefined;
+    chain.block(500);
+    expect(await round('actions')).toMatchObject({ facts: 1 });
+  });
+
   it.each([
     ['a search that goes round in circles', { tx_responses: [{}], total: '100000' }],
     ['a search without a list', { tx_responses: 'none', total: '0' }],
