@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { startNats } from '../../../src/edges/embedded/nats-server.ts';
+import { connectNats } from '../../../src/edges/nats/connection.ts';
+import { createLeases } from '../../../src/edges/nats/leases.ts';
+import { createLog } from '../../../src/edges/nats/log.ts';
+import { ensureStreams } from '../../../src/edges/nats/streams.ts';
+import { runLedger } from '../../../src/edges/ledger/run-ledger.ts';
+import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
+import { messagesOf } from '../../../src/edges/local-network/deeds.ts';
+import { ask, cast, seed, silent } from './ledger-under-test.ts';
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+const register = (creator: number) =>
+  messagesOf(
+    { kind: 'register', registrations: [{ id: creator, isSense: false, creator, lifetimeSeconds: 90_000 }] },
+    { seed, cast, atMs: Date.now() },
+  );
+
+test('what is submitted while the broker is away is sealed once when it is back', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'annals-ledger-'));
+  folders.push(dir);
+  const start = (port: number, wsPort: number) =>
+    startNats({ dir, host: '127.0.0.1', port, wsPort, say: () => undefined });
+  const first = await start(0, 0);
+  const nc = await connectNats({ url: first.url, user: first.user, pass: first.pass, name: 'ledger test' });
+  await ensureStreams(nc, 'local');
+  const { signal } = new AbortController();
+  const ledger = await runLedger({
+    log: createLog(nc, 'local'),
+    leases: createLeases(nc, 'local'),
+    beginning: () => localBeginning(seed, Date.now()),
+    host: '127.0.0.1',
+    lcdPort: 0,
+    logger: silent,
+    signal,
+  });
+  await ledger.submit(...register(0));
+  await first.stop();
+  const waiting = [1, 2, 3].map((creator) => ledger.submit(...register(creator)));
+  const second = await start(Number(new URL(first.url).port), Number(new URL(first.wsUrl).port));
+  const sealed = await Promise.all(waiting);
+  expect(sealed.map(({ code }) => code)).toEqual([0, 0, 0]);
+  const { body } = await ask(ledger, '/LumeraProtocol/lumera/action/v1/list_actions');
+  expect(body).toMatchObject({ total: '4' });
+  expect(ledger.status().transactions).toBe(4);
+  await ledger.stop();
+  await nc.close();
+  await second.stop();
+});
