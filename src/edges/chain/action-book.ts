@@ -1,7 +1,8 @@
 import { handle } from '../../commands/handle.ts';
 import type { Cause, FactLog } from '../../commands/ports.ts';
 import { isOpen, type KnownAction } from '../../commands/sync/action-states.ts';
-import { actions, type RecordAction } from '../../commands/sync/actions.ts';
+import { actions } from '../../commands/sync/actions.ts';
+import type { RecordAction } from '../../commands/sync/record-action.ts';
 import type { CompleteRound, KnownSource } from '../../commands/sync/sources.ts';
 
 /** Unread records that are remembered; where there may be more, the next round reads the whole list again. */

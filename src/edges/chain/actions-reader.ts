@@ -1,4 +1,4 @@
-import type { ActionRecord } from '../../commands/sync/actions.ts';
+import type { ActionRecord } from '../../commands/sync/record-action.ts';
 import { type KnownAction, type Step, stepsOf, stepsReached } from '../../commands/sync/action-states.ts';
 import type { ActionBook } from './action-book.ts';
 import { createMetadataRecovery, type ReadAction, readAction, recordOf } from './action-reads.ts';

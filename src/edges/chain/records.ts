@@ -1,5 +1,5 @@
 import { base64 } from '@scure/base';
-import type { ActionRecord } from '../../commands/sync/actions.ts';
+import type { ActionRecord } from '../../commands/sync/record-action.ts';
 import { chainStates } from '../../commands/sync/action-states.ts';
 import type { SuperNodeRecord } from '../../commands/sync/supernodes.ts';
 import type { ValidatorRecord } from '../../commands/sync/validators.ts';

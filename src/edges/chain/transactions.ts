@@ -1,4 +1,4 @@
-import type { FoundStep } from '../../commands/sync/actions.ts';
+import type { FoundStep } from '../../commands/sync/record-action.ts';
 import type { Step } from '../../commands/sync/action-states.ts';
 import { dataHashOfMessage } from './metadata.ts';
 import { asObject, attempt, BadRecord, coins, height, isActionId, objects, timeOfText } from './values.ts';

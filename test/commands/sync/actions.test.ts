@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ActionRecord, actions, type FoundStep, type RecordAction } from '../../../src/commands/sync/actions.ts';
+import { actions } from '../../../src/commands/sync/actions.ts';
+import type { ActionRecord, FoundStep, RecordAction } from '../../../src/commands/sync/record-action.ts';
 import type { Step } from '../../../src/commands/sync/action-states.ts';
 
 const record = (changes: Partial<ActionRecord> = {}): ActionRecord => ({
