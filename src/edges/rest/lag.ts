@@ -1,5 +1,6 @@
 import type { StreamName } from '../../events/catalogue.ts';
 import type { Logger } from '../log.ts';
+import { within } from './within.ts';
 
 /** The end of a stream; `lastTime` is RFC 3339 by the broker's clock, absent while the stream is empty. */
 export type Head = Readonly<{ lastSequence: number; lastTime?: string | undefined }>;
@@ -35,7 +36,7 @@ export function trackLag(
   let latest: Heads = {};
   const poll = async (): Promise<void> => {
     try {
-      const heads = await withinTime(readHeads());
+      const heads = await within(pollTimeoutMs, readHeads(), 'The broker does not answer');
       latest = heads;
       for (const [stream, head] of Object.entries(heads)) note(seen, stream, head, clock());
     } catch (caught) {
@@ -79,12 +80,4 @@ function repeat(poll: () => Promise<void>, signal: AbortSignal): void {
     void poll().finally(() => (isBusy = false));
   }, pollMs).unref();
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
-}
-
-async function withinTime<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The broker does not answer')), pollTimeoutMs);
-  });
-  return await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

@@ -1,16 +1,19 @@
 import type { FastifyInstance } from 'fastify';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { type FleetStats, fleetStats } from '../../projections/fleet-stats.ts';
+import type { Reading } from '../../projections/reading.ts';
 import type { RoundRow } from '../../projections/tables.ts';
 import { rounds as readRounds } from '../../projections/rounds.ts';
 import type { Generation } from './dependencies.ts';
 import type { RouteDependencies } from './shared.ts';
 import { sources } from './headers.ts';
 import { isLive } from './live.ts';
+import { within } from './within.ts';
 
 /** The text of `/metrics` and its media type. */
 export type Metrics = Readonly<{ text: () => Promise<string>; contentType: string }>;
 
+const lookTimeoutMs = 3000;
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 /**
@@ -23,13 +26,13 @@ export function createMetrics(app: FastifyInstance, dependencies: RouteDependenc
   collectDefaultMetrics({ register: registry });
   countRequests(app, registry);
   const gauges = createGauges(registry);
-  const merged = dependencies.registry ? Registry.merge([registry, dependencies.registry]) : registry;
+  const registries = [registry, ...(dependencies.registry ? [dependencies.registry] : [])];
   return {
-    contentType: merged.contentType,
+    contentType: registry.contentType,
     text: async () => {
       for (const gauge of Object.values(gauges)) gauge.reset();
       await refresh(gauges, dependencies);
-      return await merged.metrics();
+      return (await Promise.all(registries.map(async (one) => await one.metrics()))).join('\n');
     },
   };
 }
@@ -88,7 +91,11 @@ async function refresh(gauges: Gauges, { reader, broker, lag, clock }: RouteDepe
     rounds: await readRounds(reading),
     fleet: await fleetStats(reading),
   }));
-  const [generations, state, seen] = await Promise.allSettled([reader.generations(), broker(), read]);
+  const [generations, state, seen] = await Promise.allSettled([
+    within(lookTimeoutMs, reader.generations(), 'late'),
+    within(lookTimeoutMs, broker(), 'late'),
+    within(lookTimeoutMs, reader.read(read), 'late'),
+  ]);
   for (const [stream, head] of Object.entries(lag.heads())) gauges.last.set({ stream }, head.lastSequence);
   gauges.database.set(Number(seen.status === 'fulfilled'));
   gauges.broker.set(Number(state.status === 'fulfilled'));

@@ -59,7 +59,8 @@ function addMetrics(app: App, metrics: Metrics): void {
     response: { 200: text, ...errors() },
   };
   app.get('/metrics', { schema }, async (_request, reply) => {
+    const figures = await metrics.text();
     reply.headers({ ...noStore, 'content-type': metrics.contentType });
-    return await metrics.text();
+    return figures;
   });
 }

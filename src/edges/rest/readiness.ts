@@ -3,9 +3,10 @@ import { toAppError } from '../../commands/errors.ts';
 import { rounds as readRounds } from '../../projections/rounds.ts';
 import type { RoundRow } from '../../projections/tables.ts';
 import type { BrokerState, Generation, RestSettings } from './dependencies.ts';
-import type { RouteDependencies } from './shared.ts';
 import { type Source, sources } from './headers.ts';
 import type { LagTracker } from './lag.ts';
+import type { RouteDependencies } from './shared.ts';
+import { within } from './within.ts';
 
 /** Something found: what it is about, and a sentence. */
 export type Finding = Readonly<{ component: string; message: string }>;
@@ -51,18 +52,13 @@ export async function assess({ reader, broker, lag, clock, settings }: RouteDepe
 type Attempt<T> = Readonly<{ value?: T; failure?: Finding }>;
 
 async function attempt<T>(component: string, work: () => Promise<T>): Promise<Attempt<T>> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer in time')), lookTimeoutMs);
-  });
   try {
-    return { value: await Promise.race([work(), late]) };
+    return { value: await within(lookTimeoutMs, work(), 'no answer in time') };
   } catch (caught) {
     const error = toAppError(caught);
-    const isPlain = error.code === 'UNAVAILABLE' && !error.cause;
-    return { failure: { component, message: isPlain ? error.message : `The ${component} does not answer.` } };
-  } finally {
-    clearTimeout(timer);
+    const isBeingBuilt = error.code === 'UNAVAILABLE' && !error.cause;
+    if (isBeingBuilt) return { failure: { component: 'projections', message: error.message } };
+    return { failure: { component, message: `The ${component} does not answer.` } };
   }
 }
 
