@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { type FleetStats, fleetStats } from '../../projections/fleet-stats.ts';
 import type { Reading } from '../../projections/reading.ts';
 import type { RoundRow } from '../../projections/tables.ts';
@@ -7,14 +7,13 @@ import { rounds as readRounds } from '../../projections/rounds.ts';
 import type { Generation } from './dependencies.ts';
 import type { RouteDependencies } from './shared.ts';
 import { sources } from './headers.ts';
-import { isLive } from './live.ts';
+import { countRequests } from './request-metrics.ts';
 import { within } from './within.ts';
 
 /** The text of `/metrics` and its media type. */
 export type Metrics = Readonly<{ text: () => Promise<string>; contentType: string }>;
 
 const lookTimeoutMs = 3000;
-const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 /**
  * Counts requests of the app from now on, and reads the other figures whenever somebody asks.
@@ -35,30 +34,6 @@ export function createMetrics(app: FastifyInstance, dependencies: RouteDependenc
       return (await Promise.all(registries.map(async (one) => await one.metrics()))).join('\n');
     },
   };
-}
-
-function countRequests(app: FastifyInstance, registry: Registry): void {
-  const registers = [registry];
-  const labelNames = ['route', 'method', 'status'] as const;
-  const requests = new Counter({
-    name: 'annals_http_requests_total',
-    help: 'Requests answered',
-    labelNames,
-    registers,
-  });
-  const durations = new Histogram({
-    name: 'annals_http_request_duration_seconds',
-    help: 'Time from the first byte of a request to the last byte of its answer',
-    labelNames: ['route', 'method'] as const,
-    buckets: secondsBuckets,
-    registers,
-  });
-  app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'none';
-    requests.inc({ route, method: request.method, status: String(reply.statusCode) });
-    if (!isLive(route)) durations.observe({ route, method: request.method }, reply.elapsedTime / 1000);
-    done();
-  });
 }
 
 function createGauges(registry: Registry) {
@@ -87,10 +62,7 @@ function createGauges(registry: Registry) {
 type Gauges = ReturnType<typeof createGauges>;
 
 async function refresh(gauges: Gauges, { reader, broker, lag, clock }: RouteDependencies): Promise<void> {
-  const read = reader.read(async (reading) => ({
-    rounds: await readRounds(reading),
-    fleet: await fleetStats(reading),
-  }));
+  const read = async (reading: Reading) => ({ rounds: await readRounds(reading), fleet: await fleetStats(reading) });
   const [generations, state, seen] = await Promise.allSettled([
     within(lookTimeoutMs, reader.generations(), 'late'),
     within(lookTimeoutMs, broker(), 'late'),
