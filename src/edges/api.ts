@@ -1,26 +1,21 @@
-import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Reading } from '../projections/reading.ts';
 import { createBus, ReadModels, RequestSync } from './bus.ts';
 import { decodeMetadata } from './chain/metadata.ts';
-import { loadProfile } from './chain/profile.ts';
 import { requestSync } from './chain/request-sync.ts';
-import { readDurability } from './nats/durability.ts';
-import { liveEvents } from './nats/live-events.ts';
-import { sharedSecret } from './nats/secrets.ts';
 import { createReader } from './postgres/reading.ts';
 import { type About, registerPages } from './rest/pages/pages.ts';
 import { createRest } from './rest/rest.ts';
-import { headsOf, type Part } from './roles.ts';
+import type { Part } from './roles.ts';
 import type { Context } from './wiring.ts';
 
 /** The indexing REST API with its pages, listening. */
 export async function startApi(context: Context, chainUrl: string | null): Promise<Part> {
-  const { config, network, connection, log, pools, logger, signal } = context;
+  const { config, network, profile, version, broker, pools, logger, signal } = context;
   const reader = createReader({ pools, network });
   const bus = await createBus({
     requestSync: async ({ at }) => {
-      const [{ sequence }, { incarnation }] = await Promise.all([requestSync(log, at), log.head('SYNC')]);
+      const [{ sequence }, { incarnation }] = await Promise.all([requestSync(broker.log, at), broker.log.head('SYNC')]);
       return { position: { stream: 'SYNC' as const, incarnation, sequence }, at };
     },
     readModels: async (query) => await reader.read(query.answer),
@@ -29,17 +24,17 @@ export async function startApi(context: Context, chainUrl: string | null): Promi
     await bus.query(new ReadModels(answer));
   const app = createRest({
     reader: { read, generations: reader.generations },
-    heads: () => headsOf(log),
-    broker: () => brokerState(context),
+    heads: broker.heads,
+    broker: broker.state,
     requestSync: async (at) => await bus.command(new RequestSync(at)),
-    subscribe: (onEvent) => liveEvents(connection, network, onEvent),
+    subscribe: broker.live,
     decodeMetadata,
-    settings: { ...config, profile: loadProfile(network) },
-    cursorKey: config.cursorKey ?? (await sharedSecret(connection, network, 'cursor')),
+    settings: { ...config, profile },
+    cursorKey: config.cursorKey ?? (await broker.secret('cursor')),
     logger,
     clock: () => Date.now(),
     signal,
-    version: await ownVersion(),
+    version,
     registerPages: (pages) => registerPages(pages, () => aboutOf(context, { read, chainUrl })),
   });
   return listening(app, config.host, {
@@ -65,20 +60,6 @@ async function listening(
   return { name: 'REST API', urls, failed: new Promise<never>(() => undefined), stop: close };
 }
 
-async function brokerState({
-  connection,
-  durability,
-  nats,
-}: Context): Promise<{ durability: string; warnings: readonly string[] }> {
-  await connection.rtt();
-  const now = await readDurability(nats.monitorUrl);
-  const isLess = durability === 'strict' && now !== 'strict' && now !== 'unknown';
-  return {
-    durability: now === 'unknown' ? durability : now,
-    warnings: isLess ? [`The log is ${now} now; it was ${durability} at the start.`] : [],
-  };
-}
-
 type Looking = Readonly<{ read: <T>(answer: (reading: Reading) => Promise<T>) => Promise<T>; chainUrl: string | null }>;
 
 async function aboutOf({ network, nats }: Context, { read, chainUrl }: Looking): Promise<About> {
@@ -98,9 +79,4 @@ async function aboutOf({ network, nats }: Context, { read, chainUrl }: Looking):
     natsWebSocket: isOpen ? (nats.wsUrl ?? null) : null,
     chainUrl,
   };
-}
-
-async function ownVersion(): Promise<string> {
-  const found: unknown = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
-  return typeof found === 'object' && found !== null && 'version' in found ? String(found.version) : 'unknown';
 }

@@ -1,17 +1,13 @@
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import { toAppError } from '../commands/errors.ts';
-import type { Config } from './config.ts';
-import { lockDir } from './embedded/dir-lock.ts';
-import { watchLifeline } from './embedded/lifeline.ts';
-import { announce, dataFolder, type Instance } from './instance.ts';
-import type { Logger } from './log.ts';
-import { assertPortsFree } from './ports-free.ts';
 import { startApi } from './api.ts';
+import type { Config } from './config.ts';
+import { announce, type Instance } from './instance.ts';
+import type { Logger } from './log.ts';
 import { type Part, startLedger, startProbing, startProjector, startSync } from './roles.ts';
 import { startServers } from './servers.ts';
 import { type Phase, shutDown, stopSignal } from './shutdown.ts';
-import { openStores, plannedPorts } from './wiring.ts';
+import { type Context, openStores } from './wiring.ts';
 
 /**
  * Runs the configured roles until the process is told to stop, or one of them fails.
@@ -20,75 +16,73 @@ import { openStores, plannedPorts } from './wiring.ts';
  */
 export async function main(config: Config, logger: Logger, { json }: { json: boolean }): Promise<void> {
   const phases: Phase[] = [];
-  const { signal, stop } = stopSignal(logger);
-  watchLifeline(() => stop('the starting process is gone'));
-  const ending = new AbortController();
+  const told = stopSignal(logger);
+  const failure = new AbortController();
+  const signal = AbortSignal.any([told, failure.signal]);
   try {
-    await assertPortsFree(plannedPorts(config));
-    if (config.natsUrl === undefined || config.dbDsn === undefined) await lockDir(dataFolder(config));
-    const servers = await startServers(config, logger, signal);
+    const servers = await startServers(config, logger, told);
     phases.unshift({ name: 'embedded servers', capMs: 15_000, run: servers.stop });
-    const context = await openStores(config, servers, { logger, signal: AbortSignal.any([signal, ending.signal]) });
-    phases.unshift({
-      name: 'connections',
-      capMs: 5000,
-      run: () => Promise.allSettled([context.pools.end(), context.connection.drain()]),
-    });
+    const context = await openStores(config, servers, { logger, signal });
+    const { broker, pools } = context;
+    phases.unshift({ name: 'connections', capMs: 5000, run: () => Promise.allSettled([pools.end(), broker.close()]) });
 
     const parts: Part[] = [];
-    const begin = async (part: Promise<Part>): Promise<Part> => {
-      const begun = await part;
-      parts.push(begun);
-      phases.unshift({ name: begun.name, capMs: 10_000, run: begun.stop });
-      return begun;
-    };
-    const local = config.isLocal && config.roles.includes('ledger') ? await begin(startLedger(context)) : undefined;
-    const chainUrl = config.chainApiBase ?? local?.urls.chain ?? `http://${config.host}:${config.lcdPort}`;
-    if (config.roles.includes('projector')) await begin(startProjector(context));
-    if (config.roles.includes('indexer')) {
-      await begin(startSync(context, chainUrl));
-      await begin(startProbing(context));
-      await begin(startApi(context, chainUrl));
+    for await (const part of startRoles(context)) {
+      parts.push(part);
+      phases.unshift({ name: part.name, capMs: 10_000, run: part.stop });
     }
-
-    const urls = Object.assign({}, ...parts.map((part) => part.urls), subscribing(context.nats));
-    const { url, user, pass } = context.nats;
-    const startedAt = new Date().toISOString();
-    const nats = { url, ...(user === undefined ? {} : { user }), ...(pass === undefined ? {} : { pass }) };
-    const withdraw = await announce(config, {
-      pid: process.pid,
-      network: config.network,
-      startedAt,
-      urls,
-      nats,
-      postgres: context.postgres,
-    });
-    phases.unshift({ name: 'announcement', capMs: 1000, run: withdraw });
-    greet({ urls, network: config.network }, json);
-    await Promise.race([untilAborted(signal), ...parts.map((part) => part.failed)]);
+    const instance = describe(context, parts);
+    phases.unshift({ name: 'announcement', capMs: 1000, run: await announce(config, instance) });
+    greet(instance, json);
+    await Promise.race([untilAborted(told), ...parts.map((part) => part.failed)]);
   } catch (caught) {
-    if (!signal.aborted) {
-      logger.fatal({ err: caught }, toAppError(caught).message);
+    if (!told.aborted) {
+      const { code, message } = toAppError(caught);
+      logger.fatal(code === 'INTERNAL' ? { err: caught } : { code }, message);
       process.exitCode = 1;
     }
+    failure.abort();
   }
-  ending.abort();
   await shutDown(phases, logger);
   logger.info('stopped');
-  await Promise.race([once(process.stdout, 'drain'), delay(0)]);
   process.exit();
 }
 
-function subscribing({ user, url, wsUrl }: { user?: string; url: string; wsUrl?: string }): Record<string, string> {
-  if (user === undefined) return {};
-  return { nats: url, ...(wsUrl === undefined ? {} : { 'nats websocket': wsUrl }) };
+/** Each configured role once the one before it runs; the API comes last, when there is something to answer from. */
+async function* startRoles(context: Context): AsyncGenerator<Part> {
+  const { config } = context;
+  let chainUrl = config.chainApiBase ?? `http://${config.host}:${config.lcdPort}`;
+  if (config.isLocal && config.roles.includes('ledger')) {
+    const local = await startLedger(context);
+    chainUrl = local.urls.chain ?? chainUrl;
+    yield local;
+  }
+  if (config.roles.includes('projector')) yield await startProjector(context);
+  if (!config.roles.includes('indexer')) return;
+  yield await startSync(context, chainUrl);
+  yield await startProbing(context);
+  yield await startApi(context, chainUrl);
+}
+
+function describe({ network, nats, postgres }: Context, parts: readonly Part[]): Instance {
+  const { url, wsUrl, user, pass } = nats;
+  const isOurs = user !== undefined && pass !== undefined;
+  const forSubscribers = isOurs ? { nats: url, ...(wsUrl === undefined ? {} : { 'nats websocket': wsUrl }) } : {};
+  return {
+    network,
+    postgres,
+    pid: process.pid,
+    startedAt: new Date().toISOString(),
+    urls: Object.assign({}, ...parts.map((part) => part.urls), forSubscribers),
+    nats: isOurs ? { url, user, pass } : { url },
+  };
 }
 
 async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-function greet({ urls, network }: Pick<Instance, 'urls' | 'network'>, json: boolean): void {
+function greet({ urls, network }: Instance, json: boolean): void {
   if (json) {
     process.stdout.write(`${JSON.stringify({ network, urls })}\n`);
     return;

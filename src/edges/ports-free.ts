@@ -1,8 +1,23 @@
 import { createServer } from 'node:net';
 import { AppError } from '../commands/errors.ts';
+import type { Config } from './config.ts';
 
 /** A port that is about to be opened, and the setting that names it. */
 export type PlannedPort = Readonly<{ setting: string; host: string; port: number }>;
+
+/** Ports that a start opens, by the setting that names each. */
+export function plannedPorts(config: Config): PlannedPort[] {
+  const { host } = config;
+  const opened = (needed: boolean, setting: string, port: number | undefined): PlannedPort[] =>
+    needed && port !== undefined ? [{ setting, host, port }] : [];
+  return [
+    ...opened(config.roles.includes('indexer'), 'PORT', config.port),
+    ...opened(config.natsUrl === undefined, 'NATS_PORT', config.natsPort),
+    ...opened(config.natsUrl === undefined, 'NATS_WS_PORT', config.natsWsPort),
+    ...opened(config.dbDsn === undefined, 'PG_PORT', config.pgPort),
+    ...opened(config.isLocal && config.roles.includes('ledger'), 'LCD_PORT', config.lcdPort),
+  ];
+}
 
 /**
  * Fails with `UNAVAILABLE` and names every setting whose port is taken, before anything is started.

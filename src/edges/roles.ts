@@ -1,6 +1,4 @@
-import { streams } from '../events/catalogue.ts';
 import { projections } from '../projections/all.ts';
-import { loadProfile } from './chain/profile.ts';
 import { runSync } from './chain/run-sync.ts';
 import type { Progress } from './chain/progress.ts';
 import { runLedger } from './ledger/run-ledger.ts';
@@ -22,7 +20,8 @@ export type Part = Readonly<{
 const never = new Promise<never>(() => undefined);
 
 /** The local network: its chain, its SuperNodes, and what happens there. */
-export async function startLedger({ config, log, leases, logger, signal }: Context): Promise<Part> {
+export async function startLedger({ config, broker, logger, signal }: Context): Promise<Part> {
+  const { log, leases } = broker;
   const seed = config.localSeed;
   const ledger = await runLedger({
     log,
@@ -45,21 +44,20 @@ export async function startLedger({ config, log, leases, logger, signal }: Conte
 }
 
 /** Every projection, each kept by one process at a time. */
-export async function startProjector({ pools, log, leases, network, logger, signal }: Context): Promise<Part> {
+export async function startProjector({ pools, broker, network, logger, signal }: Context): Promise<Part> {
+  const { log: source, leases } = broker;
   return running('projector', signal, (ending) =>
-    runProjector({ pools, source: log, leases, projections, network, log: logger, signal: ending }),
+    runProjector({ pools, source, leases, projections, network, log: logger, signal: ending }),
   );
 }
 
 /** Rounds of sync over a chain's REST, as long as this process holds their lease. */
-export async function startSync(
-  { config, network, log, leases, logger, signal }: Context,
-  chainUrl: string,
-): Promise<Part> {
+export async function startSync({ config, profile, broker, logger, signal }: Context, chainUrl: string): Promise<Part> {
+  const { log, leases } = broker;
   return running('sync', signal, (ending) =>
     runSync({
       chainApiBase: chainUrl,
-      profile: loadProfile(network),
+      profile,
       log,
       leases,
       intervalsMs: {
@@ -80,7 +78,8 @@ function percentOf({ height, head }: Pick<Progress, 'height' | 'head'>): number 
 }
 
 /** Rounds of probes, as long as this process holds their lease. */
-export async function startProbing({ config, log, leases, logger, signal }: Context): Promise<Part> {
+export async function startProbing({ config, broker, logger, signal }: Context): Promise<Part> {
+  const { log, leases } = broker;
   const { probeIntervalMs: intervalMs, probePrivateAddresses: allowPrivate, probeHostNames: allowHostNames } = config;
   return running('probing', signal, (ending) =>
     runProbing({ log, leases, intervalMs, allowPrivate, allowHostNames, logger, signal: ending }),
@@ -102,13 +101,4 @@ function running(name: string, outer: AbortSignal, run: (signal: AbortSignal) =>
     await done.catch(() => undefined);
   };
   return { name, urls: {}, failed, stop };
-}
-
-/** The ends of all streams. */
-export async function headsOf(
-  log: Context['log'],
-): Promise<Record<string, { lastSequence: number; lastTime: string }>> {
-  return Object.fromEntries(
-    await Promise.all(streams.map(async (stream) => [stream, await log.head(stream)] as const)),
-  );
 }

@@ -2,10 +2,12 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Config } from './config.ts';
+import { lockDir } from './embedded/dir-lock.ts';
 import { type EmbeddedNats, startNats } from './embedded/nats-server.ts';
 import { startPostgres } from './embedded/postgres.ts';
 import { dataFolder } from './instance.ts';
 import type { Logger } from './log.ts';
+import { assertPortsFree, plannedPorts } from './ports-free.ts';
 
 /** Where the log is, and who we are there. */
 export type NatsAccess = Readonly<{
@@ -29,9 +31,12 @@ type Running = Readonly<{ exited: Promise<string>; stop: () => Promise<void> }>;
 /**
  * Starts the embedded servers that no setting replaces, both at once, and starts one again when it dies unasked.
  *
- * Addresses stay the same over restarts, so that clients find a server again by themselves.
+ * Addresses stay the same over restarts, so that clients find a server again by themselves. Fails before anything is started when a
+ * port of the whole program is taken, or another process uses the data folder.
  */
 export async function startServers(config: Config, log: Logger, signal: AbortSignal): Promise<Servers> {
+  await assertPortsFree(plannedPorts(config));
+  if (config.natsUrl === undefined || config.dbDsn === undefined) await lockDir(dataFolder(config));
   const say = (message: string): void => log.info(message);
   const folder = dataFolder(config);
   const [nats, postgres] = await Promise.all([

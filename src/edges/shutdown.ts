@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { watchLifeline } from './embedded/lifeline.ts';
 import type { Logger } from './log.ts';
 
 /** One step of shutting down; it is given up after `capMs`. */
@@ -25,7 +26,7 @@ export async function shutDown(phases: readonly Phase[], log: Logger): Promise<v
 /**
  * A signal that aborts on SIGINT, SIGTERM or SIGHUP, or when the starting process is gone; the second time the process exits at once.
  */
-export function stopSignal(log: Logger): { signal: AbortSignal; stop: (why: string) => void } {
+export function stopSignal(log: Logger): AbortSignal {
   const controller = new AbortController();
   const stop = (why: string): void => {
     if (controller.signal.aborted) process.exit(130);
@@ -33,5 +34,6 @@ export function stopSignal(log: Logger): { signal: AbortSignal; stop: (why: stri
     controller.abort(new Error(why));
   };
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop(name));
-  return { signal: controller.signal, stop };
+  watchLifeline(() => stop('the starting process is gone'));
+  return controller.signal;
 }

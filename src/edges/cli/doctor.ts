@@ -4,8 +4,7 @@ import { cacheFolder } from '../embedded/commands.ts';
 import { findNats } from '../embedded/fetch-nats.ts';
 import { POSTGRES_MAJOR, postgresBinaries } from '../embedded/postgres-binaries.ts';
 import { dataFolder, findInstance } from '../instance.ts';
-import { assertPortsFree } from '../ports-free.ts';
-import { plannedPorts } from '../wiring.ts';
+import { assertPortsFree, plannedPorts } from '../ports-free.ts';
 import { print, table } from './output.ts';
 
 type Finding = Readonly<{ what: string; ok: boolean; found: string }>;

@@ -1,3 +1,4 @@
+import { type StreamName, streams } from '../../events/catalogue.ts';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../commands/errors.ts';
@@ -26,4 +27,12 @@ export async function readHead(nc: NatsConnection, name: string): Promise<Head> 
     const why = caught instanceof Error ? caught.message : String(caught);
     throw new AppError('UNAVAILABLE', `The broker does not say where ${name} ends: ${why}`, { cause: caught });
   }
+}
+
+/** The ends of several streams. */
+export type Heads = Readonly<Partial<Record<StreamName, Head>>>;
+
+/** Asks for the ends of all streams at once. */
+export async function readHeads(head: (stream: StreamName) => Promise<Head>): Promise<Heads> {
+  return Object.fromEntries(await Promise.all(streams.map(async (stream) => [stream, await head(stream)] as const)));
 }

@@ -1,0 +1,75 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import { AppError } from '../../commands/errors.ts';
+import { connectNats } from './connection.ts';
+import { type Durability, readDurability } from './durability.ts';
+import { createLeases, type Leases } from './leases.ts';
+import { liveEvents } from './live-events.ts';
+import { type Heads, readHeads } from './head.ts';
+import { createLog, type Log } from './log.ts';
+import { sharedSecret } from './secrets.ts';
+import { ensureStreams } from './streams.ts';
+
+/** Where a broker is, and who we are there; `user` only where we know the anonymous side of the server too. */
+export type BrokerAccess = Readonly<{ url: string; user?: string; pass?: string; monitorUrl?: string | undefined }>;
+
+/** What a broker says of itself: the durability in force, and what of it falls short of the start. */
+export type BrokerState = Readonly<{ durability: Durability; warnings: readonly string[] }>;
+
+/** Everything that the program does with one network's broker. */
+export type Broker = Readonly<{
+  log: Log;
+  leases: Leases;
+  /** The ends of all streams. */
+  heads: () => Promise<Heads>;
+  /** Fails while the broker does not answer. */
+  state: () => Promise<BrokerState>;
+  /** Events that outsiders see, as JSON text, until the returned function is called. */
+  live: (onEvent: (json: string) => void) => () => void;
+  /** A secret that all replicas share. */
+  secret: (name: string) => Promise<Uint8Array>;
+  close: () => Promise<void>;
+}>;
+
+/** From least to most; what cannot be read counts as nothing. */
+const grades = ['unknown', 'relaxed', 'bounded', 'strict'] as const satisfies readonly Durability[];
+
+/**
+ * Connects, makes what is missing of the network's streams, and gives what can be done there.
+ *
+ * Safe while other replicas do the same. Fails with `UNAVAILABLE` when the log is less durable than `wanted`.
+ */
+export async function openBroker(
+  access: BrokerAccess,
+  { network, wanted }: { network: string; wanted: Durability },
+): Promise<Broker> {
+  const connection = await connectNats({ ...access, name: `annals ${network}` });
+  const atStart = await readDurability(access.monitorUrl);
+  if (grades.indexOf(atStart) < grades.indexOf(wanted)) {
+    await connection.close();
+    const remedy =
+      'set sync_interval on the nats-server, NATS_MONITOR_URL so that it can be read, or DURABILITY to less';
+    throw new AppError('UNAVAILABLE', `DURABILITY asks for ${wanted}, the log is ${atStart}: ${remedy}`);
+  }
+  await ensureStreams(connection, network);
+  const log = createLog(connection, network);
+  return {
+    log,
+    leases: createLeases(connection, network),
+    heads: () => readHeads(log.head),
+    state: () => stateOf(connection, { monitorUrl: access.monitorUrl, atStart }),
+    live: (onEvent) => liveEvents(connection, network, onEvent),
+    secret: (name) => sharedSecret(connection, network, name),
+    close: () => connection.drain(),
+  };
+}
+
+async function stateOf(
+  connection: NatsConnection,
+  { monitorUrl, atStart }: { monitorUrl: string | undefined; atStart: Durability },
+): Promise<BrokerState> {
+  await connection.rtt();
+  const now = await readDurability(monitorUrl);
+  if (now === 'unknown') return { durability: atStart, warnings: [] };
+  const isLess = grades.indexOf(now) < grades.indexOf(atStart);
+  return { durability: now, warnings: isLess ? [`The log is ${now} now; it was ${atStart} at the start.`] : [] };
+}
