@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Expectations, type ExpectedStep, actionsAt } from '../support/recorded-expectations.ts';
+import { detailAt, listItemAt, readExpectations, readTopList } from '../support/recorded-expectations.ts';
+import * as figures from '../support/recorded-figures.ts';
+import { happenedIn, recordsIn, transactionsIn, transactionsOf } from '../support/told-by-facts.ts';
+import { type Indexing, type Json, startIndexing } from './indexing.ts';
+
+const expected: Expectations = readExpectations();
+const last = lastOf(expected.steps);
+let indexing: Indexing;
+const read = { ACTIONS: 0, NODES: 0 };
+
+beforeAll(async () => (indexing = await startIndexing(1)));
+afterAll(async () => indexing?.close());
+
+describe('the program over the recorded chain', () => {
+  test.each([...expected.steps])(
+    '[S2.service.sync] [S2.actions.total] [S2.open.nodes.tracked] [S2.open.nodes.paymentInfo] knows all of step $step: $what',
+    async (step) => {
+      await indexing.goTo(step.step);
+      await expectTransitions(step);
+      await expectRecords(step);
+      await expectActions(step);
+      await expectFleet(step);
+      await expectEarnings(step);
+    },
+  );
+
+  test('[S2.detail.list-fields] [S2.open.actions.detail] shows every action with all its fields', async () => {
+    for (const action of expected.actions)
+      expect(await indexing.get(`/v1/actions/${action.id}`)).toMatchObject(detailAt(action, last));
+  });
+
+  test('[S2.actions.supernode] [S2.open.actions.supernode] finds actions by who finalized them', async () => {
+    const finalized = { ...expected.finalized_by_account, ...expected.finalized_by_operator };
+    for (const [address, count] of Object.entries(finalized))
+      expect(await indexing.get(`/v1/actions?limit=1&supernode=${address}`), address).toMatchObject({ total: count });
+  });
+
+  test('[S2.payment.total_amount] [S2.payment.payment_count] adds up payments as the whole chain does', async () => {
+    for (const { owner, denom, total_amount, transactions } of expected.payments_by_operator)
+      expect(await indexing.get(`/v1/supernodes/${owner}/paymentInfo`)).toEqual({
+        id: owner,
+        payments: [{ denom, total_amount, payment_count: transactions }],
+      });
+  });
+
+  test('[S2.metrics.rank] [S2.open.nodes.rank] ranks SuperNodes by the chain’s own top list', async () => {
+    const ranked = (await nodesShown()).filter(({ rank }) => rank !== null);
+    const places = new Map(ranked.map(({ rank, id }) => [rank, id]));
+    expect(places).toEqual(new Map(readTopList(last.height).map((id, index) => [index + 1, id])));
+  });
+
+  test('tells the same of every action where it meets the chain only at its end', async () => {
+    const detailsOf = ({ get }: Indexing) => Promise.all(expected.actions.map(({ id }) => get(`/v1/actions/${id}`)));
+    const followed = await detailsOf(indexing);
+    await indexing.close();
+    indexing = await startIndexing(last.step);
+    await indexing.goTo(last.step);
+    expect(await detailsOf(indexing)).toEqual(followed);
+    const way = expected.actions.map(({ id }) => [id, expected.steps.flatMap((step) => happenedTo(id, step))]);
+    expect(happenedIn(await indexing.log.factsOf('ACTIONS'))).toEqual(Object.fromEntries(way));
+    await expectActions(last);
+    await expectFleet(last);
+    await expectEarnings(last);
+  });
+});
+
+/** The log tells every transition since the step before once, in order, with its transaction and who was paid. */
+async function expectTransitions({ transitions }: ExpectedStep): Promise<void> {
+  const facts = await indexing.log.factsOf('ACTIONS', read.ACTIONS);
+  read.ACTIONS += facts.length;
+  expect(happenedIn(facts)).toEqual(Object.fromEntries(transitions.map(({ action, happened }) => [action, happened])));
+  expect(transactionsIn(facts)).toEqual(transactionsOf(expected.actions, transitions));
+}
+
+/** The log tells of every SuperNode and validator that differs, once. */
+async function expectRecords(step: ExpectedStep): Promise<void> {
+  const facts = await indexing.log.factsOf('NODES', read.NODES);
+  read.NODES += facts.length;
+  const before = expected.steps.findLast((one) => one.step < step.step);
+  const nodes = recordsIn(facts, 'node');
+  const validators = recordsIn(facts, 'validator');
+  expect(Object.fromEntries(nodes)).toEqual(figures.differing(step.supernodes, before?.supernodes));
+  expect(Object.fromEntries(validators)).toEqual(figures.differing(step.validators, before?.validators));
+  expect(new Set(facts.map(({ fact }) => JSON.stringify(fact))).size).toBe(nodes.length + validators.length);
+}
+
+async function expectActions(step: ExpectedStep): Promise<void> {
+  const { actions } = await indexing.get('/v1/actions?limit=200&include_transactions=true');
+  expect(actions).toEqual(actionsAt(expected, step).map((action) => listItemAt(action, step)));
+  for (const [query, total] of figures.totalsAt(step))
+    expect(await indexing.get(`/v1/actions?limit=1&${query}`), query).toMatchObject({ total });
+  expect(await indexing.get('/v1/actions/stats')).toEqual(figures.countsAt(step));
+}
+
+async function expectFleet(step: ExpectedStep): Promise<void> {
+  const shown = (await nodesShown()).map(({ id, ip, current_state: state }) => ({ id, ip, state }));
+  expect(shown).toEqual(step.supernodes.map(({ id, ip, state }) => ({ id, ip, state })));
+  for (const [state, ids] of figures.nodesByCurrentState(step))
+    expect(
+      (await nodesShown(`currentState=${state}`)).map(({ id }) => id),
+      state,
+    ).toEqual(ids);
+}
+
+async function expectEarnings(step: ExpectedStep): Promise<void> {
+  const { supernodes } = await indexing.get('/v1/supernodes/action-stats');
+  expect(supernodes).toEqual(step.supernodes.map(({ id }) => figures.finalizedAt(expected, step, id)));
+  for (const { id } of step.supernodes) {
+    const payments = figures.earnedAt(expected, step, id);
+    expect(await indexing.get(`/v1/supernodes/${id}/paymentInfo`)).toEqual({ id, payments });
+  }
+}
+
+async function nodesShown(query = ''): Promise<readonly Json[]> {
+  const { supernodes } = await indexing.get(`/v1/supernodes/metrics?limit=200&${query}`);
+  return supernodes as readonly Json[];
+}
+
+function happenedTo(id: string, { transitions }: ExpectedStep): readonly string[] {
+  return transitions.find(({ action }) => action === id)?.happened ?? [];
+}
+
+function lastOf<T>(list: readonly T[]): T {
+  const found = list.at(-1);
+  if (found === undefined) throw new Error('The expectations hold no step');
+  return found;
+}
