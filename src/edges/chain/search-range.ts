@@ -19,7 +19,9 @@ export async function searchRange({ session, head, known }: RoundContext): Promi
   const isReopened = bound !== undefined && first !== undefined && first < bound;
   if (completedHeight === undefined || isReopened)
     return { from: first ?? 1, isAll: true, bound: first === 1 ? undefined : first };
-  const from = Math.max(1, known.cursor - overlapBlocks);
+  // A node may show a transaction some blocks late; while no block is added, those were gone over already.
+  const overlap = head.height > known.cursor ? overlapBlocks : 0;
+  const from = Math.max(1, known.cursor - overlap);
   const shown = head.height - from > longAgoBlocks ? ((await lowestShown(session, from)) ?? from) : from;
   return { from: shown, isAll: false, bound };
 }

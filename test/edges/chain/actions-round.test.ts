@@ -34,13 +34,15 @@ describe('readActions', () => {
       transaction: { hash, height: 2, time: '2026-11-21T00:00:10Z' },
       known: { chainState: 'done', reached: 'finalized', dataHash: 'two' },
     });
-    requests.length = 0;
-    const again = await round('actions');
-    expect(again).toMatchObject({ facts: 0 });
-    expect(requests.length).toBeLessThanOrEqual(10);
-    expect(again.requests).toBe(requests.length);
+    for (const blocks of [0, 30, 1_000]) {
+      chain.block(blocks);
+      requests.length = 0;
+      const again = await round('actions');
+      expect(again).toMatchObject({ facts: 0, height: chain.height, requests: requests.length });
+      expect(requests.length).toBeLessThanOrEqual(10);
+    }
     expect(await news('ACTIONS')).toEqual([]);
-    expect(typesOf(await news('SYNC'))).toEqual(['ChainIdentified', 'SyncRoundCompleted', 'SyncRoundCompleted']);
+    expect(typesOf(await news('SYNC'))).toEqual(['ChainIdentified', ...Array(4).fill('SyncRoundCompleted')]);
   });
 
   it('finds a finalize and an approval long after the registration, from the log alone', async () => {

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dataHashOf, dataHashOfMessage, decodeMetadata } from '../../../src/edges/chain/metadata.ts';
 import { loadProfile, moduleAccount } from '../../../src/edges/chain/profile.ts';
@@ -194,5 +195,41 @@ describe('parseTransaction', () => {
     });
     expect(read([finalized('1')], { timestamp: 'long ago' }).steps[0]?.transaction).not.toHaveProperty('time');
     expect(() => read([], { txhash: 'x' })).toThrow('txhash is no hash');
+  });
+});
+
+describe('every parser', () => {
+  it('refuses whatever comes with a reason, and never breaks otherwise', () => {
+    const fields = fc.constantFrom(
+      'actionID',
+      'metadata',
+      'price',
+      'state',
+      'states',
+      'events',
+      'txhash',
+      'superNodes',
+      'height',
+    );
+    const anything = fc.dictionary(fields, fc.jsonValue({ maxDepth: 4 }));
+    const parsers = [
+      (value: object) => parseAction({ ...action, ...value }, 'lumera'),
+      (value: object) => parseSuperNode({ supernode_account: accountOf('a'), ...value }, 'lumera'),
+      (value: object) =>
+        parseTransaction(
+          { code: 0, height: '1', txhash: 'ab'.repeat(32), ...value },
+          { account: 'm', prefix: 'lumera' },
+        ),
+    ];
+    fc.assert(
+      fc.property(anything, fc.constantFrom(...parsers), (value, parse) => {
+        try {
+          expect(JSON.stringify(parse(value))).not.toContain('\\u0000');
+        } catch (caught) {
+          expect(caught).toMatchObject({ name: 'BadRecord' });
+        }
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });
