@@ -2,25 +2,19 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ask, get } from './ask.mjs';
+import { answerOf, assertReadiness, CONTENT, watchReadiness } from './readiness.mjs';
 import { leftProcesses, memoryOf, startInClone, untilNoneLeft } from './processes.mjs';
 
 const UP_WITHIN_MS = 300_000;
 const ANSWER_WITHIN_MS = 30_000;
 const CONTENT_WITHIN_MS = 120_000;
 const DOWN_WITHIN_MS = 30_000;
-const LOOK_EVERY_MS = 100;
+const LOOK_EVERY_MS = 50;
 
 /** Who is killed; where Node was new enough there is no wrapper. */
 const VICTIMS = {
   'the program': (command) => command.includes('src/edges/cli/main.ts'),
   'its wrapper': (command) => command.includes('tools/boot.mjs'),
-};
-
-/** Routes that must show real content, and where it lies in their answers. */
-const CONTENT = {
-  '/v1/actions': ({ actions }) => actions?.length,
-  '/v1/supernodes/metrics': ({ supernodes }) => supernodes?.length,
-  '/v1/supernodes/unavailable': ({ supernodes }) => supernodes?.length,
 };
 
 /**
@@ -35,16 +29,13 @@ export async function checkService(clone, { time, note }) {
   const isReady = async () => (await get(`${api}/readyz`)).status === 200;
 
   const service = start();
-  const readinessSeen = watchReadiness(service, `${api}/readyz`);
+  const readiness = watchReadiness(service, api);
   const urls = await time('npm start until its list of live URLs', () => untilListed(service, port));
   note('live URLs', urls.join(' '));
   await time('each of them answers', () => Promise.all(urls.map((url) => untilAnswered(service, url))));
   await time('real content', () => untilContent(service, api, note));
-  await time('ready', () =>
-    until(service, CONTENT_WITHIN_MS, '200 from /readyz', () => readinessSeen().at(-1) === 200),
-  );
-  note('/readyz went', readinessSeen().join(' -> '));
-  if (readinessSeen()[0] === 200) throw new Error('/readyz was 200 from the first moment on');
+  await time('ready', () => until(service, CONTENT_WITHIN_MS, '200 from /readyz', () => readiness.routes));
+  assertReadiness(readiness, note);
   note('memory of the whole tree', `${memoryOf(clone)} MB`);
   await time('stopped by SIGTERM, nothing left', async () => {
     service.child.kill('SIGTERM');
@@ -94,29 +85,14 @@ async function untilAnswered(service, url) {
 /** Waits until every route that must show something does, and notes when each did. */
 async function untilContent(service, api, note) {
   const started = performance.now();
-  for (const [route, countOf] of Object.entries(CONTENT)) {
+  for (const route of Object.keys(CONTENT)) {
     let count = 0;
     await until(service, CONTENT_WITHIN_MS - (performance.now() - started), `content at ${route}`, async () => {
-      const { status, body } = await get(`${api}${route}`);
-      count = status === 200 && body ? (countOf(body) ?? 0) : 0;
+      ({ count } = await answerOf(api, route));
       return count > 0;
     });
     note(route, `${count} after ${((performance.now() - started) / 1000).toFixed(1)} s`);
   }
-}
-
-/** Asks for readiness from the first moment on; `seen()` is each status it went through (0: nobody listens yet). */
-function watchReadiness(service, address) {
-  const seen = [];
-  const watch = async () => {
-    while (!service.hasEnded && seen.at(-1) !== 200) {
-      const { status } = await get(address);
-      if (seen.at(-1) !== status) seen.push(status);
-      await pause(LOOK_EVERY_MS);
-    }
-  };
-  void watch();
-  return () => seen;
 }
 
 /** Looks again and again; fails when the time is up or the service has ended, with what it wrote last. */
