@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { toAppError } from '../../commands/errors.ts';
 import type { Ledger } from '../ledger/run-ledger.ts';
@@ -28,6 +29,13 @@ const retryMs = 1000;
  * Goes on after the transactions that the chain has already.
  */
 export async function playActivity({ wait = passing, ...options }: ActivityOptions): Promise<void> {
+  const { signal } = options;
+  if (signal.aborted) return;
+  // A transaction that waits for a broker out of reach keeps nobody from stopping.
+  await Promise.race([act({ ...options, wait }), once(signal, 'abort')]);
+}
+
+async function act({ wait, ...options }: Required<ActivityOptions>): Promise<void> {
   const { ledger, seed, logger, signal } = options;
   const cast = castOf(seed);
   const { transactions, startedAt } = ledger.status();
