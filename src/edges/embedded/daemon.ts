@@ -36,7 +36,7 @@ const KILL_AFTER_MS = 13_000;
  */
 const GUARD = `
 gone() { ! kill -0 "$1" 2>/dev/null || grep -q "^State:.Z" "/proc/$1/status" 2>/dev/null; }
-cat >/dev/null
+while read -r _; do :; done
 kill -s "$2" "$1" 2>/dev/null
 tenths=0
 until gone "$1" || [ $tenths -ge 100 ]; do tenths=$((tenths+1)); sleep 0.1; done
@@ -59,6 +59,8 @@ export function startDaemon(options: DaemonOptions): Daemon {
   }).finally(() => (ended = true));
   const exited = ending.then(async (reason) => `${reason}\n${await lastLines(options.logFile)}`.trimEnd());
   const guard = child.pid === undefined ? undefined : spawnGuard(child.pid, options);
+  // A guard must not outlive its server: another process may get that pid.
+  void ending.then(() => guard?.kill('SIGKILL'));
   child.unref();
 
   return {
@@ -67,7 +69,6 @@ export function startDaemon(options: DaemonOptions): Daemon {
     hasExited: () => ended,
     async stop() {
       if (!ended) await stopChild(child, options.stopSignal, ending);
-      guard?.kill('SIGKILL');
       if (options.removeAfterwards) rmSync(options.removeAfterwards, { recursive: true, force: true });
     },
   };
