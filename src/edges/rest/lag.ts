@@ -4,6 +4,8 @@ import { within } from './within.ts';
 
 /** The end of a stream; `lastTime` is RFC 3339 by the broker's clock, absent while the stream is empty. */
 export type Head = Readonly<{ lastSequence: number; lastTime?: string | undefined }>;
+
+/** The ends of the streams that the broker told of. */
 export type Heads = Readonly<Partial<Record<StreamName, Head>>>;
 
 /** Knows how long ago the log went beyond a position. */

@@ -1,5 +1,6 @@
 import Schema from 'typebox/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { apiDocument } from '../../../src/edges/rest/document.ts';
 import { startRest, asRecord, type RestServer } from './rest-server.ts';
 import { alpha, delta, sample } from './sample.ts';
 
@@ -132,6 +133,12 @@ describe('GET /openapi.json', () => {
     };
     expect(limitOf('/v1/actions')).toEqual({ type: 'integer', minimum: 1, maximum: 200, default: 20 });
     expect(limitOf('/v1/supernodes/metrics')).toEqual({ type: 'integer', minimum: 1, maximum: 200, default: 50 });
+  });
+});
+
+describe('apiDocument', () => {
+  it('[S2.ops.openapi] makes the same document without any store', async () => {
+    expect(await apiDocument('0.0.0')).toEqual(document);
   });
 });
 
