@@ -1,0 +1,221 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Recorded } from '../../src/commands/ports.ts';
+import { sources } from '../../src/commands/sync/sources.ts';
+import { entityOf, type Fact, type StreamName, streams } from '../../src/events/catalogue.ts';
+import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
+import { trueActions, trueFacts, trueNode, trueValidator } from '../support/chain-truth.ts';
+import { GrowingChain } from '../support/growing-chain.ts';
+import { until } from '../support/polling.ts';
+import { openProgramLog, untilFollowed } from '../support/program-log.ts';
+import { seeded } from '../support/random-history.ts';
+import { type Supervised, supervise, type Victim, victims } from '../support/supervised.ts';
+import { trueAnswers, trueFleet, trueList } from '../support/true-answers.ts';
+
+/** How often each of the three is killed; `KILLS` says otherwise. */
+const killsOfEach = Number(process.env['KILLS'] ?? 10);
+/** Decides what happens on the chain and where the kills fall; `KILLS_SEED` says otherwise. */
+const seed = Number(process.env['KILLS_SEED'] ?? 1);
+const blockEachMs = 150;
+const mostRequestsBetween = 60;
+const settings = {
+  ACTIONS_SYNC_INTERVAL: '100ms',
+  SUPERNODES_SYNC_INTERVAL: '200ms',
+  VALIDATORS_SYNC_INTERVAL: '300ms',
+  PROBE_INTERVAL: '1s',
+};
+
+type Json = Readonly<Record<string, unknown>>;
+
+describe('a program whose processes are killed while it follows a chain that goes on', () => {
+  let stub: ChainStub;
+  let supervised: Supervised;
+  let facts: Readonly<Record<StreamName, readonly Recorded[]>>;
+  const readiness: { victim: Victim; answers: number[] }[] = [];
+
+  beforeAll(async () => {
+    process.stdout.write(`kills of each: ${killsOfEach}, KILLS_SEED=${seed}\n`);
+    stub = await startChainStub();
+    const growing = new GrowingChain(stub.chain, seeded(seed));
+    const growth = setInterval(() => growing.grow(), blockEachMs);
+    try {
+      supervised = await supervise({ ...settings, CHAIN_API_BASE: stub.url });
+      await supervised.program().untilReady();
+      const random = seeded(seed + 1);
+      for (const victim of shuffled(random.below)) {
+        await requests(stub, 1 + random.below(mostRequestsBetween));
+        await pause(random.below(30));
+        readiness.push({ victim, answers: await supervised.kill(victim) });
+        await untilHealed(supervised, stub);
+      }
+    } finally {
+      clearInterval(growth);
+    }
+    facts = await factsOnceRead(supervised, stub);
+  }, 300_000);
+  afterAll(async () => {
+    await supervised?.program().stop();
+    await stub?.stop();
+  });
+
+  const factsOf = (stream: StreamName, entity: string): Fact[] =>
+    facts[stream].map(({ fact }) => fact).filter((fact) => entityOf(fact) === entity);
+
+  test('the log holds exactly the facts of every action that the chain tells of, each once and in order', () => {
+    const actions = trueActions(stub.chain);
+    expect(actions.length).toBeGreaterThan(5 * killsOfEach);
+    for (const action of actions) {
+      const found = factsOf('ACTIONS', action.id);
+      expect(
+        found.map((fact) => withoutMoment(stub, fact)),
+        `action ${action.id}`,
+      ).toEqual(trueFacts(action));
+    }
+    const expected = actions.map((action) => trueFacts(action).length).reduce((a, b) => a + b, 0);
+    expect(facts.ACTIONS.length).toBe(expected);
+  });
+
+  test.each(['SuperNode', 'Validator'] as const)('every %s fact is news, and true at its height', (what) => {
+    const truth = what === 'SuperNode' ? trueNode : trueValidator;
+    const listed = new Map<string, Json>();
+    for (const { fact } of facts.NODES.filter(({ fact: { type } }) => type.startsWith(what))) {
+      const { seenAtHeight, record } = fact.data as { seenAtHeight: number; record: Json };
+      const entity = entityOf(fact);
+      const before = listed.get(entity);
+      const now = truth(stub.chain, entity, seenAtHeight);
+      const verb = now === undefined ? 'Removed' : before === undefined ? 'Listed' : 'Changed';
+      expect({ type: fact.type, record }).toEqual({ type: `${what}${verb}`, record: now ?? before });
+      expect(now).not.toEqual(before);
+      if (now) listed.set(entity, now);
+      else listed.delete(entity);
+    }
+    const operators = what === 'SuperNode' ? stub.chain.supernodes : stub.chain.validators;
+    const final = [...operators.keys()].map((id) => [id, truth(stub.chain, id, stub.chain.height)] as const);
+    expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(final));
+  });
+
+  test('no fact lies in the log twice, and rounds and probes count on from one another', () => {
+    for (const stream of streams) {
+      const said = facts[stream].map(({ fact }) => JSON.stringify([fact.type, fact.data]));
+      expect(new Set(said).size, stream).toBe(said.length);
+      const ids = facts[stream].map(({ id }) => id);
+      expect(new Set(ids).size, stream).toBe(ids.length);
+    }
+    expect(facts.SYNC.filter(({ fact }) => fact.type === 'ChainIdentified').length).toBe(1);
+    for (const source of sources) {
+      const heights = factsOf('SYNC', source).flatMap(({ type, data }) =>
+        type === 'SyncRoundCompleted' ? [data.height] : [],
+      );
+      expect(heights, source).toEqual(heights.toSorted((a, b) => a - b));
+    }
+    for (const node of new Set(facts.PROBES.map(({ fact }) => entityOf(fact)))) {
+      const failures = factsOf('PROBES', node).map(({ data }) => (data as Counted).known.consecutiveFailures);
+      expect(failures, node).toEqual(failures.map((_, place) => place + 1));
+    }
+  });
+
+  test('every answer of the REST API is what the chain says', async () => {
+    const { base } = supervised.program();
+    expect(await allPages(base, '/v1/actions?include_transactions=true', 'actions')).toEqual(trueList(stub.chain));
+    const fleet = await allPages(base, '/v1/supernodes/metrics?limit=2', 'supernodes');
+    expect(fleet.map(({ id, ip, current_state }) => ({ id, ip, current_state }))).toEqual(trueFleet(stub.chain));
+    for (const { path, answer } of trueAnswers(stub.chain)) {
+      const found = await get(`${base}${path}`);
+      expect(Object.fromEntries(Object.keys(answer).map((name) => [name, found[name]])), path).toEqual(answer);
+    }
+  });
+
+  test('GET /readyz answers 503 as long as the database or the broker is down, and 200 once the program has healed', async () => {
+    for (const { victim, answers } of readiness) expect(answers, victim).toEqual(answers.map(() => 503));
+    const whileDown = readiness.filter(({ victim }) => victim === 'postgres').flatMap(({ answers }) => answers);
+    expect(whileDown).not.toEqual([]);
+    expect((await fetch(`${supervised.program().base}/readyz`)).status).toBe(200);
+  });
+});
+
+type Counted = { known: { consecutiveFailures: number } };
+
+/** Every victim as often as any other, in an order that the seed decides. */
+function shuffled(below: (bound: number) => number): Victim[] {
+  const left = victims.flatMap((victim) => Array.from({ length: killsOfEach }, () => victim));
+  return left.map(() => left[0]).flatMap(() => left.splice(below(left.length), 1));
+}
+
+/** Resolves in the middle of that many further requests to the chain. */
+async function requests({ faults }: ChainStub, count: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let left = count;
+  faults.instead = () => {
+    left -= 1;
+    if (left === 0) resolve();
+    return undefined;
+  };
+  await promise;
+}
+
+/** The program has healed when it says that it is ready and tells of what the chain had registered when it fell. */
+async function untilHealed(supervised: Supervised, { chain }: ChainStub): Promise<void> {
+  const program = supervised.program();
+  const registered = chain.at(chain.height).actions.size;
+  const ended = program.exited.then((status) => {
+    throw new Error(`The program ended by itself with status ${status}: ${JSON.stringify(program.log.slice(-5))}`);
+  });
+  const healed = async (): Promise<void> => {
+    await program.untilReady();
+    const knows = async (): Promise<boolean> =>
+      Number((await get(`${program.base}/v1/actions?limit=1`))['total']) >= registered;
+    await until(`the program knows ${registered} actions`, knows);
+  };
+  await Promise.race([healed(), ended]);
+}
+
+/** All facts, once a round of every source has read the chain to its head and the read models have followed. */
+async function factsOnceRead(
+  supervised: Supervised,
+  { chain }: ChainStub,
+): Promise<Record<StreamName, readonly Recorded[]>> {
+  const { instance, base } = supervised.program();
+  const log = await openProgramLog(instance);
+  try {
+    await until('every source has been read to the head', async () => {
+      const last = [...(await log.last('sync', sources)).values()].map(({ fact }) => fact);
+      return (
+        last.length === sources.length &&
+        last.every(({ type, data }) => type === 'SyncRoundCompleted' && data.height === chain.height)
+      );
+    });
+    await untilFollowed(base, log);
+    const read = await Promise.all(streams.map(async (stream) => [stream, await log.factsOf(stream)] as const));
+    return Object.fromEntries(read) as Record<StreamName, readonly Recorded[]>;
+  } finally {
+    await log.close();
+  }
+}
+
+/** A fact of an action without what depends on when it was looked at, which must be true for itself. */
+function withoutMoment({ chain }: ChainStub, { type, data }: Fact): Json {
+  const { seenAtHeight, ...fixed } = data as { seenAtHeight?: number; action?: string };
+  if (type === 'ActionExpired' && seenAtHeight !== undefined)
+    expect(chain.at(seenAtHeight).actions.get(data.action)?.['state']).toBe('ACTION_STATE_EXPIRED');
+  if (type !== 'ActionFinalized') return { type, data: fixed };
+  const { metadata, ...rest } = data;
+  if (metadata !== undefined) expect(metadata).toBe(chain.action(data.action)['metadata']);
+  return { type, data: rest };
+}
+
+async function get(url: string): Promise<Json> {
+  const response = await fetch(url);
+  if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
+  return (await response.json()) as Json;
+}
+
+/** All pages of a list. */
+async function allPages(base: string, path: string, field: string): Promise<Json[]> {
+  const all: Json[] = [];
+  for (let cursor = ''; ;) {
+    const page = await get(`${base}${path}${cursor}`);
+    all.push(...(page[field] as Json[]));
+    if (typeof page['cursor'] !== 'string') return all;
+    cursor = `&cursor=${page['cursor']}`;
+  }
+}
