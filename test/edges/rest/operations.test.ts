@@ -3,6 +3,7 @@ import { AppError } from '../../../src/commands/errors.ts';
 import type { Generation } from '../../../src/edges/rest/dependencies.ts';
 import type { Fact } from '../../../src/events/catalogue.ts';
 import { timeOf } from '../../support/facts.ts';
+import { loadReading } from '../../support/load-projection.ts';
 import { asRecords, now, type RestServer, startRest } from './rest-server.ts';
 import { round, sample } from './sample.ts';
 
@@ -67,6 +68,32 @@ describe('GET /readyz', () => {
     expect(status).toBe(503);
     expect(asRecords(body.reasons).map(({ component }) => component)).toEqual(['broker', 'database']);
     expect(text).not.toContain('10.0.0.1');
+  });
+
+  it('[S2.open.ops.readyz] is not ready while a projection is being built for the first time', async () => {
+    const reader = {
+      read: async (): Promise<never> => {
+        throw new AppError('UNAVAILABLE', 'Projection actions is being built');
+      },
+      generations: async () => [generation(null, 'building')],
+    };
+    const { status, body } = await readyz([], { reader });
+    expect(status).toBe(503);
+    expect(body.reasons).toEqual([{ component: 'projections', message: 'Projection actions is being built' }]);
+  });
+
+  it('[S2.open.ops.readyz] warns of a rebuild that has stopped beside what readers see', async () => {
+    const generations = async () => [
+      generation(null),
+      { ...generation('cannot read fact 34', 'building'), generation: 3 },
+    ];
+    const { reading, close } = await loadReading(completed);
+    const { status, body } = await readyz([], { reader: { read: async (use) => await use(reading), generations } });
+    await close();
+    expect(status).toBe(200);
+    expect(asRecords(body.warnings)).toEqual([
+      { component: 'projection actions', message: 'Generation 3 stopped after position 33: cannot read fact 34' },
+    ]);
   });
 
   it('[S2.open.ops.readyz] does not wait for a database that never answers', { timeout: 20_000 }, async () => {

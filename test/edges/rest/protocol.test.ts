@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/commands/errors.ts';
+import { toRestError } from '../../../src/edges/rest/errors.ts';
 import { askOnce, type RestServer, startRest } from './rest-server.ts';
 import { alpha, creators, sample } from './sample.ts';
 
@@ -176,6 +177,18 @@ describe('errors', () => {
       expect([away.status, away.body.code, away.text.includes('10.0.0.1')]).toEqual([503, 'UNAVAILABLE', false]);
       expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0);
     }
+  });
+});
+
+describe('toRestError', () => {
+  it('[S2.open.error-body] is UNAVAILABLE where an answer took too long', () => {
+    const late = Object.assign(new Error('late'), { code: 'FST_ERR_HANDLER_TIMEOUT', statusCode: 503 });
+    expect(toRestError(late)).toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('too long') });
+  });
+
+  it('[S2.open.error-body] is INTERNAL for everything that nobody expected', () => {
+    for (const thrown of ['a text', undefined, null, 7, {}, new TypeError('x')])
+      expect(toRestError(thrown).code).toBe('INTERNAL');
   });
 });
 
