@@ -57,9 +57,9 @@ const refusals = {
   503: 'The database or the log does not answer; `Retry-After` says when to try again.',
 } as const;
 
-/** A response: what it means, and its body by media type. */
-function answer<S extends TSchema, H extends object>(description: string, schema: S, headers: H) {
-  return { description, headers, content: { 'application/json': { schema } } };
+/** A response: what it means, and its body. */
+function answer<S extends TSchema>(description: string, schema: S, headers?: object) {
+  return { description, ...(headers ? { headers } : {}), content: { 'application/json': { schema } } };
 }
 
 /** The answer of a route that reads the read models: its body, and how far they have followed the log. */
@@ -69,15 +69,24 @@ export function readAnswer<S extends TSchema>(description: string, schema: S) {
 
 /** The answer of a route that reads no read model. */
 export function plainAnswer<S extends TSchema>(description: string, schema: S) {
-  return answer(description, schema, {});
+  return answer(description, schema);
 }
 
-type Refusals = { readonly [K in keyof typeof refusals]: ReturnType<typeof answer<typeof errorBody.ref, object>> };
+const retryAfter = { 'Retry-After': { type: 'integer', description: 'Seconds to wait.' } };
+const refusalHeaders: Readonly<Record<number, object>> = {
+  401: { 'WWW-Authenticate': { type: 'string', description: 'Always `Bearer`.' } },
+  429: retryAfter,
+  503: retryAfter,
+};
+
+type Refusals = { readonly [K in keyof typeof refusals]: ReturnType<typeof answer<typeof errorBody.ref>> };
 
 /** Response schemas of the refusals that a route can answer; 500 and 503 are among every route's. */
 export function errors(...statuses: readonly (keyof Refusals)[]): Partial<Refusals> {
   const all = [...statuses, 500, 503] as const;
-  return Object.fromEntries(all.map((status) => [status, answer(refusals[status], errorBody.ref, {})]));
+  return Object.fromEntries(
+    all.map((status) => [status, answer(refusals[status], errorBody.ref, refusalHeaders[status])]),
+  );
 }
 
 /** Parameters of a query string; a parameter is absent from `required` whether or not it has a default. */

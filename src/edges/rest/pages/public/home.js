@@ -34,7 +34,7 @@ function useLook(moved) {
         (error) => current && setFailure(String(error.message ?? error)),
       );
     const timer = setInterval(refresh, refreshMs);
-    refresh();
+    void refresh();
     return () => ((current = false), clearInterval(timer));
   }, [moved]);
   return { seen, failure };
