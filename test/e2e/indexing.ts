@@ -1,6 +1,6 @@
 import { sources } from '../../src/commands/sync/sources.ts';
 import { until } from '../support/polling.ts';
-import { type Program, startProgram } from '../support/program.ts';
+import { type Program, type ProgramOptions, startProgram } from '../support/program.ts';
 import { openProgramLog, type ProgramLog, untilFollowed } from '../support/program-log.ts';
 import { type RecordedChain, startRecordedChain } from '../support/recorded-chain.ts';
 
@@ -26,10 +26,10 @@ const intervals = {
 };
 
 /** Starts the recorded chain at a step, and the program, with an empty log, over it. */
-export async function startIndexing(step: number, env: Readonly<Record<string, string>> = {}): Promise<Indexing> {
+export async function startIndexing(step: number, options: ProgramOptions = {}): Promise<Indexing> {
   const chain = await startRecordedChain();
   chain.goTo(step);
-  const program = await startProgram({ env: { ...intervals, ...env, CHAIN_API_BASE: chain.url } });
+  const program = await startProgram({ ...options, env: { ...intervals, ...options.env, CHAIN_API_BASE: chain.url } });
   await program.untilReady();
   const log = await openProgramLog(program.instance);
   return {

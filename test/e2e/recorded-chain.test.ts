@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../support/polling.ts';
 import { type Expectations, type ExpectedStep, actionsAt } from '../support/recorded-expectations.ts';
 import { detailAt, listItemAt, readExpectations, readTopList } from '../support/recorded-expectations.ts';
 import * as figures from '../support/recorded-figures.ts';
@@ -45,13 +46,39 @@ describe('the program over the recorded chain', () => {
       });
   });
 
+  test('[S2.open.nodes.payments-msg_index] tells apart what two actions earned in one transaction', async () => {
+    const facts = (await indexing.log.factsOf('ACTIONS')).map(({ fact }) => fact);
+    const paid = facts.flatMap((fact) => (fact.type === 'ActionFinalized' ? [fact.data] : []));
+    const byTransaction = Map.groupBy(paid, ({ transaction }) => transaction?.hash);
+    const shared = [...byTransaction.values()].filter((group) => group.length > 1);
+    const told = shared.map((group) => group.map(({ action, payments }) => [action, amountsOf(payments)]));
+    const wanted = ({ action }: { action: string }) => expected.actions.find(({ id }) => id === action);
+    const counted = shared.map((group) =>
+      group.map((one) => [one.action, amountsOf([...(wanted(one)?.payments ?? []), ...(wanted(one)?.pool ?? [])])]),
+    );
+    expect(told).toEqual(counted);
+    expect(shared.length).toBeGreaterThan(0);
+  });
+
+  test('[S2.open.nodes.rounds] appends nothing but the rounds while the chain stands still', async () => {
+    const { log, goTo } = indexing;
+    const heads = () => Promise.all([log.head('ACTIONS'), log.head('NODES')]);
+    const [before, { lastSequence }] = await Promise.all([heads(), log.head('SYNC')]);
+    await until('more rounds have completed', async () => (await log.head('SYNC')).lastSequence >= lastSequence + 9);
+    const rounds = (await log.factsOf('SYNC', lastSequence)).map(({ fact }) => fact);
+    expect(rounds.map(({ type }) => type)).toEqual(rounds.map(() => 'SyncRoundCompleted'));
+    for (const { data } of rounds) expect(data).toMatchObject({ height: last.height, facts: 0, skipped: [] });
+    await goTo(last.step);
+    expect(await heads()).toEqual(before);
+  });
+
   test('[S2.metrics.rank] [S2.open.nodes.rank] ranks SuperNodes by the chain’s own top list', async () => {
     const ranked = (await nodesShown()).filter(({ rank }) => rank !== null);
     const places = new Map(ranked.map(({ rank, id }) => [rank, id]));
     expect(places).toEqual(new Map(readTopList(last.height).map((id, index) => [index + 1, id])));
   });
 
-  test('tells the same of every action where it meets the chain only at its end', async () => {
+  test('[S2.open.actions.data_hash-history] tells the same of every action where it meets the chain only at its end', async () => {
     const detailsOf = ({ get }: Indexing) => Promise.all(expected.actions.map(({ id }) => get(`/v1/actions/${id}`)));
     const followed = await detailsOf(indexing);
     await indexing.close();
@@ -116,6 +143,10 @@ async function expectEarnings(step: ExpectedStep): Promise<void> {
 async function nodesShown(query = ''): Promise<readonly Json[]> {
   const { supernodes } = await indexing.get(`/v1/supernodes/metrics?limit=200&${query}`);
   return supernodes as readonly Json[];
+}
+
+function amountsOf(payments: readonly Readonly<{ account: string; denom: string; amount: string }>[]): string[] {
+  return payments.map(({ account, denom, amount }) => `${amount} ${denom} to ${account}`).toSorted();
 }
 
 function happenedTo(id: string, { transitions }: ExpectedStep): readonly string[] {

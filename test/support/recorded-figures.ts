@@ -50,7 +50,11 @@ export function nodesByCurrentState({ supernodes, validators }: ExpectedStep): R
 }
 
 /** How many actions a SuperNode has finalized. */
-export function finalizedAt(expected: Expectations, step: ExpectedStep, id: string): Readonly<Record<string, number | string>> {
+export function finalizedAt(
+  expected: Expectations,
+  step: ExpectedStep,
+  id: string,
+): Readonly<Record<string, number | string>> {
   const done = actionsAt(expected, step).filter((action) => detailAt(action, step).supernodes.includes(id));
   const count = (type: string) => done.filter((action) => action.type === type).length;
   return { id, cascade_count: count('cascade'), sense_count: count('sense'), total_count: done.length };

@@ -1,0 +1,113 @@
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { connectNats } from '../../src/edges/nats/connection.ts';
+import { createLeases } from '../../src/edges/nats/leases.ts';
+import { createLog } from '../../src/edges/nats/log.ts';
+import { streams } from '../../src/events/catalogue.ts';
+import { allAnswers } from '../support/all-answers.ts';
+import { until } from '../support/polling.ts';
+import { dataFolder, type Program, startProgram } from '../support/program.ts';
+import { untilFollowed } from '../support/program-log.ts';
+import { freshNetwork, testNats } from '../support/servers.ts';
+import { startIndexing } from './indexing.ts';
+import { recordProbes } from './recorded-probes.ts';
+
+const network = freshNetwork();
+const dataDir = dataFolder();
+const steps = [5, 6, 7, 10, 11, 14, 16, 17, 20, 22, 23, 24];
+const ending = new AbortController();
+let connection: NatsConnection;
+let chainUrl = '';
+
+beforeAll(async () => (connection = await connectNats({ ...testNats(), name: 'lost-database' })));
+afterAll(async () => {
+  ending.abort();
+  await connection?.close();
+});
+
+test('a history is recorded, then the chain goes out of reach', async () => {
+  const { chain, program, log, goTo } = await startIndexing(1, { dataDir, network, env: { NATS_URL: brokerUrl() } });
+  for (const step of steps) await goTo(step);
+  chainUrl = chain.url;
+  await chain.close();
+  await until('every source has failed', async () => {
+    const last = [...(await log.last('sync', ['actions', 'supernodes', 'validators'])).values()];
+    return last.every(({ fact }) => fact.type === 'SyncRoundFailed');
+  });
+  expect((await log.head('PROBES')).lastSequence).toBeGreaterThan(0);
+  expect(await program.stop()).toBe(0);
+  await stopSyncAndProbing();
+  await recordProbes(log);
+  await log.close();
+}, 90_000);
+
+test('[S2.open.ops.restart] [S2.service.tables] every answer is the same, byte for byte, after the whole database was deleted', async () => {
+  const first = await startAgain();
+  const before = await allAnswers(first.base);
+  const heads = await headsNow();
+  expect(await first.stop()).toBe(0);
+
+  await rm(path.join(first.folder, 'db'), { recursive: true });
+  const second = await startAgain();
+  const after = await allAnswers(second.base);
+  const differing = [...before].filter(
+    ([request, answer]) => JSON.stringify(after.get(request)) !== JSON.stringify(answer),
+  );
+  expect(differing.map(([request, answer]) => ({ request, answer, after: after.get(request) }))).toEqual([]);
+  expect([...after.keys()]).toEqual([...before.keys()]);
+  expect(await headsNow()).toEqual(heads);
+
+  expectSubstance(before);
+  const readiness = await fetch(`${second.base}/readyz`);
+  expect(readiness.status).toBe(200);
+  expect(await readiness.text()).toContain('The last round failed (unreachable)');
+  expect(await second.stop()).toBe(0);
+}, 90_000);
+
+/** What is compared is worth comparing: every action, SuperNode and figure is among it. */
+function expectSubstance(answers: Awaited<ReturnType<typeof allAnswers>>): void {
+  const bodies = [...answers].filter(([, { status }]) => status === 200);
+  const details = bodies.filter(([request]) => /^\/v1\/actions\/\d+$/.test(request));
+  const nodes = bodies.filter(([request]) => /^\/v1\/supernodes\/lumeravaloper\w+\/metrics$/.test(request));
+  expect([details.length, nodes.length]).toEqual([71, 9]);
+  expect(answers.get('/v1/supernodes/stats')?.body).toContain('"available_count":2,"unavailable_count":7');
+  expect(answers.get('/v1/version/matrix')?.body).toContain('v2.6.2-testnet');
+  for (const [request, { status, headers }] of answers)
+    if (status === 200 && request.startsWith('/v1/')) expect(headers, request).toHaveProperty('annals-position');
+}
+
+/** Holds the leases that another replica would hold, so that no process syncs or probes: the log stays as it is. */
+async function stopSyncAndProbing(): Promise<void> {
+  const leases = createLeases(connection, network);
+  for (const name of ['sync', 'probe']) {
+    const held = new Promise<void>((resolve, reject) => {
+      const untilEnding = ({ signal }: Readonly<{ signal: AbortSignal }>) =>
+        new Promise<void>((end) => {
+          resolve();
+          signal.addEventListener('abort', () => end());
+        });
+      leases.hold(name, ending.signal, untilEnding).catch(reject);
+    });
+    await held;
+  }
+}
+
+async function startAgain(): Promise<Program> {
+  const program = await startProgram({ dataDir, network, env: { NATS_URL: brokerUrl(), CHAIN_API_BASE: chainUrl } });
+  await program.untilReady();
+  await untilFollowed(program.base, createLog(connection, network));
+  return program;
+}
+
+function headsNow(): Promise<unknown> {
+  const log = createLog(connection, network);
+  return Promise.all(streams.map((stream) => log.head(stream)));
+}
+
+function brokerUrl(): string {
+  const { url, user, pass } = testNats();
+  const address = new URL(url);
+  return `${address.protocol}//${user}:${pass}@${address.host}`;
+}
