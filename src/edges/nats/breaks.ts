@@ -14,6 +14,19 @@ export function onBreak(nc: NatsConnection, listener: Listener): () => void {
   return () => all.delete(listener);
 }
 
+/**
+ * Waits for an answer that a break of the connection would lose: then it fails at once, where the client would wait out its timeout.
+ */
+export async function unlessBroken<T>(nc: NatsConnection, answer: Promise<T>): Promise<T> {
+  const { promise: broken, reject } = Promise.withResolvers<never>();
+  const stop = onBreak(nc, (why) => reject(new Error(why)));
+  try {
+    return await Promise.race([answer, broken]);
+  } finally {
+    stop();
+  }
+}
+
 function startListening(nc: NatsConnection): Set<Listener> {
   const all = new Set<Listener>();
   listeners.set(nc, all);

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../commands/errors.ts';
+import { onBreak } from './breaks.ts';
 
 /** A stored message as a direct read gives it. */
 export type Stored = Readonly<{ subject: string; sequence: number; bytes: Uint8Array }>;
@@ -61,10 +62,12 @@ function askOnce(nc: NatsConnection, stream: string, question: Question): Promis
     const inbox = createInbox();
     const done = (answer: Page | string): void => {
       clearTimeout(timer);
+      stopListening();
       if (!subscription.isClosed()) subscription.unsubscribe();
       resolve(answer);
     };
     const timer = setTimeout(() => done(`no answer within ${attemptMs} ms`), attemptMs);
+    const stopListening = onBreak(nc, done);
     const take = (msg: Msg): void => {
       const code = msg.headers?.code ?? 0;
       if (code === 0) messages.push(storedFrom(msg));

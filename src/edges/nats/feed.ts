@@ -1,6 +1,6 @@
 import { AckPolicy, type ConsumerConfig, DeliverPolicy, jetstreamManager } from '@nats-io/jetstream';
 import { createInbox, type Msg, type NatsConnection, nanos } from '@nats-io/transport-node';
-import { onBreak } from './breaks.ts';
+import { onBreak, unlessBroken } from './breaks.ts';
 
 /** A message as a consumer delivers it; `behind` counts those after it that it has still to deliver. */
 export type Delivered = Readonly<{
@@ -58,7 +58,7 @@ export class Feed {
   /** Creates the consumer and begins to read; fails as the broker's API fails. */
   static async open(nc: NatsConnection, stream: string, start: FeedStart): Promise<Feed> {
     const manager = await jetstreamManager(nc, { checkAPI: false });
-    const info = await manager.consumers.add(stream, consumerConfig(start));
+    const info = await unlessBroken(nc, manager.consumers.add(stream, consumerConfig(start)));
     return new Feed(nc, `${stream}.${info.name}`, info.num_pending);
   }
 

@@ -3,6 +3,7 @@ import { JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Recorded } from '../../commands/ports.ts';
 import type { StreamName } from '../../events/catalogue.ts';
+import { unlessBroken } from './breaks.ts';
 import { type Delivered, Feed } from './feed.ts';
 import { PoisonEvent, recordedFrom } from './poison-event.ts';
 import { streamName } from './streams.ts';
@@ -72,7 +73,7 @@ async function* untilLost(following: Following, start: number): AsyncGenerator<S
 async function openFeed({ nc, stream, name }: Following, after: number): Promise<Feed | undefined> {
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
-    const { state } = await manager.streams.info(name);
+    const { state } = await unlessBroken(nc, manager.streams.info(name));
     if (state.last_seq < after)
       throw new PoisonEvent(name, after, `the log ends at ${state.last_seq}: it has lost its end or was created anew`);
     if (state.first_seq > after + 1 && !withGaps.has(stream))

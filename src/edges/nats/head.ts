@@ -2,6 +2,7 @@ import { type StreamName, streams } from '../../events/catalogue.ts';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../commands/errors.ts';
+import { unlessBroken } from './breaks.ts';
 import { incarnationOf } from './streams.ts';
 
 /** Where a stream begins and ends. */
@@ -19,7 +20,7 @@ export type Head = Readonly<{
 export async function readHead(nc: NatsConnection, name: string): Promise<Head> {
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
-    const info = await manager.streams.info(name);
+    const info = await unlessBroken(nc, manager.streams.info(name));
     const incarnation = incarnationOf(info);
     const { first_seq: firstSequence, last_seq: lastSequence, last_ts: lastTime } = info.state;
     return { incarnation, firstSequence, lastSequence, lastTime: lastSequence === 0 ? incarnation : lastTime };

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { unlessBroken } from './breaks.ts';
 import { openBucket } from './bucket.ts';
 
 /** A lease in force: `revision` grows with every new holder; `signal` aborts when the lease is lost or no longer wanted. */
@@ -35,7 +36,7 @@ export function createLeases(nc: NatsConnection, network: string, { ttlMs = 3000
     hold: async (name, signal, run) => {
       while (!signal.aborted) {
         const since = performance.now();
-        const held = await take(bucket, name, me).catch(() => undefined);
+        const held = await unlessBroken(nc, take(bucket, name, me)).catch(() => undefined);
         if (held && !(await runWhileHeld({ ...held, name, me, ttlMs, since }, signal, run))) return;
         await pause((ttlMs / 8) * (1 + Math.random()), undefined, { signal }).catch(() => undefined);
       }

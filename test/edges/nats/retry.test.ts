@@ -84,3 +84,16 @@ test('judge tells a full stream from a conflict, which share an error code', () 
   expect([10_164, 10_167].map((code) => refused(code))).toEqual(['again', 'again']);
   expect(judge({ kind: 'lost', why: 'no answer' })).toBe('again');
 });
+
+test('reads whose answers were lost with the connection are repeated at once', async () => {
+  const { log, remote, link } = await logs();
+  await log.append([decision(0, probeOf('a'))], cause);
+  link.deafen();
+  const read = Promise.all([remote.last('probe', ['a']), remote.lastOfAll('probe'), remote.readOne('PROBES', 1)]);
+  const head = remote.head('PROBES').catch((caught: unknown) => caught);
+  await log.head('PROBES');
+  link.cut();
+  const [last, all, one] = await read;
+  expect([last.get('a')?.sequence, all.get('a')?.sequence, one?.sequence]).toEqual([1, 1, 1]);
+  expect(await head).toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('the connection broke') });
+});
