@@ -35,13 +35,20 @@ export async function createGeneration(
   return made;
 }
 
-/** Makes the indexes that readers need, and tells the planner what there is: the end of a load, in no transaction. */
+/** Makes the indexes that readers need: the end of a load, in no transaction. */
 export async function createIndexes(client: pg.ClientBase, folding: Folding, schema: string): Promise<void> {
   for (const { name, indexes = [] } of [folding.table, ...folding.derivedTables]) {
     for (const columns of indexes) await client.query(`create index on ${schema}.${quoted(name)} (${columns})`);
-    await client.query(`vacuum (analyze) ${schema}.${quoted(name)}`);
   }
-  await client.query(`vacuum (analyze) ${schema}.counters`);
+}
+
+/** Tells the planner what the tables hold, and every connection to plan anew; in no transaction. */
+export async function analyzeTables(
+  client: pg.ClientBase,
+  { table, derivedTables }: Folding,
+  { schema, how = 'analyze' }: { schema: string; how?: 'analyze' | 'vacuum (analyze)' },
+): Promise<void> {
+  for (const { name } of [table, ...derivedTables, counters]) await client.query(`${how} ${schema}.${quoted(name)}`);
 }
 
 /** Takes away generations that were never finished; only who holds the projection's build lock may call it. */

@@ -3,6 +3,7 @@ import type { Recorded } from '../../commands/ports.ts';
 import { type Applier, createApplier } from './apply.ts';
 import { StopError } from './database-error.ts';
 import type { Folding } from './folding.ts';
+import { analyzeTables } from './generation-tables.ts';
 import { clearStop, type Generation } from './generations.ts';
 import { type Pools, withClient } from './pool.ts';
 import { readAhead } from './read-ahead.ts';
@@ -13,6 +14,7 @@ export type Following = Readonly<{ pools: Pools; source: Source; folding: Foldin
 
 const maxFacts = 5000;
 const checkLogEachMs = 5000;
+const firstStatisticsAfter = 500;
 
 /**
  * Applies what the log holds beyond a live generation, and what comes, until the signal ends it.
@@ -26,6 +28,7 @@ export async function followLive(following: Following, live: Generation, signal:
   checkLog(live, head, live.position);
   if (live.stoppedAt !== null && head.lastSequence === live.position) await clearStop(pools.write, network, live);
   const applier = createApplier(folding, live, network);
+  const grow = statisticsOf(following, live);
   const unfit = new AbortController();
   const checking = setInterval(() => {
     const { position } = applier;
@@ -40,6 +43,7 @@ export async function followLive(following: Following, live: Generation, signal:
     const from = { stream: live.stream, after: live.position };
     for await (const { facts } of readAhead(source, from, { maxFacts, signal: either })) {
       if (!(await applyAll(following, applier, facts))) return;
+      await grow(facts.length);
       if (either.aborted) break;
     }
     unfit.signal.throwIfAborted();
@@ -50,6 +54,24 @@ export async function followLive(following: Following, live: Generation, signal:
   } finally {
     clearInterval(checking);
   }
+}
+
+/**
+ * Refreshes what the planner knows each time that many more facts were written than the time before.
+ *
+ * PostgreSQL does so by itself, but only after a minute; until then plans made for empty tables would read full ones.
+ */
+function statisticsOf({ pools, folding }: Following, { schema }: Generation): (facts: number) => Promise<void> {
+  let written = 0;
+  let due = firstStatisticsAfter;
+  return async (facts) => {
+    written += facts;
+    if (written < due) return;
+    while (due <= written) due *= 4;
+    const analyze = withClient(pools.write, (client) => analyzeTables(client, folding, { schema }));
+    // Whatever is wrong with the database, the next batch finds it as well.
+    await analyze.catch(() => undefined);
+  };
 }
 
 /** Applies all facts, or those before the one that cannot be taken, which the error then names. */

@@ -3,7 +3,7 @@ import { AppError } from '../../commands/errors.ts';
 import type { AnyProjection } from '../../projections/all.ts';
 import { type Applier, checkCommitted, createApplier, notification } from './apply.ts';
 import { type Folding, foldingOf } from './folding.ts';
-import { createGeneration, createIndexes, dropUnfinished } from './generation-tables.ts';
+import { analyzeTables, createGeneration, createIndexes, dropUnfinished } from './generation-tables.ts';
 import { type Generation, liveGeneration } from './generations.ts';
 import { createLoad, type Load, type LoadOptions, replaced } from './load.ts';
 import { metaSchema } from './names.ts';
@@ -61,6 +61,8 @@ async function build(client: pg.PoolClient, folding: Folding, options: RebuildOp
   await client.query('set synchronous_commit = off');
   await load.upTo(head);
   await createIndexes(client, folding, generation.schema);
+  // A table that was never looked at counts as small, one that was found empty as empty for ever.
+  if (load.done() > 0) await analyzeTables(client, folding, { schema: generation.schema, how: 'vacuum (analyze)' });
   await load.nearlyToTheEnd();
   await client.query('reset synchronous_commit');
   await switchOver(client, { next: generation, applier, load }, options);

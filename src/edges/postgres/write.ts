@@ -66,11 +66,22 @@ function bulk(
 }
 
 function selectByKey(schema: string, table: Table): Sql {
+  const asked: Table = { ...table, columns: { 'asked for': 'text' }, key: ['asked for'] };
   const [key = ''] = table.key;
-  const asked = sql`unnest(${null}::text[]) as asked ("asked for")`;
-  const columns = sql.join([...Object.keys(table.columns), 'position', 'removed'].map((name) => sql.id('kept', name)));
-  return sql`select asked."asked for", ${columns} from ${asked}
-    join ${sql.id(schema, table.name)} as kept on ${sql.id('kept', key)} = asked."asked for"::${typeOf(table, key)}`;
+  const columns = names([...Object.keys(table.columns), 'position', 'removed']);
+  const match = sql`${sql.id('kept', key)} = asked."asked for"::${typeOf(table, key)}`;
+  return sql`select asked."asked for", found.* from ${given('asked', asked)}
+    cross join lateral (${oneByOne(columns, sql.id(schema, table.name), match)}) as found`;
+}
+
+/**
+ * Looks one row up for each row given, by its key.
+ *
+ * `offset 0` keeps the planner from turning the look-up around: a plan made while the table was empty would go through all
+ * of it once it is full.
+ */
+function oneByOne(columns: Sql, where: Sql, match: Sql): Sql {
+  return sql`select ${columns} from ${where} as kept where ${match} offset 0`;
 }
 
 function upsert(where: Sql, table: Table): Sql {
@@ -93,9 +104,11 @@ function insertion(where: Sql, table: Table): Sql {
 
 function remove(where: Sql, table: Table): Sql {
   const matches = table.key.map(
-    (name) => sql`${sql.id('had', name)} = ${sql.id('gone', name)}::${typeOf(table, name)}`,
+    (name) => sql`${sql.id('kept', name)} = ${sql.id('gone', name)}::${typeOf(table, name)}`,
   );
-  return sql`delete from ${where} as had using ${given('gone', table)} where ${sql.join(matches, sql` and `)}`;
+  const found = oneByOne(sql`ctid`, where, sql.join(matches, sql` and `));
+  const places = sql`select found.ctid from ${given('gone', table)} cross join lateral (${found}) as found`;
+  return sql`delete from ${where} as had where had.ctid = any (array(${places}))`;
 }
 
 function removeZeroes(where: Sql, table: Table): Sql {

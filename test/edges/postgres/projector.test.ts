@@ -169,3 +169,18 @@ test('runProjector records why the first generation cannot be built', async () =
   });
   await expect(database.tables()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });
+
+test('runProjector has statements planned anew once tables that were empty have filled', async () => {
+  const database = await openDatabase();
+  const log = new MemoryLog();
+  startProjector(database, log);
+  await reaches(database, 0);
+  await reaches(database, log.append(...Array.from({ length: 600 }, (_, n) => nodeFacts(`n${n}`).listed())));
+  await vi.waitFor(async () => {
+    const { rows } = await database.pools.read.query(
+      `select relname from pg_stat_user_tables where schemaname = $1 and analyze_count > 0 order by 1`,
+      [`annals_${database.network}_supernodes_g1`],
+    );
+    expect(rows).toEqual([{ relname: 'counters' }, { relname: 'nodes' }, { relname: 'notes' }]);
+  });
+});
