@@ -1,5 +1,18 @@
-import parseDuration from 'parse-duration';
-import { type Network, parseNetwork } from '../events/ids.ts';
+import type { Network } from '../events/ids.ts';
+import {
+  duration,
+  natsAddresses,
+  network,
+  oneOf,
+  optional,
+  optionalPort,
+  port,
+  subnet,
+  text,
+  Unfit,
+  url,
+  whole,
+} from './setting-forms.ts';
 
 /** One setting: its environment variable, what it means, its default as an operator would write it, and how its text is read. */
 type Setting<T> = Readonly<{
@@ -9,61 +22,6 @@ type Setting<T> = Readonly<{
   parse: (text: string) => T;
   secret?: boolean;
 }>;
-
-/** A text that a setting does not take; the message says what it takes. */
-class Unfit extends Error {}
-
-const text = (value: string): string => value;
-const optional = (value: string): string | undefined => (value === '' ? undefined : value);
-
-function whole(from: number, to: number): (value: string) => number {
-  return (value) => {
-    const n = Number(value);
-    if (!/^\d+$/.test(value) || n < from || n > to) throw new Unfit(`a whole number from ${from} to ${to}`);
-    return n;
-  };
-}
-const port = whole(0, 65_535);
-const optionalPort = (value: string): number | undefined => (value === '' ? undefined : port(value));
-
-function duration(value: string): number {
-  const ms = /^\d+(\.\d+)?(ms|s|m|h)$/.test(value) ? parseDuration(value) : null;
-  if (ms === null || ms < 100 || ms > 86_400_000)
-    throw new Unfit('a duration from 100ms to 24h, written 500ms, 30s, 5m or 1h');
-  return ms;
-}
-
-function oneOf<const T extends string>(...words: readonly T[]): (value: string) => T {
-  return (value) => {
-    const word = words.find((candidate) => candidate === value);
-    if (word === undefined) throw new Unfit(`one of ${words.join(', ')}`);
-    return word;
-  };
-}
-
-function url(...protocols: readonly string[]): (value: string) => string | undefined {
-  return (value) => {
-    if (value === '') return undefined;
-    if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol))
-      throw new Unfit(`an address that begins with ${protocols.join(' or ')}//`);
-    return value.replace(/\/+$/, '');
-  };
-}
-
-function natsAddresses(value: string): string | undefined {
-  return value === ''
-    ? undefined
-    : value
-        .split(',')
-        .map((one) => url('nats:', 'tls:', 'ws:', 'wss:')(one.trim()))
-        .join(',');
-}
-
-function network(value: string): Network {
-  const name = parseNetwork(value);
-  if (name === undefined) throw new Unfit('lower-case letters, digits and _, a letter first, at most 31 characters');
-  return name;
-}
 
 /** The parts of the program that a process can run. */
 export const roles = ['ledger', 'indexer', 'projector'] as const;
@@ -173,6 +131,12 @@ export const settings = {
   roles: setting('ROLES', roles.join(','), roleList, 'Parts that this process runs, separated by commas'),
   lcdPort: setting('LCD_PORT', '1317', port, 'Port of the local network’s chain REST'),
   localSeed: setting('LOCAL_SEED', '1', whole(1, 4_294_967_295), 'Seed of what happens on the local network'),
+  localSubnet: setting(
+    'LOCAL_SUBNET',
+    '127.0.1',
+    subnet,
+    'First three numbers of the loopback addresses that SuperNodes of the local network answer on; kept from its first start',
+  ),
   allowManualSync: setting(
     'ALLOW_MANUAL_SYNC',
     'false',

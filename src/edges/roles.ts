@@ -22,17 +22,17 @@ const never = new Promise<never>(() => undefined);
 /** The local network: its chain, its SuperNodes, and what happens there. */
 export async function startLedger({ config, broker, logger, signal }: Context): Promise<Part> {
   const { log, leases } = broker;
-  const seed = config.localSeed;
+  const { localSeed: seed, localSubnet: subnet } = config;
   const ledger = await runLedger({
     log,
     leases,
-    beginning: () => localBeginning(seed, Date.now()),
+    beginning: () => localBeginning(seed, Date.now(), subnet),
     host: config.host,
     lcdPort: config.lcdPort,
     logger,
     signal,
   });
-  const network = await startLocalNetwork({ ledger, seed, logger, signal }).catch(async (caught: unknown) => {
+  const network = await startLocalNetwork({ ledger, seed, subnet, logger, signal }).catch(async (caught: unknown) => {
     await ledger.stop();
     throw caught;
   });

@@ -13,9 +13,14 @@ export type ActivityOptions = Readonly<{
   seed: number;
   logger: Logger;
   signal: AbortSignal;
+  subnet?: string;
+  /** Called once the history is in the log. */
+  onHistory?: () => void;
   /** How time passes between deeds; ends early when the signal aborts. */
   wait?: (ms: number, signal: AbortSignal) => Promise<void>;
 }>;
+
+type Acting = ActivityOptions & Required<Pick<ActivityOptions, 'wait'>>;
 
 const passing = async (ms: number, signal: AbortSignal): Promise<void> => {
   await pause(ms, undefined, { signal }).catch(() => undefined);
@@ -35,9 +40,9 @@ export async function playActivity({ wait = passing, ...options }: ActivityOptio
   await Promise.race([act({ ...options, wait }), once(signal, 'abort')]);
 }
 
-async function act({ wait, ...options }: Required<ActivityOptions>): Promise<void> {
+async function act({ wait, ...options }: Acting): Promise<void> {
   const { ledger, seed, logger, signal } = options;
-  const cast = castOf(seed);
+  const cast = castOf(seed, options.subnet);
   const { transactions, startedAt } = ledger.status();
   const steps = timeline(seed);
   let beforeMs = 0;
@@ -51,6 +56,7 @@ async function act({ wait, ...options }: Required<ActivityOptions>): Promise<voi
       continue;
     }
     await settled(history.splice(0), logger);
+    options.onHistory?.();
     await wait(atMs - beforeMs, signal);
     beforeMs = atMs;
     if (signal.aborted) return;
@@ -58,11 +64,8 @@ async function act({ wait, ...options }: Required<ActivityOptions>): Promise<voi
   }
 }
 
-async function play(
-  deed: Step['deed'],
-  { ledger, seed, logger, signal, wait }: Required<ActivityOptions>,
-): Promise<void> {
-  const cast = castOf(seed);
+async function play(deed: Step['deed'], { ledger, seed, subnet, logger, signal, wait }: Acting): Promise<void> {
+  const cast = castOf(seed, subnet);
   while (!signal.aborted) {
     try {
       const { height, code } = await ledger.submit(...messagesOf(deed, { seed, cast, atMs: Date.now() }));

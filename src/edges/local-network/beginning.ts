@@ -14,8 +14,8 @@ const personBalance = '1000000000000';
  *
  * The chain begins as long before `now` (unix milliseconds) as its short history takes, so that it ends about now.
  */
-export function localBeginning(seed: number, now: number): Beginning {
-  const cast = castOf(seed);
+export function localBeginning(seed: number, now: number, subnet?: string): Beginning {
+  const cast = castOf(seed, subnet);
   const random = randomOf(`${seed}/validators`);
   const people: Person[] = [
     ...cast.creators,

@@ -21,27 +21,31 @@ export type Cast = Readonly<{
   bystander: Person;
 }>;
 
+/** First three numbers of the loopback addresses that the nodes live on. */
+export const defaultSubnet = '127.0.1';
+
+/** An address that begins with a digit lacks its subnet. */
 const nodes = [
-  { moniker: 'aurora', address: '127.0.1.1:4444' },
-  { moniker: 'borealis', address: '127.0.1.2:4444' },
-  { moniker: 'corona', address: '127.0.1.3:4444' },
+  { moniker: 'aurora', address: '1:4444' },
+  { moniker: 'borealis', address: '2:4444' },
+  { moniker: 'corona', address: '3:4444' },
   { moniker: 'deneb', address: 'deneb.annals.example:4444' },
-  { moniker: 'eclipse', address: '127.0.1.5' },
-  { moniker: 'flare', address: '127.0.1.6:4444', isJailed: true },
+  { moniker: 'eclipse', address: '5' },
+  { moniker: 'flare', address: '6:4444', isJailed: true },
 ];
 
 /** Nodes that take part; the first three answer, the others are only in the chain's list. */
 export const answering = 3;
 
-/** The cast of a seed: keys, and with them all addresses, follow from it. */
-export function castOf(seed: number): Cast {
+/** The cast of a seed: keys, and with them all Bech32 addresses, follow from it. */
+export function castOf(seed: number, subnet = defaultSubnet): Cast {
   const person = (name: string): Person => personOf(seed, name);
   return {
     creators: [person('alice'), person('bob'), person('carol'), person('dave'), person('erin')],
     nodes: nodes.map(({ moniker, address, isJailed = false }) => ({
       operator: person(`${moniker}/operator`),
       accounts: [person(`${moniker}/account-1`), person(`${moniker}/account-2`)],
-      address,
+      address: /^\d/.test(address) ? `${subnet}.${address}` : address,
       moniker,
       isJailed,
     })),

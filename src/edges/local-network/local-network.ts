@@ -20,7 +20,7 @@ const firstOutage = { afterMs: 70_000, forMs: 75_000 };
 /**
  * Starts the SuperNodes of the local network, the activity on its chain, and now and then an outage of a node.
  *
- * The chain is a ledger that began with `localBeginning` of the same seed. Fails with `UNAVAILABLE` when a port cannot be had.
+ * Resolves once the history of the chain is in the log. The chain is a ledger that began with `localBeginning` of the same seed. Fails with `UNAVAILABLE` when a port cannot be had.
  *
  * @example await startLocalNetwork({ ledger, seed: 1, logger, signal })
  */
@@ -28,7 +28,7 @@ export async function startLocalNetwork(options: LocalNetworkOptions): Promise<L
   const { seed, logger } = options;
   const own = new AbortController();
   const signal = AbortSignal.any([options.signal, own.signal]);
-  const nodes = nodesOf(castOf(seed), seed, options.ports ?? nodePorts);
+  const nodes = nodesOf(castOf(seed, options.subnet), seed, options.ports ?? nodePorts);
   const goDown = async (): Promise<void> => void (await Promise.all(nodes.map((node) => node.goDown())));
   try {
     for (const node of nodes) await node.goUp();
@@ -36,8 +36,13 @@ export async function startLocalNetwork(options: LocalNetworkOptions): Promise<L
     await goDown();
     throw caught;
   }
-  const work = [playActivity({ ...options, signal }), playOutages(nodes, { ...options, signal })];
+  const history = Promise.withResolvers<void>();
+  const work = [
+    playActivity({ ...options, signal, onHistory: history.resolve }),
+    playOutages(nodes, { ...options, signal }),
+  ];
   for (const part of work) part.catch((err: unknown) => logger.error({ err }, 'part of the local network stopped'));
+  await Promise.race([history.promise, ...work]);
   return {
     nodes,
     stop: async () => {

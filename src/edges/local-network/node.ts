@@ -70,7 +70,7 @@ async function open({ host, ports, identity }: LocalNodeOptions): Promise<Runnin
     http.closeAllConnections();
     await Promise.all(Object.values(servers).map(closeServer));
   };
-  const remedy = `Stop what uses it${host.startsWith('127.0.1.') ? `; where ${host} is no address of this machine, give it one (macOS: sudo ifconfig lo0 alias ${host} up)` : ''}.`;
+  const remedy = `Stop what uses it${host.startsWith('127.') ? `; where ${host} is no address of this machine, give it one (macOS: sudo ifconfig lo0 alias ${host} up)` : ''}.`;
   const place = (port: number, name: string) => ({ host, port, what: `the ${name} port of a local SuperNode`, remedy });
   try {
     const grpc = await listen(servers.grpc, place(ports.grpc, 'gRPC'));

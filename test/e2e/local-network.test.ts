@@ -1,0 +1,197 @@
+import { wsconnect } from '@nats-io/transport-node';
+import { existsSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { connectNats } from '../../src/edges/nats/connection.ts';
+import { createLog } from '../../src/edges/nats/log.ts';
+import { until } from '../support/polling.ts';
+import { type Program, startProgram } from '../support/program.ts';
+import { jsonLines, runVerb } from '../support/verb.ts';
+
+type Json = Record<string, unknown>;
+
+/** Loopback addresses of its own, so that a local network that runs here already is not in the way. */
+const subnet = `127.${1 + Math.floor(Math.random() * 250)}.${Math.floor(Math.random() * 250)}`;
+
+let program: Program;
+const ask = async (path: string, init?: RequestInit) => await fetch(`${program.base}${path}`, init);
+const json = async (path: string): Promise<Json> => (await (await ask(path)).json()) as Json;
+const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? (value as Json[]) : []);
+
+beforeAll(async () => {
+  program = await startProgram({
+    network: 'local',
+    env: {
+      LOCAL_SUBNET: subnet,
+      PROBE_INTERVAL: '3s',
+      ACTIONS_SYNC_INTERVAL: '1s',
+      ALLOW_MANUAL_SYNC: 'true',
+      SYNC_TOKEN: 'let-me-in',
+      SUPERNODES_SYNC_INTERVAL: '1h',
+      VALIDATORS_SYNC_INTERVAL: '1h',
+    },
+  });
+  await program.untilReady();
+}, 120_000);
+
+describe('annals up without a chain', () => {
+  it('[S2.start.live] answers at every address it prints', async () => {
+    const web = Object.entries(program.instance.urls).filter(([, url]) => url.startsWith('http'));
+    expect(web.map(([name]) => name)).toEqual(['chain', 'start', 'api', 'docs', 'openapi', 'readiness', 'metrics']);
+    for (const [name, url] of web)
+      expect((await fetch(name === 'chain' ? `${url}/cosmos/base/tendermint/v1beta1/blocks/latest` : url)).status).toBe(
+        200,
+      );
+  });
+
+  it('[S2.start.content] shows actions, SuperNodes that are up and SuperNodes that are not', async () => {
+    const actions = await until('actions are listed', async () => {
+      const found = await json('/v1/actions?include_transactions=true');
+      return Number(found['total']) >= 30 && found;
+    });
+    expect(list(actions['actions'])[0]).toMatchObject({
+      id: String(actions['total']),
+      transactions: { register: { height: expect.any(Number) } },
+    });
+    const up = await until('a SuperNode is up', async () => {
+      const found = list((await json('/v1/supernodes/metrics?status=available'))['supernodes']);
+      return found.length > 0 && found;
+    });
+    expect(up[0]).toMatchObject({
+      version: expect.stringMatching(/^v\d/),
+      cpu_cores: expect.any(Number),
+      registered_services: ['cascade'],
+    });
+    expect(list((await json('/v1/supernodes/unavailable'))['supernodes']).length).toBeGreaterThan(0);
+    expect(Number((await json('/v1/supernodes/stats'))['total_supernodes'])).toBeGreaterThan(3);
+  });
+
+  it('[S2.docs.self] serves pages that load nothing from elsewhere', async () => {
+    for (const page of ['/', '/docs']) {
+      const answer = await ask(page);
+      const html = await answer.text();
+      expect(answer.headers.get('content-security-policy')).toContain("default-src 'self'");
+      expect(html).not.toMatch(/(src|href)="(https?:)?\/\//);
+      const loaded = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '');
+      for (const path of loaded) expect((await ask(path)).status).toBe(200);
+    }
+  });
+});
+
+describe('outsiders', () => {
+  it('read live actions and probes over WebSocket as the README shows', async () => {
+    const nc = await wsconnect({ servers: program.instance.urls['nats websocket'] ?? '' });
+    for (const kind of ['action', 'probe']) {
+      for await (const message of nc.subscribe(`live.${kind}.>`, { max: 1 }))
+        expect(message.json()).toMatchObject({ specversion: '1.0', source: 'annals/local', data: expect.anything() });
+    }
+    await nc.close();
+  });
+
+  it('read the same as server-sent events', async () => {
+    const stop = new AbortController();
+    const answer = await ask('/live', { signal: stop.signal });
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    while (!/^data: .*annals\..*$/m.test(text)) text += (await reader?.read())?.value ?? '';
+    stop.abort();
+    expect(answer.headers.get('content-type')).toContain('text/event-stream');
+  });
+});
+
+describe('POST /v1/supernodes/sync', () => {
+  it('[S2.sync.cause] is answered by rounds of SuperNodes and validators that name it as their cause, then by probes', async () => {
+    const asked = await ask('/v1/supernodes/sync', { method: 'POST', headers: { authorization: 'Bearer let-me-in' } });
+    expect(asked.status).toBe(202);
+    const { position } = (await asked.json()) as { position: string };
+    const at = (JSON.parse(Buffer.from(position, 'base64url').toString()) as Record<string, [string, number]>)['SYNC'];
+    const nc = await connectNats({ ...program.instance.nats, name: 'test' });
+    const log = createLog(nc, 'local');
+    const request = await log.readOne('SYNC', at?.[1] ?? 0);
+    expect(request?.fact.type).toBe('SyncRequested');
+    const rounds = await until('both rounds are completed', async () => {
+      const last = await log.last('sync', ['supernodes', 'validators']);
+      const answers = [...last.values()].filter(
+        ({ fact, causation }) => fact.type === 'SyncRoundCompleted' && causation === request?.id,
+      );
+      return answers.length === 2 && last;
+    });
+    const round = rounds.get('supernodes');
+    await until('a probe follows the round', async () =>
+      [...(await log.lastOfAll('probe')).values()].some(({ causation }) => causation === round?.id),
+    );
+    await nc.close();
+  });
+});
+
+describe('the command line', () => {
+  it('annals status finds the instance by itself and shows streams, projections and sync', async () => {
+    const [status] = jsonLines(await runVerb(program.dataDir, 'status', '--json'));
+    expect(
+      list(status?.['projections'])
+        .map((one) => one['projection'])
+        .toSorted(),
+    ).toEqual(['actions', 'availability', 'rounds', 'supernodes', 'validators']);
+    expect(list(status?.['streams']).map((one) => one['stream'])).toEqual([
+      'ACTIONS',
+      'NODES',
+      'PROBES',
+      'SYNC',
+      'LEDGER',
+    ]);
+    expect(list(status?.['sync']).map((one) => one['source'])).toContain('actions');
+    expect((await runVerb(program.dataDir, 'status')).stdout).toContain('PROJECTION');
+  });
+
+  it('annals tail prints events from the start of the log', async () => {
+    const ran = await runVerb(program.dataDir, 'tail', 'evt.action.*.1', '--from', 'start', '--limit', '1', '--json');
+    expect(jsonLines(ran)).toEqual([
+      expect.objectContaining({ stream: 'ACTIONS', sequence: 1, subject: '1', type: 'annals.ActionRegistered.v1' }),
+    ]);
+  });
+
+  it('annals replay rebuilds every read model and switches to it', async () => {
+    const before = await json('/v1/actions/1');
+    const done = jsonLines(await runVerb(program.dataDir, 'replay', 'all', '--json'));
+    expect(done.map((one) => [one['projection'], one['generation']])).toEqual(
+      ['actions', 'supernodes', 'validators', 'availability', 'rounds'].map((name) => [name, 2]),
+    );
+    expect(await json('/v1/actions/1')).toEqual(before);
+  });
+
+  it('annals doctor says what was found, and every verb has --help', async () => {
+    const [findings] = jsonLines(await runVerb(program.dataDir, 'doctor', '--json'));
+    expect(Object.values(findings ?? {}).map((one) => (one as Json)['what'])).toEqual([
+      'Node',
+      'nats-server',
+      'PostgreSQL',
+      'data',
+      'cache',
+      'instance',
+      'chain',
+    ]);
+    for (const verb of ['up', 'status', 'tail', 'replay', 'doctor', 'reset']) {
+      const { status, stdout } = await runVerb(program.dataDir, verb, '--help');
+      expect(status).toBe(0);
+      expect(stdout).toContain('--json');
+    }
+  });
+
+  it('refuses what cannot be done in one line that says what to do', async () => {
+    const wrong = await runVerb(program.dataDir, 'replay', 'nothing', '--json');
+    expect(wrong.status).toBe(1);
+    expect(JSON.parse(wrong.stderr)).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      error: expect.stringContaining('actions, supernodes'),
+    });
+    const inUse = await runVerb(program.dataDir, 'reset');
+    expect(inUse.status).toBe(1);
+    expect(inUse.stderr).toContain(`in use by process ${program.pid}`);
+  });
+
+  it('annals reset begins anew once the instance has stopped', async () => {
+    expect(await program.stop()).toBe(0);
+    expect((await runVerb(program.dataDir, 'status')).stderr).toContain('No running instance');
+    expect((await runVerb(program.dataDir, 'reset')).status).toBe(0);
+    expect(existsSync(program.folder)).toBe(false);
+  });
+});
