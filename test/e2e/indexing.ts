@@ -4,6 +4,7 @@ import { type Program, type ProgramOptions, startProgram } from '../support/prog
 import { openProgramLog, type ProgramLog, untilFollowed } from '../support/program-log.ts';
 import { type RecordedChain, startRecordedChain } from '../support/recorded-chain.ts';
 
+/** A body, to look into. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** The recorded chain, the program that reads it, and its log. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Recorded } from '../../src/commands/ports.ts';
 import { until } from '../support/polling.ts';
 import { type Expectations, type ExpectedStep, actionsAt } from '../support/recorded-expectations.ts';
 import { detailAt, listItemAt, readExpectations, readTopList } from '../support/recorded-expectations.ts';
@@ -19,8 +20,9 @@ describe('the program over the recorded chain', () => {
     '[S2.service.sync] [S2.actions.total] [S2.open.nodes.tracked] [S2.open.nodes.paymentInfo] knows all of step $step: $what',
     async (step) => {
       await indexing.goTo(step.step);
-      await expectTransitions(step);
-      await expectRecords(step);
+      const [ofActions, ofNodes] = await newFacts();
+      expectTransitions(step, ofActions);
+      expectRecords(step, ofNodes);
       await expectActions(step);
       await expectFleet(step);
       await expectEarnings(step);
@@ -93,18 +95,23 @@ describe('the program over the recorded chain', () => {
   });
 });
 
+/** What the log tells of actions, and of SuperNodes and validators, since it was looked at last. */
+async function newFacts(): Promise<[readonly Recorded[], readonly Recorded[]]> {
+  const { log } = indexing;
+  const [actions, nodes] = await Promise.all([log.factsOf('ACTIONS', read.ACTIONS), log.factsOf('NODES', read.NODES)]);
+  read.ACTIONS += actions.length;
+  read.NODES += nodes.length;
+  return [actions, nodes];
+}
+
 /** The log tells every transition since the step before once, in order, with its transaction and who was paid. */
-async function expectTransitions({ transitions }: ExpectedStep): Promise<void> {
-  const facts = await indexing.log.factsOf('ACTIONS', read.ACTIONS);
-  read.ACTIONS += facts.length;
+function expectTransitions({ transitions }: ExpectedStep, facts: readonly Recorded[]): void {
   expect(happenedIn(facts)).toEqual(Object.fromEntries(transitions.map(({ action, happened }) => [action, happened])));
   expect(transactionsIn(facts)).toEqual(transactionsOf(expected.actions, transitions));
 }
 
 /** The log tells of every SuperNode and validator that differs, once. */
-async function expectRecords(step: ExpectedStep): Promise<void> {
-  const facts = await indexing.log.factsOf('NODES', read.NODES);
-  read.NODES += facts.length;
+function expectRecords(step: ExpectedStep, facts: readonly Recorded[]): void {
   const before = expected.steps.findLast((one) => one.step < step.step);
   const nodes = recordsIn(facts, 'node');
   const validators = recordsIn(facts, 'validator');
