@@ -1,9 +1,9 @@
-import type { FastifyInstance } from 'fastify';
 import type { Reading } from '../projections/reading.ts';
 import { createBus, ReadModels, RequestSync } from './bus.ts';
 import { decodeMetadata } from './chain/metadata.ts';
 import { requestSync } from './chain/request-sync.ts';
 import { createReader } from './postgres/reading.ts';
+import { createWakeups } from './postgres/wakeups.ts';
 import { type About, registerPages } from './rest/pages/pages.ts';
 import { createRest } from './rest/rest.ts';
 import type { Part } from './roles.ts';
@@ -13,6 +13,7 @@ import type { Context } from './wiring.ts';
 export async function startApi(context: Context, chainUrl: string | null): Promise<Part> {
   const { config, network, profile, version, broker, pools, logger, signal } = context;
   const reader = createReader({ pools, network });
+  const wakeups = createWakeups(context.postgres, network, logger);
   const bus = await createBus({
     requestSync: async ({ at }) => {
       const [{ sequence }, { incarnation }] = await Promise.all([requestSync(broker.log, at), broker.log.head('SYNC')]);
@@ -27,7 +28,10 @@ export async function startApi(context: Context, chainUrl: string | null): Promi
     heads: broker.heads,
     broker: broker.state,
     requestSync: async (at) => await bus.command(new RequestSync(at)),
-    subscribe: broker.live,
+    subscribe: (onEvent) => {
+      const ends = [broker.live(onEvent), wakeups.onMoved((moved) => onEvent(JSON.stringify(moved), 'moved'))];
+      return () => ends.forEach((end) => end());
+    },
     decodeMetadata,
     settings: { ...config, profile },
     cursorKey: config.cursorKey ?? (await broker.secret('cursor')),
@@ -39,12 +43,12 @@ export async function startApi(context: Context, chainUrl: string | null): Promi
   });
   return listening(app, config.host, {
     port: config.port,
-    close: async () => void (await Promise.all([app.close(), bus.close()])),
+    close: async () => void (await Promise.all([app.close(), bus.close(), wakeups.close()])),
   });
 }
 
 async function listening(
-  app: FastifyInstance,
+  app: ReturnType<typeof createRest>,
   host: string,
   { port, close }: { port: number; close: () => Promise<void> },
 ): Promise<Part> {

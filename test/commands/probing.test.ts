@@ -97,7 +97,7 @@ describe('probing', () => {
     expect(known?.figures).toEqual({ version: 'v2.7.0', peerCount: 5, cpuCores: 4 });
   });
 
-  it('takes services as reported, else as listed, and never loses known ones to an empty answer', () => {
+  it('[S2.open.nodes.services-list] takes services as reported, else as listed, and never loses known ones to an empty answer', () => {
     const listed = (minute: number, ...services: string[]) => ({ listed: { at: at(minute), services } });
     const after = (...commands: RecordProbe[]) => [last(...commands)?.services, last(...commands)?.servicesAskedAt];
     const asked = probe(1, listed(1, 'cascade'));

@@ -1,11 +1,17 @@
 import { missingDocstrings } from './docstrings.mjs';
 import { lockProblems } from './lock-file.mjs';
+import { coverage, rowProblems } from '../rows/coverage.mjs';
+import { root } from '../boot/paths.mjs';
 import { installed } from './steps.mjs';
 
 /** Everything that can be looked at without a server, cheap steps first. */
 export const checks = [
   { name: 'lock file', work: () => lockProblems('package-lock.json') },
   { name: 'lock file of Node', work: () => lockProblems('tools/node/package-lock.json') },
+  {
+    name: 'a test for every row of the API',
+    work: async () => rowProblems(await coverage(root)).join('\n') || undefined,
+  },
   { name: 'docstrings', work: () => missingDocstrings('src') },
   { name: 'format', work: () => installed('prettier', '--check', '--log-level=warn', '.') },
   { name: 'types', work: () => installed('tsc', '--noEmit', '--project', '.') },

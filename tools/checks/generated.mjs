@@ -1,17 +1,19 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { root } from '../boot/paths.mjs';
 import { installed, outputOf, program } from './steps.mjs';
 
 const documents = path.join(root, 'tools/gen-docs.mjs');
+const rows = path.join(root, 'tools/rows.mjs');
 const templates = readdirSync(root).filter((name) => /^buf\.gen.*\.yaml$/.test(name));
 
 /** Writes what is generated: messages from the schemas, one step per template of buf, and documents from the code. */
 export const generators = [
   ...templates.map((name) => ({ name, work: () => installed('buf', 'generate', '--template', name) })),
-  ...(existsSync(documents) ? [{ name: 'documents', work: () => program(process.execPath, [documents]) }] : []),
+  { name: 'documents', work: () => program(process.execPath, [documents]) },
+  { name: 'rows and their tests', work: () => program(process.execPath, [rows]) },
 ];
 
 /** Generates everything anew; the files that change by it were out of date. */

@@ -50,8 +50,11 @@ export type RestDependencies = Readonly<{
   broker: () => Promise<BrokerState>;
   /** Asks for a round of SuperNodes and validators at once; joins one that is asked for already. */
   requestSync: (at: string) => Promise<SyncRequest>;
-  /** Calls back with every live event as one line of JSON until the returned function is called. */
-  subscribe: (onEvent: (json: string) => void) => () => void;
+  /**
+   * Calls back with every live event as one line of JSON, and with a name where it is not an event of the log but a hint that a read model
+   * moved; until the returned function is called.
+   */
+  subscribe: (onEvent: (json: string, name?: 'moved') => void) => () => void;
   /** The chain's metadata bytes, in base64, with the chain's field names; undefined where they cannot be read. */
   decodeMetadata: (kind: 'cascade' | 'sense', metadata: string) => Readonly<Record<string, unknown>> | undefined;
   settings: RestSettings;

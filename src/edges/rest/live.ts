@@ -75,7 +75,10 @@ function createClients(subscribe: RestDependencies['subscribe']) {
     }
   };
   const start = (): (() => void) => {
-    const unsubscribe = subscribe((json) => sendAll(`data: ${json.replaceAll(/[\r\n]+/g, ' ')}\n\n`));
+    const unsubscribe = subscribe((json, name) => {
+      const line = `data: ${json.replaceAll(/[\r\n]+/g, ' ')}\n\n`;
+      sendAll(name === undefined ? line : `event: ${name}\n${line}`);
+    });
     const heartbeat = setInterval(() => sendAll(': still here\n\n'), heartbeatMs).unref();
     return () => {
       clearInterval(heartbeat);

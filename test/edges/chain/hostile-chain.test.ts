@@ -105,7 +105,7 @@ describe('readActions on a chain that is not as it should be', () => {
     expect((await news('ACTIONS')).at(-1)).toMatchObject({ type: 'ActionTransactionFound', data: { action: '1' } });
   });
 
-  it('follows neither another chain nor one that is behind', async () => {
+  it('[S2.open.ops.wrong-chain] follows neither another chain nor one that is behind', async () => {
     const { chain, round, news, faults } = await syncing();
     chain.register({});
     chain.block(5);

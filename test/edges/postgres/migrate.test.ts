@@ -4,7 +4,7 @@ import { createPools } from '../../../src/edges/postgres/pool.ts';
 import { freshDatabase, freshNetwork } from '../../support/servers.ts';
 import { openDatabase } from './engine.ts';
 
-test('migrate succeeds for eight replicas that start at once, and every step is done once', async () => {
+test('[S2.service.replicas] migrate succeeds for eight replicas that start at once, and every step is done once', async () => {
   const config = await freshDatabase();
   const network = freshNetwork();
   const replicas = Array.from({ length: 8 }, () => createPools(config, { applicationName: 'replica' }));

@@ -19,7 +19,7 @@ async function statusOf(answer: Parameters<typeof startNode>[0], options: Partia
 }
 
 describe('probeNode', () => {
-  it('finds three open ports and the figures of a real node', async () => {
+  it('[S2.open.nodes.probe-passes] finds three open ports and the figures of a real node', async () => {
     const probed = await statusOf(undefined);
     expect(outcomes(probed)).toEqual(['4444 open', '4445 open', '8002 open']);
     expect(probed).toMatchObject({ statusAnswer: 'ok', reported: [] });
@@ -87,7 +87,7 @@ describe('probeNode', () => {
     expect(probed).toMatchObject({ statusAnswer: 'ok', listed: { services: [] } });
   });
 
-  it('tells refused ports from open ones, and asks no status of a closed one', async () => {
+  it('[S2.open.nodes.probe-passes] tells refused ports from open ones, and asks no status of a closed one', async () => {
     await using node = await startNode();
     const closed = await closedPort();
     const half = await probe({ ...node.doors, 4444: closed });

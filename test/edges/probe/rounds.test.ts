@@ -130,7 +130,7 @@ describe('runProbing', () => {
     });
   });
 
-  it('probes every node each interval and counts what fails, until it leaves the list', async () => {
+  it('[S2.service.probe] probes every node each interval and counts what fails, until it leaves the list', async () => {
     await using node = await startNode();
     let isDown = false;
     const closed = await closedPort();
@@ -157,7 +157,7 @@ describe('runProbing', () => {
     expect((await probes()).slice(-2).map(({ data }) => data.node)).toEqual(['two', 'two']);
   });
 
-  it('asks for services once an hour, also after a restart', async () => {
+  it('[S2.open.nodes.services-list] asks for services once an hour, also after a restart', async () => {
     let asked = 0;
     await using node = await startNode((request, response) => {
       if (request.url === '/api/v1/services') asked += 1;
@@ -226,7 +226,7 @@ describe('runProbing', () => {
     expect(index.filter((n) => known[`node${n}`]?.passed)).toEqual(index.filter((n) => n % 2 === 0));
   });
 
-  it('is done by one replica at a time', async () => {
+  it('[S2.service.replicas] is done by one replica at a time', async () => {
     await using node = await startNode();
     await list({ one: '1.1.1.1' });
     const second = new AbortController();

@@ -40,17 +40,20 @@ function useLook(moved) {
   return { seen, failure };
 }
 
+/** The latest events, and how often a read model has moved since the page was opened. */
 function useFeed() {
   const [events, setEvents] = useState([]);
+  const [moves, setMoves] = useState(0);
   useEffect(() => {
     const source = new EventSource('/live');
+    source.addEventListener('moved', () => setMoves((before) => before + 1));
     source.addEventListener('message', ({ data }) => {
       const event = JSON.parse(data);
       setEvents((before) => [event, ...before].slice(0, feedLength));
     });
     return () => source.close();
   }, []);
-  return events;
+  return { events, moves };
 }
 
 function Masthead({ about, ready }) {
@@ -197,8 +200,8 @@ function Subscribe({ about }) {
 }
 
 function Home() {
-  const events = useFeed();
-  const { seen, failure } = useLook(events[0]?.id);
+  const { events, moves } = useFeed();
+  const { seen, failure } = useLook(moves);
   if (!seen)
     return html`<main class="page">
       <h1>Annals</h1>
