@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { streams } from '../../src/events/catalogue.ts';
+import { projectionNames } from '../../src/projections/projection.ts';
+import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
+import { accountOf, operatorOf } from '../support/chain-stub-state.ts';
+import { appendLives, appendTo, changesOf, creators, heightOf, lifeOf, probesOf } from '../support/long-history.ts';
+import { until } from '../support/polling.ts';
+import { type Polled, type Pollers, startPollers } from '../support/pollers.ts';
+import { type Program, startProgram } from '../support/program.ts';
+import { openProgramLog, type ProgramLog, untilFollowed } from '../support/program-log.ts';
+import { seeded } from '../support/random-history.ts';
+import { jsonLines, runVerb } from '../support/verb.ts';
+
+const leastEvents = 50_000;
+const actionCount = 14_000;
+const probesEach = 350;
+const changesEach = 40;
+const replays = 2;
+/** Answers that every reader gets before the first replay and after the last one. */
+const answersAround = 3;
+const nodes = Array.from({ length: 40 }, (_, n) => `node ${n}`);
+const [quiet = '', busy = ''] = nodes;
+/** Nothing that is written during a replay touches these. */
+const lateCreator = accountOf('late');
+const quietAccounts = nodes.filter((name) => name !== busy).map(accountOf) as [string, ...string[]];
+/** Rounds of sync go on writing; each node is probed once. */
+const settings = {
+  ACTIONS_SYNC_INTERVAL: '200ms',
+  SUPERNODES_SYNC_INTERVAL: '300ms',
+  VALIDATORS_SYNC_INTERVAL: '400ms',
+  PROBE_INTERVAL: '24h',
+};
+
+type Json = Readonly<Record<string, unknown>>;
+type Line = Readonly<{ projection: string; generation: number; facts: number }>;
+
+describe('annals replay all over a long log, under readers of every endpoint and with writes going on', () => {
+  let stub: ChainStub;
+  let program: Program;
+  let log: ProgramLog;
+  let pollers: Pollers;
+  let before: ReadonlyMap<string, string>;
+  let generationsBefore: ReadonlyMap<string, number>;
+  let polled: readonly Polled[];
+  const replayed: Line[][] = [];
+  let written = 0;
+
+  beforeAll(async () => {
+    stub = await startChainStub();
+    for (const name of nodes) {
+      stub.chain.addSuperNode(name);
+      stub.chain.addValidator(name);
+    }
+    stub.chain.block();
+    program = await startProgram({ env: { ...settings, CHAIN_API_BASE: stub.url } });
+    await program.untilReady();
+    log = await openProgramLog(program.instance);
+    await until('every node has been probed', async () => (await log.lastOfAll('probe')).size === nodes.length);
+    await fill(log);
+    await untilFollowed(program.base, log);
+    before = await unchanging(program.base);
+    generationsBefore = await liveGenerations(program);
+
+    pollers = startPollers(program.base, everyPath());
+    await pollers.further(answersAround);
+    const ending = new AbortController();
+    const writing = write(log, ending.signal);
+    for (let n = 0; n < replays; n++) replayed.push(await replayAll(program));
+    await pollers.further(answersAround);
+    ending.abort();
+    written = await writing;
+    polled = await pollers.stop();
+    await untilFollowed(program.base, log);
+  }, 180_000);
+  afterAll(async () => {
+    await log?.close();
+    await program?.stop();
+    await stub?.stop();
+  });
+
+  test('every reader is answered as ever: no error, no position and no total that goes back', () => {
+    expect(polled.flatMap(({ path, complaints }) => complaints.map((complaint) => `${path}: ${complaint}`))).toEqual(
+      [],
+    );
+    for (const { path, answers, positions } of polled)
+      if (path.startsWith('/v1/') && path !== '/v1/supernodes/sync') expect(positions, path).toBe(answers);
+  });
+
+  test('the readers ask every path of the API document', async () => {
+    const { paths } = (await json(`${program.base}/openapi.json`)) as { paths: Record<string, Json> };
+    const asked = polled.map(({ path }) => path.replace(/\?.*/, ''));
+    const isAsked = (path: string): boolean => {
+      const pattern = new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`);
+      return asked.some((one) => pattern.test(one));
+    };
+    const read = Object.keys(paths).filter((path) => paths[path]?.['get'] !== undefined && path !== '/live');
+    expect(read.filter((path) => !isAsked(path))).toEqual([]);
+  });
+
+  test('every projection was read from the whole log and switched to a new generation, each time', async () => {
+    const heads = await Promise.all(streams.map(async (stream) => (await log.head(stream)).lastSequence));
+    expect(heads.reduce((a, b) => a + b, 0)).toBeGreaterThanOrEqual(leastEvents);
+    expect(written).toBeGreaterThan(0);
+    for (const lines of replayed) {
+      expect(lines.map(({ projection }) => projection)).toEqual([...projectionNames]);
+      expect(lines.find(({ projection }) => projection === 'actions')?.facts).toBeGreaterThan(actionCount);
+    }
+    const now = await liveGenerations(program);
+    for (const projection of projectionNames) {
+      const made = replayed.map((lines) => lines.find((line) => line.projection === projection)?.generation ?? 0);
+      const first = generationsBefore.get(projection) ?? 0;
+      expect(made, projection).toEqual(made.map((_, n) => first + n + 1));
+      expect(now.get(projection), projection).toBe(made.at(-1));
+    }
+  });
+
+  test('what nobody wrote about is answered as before, byte for byte', async () => {
+    expect([...(await unchanging(program.base))]).toEqual([...before]);
+  });
+
+  test('what was written meanwhile is answered, once each', async () => {
+    const { total } = await json(`${program.base}/v1/actions?creator=${lateCreator}&limit=1`);
+    expect(total).toBe(written);
+    const { total: all } = await json(`${program.base}/v1/actions?limit=1`);
+    expect(all).toBe(actionCount + written);
+  });
+});
+
+/** Fills the log, a stream at a time; each node's last probe and record stay what they were for the chain. */
+async function fill(log: ProgramLog): Promise<void> {
+  const random = seeded(5);
+  const lives = Array.from({ length: actionCount }, (_, at) =>
+    lifeOf(random, at + 1, quietAccounts, random.pick(creators)),
+  );
+  await appendLives(log, lives);
+  for (const [at, name] of nodes.entries()) {
+    await appendTo(log, 'probe', probesOf(random, operatorOf(name), probesEach, at % 3 > 0));
+    await appendTo(log, 'node', await changesOf(log, operatorOf(name), changesEach));
+  }
+}
+
+/** Writes new actions of one creator, done by one node, and probes of that node, until it is enough; gives back how many actions. */
+async function write(log: ProgramLog, signal: AbortSignal): Promise<number> {
+  const random = seeded(6);
+  let id = actionCount;
+  while (!signal.aborted) {
+    const lives = Array.from({ length: 5 }, () => lifeOf(random, ++id, [accountOf(busy)], lateCreator));
+    await appendLives(log, lives);
+    await appendTo(log, 'probe', probesOf(random, operatorOf(busy), 2, true));
+  }
+  return id - actionCount;
+}
+
+async function replayAll({ dataDir }: Program): Promise<Line[]> {
+  const ran = await runVerb(dataDir, 'replay', 'all', '--json');
+  expect(ran, ran.stderr).toMatchObject({ status: 0, stderr: '' });
+  return jsonLines(ran) as Line[];
+}
+
+async function liveGenerations({ dataDir }: Program): Promise<ReadonlyMap<string, number>> {
+  const [status] = jsonLines(await runVerb(dataDir, 'status', '--json'));
+  const all = status?.['projections'] as { projection: string; status: string; generation: number }[];
+  return new Map(
+    all.filter((one) => one.status === 'live').map(({ projection, generation }) => [projection, generation]),
+  );
+}
+
+/** Every path with the status that it must always have. */
+function everyPath(): ReadonlyMap<string, number> {
+  const operator = operatorOf(quiet);
+  const found = [
+    ...['', '?limit=200', '?limit=50&include_transactions=true', '?type=sense', '?state=finalized'].map(
+      (query) => `/v1/actions${query}`,
+    ),
+    ...[`creator=${creators[0]}`, `supernode=${operator}`, `supernode=${accountOf(busy)}`].map(
+      (filter) => `/v1/actions?${filter}`,
+    ),
+    `/v1/actions?fromHeight=100&toHeight=2000&state=approved`,
+    '/v1/actions/7',
+    '/v1/actions/stats',
+    '/v1/actions/stats?from=2026-01-01T05:00:00Z',
+    ...['', '?limit=3', '?status=available', '?currentState=bonded'].map((query) => `/v1/supernodes/metrics${query}`),
+    ...['metrics', 'paymentInfo'].map((what) => `/v1/supernodes/${operator}/${what}`),
+    ...['stats', 'action-stats', 'unavailable'].map((what) => `/v1/supernodes/${what}`),
+    '/v1/version/matrix',
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/openapi.json',
+    '/',
+    '/docs',
+  ];
+  return new Map([...found.map((path) => [path, 200] as const), ['/v1/actions/99999999', 404]]);
+}
+
+/** Answers that nothing written meanwhile can change, cursors apart, which are sealed anew each time. */
+async function unchanging(base: string): Promise<ReadonlyMap<string, string>> {
+  const last = heightOf(actionCount);
+  const walked = creators.map((creator) => `/v1/actions?creator=${creator}&limit=200&include_transactions=true`);
+  const lists = [`/v1/actions?toHeight=${last - 1}&limit=200`, `/v1/actions?supernode=${operatorOf(quiet)}&limit=200`];
+  const others = nodes.filter((name) => name !== busy).map(operatorOf);
+  const single = [
+    ...Array.from({ length: 40 }, (_, n) => `/v1/actions/${1 + n * 349}`),
+    ...others.flatMap((id) => [`/v1/supernodes/${id}/metrics`, `/v1/supernodes/${id}/paymentInfo`]),
+    '/v1/version/matrix',
+  ];
+  const answers = new Map<string, string>();
+  for (const path of single) answers.set(path, JSON.stringify(await json(`${base}${path}`)));
+  for (const path of [...walked, ...lists]) {
+    let next = '';
+    for (let page = 1; next !== 'none'; page++) {
+      const { cursor, ...answer } = await json(`${base}${path}${next}`);
+      answers.set(`${path} page ${page}`, JSON.stringify(answer));
+      next = typeof cursor === 'string' ? `&cursor=${cursor}` : 'none';
+    }
+  }
+  return answers;
+}
+
+async function json(url: string): Promise<Json> {
+  const response = await fetch(url);
+  if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
+  return (await response.json()) as Json;
+}
