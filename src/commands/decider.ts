@@ -18,7 +18,9 @@ export type Decider<Command, State, F extends Fact> = Readonly<{
 }>;
 
 /** A guard for the facts of a decider. */
-export function ownFacts<const T extends FactType>(...types: readonly T[]): (fact: Fact) => fact is Extract<Fact, { type: T }> {
+export function ownFacts<const T extends FactType>(
+  ...types: readonly T[]
+): (fact: Fact) => fact is Extract<Fact, { type: T }> {
   const own: readonly string[] = types;
   return (fact): fact is Extract<Fact, { type: T }> => own.includes(fact.type);
 }

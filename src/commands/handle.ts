@@ -58,7 +58,10 @@ async function handleSlice<Command, State, F extends Fact>(
       if (toAppError(caught).code !== 'CONFLICT') throw caught;
     }
   }
-  throw new AppError('UNAVAILABLE', `Gave up deciding about ${slice.length} ${decider.kind} entities: others write them all the time`);
+  throw new AppError(
+    'UNAVAILABLE',
+    `Gave up deciding about ${slice.length} ${decider.kind} entities: others write them all the time`,
+  );
 }
 
 function decideOne<Command, State, F extends Fact>(
@@ -67,7 +70,8 @@ function decideOne<Command, State, F extends Fact>(
   command: Command,
   last: Recorded | undefined,
 ): Decision[] {
-  if (last && !decider.isOwn(last.fact)) throw new AppError('INTERNAL', `A ${last.fact.type} lies on the subject of ${decider.kind} ${entity}`);
+  if (last && !decider.isOwn(last.fact))
+    throw new AppError('INTERNAL', `A ${last.fact.type} lies on the subject of ${decider.kind} ${entity}`);
   const state = last && decider.isOwn(last.fact) ? decider.after(last.fact, last) : decider.initialState;
   const facts = decider.decide(command, state);
   return facts.length === 0 ? [] : [{ kind: decider.kind, entity, facts, expected: last?.sequence ?? 0 }];

@@ -50,6 +50,7 @@ export const catalogue = {
 } as const satisfies Record<string, Entry>;
 
 export type FactType = keyof typeof catalogue;
+/** The names of all facts. */
 export const factTypes = Object.keys(catalogue).filter(isFactType);
 
 /** Whether a text names a fact of the catalogue. */

@@ -12,7 +12,8 @@ export function eventType(type: FactType): string {
  */
 export function upcast(type: string, data: unknown): Fact {
   const name = /^annals\.([A-Za-z]+)\.v1$/.exec(type)?.[1] ?? '';
-  if (!isFactType(name)) throw new Error(`Unknown event type ${JSON.stringify(type)}: it was written by a newer version`);
+  if (!isFactType(name))
+    throw new Error(`Unknown event type ${JSON.stringify(type)}: it was written by a newer version`);
   if (typeof data !== 'object' || data === null) throw new Error(`Event of type ${type} has no data`);
   return asFact(name, data);
 }

@@ -8,6 +8,7 @@ export type ActionType = (typeof actionTypes)[number];
 export type ActionState =
   'ACTION_STATE_PENDING' | 'ACTION_STATE_DONE' | 'ACTION_STATE_APPROVED' | 'ACTION_STATE_EXPIRED';
 
+/** States that a SuperNode of this chain can be in. */
 export type NodeState = 'SUPERNODE_STATE_ACTIVE' | 'SUPERNODE_STATE_DISABLED' | 'SUPERNODE_STATE_STOPPED';
 
 /** An action; ids count from 1 without a gap. */

@@ -48,7 +48,9 @@ export type Message =
   | Readonly<{ '@type': '/lumera.supernode.v1.MsgStartSupernode'; creator: string; validatorAddress: string }>
   | Readonly<{ '@type': '/lumera.supernode.v1.MsgDeregisterSupernode'; creator: string; validatorAddress: string }>;
 
+/** The name of a message as the chain writes it. */
 export type MessageType = Message['@type'];
+/** The message of a name. */
 export type MessageOf<T extends MessageType> = Extract<Message, { '@type': T }>;
 
 /** Gas that a signer allows for a message; the fee is a hundredth of it. */

@@ -23,6 +23,7 @@ export type SenseMetadata = Readonly<{
   groupId: string;
   idsMax: number;
 }>;
+/** What an action says of its content. */
 export type Metadata = CascadeMetadata | SenseMetadata;
 
 /** Reads the JSON text of a registration; the chain adds how many ids it wants. */

@@ -47,6 +47,7 @@ export type FailRound = Readonly<{
 /** Somebody wants SuperNodes and validators read at once. */
 export type RequestSync = Readonly<{ type: 'RequestSync'; at: string }>;
 
+/** Everything that can be recorded of a source. */
 export type SourceCommand = IdentifyChain | CompleteRound | FailRound | RequestSync;
 type SourceFact = Fact<'ChainIdentified' | 'SyncRequested' | 'SyncRoundCompleted' | 'SyncRoundFailed'>;
 

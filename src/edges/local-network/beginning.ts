@@ -5,6 +5,7 @@ import { historySpanMs } from './timeline.ts';
 
 /** Chain id of every local network. */
 export const localChainId = 'annals-local-1';
+/** Denomination that everything is paid in on a local network. */
 export const denom = 'ulume';
 
 const personBalance = '1000000000000';

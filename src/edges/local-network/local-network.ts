@@ -9,6 +9,7 @@ import { randomOf } from './random.ts';
 /** The ports that SuperNodes have everywhere. */
 export const nodePorts: NodePorts = { grpc: 4444, p2p: 4445, http: 8002 };
 
+/** What a local network plays on; `ports` stand in for the probed ones. */
 export type LocalNetworkOptions = ActivityOptions & Readonly<{ ports?: NodePorts }>;
 
 /** A running local network. */

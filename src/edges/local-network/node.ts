@@ -11,6 +11,7 @@ import { type NodeIdentity, nodeServices, nodeStatus } from './status.ts';
 /** Ports of a SuperNode: its gRPC, its P2P, its HTTP status. */
 export type NodePorts = Readonly<{ grpc: number; p2p: number; http: number }>;
 
+/** Where a node listens, and what it says of itself. */
 export type LocalNodeOptions = Readonly<{
   host: string;
   /** 0 picks a free one. */
