@@ -16,6 +16,8 @@ import { trueAnswers, trueFleet, trueList } from '../support/true-answers.ts';
 const killsOfEach = Number(process.env['KILLS'] ?? 10);
 /** Decides what happens on the chain and where the kills fall; `KILLS_SEED` says otherwise. */
 const seed = Number(process.env['KILLS_SEED'] ?? 1);
+/** So many blocks are there before the first start, so that the first fill is cut off as well. */
+const blocksBefore = 60;
 const blockEachMs = 150;
 const mostRequestsBetween = 60;
 const settings = {
@@ -37,10 +39,10 @@ describe('a program whose processes are killed while it follows a chain that goe
     process.stdout.write(`kills of each: ${killsOfEach}, KILLS_SEED=${seed}\n`);
     stub = await startChainStub();
     const growing = new GrowingChain(stub.chain, seeded(seed));
+    for (let block = 0; block < blocksBefore; block++) growing.grow();
     const growth = setInterval(() => growing.grow(), blockEachMs);
     try {
       supervised = await supervise({ ...settings, CHAIN_API_BASE: stub.url });
-      await supervised.program().untilReady();
       const random = seeded(seed + 1);
       for (const victim of shuffled(random.below)) {
         await requests(stub, 1 + random.below(mostRequestsBetween));

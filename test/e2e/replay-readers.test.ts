@@ -40,6 +40,7 @@ describe('annals replay all over a long log, under readers of every endpoint and
   let log: ProgramLog;
   let pollers: Pollers;
   let before: ReadonlyMap<string, string>;
+  let eventsBefore = 0;
   let generationsBefore: ReadonlyMap<string, number>;
   let polled: readonly Polled[];
   const replayed: Line[][] = [];
@@ -58,6 +59,7 @@ describe('annals replay all over a long log, under readers of every endpoint and
     await until('every node has been probed', async () => (await log.lastOfAll('probe')).size === nodes.length);
     await fill(log);
     await untilFollowed(program.base, log);
+    eventsBefore = await eventsIn(log);
     before = await unchanging(program.base);
     generationsBefore = await liveGenerations(program);
 
@@ -98,8 +100,7 @@ describe('annals replay all over a long log, under readers of every endpoint and
   });
 
   test('every projection was read from the whole log and switched to a new generation, each time', async () => {
-    const heads = await Promise.all(streams.map(async (stream) => (await log.head(stream)).lastSequence));
-    expect(heads.reduce((a, b) => a + b, 0)).toBeGreaterThanOrEqual(leastEvents);
+    expect(eventsBefore).toBeGreaterThanOrEqual(leastEvents);
     expect(written).toBeGreaterThan(0);
     for (const lines of replayed) {
       expect(lines.map(({ projection }) => projection)).toEqual([...projectionNames]);
@@ -137,6 +138,11 @@ async function fill(log: ProgramLog): Promise<void> {
     await appendTo(log, 'probe', probesOf(random, operatorOf(name), probesEach, at % 3 > 0));
     await appendTo(log, 'node', await changesOf(log, operatorOf(name), changesEach));
   }
+}
+
+async function eventsIn(log: ProgramLog): Promise<number> {
+  const heads = await Promise.all(streams.map(async (stream) => (await log.head(stream)).lastSequence));
+  return heads.reduce((a, b) => a + b, 0);
 }
 
 /** Writes new actions of one creator, done by one node, and probes of that node, until it is enough; gives back how many actions. */
