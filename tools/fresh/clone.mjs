@@ -32,19 +32,25 @@ export async function freshClone(user, caches) {
 
 /** Only what reaches the network is kept of our own environment. */
 function environment(base, caches, mark) {
-  const kept = Object.entries(process.env).filter(([name]) => /^(LANG|LC_ALL|https?_proxy|no_proxy)$/i.test(name));
+  const kept = Object.entries(process.env).filter(([name]) =>
+    /^(LANG|LC_ALL|https?_proxy|no_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i.test(name),
+  );
+  const authority = npmSetting('cafile');
   return {
     ...Object.fromEntries(kept),
     PATH: process.env.PATH,
     HOME: path.join(base, 'home'),
     TMPDIR: path.join(base, 'tmp'),
     npm_config_cache: path.join(caches, 'npm'),
-    npm_config_registry: execFileSync('npm', ['config', 'get', 'registry'], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim(),
+    npm_config_registry: npmSetting('registry'),
+    ...(authority === '' || authority === 'null' ? {} : { npm_config_cafile: authority }),
     npm_config_update_notifier: 'false',
     ANNALS_CACHE: path.join(caches, 'cache'),
     ANNALS_FRESH_CHECK: mark,
   };
+}
+
+/** What this machine's npm is set to: the registry and the certificate authority are how it reaches the network. */
+function npmSetting(name) {
+  return execFileSync('npm', ['config', 'get', name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 }
