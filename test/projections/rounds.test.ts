@@ -4,7 +4,7 @@ import { syncRounds } from '../../src/projections/rounds.ts';
 
 const at = '2026-01-02T00:00:00Z';
 const source = 'supernodes';
-const known = { chainId: 'chain-1', cursor: 40, open: [], unread: [] };
+const known = { chainId: 'chain-1', cursor: 40, unread: [] };
 
 const completed: Fact<'SyncRoundCompleted'>['data'] = {
   source,

@@ -28,7 +28,10 @@ export type CompleteRound = Readonly<
       /** When the last completed round ended, as the round knew it at its start: a later one by another process makes this one void. */
       after: string | undefined;
       chainId: string;
-      learned: Pick<KnownSource, 'cursor' | 'open' | 'lastAction' | 'lowestHeight' | 'minimumVersion' | 'unread'>;
+      learned: Pick<
+        KnownSource,
+        'cursor' | 'openActions' | 'lastAction' | 'lowestHeight' | 'minimumVersion' | 'unread'
+      >;
       /** Id of the request that was pending when the round began. */
       answers: string | undefined;
     }
@@ -51,7 +54,7 @@ export type RequestSync = Readonly<{ type: 'RequestSync'; at: string }>;
 export type SourceCommand = IdentifyChain | CompleteRound | FailRound | RequestSync;
 type SourceFact = Fact<'ChainIdentified' | 'SyncRequested' | 'SyncRoundCompleted' | 'SyncRoundFailed'>;
 
-const nothingKnown: KnownSource = { chainId: '', cursor: 0, open: [], unread: [] };
+const nothingKnown: KnownSource = { chainId: '', cursor: 0, unread: [] };
 
 /**
  * Rounds of the sources, what each knows for its next one, and the id of the chain (DESIGN section 4).

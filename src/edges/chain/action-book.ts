@@ -2,6 +2,7 @@ import { handle } from '../../commands/handle.ts';
 import type { Cause, FactLog } from '../../commands/ports.ts';
 import { isOpen, type KnownAction } from '../../commands/sync/action-states.ts';
 import { actions } from '../../commands/sync/actions.ts';
+import { packOpen, unpackOpen } from '../../commands/sync/open-actions.ts';
 import type { RecordAction } from '../../commands/sync/record-action.ts';
 import type { CompleteRound, KnownSource } from '../../commands/sync/sources.ts';
 
@@ -16,12 +17,15 @@ export class ActionBook {
   readonly #open: Map<string, string>;
   readonly #unread: Set<string>;
   readonly #skipped = new Map<string, string>();
+  /** From when on the open actions are not known; undefined where all are. */
+  #completeUntil: string | undefined;
   #last: bigint;
 
   constructor(log: FactLog, cause: Cause, known: KnownSource) {
     this.#log = log;
     this.#cause = cause;
-    this.#open = new Map(known.open.map(({ action, expiresAt }) => [action, expiresAt]));
+    this.#open = known.openActions ? unpackOpen(known.openActions) : new Map();
+    this.#completeUntil = known.openActions ? known.openActions.completeUntil : '';
     this.#unread = new Set(known.unread);
     this.#last = BigInt(known.lastAction ?? '0');
   }
@@ -75,6 +79,16 @@ export class ActionBook {
     return [...this.#unread];
   }
 
+  /** Whether all open actions whose time has come by a block's time are known; else only the whole list tells. */
+  knowsDue(blockTime: string): boolean {
+    return this.#completeUntil === undefined || blockTime < this.#completeUntil;
+  }
+
+  /** Every action was recorded, so all that are open are known. */
+  knowsAll(): void {
+    this.#completeUntil = undefined;
+  }
+
   /** Open actions whose time has come by a block's time. */
   due(blockTime: string): readonly string[] {
     return [...this.#open].filter(([, expiresAt]) => expiresAt <= blockTime).map(([action]) => action);
@@ -84,9 +98,9 @@ export class ActionBook {
     return [...this.#skipped].map(([record, reason]) => ({ record, reason }));
   }
 
-  get learned(): Pick<CompleteRound['learned'], 'open' | 'unread' | 'lastAction'> {
+  get learned(): Pick<CompleteRound['learned'], 'openActions' | 'unread' | 'lastAction'> {
     return {
-      open: [...this.#open].map(([action, expiresAt]) => ({ action, expiresAt })),
+      openActions: packOpen(this.#open, { completeUntil: this.#completeUntil }),
       unread: this.unread,
       ...(this.#last === 0n ? {} : { lastAction: String(this.#last) }),
     };

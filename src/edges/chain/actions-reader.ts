@@ -38,6 +38,7 @@ export class ActionsReader {
       await this.#record(read, isFirst);
     }
     for (const id of listed) if (id === '1' || listed.has(String(BigInt(id) - 1n))) this.#book.raiseLast(id);
+    this.#book.knowsAll();
   }
 
   /** Records what transactions, following ids, expiries and unread records name; after the whole list only what it left out. */

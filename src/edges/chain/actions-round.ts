@@ -24,7 +24,7 @@ export async function readActions(context: RoundContext): Promise<RoundOutcome> 
   // Blocks that were never searched are gone: what they held is taken from the records.
   const isCut = !isFirst && begun > known.cursor + 1;
   const bound = range.isAll || isCut ? maximum(range.bound, begun > 1 ? begun : undefined) : range.bound;
-  const isWhole = isFirst || isCut || known.unread.length >= mostUnread;
+  const isWhole = isFirst || isCut || known.unread.length >= mostUnread || !book.knowsDue(context.head.time);
   const reader = new ActionsReader(context, book, found);
   if (isWhole) await reader.readList(isFirst);
   await reader.readNew({ isAfterList: isWhole, isFirst });

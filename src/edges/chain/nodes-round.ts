@@ -24,7 +24,7 @@ export async function readSuperNodes(context: RoundContext): Promise<RoundOutcom
     parse: (record) => parseSuperNode(record, profile.addressPrefix),
     command: (node, record) => ({ node, height: head.height, record }),
   });
-  return { ...outcome, learned: { open: [], unread: [], ...(minimumVersion === undefined ? {} : { minimumVersion }) } };
+  return { ...outcome, learned: { unread: [], ...(minimumVersion === undefined ? {} : { minimumVersion }) } };
 }
 
 /** Reads all validators as of the head. */
@@ -37,7 +37,7 @@ export async function readValidators(context: RoundContext): Promise<RoundOutcom
     parse: parseValidator,
     command: (validator, record) => ({ validator, height: context.head.height, record }),
   });
-  return { ...outcome, learned: { open: [], unread: [] } };
+  return { ...outcome, learned: { unread: [] } };
 }
 
 /** A list that is read whole: how its records are read, and who decides what they mean. */

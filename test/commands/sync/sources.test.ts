@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type CompleteRound, type KnownSource, syncing } from '../../../src/commands/sync/sources.ts';
 
-const learned = { cursor: 50, open: [{ action: '3', expiresAt: 't9' }], unread: ['4'], lastAction: '9' };
+const learned = { cursor: 50, openActions: { entries: '9:3' }, unread: ['4'], lastAction: '9' };
 const round = (changes: Partial<CompleteRound> = {}): CompleteRound => ({
   type: 'CompleteRound',
   source: 'supernodes',

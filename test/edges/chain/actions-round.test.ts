@@ -1,10 +1,18 @@
 import { describe, expect, it } from 'vitest';
+import { unpackOpen } from '../../../src/commands/sync/open-actions.ts';
 import type { Fact } from '../../../src/events/catalogue.ts';
 import { syncing } from '../../support/chain-stub-rounds.ts';
 import { accountOf } from '../../support/chain-stub-state.ts';
 
 const node = accountOf('node');
 const typesOf = (facts: readonly Fact[]): string[] => facts.map(({ type }) => type);
+
+/** The actions that the last round hands on as open. */
+function openIn(rounds: readonly Fact[]): string[] {
+  const last = rounds.at(-1);
+  const open = last?.type === 'SyncRoundCompleted' ? last.data.known.openActions : undefined;
+  return open ? [...unpackOpen(open).keys()] : [];
+}
 
 describe('readActions', () => {
   it('writes every fact of each life in the first round, and nothing but a round in an unchanged one', async () => {
@@ -78,7 +86,33 @@ describe('readActions', () => {
       data: { action: '1', seenAtHeight: 14, known: { chainState: 'expired', reached: 'registered' } },
     });
     const rounds = await news('SYNC');
-    expect(rounds.at(-1)?.data).toMatchObject({ known: { open: [{ action: '2' }], lastAction: '2', cursor: 14 } });
+    expect(rounds.at(-1)?.data).toMatchObject({ known: { lastAction: '2', cursor: 14 } });
+    expect(openIn(rounds)).toEqual(['2']);
+  });
+
+  it('reads the whole list again once the time has come from which on open actions were left out', async () => {
+    const { chain, log, round, news, requests } = await syncing();
+    chain.register({ seconds: 600 }, { seconds: 3_600 });
+    await round('actions');
+    chain.block(20);
+    await round('actions');
+    const last = (await news('SYNC')).at(-1);
+    if (last?.type !== 'SyncRoundCompleted') throw new Error('no round was completed');
+    const known = { ...last.data.known, openActions: { entries: '', completeUntil: '2026-11-21T00:10:00Z' } };
+    const kept = { ...last, data: { ...last.data, known } };
+    const expected = (await log.last('sync', ['actions'])).get('actions')?.sequence ?? 0;
+    await log.append([{ kind: 'sync', entity: 'actions', facts: [kept], expected }], { at: '2026-11-21T00:00:00Z' });
+    const lists = (): number => requests.splice(0).filter((path) => path.includes('list_actions')).length;
+    lists();
+    chain.block();
+    await round('actions');
+    expect([lists(), openIn(await news('SYNC'))], 'before its time').toEqual([0, []]);
+    chain.block(120);
+    expect(await round('actions')).toMatchObject({ facts: 1 });
+    expect([lists(), openIn(await news('SYNC'))]).toEqual([1, ['2']]);
+    expect((await news('ACTIONS')).at(-1)).toMatchObject({ type: 'ActionExpired', data: { action: '1' } });
+    await round('actions');
+    expect([lists(), openIn(await news('SYNC'))], 'afterwards').toEqual([0, ['2']]);
   });
 
   it('keeps the data hash of a Sense action that the chain empties, whether it was known before or not', async () => {
@@ -195,6 +229,8 @@ describe('readActions', () => {
       'ActionRegistered',
       'ActionRegistered',
     ]);
-    expect((await news('SYNC')).at(-1)?.data).toMatchObject({ known: { open: [{ action: '2' }], lastAction: '3' } });
+    const rounds = await news('SYNC');
+    expect(rounds.at(-1)?.data).toMatchObject({ known: { lastAction: '3' } });
+    expect(openIn(rounds)).toEqual(['2']);
   });
 });

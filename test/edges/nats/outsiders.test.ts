@@ -40,7 +40,7 @@ describe.each(['TCP', 'WebSocket'])('an outsider over %s', (transport) => {
     const seen: string[] = [];
     nc.subscribe('live.>', { callback: (_, msg) => void (msg.subject.includes(network) && seen.push(msg.subject)) });
     await nc.flush();
-    const known = { chainId: 'c', cursor: 1, open: [], unread: [] };
+    const known = { chainId: 'c', cursor: 1, unread: [] };
     const request = { type: 'SyncRequested', data: { source: 'supernodes', at: cause.at, known } } as const;
     await log.append([{ kind: 'sync', entity: 'supernodes', facts: [request], expected: 0 }], cause);
     await log.append([decision(0, validatorOf('v'))], cause);

@@ -52,7 +52,7 @@ async function list(addresses: Readonly<Record<string, string | undefined>>): Pr
 /** What a round of sync of SuperNodes leaves in the log. */
 async function completeRound(causation?: string): Promise<void> {
   const last = (await log.last('sync', ['supernodes'])).get('supernodes');
-  const known = { chainId: 'c', cursor: 1, open: [], unread: [] };
+  const known = { chainId: 'c', cursor: 1, unread: [] };
   const data = {
     source: 'supernodes',
     startedAt: at(),

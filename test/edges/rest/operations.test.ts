@@ -28,7 +28,7 @@ const failed = (reason: string): Fact => ({
     at: recent,
     reason,
     message: 'it said no',
-    known: { chainId: 'chain-1', cursor: 9, open: [], unread: [], completedHeight: 9, completedAt: timeOf(9) },
+    known: { chainId: 'chain-1', cursor: 9, unread: [], completedHeight: 9, completedAt: timeOf(9) },
   },
 });
 

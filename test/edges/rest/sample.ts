@@ -55,7 +55,6 @@ export const round = (
     known: {
       chainId: 'chain-1',
       cursor: height,
-      open: [],
       unread: [],
       completedAt: at,
       completedHeight: height,

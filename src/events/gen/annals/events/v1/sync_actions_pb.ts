@@ -100,7 +100,8 @@ export type ActionFinalized = Message<"annals.events.v1.ActionFinalized"> & {
   payments: Payment[];
 
   /**
-   * Present where the chain has changed it since the last fact; an emptied one never comes.
+   * The chain's own protobuf bytes in base64, as they were read with this step, changed or not; absent where the registration was
+   * recorded together with it and holds them, where the record was not read, and where the chain has emptied them.
    *
    * @generated from field: optional string metadata = 4;
    */

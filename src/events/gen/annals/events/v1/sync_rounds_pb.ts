@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file annals/events/v1/sync_rounds.proto.
  */
 export const file_annals_events_v1_sync_rounds: GenFile = /*@__PURE__*/
-  fileDesc("CiJhbm5hbHMvZXZlbnRzL3YxL3N5bmNfcm91bmRzLnByb3RvEhBhbm5hbHMuZXZlbnRzLnYxIk8KD0NoYWluSWRlbnRpZmllZBIOCgZzb3VyY2UYASABKAkSEAoIY2hhaW5faWQYAiABKAkSCgoCYXQYAyABKAkSDgoGaGVpZ2h0GAQgASgNIlkKDVN5bmNSZXF1ZXN0ZWQSDgoGc291cmNlGAEgASgJEgoKAmF0GAIgASgJEiwKBWtub3duGAMgASgLMh0uYW5uYWxzLmV2ZW50cy52MS5Lbm93blNvdXJjZSLpAQoSU3luY1JvdW5kQ29tcGxldGVkEg4KBnNvdXJjZRgBIAEoCRISCgpzdGFydGVkX2F0GAIgASgJEgoKAmF0GAMgASgJEg4KBmhlaWdodBgEIAEoDRISCgpibG9ja190aW1lGAUgASgJEhAKCHJlcXVlc3RzGAYgASgNEg0KBWZhY3RzGAcgASgNEjAKB3NraXBwZWQYCCADKAsyHy5hbm5hbHMuZXZlbnRzLnYxLlNraXBwZWRSZWNvcmQSLAoFa25vd24YCSABKAsyHS5hbm5hbHMuZXZlbnRzLnYxLktub3duU291cmNlIpABCg9TeW5jUm91bmRGYWlsZWQSDgoGc291cmNlGAEgASgJEhIKCnN0YXJ0ZWRfYXQYAiABKAkSCgoCYXQYAyABKAkSDgoGcmVhc29uGAQgASgJEg8KB21lc3NhZ2UYBSABKAkSLAoFa25vd24YBiABKAsyHS5hbm5hbHMuZXZlbnRzLnYxLktub3duU291cmNlIi8KDVNraXBwZWRSZWNvcmQSDgoGcmVjb3JkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSKZAwoLS25vd25Tb3VyY2USEAoIY2hhaW5faWQYASABKAkSDgoGY3Vyc29yGAIgASgNEioKBG9wZW4YAyADKAsyHC5hbm5hbHMuZXZlbnRzLnYxLk9wZW5BY3Rpb24SGAoLbGFzdF9hY3Rpb24YBCABKAlIAIgBARIdChBjb21wbGV0ZWRfaGVpZ2h0GAUgASgNSAGIAQESGQoMY29tcGxldGVkX2F0GAYgASgJSAKIAQESGgoNbG93ZXN0X2hlaWdodBgHIAEoDUgDiAEBEjYKB3JlcXVlc3QYCCABKAsyIC5hbm5hbHMuZXZlbnRzLnYxLlBlbmRpbmdSZXF1ZXN0SASIAQESHAoPbWluaW11bV92ZXJzaW9uGAkgASgJSAWIAQESDgoGdW5yZWFkGAogAygJQg4KDF9sYXN0X2FjdGlvbkITChFfY29tcGxldGVkX2hlaWdodEIPCg1fY29tcGxldGVkX2F0QhAKDl9sb3dlc3RfaGVpZ2h0QgoKCF9yZXF1ZXN0QhIKEF9taW5pbXVtX3ZlcnNpb24iMAoKT3BlbkFjdGlvbhIOCgZhY3Rpb24YASABKAkSEgoKZXhwaXJlc19hdBgCIAEoCSIuCg5QZW5kaW5nUmVxdWVzdBIKCgJpZBgBIAEoCRIQCghzZXF1ZW5jZRgCIAEoDWIGcHJvdG8z");
+  fileDesc("CiJhbm5hbHMvZXZlbnRzL3YxL3N5bmNfcm91bmRzLnByb3RvEhBhbm5hbHMuZXZlbnRzLnYxIk8KD0NoYWluSWRlbnRpZmllZBIOCgZzb3VyY2UYASABKAkSEAoIY2hhaW5faWQYAiABKAkSCgoCYXQYAyABKAkSDgoGaGVpZ2h0GAQgASgNIlkKDVN5bmNSZXF1ZXN0ZWQSDgoGc291cmNlGAEgASgJEgoKAmF0GAIgASgJEiwKBWtub3duGAMgASgLMh0uYW5uYWxzLmV2ZW50cy52MS5Lbm93blNvdXJjZSLpAQoSU3luY1JvdW5kQ29tcGxldGVkEg4KBnNvdXJjZRgBIAEoCRISCgpzdGFydGVkX2F0GAIgASgJEgoKAmF0GAMgASgJEg4KBmhlaWdodBgEIAEoDRISCgpibG9ja190aW1lGAUgASgJEhAKCHJlcXVlc3RzGAYgASgNEg0KBWZhY3RzGAcgASgNEjAKB3NraXBwZWQYCCADKAsyHy5hbm5hbHMuZXZlbnRzLnYxLlNraXBwZWRSZWNvcmQSLAoFa25vd24YCSABKAsyHS5hbm5hbHMuZXZlbnRzLnYxLktub3duU291cmNlIpABCg9TeW5jUm91bmRGYWlsZWQSDgoGc291cmNlGAEgASgJEhIKCnN0YXJ0ZWRfYXQYAiABKAkSCgoCYXQYAyABKAkSDgoGcmVhc29uGAQgASgJEg8KB21lc3NhZ2UYBSABKAkSLAoFa25vd24YBiABKAsyHS5hbm5hbHMuZXZlbnRzLnYxLktub3duU291cmNlIi8KDVNraXBwZWRSZWNvcmQSDgoGcmVjb3JkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSLEAwoLS25vd25Tb3VyY2USEAoIY2hhaW5faWQYASABKAkSDgoGY3Vyc29yGAIgASgNEhgKC2xhc3RfYWN0aW9uGAQgASgJSACIAQESHQoQY29tcGxldGVkX2hlaWdodBgFIAEoDUgBiAEBEhkKDGNvbXBsZXRlZF9hdBgGIAEoCUgCiAEBEhoKDWxvd2VzdF9oZWlnaHQYByABKA1IA4gBARI2CgdyZXF1ZXN0GAggASgLMiAuYW5uYWxzLmV2ZW50cy52MS5QZW5kaW5nUmVxdWVzdEgEiAEBEhwKD21pbmltdW1fdmVyc2lvbhgJIAEoCUgFiAEBEg4KBnVucmVhZBgKIAMoCRI4CgxvcGVuX2FjdGlvbnMYCyABKAsyHS5hbm5hbHMuZXZlbnRzLnYxLk9wZW5BY3Rpb25zSAaIAQFCDgoMX2xhc3RfYWN0aW9uQhMKEV9jb21wbGV0ZWRfaGVpZ2h0Qg8KDV9jb21wbGV0ZWRfYXRCEAoOX2xvd2VzdF9oZWlnaHRCCgoIX3JlcXVlc3RCEgoQX21pbmltdW1fdmVyc2lvbkIPCg1fb3Blbl9hY3Rpb25zSgQIAxAEUgRvcGVuIk4KC09wZW5BY3Rpb25zEg8KB2VudHJpZXMYASABKAkSGwoOY29tcGxldGVfdW50aWwYAiABKAlIAIgBAUIRCg9fY29tcGxldGVfdW50aWwiLgoOUGVuZGluZ1JlcXVlc3QSCgoCaWQYASABKAkSEAoIc2VxdWVuY2UYAiABKA1iBnByb3RvMw");
 
 /**
  * The first contact with a chain fixed its id; another chain is never followed.
@@ -255,13 +255,6 @@ export type KnownSource = Message<"annals.events.v1.KnownSource"> & {
   cursor: number;
 
   /**
-   * Actions that may still expire.
-   *
-   * @generated from field: repeated annals.events.v1.OpenAction open = 3;
-   */
-  open: OpenAction[];
-
-  /**
    * The greatest action id ever seen.
    *
    * @generated from field: optional string last_action = 4;
@@ -307,6 +300,13 @@ export type KnownSource = Message<"annals.events.v1.KnownSource"> & {
    * @generated from field: repeated string unread = 10;
    */
   unread: string[];
+
+  /**
+   * Only of "actions"; where it is absent, the next round finds it out from the whole list.
+   *
+   * @generated from field: optional annals.events.v1.OpenActions open_actions = 11;
+   */
+  openActions?: OpenActions | undefined;
 };
 
 /**
@@ -317,27 +317,34 @@ export const KnownSourceSchema: GenMessage<KnownSource> = /*@__PURE__*/
   messageDesc(file_annals_events_v1_sync_rounds, 5);
 
 /**
- * @generated from message annals.events.v1.OpenAction
+ * Actions that may still expire.
+ *
+ * @generated from message annals.events.v1.OpenActions
  */
-export type OpenAction = Message<"annals.events.v1.OpenAction"> & {
+export type OpenActions = Message<"annals.events.v1.OpenActions"> & {
   /**
-   * @generated from field: string action = 1;
+   * One entry for each, those that expire first before the others, separated by blanks: by how many seconds it expires after the
+   * entry before (the first: Unix time); then, unless its id is the one after that entry's, ":" and by how much it
+   * is greater (the first: the id itself).
+   *
+   * @generated from field: string entries = 1;
    */
-  action: string;
+  entries: string;
 
   /**
-   * RFC 3339, UTC.
+   * RFC 3339, UTC. Present where not all fit in: of those that expire at this time or later some are missing, so the whole list
+   * is read again once the chain's time has come this far.
    *
-   * @generated from field: string expires_at = 2;
+   * @generated from field: optional string complete_until = 2;
    */
-  expiresAt: string;
+  completeUntil?: string | undefined;
 };
 
 /**
- * Describes the message annals.events.v1.OpenAction.
- * Use `create(OpenActionSchema)` to create a new message.
+ * Describes the message annals.events.v1.OpenActions.
+ * Use `create(OpenActionsSchema)` to create a new message.
  */
-export const OpenActionSchema: GenMessage<OpenAction> = /*@__PURE__*/
+export const OpenActionsSchema: GenMessage<OpenActions> = /*@__PURE__*/
   messageDesc(file_annals_events_v1_sync_rounds, 6);
 
 /**
