@@ -227,15 +227,21 @@ describe('runProbing', () => {
   });
 
   it('[S2.service.replicas] is done by one replica at a time', async () => {
-    await using node = await startNode();
+    await using node = await startNode((_, response) => recorded(response, 'status'));
     await list({ one: '1.1.1.1' });
-    const second = new AbortController();
-    start(() => node.doors, { signal: second.signal });
+    const firstStop = new AbortController();
+    start(() => node.doors, { signal: firstStop.signal });
     const first = probing;
-    start(() => node.doors);
+    // Whoever asks for the lease first has it: the second replica begins only once the first one is known to hold it.
     await vi.waitFor(async () => expect(await probes()).toHaveLength(1), soon);
-    second.abort();
-    await first;
+    start(() => node.doors);
+    await list({ two: '1.1.1.2' });
     await vi.waitFor(async () => expect(await probes()).toHaveLength(2), soon);
+    const whileFirst = node.http.accepted();
+    firstStop.abort();
+    await first;
+    await vi.waitFor(async () => expect(await probes()).toHaveLength(4), soon);
+    // A probe takes two connections to that port: for the status, and for the services, which nobody is asked twice.
+    expect([whileFirst, node.http.accepted()]).toEqual([4, 6]);
   });
 });
