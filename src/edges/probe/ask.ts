@@ -1,5 +1,6 @@
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
+import { parseBounded, TooComplex } from '../bounded-json.ts';
 
 /** A JSON value, or why there is none. */
 export type JsonAnswer =
@@ -10,6 +11,9 @@ export type JsonAnswer =
 export type AskLimits = Readonly<{ wholeMs: number; maxBytes: number; signal: AbortSignal }>;
 
 class TooLarge extends Error {}
+
+/** A status is a few hundred values deep down to the volumes of a node. */
+const bounds = { depth: 32, values: 20_000 };
 
 /**
  * Gets JSON from a node over a connection that is open already, and closes it.
@@ -27,7 +31,7 @@ export async function askJson(
     const response = await get(socket, path, AbortSignal.any([signal, deadline]));
     if (response.statusCode !== 200) return { answer: 'http_error' };
     const text = new TextDecoder('utf-8', { fatal: true }).decode(await wholeBody(response, maxBytes));
-    return { answer: 'ok', body: JSON.parse(text) };
+    return { answer: 'ok', body: parseBounded(text, bounds) };
   } catch (caught) {
     signal.throwIfAborted();
     return { answer: deadline.aborted ? 'timeout' : failureOf(caught) };
@@ -47,6 +51,8 @@ function get(socket: Socket, path: string, signal: AbortSignal): Promise<Incomin
     };
     const asked = request({ host, port, path, headers, signal, createConnection: () => socket }, resolve);
     asked.on('error', reject);
+    // Answers before the answer can go on for ever.
+    asked.on('information', () => asked.destroy(new Error('The node has more to say than its answer')));
     asked.on('close', () => reject(new Error('The connection ended without an answer')));
     asked.end();
   });
@@ -66,6 +72,7 @@ async function wholeBody(response: AsyncIterable<Buffer>, maxBytes: number): Pro
 function failureOf(caught: unknown): 'malformed' | 'too_large' | 'http_error' {
   const code = caught instanceof Error && 'code' in caught ? String(caught.code) : '';
   if (caught instanceof TooLarge || code === 'HPE_HEADER_OVERFLOW') return 'too_large';
-  const isNoJson = caught instanceof SyntaxError || code === 'ERR_ENCODING_INVALID_ENCODED_DATA';
+  const isNoJson =
+    caught instanceof SyntaxError || caught instanceof TooComplex || code === 'ERR_ENCODING_INVALID_ENCODED_DATA';
   return isNoJson || code.startsWith('HPE_') ? 'malformed' : 'http_error';
 }

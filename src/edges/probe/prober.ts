@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { toAppError } from '../../commands/errors.ts';
-import { hostOf } from '../../projections/address.ts';
 import type { Logger } from '../log.ts';
 import type { Dial } from './dial.ts';
 import { probeNode, probePorts, type ProbeLimits } from './probe.ts';
 import type { Reason, Recorder } from './recorder.ts';
 import { isServicesDue } from './services.ts';
-import type { TargetOptions } from './target.ts';
+import { hostKey, type TargetOptions } from './target.ts';
 
 /** Some nodes to probe, and how. */
 export type Sweep = Readonly<{
@@ -75,7 +74,7 @@ export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<
 
   return async (sweep) => {
     const began = performance.now();
-    const hosts = Map.groupBy(sweep.nodes, ([, address]) => hostOf(address)?.toLowerCase() ?? address);
+    const hosts = Map.groupBy(sweep.nodes, ([, address]) => hostKey(address, how));
     const probes = [...hosts].map(([host, members]) =>
       probeOnce(
         host,

@@ -35,6 +35,13 @@ export function targetOf(address: string, options: TargetOptions): Target {
   return options.allowHostNames ? { kind: 'name', name } : { kind: 'refused', reason: 'host_name' };
 }
 
+/** What addresses that lead to the same host have in common, however they are spelt. */
+export function hostKey(address: string, options: TargetOptions): string {
+  const target = targetOf(address, options);
+  if (target.kind === 'refused') return hostOf(address)?.toLowerCase() ?? address;
+  return target.kind === 'ip' ? target.ip : target.name;
+}
+
 /** Resolves a name once; the address found has to pass the same check as a literal one. */
 export async function resolveTarget(
   target: Target,

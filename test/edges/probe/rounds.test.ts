@@ -190,12 +190,13 @@ describe('runProbing', () => {
     await vi.waitFor(async () => expect(await probes()).toHaveLength(6), soon);
   });
 
-  it('makes one probe for all nodes that share a host', async () => {
+  it('makes one probe for all nodes that share a host, however they spell it', async () => {
     await using node = await startNode((_, response) => recorded(response, 'status'));
     await list({ one: '1.1.1.1:1', two: '1.1.1.1:2', three: '1.1.1.1' });
+    await list({ four: '2606:4700::1111', five: '[2606:4700:0:0:0::1111]:4444', six: '2606:4700:0000::1111' });
     start(() => node.doors);
-    await vi.waitFor(async () => expect(Object.keys(await lastKnown())).toHaveLength(3), soon);
-    expect(node.http.accepted()).toBe(2);
+    await vi.waitFor(async () => expect(Object.keys(await lastKnown())).toHaveLength(6), soon);
+    expect(node.http.accepted(), 'status and services of either host').toBe(4);
   });
 
   it('records a healthy node while a slow one is still being probed, and never probes that one twice at a time', async () => {
