@@ -1,12 +1,13 @@
 import type { Network } from '../events/ids.ts';
 import {
+  addresses,
   duration,
-  natsAddresses,
   network,
   oneOf,
   optional,
   optionalPort,
   port,
+  size,
   subnet,
   text,
   Unfit,
@@ -103,7 +104,7 @@ export const settings = {
   natsUrl: setting(
     'NATS_URL',
     '',
-    natsAddresses,
+    addresses('nats:', 'tls:', 'ws:', 'wss:'),
     'External nats-server 2.12.1 or later with JetStream, or several separated by commas; unset: an embedded server',
     true,
   ),
@@ -112,8 +113,20 @@ export const settings = {
   natsMonitorUrl: setting(
     'NATS_MONITOR_URL',
     '',
-    url('http:', 'https:'),
-    'Monitoring address of the external nats-server, to read its durability from',
+    addresses('http:', 'https:'),
+    'Monitoring address of the external nats-server, to read its durability from, or several separated by commas: the least counts',
+  ),
+  streamReplicas: setting(
+    'STREAM_REPLICAS',
+    '',
+    (value) => (value === '' ? undefined : whole(1, 5)(value)),
+    'Servers that keep a copy of each stream and bucket, 1 to 5; unset: as many as now, and for new ones 3 on a NATS cluster, else 1',
+  ),
+  streamMaxBytes: setting(
+    'STREAM_MAX_SIZE',
+    '',
+    size,
+    'Size at which each stream is full and takes no more facts, such as 500MiB or 20GiB, or unlimited; unset: as now, and for new ones unlimited',
   ),
   durability: setting(
     'DURABILITY',

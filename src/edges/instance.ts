@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type pg from 'pg';
 import { AppError } from '../commands/errors.ts';
@@ -23,7 +23,9 @@ const fileOf = (folder: string): string => path.join(folder, 'run.json');
 
 /** Leaves word of this process in the network's folder; returns what takes it away again. */
 export async function announce(config: Config, instance: Instance): Promise<() => Promise<void>> {
-  const file = fileOf(dataFolder(config));
+  const folder = dataFolder(config);
+  const file = fileOf(folder);
+  await mkdir(folder, { recursive: true });
   await rm(file, { force: true });
   await writeFile(file, `${JSON.stringify(instance, null, 2)}\n`, { mode: 0o600 });
   return () => rm(file, { force: true });

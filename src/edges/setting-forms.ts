@@ -49,14 +49,29 @@ export function url(...protocols: readonly string[]): (value: string) => string 
   };
 }
 
-/** Addresses of NATS servers separated by commas, or none. */
-export function natsAddresses(value: string): string | undefined {
-  return value === ''
-    ? undefined
-    : value
-        .split(',')
-        .map((one) => url('nats:', 'tls:', 'ws:', 'wss:')(one.trim()))
-        .join(',');
+/** Addresses of some of the protocols separated by commas, or none. */
+export function addresses(...protocols: readonly string[]): (value: string) => string | undefined {
+  return (value) =>
+    value === ''
+      ? undefined
+      : value
+          .split(',')
+          .map((one) => url(...protocols)(one.trim()))
+          .join(',');
+}
+
+const unitBytes = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 } as const;
+const fewestBytes = 2 ** 20;
+
+/** A size in bytes, -1 for no limit at all, or none. */
+export function size(value: string): number | undefined {
+  if (value === '') return undefined;
+  if (value === 'unlimited') return -1;
+  const [, digits, unit] = /^(\d{1,6})(KiB|MiB|GiB|TiB)$/.exec(value) ?? [];
+  const bytes = Number(digits) * (unitBytes[unit as keyof typeof unitBytes] ?? 0);
+  if (unit === undefined || bytes < fewestBytes)
+    throw new Unfit('a size from 1MiB on, written 500MiB, 20GiB or 1TiB, or unlimited');
+  return bytes;
 }
 
 /** First three numbers of loopback addresses. */

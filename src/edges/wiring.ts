@@ -36,7 +36,11 @@ export async function openStores(
 ): Promise<Context> {
   const { network } = config;
   const wanted = config.durability || (config.natsUrl === undefined ? 'strict' : 'unknown');
-  const broker = await openBroker(servers.nats, { network, wanted });
+  const broker = await openBroker(servers.nats, {
+    network,
+    wanted,
+    streams: { replicas: config.streamReplicas, maxBytes: config.streamMaxBytes },
+  });
   const pools = createPools(servers.postgres, { applicationName: `annals ${network}` });
   await migrate({ pools, network });
   return {

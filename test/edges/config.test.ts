@@ -61,6 +61,20 @@ describe('parseConfig', () => {
     });
   });
 
+  it('reads how many copies of the log there are and how large it may grow, and leaves open what is not set', () => {
+    expect(parseConfig({})).toMatchObject({ streamReplicas: undefined, streamMaxBytes: undefined });
+    expect(parseConfig({ STREAM_REPLICAS: '3', STREAM_MAX_SIZE: '20GiB' })).toMatchObject({
+      streamReplicas: 3,
+      streamMaxBytes: 20 * 2 ** 30,
+    });
+    expect(parseConfig({ STREAM_MAX_SIZE: 'unlimited' }).streamMaxBytes).toBe(-1);
+    expect(problemsOf({ STREAM_REPLICAS: '6', STREAM_MAX_SIZE: '20' })).toEqual([
+      'STREAM_REPLICAS is "6"; it takes a whole number from 1 to 5',
+      'STREAM_MAX_SIZE is "20"; it takes a size from 1MiB on, written 500MiB, 20GiB or 1TiB, or unlimited',
+    ]);
+    expect(problemsOf({ STREAM_MAX_SIZE: '4KiB' })).toHaveLength(1);
+  });
+
   it('reports every problem at once, names what is accepted, and shows no secret', () => {
     const problems = problemsOf({
       PORT: '70000',

@@ -1,13 +1,13 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../commands/errors.ts';
 import { connectNats } from './connection.ts';
-import { type Durability, readDurability } from './durability.ts';
+import { type Durability, grades, readDurability } from './durability.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { liveEvents } from './live-events.ts';
 import { type Heads, readHeads } from './head.ts';
 import { createLog, type Log } from './log.ts';
 import { sharedSecret } from './secrets.ts';
-import { ensureStreams } from './streams.ts';
+import { ensureStreams, type StreamOptions } from './streams.ts';
 
 /** Where a broker is, and who we are there; `user` only where we know the anonymous side of the server too. */
 export type BrokerAccess = Readonly<{ url: string; user?: string; pass?: string; monitorUrl?: string | undefined }>;
@@ -30,9 +30,6 @@ export type Broker = Readonly<{
   close: () => Promise<void>;
 }>;
 
-/** From least to most; what cannot be read counts as nothing. */
-const grades = ['unknown', 'relaxed', 'bounded', 'strict'] as const satisfies readonly Durability[];
-
 /**
  * Connects, makes what is missing of the network's streams, and gives what can be done there.
  *
@@ -40,7 +37,7 @@ const grades = ['unknown', 'relaxed', 'bounded', 'strict'] as const satisfies re
  */
 export async function openBroker(
   access: BrokerAccess,
-  { network, wanted }: { network: string; wanted: Durability },
+  { network, wanted, streams = {} }: { network: string; wanted: Durability; streams?: StreamOptions },
 ): Promise<Broker> {
   const connection = await connectNats({ ...access, name: `annals ${network}` });
   const atStart = await readDurability(access.monitorUrl);
@@ -50,7 +47,7 @@ export async function openBroker(
       'set sync_interval on the nats-server, NATS_MONITOR_URL so that it can be read, or DURABILITY to less';
     throw new AppError('UNAVAILABLE', `DURABILITY asks for ${wanted}, the log is ${atStart}: ${remedy}`);
   }
-  await ensureStreams(connection, network);
+  await ensureStreams(connection, network, streams);
   const log = createLog(connection, network);
   return {
     log,

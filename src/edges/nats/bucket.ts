@@ -3,7 +3,7 @@ import { JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { streamName } from './streams.ts';
 
-/** Opens a key-value bucket of a network, creating it on first use; it has as many replicas as the log has. */
+/** Opens a key-value bucket of a network, creating it on first use; it gets as many replicas as the log has now. */
 export async function openBucket(
   nc: NatsConnection,
   network: string,
@@ -11,7 +11,12 @@ export async function openBucket(
   options: Partial<KvOptions> = {},
 ): Promise<KV> {
   const replicas = await replicasOfLog(nc, network);
-  return new Kvm(nc).create(name, { history: 1, replicas, ...options });
+  const bucket = await new Kvm(nc).create(name, { history: 1, replicas, ...options });
+  const manager = await jetstreamManager(nc, { checkAPI: false });
+  const { config } = await manager.streams.info(`KV_${name}`);
+  if (config.num_replicas !== replicas)
+    await manager.streams.update(config.name, { ...config, num_replicas: replicas });
+  return bucket;
 }
 
 /** 1 where there is no log yet. */

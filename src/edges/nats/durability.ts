@@ -4,15 +4,23 @@ export type Durability = 'strict' | 'bounded' | 'relaxed' | 'unknown';
 const answerWithinMs = 3000;
 const nanosPerSecond = 1e9;
 
+/** From least to most; what cannot be read counts as nothing. */
+export const grades = ['unknown', 'relaxed', 'bounded', 'strict'] as const satisfies readonly Durability[];
+
 /**
- * Reads the durability in force from a server's monitoring address.
+ * Reads the durability in force from a server's monitoring address, or from those of several servers, separated by commas:
+ * the least of those that say counts.
  *
- * `unknown` when there is none, it does not answer, or does not say: never a guess.
+ * `unknown` when there is none, none answers, or none says: never a guess.
  *
  * @example await readDurability('http://127.0.0.1:8222') // 'strict'
  */
-export async function readDurability(monitorUrl: string | undefined): Promise<Durability> {
-  if (monitorUrl === undefined) return 'unknown';
+export async function readDurability(monitorUrls: string | undefined): Promise<Durability> {
+  const found = await Promise.all((monitorUrls?.split(',') ?? []).map(readOne));
+  return grades.find((grade) => grade !== 'unknown' && found.includes(grade)) ?? 'unknown';
+}
+
+async function readOne(monitorUrl: string): Promise<Durability> {
   try {
     const response = await fetch(new URL('jsz?config=true', `${monitorUrl}/`), {
       signal: AbortSignal.timeout(answerWithinMs),

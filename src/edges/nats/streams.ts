@@ -26,7 +26,10 @@ const keptPerEntity: Partial<Record<StreamName, number>> = {
 };
 
 /** What an operator may choose for the streams; what is left out stays as it is. */
-export type StreamOptions = Readonly<{ replicas?: number; maxBytes?: number }>;
+export type StreamOptions = Readonly<{ replicas?: number | undefined; maxBytes?: number | undefined }>;
+
+/** Of streams that are new on a cluster, where nothing is chosen. */
+const replicasOnCluster = 3;
 
 /** The name of a stream on the broker. */
 export function streamName(stream: StreamName, network: string): string {
@@ -49,26 +52,35 @@ export async function ensureStreams(nc: NatsConnection, network: string, options
     throw new AppError('UNAVAILABLE', `The broker is nats-server ${version}; ${leastServer} or later is needed`);
   try {
     const manager = await jetstreamManager(nc);
-    await Promise.all(streams.map((stream) => ensureStream(manager, stream, network, options)));
+    const isCluster = nc.info?.cluster !== undefined;
+    const fresh = { replicas: isCluster ? replicasOnCluster : 1 };
+    await Promise.all(streams.map((stream) => ensureStream({ manager, network, options, fresh }, stream)));
   } catch (caught) {
     if (caught instanceof AppError) throw caught;
     const why = caught instanceof Error ? caught.message : String(caught);
-    throw new AppError('UNAVAILABLE', `The streams of ${network} can be neither checked nor created: ${why}`, {
+    const remedy = isShortOfServers(caught)
+      ? '; let more servers join, or set STREAM_REPLICAS to as many as there are'
+      : '';
+    throw new AppError('UNAVAILABLE', `The streams of ${network} can be neither checked nor created: ${why}${remedy}`, {
       cause: caught,
     });
   }
 }
 
-async function ensureStream(
-  manager: JetStreamManager,
-  stream: StreamName,
-  network: string,
-  options: StreamOptions,
-): Promise<void> {
+type Ensuring = Readonly<{
+  manager: JetStreamManager;
+  network: string;
+  options: StreamOptions;
+  /** What new streams have where the options leave it open. */
+  fresh: StreamOptions;
+}>;
+
+async function ensureStream(ensuring: Ensuring, stream: StreamName): Promise<void> {
+  const { manager, network, options } = ensuring;
   const shape = shapeOf(stream, network);
   const chosen = choiceOf(options);
   const found = await findStream(manager, shape.name);
-  if (found === undefined) return createStream(manager, stream, network, options);
+  if (found === undefined) return createStream(ensuring, stream);
   const wrong = differences(shape, found.config);
   if (wrong.length > 0)
     throw new AppError('CONFLICT', `Stream ${shape.name} exists with another configuration: ${wrong.join('; ')}`);
@@ -76,20 +88,21 @@ async function ensureStream(
     await manager.streams.update(shape.name, { ...found.config, ...chosen });
 }
 
-async function createStream(
-  manager: JetStreamManager,
-  stream: StreamName,
-  network: string,
-  options: StreamOptions,
-): Promise<void> {
+async function createStream(ensuring: Ensuring, stream: StreamName): Promise<void> {
+  const { manager, network, options, fresh } = ensuring;
   const shape = shapeOf(stream, network);
   try {
-    await manager.streams.add({ ...shape, ...choiceOf(options) });
+    await manager.streams.add({ ...shape, ...choiceOf(fresh), ...choiceOf(options) });
   } catch (caught) {
     const taken = caught instanceof JetStreamApiError && caught.code === nameTaken;
     if (!taken) throw caught;
-    await ensureStream(manager, stream, network, options);
+    await ensureStream(ensuring, stream);
   }
+}
+
+/** Not enough servers have joined, or the server is in no cluster. */
+function isShortOfServers(caught: unknown): boolean {
+  return caught instanceof JetStreamApiError && [10_005, 10_074].includes(caught.code);
 }
 
 const nameTaken = 10_058;
