@@ -7,6 +7,7 @@ import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
 import { trueActions, trueFacts, trueNode, trueValidator } from '../support/chain-truth.ts';
 import { GrowingChain } from '../support/growing-chain.ts';
 import { until } from '../support/polling.ts';
+import { dataFolder } from '../support/program.ts';
 import { openProgramLog, untilFollowed } from '../support/program-log.ts';
 import { seeded } from '../support/random-history.ts';
 import { type Supervised, supervise, type Victim, victims } from '../support/supervised.ts';
@@ -42,7 +43,7 @@ describe('a program whose processes are killed while it follows a chain that goe
     for (let block = 0; block < blocksBefore; block++) growing.grow();
     const growth = setInterval(() => growing.grow(), blockEachMs);
     try {
-      supervised = await supervise({ ...settings, CHAIN_API_BASE: stub.url });
+      supervised = await supervise({ dataDir: dataFolder(), env: { ...settings, CHAIN_API_BASE: stub.url } });
       const random = seeded(seed + 1);
       for (const victim of shuffled(random.below)) {
         await requests(stub, 1 + random.below(mostRequestsBetween));

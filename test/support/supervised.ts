@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import pg from 'pg';
 import { until } from './polling.ts';
-import { dataFolder, type Program, startProgram } from './program.ts';
+import { type Program, runProgram, type RunOptions } from './run-program.ts';
 
 /** What can be killed of a running program. */
 export const victims = ['service', 'nats', 'postgres'] as const;
@@ -20,15 +20,14 @@ export type Supervised = Readonly<{
   repeatedStarts: () => number;
 }>;
 
-/** Starts a program as an operator's supervisor would. */
-export async function supervise(env: Readonly<Record<string, string>>): Promise<Supervised> {
-  const dataDir = dataFolder();
-  let program = await startProgram({ dataDir, env });
+/** Starts a program as an operator's supervisor would; whoever calls it stops the program and removes its folder. */
+export async function supervise(options: RunOptions): Promise<Supervised> {
+  let program = await runProgram(options);
   let repeated = 0;
   const ports = portsOf(program);
   const startAgain = async (): Promise<Program> => {
     for (;;) {
-      const started = await startProgram({ dataDir, env: { ...env, ...ports } }).catch((caught: unknown) => {
+      const started = await runProgram({ ...options, env: { ...options.env, ...ports } }).catch((caught: unknown) => {
         repeated += 1;
         if (repeated > 20) throw caught;
       });

@@ -1,0 +1,115 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type ChainStub, startChainStub } from '../../test/support/chain-stub.ts';
+import { GrowingChain } from '../../test/support/growing-chain.ts';
+import { until } from '../../test/support/polling.ts';
+import { type Random, seeded } from '../../test/support/random-history.ts';
+import { type Supervised, supervise } from '../../test/support/supervised.ts';
+
+/** A program that follows a chain that goes on, to be harmed. */
+export type Field = Readonly<{
+  stub: ChainStub;
+  supervised: Supervised;
+  random: Random;
+  /** Resolves in the middle of a round of sync that chance decides. */
+  moment: () => Promise<void>;
+  /** Waits until the program is ready and tells of what the chain has registered by now. */
+  untilHealed: () => Promise<void>;
+  close: () => Promise<void>;
+}>;
+
+/** What a field is made of; `dataDir` instead of a temporary folder is left to the caller to remove. */
+export type FieldOptions = Readonly<{
+  seed: number;
+  dataDir?: string;
+  env?: Readonly<Record<string, string>>;
+  nodeArguments?: readonly string[];
+}>;
+
+/** So many blocks are there before the first start, so that the first fill is harmed as well. */
+const blocksBefore = 60;
+const blockEachMs = 300;
+const mostRequestsBetween = 60;
+const healedWithinMs = 90_000;
+const settings = {
+  ACTIONS_SYNC_INTERVAL: '100ms',
+  SUPERNODES_SYNC_INTERVAL: '200ms',
+  VALIDATORS_SYNC_INTERVAL: '300ms',
+  PROBE_INTERVAL: '1s',
+};
+
+/** Starts a chain by a seed and a program that follows it. */
+export async function openField(options: FieldOptions): Promise<Field> {
+  const { seed, dataDir = temporaryFolder() } = options;
+  const stub = await startChainStub();
+  const growing = new GrowingChain(stub.chain, seeded(seed));
+  for (let block = 0; block < blocksBefore; block++) growing.grow();
+  const growth = setInterval(() => growing.grow(), blockEachMs);
+  const random = seeded(seed + 1);
+  const close = async (): Promise<void> => {
+    clearInterval(growth);
+    await stub.stop();
+    if (options.dataDir === undefined)
+      rmSync(dataDir, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
+  };
+  try {
+    const env = { ...settings, ...options.env, CHAIN_API_BASE: stub.url };
+    const supervised = await supervise({ ...options, dataDir, env });
+    return {
+      stub,
+      supervised,
+      random,
+      moment: async () => {
+        await requests(stub, 1 + random.below(mostRequestsBetween));
+        await pause(random.below(30));
+      },
+      untilHealed: () => untilHealed(supervised, stub),
+      close: async () => {
+        await supervised.program().stop();
+        await close();
+      },
+    };
+  } catch (caught) {
+    await close();
+    throw caught;
+  }
+}
+
+/** A new folder for `DATA_DIR`, which PostgreSQL may enter whoever runs it. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'annals-campaign-'));
+  chmodSync(folder, 0o711);
+  return folder;
+}
+
+/** Resolves in the middle of that many further requests to the chain. */
+async function requests({ faults }: ChainStub, count: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let left = count;
+  faults.instead = () => {
+    left -= 1;
+    if (left === 0) resolve();
+    return undefined;
+  };
+  await promise;
+}
+
+async function untilHealed(supervised: Supervised, { chain }: ChainStub): Promise<void> {
+  const program = supervised.program();
+  const registered = chain.at(chain.height).actions.size;
+  const ended = program.exited.then((status) => {
+    throw new Error(`The program ended by itself with status ${status}: ${JSON.stringify(program.log.slice(-5))}`);
+  });
+  const knows = async (): Promise<boolean> => {
+    const response = await fetch(`${program.base}/v1/actions?limit=1`);
+    const { total } = (await response.json()) as { total: number };
+    return response.ok && total >= registered;
+  };
+  const healed = async (): Promise<void> => {
+    await program.untilReady(healedWithinMs);
+    await until(`the program knows ${registered} actions`, knows, healedWithinMs);
+  };
+  await Promise.race([healed(), ended]);
+}

@@ -1,0 +1,24 @@
+/** What a part is given; `log` takes one line of progress at a time. */
+export type PartOptions = Readonly<{
+  /** How often the part does its harm. */
+  count: number;
+  /** Decides all that is left to chance. */
+  seed: number;
+  log: (line: string) => void;
+}>;
+
+/** How often everything was as it must be afterwards, and how often it was not; none of either where a part cannot run here. */
+export type Tally = Readonly<{ passed: number; failed: number }>;
+
+/** A part of the campaign: harms a running program and looks at what has become of it. */
+export type Part = Readonly<{ run: (options: PartOptions) => Promise<Tally> }>;
+
+/** Every part with how often it does its harm unless told otherwise, in the order in which they run. */
+export const parts = {
+  kills: { count: 60, load: (): Promise<Part> => import('./parts/kills.ts') },
+} as const;
+
+export type PartName = keyof typeof parts;
+
+/** The names of all parts. */
+export const partNames = Object.keys(parts).filter((name): name is PartName => Object.hasOwn(parts, name));
