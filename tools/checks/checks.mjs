@@ -8,11 +8,16 @@ import { installed } from './steps.mjs';
 export const checks = [
   { name: 'lock file', work: () => lockProblems('package-lock.json') },
   { name: 'lock file of Node', work: () => lockProblems('tools/node/package-lock.json') },
+  { name: "lock file of the bench's peers", work: () => lockProblems('bench/peers/package-lock.json') },
   {
     name: 'a test for every row of the API',
     work: async () => rowProblems(await coverage(root)).join('\n') || undefined,
   },
-  { name: 'docstrings', work: () => missingDocstrings('src') },
+  {
+    name: 'docstrings',
+    work: async () =>
+      [await missingDocstrings('src'), await missingDocstrings('bench')].filter(Boolean).join('\n') || undefined,
+  },
   { name: 'format', work: () => installed('prettier', '--check', '--log-level=warn', '.') },
   { name: 'types', work: () => installed('tsc', '--noEmit', '--project', '.') },
   { name: 'lint', work: () => installed('oxlint', '--type-aware', '--deny-warnings') },

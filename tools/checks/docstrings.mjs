@@ -7,10 +7,10 @@ const EXPORT = /^export (?:default |declare |async |abstract )*(?:const|let|func
 /** A type that only names what stands right above it: `export type Role = (typeof roles)[number];`. */
 const DERIVED = /^export type \w+ = .*\btypeof\b/;
 
-/** Exports without a docstring right above them; generated files and derived types aside. */
+/** Exports without a docstring right above them; generated files, installed packages and derived types aside. */
 export async function missingDocstrings(folder) {
   const files = await readdir(path.join(root, folder), { recursive: true });
-  const sources = files.filter((file) => file.endsWith('.ts') && !/(^|\/)gen\//.test(file));
+  const sources = files.filter((file) => file.endsWith('.ts') && !/(^|\/)(gen|node_modules)\//.test(file));
   const missing = await Promise.all(sources.map((file) => missingIn(path.join(folder, file))));
   return missing.flat().join('\n') || undefined;
 }

@@ -1,0 +1,48 @@
+/** npm run bench: how fast it is, beside what would otherwise be used, measured in the same run. */
+import { Command, InvalidArgumentError } from 'commander';
+import { watchLifeline } from '../src/edges/embedded/lifeline.ts';
+import { groups } from './groups.ts';
+import { documentOf, tableOf } from './report.ts';
+import { type BenchOptions, runBench } from './run.ts';
+
+type Flags = Readonly<{ only?: string[]; rounds?: number; quick?: boolean; json?: boolean }>;
+
+const fullRounds = 5;
+const quickRounds = 2;
+
+const stopping = new AbortController();
+const stop = (): void => stopping.abort(new Error('The bench was ended early'));
+process.once('SIGINT', stop);
+process.once('SIGTERM', stop);
+watchLifeline(stop);
+
+await new Command('bench')
+  .description('Measures Annals beside its peers, in turn, and prints medians of the rounds. Takes about half an hour.')
+  .option('--only <rows>', 'these rows, or all whose name begins so: append,visible', names)
+  .option('--rounds <n>', `rounds of each row, else ${fullRounds}`, atLeastOne)
+  .option('--quick', `small sizes and ${quickRounds} rounds: whether it runs, not how fast`)
+  .option('--json', 'one line of JSON on standard output and nothing else; progress goes to standard error')
+  .action(async (flags: Flags) => {
+    const quick = flags.quick ?? false;
+    const options: BenchOptions = {
+      quick,
+      rounds: flags.rounds ?? (quick ? quickRounds : fullRounds),
+      only: flags.only ?? [],
+      signal: stopping.signal,
+      say: (line) => void process.stderr.write(`${line}\n`),
+    };
+    const rows = await runBench(groups, options);
+    process.stdout.write(`${flags.json ? documentOf(rows) : tableOf(rows)}\n`);
+    if (rows.some(({ ours }) => ours === null)) process.exitCode = 1;
+  })
+  .parseAsync();
+
+function names(text: string): string[] {
+  return text.split(',').map((name) => name.trim());
+}
+
+function atLeastOne(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError('a whole number from 1 on');
+  return number;
+}

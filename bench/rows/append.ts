@@ -1,0 +1,107 @@
+import { jetstream } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { type Fact, subjectOf } from '../../src/events/catalogue.ts';
+import { streamName } from '../../src/edges/nats/streams.ts';
+import { probeFacts } from '../../test/support/facts.ts';
+import type { Context } from '../context.ts';
+import { connectTo, freshLog, freshNetwork } from '../log.ts';
+import { type Contender, perSecond } from '../rounds.ts';
+import type { Row } from '../row.ts';
+import { writeAll } from '../writers.ts';
+
+const entityCount = 512;
+
+/** Appending one event at a time, 32 under way, each with the version it expects and an id that is taken once. */
+export function rows(context: Context): readonly Row[] {
+  const peerName = 'emmett-postgresql 0.42.0, appendToStream';
+  return [
+    {
+      ...shape,
+      name: 'append',
+      peerName,
+      target: { ratio: 4 },
+      measure: async () => context.inTurn('higher', await ours(context, 'relaxed'), () => emmett(context)),
+    },
+    {
+      ...shape,
+      name: 'append-fsync',
+      peerName,
+      target: { ratio: 1.5 },
+      measure: async () => context.inTurn('higher', await ours(context, 'strict'), () => emmett(context)),
+    },
+    {
+      ...shape,
+      name: 'append-client',
+      peerName: "publish of the broker's own client",
+      target: { ratio: 3 },
+      measure: async () => context.inTurn('higher', await ours(context, 'relaxed'), () => publish(context)),
+    },
+  ];
+}
+
+const shape = { unit: 'events/s', better: 'higher' } as const;
+
+type Grade = Parameters<Context['nats']>[0];
+
+async function ours(context: Context, grade: Grade): Promise<Contender> {
+  const nc = await connectTo(context, grade);
+  return inRounds(context, async ({ entities, events }) => {
+    const { log } = await freshLog(nc);
+    return () =>
+      writeAll({ entities, events, first: 0 }, async (entity, event, expected) => {
+        const decision = { kind: 'probe', entity, facts: [probeOf(entity, event)], expected } as const;
+        return (await log.append([decision], { at: new Date().toISOString() })).sequence;
+      });
+  });
+}
+
+/** As the client comes, with the same message id and expectation. */
+async function publish(context: Context): Promise<Contender> {
+  const { url, user, pass } = await context.nats('relaxed');
+  const nc = await connect({ servers: new URL(url).host, user, pass });
+  context.defer(() => nc.close());
+  const js = jetstream(nc);
+  return inRounds(context, async ({ entities, events }) => {
+    const { network } = await freshLog(nc);
+    const name = streamName('PROBES', network);
+    return () =>
+      writeAll({ entities, events, first: 0 }, async (entity, event, lastSubjectSequence) => {
+        const bytes = JSON.stringify(eventOf(probeOf(entity, event)));
+        const subject = subjectOf('probe', network, entity);
+        const expect = { streamName: name, lastSubjectSequence };
+        return (await js.publish(subject, bytes, { msgID: `${network} ${event}`, expect })).seq;
+      });
+  });
+}
+
+async function emmett(context: Context): Promise<Contender> {
+  const { config } = await context.postgres();
+  const peer = await context.peer('emmett');
+  await peer.ask('open', { config });
+  return inRounds(context, async ({ entities, events }) => {
+    const network = freshNetwork();
+    const streams = entities.map((entity) => `${network} ${entity}`);
+    const facts = streams.map((stream) => eventOf(probeOf(stream, 0)));
+    return { figure: () => peer.ask('append', { streams, facts, events }) };
+  });
+}
+
+type Round = Readonly<{ entities: readonly string[]; events: number }>;
+type Work = (() => Promise<unknown>) | Readonly<{ figure: () => Promise<number> }>;
+
+/** Every round writes to streams of its own; making them does not count. */
+function inRounds(context: Context, prepare: (round: Round) => Promise<Work>): Contender {
+  const events = context.size(30_000, 2_000);
+  const entities = Array.from({ length: entityCount }, (_, n) => `node${n}`);
+  return async () => {
+    const work = await prepare({ entities, events });
+    return 'figure' in work ? work.figure() : perSecond(events, work);
+  };
+}
+
+function probeOf(node: string, event: number): Fact {
+  return probeFacts(node).succeeded({ peerCount: event });
+}
+
+/** What lies in a store: the same text of an event for everyone. */
+const eventOf = ({ type, data }: Fact) => ({ type, data });

@@ -1,0 +1,108 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { inTurn } from '../../bench/rounds.ts';
+import { type Figures, reportOf, type Row } from '../../bench/row.ts';
+import { runBench } from '../../bench/run.ts';
+
+const main = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
+
+test('bench --json prints one document with the figures of the rows asked for, and nothing else', async () => {
+  const args = [
+    '--disable-warning=ExperimentalWarning',
+    main,
+    '--only',
+    'append-client',
+    '--quick',
+    '--rounds',
+    '1',
+    '--json',
+  ];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  const figure: unknown = expect.any(Number);
+  expect(JSON.parse(stdout)).toEqual({
+    rows: [
+      {
+        name: 'append-client',
+        unit: 'events/s',
+        ours: figure,
+        peerName: expect.stringContaining('publish') as unknown,
+        peer: figure,
+        ratio: figure,
+        target: '≥ 3×',
+        met: expect.any(Boolean) as unknown,
+      },
+    ],
+  });
+});
+
+test('runBench measures what it was asked for, reports a row that fails, and ends what the group began', async () => {
+  const ends: string[] = [];
+  const rows = await runBench(
+    [
+      (context) => [
+        row('reads', { measure: () => Promise.resolve(context.defer(() => ends.push('reads'))).then(() => figures) }),
+        row('reads-rare', { measure: () => Promise.reject(new Error('no such table')) }),
+        row('readsmore', { measure: () => Promise.reject(new Error('was not asked for')) }),
+      ],
+    ],
+    { ...options, only: ['reads'] },
+  );
+  expect(rows.map(({ name, ours, peerName, met }) => [name, ours, peerName, met])).toEqual([
+    ['reads', 12, 'peer', true],
+    ['reads-rare', null, 'peer: no such table', null],
+  ]);
+  expect(ends).toEqual(['reads']);
+});
+
+test('runBench fails when no row has the name', async () => {
+  await expect(runBench([() => [row('reads')]], { ...options, only: ['writes'] })).rejects.toThrow('no row writes');
+});
+
+test('inTurn takes the median of the ratio of each round, not the ratio of the medians', async () => {
+  const [ours, peer] = [steps([0, 10, 20, 90]), steps([0, 10, 5, 30])];
+  const measured = await inTurn({ ...options, rounds: 3, warmUp: true, better: 'higher' }, ours, () =>
+    Promise.resolve(peer),
+  );
+  expect(measured).toEqual({ ours: 20, peer: 10, ratio: 3 });
+});
+
+test('inTurn measures ours and says why where a peer cannot be had or fails', async () => {
+  const rounds = { ...options, rounds: 2, warmUp: false, better: 'lower' } as const;
+  const alone = { ours: 1.5, peer: null, ratio: null };
+  const absent = await inTurn(rounds, steps([1, 2]), () => Promise.reject(new Error('not installed\nat …')));
+  expect(absent).toEqual({ ...alone, note: 'not installed' });
+  const failing = await inTurn(rounds, steps([1, 2]), () => Promise.resolve(() => Promise.reject(new Error('broke'))));
+  expect(failing).toEqual({ ...alone, note: 'broke' });
+});
+
+test('reportOf judges by every part of the target, and not at all without a figure to judge by', () => {
+  const target = { ours: 10, ratio: 4 };
+  const judge = (measured: Partial<Figures>) =>
+    reportOf(row('reads', { better: 'lower', target }), { ...figures, ...measured });
+  expect(judge({ ours: 10, ratio: 4 })).toMatchObject({ target: '≤ 10 ms, ≥ 4×', met: true });
+  expect(judge({ ours: 10.1, ratio: 4 }).met).toBe(false);
+  expect(judge({ ours: 9, ratio: 3.9 }).met).toBe(false);
+  expect(judge({ ours: 9, ratio: null, peer: null }).met).toBeNull();
+});
+
+const figures: Figures = { ours: 12, peer: 3, ratio: 4 };
+const options = {
+  rounds: 1,
+  quick: true,
+  only: [],
+  signal: new AbortController().signal,
+  say: () => undefined,
+};
+
+function row(name: string, parts: Partial<Row> = {}): Row {
+  const measure = () => Promise.resolve(figures);
+  return { name, unit: 'ms', better: 'higher', peerName: 'peer', target: { ratio: 4 }, measure, ...parts };
+}
+
+/** Gives one figure after the other. */
+function steps(all: readonly number[]): () => Promise<number> {
+  const left = [...all];
+  return () => Promise.resolve(left.shift() ?? 0);
+}
