@@ -1,5 +1,9 @@
 import type { Group } from './row.ts';
 import * as append from './rows/append.ts';
+import * as catchUp from './rows/catch-up.ts';
+import * as rebuild from './rows/rebuild.ts';
+import * as replay from './rows/replay.ts';
+import * as visible from './rows/visible.ts';
 
 /** Everything that is measured, in this order. */
-export const groups: readonly Group[] = [append.rows];
+export const groups: readonly Group[] = [append.rows, replay.rows, rebuild.rows, catchUp.rows, visible.rows];

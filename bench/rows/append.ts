@@ -2,11 +2,11 @@ import { jetstream } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { type Fact, subjectOf } from '../../src/events/catalogue.ts';
 import { streamName } from '../../src/edges/nats/streams.ts';
-import { probeFacts } from '../../test/support/facts.ts';
 import type { Context } from '../context.ts';
-import { connectTo, freshLog, freshNetwork } from '../log.ts';
+import { connectTo, freshLog, freshNetwork, probeOf } from '../log.ts';
 import { type Contender, perSecond } from '../rounds.ts';
 import type { Row } from '../row.ts';
+import { openEmmett } from '../systems.ts';
 import { writeAll } from '../writers.ts';
 
 const entityCount = 512;
@@ -75,9 +75,7 @@ async function publish(context: Context): Promise<Contender> {
 }
 
 async function emmett(context: Context): Promise<Contender> {
-  const { config } = await context.postgres();
-  const peer = await context.peer('emmett');
-  await peer.ask('open', { config });
+  const peer = await openEmmett(context);
   return inRounds(context, async ({ entities, events }) => {
     const network = freshNetwork();
     const streams = entities.map((entity) => `${network} ${entity}`);
@@ -97,10 +95,6 @@ function inRounds(context: Context, prepare: (round: Round) => Promise<Work>): C
     const work = await prepare({ entities, events });
     return 'figure' in work ? work.figure() : perSecond(events, work);
   };
-}
-
-function probeOf(node: string, event: number): Fact {
-  return probeFacts(node).succeeded({ peerCount: event });
 }
 
 /** What lies in a store: the same text of an event for everyone. */

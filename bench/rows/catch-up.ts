@@ -1,0 +1,36 @@
+import { actions } from '../../src/projections/actions.ts';
+import { rebuild } from '../../src/edges/postgres/rebuild.ts';
+import type { Context } from '../context.ts';
+import { openDatabase, startProjector, untilFollowed } from '../database.ts';
+import { appendActions, connectTo, freshLog } from '../log.ts';
+import { perSecond } from '../rounds.ts';
+import type { Row } from '../row.ts';
+
+/** A live read model that has fallen behind and follows again, with all its indexes and counters. */
+export function rows(context: Context): readonly Row[] {
+  const peerName = null;
+  const target = { ours: 30_000 };
+  return [{ name: 'catch-up', unit: 'events/s', better: 'higher', peerName, target, measure: () => measure(context) }];
+}
+
+async function measure(context: Context) {
+  const nc = await connectTo(context, 'relaxed');
+  const { signal } = context;
+  const known = context.size(5_000, 500);
+  const count = context.size(25_000, 1_000);
+  return context.inTurn('higher', async () => {
+    const { log, network } = await freshLog(nc);
+    const database = await openDatabase(context, network);
+    await appendActions(log, { from: 1, count: known });
+    const { position } = await rebuild({ ...database, source: log, projection: actions, signal });
+    await appendActions(log, { from: known + 1, count });
+    const { lastSequence: sequence } = await log.head('ACTIONS');
+    let stop: (() => Promise<void>) | undefined;
+    const rate = await perSecond(sequence - position, () => {
+      stop = startProjector(database, log, actions);
+      return untilFollowed(database, actions, { sequence, signal });
+    });
+    await stop?.();
+    return rate;
+  });
+}

@@ -1,0 +1,71 @@
+import { rebuild } from '../../src/edges/postgres/rebuild.ts';
+import { actions } from '../../src/projections/actions.ts';
+import type { AnyProjection } from '../../src/projections/all.ts';
+import { availability } from '../../src/projections/availability.ts';
+import { once, type Context } from '../context.ts';
+import { openDatabase } from '../database.ts';
+import { appendActions, appendProbes, connectTo, freshLog, probeOf } from '../log.ts';
+import type { Contender } from '../rounds.ts';
+import type { Row } from '../row.ts';
+import { openEmmett, openPonder } from '../systems.ts';
+
+const nodes = 500;
+const emmettEach = 12;
+
+/** Building a read model anew from the first event on until readers are switched to it. */
+export function rows(context: Context): readonly Row[] {
+  const events = context.size(60_000, 3_000);
+  const counted = context.size(22_000, 1_000);
+  const shape = { unit: 'events/s', better: 'higher' } as const;
+  const probes = once(() => filled(context, availability, (log) => appendProbes(log, { nodes, events })));
+  const lives = once(() => filled(context, actions, (log) => appendActions(log, { from: 1, count: counted })));
+  return [
+    {
+      ...shape,
+      name: 'rebuild',
+      peerName: 'ponder 0.16.10, events cached, as many into as many rows',
+      target: { ours: 80_000, ratio: 1.25 },
+      measure: async () => context.inTurn('higher', await probes(), () => ponder(context, events, nodes)),
+    },
+    {
+      ...shape,
+      name: 'rebuild-emmett',
+      peerName: 'emmett-postgresql 0.42.0, rebuildPostgreSQLProjections, batches of 1000',
+      target: { ratio: 40 },
+      measure: async () => context.inTurn('higher', await probes(), () => emmett(context)),
+    },
+    {
+      ...shape,
+      name: 'rebuild-actions',
+      peerName: 'ponder 0.16.10, events cached, one table of as many rows',
+      target: { ratio: 1.25 },
+      measure: async () => context.inTurn('higher', await lives(), () => ponder(context, events, counted)),
+    },
+  ];
+}
+
+type Fill = (log: Awaited<ReturnType<typeof freshLog>>['log']) => Promise<void>;
+
+async function filled(context: Context, projection: AnyProjection, fill: Fill): Promise<Contender> {
+  const { log, network } = await freshLog(await connectTo(context, 'relaxed'));
+  await fill(log);
+  const database = await openDatabase(context, network);
+  return async () => {
+    const started = performance.now();
+    const { facts } = await rebuild({ ...database, source: log, projection, signal: context.signal });
+    return facts / ((performance.now() - started) / 1000);
+  };
+}
+
+async function emmett(context: Context): Promise<Contender> {
+  const peer = await openEmmett(context);
+  const streams = Array.from({ length: context.size(nodes, 100) }, (_, n) => `node${n}`);
+  const facts = Array.from({ length: emmettEach }, (_, event) => probeOf('node', event));
+  await peer.ask('seed', { streams, facts });
+  return () => peer.ask('rebuild', { events: streams.length * facts.length });
+}
+
+async function ponder(context: Context, events: number, rowCount: number): Promise<Contender> {
+  const peer = await openPonder(context);
+  return () => peer.ask('rebuild', { events, rows: rowCount });
+}
