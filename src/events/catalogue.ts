@@ -78,7 +78,7 @@ export type Fact<T extends FactType = FactType> = {
 
 /** The entity that a fact is about, as it stands in the fact. */
 export function entityOf(fact: Fact): string {
-  const id: unknown = Object.entries(fact.data).find(([name]) => name === catalogue[fact.type].entity)?.[1];
+  const id: unknown = Reflect.get(fact.data, catalogue[fact.type].entity);
   if (typeof id !== 'string' || id === '') throw new Error(`Fact ${fact.type} names no ${catalogue[fact.type].entity}`);
   return id;
 }

@@ -31,7 +31,7 @@ export function createAppender(nc: NatsConnection, network: string, options: App
   return async (decisions, cause) => {
     const batch = prepare(decisions, network, cause);
     checkSizes(batch, nc.info?.max_payload ?? Infinity);
-    const subjects = [...new Set(batch.events.map(({ subject }) => subject))];
+    const { subjects } = batch;
     const appended = await lanes(subjects, () => deliver(batch));
     if (appended) return appended;
     await pause(Math.random() * conflictPauseMs);

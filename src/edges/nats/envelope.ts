@@ -4,19 +4,13 @@ import { catalogue, entityOf, type Fact, subjectOf } from '../../events/catalogu
 import { eventType, upcast } from '../../events/upcast.ts';
 
 /** A fact as it goes to the broker. */
-export type Encoded = Readonly<{
-  id: string;
-  subject: string;
-  bytes: Uint8Array;
-  headers: Readonly<Record<string, string>>;
-}>;
+export type Encoded = Readonly<{ id: string; subject: string; bytes: Uint8Array }>;
 
 /** Where and why a fact is written. */
 export type EnvelopeOptions = Readonly<{ network: string; cause: Cause }>;
 
 /** Characters of an event's id: 132 bits of a SHA-256. */
 const idLength = 22;
-const utf8 = new TextEncoder();
 
 /**
  * A fact as one structured CloudEvent in JSON.
@@ -29,20 +23,16 @@ export function encode(fact: Fact, { network, cause }: EnvelopeOptions): Encoded
   const type = eventType(fact.type);
   const data = JSON.stringify(fact.data);
   const id = hash('sha256', `${subject}\n${type}\n${data}`, 'base64url').slice(0, idLength);
-  const attributes = JSON.stringify({
-    specversion: '1.0',
-    id,
-    source: `annals/${network}`,
-    type,
-    subject: entity,
-    time: cause.at,
-    correlationid: cause.correlation,
-    causationid: cause.causation,
-    traceparent: cause.traceparent,
-  });
-  // The data is spliced in, so that it is made into text only once.
-  const bytes = utf8.encode(`${attributes.slice(0, -1)},"data":${data}}`);
-  return { id, subject, bytes, headers: { 'Nats-Msg-Id': id } };
+  const attributes =
+    `"specversion":"1.0","id":"${id}","source":${JSON.stringify(`annals/${network}`)},"type":"${type}"` +
+    `,"subject":${JSON.stringify(entity)},"time":${JSON.stringify(cause.at)}${causesOf(cause)}`;
+  // Put together as text, so that the data is made into text only once.
+  return { id, subject, bytes: Buffer.from(`{${attributes},"data":${data}}`) };
+}
+
+function causesOf({ correlation, causation, traceparent }: Cause): string {
+  const causes = JSON.stringify({ correlationid: correlation, causationid: causation, traceparent });
+  return causes === '{}' ? '' : `,${causes.slice(1, -1)}`;
 }
 
 /** Reads an event as it lies in the log; throws on anything that is not an event this code knows. */
