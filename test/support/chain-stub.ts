@@ -11,6 +11,8 @@ export type StubFaults = {
   lowestHeight: number;
   /** Answers instead of the chain where it gives something. */
   instead: (url: URL, good: () => Answer) => Answer | undefined;
+  /** Takes the answer over, byte for byte, and says whether it did. */
+  raw: (url: URL, response: ServerResponse) => boolean;
 };
 
 /** A chain's REST on a free port of the loopback address, in the wire form of a recorded node. */
@@ -28,11 +30,12 @@ const supernode = '/LumeraProtocol/lumera/supernode/v1/';
 /** Starts a stub; whoever starts it stops it. */
 export async function startChainStub(): Promise<ChainStub> {
   const chain = new ChainState();
-  const faults: StubFaults = { lowestHeight: 1, instead: () => undefined };
+  const faults: StubFaults = { lowestHeight: 1, instead: () => undefined, raw: () => false };
   const requests: string[] = [];
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://stub');
     requests.push(decodeURIComponent(`${url.pathname}${url.search}`));
+    if (faults.raw(url, response)) return;
     const good = (): Answer => answer({ chain, faults }, url, Number(request.headers['x-cosmos-block-height'] ?? 0));
     send(response, faults.instead(url, good) ?? good());
   });

@@ -16,6 +16,9 @@ type Happening = ActionFact extends infer F
     : never
   : never;
 
+/** Every fact of an action carries its transactions on; a real action has three or four. */
+const mostTransactions = 100;
+
 /** The facts of one decision, and what is known after each of them. */
 export class Life {
   readonly facts: ActionFact[] = [];
@@ -94,9 +97,10 @@ export class Life {
     else this.#add({ type: 'ActionStateObserved', data: { seenAtHeight: height } });
   }
 
+  /** Records further transactions of steps that were recorded, up to a hundred of an action. */
   addTransactions(): void {
     for (const { step, transaction, payments, accounts } of this.#found) {
-      if (this.#isKnown(step, transaction.hash)) continue;
+      if (this.#isKnown(step, transaction.hash) || this.#known.transactions.length >= mostTransactions) continue;
       this.#remember(step, transaction.hash);
       this.#add({ type: 'ActionTransactionFound', data: { step, transaction, payments, accounts } });
     }

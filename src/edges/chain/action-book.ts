@@ -9,6 +9,9 @@ import type { CompleteRound, KnownSource } from '../../commands/sync/sources.ts'
 /** Unread records that are remembered; where there may be more, the next round reads the whole list again. */
 export const mostUnread = 100;
 
+/** Reasons that are kept; a round shows fewer. */
+const mostSkipped = 100;
+
 /** What a round of actions writes, and what it hands on to the next one: open actions, unread records, the greatest id. */
 export class ActionBook {
   facts = 0;
@@ -62,7 +65,7 @@ export class ActionBook {
 
   /** Says why something was left out. */
   skip(record: string, reason: string): void {
-    this.#skipped.set(record, reason);
+    if (this.#skipped.size < mostSkipped) this.#skipped.set(record, reason);
   }
 
   /** Raises the greatest id up to which the ids are known without a gap. */

@@ -1,12 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import pRetry from 'p-retry';
-import { Agent, type Dispatcher, request } from 'undici';
-import { toAppError } from '../../commands/errors.ts';
-import { ChainFailure, refusal } from './failure.ts';
+import { Agent } from 'undici';
+import { type Answer, ask } from './answer.ts';
+import { ChainFailure } from './failure.ts';
 import type { NetworkProfile } from './profile.ts';
-
-/** An answer of the chain: JSON that nobody has looked at yet, and the height that it was given at. */
-export type Answer = Readonly<{ body: unknown; height: number | undefined }>;
 
 /** What a question is asked with: query parameters, and the height whose state is asked for (else the latest). */
 export type Asking = Readonly<{ query?: Readonly<Record<string, string>>; height?: number }>;
@@ -21,24 +19,33 @@ export type ChainSession = Readonly<{
   requests: () => number;
 }>;
 
+/** How long one request may take, all requests of a round, and until a request is first repeated. */
+export type ClientLimits = Readonly<{ timeLimitMs: number; startMs: number; averageMs: number; repeatMs: number }>;
+
 /** A chain's REST, bounded in every way. */
 export type ChainClient = Readonly<{ session: (signal: AbortSignal) => ChainSession; close: () => Promise<void> }>;
 
 const timeLimitMs = 10_000;
-const greatestAnswerBytes = 32 * 1024 * 1024;
+/** A chain may take this long with the answers of a round before their average counts, and with each on average then. */
+const patience = { startMs: 120_000, averageMs: 5_000 };
 const atOnce = 8;
-const repeats = { retries: 3, minTimeout: 200, maxTimeout: 2_000, factor: 2, randomize: true };
+const repeats = { retries: 3, maxTimeout: 2_000, factor: 2, randomize: true };
 
 /**
  * A client of a chain's REST at a base address.
  *
- * At most 8 requests at once, 10 s and 32 MB each; redirects are not followed and anything but JSON is refused. 429, 5xx and broken
- * connections are tried three times more with jitter, unless the node says that it has pruned what is asked for.
+ * At most 8 requests at once, 10 s and 8 MB each; redirects are not followed and anything but plain JSON is refused. 429, 5xx and broken
+ * connections are tried three times more with jitter, unless the node says that it has pruned what is asked for; a wait that it asks
+ * for is kept up to 10 s, and longer ones end the round. A chain that is slow with every answer ends it too.
  *
  * @example const { body } = await createChainClient(base, profile).session(signal).get('~/action/v1/params')
  */
-export function createChainClient(base: string, profile: Pick<NetworkProfile, 'restPrefix'>): ChainClient {
-  const agent = new Agent({ connections: atOnce, connect: { timeout: timeLimitMs } });
+export function createChainClient(
+  base: string,
+  profile: Pick<NetworkProfile, 'restPrefix'>,
+  limits: ClientLimits = { timeLimitMs, ...patience, repeatMs: 200 },
+): ChainClient {
+  const agent = new Agent({ connections: atOnce, connect: { timeout: limits.timeLimitMs } });
   const limit = pLimit(atOnce);
   const urlOf = (route: string, query: Asking['query']): string => {
     const search = new URLSearchParams(query).toString().replaceAll('+', '%20');
@@ -46,17 +53,27 @@ export function createChainClient(base: string, profile: Pick<NetworkProfile, 'r
   };
   const session = (signal: AbortSignal): ChainSession => {
     let requests = 0;
+    let waitedMs = 0;
     const once = (route: string, { query, height }: Asking): Promise<Answer> =>
       limit(async () => {
         signal.throwIfAborted();
+        if (waitedMs > limits.startMs + limits.averageMs * requests)
+          throw new ChainFailure('unreachable', 'The chain takes too long with every answer');
         requests += 1;
-        return ask(urlOf(route, query), { route: route.replace(/^~/, ''), height, agent, signal });
+        const began = performance.now();
+        const call = { route: route.replace(/^~/, ''), height, agent, signal, timeLimitMs: limits.timeLimitMs };
+        return ask(urlOf(route, query), call).finally(() => (waitedMs += performance.now() - began));
       });
     const get: ChainSession['get'] = (route, asking = {}) =>
       pRetry(() => once(route, asking), {
         ...repeats,
+        minTimeout: limits.repeatMs,
         signal,
         shouldRetry: ({ error }) => error instanceof ChainFailure && error.isPassing,
+        onFailedAttempt: async ({ error, retriesLeft }) => {
+          const waitMs = error instanceof ChainFailure && error.isPassing ? (error.retryAfterMs ?? 0) : 0;
+          if (retriesLeft > 0 && waitMs > 0) await delay(waitMs, undefined, { signal });
+        },
       });
     const find: ChainSession['find'] = async (route, asking) => {
       try {
@@ -69,74 +86,4 @@ export function createChainClient(base: string, profile: Pick<NetworkProfile, 'r
     return { get, find, requests: () => requests };
   };
   return { session, close: () => agent.destroy() };
-}
-
-type Call = Readonly<{ route: string; height: number | undefined; agent: Dispatcher; signal: AbortSignal }>;
-
-async function ask(url: string, { route, height, agent, signal }: Call): Promise<Answer> {
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]);
-  const headers = {
-    accept: 'application/json',
-    ...(height === undefined ? {} : { 'x-cosmos-block-height': String(height) }),
-  };
-  try {
-    const answer = await request(url, { dispatcher: agent, signal: limited, headers });
-    const text = await readBounded(answer.body, route);
-    const isJson = String(answer.headers['content-type'] ?? '').includes('json');
-    const body = isJson ? parsed(text, route) : undefined;
-    if (answer.statusCode !== 200) throw refusalOf(answer.statusCode, { isJson, body, route });
-    if (!isJson) throw new ChainFailure('bad_answer', `The chain’s answer to ${route} is no JSON`);
-    const at = Number(answer.headers['grpc-metadata-x-cosmos-block-height']);
-    return { body, height: Number.isSafeInteger(at) && at > 0 ? at : undefined };
-  } catch (caught) {
-    if (caught instanceof ChainFailure) throw caught;
-    signal.throwIfAborted();
-    throw unreachable(route, caught);
-  }
-}
-
-function refusalOf(
-  status: number,
-  { isJson, body, route }: { isJson: boolean; body: unknown; route: string },
-): ChainFailure {
-  const isForeign404 = status === 404 && !isJson;
-  return isForeign404
-    ? new ChainFailure('bad_answer', `Whatever answers for the chain does not know ${route}`)
-    : refusal(route, status, body);
-}
-
-async function readBounded(body: AsyncIterable<Uint8Array>, route: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.byteLength;
-    if (bytes > greatestAnswerBytes) {
-      const message = `The chain’s answer to ${route} exceeds ${greatestAnswerBytes} bytes`;
-      throw new ChainFailure('bad_answer', message, { isTooLarge: true });
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function parsed(text: string, route: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (caught) {
-    throw new ChainFailure('bad_answer', `The chain’s answer to ${route} is broken JSON`, {
-      isPassing: true,
-      cause: caught,
-    });
-  }
-}
-
-function unreachable(route: string, caught: unknown): ChainFailure {
-  const error = toAppError(caught).cause ?? caught;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
-  const isTimeout = error instanceof Error && error.name === 'TimeoutError';
-  const what = isTimeout ? `no answer within ${timeLimitMs / 1000} s` : (code ?? 'the connection broke');
-  return new ChainFailure('unreachable', `The chain’s REST did not answer ${route}: ${what}`, {
-    isPassing: true,
-    cause: caught,
-  });
 }

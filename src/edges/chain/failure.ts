@@ -10,6 +10,10 @@ export class ChainFailure extends AppError {
   readonly lowestHeight: number | undefined;
   /** Whether the answer was larger than is read; a smaller page may do. */
   readonly isTooLarge: boolean;
+  /** How long the chain asks to be left alone. */
+  readonly retryAfterMs: number | undefined;
+  /** Whether the page asked for lies beyond the last one. */
+  readonly isBeyondEnd: boolean;
   /** HTTP status, where there was one. */
   readonly status: number | undefined;
 
@@ -21,6 +25,8 @@ export class ChainFailure extends AppError {
       isTooLarge?: boolean;
       lowestHeight?: number | undefined;
       status?: number;
+      retryAfterMs?: number;
+      isBeyondEnd?: boolean;
       cause?: unknown;
     }> = {},
   ) {
@@ -29,16 +35,24 @@ export class ChainFailure extends AppError {
     this.isPassing = details.isPassing ?? false;
     this.lowestHeight = details.lowestHeight;
     this.isTooLarge = details.isTooLarge ?? false;
+    this.isBeyondEnd = details.isBeyondEnd ?? false;
     this.status = details.status;
+    this.retryAfterMs = details.retryAfterMs;
   }
 }
+
+const longestWaitMs = 10_000;
 
 /**
  * What an answer other than 200 means.
  *
- * A node that has pruned a height says which is its lowest one, or that the state is gone: asking again does not help.
+ * A node that has pruned a height says which is its lowest one, or that the state is gone: asking again does not help. A wait
+ * that the chain asks for is worth it up to 10 s; for a longer one the round has to end.
  */
-export function refusal(route: string, status: number, body: unknown): ChainFailure {
+export function refusal(
+  route: string,
+  { status, body, retryAfterMs }: Readonly<{ status: number; body: unknown; retryAfterMs: number }>,
+): ChainFailure {
   const text = typeof body === 'object' && body !== null && 'message' in body ? String(body.message) : '';
   const lowest = /lowest height is (\d{1,10})/.exec(text)?.[1];
   if (lowest !== undefined) {
@@ -49,10 +63,13 @@ export function refusal(route: string, status: number, body: unknown): ChainFail
   }
   if (text.includes('version does not exist'))
     return new ChainFailure('pruned', `The chain no longer has the state that ${route} asks for`, { status });
-  const isPassing = status === 429 || status >= 500;
+  if (text.includes('page should be within'))
+    return new ChainFailure('bad_answer', `The pages of ${route} have changed`, { status, isBeyondEnd: true });
+  const isPassing = (status === 429 || (status >= 500 && status !== 501)) && retryAfterMs <= longestWaitMs;
   const reason: FailureReason = status === 429 || (status >= 502 && status <= 504) ? 'unreachable' : 'bad_answer';
   return new ChainFailure(reason, `The chain answered ${status} to ${route}`, {
-    isPassing: isPassing && status !== 501,
+    isPassing,
     status,
+    retryAfterMs,
   });
 }

@@ -1,11 +1,20 @@
-import type { Answer, ChainSession } from './client.ts';
+import type { Answer } from './answer.ts';
+import type { ChainSession } from './client.ts';
 import { ChainFailure } from './failure.ts';
 import { asObject } from './values.ts';
 
 /** A list of the chain: its route, the field that holds the records, the height whose state is read, records per page. */
-export type Listing = Readonly<{ route: string; field: string; height: number; pageSize: number }>;
+export type Listing = Readonly<{
+  route: string;
+  field: string;
+  height: number;
+  pageSize: number;
+  /** Size of all its pages together, where they are kept until the last one has come. */
+  mostBytes?: number;
+}>;
 
 const mostPages = 20_000;
+const longestKey = 4_096;
 
 /**
  * The pages of a list, all as of one height.
@@ -15,22 +24,25 @@ const mostPages = 20_000;
  */
 export async function* pagesOf(
   session: ChainSession,
-  { route, field, height, pageSize }: Listing,
+  { route, field, height, pageSize, mostBytes = Infinity }: Listing,
 ): AsyncGenerator<readonly unknown[]> {
   const keys = new Set<string>();
   const limit = { size: pageSize };
   let key = '';
+  let read = 0;
   for (let page = 1; page <= mostPages; page++) {
-    const { body, height: answeredAt } = await pageAt(session, { route, height, key, limit });
+    const { body, height: answeredAt, bytes } = await pageAt(session, { route, height, key, limit });
     if (answeredAt !== undefined && answeredAt !== height)
       throw new ChainFailure('bad_answer', `The list of ${field} was not read at the height asked for`);
+    read += bytes;
+    if (read > mostBytes) throw new ChainFailure('bad_answer', `The list of ${field} does not end`);
     const answer = asObject(body);
     const records: unknown = answer?.[field];
     if (!Array.isArray(records)) throw new ChainFailure('bad_answer', `The list of ${field} holds no list`);
     yield records;
     const next = asObject(answer?.['pagination'])?.['next_key'] ?? '';
     if (next === '') return;
-    if (typeof next !== 'string' || keys.has(next) || records.length === 0)
+    if (typeof next !== 'string' || next.length > longestKey || keys.has(next) || records.length === 0)
       throw new ChainFailure('bad_answer', `The pages of the list of ${field} go round in circles`);
     keys.add(next);
     key = next;

@@ -1,6 +1,7 @@
 import { fromBinary, type JsonObject, toJson } from '@bufbuild/protobuf';
 import { base64 } from '@scure/base';
 import { CascadeMetadataSchema, SenseMetadataSchema } from '../gen/chain/action/v1/metadata_pb.ts';
+import { parseBounded } from '../bounded-json.ts';
 import { asObject, freeText } from './values.ts';
 
 const schemas = { cascade: CascadeMetadataSchema, sense: SenseMetadataSchema } as const;
@@ -38,7 +39,7 @@ export function dataHashOfMessage(message: unknown): string {
   const metadata = asObject(message)?.['metadata'];
   if (typeof metadata !== 'string') return '';
   try {
-    const dataHash = asObject(JSON.parse(metadata))?.['data_hash'];
+    const dataHash = asObject(parseBounded(metadata))?.['data_hash'];
     return typeof dataHash === 'string' ? freeText(dataHash, 'data_hash') : '';
   } catch {
     return '';

@@ -10,6 +10,7 @@ import type { RoundContext, RoundOutcome } from './round.ts';
 import { asObject, attempt, BadRecord } from './values.ts';
 
 const pageSize = 200;
+const mostBytes = 256 * 1024 * 1024;
 
 /** Reads all SuperNodes as of the head, and the oldest version that the chain allows. */
 export async function readSuperNodes(context: RoundContext): Promise<RoundOutcome> {
@@ -65,7 +66,8 @@ async function recordList<Command, State, F extends Fact, Entry>(
   const commands = (): Map<string, Command> =>
     new Map([...roll.records].map(([operator, record]) => [operator, command(operator, record)]));
   try {
-    for await (const page of pagesOf(session, { route, field, height: head.height, pageSize })) page.forEach(roll.add);
+    for await (const page of pagesOf(session, { route, field, height: head.height, pageSize, mostBytes }))
+      page.forEach(roll.add);
   } catch (caught) {
     await handle(log, decider, commands(), cause);
     throw caught;

@@ -16,10 +16,14 @@ import {
   isActionId,
   objects,
   optionalHeight,
+  shortList,
   timeOfSeconds,
 } from './values.ts';
 
 type Json = Readonly<Record<string, unknown>>;
+
+/** Characters of base64; real metadata has a few thousand, and an event has to fit in one message of any broker. */
+const longestMetadata = 256 * 1024;
 
 /** The oldest SuperNode version in the answer to the SuperNode module's `params`; undefined where it names none. */
 export function minimumVersionOf(body: unknown): string | undefined {
@@ -53,6 +57,7 @@ export function parseAction(record: Json, prefix: string): ActionRecord {
 
 function bytesInBase64(value: unknown, field: string): string {
   if (value === undefined || value === null) return '';
+  if (typeof value === 'string' && value.length > longestMetadata) throw new BadRecord(`${field} is too long`);
   try {
     if (typeof value === 'string') return base64.encode(base64.decode(value));
   } catch {
@@ -64,7 +69,7 @@ function bytesInBase64(value: unknown, field: string): string {
 function accountsIn(value: unknown, prefix: string): readonly string[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw new BadRecord('superNodes is no list');
-  return [...new Set(value.map((one: unknown) => address(one, prefix, 'superNodes')))];
+  return [...new Set(shortList(value, 'superNodes').map((one: unknown) => address(one, prefix, 'superNodes')))];
 }
 
 const superNodeStates = ['active', 'disabled', 'stopped', 'penalized', 'postponed', 'storage_full'] as const;
@@ -96,7 +101,7 @@ export function parseSuperNode(record: Json, prefix: string): SuperNodeRecord {
 
 /** Entries in the order of their heights; of equal ones the later entry comes last. */
 function byHeight(value: unknown, field: string): readonly { entry: Json; height: number }[] {
-  return objects(value, field)
+  return shortList(objects(value, field), field)
     .map((entry) => ({ entry, height: height(entry['height'] ?? '0', `${field}.height`) }))
     .toSorted((a, b) => a.height - b.height);
 }

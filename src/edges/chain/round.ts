@@ -46,6 +46,8 @@ export type RoundEnd = Readonly<{
   height?: number;
   failure?: FailureReason;
   error?: AppError;
+  /** How long the chain asks to be left alone. */
+  retryAfterMs?: number | undefined;
 }>;
 
 /** One round of a source: how it is read, and whether somebody has asked for it. */
@@ -111,7 +113,8 @@ export async function runRound(round: Round): Promise<RoundEnd> {
     signal.throwIfAborted();
     const { reason, message } = failureOf(caught);
     await record(log, source, { type: 'FailRound', source, startedAt, at: now(), reason, message }, causeOf(request));
-    return { facts: 0, requests: session.requests(), failure: reason, error: toAppError(caught) };
+    const retryAfterMs = caught instanceof ChainFailure ? caught.retryAfterMs : undefined;
+    return { facts: 0, requests: session.requests(), failure: reason, error: toAppError(caught), retryAfterMs };
   }
 }
 

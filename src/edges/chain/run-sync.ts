@@ -43,7 +43,7 @@ const firstBackOffMs = 1_000;
 /**
  * Follows the chain while the lease `sync` is held: each source at once and then on its interval, one round at a time.
  *
- * A failed round comes again after a while that grows up to the interval. A pending request, found at the start or told by the log, is
+ * A failed round comes again after a while that grows up to the interval, and no sooner than the chain asks for within it. A pending request, found at the start or told by the log, is
  * answered at once by a round of SuperNodes and one of validators, which name it as their cause. Resolves when the signal aborts.
  *
  * @example await runSync({ chainApiBase, profile: loadProfile('main'), log, leases, intervalsMs, logger, signal })
@@ -92,13 +92,15 @@ type Repeating = Pick<SyncOptions, 'intervalsMs' | 'logger' | 'signal'> &
 
 async function repeat(source: Source, { intervalsMs, logger, signal, bell, round }: Repeating): Promise<void> {
   let failures = 0;
+  let askedToWaitMs = 0;
   while (!signal.aborted) {
     const startedAt = performance.now();
     const request = bell.take();
     try {
       const end = await round(source, request);
       failures = end.failure === undefined ? 0 : failures + 1;
-      const { error: err, ...came } = end;
+      const { error: err, retryAfterMs = 0, ...came } = end;
+      askedToWaitMs = retryAfterMs;
       const say = { source, ...came, ms: Math.round(performance.now() - startedAt) };
       if (err === undefined) logger.debug(say, 'sync round done');
       else logger.warn({ ...say, err }, 'sync round failed');
@@ -109,10 +111,8 @@ async function repeat(source: Source, { intervalsMs, logger, signal, bell, round
     }
     if (failures > 0) bell.giveBack(request);
     const untilNext = intervalsMs[source] - (performance.now() - startedAt);
-    await bell.wait(
-      failures === 0 ? untilNext : Math.min(intervalsMs[source], firstBackOffMs * 2 ** (failures - 1)),
-      signal,
-    );
+    const backOffMs = Math.max(firstBackOffMs * 2 ** (failures - 1), askedToWaitMs);
+    await bell.wait(failures === 0 ? untilNext : Math.min(intervalsMs[source], backOffMs), signal);
   }
 }
 

@@ -1,7 +1,8 @@
 import { lowestShown } from './head.ts';
 import type { RoundContext } from './round.ts';
 
-const overlapBlocks = 10;
+/** Blocks that a search goes over again: a node may show a transaction some blocks late. */
+export const overlapBlocks = 10;
 const longAgoBlocks = 100;
 
 /** Where the search begins, whether that is as low as the node shows, and the bound below which transactions stay unknown. */
@@ -19,7 +20,7 @@ export async function searchRange({ session, head, known }: RoundContext): Promi
   const isReopened = bound !== undefined && first !== undefined && first < bound;
   if (completedHeight === undefined || isReopened)
     return { from: first ?? 1, isAll: true, bound: first === 1 ? undefined : first };
-  // A node may show a transaction some blocks late; while no block is added, those were gone over already.
+  // While no block is added, the blocks of the overlap were gone over already.
   const overlap = head.height > known.cursor ? overlapBlocks : 0;
   const from = Math.max(1, known.cursor - overlap);
   const shown = head.height - from > longAgoBlocks ? ((await lowestShown(session, from)) ?? from) : from;

@@ -1,7 +1,9 @@
 import type { Step } from '../../commands/sync/action-states.ts';
+import type { Answer } from './answer.ts';
 import type { ChainSession } from './client.ts';
 import { ChainFailure } from './failure.ts';
 import { moduleAccount, type NetworkProfile } from './profile.ts';
+import { overlapBlocks } from './search-range.ts';
 import { type ActionStep, parseTransaction, type ReadTransaction } from './transactions.ts';
 import { asObject, attempt } from './values.ts';
 
@@ -9,7 +11,13 @@ import { asObject, attempt } from './values.ts';
 export type Search = Readonly<{ step: Step; from: number; to: number; action?: string }>;
 
 /** What a search needs besides: the action module's account and the address prefix; told how high it has come. */
-export type SearchContext = Readonly<{ account: string; prefix: string; onHeight?: (height: number) => void }>;
+export type SearchContext = Readonly<{
+  account: string;
+  prefix: string;
+  onHeight?: (height: number) => void;
+  /** Steps, payments and accounts together that one search holds at most. */
+  mostHeld?: number;
+}>;
 
 /** What a search found, and what of it could not be read. */
 export type SearchResult = Readonly<{
@@ -31,6 +39,7 @@ export function searchContext({ actionModule, addressPrefix }: NetworkProfile): 
 const greatestPage = 100;
 const mostPages = 20_000;
 const mostChanges = 8;
+const mostHeldAtOnce = 200_000;
 
 const eventOf: Readonly<Record<Step, string>> = {
   register: 'action_registered',
@@ -42,7 +51,8 @@ const eventOf: Readonly<Record<Step, string>> = {
  * All transactions of a step at or above a height and not above another.
  *
  * Where the node has pruned the lower ones, the bound rises to its lowest height; where a page is too large, pages become
- * smaller. A search that repeats itself fails.
+ * smaller, and one transaction that is too large alone is left out. A search that finds more than can be held ends below its height,
+ * as `shownTo` tells; one that repeats itself fails.
  */
 export async function searchSteps(
   session: ChainSession,
@@ -59,7 +69,7 @@ export async function searchSteps(
     } catch (caught) {
       if (!(caught instanceof ChainFailure) || change === mostChanges) throw caught;
       const lowest = caught.lowestHeight ?? 0;
-      if (lowest > from) found.lowestHeight = from = lowest;
+      if (lowest > from && lowest <= search.to) found.lowestHeight = from = lowest;
       else if (caught.isTooLarge && limit > 1) limit = Math.ceil(limit / 8);
       else throw caught;
     }
@@ -76,17 +86,41 @@ async function walk(
   const seen = new Set<string>();
   for (let page = 1; page <= mostPages; page++) {
     const asked = { query, order_by: 'ORDER_BY_ASC', limit: String(limit), page: String(page) };
-    const { body, height } = await session.get('/cosmos/tx/v1beta1/txs', { query: asked });
-    const { responses, total } = pageOf(body, step);
-    const reached = found.add(responses, height, context);
+    const answer = await askPage(session, asked);
+    if (answer === 'end') return;
+    if (answer === 'too large') {
+      found.leaveOut();
+      continue;
+    }
+    const { responses, total } = pageOf(answer.body, step);
+    const reached = found.add(responses, answer.height, context);
     if (reached !== undefined) context.onHeight?.(Math.min(reached, to));
     if (responses.length === 0 || page * limit >= total) return;
     const before = seen.size;
     for (const one of responses) seen.add(labelOf(one));
     if (seen.size === before)
       throw new ChainFailure('bad_answer', `The search for ${eventOf[step]} goes round in circles`);
+    const isFull = seen.size + found.held > (context.mostHeld ?? mostHeldAtOnce);
+    if (isFull && action === undefined && (reached ?? 0) > from + overlapBlocks + 1)
+      return found.endBelow(reached ?? 0);
+    if (isFull) break;
   }
   throw new ChainFailure('bad_answer', `The search for ${eventOf[step]} does not end`);
+}
+
+/** A page; one transaction alone can be too large, and after such a one nothing has told yet where the pages end. */
+async function askPage(
+  session: ChainSession,
+  query: Readonly<Record<'limit' | 'page', string> & Record<string, string>>,
+): Promise<Answer | 'too large' | 'end'> {
+  try {
+    return await session.get('/cosmos/tx/v1beta1/txs', { query });
+  } catch (caught) {
+    if (!(caught instanceof ChainFailure) || query.limit !== '1') throw caught;
+    if (caught.isTooLarge) return 'too large';
+    if (query.page !== '1' && caught.isBeyondEnd) return 'end';
+    throw caught;
+  }
 }
 
 function pageOf(body: unknown, step: Step): { responses: readonly unknown[]; total: number } {
@@ -108,6 +142,7 @@ class Findings {
   readonly #unread = new Map<string, string>();
   readonly #unreadable = new Map<string, string>();
   #shownTo: number;
+  #held = 0;
 
   constructor(search: Search) {
     this.#search = search;
@@ -137,10 +172,27 @@ class Findings {
   #take({ steps, unread }: ReadTransaction): void {
     const { step, action } = this.#search;
     for (const one of steps) {
-      if (one.step === step && (action === undefined || one.action === action))
-        this.#steps.set(`${one.action} ${one.transaction.hash}`, one);
+      if (one.step !== step || (action !== undefined && one.action !== action)) continue;
+      this.#steps.set(`${one.action} ${one.transaction.hash}`, one);
+      this.#held += 1 + one.payments.length + one.accounts.length;
     }
+    this.#held += unread.length;
     for (const one of unread) this.#unread.set(one.action, one.reason);
+  }
+
+  /** How much is held: steps, payments and accounts together. */
+  get held(): number {
+    return this.#held;
+  }
+
+  /** Notes a transaction that cannot even be looked at. */
+  leaveOut(): void {
+    this.#unreadable.set('a transaction', 'it is too large to be read');
+  }
+
+  /** Ends the search below a height of which not all may have been shown. */
+  endBelow(height: number): void {
+    this.#shownTo = Math.min(this.#shownTo, height - 1);
   }
 
   result(): SearchResult {

@@ -1,7 +1,7 @@
 import type { FoundStep } from '../../commands/sync/record-action.ts';
 import type { Step } from '../../commands/sync/action-states.ts';
 import { dataHashOfMessage } from './metadata.ts';
-import { asObject, attempt, BadRecord, coins, height, isActionId, objects, timeOfText } from './values.ts';
+import { asObject, attempt, BadRecord, coins, height, isActionId, objects, shortList, timeOfText } from './values.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 type Event = Readonly<{ type: string; attributes: ReadonlyMap<string, string>; message: string | undefined }>;
@@ -42,6 +42,7 @@ export function parseTransaction(
   const transaction = identity(answer);
   if (answer['code'] !== 0) return { height: transaction.height, steps: [], unread: [] };
   const events = objects(answer['events'], 'events').map(parseEvent);
+  const transfers = transfersOf(events, account);
   const steps: ActionStep[] = [];
   const unread: { action: string; reason: string }[] = [];
   for (const [index, event] of events.entries()) {
@@ -52,7 +53,7 @@ export function parseTransaction(
       action,
       step,
       transaction,
-      payments: step === 'finalize' ? paymentsOf(events, index, account) : [],
+      payments: step === 'finalize' ? paymentsIn(transfers.get(index) ?? []) : [],
       accounts: step === 'finalize' ? accountsOf(event, prefix) : [],
       dataHash: step === 'register' ? dataHashOfMessage(messageOf(answer, event)) : '',
     }));
@@ -87,27 +88,46 @@ function parseEvent(event: Json): Event {
 
 function accountsOf(event: Event, prefix: string): readonly string[] {
   const names = (event.attributes.get('supernodes') ?? '').split(',').map((name) => name.trim());
-  return [...new Set(names.filter((name) => name.startsWith(`${prefix}1`) && /^[a-z0-9]{10,128}$/.test(name)))];
+  return [
+    ...new Set(
+      shortList(names, 'supernodes').filter((name) => name.startsWith(`${prefix}1`) && /^[a-z0-9]{10,128}$/.test(name)),
+    ),
+  ];
 }
 
-/** What the module paid for the action finalized at `index`: transfers of the same message, up to its next finalized action. */
-function paymentsOf(events: readonly Event[], index: number, account: string): FoundStep['payments'] {
-  const message = events[index]?.message;
-  const isFinalize = (event: Event): boolean => event.type === 'action_finalized' && event.message === message;
-  const isAlone = events.filter(isFinalize).length === 1;
-  const next = events.findIndex((event, at) => at > index && isFinalize(event));
-  const span = isAlone ? events : events.slice(index, next === -1 ? undefined : next);
-  return span
-    .filter(
-      ({ type, message: of, attributes }) =>
-        type === 'transfer' && of === message && attributes.get('sender') === account,
-    )
-    .flatMap(({ attributes }) => {
-      const recipient = attributes.get('recipient');
-      if (recipient === undefined || !/^[a-z0-9]{10,128}$/.test(recipient))
-        throw new BadRecord('A transfer names no recipient');
-      return coins(attributes.get('amount') ?? '', 'amount').map((paid) => ({ account: recipient, ...paid }));
-    });
+/**
+ * What the module paid for each finalized action, by the place of its event: transfers of the same message, up to its next
+ * finalized action, and all of the message where there is but one.
+ *
+ * Read in one go: a transaction may have a hundred thousand events.
+ */
+function transfersOf(events: readonly Event[], account: string): ReadonlyMap<number, readonly Event[]> {
+  const groups = new Map<number, Event[]>();
+  const messages = new Map<string | undefined, { before: Event[]; places: number[] }>();
+  for (const [index, event] of events.entries()) {
+    const message = messages.get(event.message) ?? { before: [], places: [] };
+    messages.set(event.message, message);
+    if (event.type === 'action_finalized') {
+      message.places.push(index);
+      groups.set(index, []);
+    } else if (event.type === 'transfer' && event.attributes.get('sender') === account) {
+      (groups.get(message.places.at(-1) ?? -1) ?? message.before).push(event);
+    }
+  }
+  for (const { before, places } of messages.values()) {
+    if (places.length === 1) groups.get(places[0] ?? -1)?.unshift(...before);
+  }
+  return groups;
+}
+
+function paymentsIn(transfers: readonly Event[]): FoundStep['payments'] {
+  const payments = transfers.flatMap(({ attributes }) => {
+    const recipient = attributes.get('recipient');
+    if (recipient === undefined || !/^[a-z0-9]{10,128}$/.test(recipient))
+      throw new BadRecord('A transfer names no recipient');
+    return coins(attributes.get('amount') ?? '', 'amount').map((paid) => ({ account: recipient, ...paid }));
+  });
+  return shortList(payments, 'transfers');
 }
 
 /** The message that an event belongs to; the only one where the event does not say. */

@@ -11,6 +11,8 @@ export class BadRecord extends Error {
 type JsonObject = Readonly<Record<string, unknown>>;
 
 const longestText = 1024;
+/** Entries of a list within one record; what the log carries on of a record has to fit in one event. */
+const mostEntries = 1_000;
 const greatestUint32 = 4_294_967_295;
 const lastSecond = 253_402_300_799;
 
@@ -42,6 +44,12 @@ export function freeText(value: unknown, field: string): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') throw new BadRecord(`${field} is no text`);
   return value.slice(0, longestText).replaceAll('\0', '\uFFFD').toWellFormed();
+}
+
+/** A list within a record as it is, unless it is longer than any real one. */
+export function shortList<T>(list: readonly T[], field: string): readonly T[] {
+  if (list.length > mostEntries) throw new BadRecord(`${field} has more than ${mostEntries} entries`);
+  return list;
 }
 
 /** A height: decimal text or a number, 32 bits. */

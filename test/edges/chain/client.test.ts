@@ -30,6 +30,7 @@ describe('createChainClient', () => {
     });
     expect(answer).toEqual({
       height: 42,
+      bytes: expect.any(Number),
       body: { url: '/prefix/action/v1/params?query=a.b%3D%271%27%20AND%20tx.height%3E%3D3', height: '42' },
     });
   });

@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createChainClient } from '../../../src/edges/chain/client.ts';
+import { searchContext, searchSteps } from '../../../src/edges/chain/searches.ts';
 import { syncing } from '../../support/chain-stub-rounds.ts';
 import { accountOf } from '../../support/chain-stub-state.ts';
 
@@ -191,5 +193,107 @@ describe('readActions on a chain that is not as it should be', () => {
     chain.register({});
     faults.instead = (url) => (url.pathname.endsWith('/txs') ? { status: 200, body } : undefined);
     expect(await round('actions')).toMatchObject({ failure: 'bad_answer' });
+  });
+
+  it.each([
+    ['metadata of a megabyte', 'metadata', btoa('x'.repeat(800_000))],
+    ['ten thousand SuperNodes', 'superNodes', Array.from({ length: 10_000 }, () => node)],
+    ['a price that is a list', 'price', [1]],
+    ['an id of its own making', 'actionID', '2; DROP TABLE'],
+  ])('[LS-11] leaves out a record with %s, and takes the good ones', async (_what, field, value) => {
+    const { chain, round, news } = await syncing();
+    chain.register({}, {}, {});
+    Object.assign(chain.action('2'), { [field]: value });
+    expect(await round('actions')).toMatchObject({ facts: 2 });
+    chain.block();
+    chain.finalize(node, { id: '1', amount: 5 });
+    expect(await round('actions')).toMatchObject({ facts: 1 });
+    expect((await news('ACTIONS')).map(({ data }) => 'action' in data && data.action)).toEqual(['1', '3', '1']);
+  });
+
+  it('[LS-11] leaves out a transaction that is too large to be read, and takes those around it', async () => {
+    const { chain, round, news } = await syncing();
+    chain.register({});
+    chain.block();
+    chain.register({});
+    chain.block();
+    chain.register({});
+    Object.assign(chain.transactions[1]?.tx ?? {}, { memo: 'x'.repeat(9_000_000) });
+    expect(await round('actions')).toMatchObject({ facts: 3 });
+    const facts = await news('ACTIONS');
+    expect(facts.map(({ data }) => 'transaction' in data)).toEqual([true, false, true]);
+    chain.block();
+    chain.register({});
+    expect(await round('actions')).toMatchObject({ facts: 1 });
+  });
+
+  it('reads a transaction of a hundred thousand events, each of another message', async () => {
+    const { chain, round, news } = await syncing();
+    chain.register({});
+    chain.block();
+    chain.finalize(node, { id: '1', amount: 50 });
+    const events = chain.transactions[1]?.events ?? [];
+    const none = { type: 'action_finalized', attributes: [{ key: 'msg_index', value: '', index: true }] };
+    for (let i = 1; i < 80_000; i++) {
+      events.push({ ...none, attributes: [{ key: 'msg_index', value: String(i), index: true }] });
+    }
+    expect(await round('actions')).toMatchObject({ facts: 2 });
+    expect((await news('ACTIONS'))[1]).toMatchObject({ data: { payments: [{ amount: '1' }, { amount: '50' }, {}] } });
+  });
+
+  it('[LS-12] records the payments of every finalize transaction of an action, up to a bound', async () => {
+    const { chain, round, news } = await syncing();
+    chain.register({});
+    for (let i = 0; i < 130; i++) {
+      chain.block();
+      chain.finalize(accountOf(`node ${i}`), { id: '1', amount: 50 + i });
+    }
+    await round('actions');
+    const facts = await news('ACTIONS');
+    const paid = facts.flatMap(({ data }) => ('payments' in data ? data.payments.map(({ account }) => account) : []));
+    expect(paid).toEqual(expect.arrayContaining([accountOf('node 0'), accountOf('node 1'), accountOf('node 90')]));
+    expect(facts).toHaveLength(100);
+    expect(await round('actions')).toMatchObject({ facts: 0 });
+  });
+
+  it('believes no lowest height above the head', async () => {
+    const { chain, round, faults } = await syncing();
+    chain.register({});
+    faults.instead = (url) =>
+      url.pathname.endsWith('/txs')
+        ? { status: 500, body: { message: 'height 1 is not available, lowest height is 4000000000' } }
+        : undefined;
+    expect(await round('actions')).toMatchObject({ failure: 'pruned' });
+    faults.instead = () => undefined;
+    expect(await round('actions')).toMatchObject({ facts: 1 });
+  });
+});
+
+describe('searchSteps', () => {
+  it('ends below the height at which it holds enough, so that the next round goes on there', async () => {
+    const { chain, url, profile } = await syncing();
+    for (let i = 0; i < 300; i++) {
+      chain.register({});
+      chain.block();
+    }
+    const client = createChainClient(url, profile);
+    onTestFinished(() => client.close());
+    const session = client.session(new AbortController().signal);
+    const context = { ...searchContext(profile), mostHeld: 150 };
+    const found = await searchSteps(session, { step: 'register', from: 1, to: chain.height }, context);
+    expect(found).toMatchObject({ shownTo: 99 });
+    const onwards = await searchSteps(session, { step: 'register', from: found.shownTo, to: chain.height }, context);
+    expect(onwards.shownTo).toBe(197);
+  });
+
+  it('fails where more than can be held lies at one height', async () => {
+    const { chain, url, profile } = await syncing();
+    for (let i = 0; i < 130; i++) chain.register({});
+    const client = createChainClient(url, profile);
+    onTestFinished(() => client.close());
+    const session = client.session(new AbortController().signal);
+    const context = { ...searchContext(profile), mostHeld: 100 };
+    const searching = searchSteps(session, { step: 'register', from: 1, to: chain.height }, context);
+    await expect(searching).rejects.toMatchObject({ reason: 'bad_answer' });
   });
 });
