@@ -5,7 +5,7 @@ import { connectNats } from '../../src/edges/nats/connection.ts';
 import { createLog } from '../../src/edges/nats/log.ts';
 import { until } from '../support/polling.ts';
 import { type Program, startProgram } from '../support/program.ts';
-import { jsonLines, runVerb } from '../support/verb.ts';
+import { jsonLines, runVerb, runVerbUnread } from '../support/verb.ts';
 
 type Json = Record<string, unknown>;
 
@@ -149,6 +149,11 @@ describe('the command line', () => {
     expect(jsonLines(ran)).toEqual([
       expect.objectContaining({ stream: 'ACTIONS', sequence: 1, subject: '1', type: 'annals.ActionRegistered.v1' }),
     ]);
+  });
+
+  it('annals tail ends in peace when its reader has seen enough', async () => {
+    const ran = await runVerbUnread(program.dataDir, 'tail', '--from', 'start');
+    expect([ran.status, ran.stderr]).toEqual([0, '']);
   });
 
   it('annals replay rebuilds every read model and switches to it', async () => {

@@ -63,6 +63,9 @@ program
   .addOption(json)
   .action(run(reset));
 
+program.hook('preAction', (_, verb) => {
+  if (verb.name() !== 'up') process.stdout.on('error', endWithReader);
+});
 await program.parseAsync();
 
 /** Runs a verb; an error becomes one line that says what to do, and exit status 1. */
@@ -86,6 +89,12 @@ function run<Args extends readonly unknown[]>(
       process.exit(1);
     }
   };
+}
+
+/** A reader that has seen enough, such as `head`, ends the verb in peace. */
+function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
 }
 
 function settingHelp(): string {

@@ -19,7 +19,7 @@ const components: readonly Component[] = [
 const description = [
   'Read-only index of a Cascade/Sense storage network: actions, SuperNodes and what probes find, as projections of an immutable log.',
   'Times are RFC 3339, UTC. Figures are null until first known, then the last known. Unknown parameters are ignored; one that does not parse is refused.',
-  'Refusals are `{error, code}`; another method on a path is 405 METHOD_NOT_ALLOWED with `Allow`. Every GET is answered to HEAD too. Cursors are opaque, bound to their filters, and walk each record once.',
+  'Refusals are {error, code}; another method on a path is 405 METHOD_NOT_ALLOWED with the Allow header. Every GET is answered to HEAD too. Cursors are opaque, bound to their filters, and walk each record once.',
 ].join(' ');
 
 /** Makes the OpenAPI 3.0 document from the schemas of the routes that are added after this. */
