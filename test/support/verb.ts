@@ -13,8 +13,11 @@ const command = ['--disable-warning=ExperimentalWarning', entry];
 export async function runVerb(dataDir: string, ...args: readonly string[]): Promise<Ran> {
   const { promise, resolve } = Promise.withResolvers<Ran>();
   const env = { ...process.env, DATA_DIR: dataDir };
-  execFile(process.execPath, [...command, ...args], { env, timeout: 60_000, maxBuffer: 32 << 20 }, (error, stdout, stderr) =>
-    resolve({ status: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
+  execFile(
+    process.execPath,
+    [...command, ...args],
+    { env, timeout: 60_000, maxBuffer: 32 << 20 },
+    (error, stdout, stderr) => resolve({ status: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
   );
   return await promise;
 }
