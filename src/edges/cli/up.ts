@@ -1,9 +1,24 @@
-import { configFromEnvironment } from '../config.ts';
+import { AppError } from '../../commands/errors.ts';
+import { type Config, configFromEnvironment } from '../config.ts';
 import { createLogger } from '../log.ts';
 import { main } from '../main.ts';
 
 /** `annals up`: runs until it is told to stop. */
 export async function up({ roles, json }: { roles?: string; json: boolean }): Promise<void> {
   const config = configFromEnvironment({ ROLES: roles, ...(json ? { LOG_FORMAT: 'json' } : {}) });
+  refuseMadeUpChain(config);
   await main(config, createLogger({ level: config.logLevel, format: config.logFormat }), { json });
+}
+
+/**
+ * Refuses to write the local network's made-up chain where the log of the real network belongs.
+ *
+ * Fails with `INVALID_ARGUMENT` where `NETWORK` is `main` and the chain's address was forgotten.
+ */
+export function refuseMadeUpChain({ isLocal, network, roles }: Pick<Config, 'isLocal' | 'network' | 'roles'>): void {
+  if (!isLocal || network !== 'main' || !roles.includes('ledger')) return;
+  throw new AppError(
+    'INVALID_ARGUMENT',
+    'NETWORK is main, but no chain is named: set CHAIN_API_BASE to its REST address, or leave NETWORK unset for the local network',
+  );
 }
