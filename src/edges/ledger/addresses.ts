@@ -38,6 +38,9 @@ export function operatorKey(operator: string): Buffer {
   return Buffer.from(decoded.bytes);
 }
 
+/** Of operators that the chain let in, which are few and asked for with every finalization. */
+const keyHashes = new Map<string, Uint8Array>();
+
 /**
  * Distance of an operator from a height, as hex: BLAKE3 of the height's decimal text XOR BLAKE3 of the address bytes.
  *
@@ -45,6 +48,7 @@ export function operatorKey(operator: string): Buffer {
  */
 export function distance(height: number, operator: string): string {
   const ofHeight = blake3(Buffer.from(String(height)));
-  const ofOperator = blake3(operatorKey(operator));
+  const ofOperator = keyHashes.get(operator) ?? blake3(operatorKey(operator));
+  keyHashes.set(operator, ofOperator);
   return Buffer.from(ofHeight.map((byte, index) => byte ^ (ofOperator[index] ?? 0))).toString('hex');
 }

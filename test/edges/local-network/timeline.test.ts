@@ -45,6 +45,17 @@ describe('timeline', () => {
     expect(kinds).toEqual(new Set(['register', 'finalize', 'finalize-wrongly', 'approve', 'change-account']));
   });
 
+  test('gets calmer with age, so that a chain does not grow in proportion to it', () => {
+    const dayMs = 86_400_000;
+    const until = (days: number): number => {
+      const all = timeline(1);
+      for (let deeds = 0; ; deeds++) if (all.next().value.atMs > days * dayMs) return deeds;
+    };
+    expect(until(1)).toBeLessThan(4_000);
+    expect(until(7)).toBeLessThan(11_000);
+    expect(until(28)).toBeLessThan(22_000);
+  });
+
   test('finalizes under the account that a node has by then', () => {
     const accounts = [0, 0, 0];
     let changes = 0;
