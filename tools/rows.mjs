@@ -1,16 +1,20 @@
 /**
- * Which tests show which row of the API's specification: writes docs/spec-2-coverage.md, and fails when a row has none.
+ * Which tests show which row of the API's specification, and the absence of which known fault: writes docs/spec-2-coverage.md
+ * and docs/known-faults.md, and fails when a row has none.
  *
  * A test shows a row by carrying its id as a tag at the start of its name: `[S2.actions.limit] takes 1 to 200`.
  */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { root } from './boot/paths.mjs';
-import { coverage, report, rowProblems } from './rows/coverage.mjs';
+import { coverage, lists, report, rowProblems } from './rows/coverage.mjs';
 
-const found = await coverage(root);
-await writeFile(path.join(root, 'docs/spec-2-coverage.md'), report(found));
-const problems = rowProblems(found);
+const problems = [];
+for (const list of Object.values(lists)) {
+  const found = await coverage(root, list);
+  await writeFile(path.join(root, list.page), report(found, list));
+  problems.push(...rowProblems(found));
+}
 if (problems.length > 0) {
   console.error(problems.join('\n'));
   process.exitCode = 1;

@@ -75,7 +75,7 @@ describe('probing', () => {
     expect(history(probe(2), probe(2, {}, 4444), probe(1))).toHaveLength(1);
   });
 
-  it('fails a node that may not be dialled', () => {
+  it('[LS-14] fails a node that may not be dialled', () => {
     const ports = [4444, 4445, 8002].map((port) => ({ port, outcome: 'not_dialled' as const }));
     const [fact] = history(probe(1, { ports, statusAnswer: 'not_asked', figures: undefined }));
     expect(fact).toMatchObject({

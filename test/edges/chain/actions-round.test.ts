@@ -53,7 +53,7 @@ describe('readActions', () => {
     expect(typesOf(await news('SYNC'))).toEqual(['ChainIdentified', ...Array(4).fill('SyncRoundCompleted')]);
   });
 
-  it('finds a finalize and an approval long after the registration, from the log alone', async () => {
+  it('[LS-01] finds a finalize and an approval long after the registration, from the log alone', async () => {
     const { chain, round, news } = await syncing();
     const [id = ''] = chain.register({});
     await round('actions');
@@ -115,7 +115,7 @@ describe('readActions', () => {
     expect([lists(), openIn(await news('SYNC'))], 'afterwards').toEqual([0, ['2']]);
   });
 
-  it('keeps the data hash of a Sense action that the chain empties, whether it was known before or not', async () => {
+  it('[LS-05] keeps the data hash of a Sense action that the chain empties, whether it was known before or not', async () => {
     const { chain, round, news } = await syncing();
     const [known = ''] = chain.register({ kind: 'SENSE', dataHash: 'before' });
     await round('actions');

@@ -122,7 +122,7 @@ async function knownChain(): Promise<Syncing> {
 
 describe('a round on a chain that', () => {
   it.each(Object.entries(answers))(
-    '%s fails, is bounded, records nothing wrong, and is made good',
+    '[LS-02] %s fails, is bounded, records nothing wrong, and is made good',
     async (_what, bad) => {
       const own = await knownChain();
       const { client } = await withClient(own);

@@ -37,7 +37,7 @@ describe('readActions on a chain that is not as it should be', () => {
     expect((await news('SYNC')).at(-1)?.data).toMatchObject({ skipped: [], known: { unread: [] } });
   });
 
-  it('takes ids of any size, prices as objects, enums as numbers, and no U+0000', async () => {
+  it('[LS-10] takes ids of any size, prices as objects, enums as numbers, and no U+0000', async () => {
     const { chain, round, news } = await syncing();
     chain.register({ dataHash: 'with \0 inside' });
     const huge = '184467440737095516160';
@@ -107,7 +107,7 @@ describe('readActions on a chain that is not as it should be', () => {
     expect((await news('ACTIONS')).at(-1)).toMatchObject({ type: 'ActionTransactionFound', data: { action: '1' } });
   });
 
-  it('[S2.open.ops.wrong-chain] follows neither another chain nor one that is behind', async () => {
+  it('[S2.open.ops.wrong-chain] [LS-09] follows neither another chain nor one that is behind', async () => {
     const { chain, round, news, faults } = await syncing();
     chain.register({});
     chain.block(5);
@@ -188,7 +188,7 @@ describe('readActions on a chain that is not as it should be', () => {
   it.each([
     ['a search that goes round in circles', { tx_responses: [{}], total: '100000' }],
     ['a search without a list', { tx_responses: 'none', total: '0' }],
-  ])('fails on %s', async (_what, body) => {
+  ])('[LS-25] fails on %s', async (_what, body) => {
     const { chain, round, faults } = await syncing();
     chain.register({});
     faults.instead = (url) => (url.pathname.endsWith('/txs') ? { status: 200, body } : undefined);

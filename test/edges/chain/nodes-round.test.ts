@@ -3,7 +3,7 @@ import { syncing } from '../../support/chain-stub-rounds.ts';
 import { accountOf, operatorOf } from '../../support/chain-stub-state.ts';
 
 describe('readSuperNodes', () => {
-  it('records who is listed, changed and removed, and nothing in an unchanged round', async () => {
+  it('[LS-09] records who is listed, changed and removed, and nothing in an unchanged round', async () => {
     const { chain, round, news, requests } = await syncing();
     const gone = chain.addSuperNode('gone');
     const node = chain.addSuperNode('stays');
@@ -42,7 +42,7 @@ describe('readSuperNodes', () => {
     expect((await news('SYNC')).at(-1)?.data).toMatchObject({ known: { minimumVersion: '2.0.0', cursor: 4 } });
   });
 
-  it('takes of each history the entry of the greatest height, the later one of equal ones', async () => {
+  it('[LS-08] takes of each history the entry of the greatest height, the later one of equal ones', async () => {
     const { chain, round, news } = await syncing();
     chain.addSuperNode('n', {
       states: [
@@ -72,7 +72,7 @@ describe('readSuperNodes', () => {
     ]);
   });
 
-  it('reads all pages, and believes no removal of a list that is not whole', async () => {
+  it('[LS-25] reads all pages, and believes no removal of a list that is not whole', async () => {
     const { chain, round, news, faults } = await syncing();
     for (let i = 0; i < 450; i++) chain.addSuperNode(`n${i}`);
     expect(await round('supernodes')).toMatchObject({ facts: 450 });
@@ -100,7 +100,7 @@ describe('readSuperNodes', () => {
     expect(await news('NODES')).toMatchObject([{ type: 'SuperNodeRemoved', data: { node: operatorOf('n7') } }]);
   });
 
-  it('leaves a node as it was while its record cannot be read, and believes no removal while one names nobody', async () => {
+  it('[LS-11] leaves a node as it was while its record cannot be read, and believes no removal while one names nobody', async () => {
     const { chain, round, news } = await syncing();
     const [bad, other] = [chain.addSuperNode('bad'), chain.addSuperNode('other')];
     await round('supernodes');

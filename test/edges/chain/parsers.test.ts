@@ -1,6 +1,9 @@
+import { fromJson, toBinary } from '@bufbuild/protobuf';
+import { base64 } from '@scure/base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dataHashOf, dataHashOfMessage, decodeMetadata } from '../../../src/edges/chain/metadata.ts';
+import { CascadeMetadataSchema } from '../../../src/edges/gen/chain/action/v1/metadata_pb.ts';
 import { loadProfile, moduleAccount } from '../../../src/edges/chain/profile.ts';
 import { parseAction, parseSuperNode } from '../../../src/edges/chain/records.ts';
 import { parseTransaction } from '../../../src/edges/chain/transactions.ts';
@@ -115,6 +118,21 @@ describe('decodeMetadata', () => {
     expect(decodeMetadata('cascade', 'CgFo')?.['data_hash']).toBe('h');
   });
 
+  it('[LS-06] leaves out no field that the chain has, and says false where it is false', () => {
+    const whole = {
+      data_hash: 'h',
+      public: false,
+      availability_commitment: { commitment_type: 'c', chunk_size: 4, total_size: '1500000', root: 'AAE=' },
+      chunk_proofs: [{ chunk_index: 1, leaf_hash: 'AAE=', path_hashes: ['AAE='], path_directions: [true, false] }],
+      index_artifact_count: 2,
+      symbol_artifact_count: 3,
+    };
+    const message = fromJson(CascadeMetadataSchema, whole);
+    const metadata = base64.encode(toBinary(CascadeMetadataSchema, message));
+    expect(decodeMetadata('cascade', metadata)).toMatchObject({ ...whole, public: false });
+    expect(parseAction({ ...action, fileSizeKbs: '1466' }, 'lumera').fileSizeKbs).toBe(1_466);
+  });
+
   it('is undefined for what is no metadata', () => {
     expect(decodeMetadata('cascade', '')).toBeUndefined();
     expect(decodeMetadata('sense', '/////w==')).toBeUndefined();
@@ -153,7 +171,7 @@ describe('parseTransaction', () => {
       context,
     );
 
-  it('tells actions of one message apart by the order of events, and of several by msg_index', () => {
+  it('[LS-04] tells actions of one message apart by the order of events, and of several by msg_index', () => {
     const [a, b, c] = [accountOf('a'), accountOf('b'), accountOf('c')];
     const inOne = { msg_index: '0' };
     const { steps } = read([

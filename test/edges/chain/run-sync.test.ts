@@ -58,7 +58,7 @@ describe('runSync', () => {
     expect(await own.news('NODES')).toHaveLength(2);
   });
 
-  it('answers a request at once with SuperNodes and validators, which name it as their cause', async () => {
+  it('[LS-21] answers a request at once with SuperNodes and validators, which name it as their cause', async () => {
     const own = await syncing();
     run(own);
     await roundsUntil(own, (facts) => completed(facts).length === 3);
@@ -103,5 +103,15 @@ describe('runSync', () => {
     await roundsUntil(own, (facts) => failed(facts) >= 3);
     isBroken = false;
     await roundsUntil(own, (facts) => completed(facts).length === 3);
+  });
+
+  it('[LS-25] goes on with the other sources while the chain never answers for one', async () => {
+    const own = await syncing();
+    own.chain.register({});
+    own.chain.addSuperNode('n');
+    own.faults.raw = (url) => url.pathname.includes('/staking/');
+    run(own, { intervalsMs: { ...longIntervals, actions: 50 } });
+    const rounds = await roundsUntil(own, (facts) => completed(facts).length >= 5);
+    expect(new Set(completed(rounds))).toEqual(new Set(['actions', 'supernodes']));
   });
 });

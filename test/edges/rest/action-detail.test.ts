@@ -115,7 +115,7 @@ describe('an action’s way', () => {
     });
   });
 
-  it('[S2.open.actions.data_hash] keeps a data hash that the chain has emptied since', async () => {
+  it('[S2.open.actions.data_hash] [LS-05] keeps a data hash that the chain has emptied since', async () => {
     const emptied = actionFacts('5', { dataHash: '' });
     const server = await startRest([
       facts.registered(),
@@ -164,7 +164,7 @@ describe('GET /v1/actions/stats', () => {
     }
   });
 
-  it('[S2.stats.from] [S2.stats.to] [S2.open.actions.stats] compares created_at, both ends included, unknown times in no window', async () => {
+  it('[S2.stats.from] [S2.stats.to] [S2.open.actions.stats] [LS-13] compares created_at, both ends included, unknown times in no window', async () => {
     const total = async (query: string) => (await stats(query)).body.total_actions;
     expect(await total(`from=${timeOf(13)}&to=${timeOf(15)}`)).toBe(3);
     expect(await total(`from=${timeOf(22)}`)).toBe(1);

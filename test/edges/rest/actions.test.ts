@@ -108,7 +108,7 @@ describe('GET /v1/actions filters', () => {
     });
   });
 
-  it('[S2.actions.total] counts exactly what matches, over all pages, whatever the filters', async () => {
+  it('[S2.actions.total] [LS-18] counts exactly what matches, over all pages, whatever the filters', async () => {
     const queries = [
       '',
       'type=sense',
@@ -150,7 +150,7 @@ describe('GET /v1/actions transactions', () => {
 });
 
 describe('GET /v1/actions pages', () => {
-  it('[S2.actions.limit] [S2.limits.actions-default] [S2.open.limit] takes 1 to 200, 20 by default', async () => {
+  it('[S2.actions.limit] [S2.limits.actions-default] [S2.open.limit] [LS-17] takes 1 to 200, 20 by default', async () => {
     const many = Array.from({ length: 25 }, (_, n) => actionFacts(String(n + 1)).registered());
     expect(idsOf((await askOnce('/v1/actions', many)).body.actions)).toHaveLength(20);
     expect(idsOf((await list('limit=1')).body.actions)).toHaveLength(1);

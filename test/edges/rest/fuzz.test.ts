@@ -100,7 +100,7 @@ async function expectAnswer(path: string, init?: RequestInit): Promise<void> {
 }
 
 describe('whatever is asked', () => {
-  it('[S2.open.parameter] parameters never give a 5xx', { timeout: 60_000 }, async () => {
+  it('[S2.open.parameter] [LS-16] parameters never give a 5xx', { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...routes),

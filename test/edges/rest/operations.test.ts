@@ -63,7 +63,7 @@ describe('GET /readyz', () => {
     expect(body.reasons).toEqual([{ component: 'sync actions', message: 'No round has completed yet.' }]);
   });
 
-  it('[S2.open.ops.readyz] is not ready while the database or the broker is down, and names no address', async () => {
+  it('[S2.open.ops.readyz] [LS-22] is not ready while the database or the broker is down, and names no address', async () => {
     const { status, body, text } = await readyz([], { reader: { read: down, generations: down }, broker: down });
     expect(status).toBe(503);
     expect(asRecords(body.reasons).map(({ component }) => component)).toEqual(['broker', 'database']);
@@ -174,7 +174,7 @@ describe('GET /metrics', () => {
     expect(text).toContain('process_resident_memory_bytes');
   });
 
-  it('[S2.open.ops.metrics] goes on without the database, and says that it is away', async () => {
+  it('[S2.open.ops.metrics] [LS-22] goes on without the database, and says that it is away', async () => {
     rest = await startRest([], { reader: { read: down, generations: down }, broker: down });
     const { status, text } = await rest.get('/metrics');
     expect(status).toBe(200);

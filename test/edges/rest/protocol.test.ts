@@ -40,7 +40,7 @@ const gets = [
 ];
 
 describe.each(gets)('%s', (path) => {
-  it('[S2.auth.none] [S2.open.routes.head] is read without authentication, and answers HEAD like GET without its body', async () => {
+  it('[S2.auth.none] [S2.open.routes.head] [LS-20] is read without authentication, and answers HEAD like GET without its body', async () => {
     const [get, head] = [await rest.get(path), await rest.get(path, { method: 'HEAD' })];
     expect([get.status, head.status, head.text]).toEqual([200, 200, '']);
     const same = ['content-type', 'annals-position', 'annals-lag-ms', 'annals-chain-age-ms'];
@@ -71,7 +71,7 @@ describe('routes', () => {
     expect([status, headers.get('allow')]).toEqual([405, 'OPTIONS, POST']);
   });
 
-  it('[S2.versioning.prefix] [S2.open.error-body] answers 404 to any other path', async () => {
+  it('[S2.versioning.prefix] [S2.open.error-body] [LS-19] answers 404 to any other path', async () => {
     for (const path of [
       '/v1',
       '/v2/actions',
@@ -121,7 +121,7 @@ describe('routes', () => {
 });
 
 describe('errors', () => {
-  it('[S2.open.error-body] [S2.open.parameter] name the parameter and what is accepted', async () => {
+  it('[S2.open.error-body] [S2.open.parameter] [LS-17] name the parameter and what is accepted', async () => {
     const cases = [
       ['limit=x', 'limit is "x"; it takes a whole number from 1 to 200.'],
       ['limit=', 'limit is empty; it takes a whole number from 1 to 200.'],
@@ -145,7 +145,7 @@ describe('errors', () => {
     expect((await rest.get('/v1/supernodes/stats?limit=x')).status).toBe(200);
   });
 
-  it('[S2.open.parameter] never become a 5xx through NUL or broken percent-encoding', async () => {
+  it('[S2.open.parameter] [LS-16] never become a 5xx through NUL or broken percent-encoding', async () => {
     for (const query of [
       'creator=%00',
       'creator=%ff',

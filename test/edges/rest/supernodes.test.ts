@@ -34,7 +34,7 @@ describe('a SuperNode’s metrics', () => {
     });
   });
 
-  it('[S2.open.unknown-figures] [S2.open.nodes.status] [S2.open.nodes.failed_probe_counter] [S2.open.nodes.registered_services] are null, unavailable, 0 and [] before the first probe', async () => {
+  it('[S2.open.unknown-figures] [S2.open.nodes.status] [S2.open.nodes.failed_probe_counter] [S2.open.nodes.registered_services] [LS-14] are null, unavailable, 0 and [] before the first probe', async () => {
     expect(await one(delta)).toMatchObject({
       status: 'unavailable',
       failed_probe_counter: 0,
@@ -51,7 +51,7 @@ describe('a SuperNode’s metrics', () => {
     });
   });
 
-  it('[S2.open.nodes.figures] [S2.open.unknown-figures] [S2.open.nodes.version] keep the last known figures after a failure', async () => {
+  it('[S2.open.nodes.figures] [S2.open.unknown-figures] [S2.open.nodes.version] [LS-14] keep the last known figures after a failure', async () => {
     expect(await one(gamma)).toMatchObject({
       status: 'unavailable',
       version: 'v1.9.0',
@@ -105,7 +105,7 @@ describe('a probe', () => {
 });
 
 describe('GET /v1/supernodes/metrics', () => {
-  it('[S2.metrics-list.body] [S2.open.nodes.list-body] [S2.open.nodes.order] answers SuperNodes by id, bytewise, their total, and a cursor on every page but the last', async () => {
+  it('[S2.metrics-list.body] [S2.open.nodes.list-body] [S2.open.nodes.order] [LS-18] answers SuperNodes by id, bytewise, their total, and a cursor on every page but the last', async () => {
     const all = await list('');
     expect(Object.keys(all.body)).toEqual(['supernodes', 'total']);
     expect(idsOf(all.body.supernodes)).toEqual(operators);
@@ -142,7 +142,7 @@ describe('GET /v1/supernodes/metrics', () => {
     for (const wrong of ['-1', '1.5', 'x']) expect((await list(`minFailedProbeCounter=${wrong}`)).status).toBe(400);
   });
 
-  it('[S2.metrics-list.currentState] [S2.open.nodes.currentState] filters by state of the node or its validator, in any case and in the long form', async () => {
+  it('[S2.metrics-list.currentState] [S2.open.nodes.currentState] [LS-07] filters by state of the node or its validator, in any case and in the long form', async () => {
     const cases: readonly (readonly [string, readonly string[]])[] = [
       ['active', [alpha, beta]],
       ['ACTIVE', [alpha, beta]],
@@ -162,7 +162,7 @@ describe('GET /v1/supernodes/metrics', () => {
       expect((await list(`currentState=${wrong}`)).status).toBe(400);
   });
 
-  it('[S2.metrics-list.limit] [S2.limits.metrics-default] [S2.open.limit] takes 1 to 200, 50 by default', async () => {
+  it('[S2.metrics-list.limit] [S2.limits.metrics-default] [S2.open.limit] [LS-17] takes 1 to 200, 50 by default', async () => {
     const many = Array.from({ length: 60 }, (_, n) => nodeFacts(`node${String(n).padStart(2, '0')}`).listed());
     const server = await startRest(many);
     const length = async (query: string) =>

@@ -45,7 +45,7 @@ describe('POST /v1/supernodes/sync', () => {
     expect(String(body.position)).toMatch(/^[\w-]+$/);
   });
 
-  it('[S2.open.nodes.sync] answers with the position of a round that is asked for already', async () => {
+  it('[S2.open.nodes.sync] [LS-21] answers with the position of a round that is asked for already', async () => {
     const { server } = await start({ allowManualSync: true });
     const answers = [await server.get(path, { method: 'POST' }), await server.get(path, { method: 'POST' })];
     expect(answers[1]?.body).toEqual(answers[0]?.body);

@@ -21,7 +21,7 @@ describe('GET /v1/version/matrix', () => {
     });
   });
 
-  it('[S2.version.current_recommended] [S2.open.nodes.version-matrix] recommends what the network’s profile says, else the highest that an available node reports, else nothing', async () => {
+  it('[S2.version.current_recommended] [S2.open.nodes.version-matrix] [LS-15] recommends what the network’s profile says, else the highest that an available node reports, else nothing', async () => {
     const facts = [
       nodeFacts(alpha).listed(),
       nodeFacts(beta).listed(),
