@@ -1,5 +1,6 @@
 import { type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
+import { AppError } from '../commands/errors.ts';
 
 export type { Logger };
 
@@ -13,8 +14,15 @@ export function createLogger({ level, format }: LogOptions): Logger {
     level,
     base: null,
     formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: describeError },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
   };
   if (!forPeople) return pino(options, pino.destination(2));
   return pino(options, pretty({ destination: 2, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname', sync: true }));
+}
+
+/** An error as fields of a log line: an expected one by what it says, any other with the place that it came from. */
+export function describeError(error: Error): object {
+  const { stack, ...fields } = pino.stdSerializers.err(error);
+  return error instanceof AppError && error.code !== 'INTERNAL' ? fields : { ...fields, stack };
 }
