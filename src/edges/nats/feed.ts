@@ -9,6 +9,10 @@ export type Delivered = Readonly<{
   order: number;
   behind: number;
   bytes: Uint8Array;
+  /** When the broker stored it: nanoseconds since 1970. */
+  storedNanos: string;
+  /** Headers are read only where somebody asks. */
+  header: (name: string) => string | undefined;
 }>;
 
 /** What a feed shows: all after a sequence, the last of every matching subject, or what is new on a subject (without bytes). */
@@ -172,5 +176,7 @@ function delivered(msg: Msg): Delivered {
     order: Number(tokens[at + 1]),
     behind: Number(tokens[at + 3]),
     bytes: msg.data,
+    storedNanos: tokens[at + 2] ?? '0',
+    header: (name) => msg.headers?.last(name) || undefined,
   };
 }

@@ -36,7 +36,9 @@ export function createLeases(nc: NatsConnection, network: string, { ttlMs = 3000
     hold: async (name, signal, run) => {
       while (!signal.aborted) {
         const since = performance.now();
-        const held = await unlessBroken(nc, take(bucket, name, me)).catch(() => undefined);
+        const held = await unlessBroken(nc, take(bucket, name, me)).catch((caught: unknown) => {
+          if (isGone(caught)) opened = undefined;
+        });
         if (held && !(await runWhileHeld({ ...held, name, me, ttlMs, since }, signal, run))) return;
         await pause((ttlMs / 8) * (1 + Math.random()), undefined, { signal }).catch(() => undefined);
       }
@@ -122,4 +124,11 @@ async function renew(
   return kv.update(name, me, entry.revision, timeoutMs).catch(() => 'again' as const);
 }
 
+/** The bucket is gone, with all of the broker's data: it is made anew. */
+function isGone(caught: unknown): boolean {
+  const isNotFound = caught instanceof JetStreamApiError && caught.code === streamNotFound;
+  return isNotFound || (caught instanceof Error && /no responders|no stream/i.test(`${caught.name} ${caught.message}`));
+}
+
+const streamNotFound = 10_059;
 const wrongLastSequence = 10_071;

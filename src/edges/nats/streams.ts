@@ -25,6 +25,11 @@ const keptPerEntity: Partial<Record<StreamName, number>> = {
   SYNC: 10_000,
 };
 
+/** How many facts of one entity a stream keeps; undefined where it keeps all. */
+export function keptOf(stream: StreamName): number | undefined {
+  return keptPerEntity[stream];
+}
+
 /** What an operator may choose for the streams; what is left out stays as it is. */
 export type StreamOptions = Readonly<{ replicas?: number | undefined; maxBytes?: number | undefined }>;
 
@@ -36,9 +41,15 @@ export function streamName(stream: StreamName, network: string): string {
   return `${stream}_${network}`;
 }
 
-/** Which life of a stream this is: when it was created, RFC 3339. A stream created anew has sequences of its own. */
+/** Metadata of a stream that was restored event by event: the life that it goes on with. */
+export const incarnationKey = 'annals-incarnation';
+
+/**
+ * Which life of a stream this is: when it was created, RFC 3339. A stream created anew has sequences of its own; one that was
+ * restored with the same events at the same sequences goes on with the life it had.
+ */
 export function incarnationOf(info: StreamInfo): string {
-  return info.created;
+  return info.config.metadata?.[incarnationKey] ?? info.created;
 }
 
 /**
@@ -117,10 +128,11 @@ async function findStream(manager: JetStreamManager, name: string): Promise<Stre
   }
 }
 
-type Shape = Partial<StreamConfig> & Pick<StreamConfig, 'name'>;
+/** A configuration as far as it is ours to say. */
+export type Shape = Partial<StreamConfig> & Pick<StreamConfig, 'name'>;
 
 /** What makes a stream part of the log; nothing of it may differ. */
-function shapeOf(stream: StreamName, network: string): Shape {
+export function shapeOf(stream: StreamName, network: string): Shape {
   const live = kinds.find((kind) => kindTable[kind].stream === stream && kindTable[kind].live);
   return {
     name: streamName(stream, network),

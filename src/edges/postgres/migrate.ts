@@ -26,6 +26,37 @@ const steps: readonly (readonly string[])[] = [
     ) with (fillfactor = 50)`,
     `create unique index generations_live on generations (projection) where status = 'live'`,
   ],
+  [
+    `create table archive (
+      stream text collate "C" not null,
+      sequence int8 not null,
+      subject text collate "C" not null,
+      id text collate "C" not null,
+      stored_nanos int8 not null,
+      body bytea not null,
+      previous bytea not null,
+      hash bytea not null,
+      primary key (stream, sequence)
+    )`,
+    `create table archive_heads (
+      stream text collate "C" primary key,
+      incarnation text collate "C" not null,
+      position int8 not null default 0,
+      hash bytea not null,
+      epoch int8 not null default 0,
+      scrubbed_at timestamptz,
+      report jsonb
+    ) with (fillfactor = 50)`,
+    `create table archive_losses (
+      stream text collate "C" not null,
+      first int8 not null,
+      last int8 not null,
+      reason text collate "C" not null,
+      ids jsonb not null,
+      found_at timestamptz not null default now(),
+      primary key (stream, first, last)
+    )`,
+  ],
 ];
 
 /**

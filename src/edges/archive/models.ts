@@ -1,0 +1,30 @@
+import type { StreamName } from '../../events/catalogue.ts';
+import { projections } from '../../projections/all.ts';
+import { metaSchema } from '../postgres/names.ts';
+import { type Pools, withClient } from '../postgres/pool.ts';
+import { rebuild } from '../postgres/rebuild.ts';
+import type { Source } from '../postgres/source.ts';
+
+/** What read models are made from and lie in. */
+export type Models = Readonly<{ pools: Pools; network: string; source: Source }>;
+
+/** Lets projections of a stream go on that had stopped because it was not what they followed. */
+export async function resumeModels({ pools, network }: Models, stream: StreamName): Promise<void> {
+  await withClient(pools.write, (client) =>
+    client.query(
+      `update ${metaSchema(network)}.generations set epoch = epoch + 1, stopped_at = null, stopped_reason = null
+        where stream = $1 and status = 'live' and stopped_at is not null`,
+      [stream],
+    ),
+  );
+}
+
+/** Makes the read models of a stream anew, beside those that readers see until then. */
+export async function rebuildModels(models: Models, stream: StreamName, signal: AbortSignal): Promise<string[]> {
+  const done: string[] = [];
+  for (const projection of projections.filter((one) => one.stream === stream)) {
+    const { generation, facts } = await rebuild({ ...models, projection, signal });
+    done.push(`Read model ${projection.name} was rebuilt from ${facts} facts; generation ${generation} is live.`);
+  }
+  return done;
+}

@@ -1,0 +1,32 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { StreamName } from '../../events/catalogue.ts';
+import type { Source } from '../postgres/source.ts';
+import type { BothStores } from './archiver.ts';
+import { type Mended, mend } from './mend.ts';
+import { rebuildModels, resumeModels } from './models.ts';
+import type { ScrubOptions } from './scrub.ts';
+
+/** Both stores, and the log as read models take it. */
+export type Repairable = BothStores & Readonly<{ source: Source }>;
+
+const settleMs = 1500;
+
+/**
+ * Mends a stream and its archive, then lets the read models of it go on, or makes them anew where events changed their places.
+ */
+export async function repairStream(
+  stores: Repairable,
+  stream: StreamName,
+  options: ScrubOptions & Readonly<{ isDryRun?: boolean }>,
+): Promise<Mended> {
+  const { store, network, source } = stores;
+  const mended = await mend(stores, stream, options);
+  if (!mended.isRestored || options.isDryRun === true) return mended;
+  const models = { pools: store.pools, network, source };
+  const rebuilt = mended.isExact ? [] : await rebuildModels(models, stream, options.signal);
+  await resumeModels(models, stream);
+  // A projection that met the stream half restored may record its stop only now.
+  await pause(settleMs, undefined, { signal: options.signal }).catch(() => undefined);
+  await resumeModels(models, stream);
+  return { ...mended, done: [...mended.done, ...rebuilt] };
+}

@@ -1,0 +1,181 @@
+import type { StreamName } from '../../events/catalogue.ts';
+import { metaSchema } from '../postgres/names.ts';
+import { type Pools, withClient } from '../postgres/pool.ts';
+import { beginning, type Link } from './chain.ts';
+
+/** How far the archive holds a stream: its last link, and how many leaders wrote it; only the last one may. */
+export type ArchiveHead = Readonly<{
+  stream: StreamName;
+  incarnation: string;
+  position: number;
+  hash: Uint8Array;
+  epoch: number;
+  /** The furthest that a read model has followed this life of the stream. */
+  followed: number;
+}>;
+
+/** Events that neither store has any more; `ids` as far as they are known. */
+export type Loss = Readonly<{
+  stream: StreamName;
+  first: number;
+  last: number;
+  reason: string;
+  ids: readonly string[];
+}>;
+
+/** The archive's tables of one network. */
+export type ArchiveStore = ReturnType<typeof createArchiveStore>;
+
+const columns = `sequence, subject, id, stored_nanos::text as "storedNanos", body, previous, hash`;
+
+/** Opens the archive of a network; its tables are there already (`migrate`). */
+export function createArchiveStore(pools: Pools, network: string) {
+  const schema = metaSchema(network);
+  const headColumns = `stream, incarnation, position, hash, epoch, coalesce((select max(position) from
+    ${schema}.generations as one where one.stream = had.stream and one.incarnation = had.incarnation
+      and status = 'live'), 0) as followed`;
+  const query = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
+    withClient(pools.bulk, async (client) => (await client.query<Row>(text, values)).rows);
+  return {
+    pools,
+    network,
+    /** Undefined where nothing of the stream was ever archived. */
+    head: async (stream: StreamName): Promise<ArchiveHead | undefined> =>
+      (
+        await query<ArchiveHead>(`select ${headColumns} from ${schema}.archive_heads as had where stream = $1`, [
+          stream,
+        ])
+      )[0],
+    /** Takes the stream over: every earlier leader is refused from now on. */
+    lead: async (stream: StreamName, incarnation: string): Promise<ArchiveHead> => {
+      const [head] = await query<ArchiveHead>(
+        `insert into ${schema}.archive_heads as had (stream, incarnation, hash, epoch) values ($1, $2, $3, 1)
+          on conflict (stream) do update set epoch = had.epoch + 1 returning ${headColumns}`,
+        [stream, incarnation, beginning],
+      );
+      if (!head) throw new Error(`The archive of ${stream} has no head`);
+      return head;
+    },
+    /** Links after a sequence, in their order. */
+    read: (stream: StreamName, after: number, limit: number): Promise<Link[]> =>
+      query<Link>(
+        `select ${columns} from ${schema}.archive where stream = $1 and sequence > $2 order by sequence limit $3`,
+        [stream, after, limit],
+      ),
+    /** The last link before a sequence. */
+    before: async (stream: StreamName, sequence: number): Promise<Link | undefined> =>
+      (
+        await query<Link>(
+          `select ${columns} from ${schema}.archive where stream = $1 and sequence < $2 order by sequence desc limit 1`,
+          [stream, sequence],
+        )
+      )[0],
+    /** Ids of all events from a sequence on. */
+    idsFrom: async (stream: StreamName, sequence: number): Promise<Set<string>> => {
+      const rows = await query<{ id: string }>(
+        `select id from ${schema}.archive where stream = $1 and sequence >= $2`,
+        [stream, sequence],
+      );
+      return new Set(rows.map(({ id }) => id));
+    },
+    /** Adds links at the end, or nothing at all: false when somebody else leads or the end is elsewhere by now. */
+    extend: (head: ArchiveHead, links: readonly Link[]): Promise<boolean> => extend(pools, schema, head, links),
+    /** Puts links in place of what is there under their sequences. */
+    replace: async (stream: StreamName, links: readonly Link[]): Promise<void> => {
+      await query(
+        `insert into ${schema}.archive (stream, sequence, subject, id, stored_nanos, body, previous, hash)
+          ${given} on conflict (stream, sequence) do update set subject = excluded.subject, id = excluded.id,
+            stored_nanos = excluded.stored_nanos, body = excluded.body, previous = excluded.previous, hash = excluded.hash`,
+        parameters(stream, links),
+      );
+    },
+    /** Moves the end without adding anything: after a mending changed the last hash, or the life of the stream. */
+    moveHead: async ({
+      stream,
+      position,
+      hash,
+      incarnation,
+    }: Omit<ArchiveHead, 'epoch' | 'followed'>): Promise<void> => {
+      await query(
+        `update ${schema}.archive_heads set position = $2, hash = $3, incarnation = $4, epoch = epoch + 1 where stream = $1`,
+        [stream, position, hash, incarnation],
+      );
+    },
+    /** The first sequence of which the stream itself keeps something, where it keeps so many of each subject. */
+    firstKept: async (stream: StreamName, perSubject: number): Promise<number> => {
+      const [row] = await query<{ first: number | null }>(
+        `select min(sequence) as first from (select sequence, row_number() over (partition by subject order by sequence desc)
+          as nth from ${schema}.archive where stream = $1) as kept where nth <= $2`,
+        [stream, perSubject],
+      );
+      return row?.first ?? 1;
+    },
+    /** Which of these sequences the stream drops by itself, keeping so many of each subject. */
+    dropped: async (stream: StreamName, sequences: readonly number[], perSubject: number): Promise<Set<number>> => {
+      const rows = await query<{ sequence: number }>(
+        `select sequence from (select sequence, row_number() over (partition by subject order by sequence desc) as nth
+          from ${schema}.archive where stream = $1) as kept where nth > $2 and sequence = any ($3)`,
+        [stream, perSubject, sequences],
+      );
+      return new Set(rows.map(({ sequence }) => sequence));
+    },
+    report: async (stream: StreamName, report: unknown): Promise<void> => {
+      await query(`update ${schema}.archive_heads set scrubbed_at = now(), report = $2 where stream = $1`, [
+        stream,
+        JSON.stringify(report),
+      ]);
+    },
+    recordLoss: async ({ stream, first, last, reason, ids }: Loss): Promise<void> => {
+      await query(
+        `insert into ${schema}.archive_losses (stream, first, last, reason, ids) values ($1, $2, $3, $4, $5)
+          on conflict do nothing`,
+        [stream, first, last, reason, JSON.stringify(ids)],
+      );
+    },
+    losses: (): Promise<Loss[]> =>
+      query<Loss>(`select stream, first, last, reason, ids from ${schema}.archive_losses order by stream, first`),
+    /** One at a time, in whatever process: `work` mends a stream. */
+    alone: async <T>(work: () => Promise<T>): Promise<T> =>
+      withClient(pools.bulk, async (client) => {
+        await client.query('select pg_advisory_lock(hashtextextended($1, 3))', [schema]);
+        try {
+          return await work();
+        } finally {
+          await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
+        }
+      }),
+  };
+}
+
+const given = `select $1, * from unnest($2::int8[], $3::text[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::bytea[])`;
+
+function parameters(stream: StreamName, links: readonly Link[]): unknown[] {
+  const column = <T>(pick: (link: Link) => T): T[] => links.map(pick);
+  return [
+    stream,
+    column(({ sequence }) => sequence),
+    column(({ subject }) => subject),
+    column(({ id }) => id),
+    column(({ storedNanos }) => storedNanos),
+    column(({ body }) => Buffer.from(body)),
+    column(({ previous }) => Buffer.from(previous)),
+    column(({ hash }) => Buffer.from(hash)),
+  ];
+}
+
+/** One statement, so that links and end move together or not at all. */
+async function extend(pools: Pools, schema: string, head: ArchiveHead, links: readonly Link[]): Promise<boolean> {
+  const last = links.at(-1);
+  if (!last) return true;
+  const { rowCount } = await withClient(pools.write, (client) =>
+    client.query({
+      name: `archive.${schema}`,
+      text: `with moved as (update ${schema}.archive_heads set position = $9, hash = $10
+          where stream = $1 and position = $11 and epoch = $12 returning 1)
+        insert into ${schema}.archive (stream, sequence, subject, id, stored_nanos, body, previous, hash)
+          ${given} where exists (select from moved)`,
+      values: [...parameters(head.stream, links), last.sequence, Buffer.from(last.hash), head.position, head.epoch],
+    }),
+  );
+  return rowCount === links.length;
+}

@@ -1,0 +1,55 @@
+import { onTestFinished } from 'vitest';
+import type { Fact } from '../../../src/events/catalogue.ts';
+import { catalogue, entityOf, type StreamName } from '../../../src/events/catalogue.ts';
+import type { BothStores } from '../../../src/edges/archive/archiver.ts';
+import { keepArchive } from '../../../src/edges/archive/keeper.ts';
+import { createArchiveStore } from '../../../src/edges/archive/store.ts';
+import { createLeases } from '../../../src/edges/nats/leases.ts';
+import type { Log } from '../../../src/edges/nats/log.ts';
+import { migrate } from '../../../src/edges/postgres/migrate.ts';
+import { until } from '../../support/polling.ts';
+import { cause, freshLog } from '../nats/fresh-log.ts';
+import { databaseOf, silent } from '../postgres/engine.ts';
+import { freshDatabase } from '../../support/servers.ts';
+
+/** Both stores of a network of its own, and what is said with them. */
+export type Kept = BothStores & Readonly<{ log: Log; source: Log; start: () => { stop: () => Promise<void> } }>;
+
+/** Opens a log and an archive beside it; `start` keeps the archive until it is stopped. */
+export async function keptLog({ scrubIntervalMs = 3_600_000 } = {}): Promise<Kept> {
+  const { nc, network, log } = await freshLog();
+  const { pools } = databaseOf(await freshDatabase(), network);
+  await migrate({ pools, network });
+  const stores = { nc, network, store: createArchiveStore(pools, network) };
+  const leases = createLeases(nc, network, { ttlMs: 1000 });
+  const start = () => {
+    const ending = new AbortController();
+    const options = { ...stores, leases, source: log, log: silent, scrubIntervalMs, scrubPerSecond: 100_000 };
+    const running = keepArchive({ ...options, signal: ending.signal });
+    const stop = async (): Promise<void> => {
+      ending.abort();
+      await running;
+    };
+    onTestFinished(stop);
+    return { stop };
+  };
+  return { ...stores, log, source: log, start };
+}
+
+/** Appends the facts of each entity in their order. */
+export async function append(log: Log, facts: readonly Fact[]): Promise<void> {
+  const groups = Map.groupBy(facts, (fact) => `${catalogue[fact.type].kind} ${entityOf(fact)}`);
+  for (const group of groups.values()) {
+    const [fact] = group;
+    if (!fact) continue;
+    const [kind, entity] = [catalogue[fact.type].kind, entityOf(fact)];
+    const expected = (await log.last(kind, [entity])).get(entity)?.sequence ?? 0;
+    await log.append([{ kind, entity, facts: group, expected }], cause);
+  }
+}
+
+/** Waits until the archive holds all that a stream holds now. */
+export async function untilArchived({ store, log }: Kept, stream: StreamName): Promise<void> {
+  const { lastSequence } = await log.head(stream);
+  await until(`${stream} is archived`, async () => ((await store.head(stream))?.position ?? 0) >= lastSequence, 15_000);
+}
