@@ -176,6 +176,18 @@ export const settings = {
     'Secret that seals cursors, at least 16 characters; unset: one kept beside the log',
     true,
   ),
+  scrubIntervalMs: setting(
+    'SCRUB_INTERVAL',
+    '20s',
+    duration,
+    'Time between two comparisons of the log with its archive',
+  ),
+  scrubPerSecond: setting(
+    'SCRUB_RATE',
+    '5000',
+    whole(1, 1_000_000),
+    'Events of each stream compared in a second at most: a stream of 150,000 is gone through in half a minute',
+  ),
   logLevel: setting('LOG_LEVEL', 'info', oneOf('debug', 'info', 'warn', 'error'), 'Least level of the log lines'),
   logFormat: setting(
     'LOG_FORMAT',

@@ -1,3 +1,4 @@
+import { runArchive } from './archive/run-archive.ts';
 import { projections } from '../projections/all.ts';
 import { runSync } from './chain/run-sync.ts';
 import type { Progress } from './chain/progress.ts';
@@ -43,12 +44,15 @@ export async function startLedger({ config, broker, logger, signal }: Context): 
   return { name: 'local network', urls: { chain: ledger.url }, failed: never, stop };
 }
 
-/** Every projection, each kept by one process at a time. */
-export async function startProjector({ pools, broker, network, logger, signal }: Context): Promise<Part> {
+/** Every projection and the archive, each kept by one process at a time. */
+export async function startProjector(context: Context): Promise<Part> {
+  const { pools, broker, network, logger, signal } = context;
   const { log: source, leases } = broker;
-  return running('projector', signal, (ending) =>
-    runProjector({ pools, source, leases, projections, network, log: logger, signal: ending }),
-  );
+  return running('projector', signal, async (ending) => {
+    const archive = runArchive(context, ending);
+    await runProjector({ pools, source, leases, projections, network, log: logger, signal: ending });
+    await archive;
+  });
 }
 
 /** Rounds of sync over a chain's REST, as long as this process holds their lease. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import type pg from 'pg';
 import type { Network } from '../events/ids.ts';
+import { healLog } from './archive/heal.ts';
 import { loadProfile, type NetworkProfile } from './chain/profile.ts';
 import type { Config } from './config.ts';
 import type { Logger } from './log.ts';
@@ -20,12 +20,12 @@ export type Context = Readonly<{
   signal: AbortSignal;
   nats: NatsAccess;
   broker: Broker;
-  postgres: pg.ClientConfig;
+  postgres: Servers['postgres'];
   pools: Pools;
 }>;
 
 /**
- * Connects to the broker and the database and makes what is missing there: streams, buckets, the table of generations.
+ * Connects to the database and the broker and makes what is missing there: tables, streams (from the archive, where it holds them).
  *
  * Safe while other replicas do the same. Fails when the log is less durable than `DURABILITY` asks for.
  */
@@ -36,13 +36,14 @@ export async function openStores(
 ): Promise<Context> {
   const { network } = config;
   const wanted = config.durability || (config.natsUrl === undefined ? 'strict' : 'unknown');
+  const pools = createPools(servers.postgres, { applicationName: `annals ${network}` });
+  await migrate({ pools, network });
   const broker = await openBroker(servers.nats, {
     network,
     wanted,
+    heal: (connection) => healLog(connection, { network, pools, logger, signal }),
     streams: { replicas: config.streamReplicas, maxBytes: config.streamMaxBytes },
   });
-  const pools = createPools(servers.postgres, { applicationName: `annals ${network}` });
-  await migrate({ pools, network });
   return {
     config,
     network,

@@ -1,28 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type StreamName, streams } from '../../events/catalogue.ts';
-import type { Logger } from '../log.ts';
 import { incarnationOf } from '../nats/streams.ts';
 import type { Leases, Source } from '../postgres/source.ts';
-import { archiveStream, type BothStores, lookAt } from './archiver.ts';
+import { archiveStream, lookAt } from './archiver.ts';
 import { isDamaged, sentences } from './damage.ts';
+import { isToBeHealed } from './heal.ts';
 import { repairStream } from './repair.ts';
 import { streamInfo } from './raw.ts';
-import { scrub } from './scrub.ts';
+import { scrubAgainAndAgain, watchEnds, type Watching } from './watch.ts';
 
 /** What keeping the archive takes. */
-export type KeeperOptions = BothStores &
-  Readonly<{
-    leases: Leases;
-    source: Source;
-    log: Logger;
-    /** Time from the end of one look through everything to the beginning of the next. */
-    scrubIntervalMs: number;
-    /** Events of each stream compared in a second at most. */
-    scrubPerSecond: number;
-    signal: AbortSignal;
-  }>;
+export type KeeperOptions = Watching & Readonly<{ leases: Leases; source: Source; signal: AbortSignal }>;
 
-const lookEachMs = 1000;
 const afterFailureMs = 1000;
 
 /**
@@ -59,9 +48,14 @@ async function turn(options: KeeperOptions, stream: StreamName, signal: AbortSig
   const { store } = options;
   const known = await store.head(stream);
   const state = known ? await lookAt(options, stream, known) : 'whole';
-  if (state !== 'whole') return repairNow(options, stream, signal);
+  if (state !== 'whole') {
+    if (await isToBeHealed(options, stream)) return repairNow(options, stream, signal);
+    const remedy = 'both may be wanted: look with annals scrub, then join them with annals repair';
+    await store.recordScrub(stream, [`${stream} was created anew and holds other events than the archive; ${remedy}.`]);
+    throw new Error(`${stream} was created anew and holds other events than the archive`);
+  }
   const info = await streamInfo(options, stream);
-  if (!info) return void (await pause(afterFailureMs, undefined, { signal }).catch(() => undefined));
+  if (!info) throw new Error(`the broker has no stream ${stream} yet`);
   const head = await store.lead(stream, incarnationOf(info));
   const ending = new AbortController();
   const either = AbortSignal.any([signal, ending.signal]);
@@ -77,31 +71,6 @@ async function turn(options: KeeperOptions, stream: StreamName, signal: AbortSig
     await Promise.allSettled(jobs);
   }
   if (!signal.aborted) await repairNow(options, stream, signal);
-}
-
-/** Ends when the stream no longer is what the archive follows. */
-async function watchEnds(options: KeeperOptions, stream: StreamName, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await pause(lookEachMs, undefined, { signal }).catch(() => undefined);
-    const head = signal.aborted ? undefined : await options.store.head(stream).catch(() => undefined);
-    const state = head && (await lookAt(options, stream, head).catch(() => 'whole' as const));
-    if (state !== undefined && state !== 'whole') return;
-  }
-}
-
-/** Ends when a comparison finds damage. */
-async function scrubAgainAndAgain(options: KeeperOptions, stream: StreamName, signal: AbortSignal): Promise<void> {
-  const { store, log, scrubIntervalMs, scrubPerSecond } = options;
-  while (!signal.aborted) {
-    await pause(scrubIntervalMs * (0.9 + Math.random() / 10), undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return;
-    const report = await scrub(options, stream, { signal, perSecond: scrubPerSecond });
-    if (signal.aborted) return;
-    await store.report(stream, { ...report, foreign: report.foreign.length });
-    if (!isDamaged(report)) continue;
-    log.error({ stream, findings: sentences(report) }, 'damage found in a store');
-    return;
-  }
 }
 
 async function repairNow(options: KeeperOptions, stream: StreamName, signal: AbortSignal): Promise<void> {

@@ -6,7 +6,7 @@ import { isDamaged, type Range, type ScrubReport } from './damage.ts';
 import { readRaw, streamInfo } from './raw.ts';
 import { restoreStream } from './restore.ts';
 import { scrub, type ScrubOptions } from './scrub.ts';
-import type { Loss } from './store.ts';
+import type { Loss } from './book.ts';
 
 /** What a mending did, in sentences; `isExact` when every event is again where it was. */
 export type Mended = Readonly<{ report: ScrubReport; done: readonly string[]; isExact: boolean; isRestored: boolean }>;

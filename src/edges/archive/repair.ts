@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { StreamName } from '../../events/catalogue.ts';
 import type { Source } from '../postgres/source.ts';
 import type { BothStores } from './archiver.ts';
+import { sentences } from './damage.ts';
 import { type Mended, mend } from './mend.ts';
 import { rebuildModels, resumeModels } from './models.ts';
 import type { ScrubOptions } from './scrub.ts';
@@ -9,16 +10,22 @@ import type { ScrubOptions } from './scrub.ts';
 /** Both stores, and the log as read models take it. */
 export type Repairable = BothStores & Readonly<{ source: Source }>;
 
+/** `isDryRun` only looks. */
+export type RepairOptions = ScrubOptions & Readonly<{ isDryRun?: boolean }>;
+
 const settleMs = 1500;
 
 /**
  * Mends a stream and its archive, then lets the read models of it go on, or makes them anew where events changed their places.
  */
-export async function repairStream(
-  stores: Repairable,
-  stream: StreamName,
-  options: ScrubOptions & Readonly<{ isDryRun?: boolean }>,
-): Promise<Mended> {
+export async function repairStream(stores: Repairable, stream: StreamName, options: RepairOptions): Promise<Mended> {
+  const { store } = stores;
+  const mended = await mendBoth(stores, stream, options);
+  if (mended.done.length > 0) await store.recordMending(stream, [...sentences(mended.report), ...mended.done]);
+  return mended;
+}
+
+async function mendBoth(stores: Repairable, stream: StreamName, options: RepairOptions): Promise<Mended> {
   const { store, network, source } = stores;
   const mended = await mend(stores, stream, options);
   if (!mended.isRestored || options.isDryRun === true) return mended;

@@ -87,8 +87,7 @@ function judge(stream: StreamName, { links, events, previous, isLost }: Chunk, f
   for (const sequence of sequences) {
     const [link, event] = [archived.get(sequence), events.get(sequence)];
     found.events += 1;
-    if (keptOf(stream) === undefined)
-      for (let gone = found.last + 1; gone < sequence; gone++) if (!isLost(gone)) found.both.push(gone);
+    if (keptOf(stream) === undefined) found.both.push(...between(found.last, sequence).filter((gone) => !isLost(gone)));
     found.last = sequence;
     if (isLost(sequence)) continue;
     judgeOne(stream, { sequence, link, event, before: isLost(sequence - 1) ? undefined : before }, found);
@@ -96,6 +95,9 @@ function judge(stream: StreamName, { links, events, previous, isLost }: Chunk, f
   }
   return before;
 }
+
+const between = (after: number, before: number): number[] =>
+  Array.from({ length: Math.max(0, before - after - 1) }, (_, index) => after + 1 + index);
 
 type Pair = Readonly<{
   sequence: number;

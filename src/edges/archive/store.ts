@@ -1,6 +1,7 @@
 import type { StreamName } from '../../events/catalogue.ts';
 import { metaSchema } from '../postgres/names.ts';
 import { type Pools, withClient } from '../postgres/pool.ts';
+import { type Book, createBook, type Query } from './book.ts';
 import { beginning, type Link } from './chain.ts';
 
 /** How far the archive holds a stream: its last link, and how many leaders wrote it; only the last one may. */
@@ -14,48 +15,29 @@ export type ArchiveHead = Readonly<{
   followed: number;
 }>;
 
-/** Events that neither store has any more; `ids` as far as they are known. */
-export type Loss = Readonly<{
-  stream: StreamName;
-  first: number;
-  last: number;
-  reason: string;
-  ids: readonly string[];
-}>;
-
 /** The archive's tables of one network. */
-export type ArchiveStore = ReturnType<typeof createArchiveStore>;
+export type ArchiveStore = ReturnType<typeof reading> & ReturnType<typeof writing> & Book & Readonly<{ pools: Pools }>;
 
 const columns = `sequence, subject, id, stored_nanos::text as "storedNanos", body, previous, hash`;
 
 /** Opens the archive of a network; its tables are there already (`migrate`). */
-export function createArchiveStore(pools: Pools, network: string) {
+export function createArchiveStore(pools: Pools, network: string): ArchiveStore {
   const schema = metaSchema(network);
-  const headColumns = `stream, incarnation, position, hash, epoch, coalesce((select max(position) from
-    ${schema}.generations as one where one.stream = had.stream and one.incarnation = had.incarnation
-      and status = 'live'), 0) as followed`;
-  const query = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
-    withClient(pools.bulk, async (client) => (await client.query<Row>(text, values)).rows);
+  const query: Query = async (text, values = []) =>
+    withClient(pools.bulk, async (client) => (await client.query(text, values)).rows);
+  return { pools, ...reading(query, schema), ...writing(query, pools, schema), ...createBook(query, schema) };
+}
+
+function reading(query: Query, schema: string) {
   return {
-    pools,
-    network,
     /** Undefined where nothing of the stream was ever archived. */
     head: async (stream: StreamName): Promise<ArchiveHead | undefined> =>
       (
-        await query<ArchiveHead>(`select ${headColumns} from ${schema}.archive_heads as had where stream = $1`, [
-          stream,
-        ])
+        await query<ArchiveHead>(
+          `select ${headColumns(schema)} from ${schema}.archive_heads as had where stream = $1`,
+          [stream],
+        )
       )[0],
-    /** Takes the stream over: every earlier leader is refused from now on. */
-    lead: async (stream: StreamName, incarnation: string): Promise<ArchiveHead> => {
-      const [head] = await query<ArchiveHead>(
-        `insert into ${schema}.archive_heads as had (stream, incarnation, hash, epoch) values ($1, $2, $3, 1)
-          on conflict (stream) do update set epoch = had.epoch + 1 returning ${headColumns}`,
-        [stream, incarnation, beginning],
-      );
-      if (!head) throw new Error(`The archive of ${stream} has no head`);
-      return head;
-    },
     /** Links after a sequence, in their order. */
     read: (stream: StreamName, after: number, limit: number): Promise<Link[]> =>
       query<Link>(
@@ -78,6 +60,37 @@ export function createArchiveStore(pools: Pools, network: string) {
       );
       return new Set(rows.map(({ id }) => id));
     },
+    /** The first sequence of which the stream itself keeps something, where it keeps so many of each subject. */
+    firstKept: async (stream: StreamName, perSubject: number): Promise<number> => {
+      const [row] = await query<{ first: number | null }>(
+        `select min(sequence) as first from (${ranked(schema)}) as kept where nth <= $2`,
+        [stream, perSubject],
+      );
+      return row?.first ?? 1;
+    },
+    /** Which of these sequences the stream drops by itself, keeping so many of each subject. */
+    dropped: async (stream: StreamName, sequences: readonly number[], perSubject: number): Promise<Set<number>> => {
+      const rows = await query<{ sequence: number }>(
+        `select sequence from (${ranked(schema)}) as kept where nth > $2 and sequence = any ($3)`,
+        [stream, perSubject, sequences],
+      );
+      return new Set(rows.map(({ sequence }) => sequence));
+    },
+  };
+}
+
+function writing(query: Query, pools: Pools, schema: string) {
+  return {
+    /** Takes the stream over: every earlier leader is refused from now on. */
+    lead: async (stream: StreamName, incarnation: string): Promise<ArchiveHead> => {
+      const [head] = await query<ArchiveHead>(
+        `insert into ${schema}.archive_heads as had (stream, incarnation, hash, epoch) values ($1, $2, $3, 1)
+          on conflict (stream) do update set epoch = had.epoch + 1 returning ${headColumns(schema)}`,
+        [stream, incarnation, beginning],
+      );
+      if (!head) throw new Error(`The archive of ${stream} has no head`);
+      return head;
+    },
     /** Adds links at the end, or nothing at all: false when somebody else leads or the end is elsewhere by now. */
     extend: (head: ArchiveHead, links: readonly Link[]): Promise<boolean> => extend(pools, schema, head, links),
     /** Puts links in place of what is there under their sequences. */
@@ -90,50 +103,12 @@ export function createArchiveStore(pools: Pools, network: string) {
       );
     },
     /** Moves the end without adding anything: after a mending changed the last hash, or the life of the stream. */
-    moveHead: async ({
-      stream,
-      position,
-      hash,
-      incarnation,
-    }: Omit<ArchiveHead, 'epoch' | 'followed'>): Promise<void> => {
+    moveHead: async (to: Pick<ArchiveHead, 'stream' | 'position' | 'hash' | 'incarnation'>): Promise<void> => {
       await query(
         `update ${schema}.archive_heads set position = $2, hash = $3, incarnation = $4, epoch = epoch + 1 where stream = $1`,
-        [stream, position, hash, incarnation],
+        [to.stream, to.position, to.hash, to.incarnation],
       );
     },
-    /** The first sequence of which the stream itself keeps something, where it keeps so many of each subject. */
-    firstKept: async (stream: StreamName, perSubject: number): Promise<number> => {
-      const [row] = await query<{ first: number | null }>(
-        `select min(sequence) as first from (select sequence, row_number() over (partition by subject order by sequence desc)
-          as nth from ${schema}.archive where stream = $1) as kept where nth <= $2`,
-        [stream, perSubject],
-      );
-      return row?.first ?? 1;
-    },
-    /** Which of these sequences the stream drops by itself, keeping so many of each subject. */
-    dropped: async (stream: StreamName, sequences: readonly number[], perSubject: number): Promise<Set<number>> => {
-      const rows = await query<{ sequence: number }>(
-        `select sequence from (select sequence, row_number() over (partition by subject order by sequence desc) as nth
-          from ${schema}.archive where stream = $1) as kept where nth > $2 and sequence = any ($3)`,
-        [stream, perSubject, sequences],
-      );
-      return new Set(rows.map(({ sequence }) => sequence));
-    },
-    report: async (stream: StreamName, report: unknown): Promise<void> => {
-      await query(`update ${schema}.archive_heads set scrubbed_at = now(), report = $2 where stream = $1`, [
-        stream,
-        JSON.stringify(report),
-      ]);
-    },
-    recordLoss: async ({ stream, first, last, reason, ids }: Loss): Promise<void> => {
-      await query(
-        `insert into ${schema}.archive_losses (stream, first, last, reason, ids) values ($1, $2, $3, $4, $5)
-          on conflict do nothing`,
-        [stream, first, last, reason, JSON.stringify(ids)],
-      );
-    },
-    losses: (): Promise<Loss[]> =>
-      query<Loss>(`select stream, first, last, reason, ids from ${schema}.archive_losses order by stream, first`),
     /** One at a time, in whatever process: `work` mends a stream. */
     alone: async <T>(work: () => Promise<T>): Promise<T> =>
       withClient(pools.bulk, async (client) => {
@@ -146,6 +121,14 @@ export function createArchiveStore(pools: Pools, network: string) {
       }),
   };
 }
+
+const headColumns = (schema: string): string => `stream, incarnation, position, hash, epoch,
+  coalesce((select max(position) from ${schema}.generations as one where one.stream = had.stream
+    and one.incarnation = had.incarnation and status = 'live'), 0) as followed`;
+
+const ranked = (schema: string): string =>
+  `select sequence, row_number() over (partition by subject order by sequence desc) as nth
+    from ${schema}.archive where stream = $1`;
 
 const given = `select $1, * from unnest($2::int8[], $3::text[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::bytea[])`;
 

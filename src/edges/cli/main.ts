@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { toAppError } from '../../commands/errors.ts';
 import { ConfigError, settingRows } from '../config.ts';
+import { repair, scrub } from './audit.ts';
 import { doctor } from './doctor.ts';
 import { table } from './output.ts';
 import { replay } from './replay.ts';
@@ -50,6 +51,21 @@ program
   .argument('<projection>', 'actions, supernodes, validators, availability, rounds or all')
   .addOption(json)
   .action(run(replay));
+
+program
+  .command('scrub')
+  .description(
+    'compare every event of the log with its archive, once and whole; exit status 1 when something is damaged',
+  )
+  .addOption(json)
+  .action(run(scrub));
+
+program
+  .command('repair')
+  .description('mend the log from its archive and the archive from the log, and say what neither has')
+  .option('--dry-run', 'only say what is damaged')
+  .addOption(json)
+  .action(run(repair));
 
 program
   .command('doctor')

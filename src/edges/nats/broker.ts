@@ -17,6 +17,7 @@ export type BrokerState = Readonly<{ durability: Durability; warnings: readonly 
 
 /** Everything that the program does with one network's broker. */
 export type Broker = Readonly<{
+  connection: NatsConnection;
   log: Log;
   leases: Leases;
   /** The ends of all streams. */
@@ -30,6 +31,16 @@ export type Broker = Readonly<{
   close: () => Promise<void>;
 }>;
 
+/** How a network's broker is opened. */
+export type BrokerOptions = Readonly<{
+  network: string;
+  /** The least durability that is accepted. */
+  wanted: Durability;
+  streams?: StreamOptions;
+  /** Brings back what the broker has lost, before what is missing is made empty. */
+  heal?: (connection: NatsConnection) => Promise<void>;
+}>;
+
 /**
  * Connects, makes what is missing of the network's streams, and gives what can be done there.
  *
@@ -37,7 +48,7 @@ export type Broker = Readonly<{
  */
 export async function openBroker(
   access: BrokerAccess,
-  { network, wanted, streams = {} }: { network: string; wanted: Durability; streams?: StreamOptions },
+  { network, wanted, streams = {}, heal }: BrokerOptions,
 ): Promise<Broker> {
   const connection = await connectNats({ ...access, name: `annals ${network}` });
   const atStart = await readDurability(access.monitorUrl);
@@ -47,9 +58,11 @@ export async function openBroker(
       'set sync_interval on the nats-server, NATS_MONITOR_URL so that it can be read, or DURABILITY to less';
     throw new AppError('UNAVAILABLE', `DURABILITY asks for ${wanted}, the log is ${atStart}: ${remedy}`);
   }
+  await heal?.(connection);
   await ensureStreams(connection, network, streams);
   const log = createLog(connection, network);
   return {
+    connection,
     log,
     leases: createLeases(connection, network),
     heads: () => readHeads(log.head),

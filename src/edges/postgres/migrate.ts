@@ -45,7 +45,9 @@ const steps: readonly (readonly string[])[] = [
       hash bytea not null,
       epoch int8 not null default 0,
       scrubbed_at timestamptz,
-      report jsonb
+      findings jsonb not null default '[]',
+      mended_at timestamptz,
+      mended jsonb not null default '[]'
     ) with (fillfactor = 50)`,
     `create table archive_losses (
       stream text collate "C" not null,

@@ -80,7 +80,7 @@ test.each(Object.entries(damages))(
     const before = await kept.store.read('ACTIONS', 0, 1000);
     await withClient(kept.store.pools.bulk, async (client) => {
       await client.query(`set search_path = ${metaSchema(kept.network)}`);
-      await client.query(`${damage}`);
+      await client.query(damage);
       await client.query('reset search_path');
     });
     const { inArchive, inStream } = await scrub(kept, 'ACTIONS', options);
@@ -129,7 +129,7 @@ test('keepArchive mends by itself what it finds, and goes on', async () => {
   await thinOut(kept.nc, kept.network, 'ACTIONS');
   await until('the stream is whole again', async () => {
     const info = await streamInfo(kept, 'ACTIONS');
-    return info?.state.messages === before.length && info.config.deny_delete === true;
+    return info?.state.messages === before.length && info.config.deny_delete;
   });
   expect(await everything(kept.log, 'ACTIONS')).toEqual(before);
   await append(kept.log, [actionOf('a new one')]);
