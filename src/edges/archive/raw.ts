@@ -7,9 +7,7 @@ import { unlessBroken } from '../nats/breaks.ts';
 import { streamName } from '../nats/streams.ts';
 import type { RawEvent } from './chain.ts';
 
-/** Headers of a restored event: the id it was first written with, and when. */
-export const idHeader = 'Annals-Id';
-/** See `idHeader`. */
+/** Header of a restored event: when it was first stored. */
 export const storedHeader = 'Annals-Stored';
 
 /** Where the log is, for whoever reads it as bytes. */
@@ -23,10 +21,19 @@ export function rawFrom(message: Delivered): RawEvent {
   return {
     sequence: message.sequence,
     subject: message.subject,
-    id: message.header(idHeader) ?? message.header('Nats-Msg-Id') ?? '',
+    id: idIn(message.bytes),
     storedNanos: message.header(storedHeader) ?? message.storedNanos,
     body: message.bytes,
   };
+}
+
+const idWithin = 256;
+
+/** The id stands near the beginning of an event's text, so that no event need be parsed for it; empty where there is none. */
+function idIn(body: Uint8Array): string {
+  const { buffer, byteOffset, byteLength } = body;
+  const text = Buffer.from(buffer, byteOffset, Math.min(byteLength, idWithin)).toString('latin1');
+  return /"id":"([^"\\\0]*)"/.exec(text)?.[1] ?? '';
 }
 
 /** Speaks to the broker about streams. */

@@ -1,11 +1,10 @@
-import { headers, type MsgHdrs } from '@nats-io/transport-node';
 import type { StreamInfo } from '@nats-io/jetstream';
 import { AppError } from '../../commands/errors.ts';
 import type { StreamName } from '../../events/catalogue.ts';
 import { Pipeline } from '../nats/pipeline.ts';
 import { incarnationKey, incarnationOf, keptOf, type Shape, shapeOf, streamName } from '../nats/streams.ts';
 import type { RawEvent } from './chain.ts';
-import { idHeader, managerOf, type RawLog, storedHeader, streamInfo } from './raw.ts';
+import { managerOf, type RawLog, storedHeader, streamInfo } from './raw.ts';
 import type { ArchiveStore } from './store.ts';
 
 /** Metadata of a stream that is being restored: it takes nothing in from anybody else, and is not the log yet. */
@@ -27,7 +26,7 @@ export type Restored = Readonly<{ lastSequence: number; incarnation: string }>;
 const chunk = 1000;
 
 /**
- * Makes a stream anew from the archive, each event at its sequence with its id and the time it was first stored.
+ * Makes a stream anew from the archive, each event at its sequence with the time it was first stored.
  *
  * While it is filled it listens on a subject of its own and carries a mark, so that no writer takes it for the log; a restoration that
  * was cut off is begun again. Sequences that nobody has any more stay empty. Whatever the stream held before is gone: read it first.
@@ -135,11 +134,8 @@ function fill({ nc, network }: RawLog, stream: StreamName, first: number) {
   };
 }
 
-function headersOf(sequence: number, event: RawEvent | undefined): MsgHdrs {
-  const all = headers();
-  all.set('Nats-Expected-Last-Sequence', String(sequence - 1));
-  if (!event) return all;
-  all.set(idHeader, event.id);
-  all.set(storedHeader, event.storedNanos);
-  return all;
+/** As they go over the wire. */
+function headersOf(sequence: number, event: RawEvent | undefined): string {
+  const expected = `Nats-Expected-Last-Sequence: ${sequence - 1}\r\n`;
+  return event ? `${expected}${storedHeader}: ${event.storedNanos}\r\n` : expected;
 }
