@@ -1,11 +1,10 @@
 import { Command, Option } from 'commander';
-import { toAppError } from '../../commands/errors.ts';
-import { ConfigError, settingRows } from '../config.ts';
 import { repair, scrub } from './audit.ts';
 import { doctor } from './doctor.ts';
-import { table } from './output.ts';
 import { replay } from './replay.ts';
 import { reset } from './reset.ts';
+import { run } from './run-verb.ts';
+import { settingHelp } from './setting-help.ts';
 import { status } from './status.ts';
 import { tail } from './tail.ts';
 import { up } from './up.ts';
@@ -83,43 +82,3 @@ program.hook('preAction', (_, verb) => {
   if (verb.name() !== 'up') process.stdout.on('error', endWithReader);
 });
 await program.parseAsync();
-
-/** Runs a verb; an error becomes one line that says what to do, and exit status 1. */
-function run<Args extends readonly unknown[]>(
-  verb: (...args: Args) => Promise<void>,
-): (...args: Args) => Promise<void> {
-  return async (...args) => {
-    try {
-      await verb(...args);
-    } catch (caught) {
-      const error = toAppError(caught);
-      const message = caught instanceof ConfigError ? caught.message : error.message;
-      const detail =
-        error.code === 'INTERNAL' && !(caught instanceof ConfigError) && caught instanceof Error
-          ? `\n${caught.stack}`
-          : '';
-      const asJson = process.argv.includes('--json');
-      process.stderr.write(
-        asJson ? `${JSON.stringify({ error: message, code: error.code })}\n` : `annals: ${message}${detail}\n`,
-      );
-      process.exit(1);
-    }
-  };
-}
-
-/** A reader that has seen enough, such as `head`, ends the verb in peace. */
-function endWithReader(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
-}
-
-function settingHelp(): string {
-  return table(
-    ['Variable', 'Default', 'Meaning'],
-    settingRows().map(({ variable, default: fallback, meaning }) => [
-      variable,
-      fallback === '' ? '(unset)' : fallback,
-      meaning,
-    ]),
-  );
-}
