@@ -3,7 +3,7 @@ import { repair, scrub } from './audit.ts';
 import { doctor } from './doctor.ts';
 import { replay } from './replay.ts';
 import { reset } from './reset.ts';
-import { run } from './run-verb.ts';
+import { endWithReader, run } from './run-verb.ts';
 import { settingHelp } from './setting-help.ts';
 import { status } from './status.ts';
 import { tail } from './tail.ts';

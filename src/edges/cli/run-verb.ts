@@ -25,7 +25,7 @@ export function run<Args extends readonly unknown[]>(
 }
 
 /** A reader that has seen enough, such as `head`, ends the verb in peace. */
-function endWithReader(error: NodeJS.ErrnoException): void {
+export function endWithReader(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);
 }
