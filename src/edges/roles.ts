@@ -5,7 +5,7 @@ import type { Progress } from './chain/progress.ts';
 import { runLedger } from './ledger/run-ledger.ts';
 import { localBeginning } from './local-network/beginning.ts';
 import { startLocalNetwork } from './local-network/local-network.ts';
-import { runProjector } from './postgres/projector.ts';
+import { checkHandlers, runProjector } from './postgres/projector.ts';
 import { runProbing } from './probe/rounds.ts';
 import type { Context } from './wiring.ts';
 
@@ -44,10 +44,11 @@ export async function startLedger({ config, broker, logger, signal }: Context): 
   return { name: 'local network', urls: { chain: ledger.url }, failed: never, stop };
 }
 
-/** Every projection and the archive, each kept by one process at a time. */
+/** Every projection and the archive, each kept by one process at a time; fails when a projection was changed without a new version. */
 export async function startProjector(context: Context): Promise<Part> {
   const { pools, broker, network, logger, signal } = context;
   const { log: source, leases } = broker;
+  await checkHandlers({ pools, network, projections });
   return running('projector', signal, async (ending) => {
     const archive = runArchive(context, ending);
     await runProjector({ pools, source, leases, projections, network, log: logger, signal: ending });

@@ -19,7 +19,7 @@ type Transaction = NonNullable<Data<'ActionApproved'>['transaction']>;
 /** Every action with its accounts, payments and exact counters: overall, per creator and per finalizing account. */
 export const actions: Projection<ActionRow, ActionFactType> = {
   name: 'actions',
-  version: 1,
+  version: 2,
   stream: 'ACTIONS',
   table: actionTable,
   derivedTables: [actionAccounts, payments],

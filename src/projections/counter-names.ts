@@ -9,12 +9,22 @@ export type CounterCell = Readonly<{ type?: string; status?: string }>;
  *
  * @example counterName({ creator: 'lumera1c' }, { type: 'sense' }) // creator:lumera1c,type:sense
  */
-export function counterName({ creator, account }: CounterScope, { type, status }: CounterCell): string {
-  const parts = Object.entries({ creator, account, type, status }).filter(([, value]) => value !== undefined);
-  return parts.map(([name, value]) => `${name}:${value}`).join(',') || 'all';
+export function counterName(scope: CounterScope, { type, status }: CounterCell): string {
+  return withCell(scopeName(scope), type, status) || 'all';
 }
 
 /** The counters of a scope that an action adds one to: all, its type, its status, both. */
 export function counterNames({ type, status }: Required<CounterCell>, scope: CounterScope = {}): string[] {
-  return [{}, { type }, { status }, { type, status }].map((cell) => counterName(scope, cell));
+  const own = scopeName(scope);
+  return [own || 'all', withCell(own, type), withCell(own, undefined, status), withCell(own, type, status)];
+}
+
+function scopeName({ creator, account }: CounterScope): string {
+  if (creator === undefined) return account === undefined ? '' : `account:${account}`;
+  return account === undefined ? `creator:${creator}` : `creator:${creator},account:${account}`;
+}
+
+function withCell(scope: string, type?: string, status?: string): string {
+  const typed = type === undefined ? scope : `${scope === '' ? '' : `${scope},`}type:${type}`;
+  return status === undefined ? typed : `${typed === '' ? '' : `${typed},`}status:${status}`;
 }

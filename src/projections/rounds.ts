@@ -9,7 +9,7 @@ type Known = Fact<'SyncRoundFailed'>['data']['known'];
 /** How far each source of sync has come, and the chain it follows. Facts carry on what is known, so earlier ones may be gone. */
 export const syncRounds: Projection<RoundRow, RoundFactType> = {
   name: 'rounds',
-  version: 1,
+  version: 2,
   stream: 'SYNC',
   table: {
     name: 'rounds',

@@ -48,6 +48,8 @@ program
   .command('replay')
   .description('rebuild a read model from the log beside the live one and switch to it; readers notice nothing')
   .argument('<projection>', 'actions, supernodes, validators, availability, rounds or all')
+  .option('--back', 'go back to the generation that was live before, brought up to the log first')
+  .option('--drop-previous', 'drop the generation that was live before; waits until no reader looks at it')
   .addOption(json)
   .action(run(replay));
 

@@ -1,50 +1,88 @@
 import { Presets, SingleBar } from 'cli-progress';
 import prettyMs from 'pretty-ms';
 import { AppError } from '../../commands/errors.ts';
-import { projections } from '../../projections/all.ts';
+import { type AnyProjection, projections } from '../../projections/all.ts';
 import { configFromEnvironment } from '../config.ts';
+import { dropPrevious } from '../postgres/drop-previous.ts';
 import { rebuild } from '../postgres/rebuild.ts';
-import { withStores } from '../stores.ts';
+import { switchBack } from '../postgres/switch-back.ts';
+import { type Stores, withStores } from '../stores.ts';
 import { print } from './output.ts';
 
-/** `annals replay <projection|all>`: rebuilds from the log beside the live generation, then switches readers over. */
-export async function replay(name: string, { json }: { json: boolean }): Promise<void> {
+/** `back` switches to the previous generation instead of building one; `dropPrevious` drops that. */
+export type ReplayOptions = Readonly<{ json: boolean; back?: boolean; dropPrevious?: boolean }>;
+
+/**
+ * `annals replay <projection|all>`: rebuilds from the log beside the live generation, compares with an independent fold, then
+ * switches readers over; or goes back to the generation before, which stays until the next rebuild or until it is dropped.
+ */
+export async function replay(name: string, options: ReplayOptions): Promise<void> {
   const wanted = projections.filter((projection) => name === 'all' || projection.name === name);
   if (wanted.length === 0)
     throw new AppError(
       'INVALID_ARGUMENT',
       `There is no projection ${name}: ${projections.map((one) => one.name).join(', ')}, or all`,
     );
+  if (options.back && options.dropPrevious)
+    throw new AppError('INVALID_ARGUMENT', 'Either --back or --drop-previous: what was dropped cannot be gone back to');
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
-  await withStores(configFromEnvironment(), 'replay', async ({ log, pools, network }) => {
-    for (const projection of wanted) {
-      const bar = json || !process.stderr.isTTY ? undefined : progressBar(projection.name);
-      const began = performance.now();
-      const done = await rebuild({
-        pools,
-        source: log,
-        projection,
-        network,
-        signal: stop.signal,
-        onProgress: ({ done: facts, total, perSecond }) => {
-          bar?.setTotal(Math.max(total, facts));
-          bar?.update(facts, { rate: Math.round(perSecond) });
-        },
-      });
-      bar?.stop();
-      const ms = Math.round(performance.now() - began);
-      const rate = Math.round((done.facts / Math.max(ms, 1)) * 1000);
-      print(
-        { projection: projection.name, facts: done.facts, generation: done.generation, ms, perSecond: rate },
-        {
-          json,
-          human: () =>
-            `${projection.name}: ${done.facts} facts in ${prettyMs(ms)} (${rate}/s), generation ${done.generation} is live`,
-        },
-      );
-    }
+  const run = verbOf(options);
+  await withStores(configFromEnvironment(), 'replay', async (stores) => {
+    for (const projection of wanted) await run(stores, { projection, json: options.json, signal: stop.signal });
   });
+}
+
+type Run = Readonly<{ projection: AnyProjection; json: boolean; signal: AbortSignal }>;
+
+function verbOf({ back, dropPrevious: drop }: ReplayOptions): (stores: Stores, run: Run) => Promise<void> {
+  if (back) return goBack;
+  return drop ? dropOne : buildOne;
+}
+
+async function buildOne({ log, pools, network }: Stores, { projection, json, signal }: Run): Promise<void> {
+  const bar = json || !process.stderr.isTTY ? undefined : progressBar(projection.name);
+  const began = performance.now();
+  const done = await rebuild({
+    pools,
+    source: log,
+    projection,
+    network,
+    signal,
+    onProgress: ({ done: facts, total, perSecond }) => {
+      bar?.setTotal(Math.max(total, facts));
+      bar?.update(facts, { rate: Math.round(perSecond) });
+    },
+  }).finally(() => bar?.stop());
+  const ms = Math.round(performance.now() - began);
+  const rate = Math.round((done.facts / Math.max(ms, 1)) * 1000);
+  print(
+    { projection: projection.name, facts: done.facts, generation: done.generation, ms, perSecond: rate },
+    {
+      json,
+      human: () =>
+        `${projection.name}: ${done.facts} facts in ${prettyMs(ms)} (${rate}/s), equal to an independent fold, generation ${done.generation} is live`,
+    },
+  );
+}
+
+async function goBack({ log, pools, network }: Stores, { projection, json, signal }: Run): Promise<void> {
+  const { generation, facts } = await switchBack({ pools, source: log, projection, network, signal });
+  print(
+    { projection: projection.name, generation, facts },
+    {
+      json,
+      human: () => `${projection.name}: generation ${generation} is live again, ${facts} facts later; --back undoes it`,
+    },
+  );
+}
+
+async function dropOne({ pools, network }: Stores, { projection, json, signal }: Run): Promise<void> {
+  const { generation } = await dropPrevious({ pools, network, signal }, projection.name);
+  print(
+    { projection: projection.name, dropped: generation },
+    { json, human: () => `${projection.name}: generation ${generation} is dropped` },
+  );
 }
 
 function progressBar(name: string): SingleBar {

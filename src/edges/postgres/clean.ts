@@ -1,4 +1,3 @@
-import type { Cell } from '../../projections/projection.ts';
 import type { Row } from './folding.ts';
 
 /** PostgreSQL takes no NUL in text, and no half of a character: both become the replacement character. */
@@ -8,16 +7,25 @@ export function cleanText(text: string): string {
 
 /** The row as it will be when it is read again; what is the same in the row before has been cleaned already. */
 export function cleanRow(row: Row, before: Row | null | undefined): Row {
-  const isClean = Object.entries(row).every(([name, cell]) => cell === before?.[name] || cleanCell(cell) === cell);
-  return isClean ? row : Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, cleanCell(cell)]));
+  for (const name in row) if (row[name] !== before?.[name] && !isClean(row[name])) return cleaned(row);
+  return row;
 }
 
-/** The very same cell when there is nothing to clean. */
-function cleanCell(cell: Cell): Cell {
+function isClean(value: unknown): boolean {
+  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  if (Array.isArray(value)) return value.every(isClean);
+  return Object.entries(value).every(([name, member]) => isClean(name) && isClean(member));
+}
+
+function cleaned(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, cleanCell(cell)]));
+}
+
+function cleanCell<T>(cell: T): T;
+function cleanCell(cell: unknown): unknown {
   if (typeof cell === 'string') return cleanText(cell);
   if (typeof cell !== 'object' || cell === null) return cell;
-  const text = JSON.stringify(cell);
-  // JSON escapes NUL and halves of a character, so text without such escapes is clean.
-  if (!/\\u(0000|d[89a-f])/i.test(text)) return cell;
-  return JSON.parse(text, (_name, value: unknown) => (typeof value === 'string' ? cleanText(value) : value)) as Cell;
+  if (Array.isArray(cell)) return cell.map(cleanCell);
+  return Object.fromEntries(Object.entries(cell).map(([name, member]) => [cleanText(name), cleanCell(member)]));
 }

@@ -3,9 +3,7 @@ import type { Cell, Derived, Table } from '../../projections/projection.ts';
 import { cleanRow, cleanText } from './clean.ts';
 import { StopError } from './database-error.ts';
 import type { Folding, Row } from './folding.ts';
-
-/** A row as it is kept: its content (null: removed) and the sequence of the fact that last touched it. */
-export type Kept = Readonly<{ row: Row | null; position: number }>;
+import type { Kept } from './stored-tables.ts';
 
 /** Everything that a batch changes. */
 export type Changes = Readonly<{
@@ -23,12 +21,12 @@ export type Keyed = Readonly<{ key: string; recorded: Recorded }>;
 
 /** Picks the facts that the projection handles. Fails with the sequence of the fact that it cannot take. */
 export function keyed(folding: Folding, facts: readonly Recorded[]): Keyed[] {
-  return facts
-    .filter(({ fact }) => folding.handles(fact))
-    .map((recorded) => ({
-      key: cleanText(attempt(folding, recorded.sequence, () => folding.key(recorded.fact))),
-      recorded,
-    }));
+  const found: Keyed[] = [];
+  for (const recorded of facts) {
+    if (!folding.handles(recorded.fact)) continue;
+    found.push({ key: cleanText(attempt(folding, recorded.sequence, () => folding.key(recorded.fact))), recorded });
+  }
+  return found;
 }
 
 /**
@@ -39,15 +37,20 @@ export function keyed(folding: Folding, facts: readonly Recorded[]): Keyed[] {
  */
 export function fold(folding: Folding, facts: readonly Keyed[], before: ReadonlyMap<string, Kept>): Changes {
   const after = new Map<string, Kept>();
-  for (const { key, recorded } of facts) {
-    const { fact, sequence } = recorded;
-    const kept = after.get(key) ?? before.get(key);
-    if (kept && kept.position >= sequence) continue;
-    const row = attempt(folding, sequence, () => folding.next(kept?.row ?? undefined, fact));
-    after.set(key, { row: row && cleanRow(row, kept?.row), position: sequence });
+  for (const one of facts) {
+    const kept = after.get(one.key) ?? before.get(one.key);
+    const next = step(folding, kept, one.recorded);
+    if (next !== kept) after.set(one.key, next);
   }
   const rows = [...after];
   return { rows, ...consequences(folding, rows, before) };
+}
+
+/** The row that a fact makes of another one; the very same where it was last touched at or after the fact. */
+export function step(folding: Folding, kept: Kept | undefined, { fact, sequence }: Recorded): Kept {
+  if (kept && kept.position >= sequence) return kept;
+  const row = attempt(folding, sequence, () => folding.next(kept?.row ?? undefined, fact));
+  return { row: row && cleanRow(row, kept?.row), position: sequence };
 }
 
 type Consequences = Omit<Changes, 'rows'>;
@@ -100,7 +103,8 @@ function byTable(entries: readonly (readonly [string, Derived])[]): Map<string, 
   return tables;
 }
 
-function attempt<T>({ name, stream }: Folding, sequence: number, run: () => T): T {
+/** Runs a part of a projection over a fact; what it fails with names the fact. */
+export function attempt<T>({ name, stream }: Folding, sequence: number, run: () => T): T {
   try {
     return run();
   } catch (caught) {

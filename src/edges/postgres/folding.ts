@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { type Fact, isFactType, streamOf } from '../../events/catalogue.ts';
 import type { AnyProjection } from '../../projections/all.ts';
 import type { Cell, Derived, Table } from '../../projections/projection.ts';
@@ -10,8 +9,6 @@ export type Row = Readonly<Record<string, Cell>>;
 export type Folding = Readonly<{
   name: AnyProjection['name'];
   version: number;
-  /** Of the tables' shape: tables made from another one cannot be written. */
-  fingerprint: string;
   stream: AnyProjection['stream'];
   table: Table;
   derivedTables: readonly Table[];
@@ -37,10 +34,6 @@ export function foldingOf(projection: AnyProjection): Folding {
   return {
     name,
     version,
-    fingerprint: createHash('sha256')
-      .update(JSON.stringify([table, derivedTables]))
-      .digest('hex')
-      .slice(0, 16),
     stream,
     table,
     derivedTables,

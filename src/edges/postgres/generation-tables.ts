@@ -1,14 +1,16 @@
 import type pg from 'pg';
 import type { ColumnType, Table } from '../../projections/projection.ts';
+import { fingerprintOf } from './fingerprint.ts';
 import type { Folding } from './folding.ts';
-import { type Generation, generationColumns } from './generations.ts';
+import { type Generation, generationColumns, previousGeneration } from './generations.ts';
 import { generationSchema, metaSchema } from './names.ts';
+import { counters, storedTables } from './stored-tables.ts';
 
 /** Readers may still look at a retired generation for this long. */
-const retiredForSeconds = 60;
+export const readableForMs = 60_000;
 const dropLockTimeoutMs = 2000;
 
-/** Makes the row and the empty tables of a projection's next generation; other indexes than the keys come later. */
+/** Makes the row and the empty tables of a projection's next generation; keys and indexes come later (`createKey`, `createIndexes`). */
 export async function createGeneration(
   client: pg.ClientBase,
   folding: Folding,
@@ -27,7 +29,7 @@ export async function createGeneration(
   const { rows } = await client.query<Generation>(
     `insert into ${meta} (projection, generation, version, fingerprint, schema_name, status, stream, incarnation)
       values ($1, $2, $3, $4, $5, 'building', $6, $7) returning ${generationColumns}`,
-    [folding.name, generation, folding.version, folding.fingerprint, schema, folding.stream, incarnation],
+    [folding.name, generation, folding.version, fingerprintOf(folding), schema, folding.stream, incarnation],
   );
   await client.query('commit');
   const [made] = rows;
@@ -35,20 +37,27 @@ export async function createGeneration(
   return made;
 }
 
-/** Makes the indexes that readers need: the end of a load, in no transaction. */
-export async function createIndexes(client: pg.ClientBase, folding: Folding, schema: string): Promise<void> {
-  for (const { name, indexes = [] } of [folding.table, ...folding.derivedTables]) {
-    for (const columns of indexes) await client.query(`create index on ${schema}.${quoted(name)} (${columns})`);
-  }
+/** Makes the key of a table, by which it can be written row by row. */
+export async function createKey(client: pg.ClientBase, schema: string, { name, key }: Table): Promise<void> {
+  await client.query(`alter table ${schema}.${quoted(name)} add primary key (${key.map(quoted).join(', ')})`);
 }
 
-/** Tells the planner what the tables hold, and every connection to plan anew; in no transaction. */
-export async function analyzeTables(
-  client: pg.ClientBase,
-  { table, derivedTables }: Folding,
-  { schema, how = 'analyze' }: { schema: string; how?: 'analyze' | 'vacuum (analyze)' },
-): Promise<void> {
-  for (const { name } of [table, ...derivedTables, counters]) await client.query(`${how} ${schema}.${quoted(name)}`);
+/** Makes the indexes of a table that readers need: the end of a load, in no transaction. */
+export async function createIndexes(client: pg.ClientBase, schema: string, table: Table): Promise<void> {
+  const { name, indexes = [] } = table;
+  for (const columns of indexes) await client.query(`create index on ${schema}.${quoted(name)} (${columns})`);
+}
+
+/** Tells the planner what the tables hold, and every connection to plan anew. */
+export async function analyzeTables(client: pg.ClientBase, folding: Folding, schema: string): Promise<void> {
+  for (const { name } of storedTables(folding)) await client.query(`analyze ${schema}.${quoted(name)}`);
+}
+
+/** Cleans up a table that was filled and tells the planner what it holds; in no transaction. */
+export async function vacuumTable(client: pg.ClientBase, schema: string, { name }: Table): Promise<void> {
+  // A table that was never looked at counts as small, one that was found empty as empty for ever.
+  const { rowCount } = await client.query(`select from ${schema}.${quoted(name)} limit 1`);
+  if (rowCount !== 0) await client.query(`vacuum (analyze) ${schema}.${quoted(name)}`);
 }
 
 /** Takes away generations that were never finished; only who holds the projection's build lock may call it. */
@@ -57,12 +66,18 @@ export async function dropUnfinished(client: pg.ClientBase, network: string, pro
 }
 
 /**
- * Takes away generations that nobody can look at any more.
+ * Takes away generations that nobody can look at any more, but for the previous one, where `keepPrevious` says so.
  *
  * Gives way to whoever still holds one of their tables: then it fails with `55P03`, and a later call does it.
  */
-export async function dropRetired(client: pg.ClientBase, network: string, projection: string): Promise<void> {
-  const old = `status = 'retired' and retired_at < now() - interval '${retiredForSeconds} seconds'`;
+export async function dropRetired(
+  client: pg.ClientBase,
+  network: string,
+  { projection, keepPrevious }: { projection: string; keepPrevious: boolean },
+): Promise<void> {
+  const previous = await previousGeneration(client, { network, projection });
+  const others = keepPrevious && previous ? `and generation <> ${previous.generation}` : '';
+  const old = `status = 'retired' and retired_at <= now() - interval '${readableForMs} milliseconds' ${others}`;
   await dropGenerations(client, network, projection, old);
 }
 
@@ -90,26 +105,14 @@ const notices = { autovacuum_vacuum_scale_factor: 0.02, autovacuum_analyze_scale
 /** Rows that change all the time get room to change in place. */
 const hot = { ...notices, fillfactor: 50 };
 
-function tableStatements({ table, derivedTables }: Folding, schema: string): string[] {
-  const own = { position: 'int8 not null', removed: 'bool not null' };
-  return [
-    createTable(schema, table, { own, storage: (table.indexes ?? []).length === 0 ? hot : notices }),
-    ...derivedTables.map((derived) => createTable(schema, derived, { own: {}, storage: notices })),
-    createTable(schema, counters, { own: {}, storage: hot }),
-  ];
+function tableStatements(folding: Folding, schema: string): string[] {
+  const isHot = ({ name, indexes = [] }: Table): boolean =>
+    name === counters.name || (name === folding.table.name && indexes.length === 0);
+  return storedTables(folding).map((table) => createTable(schema, table, isHot(table) ? hot : notices));
 }
 
-/** The table of counters, in every generation. */
-export const counters: Table = { name: 'counters', columns: { name: 'text', n: 'int8' }, key: ['name'] };
-
-type Shape = Readonly<{ own: Readonly<Record<string, string>>; storage: Readonly<Record<string, number>> }>;
-
-function createTable(schema: string, { name, columns, key }: Table, { own, storage }: Shape): string {
-  const lines = [
-    ...Object.entries(columns).map(([column, type]) => `${quoted(column)} ${columnType(type)}`),
-    ...Object.entries(own).map(([column, type]) => `${quoted(column)} ${type}`),
-    `primary key (${key.map(quoted).join(', ')})`,
-  ];
+function createTable(schema: string, { name, columns }: Table, storage: Readonly<Record<string, number>>): string {
+  const lines = Object.entries(columns).map(([column, type]) => `${quoted(column)} ${columnType(type)}`);
   const settings = Object.entries(storage).map(([setting, value]) => `${setting} = ${value}`);
   return `create table ${schema}.${quoted(name)} (${lines.join(', ')}) with (${settings.join(', ')})`;
 }

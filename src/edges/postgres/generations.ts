@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { AppError } from '../../commands/errors.ts';
 import type { ProjectionName } from '../../projections/projection.ts';
 import type { StreamName } from '../../events/catalogue.ts';
 import { metaSchema } from './names.ts';
@@ -49,6 +50,61 @@ export async function liveGeneration(
     [projection],
   );
   return rows[0];
+}
+
+/** A generation that readers were switched away from, and how long ago. */
+export type Retired = Generation & Readonly<{ retiredForMs: number }>;
+
+/** The generation that was live before the live one, if it was not dropped. */
+export async function previousGeneration(
+  client: pg.ClientBase | pg.Pool,
+  { network, projection }: { network: string; projection: string },
+): Promise<Retired | undefined> {
+  const { rows } = await client.query<Retired>(
+    `select ${generationColumns}, (extract(epoch from now() - retired_at) * 1000)::float8 as "retiredForMs"
+      from ${metaSchema(network)}.generations where projection = $1 and status = 'retired'
+      order by retired_at desc, generation desc limit 1`,
+    [projection],
+  );
+  return rows[0];
+}
+
+/** The same; fails with `NOT_FOUND` when there is none. */
+export async function existingPrevious(
+  client: pg.ClientBase,
+  { network, projection }: { network: string; projection: string },
+): Promise<Retired> {
+  const previous = await previousGeneration(client, { network, projection });
+  if (previous) return previous;
+  throw new AppError(
+    'NOT_FOUND',
+    `Projection ${projection} has no previous generation: it was dropped, or none was ever switched away from`,
+  );
+}
+
+/** Records how far the tables of an unfinished generation were filled, and gives it back as it is now. */
+export async function recordFilled(
+  client: pg.ClientBase,
+  network: string,
+  { generation, position }: { generation: Generation; position: number },
+): Promise<Generation> {
+  const { rows } = await client.query<Generation>(
+    `update ${metaSchema(network)}.generations set position = $3, stopped_at = null, stopped_reason = null
+      where projection = $1 and generation = $2 and status = 'building' and position = $4
+      returning ${generationColumns}`,
+    [generation.projection, generation.generation, position, generation.position],
+  );
+  const [filled] = rows;
+  if (!filled) throw replaced(generation.stream);
+  return filled;
+}
+
+/** Nobody else writes an unfinished generation, so a refusal means that its row is gone, or changed by hand. */
+export function replaced(stream: string): AppError {
+  return new AppError(
+    'UNAVAILABLE',
+    `What was being built from ${stream} is no longer what it was begun from; it has to begin again`,
+  );
 }
 
 /** The next epoch of a projection's live generation: every earlier one is refused from now on. */

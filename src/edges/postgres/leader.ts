@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AnyProjection } from '../../projections/all.ts';
 import type { Logger } from '../log.ts';
 import { StopError } from './database-error.ts';
 import { dropRetired } from './generation-tables.ts';
 import { type Generation, liveGeneration, raiseEpoch, recordStop } from './generations.ts';
+import { refuseOtherHandlers } from './fingerprint.ts';
 import { followLive, type Following } from './live.ts';
 import { withClient } from './pool.ts';
-import { rebuild } from './rebuild.ts';
+import { rebuild, type RebuildOptions } from './rebuild.ts';
 import { sequenceOf } from './source.ts';
 
 /** One projection to run. */
-export type Task = Following & Readonly<{ projection: AnyProjection; log: Logger }>;
+export type Task = Following & Readonly<{ projection: RebuildOptions['projection']; log: Logger }>;
 
 /** How a leader stands: the epoch that it raised, once there was a generation to raise it on, and failures in a row. */
 type Standing = { epoch: number | undefined; failures: number };
@@ -59,8 +59,9 @@ async function turn(task: Task, standing: Standing, signal: AbortSignal): Promis
     return false;
   }
   standing.epoch ??= live && (await raise(task));
-  const isFit = live?.version === folding.version && live.fingerprint === folding.fingerprint;
-  if (live && isFit) await followLive(task, { ...live, epoch: standing.epoch ?? live.epoch }, signal);
+  if (live) refuseOtherHandlers(folding, live);
+  if (live?.version === folding.version)
+    await followLive(task, { ...live, epoch: standing.epoch ?? live.epoch }, signal);
   else await buildNext(task, signal);
   return true;
 }
@@ -114,7 +115,9 @@ async function standStopped(task: Task, { reason, epoch }: Stop, signal: AbortSi
 /** Takes away what nobody reads any more; what cannot be dropped now is dropped another time. */
 async function sweep({ pools, network, folding, log }: Task): Promise<void> {
   try {
-    await withClient(pools.bulk, (client) => dropRetired(client, network, folding.name));
+    await withClient(pools.bulk, (client) =>
+      dropRetired(client, network, { projection: folding.name, keepPrevious: true }),
+    );
   } catch (err) {
     log.debug({ err }, 'retired generations stay for now');
   }

@@ -68,7 +68,7 @@ function statisticsOf({ pools, folding }: Following, { schema }: Generation): (f
     written += facts;
     if (written < due) return;
     while (due <= written) due *= 4;
-    const analyze = withClient(pools.write, (client) => analyzeTables(client, folding, { schema }));
+    const analyze = withClient(pools.write, (client) => analyzeTables(client, folding, schema));
     // Whatever is wrong with the database, the next batch finds it as well.
     await analyze.catch(() => undefined);
   };

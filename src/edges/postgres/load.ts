@@ -1,68 +1,45 @@
 import type pg from 'pg';
 import { AppError } from '../../commands/errors.ts';
+import type { Recorded } from '../../commands/ports.ts';
 import type { StreamName } from '../../events/catalogue.ts';
 import type { Applier } from './apply.ts';
+import { replaced } from './generations.ts';
+import type { Count } from './progress.ts';
 import { readAhead } from './read-ahead.ts';
 import type { Head, Source } from './source.ts';
 
-/** How far a rebuild has come: facts read of about how many, and how many a second so far. */
-export type Progress = Readonly<{ done: number; total: number; perSecond: number }>;
-
-/** Brings a generation that nobody reads yet up to the log, in big batches. */
+/** Brings a filled generation that nobody reads yet up to the log, in big batches. */
 export type Load = Readonly<{
-  /** Until everything that a head stands for is applied. */
-  upTo: (head: Head) => Promise<void>;
   /** Until so little is missing that others can wait for it. */
   nearlyToTheEnd: () => Promise<void>;
   /** Until a sequence is applied, in a transaction of the caller that others wait for, so not for long. */
   withinTransaction: (sequence: number, inTime: AbortSignal) => Promise<void>;
-  /** Facts applied so far. */
-  done: () => number;
 }>;
 
 /** What a load reads, and who hears of it. */
-export type LoadOptions = Readonly<{
-  source: Source;
-  stream: StreamName;
-  signal: AbortSignal;
-  onProgress?: ((progress: Progress) => void) | undefined;
-}>;
+export type LoadOptions = Readonly<{ source: Source; stream: StreamName; signal: AbortSignal; count: Count }>;
 
 const maxFacts = 20_000;
+/** Few enough that whoever shares the process goes on meanwhile. */
+const maxFactsInMemory = 4000;
 const fewFacts = 2000;
 
 /** Prepares the load of an applier's generation; `client` has no transaction open but where it says so. */
 export function createLoad(client: pg.ClientBase, applier: Applier, options: LoadOptions): Load {
-  const { source, stream, signal, onProgress } = options;
-  const began = performance.now();
-  let [done, total] = [0, 0];
-  const report = (facts: number): void => {
-    done += facts;
-    onProgress?.({
-      done,
-      total: Math.max(done, total),
-      perSecond: done / Math.max((performance.now() - began) / 1000, 0.001),
-    });
-  };
-  const follow = async (isEnough: (behind: number) => boolean): Promise<void> => {
-    const from = { stream, after: applier.position() };
-    for await (const { facts, behind } of readAhead(source, from, { maxFacts, fill: true, signal })) {
-      if (!(await applier.apply(client, facts))) throw replaced(stream);
-      report(facts.length);
-      if (signal.aborted) break;
-      if (isEnough(behind)) return;
-    }
-    throw ended(signal);
-  };
+  const { source, stream, signal, count } = options;
   return {
-    upTo: async ({ firstSequence, lastSequence }) => {
-      total = lastSequence - firstSequence + 1;
-      if (total > 0 && applier.position() < lastSequence) await follow(() => applier.position() >= lastSequence);
-    },
     nearlyToTheEnd: async () => {
       const { firstSequence, lastSequence } = await source.head(stream);
       const isEmpty = firstSequence > lastSequence;
-      if (!isEmpty && applier.position() + fewFacts < lastSequence) await follow((behind) => behind < fewFacts);
+      if (isEmpty || applier.position() + fewFacts >= lastSequence) return;
+      const from = { stream, after: applier.position() };
+      for await (const { facts, behind } of readAhead(source, from, { maxFacts, fill: true, signal })) {
+        if (!(await applier.apply(client, facts))) throw replaced(stream);
+        count(facts.length);
+        if (signal.aborted) break;
+        if (behind < fewFacts) return;
+      }
+      throw ended(signal);
     },
     withinTransaction: async (sequence, inTime) => {
       if (applier.position() >= sequence) return;
@@ -70,21 +47,32 @@ export function createLoad(client: pg.ClientBase, applier: Applier, options: Loa
       const from = { stream, after: applier.position() };
       for await (const { facts } of readAhead(source, from, { maxFacts, signal: either })) {
         if (!(await applier.applyWithin(client, facts))) throw replaced(stream);
-        report(facts.length);
+        count(facts.length);
         if (applier.position() >= sequence) return;
       }
       throw ended(either);
     },
-    done: () => done,
   };
 }
 
-/** Nobody else writes an unfinished generation, so a refusal means that its row is gone, or changed by hand. */
-export function replaced(stream: string): AppError {
-  return new AppError(
-    'UNAVAILABLE',
-    `What was being built from ${stream} is no longer what it was begun from; it has to begin again`,
-  );
+/** Which facts to read: those of a stream from the first on, up to where `head` stands and to the end of that batch. */
+export type Reading = LoadOptions & Readonly<{ head: Head }>;
+
+/** Shows facts batch by batch; gives back the sequence of the last one, 0 when there is none. */
+export async function readUpTo(
+  { source, stream, head, count, signal }: Reading,
+  take: (facts: readonly Recorded[]) => Promise<void>,
+): Promise<number> {
+  const { firstSequence, lastSequence } = head;
+  if (firstSequence > lastSequence || lastSequence === 0) return 0;
+  for await (const { facts } of readAhead(source, { stream, after: 0 }, { maxFacts: maxFactsInMemory, signal })) {
+    await take(facts);
+    count(facts.length);
+    const position = facts.at(-1)?.sequence ?? 0;
+    if (position >= lastSequence) return position;
+    if (signal.aborted) break;
+  }
+  throw ended(signal);
 }
 
 function ended(signal: AbortSignal): AppError {

@@ -5,9 +5,16 @@ import { toDatabaseError } from './database-error.ts';
  * Connections by what they are for.
  *
  * `read` answers requests, `write` carries live batches, `bulk` carries rebuilds and changes of tables. All of them
- * pipeline: statements sent without waiting go out together.
+ * pipeline: statements sent without waiting go out together. `load` does not, so that it can carry COPY, and plans as
+ * PostgreSQL would: it reads and fills whole tables.
  */
-export type Pools = Readonly<{ read: pg.Pool; write: pg.Pool; bulk: pg.Pool; end: () => Promise<void> }>;
+export type Pools = Readonly<{
+  read: pg.Pool;
+  write: pg.Pool;
+  bulk: pg.Pool;
+  load: pg.Pool;
+  end: () => Promise<void>;
+}>;
 
 /** How the connections are named in `pg_stat_activity`, and how many there may be. */
 export type PoolOptions = Readonly<{ applicationName: string; readers?: number; writers?: number }>;
@@ -24,6 +31,8 @@ const lifetimeSeconds = 600;
 const readPlans = '-c plan_cache_mode=force_generic_plan -c jit=off';
 /** Every write finds its rows by key; a plan made while a table was empty must not scan it once it is full. */
 const writePlans = `${readPlans} -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off`;
+/** What is loaded is lost with its rebuild anyway, until the switch; sorting for indexes gets some memory. */
+const loadPlans = '-c jit=off -c synchronous_commit=off -c maintenance_work_mem=128MB';
 
 /**
  * Opens the pools; no connection is made before one is needed.
@@ -54,12 +63,14 @@ export function createPools(config: pg.ClientConfig, options: PoolOptions): Pool
   const writing = { ...common, options: writePlans, idle_in_transaction_session_timeout: idleWriterMs };
   const write = openPool({ ...writing, max: writers, query_timeout: 60_000 });
   const bulk = openPool({ ...writing, max: 4 });
+  const load = openPool({ ...common, max: 2, pipeline: false, options: loadPlans });
   return {
     read,
     write,
     bulk,
+    load,
     end: async () => {
-      await Promise.all([read.end(), write.end(), bulk.end()]);
+      await Promise.all([read.end(), write.end(), bulk.end(), load.end()]);
     },
   };
 }

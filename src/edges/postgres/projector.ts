@@ -1,6 +1,9 @@
 import type { AnyProjection } from '../../projections/all.ts';
+import { refuseOtherHandlers } from './fingerprint.ts';
 import { foldingOf } from './folding.ts';
+import { listGenerations } from './generations.ts';
 import { lead, pause, type Task } from './leader.ts';
+import { withClient } from './pool.ts';
 import type { Leases } from './source.ts';
 
 /** What running projections takes. */
@@ -8,6 +11,22 @@ export type ProjectorOptions = Omit<Task, 'projection' | 'folding'> &
   Readonly<{ leases: Leases; projections: readonly AnyProjection[]; signal: AbortSignal }>;
 
 const betweenLeasesMs = 1000;
+
+/**
+ * Fails with a `StopError` that says what to do when handlers were changed without a new version since their generation was
+ * made: then nothing may be written, and the program does not start.
+ */
+export async function checkHandlers({
+  pools,
+  network,
+  projections,
+}: Pick<ProjectorOptions, 'pools' | 'network' | 'projections'>): Promise<void> {
+  const generations = await withClient(pools.write, (client) => listGenerations(client, network));
+  for (const folding of projections.map(foldingOf)) {
+    const live = generations.find((one) => one.projection === folding.name && one.status === 'live');
+    if (live) refuseOtherHandlers(folding, live);
+  }
+}
 
 /**
  * Runs projections until the signal ends it: each by one process at a time, from its checkpoint on.

@@ -28,9 +28,8 @@ export function createWakeups(config: pg.ClientConfig, network: string, log: Log
   const seen = new Map<string, Readonly<{ generation: number; sequence: number }>>();
   const note = (projection: ProjectionName, generation: number, sequence: number): void => {
     const before = seen.get(projection);
-    const isNews =
-      !before || generation > before.generation || (generation === before.generation && sequence > before.sequence);
-    if (!isNews) return;
+    // A switch may also go back to an earlier generation.
+    if (before && before.generation === generation && before.sequence >= sequence) return;
     seen.set(projection, { generation, sequence });
     for (const tell of listeners) tell({ projection, sequence });
   };

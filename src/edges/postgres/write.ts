@@ -9,10 +9,10 @@ import {
   sql,
 } from 'kysely';
 import type { Cell, ColumnType, Table } from '../../projections/projection.ts';
-import type { Changes, Kept } from './fold.ts';
+import type { Changes } from './fold.ts';
 import type { Folding, Row } from './folding.ts';
-import { counters } from './generation-tables.ts';
 import type { Statement } from './pool.ts';
+import { counters, type Kept, mainRow, withOwnColumns } from './stored-tables.ts';
 
 /** The statements that read and write one generation's tables, each parsed once per connection. */
 export type Writer = Readonly<{
@@ -129,16 +129,6 @@ const keysOf = (table: Table): Table => ({
   ...table,
   columns: Object.fromEntries(Object.entries(table.columns).filter(([name]) => table.key.includes(name))),
 });
-
-const withOwnColumns = (table: Table): Table => ({
-  ...table,
-  columns: { ...table.columns, position: 'int8', removed: 'bool' },
-});
-
-/** A removed row keeps its key and nothing else, so that it is the same however it came about. */
-function mainRow({ key: [keyColumn = ''] }: Table, key: string, { row, position }: Kept): Row {
-  return { ...row, [keyColumn]: key, position, removed: row === null };
-}
 
 function keptRow(answer: Record<string, unknown>): [string, Kept] {
   const { 'asked for': key, position, removed, ...row } = answer;

@@ -3,9 +3,10 @@ import { expect, test, vi } from 'vitest';
 import type { Recorded } from '../../../src/commands/ports.ts';
 import { createApplier } from '../../../src/edges/postgres/apply.ts';
 import { foldingOf } from '../../../src/edges/postgres/folding.ts';
-import { createGeneration } from '../../../src/edges/postgres/generation-tables.ts';
+import { createGeneration, createKey } from '../../../src/edges/postgres/generation-tables.ts';
 import type { Generation } from '../../../src/edges/postgres/generations.ts';
 import { withClient } from '../../../src/edges/postgres/pool.ts';
+import { storedTables } from '../../../src/edges/postgres/stored-tables.ts';
 import { nodeFacts } from '../../support/facts.ts';
 import { type Database, dump, openDatabase } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
@@ -15,7 +16,11 @@ import { factsOfNodes, small } from './small-projection.ts';
 const folding = foldingOf(small);
 
 const newGeneration = ({ pools, network }: Database): Promise<Generation> =>
-  withClient(pools.bulk, (client) => createGeneration(client, folding, { network, incarnation: 'one' }));
+  withClient(pools.bulk, async (client) => {
+    const generation = await createGeneration(client, folding, { network, incarnation: 'one' });
+    for (const table of storedTables(folding)) await createKey(client, generation.schema, table);
+    return generation;
+  });
 
 /** Where a batch ends, and how many facts before it come again with it, the last of them twice. */
 const cuts = fc.array(fc.record({ take: fc.integer({ min: 1, max: 9 }), again: fc.integer({ min: 0, max: 5 }) }), {

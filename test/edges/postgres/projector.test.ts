@@ -77,7 +77,7 @@ test('runProjector stops at an event that cannot be read, with what came before 
   expect(await database.tables()).toEqual(expected(log.facts));
 });
 
-test('runProjector stops at a fact that its projection refuses, and a start with a better one goes on', async () => {
+test('runProjector stops at a fact that its projection refuses, and a start with a better one of a new version goes on', async () => {
   const database = await openDatabase();
   const log = new MemoryLog();
   const strict = {
@@ -96,7 +96,7 @@ test('runProjector stops at a fact that its projection refuses, and a start with
   expect(await database.live()).toMatchObject({ position: 3 });
   await stopped.stop();
 
-  startProjector(database, log);
+  startProjector(database, log, { projections: [{ ...small, version: 2 }] });
   await reaches(database, 5);
   expect(await database.tables()).toEqual(expected(log.facts));
 });

@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { dropRetired } from '../../../src/edges/postgres/generation-tables.ts';
-import type { Progress } from '../../../src/edges/postgres/load.ts';
+import type { Progress } from '../../../src/edges/postgres/progress.ts';
 import { withClient } from '../../../src/edges/postgres/pool.ts';
 import { rebuild } from '../../../src/edges/postgres/rebuild.ts';
 import type { Source } from '../../../src/edges/postgres/source.ts';
 import { nodeFacts } from '../../support/facts.ts';
 import { type Database, databaseOf, dump, openDatabase, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
+import { readOn } from './reading-on.ts';
 import { expected } from './small-model.ts';
 import { factsOfNodes, small } from './small-projection.ts';
 
@@ -63,28 +64,6 @@ test('rebuild from another process lets writes and reads go on: no read fails, n
   await reaches(database, log.facts.length);
   expect(await database.tables()).toEqual(expected(log.facts));
 });
-
-/** Reads until the end, checks that each read fits the position it shows, and notes the schemas it saw. */
-async function readOn(
-  { reader }: Database,
-  log: MemoryLog,
-  { seen, signal }: { seen: Set<string>; signal: AbortSignal },
-) {
-  let last = 0;
-  while (!signal.aborted) {
-    const { schema, sequence, n } = await reader.read(async ({ db, schemas, followed }) => {
-      const query = db.withSchema(schemas.supernodes).selectFrom('counters').select('n').where('name', '=', 'nodes');
-      const counted = await query.executeTakeFirst();
-      return { schema: schemas.supernodes, sequence: followed.supernodes.sequence, n: counted?.n ?? 0 };
-    });
-    expect(sequence).toBeGreaterThanOrEqual(last);
-    expect(n).toBe(expected(log.facts.slice(0, sequence)).nodes.filter(isListed).length);
-    last = sequence;
-    seen.add(schema);
-  }
-}
-
-const isListed = (row: unknown): boolean => !(row as { removed: boolean }).removed;
 
 test('rebuild refuses to run twice at once', async () => {
   const database = await openDatabase();
@@ -155,7 +134,8 @@ test('dropRetired leaves a generation alone that readers may still look at', asy
   log.append(nodeFacts('a').listed());
   await run(database, log);
   await run(database, log);
-  const drop = () => withClient(pools.bulk, (client) => dropRetired(client, network, small.name));
+  const drop = () =>
+    withClient(pools.bulk, (client) => dropRetired(client, network, { projection: small.name, keepPrevious: false }));
   const first = `annals_${network}_supernodes_g1`;
   await drop();
   expect((await dump(pools, first)).nodes).toHaveLength(1);

@@ -1,0 +1,102 @@
+import type { Recorded } from '../../commands/ports.ts';
+import type { Derived } from '../../projections/projection.ts';
+import { attempt, type Keyed, keyed, step } from './fold.ts';
+import type { Folding, Row } from './folding.ts';
+import { createKeyFilter, type KeyFilter } from './key-filter.ts';
+import type { Kept } from './stored-tables.ts';
+
+/** Rows that are ready to be written: of the main table and, by their names, of the derived ones. */
+export type Written = Readonly<{
+  main: readonly (readonly [key: string, kept: Kept])[];
+  derived: ReadonlyMap<string, readonly Row[]>;
+}>;
+
+/** Folds a log from its beginning, and lets go of the rows that were touched longest ago when there are too many. */
+export type BulkFold = Readonly<{
+  take: (facts: readonly Recorded[]) => void;
+  /** Takes out what must be written now, or everything that is left: each row comes once. Undefined when nothing must. */
+  letGo: (how: 'what is too much' | 'everything') => Written | undefined;
+  /** Takes out the facts of rows that were let go before: they change what has been written. */
+  late: () => readonly Keyed[];
+  lateCount: () => number;
+  /** Counters of all rows that were let go, by name. */
+  counters: Map<string, number>;
+}>;
+
+/** Rows that are held at once; a quarter of them is written when there are more. */
+const mostRowsHeld = 100_000;
+
+/** Makes the fold; `mostRows` is for tests. */
+export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkFold {
+  // In the order in which they were last touched.
+  const rows = new Map<string, Kept>();
+  const counters = new Map<string, number>();
+  let late: Keyed[] = [];
+  let gone: KeyFilter | undefined;
+  const takeOne = (one: Keyed): void => {
+    const kept = rows.get(one.key);
+    if (!kept && gone?.mayHold(one.key)) {
+      late.push(one);
+      return;
+    }
+    const next = step(folding, kept, one.recorded);
+    if (kept && mostRows < Infinity) rows.delete(one.key);
+    rows.set(one.key, next);
+  };
+  const oldest = (count: number): (readonly [string, Kept])[] => {
+    const taken: (readonly [string, Kept])[] = [];
+    for (const entry of rows) {
+      if (taken.length >= count) break;
+      taken.push(entry);
+    }
+    return taken;
+  };
+  return {
+    take: (facts) => {
+      for (const one of keyed(folding, facts)) takeOne(one);
+    },
+    letGo: (how) => {
+      if (how === 'what is too much' && rows.size <= mostRows) return undefined;
+      const main = oldest(how === 'everything' ? rows.size : Math.max(rows.size - mostRows, Math.ceil(mostRows / 4)));
+      gone ??= createKeyFilter();
+      for (const [key] of main) {
+        rows.delete(key);
+        gone.add(key);
+      }
+      return { main, derived: consequencesOf(folding, main, counters) };
+    },
+    late: () => {
+      const taken = late;
+      late = [];
+      return taken;
+    },
+    lateCount: () => late.length,
+    counters,
+  };
+}
+
+/** Derived rows of rows that are written for the first time, by table; their counters are added to `sums`. */
+function consequencesOf(folding: Folding, rows: Written['main'], sums: Map<string, number>): Written['derived'] {
+  const tables = new Map<string, Row[]>(folding.derivedTables.map(({ name }) => [name, []]));
+  for (const [, { row, position }] of rows) {
+    if (!row) continue;
+    const [derived, counts] = attempt(folding, position, () => [folding.derived(row), folding.counts(row)] as const);
+    for (const name of counts) sums.set(name, (sums.get(name) ?? 0) + 1);
+    for (const { table, values } of derived.length > 1 ? distinct(folding, derived) : derived) {
+      const into = tables.get(table);
+      if (!into) throw new Error(`There is no derived table ${table}`);
+      into.push(values);
+    }
+  }
+  return tables;
+}
+
+/** The last of those derived rows of one row that have the same key. */
+function distinct({ derivedTables }: Folding, derived: readonly Derived[]): Derived[] {
+  const isSame = (a: Derived, b: Derived): boolean =>
+    a.table === b.table &&
+    (derivedTables.find(({ name }) => name === a.table)?.key ?? []).every(
+      (column) => a.values[column] === b.values[column],
+    );
+  return derived.filter((one, at) => !derived.slice(at + 1).some((later) => isSame(one, later)));
+}

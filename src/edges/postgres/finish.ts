@@ -1,0 +1,34 @@
+import type pg from 'pg';
+import type { Table } from '../../projections/projection.ts';
+import type { Folding } from './folding.ts';
+import { createIndexes, createKey, vacuumTable } from './generation-tables.ts';
+import { type Pools, withClient } from './pool.ts';
+import { storedTables } from './stored-tables.ts';
+
+/** Tables that were filled; the signal ends the work between two of them. */
+export type Filled = Readonly<{ pools: Pools; folding: Folding; schema: string; signal: AbortSignal }>;
+
+/** Which tables have their keys already, and what else to do with each. */
+export type Finish = Readonly<{
+  keyed: ReadonlySet<string>;
+  each: (client: pg.ClientBase, table: Table) => Promise<void>;
+}>;
+
+const atOnce = 2;
+
+/** Makes keys and indexes and tells the planner, two tables at a time, the main one first; fails when all have ended. */
+export async function finishTables({ pools, folding, schema, signal }: Filled, { keyed, each }: Finish): Promise<void> {
+  const left = [...storedTables(folding)];
+  const finish = (): Promise<void> =>
+    withClient(pools.load, async (client) => {
+      for (let table = left.shift(); table; table = left.shift()) {
+        if (!keyed.has(table.name)) await createKey(client, schema, table);
+        await createIndexes(client, schema, table);
+        await vacuumTable(client, schema, table);
+        await each(client, table);
+        signal.throwIfAborted();
+      }
+    });
+  const done = await Promise.allSettled(Array.from({ length: atOnce }, finish));
+  for (const one of done) if (one.status === 'rejected') throw one.reason;
+}

@@ -1,0 +1,26 @@
+import { expect } from 'vitest';
+import type { Database } from './engine.ts';
+import type { MemoryLog } from './memory-log.ts';
+import { expected } from './small-model.ts';
+
+/** Reads until the end, checks that each read fits the position it shows, and notes the schemas it saw. */
+export async function readOn(
+  { reader }: Database,
+  log: MemoryLog,
+  { seen, signal }: { seen: Set<string>; signal: AbortSignal },
+) {
+  let last = 0;
+  while (!signal.aborted) {
+    const { schema, sequence, n } = await reader.read(async ({ db, schemas, followed }) => {
+      const query = db.withSchema(schemas.supernodes).selectFrom('counters').select('n').where('name', '=', 'nodes');
+      const counted = await query.executeTakeFirst();
+      return { schema: schemas.supernodes, sequence: followed.supernodes.sequence, n: counted?.n ?? 0 };
+    });
+    expect(sequence).toBeGreaterThanOrEqual(last);
+    expect(n).toBe(expected(log.facts.slice(0, sequence)).nodes.filter(isListed).length);
+    last = sequence;
+    seen.add(schema);
+  }
+}
+
+const isListed = (row: unknown): boolean => !(row as { removed: boolean }).removed;
