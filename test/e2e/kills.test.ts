@@ -1,11 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Recorded } from '../../src/commands/ports.ts';
 import { sources } from '../../src/commands/sync/sources.ts';
-import { entityOf, type Fact, type StreamName, streams } from '../../src/events/catalogue.ts';
+import { streams } from '../../src/events/catalogue.ts';
 import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
-import { trueActions, trueFacts, trueNode, trueValidator } from '../support/chain-truth.ts';
 import { GrowingChain } from '../support/growing-chain.ts';
+import { checkActions, checkCounts, checkNodes, checkOnce, type Facts } from '../support/log-checks.ts';
 import { until } from '../support/polling.ts';
 import { dataFolder } from '../support/program.ts';
 import { openProgramLog, untilFollowed } from '../support/program-log.ts';
@@ -33,7 +32,7 @@ type Json = Readonly<Record<string, unknown>>;
 describe('a program whose processes are killed while it follows a chain that goes on', () => {
   let stub: ChainStub;
   let supervised: Supervised;
-  let facts: Readonly<Record<StreamName, readonly Recorded[]>>;
+  let facts: Facts;
   const readiness: { victim: Victim; answers: number[] }[] = [];
 
   beforeAll(async () => {
@@ -61,60 +60,18 @@ describe('a program whose processes are killed while it follows a chain that goe
     await stub?.stop();
   });
 
-  const factsOf = (stream: StreamName, entity: string): Fact[] =>
-    facts[stream].map(({ fact }) => fact).filter((fact) => entityOf(fact) === entity);
-
   test('the log holds exactly the facts of every action that the chain tells of, each once and in order', () => {
-    const actions = trueActions(stub.chain);
-    expect(actions.length).toBeGreaterThan(5 * killsOfEach);
-    for (const action of actions) {
-      const found = factsOf('ACTIONS', action.id);
-      expect(
-        found.map((fact) => withoutMoment(stub, fact)),
-        `action ${action.id}`,
-      ).toEqual(trueFacts(action));
-    }
-    const expected = actions.map((action) => trueFacts(action).length).reduce((a, b) => a + b, 0);
-    expect(facts.ACTIONS.length).toBe(expected);
+    expect(stub.chain.at(stub.chain.height).actions.size).toBeGreaterThan(5 * killsOfEach);
+    checkActions(stub.chain, facts, { whole: true });
   });
 
   test.each(['SuperNode', 'Validator'] as const)('every %s fact is news, and true at its height', (what) => {
-    const truth = what === 'SuperNode' ? trueNode : trueValidator;
-    const listed = new Map<string, Json>();
-    for (const { fact } of facts.NODES.filter(({ fact: { type } }) => type.startsWith(what))) {
-      const { seenAtHeight, record } = fact.data as { seenAtHeight: number; record: Json };
-      const entity = entityOf(fact);
-      const before = listed.get(entity);
-      const now = truth(stub.chain, entity, seenAtHeight);
-      const verb = now === undefined ? 'Removed' : before === undefined ? 'Listed' : 'Changed';
-      expect({ type: fact.type, record }).toEqual({ type: `${what}${verb}`, record: now ?? before });
-      expect(now).not.toEqual(before);
-      if (now) listed.set(entity, now);
-      else listed.delete(entity);
-    }
-    const operators = what === 'SuperNode' ? stub.chain.supernodes : stub.chain.validators;
-    const final = [...operators.keys()].map((id) => [id, truth(stub.chain, id, stub.chain.height)] as const);
-    expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(final));
+    checkNodes(stub.chain, facts, { what, whole: true });
   });
 
   test('no fact lies in the log twice, and rounds and probes count on from one another', () => {
-    for (const stream of streams) {
-      const said = facts[stream].map(({ fact }) => JSON.stringify([fact.type, fact.data]));
-      expect(new Set(said).size, stream).toBe(said.length);
-      const ids = facts[stream].map(({ id }) => id);
-      expect(new Set(ids).size, stream).toBe(ids.length);
-    }
-    expect(facts.SYNC.filter(({ fact }) => fact.type === 'ChainIdentified').length).toBe(1);
-    for (const source of sources) {
-      const heights = factsOf('SYNC', source).flatMap(({ type, data }) =>
-        type === 'SyncRoundCompleted' ? [data.height] : [],
-      );
-      expect(heights, source).toEqual(heights.toSorted((a, b) => a - b));
-    }
-    for (const node of new Set(facts.PROBES.map(({ fact }) => entityOf(fact)))) {
-      const failures = factsOf('PROBES', node).map(({ data }) => (data as Counted).known.consecutiveFailures);
-      expect(failures, node).toEqual(failures.map((_, place) => place + 1));
-    }
+    checkOnce(facts);
+    checkCounts(facts);
   });
 
   test('every answer of the REST API is what the chain says', async () => {
@@ -135,8 +92,6 @@ describe('a program whose processes are killed while it follows a chain that goe
     expect((await fetch(`${supervised.program().base}/readyz`)).status).toBe(200);
   });
 });
-
-type Counted = { known: { consecutiveFailures: number } };
 
 /** Every victim as often as any other, in an order that the seed decides. */
 function shuffled(below: (bound: number) => number): Victim[] {
@@ -173,10 +128,7 @@ async function untilHealed(supervised: Supervised, { chain }: ChainStub): Promis
 }
 
 /** All facts, once a round of every source has read the chain to its head and the read models have followed. */
-async function factsOnceRead(
-  supervised: Supervised,
-  { chain }: ChainStub,
-): Promise<Record<StreamName, readonly Recorded[]>> {
+async function factsOnceRead(supervised: Supervised, { chain }: ChainStub): Promise<Facts> {
   const { instance, base } = supervised.program();
   const log = await openProgramLog(instance);
   try {
@@ -189,21 +141,10 @@ async function factsOnceRead(
     });
     await untilFollowed(base, log);
     const read = await Promise.all(streams.map(async (stream) => [stream, await log.factsOf(stream)] as const));
-    return Object.fromEntries(read) as Record<StreamName, readonly Recorded[]>;
+    return Object.fromEntries(read) as Facts;
   } finally {
     await log.close();
   }
-}
-
-/** A fact of an action without what depends on when it was looked at, which must be true for itself. */
-function withoutMoment({ chain }: ChainStub, { type, data }: Fact): Json {
-  const { seenAtHeight, ...fixed } = data as { seenAtHeight?: number; action?: string };
-  if (type === 'ActionExpired' && seenAtHeight !== undefined)
-    expect(chain.at(seenAtHeight).actions.get(data.action)?.['state']).toBe('ACTION_STATE_EXPIRED');
-  if (type !== 'ActionFinalized') return { type, data: fixed };
-  const { metadata, ...rest } = data;
-  if (metadata !== undefined) expect(metadata).toBe(chain.action(data.action)['metadata']);
-  return { type, data: rest };
 }
 
 async function get(url: string): Promise<Json> {

@@ -7,6 +7,8 @@ import { GrowingChain } from '../../test/support/growing-chain.ts';
 import { until } from '../../test/support/polling.ts';
 import { type Random, seeded } from '../../test/support/random-history.ts';
 import { type Supervised, supervise } from '../../test/support/supervised.ts';
+import { startScribe } from './scribe.ts';
+import { createWitness } from './witness.ts';
 
 /** A program that follows a chain that goes on, to be harmed. */
 export type Field = Readonly<{
@@ -17,19 +19,26 @@ export type Field = Readonly<{
   moment: () => Promise<void>;
   /** Waits until the program is ready and tells of what the chain has registered by now. */
   untilHealed: () => Promise<void>;
+  /** Checks log, read models and acknowledgements while the chain goes on. */
+  look: () => Promise<void>;
+  /** Lets the chain stand still, waits until all of it is read, checks everything to its end, and lets the chain go on. */
+  judge: () => Promise<void>;
+  /** How much has been seen, for people. */
+  figures: () => string;
   close: () => Promise<void>;
 }>;
 
 /** What a field is made of; `dataDir` instead of a temporary folder is left to the caller to remove. */
 export type FieldOptions = Readonly<{
   seed: number;
+  /** So many blocks are there before the first start, so that the first fill is harmed as well. */
+  blocksBefore?: number;
   dataDir?: string;
   env?: Readonly<Record<string, string>>;
   nodeArguments?: readonly string[];
 }>;
 
-/** So many blocks are there before the first start, so that the first fill is harmed as well. */
-const blocksBefore = 60;
+const usualBlocksBefore = 60;
 const blockEachMs = 300;
 const mostRequestsBetween = 60;
 const healedWithinMs = 90_000;
@@ -42,11 +51,11 @@ const settings = {
 
 /** Starts a chain by a seed and a program that follows it. */
 export async function openField(options: FieldOptions): Promise<Field> {
-  const { seed, dataDir = temporaryFolder() } = options;
+  const { seed, dataDir = temporaryFolder(), blocksBefore = usualBlocksBefore } = options;
   const stub = await startChainStub();
   const growing = new GrowingChain(stub.chain, seeded(seed));
   for (let block = 0; block < blocksBefore; block++) growing.grow();
-  const growth = setInterval(() => growing.grow(), blockEachMs);
+  let growth = setInterval(() => growing.grow(), blockEachMs);
   const random = seeded(seed + 1);
   const close = async (): Promise<void> => {
     clearInterval(growth);
@@ -57,6 +66,8 @@ export async function openField(options: FieldOptions): Promise<Field> {
   try {
     const env = { ...settings, ...options.env, CHAIN_API_BASE: stub.url };
     const supervised = await supervise({ ...options, dataDir, env });
+    const witness = createWitness(stub.chain);
+    const scribe = await startScribe(supervised.program().instance.nats);
     return {
       stub,
       supervised,
@@ -66,7 +77,19 @@ export async function openField(options: FieldOptions): Promise<Field> {
         await pause(random.below(30));
       },
       untilHealed: () => untilHealed(supervised, stub),
+      look: async () => {
+        await witness.look(supervised.program().instance);
+        await scribe.check();
+      },
+      judge: async () => {
+        clearInterval(growth);
+        await witness.judge(supervised.program().instance);
+        await scribe.check();
+        growth = setInterval(() => growing.grow(), blockEachMs);
+      },
+      figures: () => `${witness.seen()} facts, ${scribe.acknowledged()} acknowledged appends beside them`,
       close: async () => {
+        await scribe.stop();
         await supervised.program().stop();
         await close();
       },

@@ -1,20 +1,45 @@
-import { victims } from '../../../test/support/supervised.ts';
-import { openField } from '../field.ts';
+import { type Victim, victims } from '../../../test/support/supervised.ts';
+import { type Field, openField } from '../field.ts';
 import type { PartOptions, Tally } from '../part.ts';
 
-/** `kill -9` of service, nats-server and PostgreSQL in turn, at moments that the seed decides. */
+/** After so many kills everything is checked to its end, and a new field begins with its first fill. */
+const killsOfField = 30;
+const judgedEach = 10;
+
+/**
+ * `kill -9` of service, nats-server and PostgreSQL, as often each, at moments that the seed decides: of a round of sync,
+ * of a probe round, of a replay and its switch.
+ */
 export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
-  const field = await openField({ seed });
-  try {
-    for (let at = 0; at < count; at++) {
-      const victim = victims[at % victims.length] ?? 'service';
-      await field.moment();
-      await field.supervised.kill(victim);
-      await field.untilHealed();
-      log(`${at + 1} ${victim}`);
+  const tally = { passed: 0, failed: 0 };
+  for (let at = 0; at < count; at += killsOfField) {
+    const kills = Math.min(killsOfField, count - at);
+    const field = await openField({ seed: seed + at });
+    try {
+      for (let kill = 0; kill < kills; kill++) {
+        const victim = victims[(at + kill) % victims.length] ?? 'service';
+        await killOnce(field, victim);
+        if (kill % judgedEach === judgedEach - 1 || kill === kills - 1) await field.judge();
+        tally.passed += 1;
+      }
+      log(`${at + kills} kills, of this field ${field.figures()}`);
+    } catch (caught) {
+      tally.failed += 1;
+      log(`after ${tally.passed} kills, seed of the field ${seed + at}: ${text(caught)}`);
+    } finally {
+      await field.close();
     }
-    return { passed: count, failed: 0 };
-  } finally {
-    await field.close();
   }
+  return tally;
+}
+
+async function killOnce(field: Field, victim: Victim): Promise<void> {
+  await field.moment();
+  await field.supervised.kill(victim);
+  await field.untilHealed();
+  await field.look();
+}
+
+function text(caught: unknown): string {
+  return caught instanceof Error ? (caught.stack ?? caught.message) : String(caught);
 }

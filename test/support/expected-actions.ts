@@ -1,0 +1,111 @@
+import { entityOf } from '../../src/events/catalogue.ts';
+import type { ActionRow } from '../../src/projections/tables.ts';
+import { type Cells, dataOf, type Lives, positionOf } from './lives.ts';
+
+type Row = Omit<ActionRow, 'id'> & Readonly<{ id: number; position: number }>;
+
+/** The tables of actions that facts lead to, worked out from each action's life as a whole; numbers as JSON writes them. */
+export function expectedActions(lives: Lives): Record<string, Cells[]> {
+  const rows = [...lives].map(([id, life]) => ({ ...rowOf(life), id: Number(id) }));
+  return {
+    actions: rows.map((row) => ({ ...row, removed: false })),
+    action_accounts: rows.flatMap((row) =>
+      row.accounts.map((account) => ({
+        account,
+        id: row.id,
+        type: row.type,
+        status: row.status,
+        creator: row.creator,
+        height: row.height,
+        at_height: row.finalize_tx?.height ?? row.height,
+      })),
+    ),
+    payments: rows.flatMap(({ id, payments }) =>
+      payments.map((paid) => ({ ...paid, id, amount: Number(paid.amount) })),
+    ),
+    counters: countersOf(rows),
+  };
+}
+
+function rowOf(life: Lives extends ReadonlyMap<string, infer L> ? L : never): Omit<Row, 'id'> {
+  const [registered] = dataOf(life, 'ActionRegistered');
+  const [finalized] = dataOf(life, 'ActionFinalized');
+  const [approved] = dataOf(life, 'ActionApproved');
+  const found = dataOf(life, 'ActionTransactionFound');
+  if (!registered) throw new Error(`The life of action ${life.map(({ fact }) => entityOf(fact))[0]} has no beginning`);
+  const known = life.map(({ fact }) => (fact as { data: { known: Known } }).data.known);
+  const transactionOf = (step: string, told: typeof registered.transaction) =>
+    told ?? found.find((one) => one.step === step)?.transaction;
+  const register = transactionOf('register', registered.transaction);
+  const finalize = transactionOf('finalize', finalized?.transaction);
+  const approve = transactionOf('approve', approved?.transaction);
+  const height = registered.height ?? register?.height ?? null;
+  const shown = (step: typeof register) => (step ? { tx_hash: step.hash, height: step.height } : null);
+  return {
+    type: registered.kind,
+    status: approved ? 'approved' : finalized ? 'finalized' : 'registered',
+    chain_state: known.at(-1)?.chainState ?? '',
+    creator: known.at(-1)?.creator ?? '',
+    data_hash: known.findLast(({ dataHash }) => dataHash !== '')?.dataHash ?? null,
+    expires_at: known.findLast(({ expiresAt }) => expiresAt !== undefined)?.expiresAt ?? null,
+    height,
+    price_denom: registered.price?.denom ?? null,
+    price_amount: registered.price?.amount ?? null,
+    file_size_kbs: registered.fileSizeKbs,
+    metadata: finalized?.metadata || registered.metadata,
+    created_at: register?.time ?? null,
+    finalized_at: finalize?.time ?? null,
+    approved_at: approve?.time ?? null,
+    register_tx: shown(register) ?? (height === null ? null : { tx_hash: null, height }),
+    finalize_tx: shown(finalize),
+    approve_tx: shown(approve),
+    accounts: [...new Set([finalized, ...found].flatMap((one) => one?.accounts ?? []))],
+    payments: paymentsOf([...(finalized ? [finalized] : []), ...found]),
+    position: positionOf(life),
+  };
+}
+
+type Known = Readonly<{ chainState: string; creator: string; dataHash: string; expiresAt?: string }>;
+type Paying = Readonly<{
+  payments: readonly { account: string; denom: string; amount: string }[];
+  transaction?: { hash: string; height: number };
+}>;
+
+/** What each transaction is last said to have paid, transfers of one account and denomination added up. */
+function paymentsOf(told: readonly Paying[]): ActionRow['payments'] {
+  const byHash = new Map(
+    told.flatMap(({ payments, transaction }) =>
+      transaction && payments.length > 0 ? [[transaction.hash, { payments, height: transaction.height }]] : [],
+    ),
+  );
+  return [...byHash].flatMap(([tx_hash, { payments, height }]) =>
+    [...Map.groupBy(payments, ({ account, denom }) => `${account} ${denom}`).values()].map((same) => ({
+      account: same[0]?.account ?? '',
+      denom: same[0]?.denom ?? '',
+      amount: String(same.reduce((sum, { amount }) => sum + BigInt(amount), 0n)),
+      tx_hash,
+      height,
+    })),
+  );
+}
+
+function countersOf(rows: readonly Row[]): Cells[] {
+  const counters = new Map<string, number>();
+  for (const name of rows.flatMap(countedIn)) counters.set(name, (counters.get(name) ?? 0) + 1);
+  return [...counters].map(([name, n]) => ({ name, n }));
+}
+
+function countedIn({ type, status, creator, accounts, chain_state, height, created_at }: Row): string[] {
+  const cells = [`type:${type}`, `status:${status}`, `type:${type},status:${status}`];
+  const scopes = [`creator:${creator}`, ...accounts.map((account) => `account:${account}`)];
+  const isExpired = chain_state === 'expired';
+  const cell = `type:${type},status:${status}${isExpired ? ',expired' : ''}`;
+  return [
+    'all',
+    ...cells,
+    ...scopes.flatMap((scope) => [scope, ...cells.map((one) => `${scope},${one}`)]),
+    ...(height === null ? [] : [`height:${String(Math.floor(height / 16_384)).padStart(6, '0')},${cell}`]),
+    ...(created_at === null ? [] : [`day:${created_at.slice(0, 10)},${cell}`]),
+    ...(isExpired ? ['expired', `expired,type:${type}`] : []),
+  ];
+}

@@ -1,0 +1,120 @@
+import type { Recorded } from '../../src/commands/ports.ts';
+import type { Fact } from '../../src/events/catalogue.ts';
+import type { ProjectionName } from '../../src/projections/projection.ts';
+import { expectedActions } from './expected-actions.ts';
+import { type Cells, dataOf, type Lives, livesOf, positionOf } from './lives.ts';
+
+/**
+ * What each projection's tables must hold after the facts of its stream: a fold that shares nothing with the engine or
+ * the projections, made from each entity's life as a whole. Cells that are null may be left out.
+ */
+export const expectedTables: Readonly<
+  Record<ProjectionName, (facts: readonly Recorded[]) => Readonly<Record<string, Cells[]>>>
+> = {
+  actions: (facts) => expectedActions(livesOf(facts)),
+  supernodes: (facts) => {
+    const lives = livesOf(facts.filter(({ fact }) => fact.type.startsWith('SuperNode')));
+    const rows = listedIn(lives, nodeCells);
+    return { supernodes: rows, supernode_accounts: rows.flatMap(periodsOf), counters: [] };
+  },
+  validators: (facts) => {
+    const lives = livesOf(facts.filter(({ fact }) => fact.type.startsWith('Validator')));
+    return {
+      validators: listedIn(lives, ({ moniker, status, jailed }) => ({ moniker, status, jailed })),
+      counters: [],
+    };
+  },
+  availability: (facts) => ({ availability: [...livesOf(facts)].map(probed), counters: [] }),
+  rounds: (facts) => ({ rounds: [...livesOf(facts)].map(sourceRow), counters: [] }),
+};
+
+type NodeRecord = Fact<'SuperNodeListed'>['data']['record'];
+
+/** The last record of everything listed, and a mark where the last fact says that it has left. */
+function listedIn(lives: Lives, cells: (record: never) => Cells): Cells[] {
+  return [...lives].map(([id, life]) => {
+    const last = life.at(-1)?.fact;
+    const common = { id, position: positionOf(life), removed: last?.type.endsWith('Removed') ?? false };
+    return common.removed ? common : { ...cells(recordIn(last)), ...common };
+  });
+}
+
+function recordIn(fact: Fact | undefined): never {
+  return (fact?.data as unknown as { record: never }).record;
+}
+
+function nodeCells(record: NodeRecord): Cells {
+  const { stateHeight, stateReason, registeredHeight, p2pPort, ...same } = record;
+  return {
+    ...same,
+    state_height: stateHeight,
+    state_reason: stateReason,
+    registered_height: registeredHeight,
+    p2p_port: p2pPort,
+  };
+}
+
+/** On a chain that states a beginning for every account, the last of a height counts, and none where there is none. */
+function periodsOf({ id, accounts }: Cells): Cells[] {
+  const held = (accounts ?? []) as NodeRecord['accounts'];
+  return held.flatMap(({ account, height }, at) => {
+    const until = held[at + 1]?.height;
+    const from = at === 0 ? 0 : height;
+    const period = { operator: id, account, from_height: from, until_height: until, stated_height: height };
+    return until === from ? [] : [period];
+  });
+}
+
+function probed([id, life]: readonly [string, readonly Recorded[]]): Cells {
+  const { type, data } = life.at(-1)?.fact as Fact<'ProbeFailed' | 'ProbeSucceeded'>;
+  const { known } = data;
+  const { figures } = known;
+  return {
+    id,
+    available: type === 'ProbeSucceeded',
+    failed_probe_counter: known.consecutiveFailures,
+    last_seen_at: known.lastSeenAt,
+    probed_at: data.at,
+    ports: data.ports,
+    status_answer: type === 'ProbeFailed' ? data.statusAnswer : 'ok',
+    services: known.services,
+    version: figures?.version || null,
+    peer_count: figures?.peerCount,
+    cpu_cores: figures?.cpuCores,
+    cpu_usage_percent: figures?.cpuUsagePercent,
+    memory_total_gb: figures?.memoryTotalGb,
+    memory_used_gb: figures?.memoryUsedGb,
+    storage_total_gb: figures?.storageTotalGb,
+    storage_used_gb: figures?.storageUsedGb,
+    uptime_seconds: figures?.uptimeSeconds,
+    position: positionOf(life),
+    removed: false,
+  };
+}
+
+function sourceRow([source, life]: readonly [string, readonly Recorded[]]): Cells {
+  const common = { source, position: positionOf(life), removed: false, skipped: [] };
+  const [identified] = dataOf(life, 'ChainIdentified');
+  if (identified) return { ...common, chain_id: identified.chainId, cursor: 0 };
+  const known = life.map(({ fact }) => (fact as Fact<'SyncRoundCompleted'>).data.known);
+  const completed = dataOf(life, 'SyncRoundCompleted').at(-1);
+  const failed = dataOf(life, 'SyncRoundFailed').at(-1);
+  const since = life.findLastIndex(({ fact }) => fact.type === 'SyncRoundCompleted');
+  const stillFailed = life.slice(since + 1).some(({ fact }) => fact.type === 'SyncRoundFailed') ? failed : undefined;
+  return {
+    ...common,
+    chain_id: known.findLast(({ chainId }) => chainId !== '')?.chainId,
+    cursor: known.at(-1)?.cursor,
+    minimum_version: known.findLast(({ minimumVersion }) => minimumVersion !== undefined)?.minimumVersion,
+    completed_at: completed?.at,
+    completed_height: completed?.height,
+    completed_block_time: completed?.blockTime,
+    requests: completed?.requests,
+    facts: completed?.facts,
+    skipped: completed?.skipped ?? [],
+    failed_at: stillFailed?.at,
+    failed_reason: stillFailed?.reason,
+    failed_message: stillFailed?.message,
+    requested_at: known.at(-1)?.request ? dataOf(life, 'SyncRequested').at(-1)?.at : null,
+  };
+}

@@ -1,0 +1,90 @@
+import { deepStrictEqual, ok } from 'node:assert/strict';
+import type { Recorded } from '../../src/commands/ports.ts';
+import type { Instance } from '../../src/edges/instance.ts';
+import { type StreamName, streams } from '../../src/events/catalogue.ts';
+import { sources } from '../../src/commands/sync/sources.ts';
+import type { ChainState } from '../../test/support/chain-stub-state.ts';
+import { checkActions, checkCounts, checkNodes, checkOnce, type Facts } from '../../test/support/log-checks.ts';
+import { until } from '../../test/support/polling.ts';
+import { openProgramLog } from '../../test/support/program-log.ts';
+import { checkTables, readTables } from '../../test/support/table-checks.ts';
+
+/** Remembers every fact that a program's log has ever shown, and holds log and read models against the chain. */
+export type Witness = Readonly<{
+  /** Reads what is new, and checks all that can be checked while the chain goes on. */
+  look: (instance: Instance) => Promise<void>;
+  /** Once the chain stands still: waits until all is read, then reads the whole log anew and checks it to its end. */
+  judge: (instance: Instance) => Promise<void>;
+  /** How many facts it has seen. */
+  seen: () => number;
+}>;
+
+const readWithinMs = 90_000;
+
+/** Begins with an empty log. */
+export function createWitness(chain: ChainState): Witness {
+  const seen: Record<StreamName, Recorded[]> = { ACTIONS: [], NODES: [], PROBES: [], SYNC: [], LEDGER: [] };
+  const checkAll = (facts: Facts, whole: boolean): void => {
+    checkActions(chain, facts, { whole });
+    for (const what of ['SuperNode', 'Validator'] as const) checkNodes(chain, facts, { what, whole });
+    checkOnce(facts);
+    checkCounts(facts);
+  };
+  return {
+    look: async (instance) => {
+      const tables = await readTables(instance);
+      await withLog(instance, async (log) => {
+        for (const stream of streams)
+          seen[stream].push(...(await log.factsOf(stream, seen[stream].at(-1)?.sequence ?? 0)));
+      });
+      checkAll(seen, false);
+      checkTables(tables, seen);
+    },
+    judge: async (instance) => {
+      await withLog(instance, async (log) => {
+        await until(
+          'every source has been read to the head',
+          async () => {
+            const last = [...(await log.last('sync', sources)).values()].map(({ fact }) => fact);
+            const isAtHead = last.every(
+              ({ type, data }) => type === 'SyncRoundCompleted' && data.height === chain.height,
+            );
+            return last.length === sources.length && isAtHead;
+          },
+          readWithinMs,
+        );
+        for (const stream of streams) {
+          const all = await log.factsOf(stream);
+          const before = seen[stream];
+          deepStrictEqual(all.slice(0, before.length).map(named), before.map(named), `${stream} has changed`);
+          seen[stream] = [...all];
+        }
+        checkAll(seen, true);
+        await until('the read models have followed', async () => {
+          const tables = await readTables(instance);
+          return tables.every(({ stream, position }) => position >= (seen[stream].at(-1)?.sequence ?? 0));
+        });
+        const tables = await readTables(instance);
+        for (const stream of streams)
+          seen[stream].push(...(await log.factsOf(stream, seen[stream].at(-1)?.sequence ?? 0)));
+        checkTables(tables, seen);
+      });
+      ok(seen.ACTIONS.length > 0, 'the log holds nothing');
+    },
+    seen: () => streams.reduce((sum, stream) => sum + seen[stream].length, 0),
+  };
+}
+
+const named = ({ id, sequence }: Recorded): string => `${sequence} ${id}`;
+
+async function withLog<T>(
+  instance: Instance,
+  use: (log: Awaited<ReturnType<typeof openProgramLog>>) => Promise<T>,
+): Promise<T> {
+  const log = await openProgramLog(instance);
+  try {
+    return await use(log);
+  } finally {
+    await log.close();
+  }
+}
