@@ -1,12 +1,12 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { type ChainStub, startChainStub } from '../../test/support/chain-stub.ts';
 import { GrowingChain } from '../../test/support/growing-chain.ts';
 import { until } from '../../test/support/polling.ts';
 import { type Random, seeded } from '../../test/support/random-history.ts';
 import { type Supervised, supervise } from '../../test/support/supervised.ts';
+import { awaitMoment, type Moment, type Over } from './moments.ts';
 import { startScribe } from './scribe.ts';
 import { createWitness } from './witness.ts';
 
@@ -15,8 +15,8 @@ export type Field = Readonly<{
   stub: ChainStub;
   supervised: Supervised;
   random: Random;
-  /** Resolves in the middle of a round of sync that chance decides. */
-  moment: () => Promise<void>;
+  /** Resolves in the middle of what is named; gives back how to end that. */
+  moment: (moment: Moment) => Promise<Over>;
   /** Waits until the program is ready and tells of what the chain has registered by now. */
   untilHealed: () => Promise<void>;
   /** Checks log, read models and acknowledgements while the chain goes on. */
@@ -40,7 +40,6 @@ export type FieldOptions = Readonly<{
 
 const usualBlocksBefore = 60;
 const blockEachMs = 300;
-const mostRequestsBetween = 60;
 const healedWithinMs = 90_000;
 const settings = {
   ACTIONS_SYNC_INTERVAL: '100ms',
@@ -72,10 +71,7 @@ export async function openField(options: FieldOptions): Promise<Field> {
       stub,
       supervised,
       random,
-      moment: async () => {
-        await requests(stub, 1 + random.below(mostRequestsBetween));
-        await pause(random.below(30));
-      },
+      moment: (moment) => awaitMoment(moment, { program: supervised.program(), stub, random }),
       untilHealed: () => untilHealed(supervised, stub),
       look: async () => {
         await witness.look(supervised.program().instance);
@@ -105,18 +101,6 @@ export function temporaryFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'annals-campaign-'));
   chmodSync(folder, 0o711);
   return folder;
-}
-
-/** Resolves in the middle of that many further requests to the chain. */
-async function requests({ faults }: ChainStub, count: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let left = count;
-  faults.instead = () => {
-    left -= 1;
-    if (left === 0) resolve();
-    return undefined;
-  };
-  await promise;
 }
 
 async function untilHealed(supervised: Supervised, { chain }: ChainStub): Promise<void> {

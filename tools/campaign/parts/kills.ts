@@ -1,4 +1,6 @@
+import { inspect } from 'node:util';
 import { type Victim, victims } from '../../../test/support/supervised.ts';
+import { type Moment, moments } from '../moments.ts';
 import { type Field, openField } from '../field.ts';
 import type { PartOptions, Tally } from '../part.ts';
 
@@ -18,7 +20,10 @@ export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
     try {
       for (let kill = 0; kill < kills; kill++) {
         const victim = victims[(at + kill) % victims.length] ?? 'service';
-        await killOnce(field, victim);
+        const moment = moments[field.random.below(moments.length)] ?? 'sync';
+        await killOnce(field, victim, moment).catch((caught: unknown) => {
+          throw new Error(`${victim} killed during ${moment}`, { cause: caught });
+        });
         if (kill % judgedEach === judgedEach - 1 || kill === kills - 1) await field.judge();
         tally.passed += 1;
       }
@@ -33,13 +38,14 @@ export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
   return tally;
 }
 
-async function killOnce(field: Field, victim: Victim): Promise<void> {
-  await field.moment();
+async function killOnce(field: Field, victim: Victim, moment: Moment): Promise<void> {
+  const over = await field.moment(moment);
   await field.supervised.kill(victim);
+  await over();
   await field.untilHealed();
   await field.look();
 }
 
 function text(caught: unknown): string {
-  return caught instanceof Error ? (caught.stack ?? caught.message) : String(caught);
+  return inspect(caught, { maxStringLength: 4000 });
 }

@@ -1,0 +1,97 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createPools } from '../../src/edges/postgres/pool.ts';
+import { rebuild } from '../../src/edges/postgres/rebuild.ts';
+import { projections } from '../../src/projections/all.ts';
+import type { ChainStub } from '../../test/support/chain-stub.ts';
+import { openProgramLog } from '../../test/support/program-log.ts';
+import type { Random } from '../../test/support/random-history.ts';
+import type { Program } from '../../test/support/run-program.ts';
+
+/** What a harm may fall into the middle of. */
+export const moments = ['sync', 'probing', 'replay', 'switch'] as const;
+export type Moment = (typeof moments)[number];
+
+/** Ends what was begun for the moment, once the harm is done. */
+export type Over = () => Promise<void>;
+
+type Scene = Readonly<{ program: Program; stub: ChainStub; random: Random }>;
+
+const mostRequests = 40;
+const probeWithinMs = 5000;
+
+/** Resolves in the middle of what is named, at a point that chance decides. */
+export async function awaitMoment(moment: Moment, { program, stub, random }: Scene): Promise<Over> {
+  const nothing = async (): Promise<void> => undefined;
+  switch (moment) {
+    case 'sync':
+      await requests(stub, 1 + random.below(mostRequests));
+      await pause(random.below(30));
+      return nothing;
+    case 'probing':
+      await nextProbe(program);
+      await pause(random.below(60));
+      return nothing;
+    case 'replay':
+      return await rebuildUpTo(program, random, { looks: 1 + random.below(2), laterMs: random.below(40) });
+    case 'switch':
+      return await rebuildUpTo(program, random, { looks: 3, laterMs: random.below(4) });
+  }
+}
+
+/** Resolves in the middle of that many further requests to the chain. */
+async function requests({ faults }: ChainStub, count: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let left = count;
+  faults.instead = () => {
+    left -= 1;
+    if (left === 0) resolve();
+    return undefined;
+  };
+  await promise;
+}
+
+/** Resolves with the next probe's fact: the others of its round are under way. */
+async function nextProbe({ instance }: Program): Promise<void> {
+  const log = await openProgramLog(instance);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = log.watch(['probe'], () => resolve());
+  await Promise.race([promise, pause(probeWithinMs)]);
+  stop();
+  await log.close();
+}
+
+/**
+ * Rebuilds a read model beside the program, as `annals replay` does, and resolves when the rebuild looks at the head of the log
+ * for the n-th time: when it begins, when it is nearly done, and inside the transaction that switches over.
+ */
+async function rebuildUpTo(
+  { instance }: Program,
+  random: Random,
+  { looks, laterMs }: { looks: number; laterMs: number },
+): Promise<Over> {
+  const [first, ...others] = projections;
+  if (!first) throw new Error('There is no projection');
+  const log = await openProgramLog(instance);
+  const pools = createPools(instance.postgres, { applicationName: 'campaign' });
+  const stop = new AbortController();
+  const there = Promise.withResolvers<void>();
+  let left = looks;
+  const head: typeof log.head = async (stream) => {
+    left -= 1;
+    if (left === 0) there.resolve();
+    return log.head(stream);
+  };
+  const projection = random.pick([first, ...others]);
+  const source = { ...log, head };
+  const ended = rebuild({ pools, source, projection, network: instance.network, signal: stop.signal }).then(
+    () => undefined,
+    () => undefined,
+  );
+  await Promise.race([there.promise, ended]);
+  await pause(laterMs);
+  return async () => {
+    stop.abort();
+    await ended;
+    await Promise.allSettled([pools.end(), log.close()]);
+  };
+}
