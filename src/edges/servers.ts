@@ -15,6 +15,7 @@ export type NatsAccess = Readonly<{
   user?: string;
   pass?: string;
   wsUrl?: string;
+  /** Where the server can be asked about itself; to be read anew each time, for it changes when an embedded server starts again. */
   monitorUrl?: string;
   from: string;
 }>;
@@ -64,14 +65,20 @@ async function embeddedNats(
   tools: Tools,
 ): Promise<{ access: NatsAccess; stop: () => Promise<void> }> {
   let ports = { port: config.natsPort, wsPort: config.natsWsPort };
-  const start = (): Promise<EmbeddedNats> =>
-    startNats({ dir, host: config.host, ...ports, say: tools.say, signal: tools.signal });
-  const first = await start();
+  const start = (signal: AbortSignal): Promise<EmbeddedNats> =>
+    startNats({ dir, host: config.host, ...ports, say: tools.say, signal });
+  const first = await start(tools.signal);
   ports = { port: Number(new URL(first.url).port), wsPort: Number(new URL(first.wsUrl).port) };
-  const { url, wsUrl, monitorUrl, user, pass, from } = first;
+  const { url, wsUrl, user, pass, from } = first;
+  const { current, stop } = keepRunning('nats-server', first, start, tools);
   return {
-    access: { url, wsUrl, monitorUrl, user, pass, from },
-    stop: keepRunning('nats-server', first, start, tools),
+    access: {
+      ...{ url, wsUrl, user, pass, from },
+      get monitorUrl() {
+        return current().monitorUrl;
+      },
+    },
+    stop,
   };
 }
 
@@ -80,47 +87,51 @@ async function embeddedPostgres(
   dir: string,
   tools: Tools,
 ): Promise<{ access: pg.ClientConfig; stop: () => Promise<void> }> {
-  const start = (): ReturnType<typeof startPostgres> =>
-    startPostgres({
-      dir,
-      pgPort: config.pgPort,
-      password: config.postgresPassword,
-      say: tools.say,
-      signal: tools.signal,
-    });
-  const first = await start();
-  return { access: first.config, stop: keepRunning('PostgreSQL', first, start, tools) };
+  const start = (signal: AbortSignal): ReturnType<typeof startPostgres> =>
+    startPostgres({ dir, pgPort: config.pgPort, password: config.postgresPassword, say: tools.say, signal });
+  const first = await start(tools.signal);
+  return { access: first.config, stop: keepRunning('PostgreSQL', first, start, tools).stop };
 }
 
-/** Starts a server again whenever it ends unasked; returns what stops it for good. */
-function keepRunning(
+/**
+ * Starts a server again whenever it ends unasked.
+ *
+ * `stop` ends it for good, one that is just being started included.
+ */
+function keepRunning<S extends Running>(
   name: string,
-  first: Running,
-  start: () => Promise<Running>,
+  first: S,
+  start: (signal: AbortSignal) => Promise<S>,
   { log, signal }: Tools,
-): () => Promise<void> {
+): { current: () => S; stop: () => Promise<void> } {
   let current = first;
-  let stopped = false;
+  const stopping = new AbortController();
+  const ending = AbortSignal.any([signal, stopping.signal]);
   const watch = async (): Promise<void> => {
-    for (let waitMs = 100; !stopped; waitMs = Math.min(waitMs * 2, 5000)) {
+    for (let waitMs = 100; !ending.aborted; waitMs = Math.min(waitMs * 2, 5000)) {
       const reason = await current.exited;
-      if (stopped || signal.aborted) return;
+      if (ending.aborted) return;
       log.error({ server: name, reason }, 'embedded server ended unasked; starting it again');
-      const again = await start().catch((err: unknown) => {
+      const again = await start(ending).catch(async (err: unknown) => {
+        if (ending.aborted) return;
         log.error({ server: name, err }, 'embedded server did not start');
-        return delay(waitMs, undefined);
+        await delay(waitMs, undefined, { signal: ending }).catch(() => undefined);
       });
-      if (again) {
-        current = again;
-        waitMs = 100;
-        log.info({ server: name }, 'embedded server is back');
-      }
+      if (!again) continue;
+      current = again;
+      waitMs = 100;
+      log.info({ server: name }, 'embedded server is back');
     }
   };
   const watching = watch();
-  return async () => {
-    stopped = true;
-    await current.stop();
-    await watching;
+  return {
+    current: () => current,
+    stop: async () => {
+      stopping.abort();
+      // First the server that runs, then whatever was being started: it sees the signal, or has become the one that runs.
+      await current.stop();
+      await watching;
+      await current.stop();
+    },
   };
 }

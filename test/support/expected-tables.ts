@@ -2,7 +2,7 @@ import type { Recorded } from '../../src/commands/ports.ts';
 import type { Fact } from '../../src/events/catalogue.ts';
 import type { ProjectionName } from '../../src/projections/projection.ts';
 import { expectedActions } from './expected-actions.ts';
-import { type Cells, dataOf, type Lives, livesOf, positionOf } from './lives.ts';
+import { type Cells, dataOf, lastOf, type Lives, livesOf, positionOf } from './lives.ts';
 
 /**
  * What each projection's tables must hold after the facts of its stream: a fold that shares nothing with the engine or
@@ -33,14 +33,10 @@ type NodeRecord = Fact<'SuperNodeListed'>['data']['record'];
 /** The last record of everything listed, and a mark where the last fact says that it has left. */
 function listedIn(lives: Lives, cells: (record: never) => Cells): Cells[] {
   return [...lives].map(([id, life]) => {
-    const last = life.at(-1)?.fact;
-    const common = { id, position: positionOf(life), removed: last?.type.endsWith('Removed') ?? false };
-    return common.removed ? common : { ...cells(recordIn(last)), ...common };
+    const { type, data } = lastOf(life);
+    const common = { id, position: positionOf(life), removed: type.endsWith('Removed') };
+    return common.removed ? common : { ...cells((data as unknown as { record: never }).record), ...common };
   });
-}
-
-function recordIn(fact: Fact | undefined): never {
-  return (fact?.data as unknown as { record: never }).record;
 }
 
 function nodeCells(record: NodeRecord): Cells {
@@ -66,7 +62,7 @@ function periodsOf({ id, accounts }: Cells): Cells[] {
 }
 
 function probed([id, life]: readonly [string, readonly Recorded[]]): Cells {
-  const { type, data } = life.at(-1)?.fact as Fact<'ProbeFailed' | 'ProbeSucceeded'>;
+  const { type, data } = lastOf(life) as Fact<'ProbeFailed' | 'ProbeSucceeded'>;
   const { known } = data;
   const { figures } = known;
   return {

@@ -21,3 +21,10 @@ export function dataOf<T extends FactType>(life: readonly Recorded[], type: T): 
 export function positionOf(life: readonly Recorded[]): number {
   return life.at(-1)?.sequence ?? 0;
 }
+
+/** The last fact of a life. */
+export function lastOf(life: readonly Recorded[]): Fact {
+  const last = life.at(-1);
+  if (!last) throw new Error('There is no life without a fact');
+  return last.fact;
+}

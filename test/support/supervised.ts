@@ -16,6 +16,8 @@ export type Supervised = Readonly<{
    * Gives back what `/readyz` answered while the store was down for sure.
    */
   kill: (victim: Victim) => Promise<number[]>;
+  /** Ends the service as `kill -9` does, does something while it is down, and starts it again. */
+  restart: (whileDown: () => Promise<void>) => Promise<void>;
   /** How often a start had to be repeated, because what an earlier one had left behind was still in the way. */
   repeatedStarts: () => number;
 }>;
@@ -43,12 +45,17 @@ export async function supervise(options: RunOptions): Promise<Supervised> {
     await until(`${server} runs again`, () => ![0, before].includes(program.servers()[server]));
     return answers;
   };
+  const restart = async (whileDown: () => Promise<void>): Promise<void> => {
+    await program.kill();
+    await whileDown();
+    program = await startAgain();
+  };
   return {
     program: () => program,
+    restart,
     kill: async (victim) => {
       if (victim !== 'service') return killServer(victim);
-      await program.kill();
-      program = await startAgain();
+      await restart(async () => undefined);
       return [];
     },
     repeatedStarts: () => repeated,

@@ -1,13 +1,12 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { rmSync } from 'node:fs';
 import { type ChainStub, startChainStub } from '../../test/support/chain-stub.ts';
 import { GrowingChain } from '../../test/support/growing-chain.ts';
-import { until } from '../../test/support/polling.ts';
 import { type Random, seeded } from '../../test/support/random-history.ts';
 import { type Supervised, supervise } from '../../test/support/supervised.ts';
+import { untilHealed } from './healing.ts';
 import { awaitMoment, type Moment, type Over } from './moments.ts';
 import { startScribe } from './scribe.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { createWitness } from './witness.ts';
 
 /** A program that follows a chain that goes on, to be harmed. */
@@ -40,7 +39,6 @@ export type FieldOptions = Readonly<{
 
 const usualBlocksBefore = 60;
 const blockEachMs = 300;
-const healedWithinMs = 90_000;
 const settings = {
   ACTIONS_SYNC_INTERVAL: '100ms',
   SUPERNODES_SYNC_INTERVAL: '200ms',
@@ -94,29 +92,4 @@ export async function openField(options: FieldOptions): Promise<Field> {
     await close();
     throw caught;
   }
-}
-
-/** A new folder for `DATA_DIR`, which PostgreSQL may enter whoever runs it. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), 'annals-campaign-'));
-  chmodSync(folder, 0o711);
-  return folder;
-}
-
-async function untilHealed(supervised: Supervised, { chain }: ChainStub): Promise<void> {
-  const program = supervised.program();
-  const registered = chain.at(chain.height).actions.size;
-  const ended = program.exited.then((status) => {
-    throw new Error(`The program ended by itself with status ${status}: ${JSON.stringify(program.log.slice(-5))}`);
-  });
-  const knows = async (): Promise<boolean> => {
-    const response = await fetch(`${program.base}/v1/actions?limit=1`);
-    const { total } = (await response.json()) as { total: number };
-    return response.ok && total >= registered;
-  };
-  const healed = async (): Promise<void> => {
-    await program.untilReady(healedWithinMs);
-    await until(`the program knows ${registered} actions`, knows, healedWithinMs);
-  };
-  await Promise.race([healed(), ended]);
 }

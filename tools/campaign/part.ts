@@ -16,6 +16,7 @@ export type Part = Readonly<{ run: (options: PartOptions) => Promise<Tally> }>;
 /** Every part with how often it does its harm unless told otherwise, in the order in which they run. */
 export const parts = {
   kills: { count: 60, load: (): Promise<Part> => import('./parts/kills.ts') },
+  'power-cuts': { count: 5, load: (): Promise<Part> => import('./parts/power-cuts.ts') },
 } as const;
 
 export type PartName = keyof typeof parts;

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -6,6 +5,7 @@ import type { Say } from './commands.ts';
 import { startDaemon, type Daemon } from './daemon.ts';
 import { fetchNats } from './fetch-nats.ts';
 import { natsConfig } from './nats-config.ts';
+import { keptPassword } from './nats-password.ts';
 import { endPredecessor, rememberServer } from './predecessor.ts';
 import { whileSaying } from './slow.ts';
 
@@ -78,15 +78,6 @@ export async function startNats(options: NatsOptions): Promise<EmbeddedNats> {
     await daemon.stop();
     throw error;
   }
-}
-
-/** The password of earlier starts, so that clients survive a restart of the server. */
-async function keptPassword(file: string): Promise<string> {
-  const kept = await readFile(file, 'utf8').catch(() => '');
-  if (kept) return kept;
-  const pass = randomBytes(24).toString('hex');
-  await writeFile(file, pass, { mode: 0o600 });
-  return pass;
 }
 
 async function untilReady(daemon: Daemon, folder: string, { host, signal }: NatsOptions): Promise<Addresses> {

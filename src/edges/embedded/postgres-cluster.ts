@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { run } from './commands.ts';
+import { writeDurably } from './durable-file.ts';
 import { POSTGRES_MAJOR } from './postgres-binaries.ts';
 import { isAlive, runsWith } from './predecessor.ts';
 import { postgresIdentity, type Identity } from './postgres-identity.ts';
@@ -35,7 +36,7 @@ export async function openCluster(bin: string, dir: string, ephemeral: boolean):
   await rm(folder, { recursive: true, force: true });
   await makeFolder(folder, identity);
   await initialize(bin, folder, identity, ephemeral);
-  await writeFile(marker, identity.mode);
+  await writeDurably(marker, identity.mode);
   return { folder, identity };
 }
 
