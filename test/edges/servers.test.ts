@@ -45,12 +45,12 @@ test('startServers tells where the nats-server can be asked about itself also af
 }, 60_000);
 
 test.each([
-  ['nats-server', 'nats/nats.pid'],
-  ['PostgreSQL', 'db/postgres.pid'],
+  ['nats-server', 'nats/nats.pid', elsewhere.PostgreSQL],
+  ['PostgreSQL', 'db/postgres.pid', elsewhere['nats-server']],
 ])(
   'stop() while %s is being started again leaves no server behind',
-  async (name, file) => {
-    const { servers, pid, heard } = await ownServers();
+  async (name, file, external) => {
+    const { servers, pid, heard } = await ownServers(external);
     const killed = pid(file);
     process.kill(killed, 'SIGKILL');
     await heard(new RegExp(`${name}.*starting it again`));
