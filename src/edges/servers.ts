@@ -73,7 +73,11 @@ async function embeddedNats(
   const { current, stop } = keepRunning('nats-server', first, start, tools);
   return {
     access: {
-      ...{ url, wsUrl, user, pass, from },
+      url,
+      wsUrl,
+      user,
+      pass,
+      from,
       get monitorUrl() {
         return current().monitorUrl;
       },

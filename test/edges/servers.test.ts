@@ -54,7 +54,7 @@ test.each([
     const killed = pid(file);
     process.kill(killed, 'SIGKILL');
     await heard(new RegExp(`${name}.*starting it again`));
-    await until('another process is being started', () => [0, killed].includes(pid(file)) === false);
+    await until('another process is being started', () => ![0, killed].includes(pid(file)));
     const begun = pid(file);
     await servers.stop();
     expect(isAlive(begun)).toBe(false);
