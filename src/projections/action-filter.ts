@@ -1,6 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
-import { accountsOf, ownerAt } from './ownership.ts';
+import { type Asked, type Cover, coverOf, type Heights } from './cover.ts';
+import { type Owned, ownedBy } from './ownership.ts';
+import { extentsOf } from './places.ts';
 import type { Reading } from './reading.ts';
+import { blocksPerGroup, type Scope } from './tallies.ts';
 
 /** Which actions to list; what is left out does not matter. */
 export type ActionFilter = Readonly<{
@@ -14,45 +17,108 @@ export type ActionFilter = Readonly<{
   toHeight?: number;
 }>;
 
-/** The ids of the actions that match, each once; `tail` orders and cuts them. */
-export function matching(
+/**
+ * A filter as it is looked for: each stretch is one scope, in which the matches are among the ids of its cover.
+ *
+ * An action is in one stretch at most. Without a cover there is no bound on the heights.
+ */
+export type Stretch = Readonly<{
+  scope: Scope;
+  account: string;
+  finalized: Heights;
+  cover?: Cover;
+}>;
+
+const types = ['cascade', 'sense'];
+const states = ['registered', 'finalized', 'approved'];
+const anyHeight: Heights = { from: 0, to: Infinity };
+
+/** Finds the stretches of a filter. */
+export async function stretchesOf(reading: Reading, filter: ActionFilter): Promise<Stretch[]> {
+  const { creator, supernode } = filter;
+  if (!supernode) {
+    const scope: Scope = creator === undefined ? 'all' : `creator:${creator}`;
+    return await covered(reading, [{ scope, account: '', finalized: anyHeight }], filter);
+  }
+  const owned =
+    'account' in supernode
+      ? [{ account: supernode.account, ...anyHeight }]
+      : await ownedBy(reading, supernode.operator);
+  return await covered(reading, owned.map(stretchOf), filter);
+}
+
+/** What an account finalized while it was somebody's. */
+export const stretchOf = ({ account, from, to }: Omit<Owned, 'operator'>): Stretch => ({
+  scope: `account:${account}`,
+  account,
+  finalized: { from, to },
+});
+
+/** Stretches with their covers, where heights are bounded. */
+export async function covered(
   reading: Reading,
-  filter: ActionFilter,
-  { after, tail = sql`` }: Readonly<{ after?: string; tail?: RawBuilder<unknown> }>,
-): RawBuilder<unknown> {
-  const { supernode } = filter;
-  const fits = conditions(filter, after);
-  if (!supernode) return sql`select m.id from ${sql.id(reading.schemas.actions, 'actions')} m where ${fits} ${tail}`;
-  const pairs = sql`${sql.id(reading.schemas.actions, 'action_accounts')} m`;
-  if ('account' in supernode)
-    return sql`select m.id from ${pairs} where m.account = ${supernode.account} and ${fits} ${tail}`;
-  const operator = sql`${supernode.operator}`;
-  return sql`select mine.id from ${accountsOf(reading, operator)} own cross join lateral (
-    select m.id from ${pairs}
-    where m.account = own.account and ${fits}
-      and (own.sole or ${ownerAt(reading, sql`m.account`, sql`m.at_height`)} = ${operator}) ${tail}
-  ) mine`;
+  stretches: readonly Stretch[],
+  { fromHeight, toHeight }: Pick<ActionFilter, 'fromHeight' | 'toHeight'> = {},
+): Promise<Stretch[]> {
+  const isBounded = fromHeight !== undefined || toHeight !== undefined;
+  const registered = isBounded
+    ? [
+        {
+          extents: await extentsOf(reading, 'registered'),
+          heights: { from: fromHeight ?? 0, to: toHeight ?? Infinity },
+          unknownIsLast: false,
+        },
+      ]
+    : [];
+  const extents = stretches.some(isWithin) ? await extentsOf(reading, 'finalized') : [];
+  return stretches.map((stretch) => {
+    const finalized = isWithin(stretch) ? [{ extents, heights: stretch.finalized, unknownIsLast: true }] : [];
+    const asked: Asked[] = [...registered, ...finalized];
+    return asked.length === 0 ? stretch : { ...stretch, cover: coverOf(asked, blocksPerGroup(stretch.scope)) };
+  });
 }
 
-/** What the list needs of the actions of a range of heights, found by height whatever else is asked of them. */
-export function registeredIn({ schemas }: Reading, { fromHeight, toHeight }: ActionFilter): RawBuilder<unknown> {
-  return sql`
-    select m.id, m.type, m.status from ${sql.id(schemas.actions, 'actions')} m
-    where ${conditions({ fromHeight, toHeight })} offset 0`;
+const isWithin = ({ finalized: { from, to } }: Stretch) => from > 0 || to < Infinity;
+
+/** The pairs of type and state that a filter leaves, each with an index of its own in the order of the list. */
+export function pairsOf({ type, state }: ActionFilter): { type: string; state: string }[] {
+  return typesOf({ type }).flatMap((one) => statesOf({ state }).map((other) => ({ type: one, state: other })));
 }
 
-/** What holds for a row `m` that matches, supernodes aside: they are a matter of which table is read. */
-export function conditions(
-  { type, state, creator, fromHeight, toHeight }: ActionFilter,
-  after?: string,
+/** The types that a filter leaves. */
+export const typesOf = ({ type }: ActionFilter): string[] => (type === undefined ? types : [type]);
+/** The states that a filter leaves. */
+export const statesOf = ({ state }: ActionFilter): string[] => (state === undefined ? states : [state]);
+
+/** Stretches as rows: `account`, the ids `low` and `high` and the heights `since` and `until`, null where there is no bound. */
+export function stretchesAsRows(
+  stretches: readonly Pick<Stretch, 'account' | 'finalized'>[],
+  ids: readonly ({ low: string; high: string } | undefined)[],
 ): RawBuilder<unknown> {
+  const column = <T>(of: (stretch: (typeof stretches)[number], at: number) => T) => stretches.map(of);
+  return sql`(select * from unnest(
+    ${column(({ account }) => account)}::text[],
+    ${column((_, at) => ids[at]?.low ?? null)}::numeric[], ${column((_, at) => ids[at]?.high ?? null)}::numeric[],
+    ${column(({ finalized }) => (finalized.from > 0 ? finalized.from : null))}::int8[],
+    ${column(({ finalized }) => (finalized.to < Infinity ? finalized.to : null))}::int8[]
+  ) with ordinality as given (account, low, high, since, until, place))`;
+}
+
+/** What holds for a row `m` of a stretch `own`, ids aside; an unknown height of its finalization is beyond all others. */
+export function conditions({ creator, fromHeight, toHeight, supernode }: ActionFilter): RawBuilder<unknown> {
   const all = [
-    type === undefined ? [] : sql`m.type = ${type}`,
-    state === undefined ? [] : sql`m.status = ${state}`,
     creator === undefined ? [] : sql`m.creator = ${creator}`,
     fromHeight === undefined ? [] : sql`m.height >= ${fromHeight}`,
     toHeight === undefined ? [] : sql`m.height <= ${toHeight}`,
-    after === undefined ? [] : sql`m.id < ${after}`,
+    supernode === undefined
+      ? []
+      : sql`m.account = own.account collate "C"
+        and (own.since is null or m.at_height is null or m.at_height >= own.since) and (own.until is null or m.at_height <= own.until)`,
   ].flat();
   return all.length > 0 ? sql.join(all, sql` and `) : sql`true`;
+}
+
+/** The table in which a filter's actions are looked for. */
+export function tableOf({ schemas }: Reading, { supernode }: ActionFilter): RawBuilder<unknown> {
+  return sql`${sql.id(schemas.actions, supernode ? 'action_accounts' : 'actions')}`;
 }

@@ -1,5 +1,13 @@
-import { sql } from 'kysely';
-import { type ActionFilter, conditions, matching, registeredIn } from './action-filter.ts';
+import { type RawBuilder, sql } from 'kysely';
+import {
+  type ActionFilter,
+  conditions,
+  pairsOf,
+  type Stretch,
+  stretchesAsRows,
+  stretchesOf,
+  tableOf,
+} from './action-filter.ts';
 import { totalOf } from './action-total.ts';
 import { ownerAt } from './ownership.ts';
 import type { Reading } from './reading.ts';
@@ -14,10 +22,6 @@ export type ActionPage = Readonly<{
   hasMore: boolean;
 }>;
 
-const narrowHeights = 16_384;
-const types = ['cascade', 'sense'];
-const states = ['registered', 'finalized', 'approved'];
-
 type Listed = (Kept<ActionRow> | { readonly id: null }) & { readonly total: number };
 
 /**
@@ -30,20 +34,43 @@ export async function listActions(
   reading: Reading,
   { after, limit, ...filter }: ActionFilter & Readonly<{ after?: string; limit: number }>,
 ): Promise<ActionPage> {
-  const { type, state } = filter;
-  const tail = sql`order by id desc limit ${limit + 1}`;
-  const pages = isNarrow(filter)
-    ? [sql`select m.id from (${registeredIn(reading, filter)}) m where ${conditions({ type, state }, after)}`]
-    : branchesOf(filter).map((branch) => sql`(${matching(reading, branch, { after, tail })})`);
+  const stretches = await stretchesOf(reading, filter);
   const { rows } = await sql<Listed>`
-    with page as (select id from (${sql.join(pages, sql` union all `)}) branch ${tail})
+    with page as (select id from (${pageOf(reading, { filter, stretches, after, limit: limit + 1 })}) matching)
     select total.n as total, action.*
-    from (${totalOf(reading, filter)}) total
+    from (${totalOf(reading, { filter, stretches })}) total
     left join (page join ${sql.id(reading.schemas.actions, 'actions')} action using (id)) on true
     order by action.id desc
   `.execute(reading.db);
   const found = rows.filter((row) => row.id !== null);
   return { rows: found.slice(0, limit), total: rows[0]?.total ?? 0, hasMore: found.length > limit };
+}
+
+type Page = Readonly<{
+  filter: ActionFilter;
+  stretches: readonly Stretch[];
+  after?: string | undefined;
+  limit: number;
+}>;
+
+function pageOf(reading: Reading, { filter, stretches, after, limit }: Page): RawBuilder<unknown> {
+  const tail = sql`order by id desc limit ${limit}`;
+  const below = after === undefined ? sql`true` : sql`m.id < ${after}`;
+  const isPlain = Object.values(filter).every((value) => value === undefined);
+  if (isPlain) return sql`select m.id from ${tableOf(reading, filter)} m where ${below} ${tail}`;
+  const given = stretchesAsRows(
+    stretches,
+    stretches.map(({ cover }) => cover?.ids),
+  );
+  const branches = pairsOf(filter).map(
+    ({ type, state }) => sql`(
+      select mine.id from ${given} own cross join lateral (
+        select m.id from ${tableOf(reading, filter)} m
+        where m.type = ${type} and m.status = ${state} and ${conditions(filter)} and ${below}
+          and m.id >= coalesce(own.low, 0) and m.id < coalesce(own.high, 'Infinity'::numeric) ${tail}
+      ) mine)`,
+  );
+  return sql`select id from (${sql.join(branches, sql` union all `)}) branch ${tail}`;
 }
 
 /** The operators whose accounts finalized an action, as the accounts belonged to them at the time; each once, bytewise. */
@@ -57,18 +84,4 @@ export async function operatorsOf(reading: Reading, { accounts, finalize_tx, hei
     where operator is not null order by operator
   `.execute(reading.db);
   return rows.map(({ operator }) => operator);
-}
-
-/** The same filter for one type and state at a time, except where the main order needs neither. */
-function branchesOf(filter: ActionFilter): ActionFilter[] {
-  const { type, state, ...others } = filter;
-  const isPlain = Object.values(others).every((value) => value === undefined);
-  if (!type && !state && isPlain) return [filter];
-  const pairs = (type ? [type] : types).flatMap((one) => (state ? [state] : states).map((other) => [one, other]));
-  return pairs.map(([one, other]) => ({ ...filter, type: one, state: other }));
-}
-
-/** A range of heights so narrow that its actions are sooner sorted than found in the order of the list. */
-function isNarrow({ creator, supernode, fromHeight = 0, toHeight = Infinity }: ActionFilter): boolean {
-  return creator === undefined && !supernode && toHeight - fromHeight < narrowHeights;
 }

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type BucketCell, cellsBetween, splitTimes } from './buckets.ts';
+import { type BucketCell, cellsOf, splitTimes } from './buckets.ts';
 import { counterName } from './counter-names.ts';
 import type { Reading } from './reading.ts';
 import type { ActionRow } from './tables.ts';
@@ -56,18 +56,18 @@ function inWindow(reading: Reading, from: string | undefined, to: string | undef
       from ${sql.id(reading.schemas.actions, 'actions')}
       where created_at >= ${edge.from ?? ''} and created_at <= ${edge.to ?? '~'} group by 1, 2, 3`,
   );
-  return sql.join([cellsBetween(reading, buckets), ...counts], sql` union all `);
+  return sql.join([cellsOf(reading, buckets), ...counts], sql` union all `);
 }
 
 async function fromCounters({ db, schemas }: Reading, type?: string): Promise<ActionStats> {
-  const ofType = (one: string) => (type === undefined || type === one ? counterName({}, { type: one }) : 'none');
+  const ofType = (one: string) => (type === undefined || type === one ? counterName({ type: one }) : 'none');
   const names = {
-    total: counterName({}, { type }),
+    total: counterName({ type }),
     cascade: ofType('cascade'),
     sense: ofType('sense'),
-    registered: counterName({}, { type, status: 'registered' }),
-    finalized: counterName({}, { type, status: 'finalized' }),
-    approved: counterName({}, { type, status: 'approved' }),
+    registered: counterName({ type, status: 'registered' }),
+    finalized: counterName({ type, status: 'finalized' }),
+    approved: counterName({ type, status: 'approved' }),
     expired: type === undefined ? 'expired' : `expired,type:${type}`,
   };
   const counters = await db

@@ -26,12 +26,7 @@ export const actionTable: Table = {
     payments: 'jsonb',
   },
   key: ['id'],
-  indexes: [
-    'type, status, id, height',
-    'creator, type, status, id, height',
-    'height, type, status, id',
-    'created_at, type, status, chain_state',
-  ],
+  indexes: ['type, status, id, height', 'creator, type, status, id, height', 'created_at, type, status, chain_state'],
 };
 
 /** Which account finalized which action, with all that the list filters by. */
@@ -47,7 +42,7 @@ export const actionAccounts: Table = {
     at_height: 'int8',
   },
   key: ['account', 'id'],
-  indexes: ['account, type, status, id, height, at_height, creator'],
+  indexes: ['account, type, status, id, height, at_height', 'account, creator, type, status, id, height, at_height'],
 };
 
 /** One row per account, denomination, action and transaction that paid. */

@@ -1,43 +1,52 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type ActionFilter, conditions, matching, registeredIn } from './action-filter.ts';
-import { cellsBetween, splitHeights } from './buckets.ts';
+import {
+  type ActionFilter,
+  conditions,
+  statesOf,
+  type Stretch,
+  stretchesAsRows,
+  tableOf,
+  typesOf,
+} from './action-filter.ts';
 import { counterName } from './counter-names.ts';
-import { accountsOf, ownerAt } from './ownership.ts';
 import type { Reading } from './reading.ts';
+import { countersBetween, everyTally, namesAsRows, type Names, talliesOf } from './tallies.ts';
 
-/** One row `n`: how many actions match, from counters where they hold it, else counted. */
-export function totalOf(reading: Reading, filter: ActionFilter): RawBuilder<unknown> {
-  const { type, state, creator, supernode, fromHeight, toHeight } = filter;
-  const cell = { type, status: state };
-  const isRange = fromHeight !== undefined || toHeight !== undefined;
-  if (isRange && creator === undefined && !supernode) return inRange(reading, filter);
-  if (isRange || (creator !== undefined && supernode))
-    return sql`select count(*) as n from (${matching(reading, filter, {})}) m`;
-  if (!supernode) return sql`select ${counted(reading, sql`${counterName({ creator }, cell)}`)} as n`;
-  if ('account' in supernode) return sql`select ${counted(reading, sql`${counterName(supernode, cell)}`)} as n`;
-  const operator = sql`${supernode.operator}`;
-  return sql`
-    select coalesce(sum(case when own.sole
-      then ${counted(reading, sql`format(${counterName({ account: '%s' }, cell)}, own.account)`)}
-      else (
-        select count(*) from ${sql.id(reading.schemas.actions, 'action_accounts')} m
-        where m.account = own.account and ${conditions(filter)} and ${ownerAt(reading, sql`m.account`, sql`m.at_height`)} = ${operator}
-      )
-    end), 0)::int8 as n
-    from ${accountsOf(reading, operator)} own`;
+type Asking = Readonly<{ filter: ActionFilter; stretches: readonly Stretch[] }>;
+
+/** One row `n`: how many actions match. What tallies hold is added up, the rest counted. */
+export function totalOf(reading: Reading, { filter, stretches }: Asking): RawBuilder<unknown> {
+  const { type, state: status, creator, supernode } = filter;
+  const isEverything = creator === undefined && !supernode && stretches.every(({ cover }) => !cover);
+  if (isEverything) return sql`select ${counted(reading, sql`${counterName({ type, status })}`)} as n`;
+  const isPair = creator !== undefined && supernode !== undefined;
+  const parts = stretches.flatMap((stretch) => partsOf(stretch, isPair).map((ids) => ({ stretch, ids })));
+  const tallied = isPair ? [] : stretches.flatMap(tallies);
+  const looked = sql`select count(*) from ${stretchesAsRows(
+    parts.map(({ stretch }) => stretch),
+    parts.map(({ ids }) => ids),
+  )} own cross join lateral (${rowsIn(reading, filter)}) m`;
+  const added = sql`select coalesce(sum(counter.n), 0) from ${countersBetween(reading, namesAsRows(tallied), { type, status })}`;
+  return sql`select ((${added}) + (${looked}))::int8 as n`;
 }
 
-/** A range of heights by its buckets, and the edges counted. */
-function inRange(reading: Reading, filter: ActionFilter): RawBuilder<unknown> {
-  const { buckets, edges } = splitHeights(filter.fromHeight, filter.toHeight);
-  const { type, state } = filter;
-  const counts = edges.map(
-    (edge) => sql`(select count(*) from (${registeredIn(reading, edge)}) m where ${conditions({ type, state })})`,
-  );
-  const whole = sql`(
-    select coalesce(sum(m.n), 0) from (${cellsBetween(reading, buckets)}) m where ${conditions({ type, state })}
-  )`;
-  return sql`select (${sql.join([whole, ...counts], sql` + `)})::int8 as n`;
+/** The matches of a stretch `own`, in no order. */
+export function rowsIn(reading: Reading, filter: ActionFilter): RawBuilder<unknown> {
+  return sql`
+    select m.type from ${tableOf(reading, filter)} m
+    where ${conditions(filter)} and m.type = any(${typesOf(filter)}::text[]) and m.status = any(${statesOf(filter)}::text[])
+      and m.id >= coalesce(own.low, 0) and m.id < coalesce(own.high, 'Infinity'::numeric) offset 0`;
+}
+
+/** Ids that have to be looked at; no tally knows of pairs. */
+export function partsOf({ cover }: Stretch, isPair = false): readonly ({ low: string; high: string } | undefined)[] {
+  if (isPair) return [cover?.ids];
+  return cover?.parts ?? [];
+}
+
+/** The tallies that count what need not be looked at. */
+export function tallies({ scope, cover }: Stretch): Names[] {
+  return cover ? cover.whole.map((groups) => talliesOf(scope, groups)) : [everyTally(scope)];
 }
 
 /** What a counter holds; the name is an expression of SQL. */

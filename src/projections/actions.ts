@@ -1,10 +1,12 @@
 import type { Fact } from '../events/catalogue.ts';
 import { actionAccounts, actionTable, payments } from './action-tables.ts';
 import { bucketNames } from './buckets.ts';
-import { counterNames } from './counter-names.ts';
+import { counterNames, finalizedName } from './counter-names.ts';
 import { withPayments } from './payments.ts';
+import { placeNames } from './places.ts';
 import type { Derived, Projection } from './projection.ts';
 import type { ActionRow, StepTransaction } from './tables.ts';
+import { tallyNames } from './tallies.ts';
 
 type ActionFactType =
   | 'ActionRegistered'
@@ -16,10 +18,10 @@ type ActionFactType =
 type Data<T extends ActionFactType> = Fact<T>['data'];
 type Transaction = NonNullable<Data<'ActionApproved'>['transaction']>;
 
-/** Every action with its accounts, payments and exact counters: overall, per creator and per finalizing account. */
+/** Every action with its accounts, payments and exact counters: overall, by time, per creator and per finalizing account. */
 export const actions: Projection<ActionRow, ActionFactType> = {
   name: 'actions',
-  version: 2,
+  version: 3,
   stream: 'ACTIONS',
   table: actionTable,
   derivedTables: [actionAccounts, payments],
@@ -44,8 +46,9 @@ export const actions: Projection<ActionRow, ActionFactType> = {
   counts: (row) => [
     ...counterNames(row),
     ...bucketNames(row),
-    ...counterNames(row, { creator: row.creator }),
-    ...row.accounts.flatMap((account) => counterNames(row, { account })),
+    ...placeNames(row),
+    ...tallyNames(row),
+    ...row.accounts.map((account) => finalizedName(account, row.type)),
     ...(row.chain_state === 'expired' ? ['expired', `expired,type:${row.type}`] : []),
   ],
 };

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
-import { counted } from './action-total.ts';
-import { counterName } from './counter-names.ts';
+import { stretchesAsRows, stretchOf } from './action-filter.ts';
 import { fleet } from './fleet.ts';
-import { accountsOf, ownerAt } from './ownership.ts';
+import { ownedBy } from './ownership.ts';
 import type { Reading } from './reading.ts';
 
 /** Averages and sums are over available nodes, 0 where there is none. */
@@ -14,9 +13,6 @@ export type FleetStats = Readonly<{
   storage_total_gb: number;
   memory_total_gb: number;
 }>;
-
-/** How many actions a SuperNode finalized. */
-export type NodeActions = Readonly<{ id: string; cascade: number; sense: number }>;
 
 /** What was paid in one denomination: decimal text of any size, and in how many transactions. */
 export type PaidTotal = Readonly<{ denom: string; amount: string; transactions: number }>;
@@ -43,42 +39,22 @@ export async function fleetStats(reading: Reading): Promise<FleetStats> {
   return stats;
 }
 
-/**
- * What every listed SuperNode finalized, zeros too, ordered by id bytewise; an action is the node's whose account it was then.
- *
- * Sole accounts are read from their counters, only the others are counted.
- */
-export async function actionStatsByNode(reading: Reading): Promise<NodeActions[]> {
-  const { schemas, db } = reading;
-  const finalized = (type: string) => sql`coalesce(sum(case when own.sole
-    then ${counted(reading, sql`format(${counterName({ account: '%s' }, { type })}, own.account)`)}
-    else (
-      select count(*) from ${sql.id(schemas.actions, 'action_accounts')} m
-      where m.account = own.account and m.type = ${type} and ${ownerAt(reading, sql`m.account`, sql`m.at_height`)} = s.id
-    )
-  end), 0)::int8`;
-  const { rows } = await sql<NodeActions>`
-    select s.id, ${finalized('cascade')} as cascade, ${finalized('sense')} as sense
-    from ${sql.id(schemas.supernodes, 'supernodes')} s left join lateral ${accountsOf(reading, sql`s.id`)} own on true
-    where not s.removed group by s.id order by s.id
-  `.execute(db);
-  return [...rows];
-}
-
 /** What an operator was paid, by denomination: payments to an account that was its own at the payment's height. */
 export async function paymentsOf(reading: Reading, operator: string): Promise<PaidTotal[]> {
-  const { schemas, db } = reading;
+  const owned = await ownedBy(reading, operator);
   const { rows } = await sql<PaidTotal>`
     select denom, sum(amount)::text as amount, count(*) as transactions
     from (
-      select p.denom, p.tx_hash, sum(p.amount) as amount
-      from ${accountsOf(reading, sql`${operator}`)} own
-      join ${sql.id(schemas.actions, 'payments')} p on p.account = own.account
-      where own.sole or ${ownerAt(reading, sql`p.account`, sql`p.height`)} = ${operator}
-      group by p.denom, p.tx_hash
-    ) paid
+      select paid.denom, paid.tx_hash, sum(paid.amount) as amount
+      from ${stretchesAsRows(owned.map(stretchOf), [])} own cross join lateral (
+        select p.denom, p.tx_hash, p.amount from ${sql.id(reading.schemas.actions, 'payments')} p
+        where p.account = own.account collate "C"
+          and (own.since is null or p.height >= own.since) and (own.until is null or p.height <= own.until) offset 0
+      ) paid
+      group by paid.denom, paid.tx_hash
+    ) each
     group by denom order by denom
-  `.execute(db);
+  `.execute(reading.db);
   return [...rows];
 }
 

@@ -27,6 +27,9 @@ export type FleetFilter = Readonly<{
   minFailedProbeCounter?: number;
 }>;
 
+/** A SuperNode that is not available, as far as its list tells of it. */
+export type UnavailableNode = Pick<FleetNode, 'id' | 'address' | 'failed_probe_counter' | 'last_seen_at'>;
+
 /** `total` counts all that match, on every page. */
 export type FleetPage = Readonly<{ rows: FleetNode[]; total: number; hasMore: boolean }>;
 
@@ -56,9 +59,11 @@ export async function superNodeById(reading: Reading, operator: string): Promise
 }
 
 /** The SuperNodes that are not available, ordered by id bytewise. */
-export async function unavailableNodes(reading: Reading, currentState?: CurrentState): Promise<FleetNode[]> {
+export async function unavailableNodes(reading: Reading, currentState?: CurrentState): Promise<UnavailableNode[]> {
   const fits = conditions({ status: 'unavailable', currentState });
-  const { rows } = await sql<FleetNode>`${fleet(reading, fits)} order by s.id`.execute(reading.db);
+  const { rows } = await sql<UnavailableNode>`
+    select id, address, failed_probe_counter, last_seen_at from (${fleet(reading, fits)}) node order by id
+  `.execute(reading.db);
   return [...rows];
 }
 

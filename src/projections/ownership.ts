@@ -1,8 +1,13 @@
 import { type Expression, type RawBuilder, sql } from 'kysely';
+import type { Heights } from './cover.ts';
 import type { Reading } from './reading.ts';
+import type { SuperNodeAccountRow } from './tables.ts';
 
 /** Beyond every height: what is of unknown height counts by who owns the account now. */
 const now = '9223372036854775807';
+
+/** An account while it was an operator's, from one height to another, both included. */
+export type Owned = Readonly<{ operator: string; account: string }> & Heights;
 
 /**
  * The operator that an account belonged to at a height, or null: at most one.
@@ -25,18 +30,49 @@ export function ownerAt(
   )`;
 }
 
-/**
- * The accounts that ever were an operator's, each once, as rows of `account` and `sole`.
- *
- * A sole account never was anybody else's and has no end, so that all of it is the operator's whatever the height.
- */
-export function accountsOf({ schemas }: Reading, operator: Expression<unknown>): RawBuilder<unknown> {
-  const claims = sql.id(schemas.supernodes, 'supernode_accounts');
-  return sql`(
-    select mine.account, (
-      select count(*) = 1 and bool_and(claim.from_height = 0 and claim.until_height is null)
-      from ${claims} claim where claim.account = mine.account
-    ) as sole
-    from (select distinct account from ${claims} where operator = ${operator}) mine
-  )`;
+/** The accounts that ever were an operator's, and when. */
+export async function ownedBy({ db, schemas }: Reading, operator: string): Promise<Owned[]> {
+  const claims = await db
+    .withSchema(schemas.supernodes)
+    .selectFrom('supernode_accounts')
+    .selectAll()
+    .where('account', 'in', (mine) =>
+      mine.selectFrom('supernode_accounts').select('account').where('operator', '=', operator),
+    )
+    .execute();
+  return ownedIn(claims).filter((owned) => owned.operator === operator);
+}
+
+/** Who owned what and when, by the rule of `ownerAt`, from all claims on the accounts. */
+export function ownedIn(claims: readonly SuperNodeAccountRow[]): Owned[] {
+  const byAccount = Map.groupBy(claims, ({ account }) => account);
+  return [...byAccount].flatMap(([account, all]) => {
+    const turns = [...new Set(all.flatMap(turnsOf))].toSorted((a, b) => a - b);
+    const owned: Owned[] = [];
+    for (const [place, from] of turns.entries()) {
+      const operator = ownerOf(all, from);
+      const to = (turns[place + 1] ?? Infinity) - 1;
+      const last = owned.at(-1);
+      if (last && last.operator === operator && last.to === from - 1) owned.splice(-1, 1, { ...last, to });
+      else if (operator !== undefined) owned.push({ operator, account, from, to });
+    }
+    return owned;
+  });
+}
+
+/** Heights at which the owner may change. */
+const turnsOf = ({ from_height, until_height, stated_height }: SuperNodeAccountRow): number[] => [
+  from_height,
+  until_height ?? from_height,
+  Math.max(stated_height, from_height),
+];
+
+function ownerOf(claims: readonly SuperNodeAccountRow[], at: number): string | undefined {
+  const open = claims.filter(({ from_height: from, until_height: until }) => from <= at && (until ?? Infinity) > at);
+  const [best] = open.toSorted((a, b) => {
+    const begun = Number(b.stated_height <= at) - Number(a.stated_height <= at);
+    const near = Math.abs(at - a.stated_height) - Math.abs(at - b.stated_height);
+    return begun || near || (a.operator < b.operator ? -1 : 1);
+  });
+  return best?.operator;
 }

@@ -7,7 +7,7 @@ type Data = Fact<'SuperNodeListed'>['data'];
 /** Every SuperNode of the chain's list, and which account was its own from which height on. */
 export const supernodes: Projection<SuperNodeRow, 'SuperNodeListed' | 'SuperNodeChanged' | 'SuperNodeRemoved'> = {
   name: 'supernodes',
-  version: 2,
+  version: 3,
   stream: 'NODES',
   table: {
     name: 'supernodes',
@@ -71,13 +71,13 @@ function listed({ node, record }: Data): SuperNodeRow {
 }
 
 /**
- * The accounts of an operator as periods that follow one another.
+ * The accounts of an operator as periods that follow one another: it has one at a time, in whatever order they are told.
  *
  * The first reaches back to height 0: before it nothing else is known of the operator. Where another operator is stated to
  * have had the account then, that counts for more (`ownerAt`).
  */
 export function periods({ id, account, accounts }: SuperNodeRow): SuperNodeAccountRow[] {
-  const history = accounts.length > 0 ? accounts : [{ account, height: 0 }];
+  const history = accounts.length > 0 ? accounts.toSorted((a, b) => a.height - b.height) : [{ account, height: 0 }];
   return history
     .map((entry, at) => ({
       operator: id,

@@ -124,21 +124,18 @@ describe('actions', () => {
     ]);
   });
 
-  it('counts an action overall, by height and day, for its creator and for each finalizing account', () => {
+  it('counts an action overall, by place, for its creator and for each finalizing account', () => {
     expect(actions.counts?.(fold(registered(), finalized({ accounts: ['a'] })))).toEqual([
       'all',
       'type:cascade',
       'status:finalized',
       'type:cascade,status:finalized',
-      'height:000000,type:cascade,status:finalized',
-      'creator:lumera1creator',
-      'creator:lumera1creator,type:cascade',
-      'creator:lumera1creator,status:finalized',
-      'creator:lumera1creator,type:cascade,status:finalized',
-      'account:a',
-      'account:a,type:cascade',
-      'account:a,status:finalized',
-      'account:a,type:cascade,status:finalized',
+      'heights:registered,0,0',
+      'heights:finalized,0,0',
+      'all,010,cascade,finalized',
+      'creator:lumera1creator,010,cascade,finalized',
+      'account:a,010,cascade,finalized',
+      'finalized:cascade,a',
     ]);
     expect(actions.counts?.(fold(registered(), expired()))).toEqual(
       expect.arrayContaining(['expired', 'expired,type:cascade']),

@@ -6,13 +6,8 @@ import {
   superNodeById,
   unavailableNodes,
 } from '../../src/projections/fleet.ts';
-import {
-  actionStatsByNode,
-  fleetStats,
-  nodesToRank,
-  paymentsOf,
-  versionsInUse,
-} from '../../src/projections/fleet-stats.ts';
+import { fleetStats, nodesToRank, paymentsOf, versionsInUse } from '../../src/projections/fleet-stats.ts';
+import { actionStatsByNode } from '../../src/projections/node-actions.ts';
 import { listActions } from '../../src/projections/action-list.ts';
 import type { Reading } from '../../src/projections/reading.ts';
 import { nodesThatFit, ownerOf, type World, worldOf } from '../support/brute-force.ts';
@@ -162,6 +157,23 @@ describe('an account of two operators', () => {
     ]);
     expect(await paymentsOf(reading, 'early')).toEqual([{ denom: 'ulume', amount: '25', transactions: 2 }]);
     expect(await paymentsOf(reading, 'late')).toEqual([{ denom: 'ulume', amount: '85', transactions: 2 }]);
+    await close();
+  });
+});
+
+describe('an operator whose accounts are told out of order', () => {
+  it('has one account at a time, so that an action of two of them counts once', async () => {
+    const accounts = [
+      { account: 'first', height: 1 },
+      { account: 'third', height: 50 },
+      { account: 'second', height: 20 },
+    ];
+    const { registered, finalized } = actionFacts('1');
+    const work = finalized({ accounts: ['first', 'second', 'third'], transaction: transactionAt(30) });
+    const { reading, close } = await loadReading([nodeFacts('one').listed({ accounts }), registered(), work]);
+    expect(await actionStatsByNode(reading)).toEqual([{ id: 'one', cascade: 1, sense: 0 }]);
+    const { rows, total } = await listActions(reading, { supernode: { operator: 'one' }, limit: 9 });
+    expect({ ids: rows.map(({ id }) => id), total }).toEqual({ ids: ['1'], total: 1 });
     await close();
   });
 });

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { displayHost } from '../../projections/address.ts';
-import { actionStatsByNode, fleetStats, paymentsOf } from '../../projections/fleet-stats.ts';
+import { fleetStats, paymentsOf } from '../../projections/fleet-stats.ts';
+import { actionStatsByNode } from '../../projections/node-actions.ts';
 import { listSuperNodes, unavailableNodes } from '../../projections/fleet.ts';
 import { parseCurrentState } from './current-state.ts';
 import type { RouteDependencies } from './shared.ts';
@@ -29,7 +30,7 @@ export function superNodeRoutes(app: App, dependencies: RouteDependencies): void
   addUnavailable(app, dependencies);
 }
 
-function addList(app: App, { read, cursors, ranks }: RouteDependencies): void {
+function addList(app: App, { keep, cursors, ranks }: RouteDependencies): void {
   const schema = {
     tags,
     operationId: 'listSuperNodeMetrics',
@@ -43,7 +44,8 @@ function addList(app: App, { read, cursors, ranks }: RouteDependencies): void {
     const currentState = parseCurrentState(given.currentState);
     const walk = { list: 'supernodes', filters: { ...given, currentState } };
     const place = cursor === undefined ? undefined : cursors.open(walk, cursor);
-    return await read(reply, withRanks, async (look) => {
+    const key = `metrics ${JSON.stringify([walk.filters, place, limit])}`;
+    return await keep(reply, { scope: withRanks, key }, async (look) => {
       const found = await listSuperNodes(look.reading, { ...given, currentState, after: place?.after, limit });
       const rankOf = await ranks(look);
       const pages = (place?.pages ?? 0) + 1;
@@ -73,7 +75,7 @@ function addOne(app: App, { read, ranks }: RouteDependencies): void {
   );
 }
 
-function addPayments(app: App, { read }: RouteDependencies): void {
+function addPayments(app: App, { keepPayments }: RouteDependencies): void {
   const schema = {
     tags,
     operationId: 'superNodePayments',
@@ -87,7 +89,7 @@ function addPayments(app: App, { read }: RouteDependencies): void {
     '/v1/supernodes/:id/paymentInfo',
     { schema },
     async ({ params: { id } }, reply) =>
-      await read(reply, withActions, async (look) => {
+      await keepPayments(reply, { scope: withActions, key: id }, async (look) => {
         const node = await existing(look, id);
         const totals = await paymentsOf(look.reading, node.id);
         const payments = totals.map(({ denom, amount, transactions }) => ({
@@ -100,7 +102,7 @@ function addPayments(app: App, { read }: RouteDependencies): void {
   );
 }
 
-function addStats(app: App, { read }: RouteDependencies): void {
+function addStats(app: App, { keep }: RouteDependencies): void {
   const schema = {
     tags,
     operationId: 'fleetStats',
@@ -115,7 +117,7 @@ function addStats(app: App, { read }: RouteDependencies): void {
     '/v1/supernodes/stats',
     { schema },
     async (_request, reply) =>
-      await read(reply, scope, async ({ reading }) => {
+      await keep(reply, { scope, key: 'stats' }, async ({ reading }) => {
         const stats = await fleetStats(reading);
         return {
           total_supernodes: stats.total,
@@ -129,7 +131,7 @@ function addStats(app: App, { read }: RouteDependencies): void {
   );
 }
 
-function addActionStats(app: App, { read }: RouteDependencies): void {
+function addActionStats(app: App, { keep }: RouteDependencies): void {
   const schema = {
     tags,
     operationId: 'superNodeActionStats',
@@ -141,7 +143,7 @@ function addActionStats(app: App, { read }: RouteDependencies): void {
     '/v1/supernodes/action-stats',
     { schema },
     async (_request, reply) =>
-      await read(reply, withActions, async ({ reading }) => {
+      await keep(reply, { scope: withActions, key: 'action-stats' }, async ({ reading }) => {
         const nodes = await actionStatsByNode(reading);
         const supernodes = nodes.map(({ id, cascade, sense }) => ({
           id,
@@ -154,7 +156,7 @@ function addActionStats(app: App, { read }: RouteDependencies): void {
   );
 }
 
-function addUnavailable(app: App, { read }: RouteDependencies): void {
+function addUnavailable(app: App, { keep }: RouteDependencies): void {
   const schema = {
     tags,
     operationId: 'unavailableSuperNodes',
@@ -164,7 +166,8 @@ function addUnavailable(app: App, { read }: RouteDependencies): void {
   };
   app.get('/v1/supernodes/unavailable', { schema }, async ({ query }, reply) => {
     const currentState = parseCurrentState(query.currentState);
-    return await read(reply, ofFleet, async ({ reading }) => {
+    const key = `unavailable ${JSON.stringify(currentState ?? null)}`;
+    return await keep(reply, { scope: ofFleet, key }, async ({ reading }) => {
       const nodes = await unavailableNodes(reading, currentState);
       const supernodes = nodes.map(({ id, address, failed_probe_counter, last_seen_at }) => ({
         id,

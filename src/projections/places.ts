@@ -1,0 +1,75 @@
+import type { Kysely } from 'kysely';
+import type { Reading } from './reading.ts';
+import type { ActionRow, Tables } from './tables.ts';
+
+/** A height of an action: of its register transaction, or the one at which its accounts count as somebody's. */
+export type HeightOf = 'registered' | 'finalized';
+
+/** Between which heights the actions of a block of ids lie; `hasUnknown`: some are of no known height. */
+export type Extent = Readonly<{ block: bigint; low: number; high: number; hasUnknown: boolean }>;
+
+/** Ids that follow one another are looked at together, in blocks of this many. */
+export const idsPerBlock = 4096n;
+const heightsPerCell = 32_768;
+const unknown = 'unknown';
+
+/**
+ * Counters that tell where in the ids the actions of a height are: one per block of ids and cell of heights.
+ *
+ * Ids and heights rise together, so there are few; where they do not, ranges are as exact and only slower.
+ *
+ * @example ['heights:registered,0,0']
+ */
+export function placeNames(row: ActionRow): string[] {
+  const block = blockOf(row.id);
+  const name = (of: HeightOf, height: number | null) => `heights:${of},${cellOf(height)},${block}`;
+  return [
+    name('registered', row.height),
+    ...(row.accounts.length > 0 ? [name('finalized', row.finalize_tx?.height ?? row.height)] : []),
+  ];
+}
+
+/** The block of an id. */
+export const blockOf = (id: string): bigint => BigInt(id) / idsPerBlock;
+
+const cellOf = (height: number | null) => (height === null ? unknown : Math.floor(height / heightsPerCell));
+
+type Known = { of: string; extents: readonly Extent[] };
+const known = new WeakMap<Kysely<Tables>, Map<HeightOf, Known>>();
+
+/** Between which heights every block of ids lies, by block; read once per position and connection. */
+export async function extentsOf(reading: Reading, of: HeightOf): Promise<readonly Extent[]> {
+  const { db, schemas, followed } = reading;
+  const at = JSON.stringify([schemas.actions, followed.actions]);
+  const own = known.get(db) ?? new Map<HeightOf, Known>();
+  known.set(db, own);
+  const before = own.get(of);
+  if (before?.of === at) return before.extents;
+  const rows = await db
+    .withSchema(schemas.actions)
+    .selectFrom('counters')
+    .select('name')
+    .where('name', '>=', `heights:${of},`)
+    .where('name', '<', `heights:${of}-`)
+    .execute();
+  const extents = extentsIn(rows.map(({ name }) => name));
+  own.set(of, { of: at, extents });
+  return extents;
+}
+
+/** What the names of counters say of every block, by block. */
+export function extentsIn(names: readonly string[]): Extent[] {
+  const extents = new Map<string, Extent>();
+  for (const name of names) {
+    const [, cell = '', block = ''] = name.split(',');
+    const { low, high, hasUnknown } = extents.get(block) ?? { low: Infinity, high: -Infinity, hasUnknown: false };
+    const first = cell === unknown ? Infinity : Number(cell) * heightsPerCell;
+    extents.set(block, {
+      block: BigInt(block),
+      low: Math.min(low, first),
+      high: Math.max(high, cell === unknown ? -Infinity : first + heightsPerCell - 1),
+      hasUnknown: hasUnknown || cell === unknown,
+    });
+  }
+  return [...extents.values()].toSorted((a, b) => (a.block < b.block ? -1 : 1));
+}

@@ -1,0 +1,59 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Groups } from './cover.ts';
+import { blockOf } from './places.ts';
+import type { Reading } from './reading.ts';
+import type { ActionRow } from './tables.ts';
+
+/** Whose actions are counted. */
+export type Scope = 'all' | `creator:${string}` | `account:${string}`;
+
+/** Names of counters from one on, up to but without another. */
+export type Names = Readonly<{ from: string; until: string }>;
+
+/** A kind of actions within a scope; any type or status where it is left out. */
+type Cell = Readonly<{ type?: string | undefined; status?: string | undefined }>;
+
+/** A tally of one scope counts this many blocks of ids together: all actions are many, those of one creator few. */
+export const blocksPerGroup = (scope: Scope): bigint => (scope === 'all' ? 1n : 16n);
+
+/**
+ * The counters by which lists are counted: for all, for the creator and for each account one per group of ids, type and status.
+ *
+ * Groups are written so that they sort as numbers of any size.
+ *
+ * @example ['all,010,sense,approved', 'creator:lumera1c,010,sense,approved']
+ */
+export function tallyNames({ id, type, status, creator, accounts }: ActionRow): string[] {
+  const scopes: Scope[] = ['all', `creator:${creator}`, ...accounts.map((account): Scope => `account:${account}`)];
+  const block = blockOf(id);
+  return scopes.map((scope) => `${scope},${sorting(block / blocksPerGroup(scope))},${type},${status}`);
+}
+
+/** All tallies of a scope. */
+export const everyTally = (scope: Scope): Names => ({ from: `${scope},`, until: `${scope}-` });
+
+/** The tallies of some groups of a scope. */
+export const talliesOf = (scope: Scope, { first, last }: Groups): Names => ({
+  from: `${scope},${sorting(first)}`,
+  until: `${scope},${sorting(last)}-`,
+});
+
+/** The counters between names as rows `name` and `n`, of one kind where one is given. */
+export function countersBetween({ schemas }: Reading, names: RawBuilder<unknown>, kind?: Cell): RawBuilder<unknown> {
+  const fits = kind ? sql`and k.name like ${`%,${kind.type ?? '%'},${kind.status ?? '%'}`}` : sql``;
+  return sql`${names} run cross join lateral (
+    select k.name, k.n from ${sql.id(schemas.actions, 'counters')} k
+    where k.name >= run.low collate "C" and k.name < run.high collate "C" ${fits} offset 0
+  ) counter`;
+}
+
+/** Names as rows `low` and `high`. */
+export function namesAsRows(names: readonly Names[]): RawBuilder<unknown> {
+  const [from, until] = [names.map((one) => one.from), names.map((one) => one.until)];
+  return sql`(select * from unnest(${from}::text[], ${until}::text[]) with ordinality as given (low, high, place))`;
+}
+
+function sorting(number: bigint): string {
+  const digits = String(number);
+  return `${String(digits.length).padStart(2, '0')}${digits}`;
+}
