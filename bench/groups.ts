@@ -3,7 +3,19 @@ import * as append from './rows/append.ts';
 import * as catchUp from './rows/catch-up.ts';
 import * as rebuild from './rows/rebuild.ts';
 import * as replay from './rows/replay.ts';
+import * as start from './rows/start.ts';
+import * as sweep from './rows/sweep.ts';
+import * as sync from './rows/sync.ts';
 import * as visible from './rows/visible.ts';
 
 /** Everything that is measured, in this order. */
-export const groups: readonly Group[] = [append.rows, replay.rows, rebuild.rows, catchUp.rows, visible.rows];
+export const groups: readonly Group[] = [
+  append.rows,
+  replay.rows,
+  rebuild.rows,
+  catchUp.rows,
+  visible.rows,
+  sync.rows,
+  sweep.rows,
+  start.rows,
+];
