@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ChainEvent } from '../../commands/ledger/draft.ts';
-import { gasLimits, gasWanted, type Message, parseMessage } from '../../commands/ledger/messages.ts';
+import { gasLimits, gasWanted, type Message } from '../../commands/ledger/messages.ts';
 
-/** A transaction in its block; events and messages are kept as JSON, which takes a quarter of the memory. */
+/** A transaction in its block, without what it did: that stays in the log. */
 export type SealedTransaction = Readonly<{
   /** Upper-case hex. */
   hash: string;
@@ -13,9 +13,18 @@ export type SealedTransaction = Readonly<{
   log: string;
   gasWanted: number;
   gasUsed: number;
-  eventsText: string;
-  messageTexts: readonly string[];
+  /** Of its block in the log. */
+  sequence: number;
 }>;
+
+/** What a transaction did. */
+export type Body = Readonly<{ events: readonly ChainEvent[]; messages: readonly Message[] }>;
+
+/** A transaction with what it did, as the log has it. */
+export type WholeTransaction = SealedTransaction & Body;
+
+/** Gives transactions what they did; fails with `UNAVAILABLE` while the log cannot be read. */
+export type Whole = (transactions: readonly SealedTransaction[]) => Promise<readonly WholeTransaction[]>;
 
 /** A sealed block; hashes are base64, as the wire has them. */
 export type Block = Readonly<{
@@ -27,27 +36,16 @@ export type Block = Readonly<{
   dataHash: string;
 }>;
 
-type Parts = Pick<SealedTransaction, 'hash' | 'height' | 'time' | 'code' | 'log' | 'messageTexts'> &
-  Readonly<{ events: readonly ChainEvent[]; messages: readonly Message[] }>;
+type Parts = Omit<SealedTransaction, 'gasWanted' | 'gasUsed'> & Pick<Body, 'messages'>;
 
 /** Real messages use between a fifth and two fifths of the gas that their signers allow. */
 const gasShares = { carriedOut: 0.31, failed: 0.19 } as const;
 
-/** Fills in what follows from a transaction and keeps it small. */
-export function transactionOf({ events, messages, ...rest }: Parts): SealedTransaction {
+/** Fills in what follows from a transaction's messages. */
+export function transactionOf({ messages, ...rest }: Parts): SealedTransaction {
   const share = rest.code === 0 ? gasShares.carriedOut : gasShares.failed;
   const gasUsed = messages.reduce((sum, message) => sum + Math.round(gasLimits[message['@type']] * share), 0);
-  return { ...rest, gasWanted: gasWanted(messages), gasUsed, eventsText: JSON.stringify(events) };
-}
-
-/** The events of a transaction. */
-export function eventsOf({ eventsText }: SealedTransaction): readonly ChainEvent[] {
-  return JSON.parse(eventsText) as ChainEvent[]; // written by `transactionOf`
-}
-
-/** The messages of a transaction. */
-export function messagesIn({ messageTexts }: SealedTransaction): readonly Message[] {
-  return messageTexts.map(parseMessage);
+  return { ...rest, gasWanted: gasWanted(messages), gasUsed };
 }
 
 /** The bytes of a transaction; its hash is their SHA-256. */

@@ -5,7 +5,7 @@ import { parseGenesis } from '../../commands/ledger/genesis.ts';
 import { type Message, parseMessage } from '../../commands/ledger/messages.ts';
 import type { Fact } from '../../events/catalogue.ts';
 import { distance } from './addresses.ts';
-import { type Block, blockOf, type SealedTransaction, transactionOf } from './blocks.ts';
+import { type Block, blockOf, type SealedTransaction, transactionOf, type Whole } from './blocks.ts';
 import { History } from './history.ts';
 import { TransactionIndex } from './transaction-index.ts';
 
@@ -15,17 +15,19 @@ type Sealed = Extract<Fact, { type: 'BlockSealed' }>;
 /** A transaction that waits for its block. */
 export type Pending = Readonly<{ hash: string; messages: readonly Message[] }>;
 
-/** The whole chain in memory: a fold of its log, and nothing else is ever shown of it. */
+/** The chain: a fold of its log, and nothing else is ever shown of it. What transactions did is left in the log. */
 export class Chain {
   readonly chainId: string;
   readonly startedAt: string;
   readonly history: History;
+  readonly whole: Whole;
   readonly transactions = new TransactionIndex();
   readonly #blocks: Block[] = [];
   /** In the log. */
   sequence: number;
 
-  constructor(fact: Initialised, sequence: number) {
+  constructor(fact: Initialised, sequence: number, whole: Whole) {
+    this.whole = whole;
     this.chainId = fact.data.chainId;
     this.startedAt = fact.data.time;
     this.history = new History(parseGenesis(fact.data.genesis));
@@ -89,8 +91,7 @@ export class Chain {
           `Transaction ${hash} of block ${height} was sealed under other rules (annals reset begins anew)`,
         );
       this.history.apply(height, executed.changes);
-      const parts = { hash, code, log, events, messages: parsed, messageTexts: messages, height, time };
-      const transaction = transactionOf(parts);
+      const transaction = transactionOf({ hash, code, log, messages: parsed, height, time, sequence });
       this.transactions.add(transaction, events);
       sealed.push(transaction);
     }

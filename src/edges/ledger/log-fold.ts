@@ -2,9 +2,10 @@ import { AppError, toAppError } from '../../commands/errors.ts';
 import type { Genesis } from '../../commands/ledger/chain.ts';
 import type { FactLog, Recorded } from '../../commands/ports.ts';
 import type { StreamName } from '../../events/catalogue.ts';
+import { bodiesIn } from './bodies.ts';
 import { Chain } from './chain.ts';
 
-/** What the ledger needs of the log: appends, and a stream read from any place on. */
+/** What the ledger needs of the log: appends, a stream read from any place on, and single facts. */
 export type LedgerLog = FactLog &
   Readonly<{
     follow: (
@@ -12,6 +13,7 @@ export type LedgerLog = FactLog &
       after: number,
       options: { signal: AbortSignal },
     ) => AsyncIterable<Readonly<{ facts: readonly Recorded[]; behind: number }>>;
+    readOne: (stream: StreamName, sequence: number) => Promise<Recorded | undefined>;
   }>;
 
 /** What a chain is before its first block. */
@@ -25,10 +27,11 @@ export type Beginning = Readonly<{
 /** The chain as its log has it; a log without one is given the beginning first. */
 export async function openChain(log: LedgerLog, beginning: () => Beginning, signal: AbortSignal): Promise<Chain> {
   let chain: Chain | undefined;
+  const whole = bodiesIn(async (sequence) => (await log.readOne('LEDGER', sequence))?.fact);
   const last = (await lastSequence(log)) || (await initialise(log, beginning()));
   for await (const { facts } of log.follow('LEDGER', 0, { signal })) {
     for (const { fact, sequence } of facts) {
-      if (fact.type === 'ChainInitialised') chain = new Chain(fact, sequence);
+      if (fact.type === 'ChainInitialised') chain = new Chain(fact, sequence, whole);
       else applyTo(chain, { fact, sequence });
     }
     if (chain && chain.sequence >= last) return chain;

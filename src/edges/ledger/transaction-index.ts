@@ -1,9 +1,12 @@
 import type { ChainEvent } from '../../commands/ledger/draft.ts';
-import { eventsOf, type SealedTransaction } from './blocks.ts';
+import type { SealedTransaction, Whole, WholeTransaction } from './blocks.ts';
 import type { Condition } from './search-query.ts';
 
 /** Transactions with an attribute: in all, and by its value where values come again. */
 type Postings = Readonly<{ places: number[]; byValue: Map<string, number[]> }>;
+
+/** Transactions that are looked into at once. */
+const lookedAtOnce = 100;
 
 /** Attributes whose values hardly ever come again: found by looking, which saves most of the memory of an index. */
 const looked = new Set(['signature', 'acc_seq', 'amount', 'fee', 'error', 'evidence_id', 'height']);
@@ -36,13 +39,13 @@ export class TransactionIndex {
     }
   }
 
-  /** What meets all conditions, oldest first. */
-  search(conditions: readonly Condition[]): SealedTransaction[] {
+  /** What meets all conditions, oldest first; what no index tells is looked for in those that meet the others. */
+  async search(conditions: readonly Condition[], whole: Whole): Promise<SealedTransaction[]> {
     const lists = conditions.map((condition) => this.#candidates(condition)).filter((list) => list !== undefined);
     const shortest = lists.toSorted((a, b) => a.length - b.length)[0] ?? Array.from(this.#all.keys());
     const others = lists.filter((list) => list !== shortest).map((list) => new Set(list));
     const heights = conditions.filter((condition) => condition.key === 'tx.height');
-    return shortest.flatMap((place) => {
+    const found = shortest.flatMap((place) => {
       const transaction = this.#all[place];
       const isFound =
         transaction &&
@@ -50,6 +53,21 @@ export class TransactionIndex {
         heights.every((condition) => meets(String(transaction.height), condition));
       return isFound ? [transaction] : [];
     });
+    const looking = conditions.filter(isLooked);
+    return looking.length === 0 ? found : this.#look(found, looking, whole);
+  }
+
+  async #look(
+    transactions: readonly SealedTransaction[],
+    conditions: readonly Condition[],
+    whole: Whole,
+  ): Promise<SealedTransaction[]> {
+    const found: SealedTransaction[] = [];
+    for (let from = 0; from < transactions.length; from += lookedAtOnce) {
+      const some = await whole(transactions.slice(from, from + lookedAtOnce));
+      found.push(...some.filter((one) => conditions.every((condition) => hasAttribute(one, condition))));
+    }
+    return found;
   }
 
   /** Undefined where a condition is not one on attributes. */
@@ -59,18 +77,8 @@ export class TransactionIndex {
     if (key === 'tx.hash')
       return Array.from(this.#all.keys()).filter((place) => this.#all[place]?.hash === value.toUpperCase());
     const postings = this.#postings.get(key);
-    if (!postings || operator === 'EXISTS') return postings?.places ?? [];
-    const isLooked = operator !== '=' || looked.has(key.slice(key.lastIndexOf('.') + 1));
-    if (!isLooked) return postings.byValue.get(value) ?? [];
-    return postings.places.filter((place) => this.#hasAttribute(place, condition));
-  }
-
-  #hasAttribute(place: number, condition: Condition): boolean {
-    const transaction = this.#all[place];
-    const events = transaction ? eventsOf(transaction) : [];
-    return events.some(({ type, attributes }) =>
-      attributes.some(({ key, value }) => `${type}.${key}` === condition.key && meets(value, condition)),
-    );
+    if (!postings || operator === 'EXISTS' || isLooked(condition)) return postings?.places ?? [];
+    return postings.byValue.get(value) ?? [];
   }
 
   #postingsOf(term: string): Postings {
@@ -80,6 +88,18 @@ export class TransactionIndex {
     this.#postings.set(term, made);
     return made;
   }
+}
+
+/** Whether only the transactions themselves tell what meets a condition. */
+function isLooked({ key, operator }: Condition): boolean {
+  if (key === 'tx.height' || key === 'tx.hash' || operator === 'EXISTS') return false;
+  return operator !== '=' || looked.has(key.slice(key.lastIndexOf('.') + 1));
+}
+
+function hasAttribute({ events }: WholeTransaction, condition: Condition): boolean {
+  return events.some(({ type, attributes }) =>
+    attributes.some(({ key, value }) => `${type}.${key}` === condition.key && meets(value, condition)),
+  );
 }
 
 function addTo(lists: Map<string, number[]>, key: string, place: number): void {

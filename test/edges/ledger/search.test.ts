@@ -90,6 +90,20 @@ describe('GET /cosmos/tx/v1beta1/txs', () => {
     expect(fees.total).toBeGreaterThan(carriedOut.total);
   });
 
+  test('finds what no index tells by looking into the transactions that meet the rest', async () => {
+    const query = "tx.fee='5000ulume'";
+    const paid = await search(query);
+    expect(paid.total).toBeGreaterThan(5);
+    expect((await search('tx.fee EXISTS')).total).toBeGreaterThan(paid.total);
+    const [hash = ''] = paid.hashes;
+    const { body } = await ask(ledger, `/cosmos/tx/v1beta1/txs/${hash}`);
+    const signature = (body as { tx: { signatures: string[] } }).tx.signatures[0];
+    expect((await search(`tx.signature='${signature}'`)).hashes).toEqual([hash]);
+    const late = await search(`${query} AND tx.height>${paid.heights[2]}`);
+    expect(late.heights).toEqual(paid.heights.slice(3));
+    expect((await search('action_registered.action_id>=6 AND action_registered.action_id<=7')).total).toBe(1);
+  });
+
   test('pages by page and limit alone, oldest first or newest first', async () => {
     const query = `message.sender='${cast.creators[0].account}'`;
     const all = await search(query);

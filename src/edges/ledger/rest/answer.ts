@@ -47,7 +47,7 @@ export type Asked = Readonly<{
   options: RestOptions;
 }>;
 
-/** Paths with `{names}` for parameters, and what answers them. */
+/** Paths with `{names}` for parameters, and what answers them, at once or once the log was read. */
 export type Routes = Readonly<Record<string, (asked: Asked) => unknown>>;
 
 /** A parameter of the path as a signed 64-bit number; `inHandler` where the chain itself, not its gateway, reads it. */

@@ -1,15 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Account, Validator } from '../../../commands/ledger/chain.ts';
 import { addressOf, bytesOf, prefixes } from '../addresses.ts';
-import {
-  type Block,
-  eventsOf,
-  messagesIn,
-  type SealedTransaction,
-  sequenceOf,
-  sha256,
-  transactionBytes,
-} from '../blocks.ts';
+import { type Block, sequenceOf, sha256, transactionBytes, type WholeTransaction } from '../blocks.ts';
 import type { Chain } from '../chain.ts';
 import { type Asked, fail, nanoTime, type Routes, wholeParam } from './answer.ts';
 import { requireKept } from './transactions.ts';
@@ -106,7 +98,8 @@ function balanceOf(chain: Chain, address: string): bigint {
   return chain.history.account(address)?.balance ?? 0n;
 }
 
-function blockRecord(chain: Chain, block: Block): object {
+async function blockRecord(chain: Chain, block: Block): Promise<object> {
+  const transactions = await chain.whole(block.transactions);
   const proposer = proposerOf(chain.genesis.validators);
   const blockId = idOf(block.hash);
   const lastBlockId =
@@ -128,7 +121,7 @@ function blockRecord(chain: Chain, block: Block): object {
     proposer_address: Buffer.from(proposer).toString('base64'),
   };
   const rest = {
-    data: { txs: block.transactions.map(bytesOfTransaction) },
+    data: { txs: transactions.map(bytesOfTransaction) },
     evidence: { evidence: [] },
     last_commit: { height: String(block.height - 1), round: 0, block_id: lastBlockId, signatures: [] },
   };
@@ -136,9 +129,8 @@ function blockRecord(chain: Chain, block: Block): object {
   return { block_id: blockId, block: { header, ...rest }, sdk_block: { header: sdkHeader, ...rest } };
 }
 
-function bytesOfTransaction(transaction: SealedTransaction): string {
-  const sequence = Number(sequenceOf(eventsOf(transaction)));
-  return transactionBytes(messagesIn(transaction), sequence).toString('base64');
+function bytesOfTransaction({ events, messages }: WholeTransaction): string {
+  return transactionBytes(messages, Number(sequenceOf(events))).toString('base64');
 }
 
 function idOf(hash: string): object {

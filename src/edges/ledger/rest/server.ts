@@ -16,7 +16,7 @@ const page =
   '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8" /><title>lumera</title></head>\n<body><p>Chain REST of the local network.</p></body>\n</html>\n';
 
 /**
- * The chain's REST over a chain in memory; not listening yet.
+ * The chain's REST over a chain; not listening yet.
  *
  * Wire forms are those of the real chain, its oddities included: wrong methods and unknown routes are 501, POST answers like GET,
  * a doubled slash is redirected.
@@ -24,19 +24,22 @@ const page =
 export function createRestServer(current: () => Chain, options: RestOptions, logger: Logger): Server {
   const server = createServer({ maxHeaderSize: 16_384 }, (request, response) => {
     request.resume();
-    try {
-      respond(current(), request, response, options);
-    } catch (caught) {
+    respond(current(), request, response, options).catch((caught: unknown) => {
       if (!(caught instanceof RestError)) logger.error({ err: caught, url: request.url }, 'chain REST request failed');
       sendError(response, caught instanceof RestError ? caught : new RestError(13, 'internal error'));
-    }
+    });
   });
   server.requestTimeout = 15_000;
   server.headersTimeout = 10_000;
   return server;
 }
 
-function respond(chain: Chain, request: IncomingMessage, response: ServerResponse, options: RestOptions): void {
+async function respond(
+  chain: Chain,
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: RestOptions,
+): Promise<void> {
   const url = request.url ?? '/';
   if (url.length > maxUrlLength) throw new RestError(3, `request is longer than ${maxUrlLength} characters`, true);
   const [rawPath = '/', ...search] = url.split('?');
@@ -55,7 +58,7 @@ function respond(chain: Chain, request: IncomingMessage, response: ServerRespons
   const height = String(view.height);
   const asked: Asked = { chain, view, params, query: new URLSearchParams(search.join('?')), options };
   try {
-    send(response, 200, answer(asked), height);
+    send(response, 200, await answer(asked), height);
   } catch (caught) {
     if (!(caught instanceof RestError)) throw caught;
     sendError(response, caught, height);

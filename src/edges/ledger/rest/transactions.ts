@@ -1,7 +1,7 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { ChainEvent } from '../../../commands/ledger/draft.ts';
 import { codespaceOf } from '../../../commands/ledger/failure.ts';
-import { attributeOf, eventsOf, messagesIn, type SealedTransaction, sequenceOf } from '../blocks.ts';
+import { attributeOf, sequenceOf, type WholeTransaction } from '../blocks.ts';
 import type { Chain } from '../chain.ts';
 import { parseQuery } from '../search-query.ts';
 import { type Asked, enumQuery, fail, type GrpcCode, type Routes, unsignedQuery } from './answer.ts';
@@ -12,17 +12,18 @@ const maxLimit = 100;
 
 /** Transactions by search and by hash; only `limit` and `page` cut a search, `pagination.*` does nothing. */
 export const transactionRoutes: Routes = {
-  [base]: (asked) => {
+  [base]: async (asked) => {
     const { chain, query } = asked;
     const order = enumQuery(query, 'order_by', 'tx.OrderBy', orders);
     const limit = Math.min(unsignedQuery(query, 'limit') || maxLimit, maxLimit);
     const page = unsignedQuery(query, 'page') || 1;
-    const found = chain.transactions.search(parseQuery(query.get('query') ?? ''));
+    const found = await chain.transactions.search(parseQuery(query.get('query') ?? ''), chain.whole);
     const pages = Math.max(1, Math.ceil(found.length / limit));
     if (page > pages) fail(13, `failed to search for txs: page should be within [1, ${pages}] range, given ${page}`);
     const ordered = order === 'ORDER_BY_DESC' ? found.toReversed() : found;
-    const shown = ordered.slice((page - 1) * limit, page * limit);
-    for (const transaction of shown) requireKept(asked, transaction.height, 13);
+    const wanted = ordered.slice((page - 1) * limit, page * limit);
+    for (const transaction of wanted) requireKept(asked, transaction.height, 13);
+    const shown = await chain.whole(wanted);
     const bodies = shown.map((transaction) => transactionRecord(chain, transaction));
     return {
       txs: bodies,
@@ -31,14 +32,15 @@ export const transactionRoutes: Routes = {
       total: String(found.length),
     };
   },
-  [`${base}/{hash}`]: (asked) => {
+  [`${base}/{hash}`]: async (asked) => {
     const { chain, params } = asked;
     const hash = params['hash'] ?? '';
     const odd = /[^0-9a-fA-F]/.exec(hash)?.[0];
     if (odd) fail(2, `encoding/hex: invalid byte: U+${codePoint(odd)} '${odd}'`);
     if (hash.length % 2 === 1) fail(2, 'encoding/hex: odd length hex string');
-    const transaction = chain.transactions.byHash(hash.toUpperCase()) ?? fail(5, `tx not found: ${hash}`);
-    requireKept(asked, transaction.height, 2);
+    const sealed = chain.transactions.byHash(hash.toUpperCase()) ?? fail(5, `tx not found: ${hash}`);
+    requireKept(asked, sealed.height, 2);
+    const [transaction = fail(5, `tx not found: ${hash}`)] = await chain.whole([sealed]);
     const body = transactionRecord(chain, transaction);
     return { tx: body, tx_response: responseRecord(transaction, body) };
   },
@@ -50,9 +52,7 @@ export function requireKept({ options }: Asked, height: number, code: GrpcCode):
   if (height < lowest) fail(code, `height ${height} is not available, lowest height is ${lowest}`);
 }
 
-function transactionRecord(chain: Chain, transaction: SealedTransaction): object {
-  const messages = messagesIn(transaction);
-  const events = eventsOf(transaction);
+function transactionRecord(chain: Chain, { messages, events, gasWanted }: WholeTransaction): object {
   const signer = messages[0]?.creator ?? '';
   const { denom } = chain.genesis.params;
   const fee = attributeOf(events, 'tx', 'fee')?.slice(0, -denom.length) ?? '0';
@@ -77,16 +77,15 @@ function transactionRecord(chain: Chain, transaction: SealedTransaction): object
           sequence: sequenceOf(events),
         },
       ],
-      fee: { amount: [{ denom, amount: fee }], gas_limit: String(transaction.gasWanted), payer: '', granter: '' },
+      fee: { amount: [{ denom, amount: fee }], gas_limit: String(gasWanted), payer: '', granter: '' },
       tip: null,
     },
     signatures: [attributeOf(events, 'tx', 'signature') ?? ''],
   };
 }
 
-function responseRecord(transaction: SealedTransaction, body: object | undefined): object {
-  const { height, hash, code, log, gasWanted, gasUsed, time } = transaction;
-  const events = eventsOf(transaction);
+function responseRecord(transaction: WholeTransaction, body: object | undefined): object {
+  const { height, hash, code, log, gasWanted, gasUsed, time, events } = transaction;
   return {
     height: String(height),
     txhash: hash,
@@ -108,10 +107,9 @@ function responseRecord(transaction: SealedTransaction, body: object | undefined
 }
 
 /** The messages' responses, as the chain encodes them: upper-case hex of protobuf. */
-function responseData(transaction: SealedTransaction): string {
-  const events = eventsOf(transaction);
+function responseData({ events, messages }: WholeTransaction): string {
   const writer = new BinaryWriter();
-  messagesIn(transaction).forEach((message, index) => {
+  messages.forEach((message, index) => {
     writer.tag(2, 2).fork();
     writer.tag(1, 2).string(`${message['@type']}Response`);
     const value = responseValue(message['@type'], eventsOfMessage(events, index));
