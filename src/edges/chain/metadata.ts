@@ -12,8 +12,7 @@ export type ActionKind = keyof typeof schemas;
 /**
  * The chain's metadata bytes, in base64, with the chain's field names; undefined where they are none of this kind.
  *
- * 64-bit numbers and bytes are text, as the chain's own JSON has them; fields that were never set are left out, but for
- * `public`, which is false unless it was set: a file is private or not, never neither.
+ * 64-bit numbers and bytes are text, as the chain's own JSON has them; fields that were never set are left out.
  *
  * @example decodeMetadata('cascade', 'CgFo')?.['data_hash'] // 'h'
  */
@@ -24,8 +23,7 @@ export function decodeMetadata(kind: ActionKind, metadata: string): JsonObject |
     const json = toJson(schema, fromBinary(schema, base64.decode(metadata), { readUnknownFields: false }), {
       useProtoFieldName: true,
     });
-    if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
-    return kind === 'cascade' ? { ...json, public: json['public'] ?? false } : json;
+    return typeof json === 'object' && json !== null && !Array.isArray(json) ? json : undefined;
   } catch {
     return undefined;
   }

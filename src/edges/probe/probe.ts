@@ -7,7 +7,8 @@ import { resolveTarget, type TargetOptions, targetOf } from './target.ts';
 
 /** The ports that a node has to have open: gRPC, peers, HTTP; no other is ever dialled. */
 export const probePorts = [4444, 4445, 8002] as const;
-const httpPort = 8002;
+/** The port that is asked for the status, beyond being open. */
+export const httpPort = 8002;
 
 /** Bounds of one probe (section 9 of the design). */
 export type ProbeLimits = Readonly<{ connectMs: number; statusMs: number; servicesMs: number; maxBytes: number }>;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pLimit from 'p-limit';
 import { toAppError } from '../../commands/errors.ts';
 import type { Logger } from '../log.ts';
-import type { Dial } from './dial.ts';
-import { probeNode, probePorts, type ProbeLimits } from './probe.ts';
+import { type Dial, dialPort } from './dial.ts';
+import { httpPort, probeNode, probePorts, type ProbeLimits } from './probe.ts';
 import type { Reason, Recorder } from './recorder.ts';
 import { isServicesDue } from './services.ts';
+import { SocketBudget, withSockets } from './socket-budget.ts';
 import { hostKey, type TargetOptions } from './target.ts';
 
 /** Some nodes to probe, and how. */
@@ -41,13 +41,14 @@ const maxSockets = 1_024;
  * probes have ended; never fails.
  */
 export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<void> {
-  const { recorder, logger, signal, servicesAskedAt, ...how } = options;
-  const slots = pLimit(Math.floor(maxSockets / probePorts.length));
+  const { recorder, logger, signal, servicesAskedAt, dial = dialPort, ...how } = options;
+  const budget = new SocketBudget(maxSockets);
+  const sockets = { count: probePorts.length, asked: httpPort, dial };
   const running = new Map<string, Running>();
 
-  const probeHost = async (nodes: readonly string[], address: string, reason: Reason) => {
+  const probeHost = async (nodes: readonly string[], address: string, reason: Reason, within: Dial) => {
     const isDue = nodes.some((node) => isServicesDue(servicesAskedAt.get(node), Date.now()));
-    const probed = await probeNode(address, { ...how, signal, isServicesDue: isDue });
+    const probed = await probeNode(address, { ...how, dial: within, signal, isServicesDue: isDue });
     for (const node of nodes) {
       if (probed.listed) servicesAskedAt.set(node, probed.listed.at);
       recorder.add({ node, ...probed }, reason);
@@ -58,12 +59,12 @@ export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<
     const other = running.get(host);
     if (other && !(sweep.isFresh && other.hasBegun)) return other.done;
     const mine: Running = { hasBegun: false, done: Promise.resolve() };
-    const begin = () => {
+    const begin = (within: Dial) => {
       mine.hasBegun = true;
-      return probeHost(nodes, address, sweep.reason);
+      return probeHost(nodes, address, sweep.reason, within);
     };
     mine.done = (other?.done ?? sleep(Math.random() * sweep.spreadMs, undefined, { signal }))
-      .then(() => slots(begin))
+      .then(() => withSockets(budget, sockets, begin))
       .catch((caught: unknown) => {
         if (!signal.aborted) logger.warn({ reason: toAppError(caught).message }, 'a node could not be probed');
       });

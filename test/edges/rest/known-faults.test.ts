@@ -16,6 +16,12 @@ describe('what readers see', () => {
     expect((await askOnce('/v1/supernodes/stats', facts)).body).toMatchObject({ available_count: 1 });
   });
 
+  it('[LS-06] tells a private file from one of which nothing is known', async () => {
+    const known = [actionFacts('1').registered({ metadata: 'CgFo' }), actionFacts('2').registered({ metadata: '' })];
+    expect((await askOnce('/v1/actions/1', known)).body).toMatchObject({ public: false });
+    expect((await askOnce('/v1/actions/2', known)).body).toMatchObject({ public: null });
+  });
+
   it('[LS-10] holds addresses of any length and ids of any size, and finds them', async () => {
     const huge = '184467440737095516160';
     const address = `${'x'.repeat(1_000)}:4444`;
