@@ -31,13 +31,13 @@ describe('withSockets', () => {
 
   it('keeps one socket of a node that does not answer, so that others can begin', async () => {
     const budget = new SocketBudget(5);
-    const stop = new AbortController();
+    const answered = Promise.withResolvers<void>();
     const slow = withSockets(budget, { count: 3, asked: 8002, dial: refused }, async (within) => {
       await Promise.all([4444, 4445].map((port) => within('1.1.1.1', port, options)));
-      await new Promise((resolve) => stop.signal.addEventListener('abort', resolve));
+      await answered.promise;
     });
     await budget.take(4);
-    stop.abort();
+    answered.resolve();
     await slow;
     await budget.take(1);
   });
