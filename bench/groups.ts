@@ -3,10 +3,7 @@ import * as append from './rows/append.ts';
 import * as catchUp from './rows/catch-up.ts';
 import * as rebuild from './rows/rebuild.ts';
 import * as replay from './rows/replay.ts';
-<<<<<<< HEAD
 import * as start from './rows/start.ts';
-=======
->>>>>>> 6fe9bb0 (Measure new and unchanged actions, and sweeps over 200 and 10,000 nodes of which half are black holes)
 import * as sweep from './rows/sweep.ts';
 import * as sync from './rows/sync.ts';
 import * as visible from './rows/visible.ts';
@@ -20,8 +17,5 @@ export const groups: readonly Group[] = [
   visible.rows,
   sync.rows,
   sweep.rows,
-<<<<<<< HEAD
   start.rows,
-=======
->>>>>>> 6fe9bb0 (Measure new and unchanged actions, and sweeps over 200 and 10,000 nodes of which half are black holes)
 ];

@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 import pg from 'pg';
 import { rebuild } from '../../src/edges/postgres/rebuild.ts';
 import { actions } from '../../src/projections/actions.ts';
@@ -65,46 +64,10 @@ export function rows(context: Context): readonly Row[] {
         const { ours } = await context.inTurn('higher', await firstIndex(context, chain, count));
         return besideEarlier(ours, earlier.perSecond, 'higher');
       },
-=======
-import { readActions } from '../../src/edges/chain/actions-round.ts';
-import { createChainClient } from '../../src/edges/chain/client.ts';
-import { loadProfile } from '../../src/edges/chain/profile.ts';
-import { type RoundEnd, runRound } from '../../src/edges/chain/round.ts';
-import type { Log } from '../../src/edges/nats/log.ts';
-import { type ChainStub, startChainStub } from '../../test/support/chain-stub.ts';
-import { accountOf } from '../../test/support/chain-stub-state.ts';
-import type { Context } from '../context.ts';
-import { connectTo, freshLog } from '../log.ts';
-import { perSecond } from '../rounds.ts';
-import type { Row } from '../row.ts';
-
-const perBlock = 100;
-
-/** How a chain on this machine is indexed: new actions with hash, height and time, and what a round costs when nothing is new. */
-export function rows(context: Context): readonly Row[] {
-  const actions = context.size(3_000, 300);
-  return [
-    {
-      name: 'sync-new',
-      unit: 'actions/s',
-      better: 'higher',
-      peerName: null,
-      target: { ours: 300 },
-      measure: () => context.inTurn('higher', () => indexNewActions(context, actions)),
-    },
-    {
-      name: 'sync-unchanged',
-      unit: 'requests',
-      better: 'lower',
-      peerName: null,
-      target: { ours: 10 },
-      measure: () => context.inTurn('lower', () => requestsOfUnchanged(context, actions)),
->>>>>>> 6fe9bb0 (Measure new and unchanged actions, and sweeps over 200 and 10,000 nodes of which half are black holes)
     },
   ];
 }
 
-<<<<<<< HEAD
 type StartChain = () => ReturnType<typeof startChain>;
 
 /** A log that has followed the whole chain already. */
@@ -156,72 +119,4 @@ async function rowByRow(context: Context, count: number): Promise<Contender> {
         });
       }
     });
-=======
-/** Indexes as many new actions, two of three finalized, from a chain of its own; gives back how many a second. */
-export async function indexNewActions(context: Context, actions: number): Promise<number> {
-  await using indexing = await startIndexing(context);
-  await indexing.round();
-  fill(indexing.stub, actions);
-  const rate = await perSecond(actions, indexing.round);
-  await requireTransactions(indexing.log, actions);
-  return rate;
-}
-
-/** What a round asks of a chain on which nothing has happened; fails where it writes a fact. */
-export async function requestsOfUnchanged(context: Context, actions: number): Promise<number> {
-  await using indexing = await startIndexing(context);
-  fill(indexing.stub, actions);
-  await indexing.round();
-  indexing.stub.chain.block(5);
-  const { requests, facts } = await indexing.round();
-  if (facts !== 0) throw new Error(`An unchanged chain gave ${facts} facts`);
-  return requests;
-}
-
-type Indexing = AsyncDisposable & Readonly<{ stub: ChainStub; log: Log; round: () => Promise<RoundEnd> }>;
-
-async function startIndexing(context: Context): Promise<Indexing> {
-  const { log } = await freshLog(await connectTo(context, 'strict'));
-  const stub = await startChainStub();
-  const profile = loadProfile('main');
-  const client = createChainClient(stub.url, profile);
-  const { signal } = context;
-  const round = async (): Promise<RoundEnd> => {
-    const end = await runRound({
-      source: 'actions',
-      client,
-      profile,
-      log,
-      signal,
-      read: readActions,
-      report: () => undefined,
-    });
-    if (end.error) throw end.error;
-    return end;
-  };
-  const end = async (): Promise<void> => {
-    await client.close();
-    await stub.stop();
-  };
-  return { stub, log, round, [Symbol.asyncDispose]: end };
-}
-
-function fill({ chain }: ChainStub, actions: number): void {
-  const node = accountOf('node');
-  for (let done = 0; done < actions; done += perBlock) {
-    const ids = Array.from({ length: Math.min(perBlock, actions - done) }, () => chain.register({})).flat();
-    for (const id of ids) if (Number(id) % 3 > 0) chain.finalize(node, { id, amount: 9_859 });
-    chain.block();
-  }
-  chain.block(20);
-}
-
-async function requireTransactions(log: Log, actions: number): Promise<void> {
-  const last = await log.lastOfAll('action');
-  const isWhole = [...last.values()].every(
-    ({ fact }) => 'transaction' in fact.data && fact.data.transaction?.time !== undefined,
-  );
-  if (last.size !== actions || !isWhole)
-    throw new Error(`Of ${actions} actions ${last.size} were indexed, ${isWhole ? 'all' : 'not all'} with a time`);
->>>>>>> 6fe9bb0 (Measure new and unchanged actions, and sweeps over 200 and 10,000 nodes of which half are black holes)
 }
