@@ -4,6 +4,7 @@ import * as catchUp from './rows/catch-up.ts';
 import * as rebuild from './rows/rebuild.ts';
 import * as replay from './rows/replay.ts';
 import * as start from './rows/start.ts';
+import * as sweepMany from './rows/sweep-many.ts';
 import * as sweep from './rows/sweep.ts';
 import * as sync from './rows/sync.ts';
 import * as visible from './rows/visible.ts';
@@ -17,5 +18,6 @@ export const groups: readonly Group[] = [
   visible.rows,
   sync.rows,
   sweep.rows,
+  sweepMany.rows,
   start.rows,
 ];
