@@ -16,3 +16,12 @@ export async function openPonder(context: Context): Promise<Peer> {
   await peer.ask('open', { config, folder: await context.folder('ponder') });
   return peer;
 }
+
+/** Has ponder serve GraphQL over as many rows, which lie in its tables as an indexer would have left them; gives back the address. */
+export async function servePonder(
+  context: Context,
+  rows: Readonly<{ actions: number; supernodes: number }>,
+): Promise<string> {
+  const peer = await openPonder(context);
+  return `http://127.0.0.1:${await peer.ask('serve', rows)}/graphql`;
+}
