@@ -34,10 +34,13 @@ export type RecordProbe = Readonly<{
 
 type State = Readonly<{ at: string; known: KnownNode }>;
 
+/** No probe comes this late, so one that is further behind the known one tells that the clock was set back meanwhile. */
+const latestMs = 5 * 60_000;
+
 /**
  * Whether a node passed, and what is known of it from now on: failures in a row, last success, last figures, services.
  *
- * A probe that is not later than the one known decides nothing. A figure or a list of services that an answer leaves out
+ * A probe that is not later than the one known decides nothing, unless the clock was set back. A figure or a list of services that an answer leaves out
  * stays as it was last known (spec 2, probe status and figures).
  */
 export const probing: Decider<RecordProbe, State, ProbeFact> = {
@@ -47,7 +50,7 @@ export const probing: Decider<RecordProbe, State, ProbeFact> = {
   after: ({ data: { at, known } }) => ({ at, known }),
   decide(probe, { at: knownAt, known }) {
     const { node, at, ports, tookMs, statusAnswer } = probe;
-    if (at <= knownAt) return [];
+    if (at <= knownAt && Date.parse(knownAt) - Date.parse(at) < latestMs) return [];
     const told = whatWasTold(probe, known);
     if (statusAnswer === 'ok' && ports.every(({ outcome }) => outcome === 'open')) {
       const passed: KnownNode = { ...known, ...told, consecutiveFailures: 0, lastSeenAt: at };

@@ -75,6 +75,17 @@ describe('probing', () => {
     expect(history(probe(2), probe(2, {}, 4444), probe(1))).toHaveLength(1);
   });
 
+  it('goes on at once when the clock was set back, however far', () => {
+    for (const back of [6, 48 * 60]) {
+      const set = new Date(Date.parse(at(1)) - back * 60_000).toISOString();
+      const facts = history(probe(1), probe(0, { at: set }, 4444), probe(0, { at: set }));
+      expect(facts.map(({ type, data }) => [type, data.at])).toEqual([
+        ['ProbeSucceeded', at(1)],
+        ['ProbeFailed', set],
+      ]);
+    }
+  });
+
   it('[LS-14] fails a node that may not be dialled', () => {
     const ports = [4444, 4445, 8002].map((port) => ({ port, outcome: 'not_dialled' as const }));
     const [fact] = history(probe(1, { ports, statusAnswer: 'not_asked', figures: undefined }));

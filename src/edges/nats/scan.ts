@@ -14,9 +14,14 @@ export function everyEntity(kind: Kind, network: string): string {
   return `evt.${kind}.${network}.*`;
 }
 
-/** The entity that a subject names; the other way round from `subjectOf`. */
+/** The entity that a subject names; the other way round from `subjectOf`. A token that `subjectOf` would never write stays as it is. */
 export function entityIn(subject: string): string {
-  return decodeURIComponent(subject.slice(subject.lastIndexOf('.') + 1));
+  const token = subject.slice(subject.lastIndexOf('.') + 1);
+  try {
+    return decodeURIComponent(token);
+  } catch {
+    return token;
+  }
 }
 
 /** The last message of every subject that a pattern matches, any number; begins again when the broker goes away meanwhile. */

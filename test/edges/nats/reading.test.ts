@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { PoisonEvent } from '../../../src/edges/nats/poison-event.ts';
 import { actionOf, cause, decision, freshLog, probeOf, validatorOf } from './fresh-log.ts';
 
@@ -71,6 +71,20 @@ test('readOne gives one fact, nothing beyond the end, and throws on what cannot 
   nc.publish(`evt.action.${network}.2`, 'not JSON');
   await expect.poll(async () => (await log.head('ACTIONS')).lastSequence).toBe(2);
   await expect(log.readOne('ACTIONS', 2)).rejects.toBeInstanceOf(PoisonEvent);
+});
+
+test('watch passes over a subject that nobody here would write', async () => {
+  const { nc, network, log } = await freshLog();
+  const seen: string[] = [];
+  const stop = log.watch(['probe'], (_kind, entity) => seen.push(entity));
+  onTestFinished(stop);
+  const publish = (entity: string): void => nc.publish(`evt.probe.${network}.${entity}`, 'nothing of ours');
+  await vi.waitFor(() => {
+    publish('%zz');
+    publish('plain');
+    expect(seen).toContain('plain');
+  });
+  expect(seen).toContain('%zz');
 });
 
 test('watch calls back for stored facts of its kinds until it is stopped', async () => {
