@@ -1,5 +1,5 @@
 /** npm run bench: how fast it is, beside what would otherwise be used, measured in the same run. */
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { watchLifeline } from '../src/edges/embedded/lifeline.ts';
 import { groups } from './groups.ts';
 import { documentOf, tableOf } from './report.ts';
@@ -16,12 +16,18 @@ process.once('SIGINT', stop);
 process.once('SIGTERM', stop);
 watchLifeline(stop);
 
+/** `npm run bench --json` keeps npm's own lines away from standard output and tells of itself in the environment only. */
+const json = new Option(
+  '--json',
+  'one line of JSON on standard output and nothing else; progress goes to standard error',
+).env('npm_config_json');
+
 await new Command('bench')
   .description('Measures Annals beside its peers, in turn, and prints medians of the rounds. Takes about half an hour.')
   .option('--only <rows>', 'these rows, or all whose name begins so: append,visible', names)
   .option('--rounds <n>', `rounds of each row, else ${fullRounds}`, atLeastOne)
   .option('--quick', `small sizes and ${quickRounds} rounds: whether it runs, not how fast`)
-  .option('--json', 'one line of JSON on standard output and nothing else; progress goes to standard error')
+  .addOption(json)
   .action(async (flags: Flags) => {
     const quick = flags.quick ?? false;
     const options: BenchOptions = {
