@@ -27,7 +27,7 @@ export type ChainClient = Readonly<{ session: (signal: AbortSignal) => ChainSess
 
 const timeLimitMs = 10_000;
 /** A chain may take this long with the answers of a round before their average counts, and with each on average then. */
-const patience = { startMs: 120_000, averageMs: 5_000 };
+const patience = { startMs: 600_000, averageMs: 5_000 };
 const atOnce = 8;
 const repeats = { retries: 3, maxTimeout: 2_000, factor: 2, randomize: true };
 
