@@ -1,11 +1,13 @@
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Recorded } from '../../commands/ports.ts';
-import { fold, keyed } from './fold.ts';
+import { createConsequences, fold, type Keyed, keyed } from './fold.ts';
 import type { Folding } from './folding.ts';
 import type { Generation } from './generations.ts';
 import { channelOf, metaSchema } from './names.ts';
 import { sendAll, type Statement } from './pool.ts';
-import { createWriter } from './write.ts';
+import type { Kept } from './stored-tables.ts';
+import { createWriter, type Writer } from './write.ts';
 
 /** Brings one generation's tables forward. */
 export type Applier = Readonly<{
@@ -45,9 +47,9 @@ export function createApplier(folding: Folding, generation: Generation, network:
       if (!within) await sendAll(client, [rollback]);
       return false;
     }
-    const changes = keys.length === 0 ? none : writer.changes(fold(folding, touched, writer.kept(old?.rows ?? [])));
     const told = generation.status === 'live' ? [notification(network, generation, to)] : none;
-    const answers = await sendAll(client, [...changes, ...told, ...(within ? none : [commit])]);
+    const last = [...told, ...(within ? none : [commit])];
+    const answers = await sendChanges(client, { folding, writer, touched, before: writer.kept(old?.rows ?? []) }, last);
     if (!within) checkCommitted(answers.at(-1));
     at = to;
     return true;
@@ -57,6 +59,46 @@ export function createApplier(folding: Folding, generation: Generation, network:
     apply: (client, facts) => run(client, facts, false),
     applyWithin: (client, facts) => run(client, facts, true),
   };
+}
+
+type Batch = Readonly<{
+  folding: Folding;
+  writer: Writer;
+  touched: readonly Keyed[];
+  before: ReadonlyMap<string, Kept>;
+}>;
+
+/** PostgreSQL writes the rows of one part while the next one is made ready. */
+const rowsInPart = 2000;
+
+/** Sends what a batch changes, then the last statements; gives back the answers to those. */
+async function sendChanges(
+  client: pg.ClientBase,
+  { folding, writer, touched, before }: Batch,
+  last: readonly Statement[],
+): Promise<pg.QueryResult[]> {
+  const rows = fold(folding, touched, before);
+  const parts = Array.from({ length: Math.ceil(rows.length / rowsInPart) }, (_, part) =>
+    rows.slice(part * rowsInPart, (part + 1) * rowsInPart),
+  );
+  const sent: Promise<unknown>[] = [];
+  for (const part of parts) {
+    const sending = sendAll(client, writer.rows(part));
+    // It is waited for below, but for a batch that fails before that.
+    sending.catch(() => undefined);
+    sent.push(sending);
+    if (part !== parts.at(-1)) await yieldToOthers();
+  }
+  const following = createConsequences(folding, before);
+  for (const part of parts) {
+    following.add(part);
+    if (part !== parts.at(-1)) await yieldToOthers();
+  }
+  const rest = sendAll(client, [...writer.consequences(following.all()), ...last]);
+  rest.catch(() => undefined);
+  // Whatever follows a failed statement fails too: the first failure is the one that says why.
+  for (const one of sent) await one;
+  return rest;
 }
 
 /** Moves the checkpoint from where we left it, and takes back a stop: the first statement, so that a refusal costs nothing. */

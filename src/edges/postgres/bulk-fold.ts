@@ -14,8 +14,8 @@ export type Written = Readonly<{
 /** Folds a log from its beginning, and lets go of the rows that were touched longest ago when there are too many. */
 export type BulkFold = Readonly<{
   take: (facts: readonly Recorded[]) => void;
-  /** Takes out what must be written now, or everything that is left: each row comes once. Undefined when nothing must. */
-  letGo: (how: 'what is too much' | 'everything') => Written | undefined;
+  /** Takes out some rows to write, if there are more than may be held, or any at `end`; each comes once, in the end. */
+  letGo: (at?: 'end') => Written | undefined;
   /** Takes out the facts of rows that were let go before: they change what has been written. */
   late: () => readonly Keyed[];
   lateCount: () => number;
@@ -23,8 +23,9 @@ export type BulkFold = Readonly<{
   counters: Map<string, number>;
 }>;
 
-/** Rows that are held at once; a quarter of them is written when there are more. */
 const mostRowsHeld = 100_000;
+/** Few enough that whoever shares the process goes on meanwhile. */
+const rowsAtOnce = 4000;
 
 /** Makes the fold; `mostRows` is for tests. */
 export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkFold {
@@ -55,9 +56,9 @@ export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkF
     take: (facts) => {
       for (const one of keyed(folding, facts)) takeOne(one);
     },
-    letGo: (how) => {
-      if (how === 'what is too much' && rows.size <= mostRows) return undefined;
-      const main = oldest(how === 'everything' ? rows.size : Math.max(rows.size - mostRows, Math.ceil(mostRows / 4)));
+    letGo: (at) => {
+      if (rows.size === 0 || (at !== 'end' && rows.size <= mostRows)) return undefined;
+      const main = oldest(Math.min(rows.size, Math.max(1, Math.min(rowsAtOnce, mostRows / 4))));
       gone ??= createKeyFilter();
       for (const [key] of main) {
         rows.delete(key);

@@ -14,8 +14,13 @@ export function cleanRow(row: Row, before: Row | null | undefined): Row {
 function isClean(value: unknown): boolean {
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
   if (typeof value !== 'object' || value === null) return true;
-  if (Array.isArray(value)) return value.every(isClean);
-  return Object.entries(value).every(([name, member]) => isClean(name) && isClean(member));
+  if (Array.isArray(value)) {
+    for (const item of value) if (!isClean(item)) return false;
+    return true;
+  }
+  const members: Readonly<Record<string, unknown>> = { ...value };
+  for (const name in members) if (!isClean(name) || !isClean(members[name])) return false;
+  return true;
 }
 
 function cleaned(row: Row): Row {

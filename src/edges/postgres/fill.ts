@@ -3,7 +3,7 @@ import type { Recorded } from '../../commands/ports.ts';
 import { type BulkFold, createBulkFold, type Written } from './bulk-fold.ts';
 import { checkCommitted } from './apply.ts';
 import { copyRows } from './copy.ts';
-import { fold } from './fold.ts';
+import { createConsequences, fold } from './fold.ts';
 import type { Folding, Row } from './folding.ts';
 import { createKey } from './generation-tables.ts';
 import { counters, type Kept, mainRow, storedTables, withOwnColumns } from './stored-tables.ts';
@@ -63,13 +63,11 @@ export function createFilling(options: FillOptions): Filling {
   return {
     take: async (facts) => {
       rows.take(facts);
-      const written = rows.letGo('what is too much');
-      if (written) await write(written);
+      for (let written = rows.letGo(); written; written = rows.letGo()) await write(written);
       if (rows.lateCount() > mostLate) await writeLate();
     },
     end: async () => {
-      const written = rows.letGo('everything');
-      if (written) await write(written);
+      for (let written = rows.letGo('end'); written; written = rows.letGo('end')) await write(written);
       await writeLate();
       await copying;
       await copyRows(client, schema, { table: counters, rows: counted(rows.counters) });
@@ -113,8 +111,12 @@ async function changeWritten({ client, folding, schema, late, sums }: Late): Pro
   );
   const { rows } = await client.query({ ...writer.select(keys) });
   const before: ReadonlyMap<string, Kept> = writer.kept(rows);
-  const changes = fold(folding, late, before);
-  for (const statement of writer.changes({ ...changes, counters: new Map() })) await client.query({ ...statement });
-  for (const [name, n] of changes.counters) sums.set(name, (sums.get(name) ?? 0) + n);
+  const changed = fold(folding, late, before);
+  const following = createConsequences(folding, before);
+  following.add(changed);
+  const { counters: changes, ...others } = following.all();
+  const statements = [...writer.rows(changed), ...writer.consequences({ ...others, counters: new Map() })];
+  for (const statement of statements) await client.query({ ...statement });
+  for (const [name, n] of changes) sums.set(name, (sums.get(name) ?? 0) + n);
   checkCommitted(await client.query('commit'));
 }

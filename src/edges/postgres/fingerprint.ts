@@ -45,10 +45,9 @@ function fingerprint(folding: Folding): string {
     }
   }
   const sums = new Map<string, number>();
-  fold.addCounters(sums);
   const summings = new Map(storedTables(folding).map((table) => [table.name, createSumming(table)]));
   const add = ({ table, row }: TableRow): void => summings.get(table)?.add(row);
-  for (const one of fold.rows()) add(one);
+  for (const one of fold.rows(sums)) add(one);
   for (const one of counterRows(sums)) add(one);
   const rows = [...summings].map(([name, summing]) => [name, summing.checksum().filter((one) => one.rows > 0)]);
   return createHash('sha256')

@@ -5,9 +5,11 @@ import { StopError } from './database-error.ts';
 import type { Folding, Row } from './folding.ts';
 import type { Kept } from './stored-tables.ts';
 
-/** Everything that a batch changes. */
-export type Changes = Readonly<{
-  rows: readonly (readonly [key: string, kept: Kept])[];
+/** Rows of the main table that a batch changes, each once. */
+export type Rows = readonly (readonly [key: string, kept: Kept])[];
+
+/** What follows from the rows that a batch changes. */
+export type Consequences = Readonly<{
   /** Derived rows to take away, by table; only their key columns count. */
   gone: ReadonlyMap<string, readonly Row[]>;
   /** Derived rows to put in place, by table. */
@@ -35,15 +37,14 @@ export function keyed(folding: Folding, facts: readonly Recorded[]): Keyed[] {
  * A row that was last touched at or after a fact's sequence ignores the fact, so any split, overlap or repetition of the
  * same facts ends in the same rows. Fails with a `StopError` that names the fact which the projection cannot take.
  */
-export function fold(folding: Folding, facts: readonly Keyed[], before: ReadonlyMap<string, Kept>): Changes {
+export function fold(folding: Folding, facts: readonly Keyed[], before: ReadonlyMap<string, Kept>): Rows {
   const after = new Map<string, Kept>();
   for (const one of facts) {
     const kept = after.get(one.key) ?? before.get(one.key);
     const next = step(folding, kept, one.recorded);
     if (next !== kept) after.set(one.key, next);
   }
-  const rows = [...after];
-  return { rows, ...consequences(folding, rows, before) };
+  return [...after];
 }
 
 /** The row that a fact makes of another one; the very same where it was last touched at or after the fact. */
@@ -53,9 +54,11 @@ export function step(folding: Folding, kept: Kept | undefined, { fact, sequence 
   return { row: row && cleanRow(row, kept?.row), position: sequence };
 }
 
-type Consequences = Omit<Changes, 'rows'>;
-
-function consequences(folding: Folding, rows: Changes['rows'], before: ReadonlyMap<string, Kept>): Consequences {
+/** Finds out what follows from changed rows, which may be given part by part; `before` holds them as they were. */
+export function createConsequences(
+  folding: Folding,
+  before: ReadonlyMap<string, Kept>,
+): Readonly<{ add: (rows: Rows) => void; all: () => Consequences }> {
   const had = new Map<string, Derived>();
   const has = new Map<string, Derived>();
   const counters = new Map<string, number>();
@@ -65,16 +68,19 @@ function consequences(folding: Folding, rows: Changes['rows'], before: ReadonlyM
     for (const derived of folding.derived(row)) into.set(identity(derived, tables), derived);
     for (const name of folding.counts(row)) counters.set(name, (counters.get(name) ?? 0) + one);
   };
-  for (const [key, kept] of rows) {
-    attempt(folding, kept.position, () => {
-      follow(before.get(key)?.row, had, -1);
-      follow(kept.row, has, 1);
-    });
-  }
   return {
-    gone: byTable([...had].filter(([id]) => !has.has(id))),
-    fresh: byTable([...has].filter(([id, derived]) => !isSame(had.get(id), derived))),
-    counters: new Map([...counters].filter(([, n]) => n !== 0).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    add: (rows) => {
+      for (const [key, kept] of rows)
+        attempt(folding, kept.position, () => {
+          follow(before.get(key)?.row, had, -1);
+          follow(kept.row, has, 1);
+        });
+    },
+    all: () => ({
+      gone: byTable([...had].filter(([id]) => !has.has(id))),
+      fresh: byTable([...has].filter(([id, derived]) => !isSame(had.get(id), derived))),
+      counters: new Map([...counters].filter(([, n]) => n !== 0).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    }),
   };
 }
 
@@ -82,13 +88,20 @@ function consequences(folding: Folding, rows: Changes['rows'], before: ReadonlyM
 function identity({ table, values }: Derived, tables: ReadonlyMap<string, Table>): string {
   const found = tables.get(table);
   if (!found) throw new Error(`There is no derived table ${table}`);
-  return JSON.stringify([table, ...found.key.map((column) => values[column] ?? null)]);
+  let name = table;
+  for (const column of found.key) {
+    const cell = values[column] ?? null;
+    // Clean text holds no NUL.
+    name += typeof cell === 'string' ? `\0=${cell}` : `\0${JSON.stringify(cell)}`;
+  }
+  return name;
 }
 
 function isSame(had: Derived | undefined, has: Derived): boolean {
   if (!had) return false;
-  const names = new Set([...Object.keys(had.values), ...Object.keys(has.values)]);
-  return [...names].every((name) => isEqual(had.values[name] ?? null, has.values[name] ?? null));
+  const covers = (one: Row, other: Row): boolean =>
+    Object.keys(one).every((name) => isEqual(one[name] ?? null, other[name] ?? null));
+  return covers(had.values, has.values) && covers(has.values, had.values);
 }
 
 const isEqual = (a: Cell, b: Cell): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);

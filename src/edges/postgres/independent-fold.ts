@@ -14,10 +14,8 @@ export type IndependentFold = Readonly<{
   take: (facts: readonly Recorded[]) => void;
   /** How many parts the rows were split into so that one of them fits; `take` keeps the rows of part `part` only. */
   parts: () => number;
-  /** Every row of this part's tables once, but for counters. */
-  rows: () => Iterable<TableRow>;
-  /** Adds up this part's counters by name. */
-  addCounters: (sums: Map<string, number>) => void;
+  /** Every row of this part's tables once, but for counters, which are added up in `sums` meanwhile. */
+  rows: (sums: Map<string, number>) => Iterable<TableRow>;
 }>;
 
 /** `part` of how many `parts` to keep; `mostRows` is how many rows may be held before the first part is split further. */
@@ -54,15 +52,13 @@ export function createIndependentFold(folding: Folding, options: FoldOptions = {
       }
     },
     parts: () => parts,
-    rows: function* () {
+    rows: function* (sums) {
       for (const [key, kept] of rows) {
         yield { table: folding.table.name, row: mainRow(folding.table, key, kept) };
-        if (kept.row) yield* derivedRows(folding, kept.row);
+        if (!kept.row) continue;
+        yield* derivedRows(folding, kept.row);
+        for (const name of folding.counts(kept.row)) sums.set(name, (sums.get(name) ?? 0) + 1);
       }
-    },
-    addCounters: (sums) => {
-      for (const { row } of rows.values())
-        for (const name of row ? folding.counts(row) : []) sums.set(name, (sums.get(name) ?? 0) + 1);
     },
   };
 }

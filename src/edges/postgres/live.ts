@@ -12,7 +12,7 @@ import { type Head, sequenceOf, type Source } from './source.ts';
 /** What following needs. */
 export type Following = Readonly<{ pools: Pools; source: Source; folding: Folding; network: string }>;
 
-const maxFacts = 5000;
+const maxFacts = 20_000;
 const checkLogEachMs = 5000;
 const firstStatisticsAfter = 500;
 

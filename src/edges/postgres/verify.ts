@@ -63,8 +63,7 @@ async function eachFolded({ folding, first, again }: VerifyOptions, see: (row: T
   for (let part = 0; part < parts; part++) {
     const fold = part === 0 ? first : createIndependentFold(folding, { part, parts });
     if (part > 0) await again(fold.take);
-    fold.addCounters(sums);
-    await eachOf(fold.rows(), see);
+    await eachOf(fold.rows(sums), see);
   }
   await eachOf(counterRows(sums), see);
 }

@@ -9,7 +9,7 @@ import {
   sql,
 } from 'kysely';
 import type { Cell, ColumnType, Table } from '../../projections/projection.ts';
-import type { Changes } from './fold.ts';
+import type { Consequences, Rows } from './fold.ts';
 import type { Folding, Row } from './folding.ts';
 import type { Statement } from './pool.ts';
 import { counters, type Kept, mainRow, withOwnColumns } from './stored-tables.ts';
@@ -20,8 +20,10 @@ export type Writer = Readonly<{
   select: (keys: readonly string[]) => Statement;
   /** What `select` answered, as rows by key. */
   kept: (rows: readonly Record<string, unknown>[]) => Map<string, Kept>;
-  /** Statements that bring the tables to where a fold ended. */
-  changes: (changes: Changes) => Statement[];
+  /** Statements that bring the main table to where a fold ended. */
+  rows: (rows: Rows) => Statement[];
+  /** Statements that bring the other tables there. */
+  consequences: (consequences: Consequences) => Statement[];
 }>;
 
 /** Compiles the statements of a generation's tables. */
@@ -39,12 +41,12 @@ export function createWriter(folding: Folding, schema: string): Writer {
   return {
     select: (keys) => ({ ...select, values: [keys] }),
     kept: (rows) => new Map(rows.map(keptRow)),
-    changes: (changes) => [
-      ...upsertMain(changes.rows.map(([key, kept]) => mainRow(folding.table, key, kept))),
-      ...derived.flatMap((table) => table.remove(changes.gone.get(table.name) ?? [])),
-      ...derived.flatMap((table) => table.upsert(changes.fresh.get(table.name) ?? [])),
-      ...count([...changes.counters].map(([name, n]) => ({ name, n }))),
-      ...dropZeroes([...changes.counters].filter(([, n]) => n < 0).map(([name]) => ({ name }))),
+    rows: (rows) => upsertMain(rows.map(([key, kept]) => mainRow(folding.table, key, kept))),
+    consequences: ({ gone, fresh, counters: sums }) => [
+      ...derived.flatMap((table) => table.remove(gone.get(table.name) ?? [])),
+      ...derived.flatMap((table) => table.upsert(fresh.get(table.name) ?? [])),
+      ...count([...sums].map(([name, n]) => ({ name, n }))),
+      ...dropZeroes([...sums].filter(([, n]) => n < 0).map(([name]) => ({ name }))),
     ],
   };
 }
