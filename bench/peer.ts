@@ -66,12 +66,14 @@ async function install(say: Options['say'], signal: AbortSignal): Promise<void> 
   try {
     await whileSaying(say, 'installing the peers of the bench', npmCi);
   } catch (caught) {
-    throw new Error(`not installed (${lastLine(caught)})`, { cause: caught });
+    throw new Error(`not installed (${firstLine(caught)})`, { cause: caught });
   }
   await writeFile(mark, wanted);
 }
 
-function lastLine(caught: unknown): string {
-  const said = caught instanceof Error && 'stderr' in caught ? String(caught.stderr) : String(caught);
-  return said.trim().split('\n').at(-1)?.slice(0, 200) ?? '';
+/** npm names the kind of failure first and says last where its log lies. */
+function firstLine(caught: unknown): string {
+  const stderr = caught instanceof Error && 'stderr' in caught ? caught.stderr : undefined;
+  const said = typeof stderr === 'string' && stderr !== '' ? stderr : String(caught);
+  return (said.trim().split('\n', 1)[0] ?? '').replace(/^npm error /, '').slice(0, 200);
 }
