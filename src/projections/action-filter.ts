@@ -82,13 +82,9 @@ const isWithin = ({ finalized: { from, to } }: Stretch) => from > 0 || to < Infi
 
 /** The pairs of type and state that a filter leaves, each with an index of its own in the order of the list. */
 export function pairsOf({ type, state }: ActionFilter): { type: string; state: string }[] {
-  return typesOf({ type }).flatMap((one) => statesOf({ state }).map((other) => ({ type: one, state: other })));
+  const all = type === undefined ? types : [type];
+  return all.flatMap((one) => (state === undefined ? states : [state]).map((other) => ({ type: one, state: other })));
 }
-
-/** The types that a filter leaves. */
-export const typesOf = ({ type }: ActionFilter): string[] => (type === undefined ? types : [type]);
-/** The states that a filter leaves. */
-export const statesOf = ({ state }: ActionFilter): string[] => (state === undefined ? states : [state]);
 
 /** Stretches as rows: `account`, the ids `low` and `high` and the heights `since` and `until`, null where there is no bound. */
 export function stretchesAsRows(
@@ -104,18 +100,44 @@ export function stretchesAsRows(
   ) with ordinality as given (account, low, high, since, until, place))`;
 }
 
-/** What holds for a row `m` of a stretch `own`, ids aside; an unknown height of its finalization is beyond all others. */
-export function conditions({ creator, fromHeight, toHeight, supernode }: ActionFilter): RawBuilder<unknown> {
+/** What no index needs to find; an unknown height of a finalization is beyond all others. */
+function others({ fromHeight, toHeight, supernode }: ActionFilter): RawBuilder<unknown>[] {
+  return [
+    ...(fromHeight === undefined ? [] : [sql`m.height >= ${fromHeight}`]),
+    ...(toHeight === undefined ? [] : [sql`m.height <= ${toHeight}`]),
+    ...(supernode
+      ? [
+          sql`(own.since is null or m.at_height is null or m.at_height >= own.since)`,
+          sql`(own.until is null or m.at_height <= own.until)`,
+        ]
+      : []),
+  ];
+}
+
+type Branch = Readonly<{ type: string; state: string }>;
+
+/**
+ * Holds for a row `m` of one type and state that matches and whose id is within those of the stretch `own`, and below `after`.
+ *
+ * Written so that only the index of the whole branch can find the ids: the planner cannot know how few of all ids match.
+ */
+export function branchFits(filter: ActionFilter, { type, state }: Branch, after?: string): RawBuilder<unknown> {
+  const equal = [
+    ...(filter.supernode ? [{ column: sql`m.account`, value: sql`own.account` }] : []),
+    ...(filter.creator === undefined ? [] : [{ column: sql`m.creator`, value: sql`${filter.creator}` }]),
+    { column: sql`m.type`, value: sql`${type}` },
+    { column: sql`m.status`, value: sql`${state}` },
+  ];
+  const place = sql`(${sql.join(equal.map(({ column }) => column))}, m.id)`;
+  const at = (id: RawBuilder<unknown>) => sql`(${sql.join(equal.map(({ value }) => sql`${value}::text`))}, ${id})`;
   const all = [
-    creator === undefined ? [] : sql`m.creator = ${creator}`,
-    fromHeight === undefined ? [] : sql`m.height >= ${fromHeight}`,
-    toHeight === undefined ? [] : sql`m.height <= ${toHeight}`,
-    supernode === undefined
-      ? []
-      : sql`m.account = own.account collate "C"
-        and (own.since is null or m.at_height is null or m.at_height >= own.since) and (own.until is null or m.at_height <= own.until)`,
-  ].flat();
-  return all.length > 0 ? sql.join(all, sql` and `) : sql`true`;
+    ...equal.map(({ column, value }) => sql`${column} = ${value}::text collate "C"`),
+    sql`${place} >= ${at(sql`coalesce(own.low, 0)`)}`,
+    // NaN is beyond all numbers.
+    sql`${place} < ${at(sql`least(own.high, ${after ?? 'NaN'}::numeric)`)}`,
+    ...others(filter),
+  ];
+  return sql.join(all, sql` and `);
 }
 
 /** The table in which a filter's actions are looked for. */

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import {
   type ActionFilter,
-  conditions,
+  branchFits,
   pairsOf,
   type Stretch,
   stretchesAsRows,
@@ -22,6 +22,9 @@ export type ActionPage = Readonly<{
   hasMore: boolean;
 }>;
 
+/** More than any page holds: a plan that does not know the limit must not expect a part of the whole table. */
+const mostListed = 1000;
+
 type Listed = (Kept<ActionRow> | { readonly id: null }) & { readonly total: number };
 
 /**
@@ -36,7 +39,10 @@ export async function listActions(
 ): Promise<ActionPage> {
   const stretches = await stretchesOf(reading, filter);
   const { rows } = await sql<Listed>`
-    with page as (select id from (${pageOf(reading, { filter, stretches, after, limit: limit + 1 })}) matching)
+    with page as (
+      select id from (${pageOf(reading, { filter, stretches, after, limit: limit + 1 })} limit ${sql.lit(mostListed)}) matching
+      limit ${limit + 1}
+    )
     select total.n as total, action.*
     from (${totalOf(reading, { filter, stretches })}) total
     left join (page join ${sql.id(reading.schemas.actions, 'actions')} action using (id)) on true
@@ -55,22 +61,20 @@ type Page = Readonly<{
 
 function pageOf(reading: Reading, { filter, stretches, after, limit }: Page): RawBuilder<unknown> {
   const tail = sql`order by id desc limit ${limit}`;
-  const below = after === undefined ? sql`true` : sql`m.id < ${after}`;
   const isPlain = Object.values(filter).every((value) => value === undefined);
-  if (isPlain) return sql`select m.id from ${tableOf(reading, filter)} m where ${below} ${tail}`;
+  if (isPlain)
+    return sql`select m.id from ${tableOf(reading, filter)} m where m.id < ${after ?? 'NaN'}::numeric order by id desc`;
   const given = stretchesAsRows(
     stretches,
     stretches.map(({ cover }) => cover?.ids),
   );
   const branches = pairsOf(filter).map(
-    ({ type, state }) => sql`(
+    (branch) => sql`(
       select mine.id from ${given} own cross join lateral (
-        select m.id from ${tableOf(reading, filter)} m
-        where m.type = ${type} and m.status = ${state} and ${conditions(filter)} and ${below}
-          and m.id >= coalesce(own.low, 0) and m.id < coalesce(own.high, 'Infinity'::numeric) ${tail}
+        select m.id from ${tableOf(reading, filter)} m where ${branchFits(filter, branch, after)} ${tail}
       ) mine)`,
   );
-  return sql`select id from (${sql.join(branches, sql` union all `)}) branch ${tail}`;
+  return sql`select id from (${sql.join(branches, sql` union all `)}) branch order by id desc`;
 }
 
 /** The operators whose accounts finalized an action, as the accounts belonged to them at the time; each once, bytewise. */

@@ -1,13 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import {
-  type ActionFilter,
-  conditions,
-  statesOf,
-  type Stretch,
-  stretchesAsRows,
-  tableOf,
-  typesOf,
-} from './action-filter.ts';
+import { type ActionFilter, branchFits, pairsOf, type Stretch, stretchesAsRows, tableOf } from './action-filter.ts';
 import { counterName } from './counter-names.ts';
 import type { Reading } from './reading.ts';
 import { countersBetween, everyTally, namesAsRows, type Names, talliesOf } from './tallies.ts';
@@ -30,12 +22,12 @@ export function totalOf(reading: Reading, { filter, stretches }: Asking): RawBui
   return sql`select ((${added}) + (${looked}))::int8 as n`;
 }
 
-/** The matches of a stretch `own`, in no order. */
+/** The matches of a stretch `own`, in no order; each pair of type and state by its own index. */
 export function rowsIn(reading: Reading, filter: ActionFilter): RawBuilder<unknown> {
-  return sql`
-    select m.type from ${tableOf(reading, filter)} m
-    where ${conditions(filter)} and m.type = any(${typesOf(filter)}::text[]) and m.status = any(${statesOf(filter)}::text[])
-      and m.id >= coalesce(own.low, 0) and m.id < coalesce(own.high, 'Infinity'::numeric) offset 0`;
+  const branches = pairsOf(filter).map(
+    (branch) => sql`select 1 from ${tableOf(reading, filter)} m where ${branchFits(filter, branch)}`,
+  );
+  return sql`${sql.join(branches, sql` union all `)} offset 0`;
 }
 
 /** Ids that have to be looked at; no tally knows of pairs. */
