@@ -42,6 +42,7 @@ export async function withContext<T>(
   const { rounds, quick, signal, say } = options;
   const defer = (end: () => unknown): void => stack.defer(async () => void (await end()));
   const folder = async (name: string): Promise<string> => {
+    signal.throwIfAborted();
     const made = await mkdtemp(path.join(tmpdir(), `annals-bench-${name}-`));
     // PostgreSQL may run as another user than ours.
     await chmod(made, 0o711);
