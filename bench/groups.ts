@@ -1,4 +1,3 @@
-import type { Group } from './row.ts';
 import * as append from './rows/append.ts';
 import * as catchUp from './rows/catch-up.ts';
 import * as rebuild from './rows/rebuild.ts';
@@ -10,7 +9,7 @@ import * as sync from './rows/sync.ts';
 import * as visible from './rows/visible.ts';
 
 /** Everything that is measured, in this order. */
-export const groups: readonly Group[] = [
+export const groups = [
   append.rows,
   replay.rows,
   rebuild.rows,
