@@ -91,7 +91,7 @@ const mostOrders = 1000;
 
 /** Objects of one shape come often. */
 function inOrder(names: readonly string[]): readonly string[] {
-  const shape = names.join('\0');
+  const shape = `${names.length}\0${names.join('\0')}`;
   const known = orders.get(shape);
   if (known) return known;
   const bytes = new Map(names.map((name) => [name, Buffer.from(name)]));
