@@ -9,9 +9,10 @@ import { createRest } from './rest/rest.ts';
 import type { Part } from './roles.ts';
 import type { Context } from './wiring.ts';
 
-/** The indexing REST API with its pages, listening. */
+/** The indexing REST API with its pages, listening; of a process that does not index, only how it does. */
 export async function startApi(context: Context, chainUrl: string | null): Promise<Part> {
   const { config, network, profile, version, broker, pools, logger, signal } = context;
+  const isWhole = config.roles.includes('indexer');
   const reader = createReader({ pools, network });
   const wakeups = createWakeups(context.postgres, network, logger);
   const bus = await createBus({
@@ -39,9 +40,12 @@ export async function startApi(context: Context, chainUrl: string | null): Promi
     clock: () => Date.now(),
     signal,
     version,
+    registry: context.leadership.registry,
+    operationsOnly: !isWhole,
     registerPages: (pages) => registerPages(pages, () => aboutOf(context, { read, chainUrl })),
   });
   return listening(app, config.host, {
+    isWhole,
     port: config.port,
     close: async () => void (await Promise.all([app.close(), bus.close(), wakeups.close()])),
   });
@@ -50,17 +54,16 @@ export async function startApi(context: Context, chainUrl: string | null): Promi
 async function listening(
   app: ReturnType<typeof createRest>,
   host: string,
-  { port, close }: { port: number; close: () => Promise<void> },
+  { isWhole, port, close }: { isWhole: boolean; port: number; close: () => Promise<void> },
 ): Promise<Part> {
   const start = await app.listen({ host, port });
-  const urls = {
+  const pages = {
     start: `${start}/`,
     api: `${start}/v1/actions`,
     docs: `${start}/docs`,
     openapi: `${start}/openapi.json`,
-    readiness: `${start}/readyz`,
-    metrics: `${start}/metrics`,
   };
+  const urls = { ...(isWhole ? pages : {}), readiness: `${start}/readyz`, metrics: `${start}/metrics` };
   return { name: 'REST API', urls, failed: new Promise<never>(() => undefined), stop: close };
 }
 

@@ -54,7 +54,12 @@ export const settings = {
     url('http:', 'https:'),
     'Chain REST (LCD) endpoint to index; unset: a local network is started and indexed',
   ),
-  port: setting('PORT', '18080', port, 'Port of the indexing REST API and the start page'),
+  port: setting(
+    'PORT',
+    '18080',
+    port,
+    'Port of the indexing REST API and the start page; in a process that does not index, of /healthz, /readyz and /metrics',
+  ),
   host: setting('HOST', '127.0.0.1', text, 'Address that every port is opened on'),
   corsAllowOrigins: setting('CORS_ALLOW_ORIGINS', '*', origins, 'Allowed CORS origins, separated by commas'),
   validatorsSyncIntervalMs: setting(

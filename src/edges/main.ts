@@ -58,9 +58,10 @@ async function* startRoles(context: Context): AsyncGenerator<Part> {
     yield local;
   }
   if (config.roles.includes('projector')) yield await startProjector(context);
-  if (!config.roles.includes('indexer')) return;
-  yield await startSync(context, chainUrl);
-  yield await startProbing(context);
+  if (config.roles.includes('indexer')) {
+    yield await startSync(context, chainUrl);
+    yield await startProbing(context);
+  }
   yield await startApi(context, chainUrl);
 }
 

@@ -11,7 +11,7 @@ export function plannedPorts(config: Config): PlannedPort[] {
   const opened = (needed: boolean, setting: string, port: number | undefined): PlannedPort[] =>
     needed && port !== undefined ? [{ setting, host, port }] : [];
   return [
-    ...opened(config.roles.includes('indexer'), 'PORT', config.port),
+    ...opened(true, 'PORT', config.port),
     ...opened(config.natsUrl === undefined, 'NATS_PORT', config.natsPort),
     ...opened(config.natsUrl === undefined, 'NATS_WS_PORT', config.natsWsPort),
     ...opened(config.dbDsn === undefined, 'PG_PORT', config.pgPort),

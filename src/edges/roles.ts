@@ -48,10 +48,11 @@ export async function startLedger({ config, broker, logger, signal }: Context): 
 export async function startProjector(context: Context): Promise<Part> {
   const { pools, broker, network, logger, signal } = context;
   const { log: source, leases } = broker;
+  const { onBatchRefused: onRefused } = context.leadership;
   await checkHandlers({ pools, network, projections });
   return running('projector', signal, async (ending) => {
     const archive = runArchive(context, ending);
-    await runProjector({ pools, source, leases, projections, network, log: logger, signal: ending });
+    await runProjector({ pools, source, leases, projections, network, onRefused, log: logger, signal: ending });
     await archive;
   });
 }

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import type { Network } from '../events/ids.ts';
 import { healLog } from './archive/heal.ts';
 import { loadProfile, type NetworkProfile } from './chain/profile.ts';
 import type { Config } from './config.ts';
+import { countLeadership, type Leadership } from './leadership.ts';
 import type { Logger } from './log.ts';
 import { type Broker, openBroker } from './nats/broker.ts';
 import { migrate } from './postgres/migrate.ts';
@@ -12,7 +12,7 @@ import type { NatsAccess, Servers } from './servers.ts';
 /** What every role works with. */
 export type Context = Readonly<{
   config: Config;
-  network: Network;
+  network: Config['network'];
   profile: NetworkProfile;
   /** Of the program. */
   version: string;
@@ -20,6 +20,7 @@ export type Context = Readonly<{
   signal: AbortSignal;
   nats: NatsAccess;
   broker: Broker;
+  leadership: Leadership;
   postgres: Servers['postgres'];
   pools: Pools;
 }>;
@@ -36,6 +37,7 @@ export async function openStores(
 ): Promise<Context> {
   const { network } = config;
   const wanted = config.durability || (config.natsUrl === undefined ? 'strict' : 'unknown');
+  const leadership = countLeadership();
   const pools = createPools(servers.postgres, { applicationName: `annals ${network}` });
   await migrate({ pools, network });
   const broker = await openBroker(servers.nats, {
@@ -43,6 +45,7 @@ export async function openStores(
     wanted,
     heal: (connection) => healLog(connection, { network, pools, logger, signal }),
     streams: { replicas: config.streamReplicas, maxBytes: config.streamMaxBytes },
+    ...leadership,
   });
   return {
     config,
@@ -51,6 +54,7 @@ export async function openStores(
     signal,
     broker,
     pools,
+    leadership,
     profile: loadProfile(network),
     version: await ownVersion(),
     nats: servers.nats,

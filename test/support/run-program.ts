@@ -27,7 +27,7 @@ export type Program = Readonly<{
   dataDir: string;
   /** The network's folder in it, with `nats` and `db`. */
   folder: string;
-  /** Address of the REST API, without a slash at its end. */
+  /** Address of the REST API, or of the operations of a process without one, without a slash at its end. */
   base: string;
   /** What it says of itself: addresses, and how to reach its stores. */
   instance: Instance;
@@ -85,7 +85,7 @@ export async function runProgram(options: RunOptions): Promise<Program> {
   });
   if (instance === 'ended') throw new Error(`The program ended with status ${await exited}\n${lastLines(log)}`);
 
-  const base = (instance.urls.start ?? '').replace(/\/$/, '');
+  const base = (instance.urls.readiness ?? '').replace(/\/readyz$/, '');
   return {
     pid: instance.pid,
     dataDir,

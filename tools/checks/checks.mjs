@@ -8,6 +8,7 @@ import { installed } from './steps.mjs';
 export const checks = [
   { name: 'lock file', work: () => lockProblems('package-lock.json') },
   { name: 'lock file of Node', work: () => lockProblems('tools/node/package-lock.json') },
+  { name: 'lock file of PostgreSQL 13', work: () => lockProblems('tools/postgres-13/package-lock.json') },
   { name: "lock file of the bench's peers", work: () => lockProblems('bench/peers/package-lock.json') },
   {
     name: 'a test for every row of the API and every known fault',

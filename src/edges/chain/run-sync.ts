@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { toAppError } from '../../commands/errors.ts';
 import { type Source, sources } from '../../commands/sync/sources.ts';
 import type { Logger } from '../log.ts';
+import { whileHeld } from '../nats/fenced.ts';
 import { readActions } from './actions-round.ts';
 import { createChainClient } from './client.ts';
 import { readSuperNodes, readValidators } from './nodes-round.ts';
-import type { NetworkProfile } from './profile.ts';
 import { type Report, throttled } from './progress.ts';
 import { knownOf, runRound, type RoundEnd, type RoundContext, type RoundOutcome, type SyncLog } from './round.ts';
 
@@ -22,7 +22,7 @@ export type Leases = Readonly<{
 export type SyncOptions = Readonly<{
   /** Address of the chain's REST. */
   chainApiBase: string;
-  profile: NetworkProfile;
+  profile: RoundContext['profile'];
   log: SyncLog;
   leases: Leases;
   /** Between the beginnings of the rounds of a source. */
@@ -49,7 +49,10 @@ const firstBackOffMs = 1_000;
  * @example await runSync({ chainApiBase, profile: loadProfile('main'), log, leases, intervalsMs, logger, signal })
  */
 export async function runSync(options: SyncOptions): Promise<void> {
-  await options.leases.hold('sync', options.signal, ({ signal }) => follow(options, signal));
+  const { leases, log } = options;
+  await leases.hold('sync', options.signal, ({ signal }) =>
+    follow({ ...options, log: whileHeld(log, signal) }, signal),
+  );
 }
 
 async function follow(options: SyncOptions, signal: AbortSignal): Promise<void> {

@@ -9,8 +9,12 @@ import { Pipeline, type PipelineOptions, type Reply } from './pipeline.ts';
 import { streamName } from './streams.ts';
 import { judge, saying, type Verdict } from './verdict.ts';
 
-/** `giveUpAfterMs`: how long a restart of the broker, or an election, is waited for. */
-export type AppenderOptions = PipelineOptions & Readonly<{ giveUpAfterMs?: number }>;
+/**
+ * `giveUpAfterMs`: how long a restart of the broker, or an election, is waited for. `onRefused` hears of every append that
+ * ends as a conflict.
+ */
+export type AppenderOptions = PipelineOptions &
+  Readonly<{ giveUpAfterMs?: number; onRefused?: (stream: string) => void }>;
 
 const defaultGiveUpAfterMs = 25_000;
 /** Keeps writers that met on one entity from meeting again, and lets a follower that answers reads catch up. */
@@ -34,6 +38,7 @@ export function createAppender(nc: NatsConnection, network: string, options: App
     const { subjects } = batch;
     const appended = await lanes(subjects, () => deliver(batch));
     if (appended) return appended;
+    options.onRefused?.(batch.stream);
     await pause(Math.random() * conflictPauseMs);
     throw new AppError(
       'CONFLICT',

@@ -31,7 +31,7 @@ export type Broker = Readonly<{
   close: () => Promise<void>;
 }>;
 
-/** How a network's broker is opened. */
+/** How a network's broker is opened, and who hears of what it refuses and of the leases that are held there. */
 export type BrokerOptions = Readonly<{
   network: string;
   /** The least durability that is accepted. */
@@ -39,6 +39,8 @@ export type BrokerOptions = Readonly<{
   streams?: StreamOptions;
   /** Brings back what the broker has lost, before what is missing is made empty. */
   heal?: (connection: NatsConnection) => Promise<void>;
+  onAppendRefused?: (stream: string) => void;
+  onLease?: (lease: string, isHeld: boolean) => void;
 }>;
 
 /**
@@ -48,7 +50,7 @@ export type BrokerOptions = Readonly<{
  */
 export async function openBroker(
   access: BrokerAccess,
-  { network, wanted, streams = {}, heal }: BrokerOptions,
+  { network, wanted, streams = {}, heal, ...hears }: BrokerOptions,
 ): Promise<Broker> {
   const connection = await connectNats({ ...access, name: `annals ${network}` });
   const atStart = await readDurability(access.monitorUrl);
@@ -60,11 +62,11 @@ export async function openBroker(
   }
   await heal?.(connection);
   await ensureStreams(connection, network, streams);
-  const log = createLog(connection, network);
+  const log = createLog(connection, network, hears.onAppendRefused && { onRefused: hears.onAppendRefused });
   return {
     connection,
     log,
-    leases: createLeases(connection, network),
+    leases: createLeases(connection, network, hears.onLease && { onChange: hears.onLease }),
     heads: () => readHeads(log.head),
     state: () => stateOf(connection, { monitorUrl: access.monitorUrl, atStart }),
     live: (onEvent) => liveEvents(connection, network, onEvent),

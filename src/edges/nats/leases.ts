@@ -23,23 +23,28 @@ export type Leases = Readonly<{
   holder: (name: string) => Promise<string | undefined>;
 }>;
 
-/** `ttlMs`: how long a lease outlives its last renewal. */
-export type LeaseOptions = Readonly<{ ttlMs?: number }>;
+/** `ttlMs`: how long a lease outlives its last renewal. `onChange` hears when one is wanted, taken, lost or given back. */
+export type LeaseOptions = Readonly<{ ttlMs?: number; onChange?: (name: string, isHeld: boolean) => void }>;
+
+/** How long a lease outlives its last renewal, where nothing else is said. */
+export const leaseMs = 3000;
 
 /** Leases in a key-value bucket whose entries vanish by age; the bucket is made when it is first needed. */
-export function createLeases(nc: NatsConnection, network: string, { ttlMs = 3000 }: LeaseOptions = {}): Leases {
+export function createLeases(nc: NatsConnection, network: string, options: LeaseOptions = {}): Leases {
+  const { ttlMs = leaseMs, onChange = () => undefined } = options;
   const me = `${hostname()}/${process.pid}/${randomBytes(4).toString('hex')}`;
   let opened: KV | undefined;
   const bucket = async (): Promise<KV> =>
     (opened ??= await openBucket(nc, network, `annals_${network}`, { ttl: ttlMs }));
   return {
     hold: async (name, signal, run) => {
+      onChange(name, false);
       while (!signal.aborted) {
         const since = performance.now();
         const held = await unlessBroken(nc, take(bucket, name, me)).catch((caught: unknown) => {
           if (isGone(caught)) opened = undefined;
         });
-        if (held && !(await runWhileHeld({ ...held, name, me, ttlMs, since }, signal, run))) return;
+        if (held && !(await runWhileHeld({ ...held, name, me, ttlMs, since, onChange }, signal, run))) return;
         await pause((ttlMs / 8) * (1 + Math.random()), undefined, { signal }).catch(() => undefined);
       }
     },
@@ -50,7 +55,7 @@ export function createLeases(nc: NatsConnection, network: string, { ttlMs = 3000
   };
 }
 
-type Held = Readonly<{ kv: KV; revision: number; name: string; me: string; ttlMs: number; since: number }>;
+type Held = Required<LeaseOptions> & Readonly<{ kv: KV; revision: number; name: string; me: string; since: number }>;
 
 /** Fails while somebody else has it, and while the broker is away. */
 async function take(bucket: () => Promise<KV>, name: string, me: string): Promise<Pick<Held, 'kv' | 'revision'>> {
@@ -62,6 +67,8 @@ async function take(bucket: () => Promise<KV>, name: string, me: string): Promis
 async function runWhileHeld(held: Held, outer: AbortSignal, run: (lease: Lease) => Promise<void>): Promise<boolean> {
   const lost = new AbortController();
   const ended = new AbortController();
+  held.onChange(held.name, true);
+  lost.signal.addEventListener('abort', () => held.onChange(held.name, false));
   const renewing = keepRenewing(held, lost, ended.signal);
   try {
     if (!outer.aborted) await run({ revision: held.revision, signal: AbortSignal.any([outer, lost.signal]) });
@@ -72,6 +79,7 @@ async function runWhileHeld(held: Held, outer: AbortSignal, run: (lease: Lease) 
   } finally {
     ended.abort();
     const revision = await renewing;
+    held.onChange(held.name, false);
     if (!lost.signal.aborted) await held.kv.delete(held.name, { previousSeq: revision }).catch(() => undefined);
   }
   return lost.signal.aborted;

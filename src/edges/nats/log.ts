@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { FactLog, Recorded } from '../../commands/ports.ts';
 import { type Kind, kindTable, type StreamName, subjectOf } from '../../events/catalogue.ts';
-import { createAppender } from './appender.ts';
+import { type AppenderOptions, createAppender } from './appender.ts';
 import { lastMessages, messageAt, type Stored } from './direct.ts';
 import { type FollowBatch, type FollowOptions, followStream } from './follow.ts';
 import { type Head, readHead } from './head.ts';
@@ -37,10 +37,10 @@ export type Log = FactLog &
   }>;
 
 /** The log of a network on a broker; its streams are there already (`ensureStreams`). Needs no closing of its own. */
-export function createLog(nc: NatsConnection, network: string): Log {
+export function createLog(nc: NatsConnection, network: string, appending: AppenderOptions = {}): Log {
   const nameOf = (kind: Kind): string => streamName(kindTable[kind].stream, network);
   return {
-    append: createAppender(nc, network),
+    append: createAppender(nc, network, appending),
     last: async (kind, entities) => {
       const bySubject = new Map(entities.map((entity) => [subjectOf(kind, network, entity), entity]));
       return byEntity(

@@ -7,7 +7,9 @@ import { AppError } from '../../commands/errors.ts';
 import { openBucket } from './bucket.ts';
 
 const secretBytes = 32;
-const attempts = 10;
+const waitMs = 50;
+/** A bucket that was just made on a cluster does not answer before its copies have elected a leader. */
+const withinMs = 20_000;
 const wrongLastSequence = 10_071;
 
 /**
@@ -17,13 +19,18 @@ const wrongLastSequence = 10_071;
  */
 export async function sharedSecret(nc: NatsConnection, network: string, name: string): Promise<Uint8Array> {
   const bucket = await openBucket(nc, network, `annals-secrets_${network}`);
-  for (let attempt = 0; attempt < attempts; attempt++) {
-    const secret = (await read(bucket, name)) ?? (await create(bucket, name));
-    if (secret) return secret;
-    // Another one has just created it, and the replica that answers reads may not have it yet.
-    await pause(50);
+  let cause: unknown;
+  for (const deadline = performance.now() + withinMs; performance.now() < deadline;) {
+    try {
+      const secret = (await read(bucket, name)) ?? (await create(bucket, name));
+      if (secret) return secret;
+      // Another one has just created it, and the replica that answers reads may not have it yet.
+    } catch (caught) {
+      cause = caught;
+    }
+    await pause(waitMs);
   }
-  throw new AppError('UNAVAILABLE', `Secret ${name} of ${network} can neither be read nor created`);
+  throw new AppError('UNAVAILABLE', `Secret ${name} of ${network} can neither be read nor created`, { cause });
 }
 
 async function read(bucket: KV, name: string): Promise<Uint8Array | undefined> {

@@ -5,7 +5,7 @@ import { dropRetired } from './generation-tables.ts';
 import { type Generation, liveGeneration, raiseEpoch, recordStop } from './generations.ts';
 import { refuseOtherHandlers } from './fingerprint.ts';
 import { followLive, type Following } from './live.ts';
-import { withClient } from './pool.ts';
+import { type Pools, withClient } from './pool.ts';
 import { rebuild, type RebuildOptions } from './rebuild.ts';
 import { sequenceOf } from './source.ts';
 
@@ -16,6 +16,7 @@ export type Task = Following & Readonly<{ projection: RebuildOptions['projection
 type Standing = { epoch: number | undefined; failures: number };
 
 const longestWaitMs = 5000;
+const blockedAtMostMs = 1500;
 const lookAgainMs = 500;
 const sweepEachMs = 60_000;
 
@@ -70,9 +71,28 @@ function look({ pools, network, folding }: Task): Promise<Generation | undefined
   return withClient(pools.write, (client) => liveGeneration(client, { network, projection: folding.name }));
 }
 
-/** Whoever led before is refused from now on. */
+/**
+ * Whoever led before is refused from now on.
+ *
+ * Where a frozen one keeps the row locked, in the middle of what it was sending, no time limit of the database applies: then
+ * its connection is ended.
+ */
 function raise({ pools, network, folding }: Task): Promise<number | undefined> {
-  return withClient(pools.write, (client) => raiseEpoch(client, network, folding.name));
+  return withClient(pools.write, async (client) => {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const ending = setInterval(() => void endBlockers(pools, rows[0]?.pid), blockedAtMostMs);
+    try {
+      return await raiseEpoch(client, network, folding.name);
+    } finally {
+      clearInterval(ending);
+    }
+  });
+}
+
+async function endBlockers({ bulk }: Pools, pid: number | undefined): Promise<void> {
+  const text = 'select pg_terminate_backend(blocker) from unnest(pg_blocking_pids($1)) as blocker';
+  // A database that is away ends the connection that waits as well.
+  await withClient(bulk, (client) => client.query(text, [pid])).catch(() => undefined);
 }
 
 async function buildNext(task: Task, signal: AbortSignal): Promise<void> {

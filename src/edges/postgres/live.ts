@@ -10,7 +10,14 @@ import { readAhead } from './read-ahead.ts';
 import { type Head, sequenceOf, type Source } from './source.ts';
 
 /** What following needs. */
-export type Following = Readonly<{ pools: Pools; source: Source; folding: Folding; network: string }>;
+export type Following = Readonly<{
+  pools: Pools;
+  source: Source;
+  folding: Folding;
+  network: string;
+  /** Hears of every batch that the database refused. */
+  onRefused?: (projection: string) => void;
+}>;
 
 const maxFacts = 20_000;
 const checkLogEachMs = 5000;
@@ -42,7 +49,7 @@ export async function followLive(following: Following, live: Generation, signal:
     const either = AbortSignal.any([signal, unfit.signal]);
     const from = { stream: live.stream, after: live.position };
     for await (const { facts } of readAhead(source, from, { maxFacts, signal: either })) {
-      if (!(await applyAll(following, applier, facts))) return;
+      if (!(await applyAll(following, applier, facts))) return following.onRefused?.(folding.name);
       await grow(facts.length);
       if (either.aborted) break;
     }

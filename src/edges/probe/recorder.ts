@@ -33,6 +33,7 @@ export function createRecorder(log: FactLog, logger: Logger, signal: AbortSignal
     try {
       await handle(log, probing, probes, { ...reason, at: new Date().toISOString() });
     } catch (caught) {
+      signal.throwIfAborted();
       const { code, message } = toAppError(caught);
       const isLost = code !== 'UNAVAILABLE';
       logger.warn({ code, reason: message, probes: group.size, isLost }, 'probes could not be recorded');

@@ -1,6 +1,7 @@
 import { setInterval, setTimeout as sleep } from 'node:timers/promises';
 import { toAppError } from '../../commands/errors.ts';
 import type { Logger } from '../log.ts';
+import { whileHeld } from '../nats/fenced.ts';
 import { followFleet, type WatchedLog } from './fleet.ts';
 import { createProber, type ProberOptions } from './prober.ts';
 import { createRecorder, type Reason } from './recorder.ts';
@@ -29,7 +30,9 @@ const retryMs = 1_000;
  * @example await runProbing({ log, leases, intervalMs: 60_000, allowPrivate: false, allowHostNames: false, logger, signal })
  */
 export function runProbing(options: ProbingOptions): Promise<void> {
-  return options.leases.hold('probe', options.signal, ({ signal }) => keepProbing({ ...options, signal }));
+  return options.leases.hold('probe', options.signal, ({ signal }) =>
+    keepProbing({ ...options, log: whileHeld(options.log, signal), signal }),
+  );
 }
 
 type HeldOptions = Omit<ProbingOptions, 'leases'>;

@@ -71,4 +71,6 @@ export type RestDependencies = Readonly<{
   registerPages?: (app: FastifyInstance) => Promise<void>;
   /** Metrics of other parts of the process, shown with those of this one. */
   registry?: Registry;
+  /** Whether only the routes of operations are there, as in a process that does not index. */
+  operationsOnly?: boolean;
 }>;

@@ -10,6 +10,7 @@ import { versionRoutes } from './version-matrix.ts';
 
 /** Every route of the API, in the order of its document, and the pages. */
 export async function addRoutes(app: App, dependencies: RouteDependencies, metrics: Metrics): Promise<void> {
+  if (dependencies.operationsOnly) return operationRoutes(app, dependencies, metrics);
   actionRoutes(app, dependencies);
   superNodeRoutes(app, dependencies);
   syncRoutes(app, dependencies);

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
+import pg from 'pg';
 import { expect, test, vi } from 'vitest';
+import { metaSchema } from '../../../src/edges/postgres/names.ts';
 import { rebuild } from '../../../src/edges/postgres/rebuild.ts';
 import { nodeFacts } from '../../support/facts.ts';
 import { type Database, openDatabase, startProjector } from './engine.ts';
@@ -41,20 +43,37 @@ test('runProjector goes on from the checkpoint after a restart', async () => {
   expect(await database.tables()).toEqual(expected(log.facts));
 });
 
-test('runProjector refuses a leader whose lease another one took, and two of them make the tables of one', async () => {
+test('runProjector refuses a leader whose lease another one took, and three that race make the tables of one', async () => {
   const database = await openDatabase();
   const log = new MemoryLog();
   log.batchSize = 3;
   startProjector(database, log);
   await reaches(database, log.append(...many(5)));
-  startProjector(database, log);
+  for (let further = 0; further < 2; further++) startProjector(database, log);
   const facts = many(200);
   for (const fact of facts) {
     log.append(fact);
     await new Promise(setImmediate);
   }
   await reaches(database, 205);
-  expect((await database.live())?.epoch).toBeGreaterThan(1);
+  expect((await database.live())?.epoch).toBeGreaterThanOrEqual(3);
+  expect(await database.tables()).toEqual(expected(log.facts));
+});
+
+test('runProjector takes over from a leader that keeps its row locked and neither goes on nor ends', async () => {
+  const database = await openDatabase();
+  const log = new MemoryLog();
+  const first = startProjector(database, log);
+  await reaches(database, log.append(...many(5)));
+  await first.stop();
+  const frozen = new pg.Client(database.config);
+  frozen.on('error', () => undefined);
+  await frozen.connect();
+  await frozen.query('begin');
+  await frozen.query(`update ${metaSchema(database.network)}.generations set position = position + 1`);
+  startProjector(database, log);
+  await reaches(database, log.append(...many(5)));
+  await expect(frozen.query('commit')).rejects.toThrow();
   expect(await database.tables()).toEqual(expected(log.facts));
 });
 
