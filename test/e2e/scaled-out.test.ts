@@ -1,0 +1,239 @@
+import { jetstreamManager } from '@nats-io/jetstream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Recorded } from '../../src/commands/ports.ts';
+import { connectNats } from '../../src/edges/nats/connection.ts';
+import { leaseMs } from '../../src/edges/nats/leases.ts';
+import { streams } from '../../src/events/catalogue.ts';
+import { allAnswers, type PlainAnswer } from '../support/all-answers.ts';
+import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
+import { GrowingChain } from '../support/growing-chain.ts';
+import { type NatsCluster, startNatsCluster } from '../support/nats-cluster.ts';
+import { until } from '../support/polling.ts';
+import { type Polled, type Pollers, startPollers } from '../support/pollers.ts';
+import { dataFolder, startProgram } from '../support/program.ts';
+import { openProgramLog, type ProgramLog, untilFollowed } from '../support/program-log.ts';
+import { seeded } from '../support/random-history.ts';
+import { trueList } from '../support/true-answers.ts';
+import {
+  byLease,
+  figure,
+  holdLeases,
+  indexerLeases,
+  majors,
+  openStores,
+  projectorLeases,
+  type Replica,
+  startReplica,
+  type Stores,
+  untilHolds,
+} from './scaled-out-rig.ts';
+
+const blockEachMs = 150;
+const blocksBefore = 40;
+const readPaths = ['/v1/actions?limit=20&include_transactions=true', '/v1/supernodes/metrics?limit=3'];
+const sources = ['actions', 'supernodes', 'validators'];
+
+let cluster: NatsCluster;
+beforeAll(async () => (cluster = await startNatsCluster()), 60_000);
+afterAll(() => cluster?.stop());
+
+describe.each(majors)('two indexers and two projectors on three nats-servers and PostgreSQL %i', (major) => {
+  let stores: Stores;
+  let stub: ChainStub;
+  let log: ProgramLog;
+  let indexers: Replica[];
+  let projectors: Replica[];
+  let pollers: Pollers[];
+  let growth: NodeJS.Timeout;
+  let freeze: () => Promise<void> = async () => undefined;
+
+  beforeAll(async () => {
+    stores = await openStores(cluster, major);
+    stub = await startChainStub();
+    const growing = new GrowingChain(stub.chain, seeded(major));
+    for (let block = 0; block < blocksBefore; block++) growing.grow();
+    growth = setInterval(() => growing.grow(), blockEachMs);
+    const roles = ['indexer', 'indexer', 'projector', 'projector'];
+    const started = await Promise.all(roles.map((role) => startReplica(stores, role, stub.url)));
+    [indexers, projectors] = [started.slice(0, 2), started.slice(2)];
+    await Promise.all(started.map(({ program }) => program.untilReady()));
+    log = await openProgramLog({ nats: { url: cluster.url }, network: stores.network });
+    pollers = indexers.map(({ program }) => startPollers(program.base, new Map(readPaths.map((path) => [path, 200]))));
+  }, 120_000);
+  afterAll(async () => {
+    clearInterval(growth);
+    await freeze();
+    await log?.close();
+    await Promise.all([...(indexers ?? []), ...(projectors ?? [])].map(({ program }) => program.stop()));
+    await stub?.stop();
+    await stores?.close();
+  }, 60_000);
+
+  /** Everything that happened on the chain so far is in the log and in the read models. */
+  const untilRead = async (): Promise<void> => {
+    const { height } = stub.chain;
+    await until(`every source has been read to ${height}`, async () => {
+      const last = [...(await log.last('sync', sources)).values()].map(({ fact }) => fact);
+      return last.filter((fact) => fact.type === 'SyncRoundCompleted' && fact.data.height >= height).length === 3;
+    });
+    for (const { program } of indexers) await untilFollowed(program.base, log);
+  };
+
+  test('every stream and bucket has three copies', async () => {
+    const connection = await connectNats({ url: cluster.url, name: 'test' });
+    const manager = await jetstreamManager(connection);
+    const copies = new Map<string, number>();
+    for await (const { config } of manager.streams.list())
+      if (config.name.endsWith(stores.network)) copies.set(config.name, config.num_replicas);
+    await connection.close();
+    expect([...copies.values()]).toEqual([...copies].map(() => 3));
+    expect(copies.size).toBe(streams.length + 2);
+  });
+
+  test('a projector that comes back after its lease was taken is refused by its epoch, and counts it', async ({
+    annotate,
+  }) => {
+    const [deposed, next] = await byLease(projectors, 'projection.actions');
+    const bytes = await deposed.postgres.holdFrom('checkpoint.');
+    process.kill(deposed.program.pid, 'SIGSTOP');
+    await untilHolds(next, projectorLeases);
+    await untilRead();
+    const answers = deposed.postgres.release();
+    process.kill(deposed.program.pid, 'SIGCONT');
+    const refused = async (): Promise<number> => {
+      const each = projectorLeases.map((lease) => lease.replace('projection.', ''));
+      const figures = each.map((name) => figure(deposed, `annals_batches_refused_total{projection="${name}"}`));
+      return (await Promise.all(figures)).reduce<number>((sum, one) => sum + (one ?? 0), 0);
+    };
+    await until('the deposed one has counted a refusal', async () => (await refused()) > 0);
+    expect(bytes).toContain(`checkpoint.${stores.network}`);
+    expect(tags(answers(), 'UPDATE 0')).toBeGreaterThanOrEqual(await refused());
+    expect(tags(answers(), 'UPDATE 1')).toBe(0);
+    await annotate(`refused batches: ${await refused()}`);
+  }, 90_000);
+
+  test('an indexer that comes back after its lease was taken is refused by the expected sequence, and counts it', async ({
+    annotate,
+  }) => {
+    const { network } = stores;
+    const [deposed, next] = await byLease(indexers, 'sync');
+    const bytes = await deposed.nats.holdFrom(`HPUB evt.sync.${network}.actions `);
+    process.kill(deposed.program.pid, 'SIGSTOP');
+    const before = await log.lastOfAll('probe');
+    const rounds = await log.last('sync', sources);
+    await untilHolds(next, indexerLeases);
+    await until('the other one has written about all of it', async () => {
+      const isLater = (old: ReadonlyMap<string, Recorded>, now: ReadonlyMap<string, Recorded>): boolean =>
+        [...old].every(([entity, { sequence }]) => (now.get(entity)?.sequence ?? 0) > sequence);
+      return isLater(before, await log.lastOfAll('probe')) && isLater(rounds, await log.last('sync', sources));
+    });
+    const answers = deposed.nats.release();
+    process.kill(deposed.program.pid, 'SIGCONT');
+    const refused = async (): Promise<number> => {
+      const figures = streams.map((stream) => figure(deposed, `annals_appends_refused_total{stream="${stream}"}`));
+      return (await Promise.all(figures)).reduce<number>((sum, one) => sum + (one ?? 0), 0);
+    };
+    await until('the deposed one has counted a refusal', async () => (await refused()) > 0);
+    await untilRead();
+    expect(bytes).toContain('Nats-Expected-Last-Subject-Sequence');
+    const acknowledged = new RegExp(`\\{"stream":"(${streams.join('|')})_${network}", ?"seq":`, 'g');
+    expect(answers().match(acknowledged)).toBeNull();
+    expect((answers().match(/"err_code":10071/g) ?? []).length).toBeGreaterThanOrEqual(await refused());
+    await annotate(`refused appends: ${await refused()}`);
+  }, 90_000);
+
+  test('the kill of a nats-server that leads a stream loses nothing that was acknowledged', async () => {
+    const before = await factsNow(log);
+    const node = await cluster.leaderOf(`ACTIONS_${stores.network}`);
+    await node.kill();
+    await untilRead();
+    node.start();
+    await cluster.untilWhole();
+    await untilRead();
+    const after = await factsNow(log);
+    expect(after.map((facts, n) => facts.slice(0, before[n]?.length))).toEqual(before);
+    expect(after.every((facts, n) => facts.length > (before[n]?.length ?? 0) || streams[n] === 'LEDGER')).toBe(true);
+  }, 120_000);
+
+  test('the kill of the leading projector and indexer hands everything over, and readers see no error', async ({
+    annotate,
+  }) => {
+    for (const [pair, lease, leases] of [
+      [projectors, 'projection.actions', projectorLeases],
+      [indexers, 'sync', indexerLeases],
+    ] as const) {
+      const [doomed, heir] = await byLease(pair, lease);
+      const at = pair.indexOf(doomed);
+      if (pair === indexers) expectNoComplaint(await (pollers[at] as Pollers).stop());
+      const rounds = await log.head('SYNC');
+      await doomed.program.kill();
+      await untilHolds(heir, leases);
+      await untilRead();
+      if (pair === indexers) await annotate(`sync stood still for ${await gap(log, rounds.lastSequence)} lease times`);
+      pair[at] = await startReplica(stores, pair === indexers ? 'indexer' : 'projector', stub.url);
+      await pair[at]?.program.untilReady();
+    }
+    for (const one of pollers) expectNoComplaint(await one.stop());
+  }, 120_000);
+
+  test('every replica answers the same, as does a single process that reads the log anew', async () => {
+    clearInterval(growth);
+    await untilRead();
+    const [first, second] = indexers as [Replica, Replica];
+    await Promise.all(indexers.map(({ program }) => program.stop()));
+    freeze = await holdLeases(stores, indexerLeases);
+    indexers = await Promise.all([first, second].map(() => startReplica(stores, 'indexer', stub.url)));
+    const answers: ReadonlyMap<string, PlainAnswer>[] = [];
+    for (const { program } of indexers) {
+      await untilFollowed(program.base, log);
+      answers.push(await allAnswers(program.base));
+    }
+    const truth = await allActions(indexers[0]?.program.base ?? '');
+    expect(truth).toEqual(trueList(stub.chain));
+
+    await Promise.all([...indexers, ...projectors].map(({ program }) => program.stop()));
+    const single = await startProgram({
+      dataDir: dataFolder(),
+      network: stores.network,
+      env: { NATS_URL: cluster.url, CHAIN_API_BASE: stub.url },
+    });
+    await until('the single process has read the log', async () => {
+      await untilFollowed(single.base, log);
+      return true;
+    });
+    answers.push(await allAnswers(single.base));
+    const [one, ...others] = answers;
+    expect(one?.size).toBeGreaterThan(100);
+    for (const other of others) expect(Object.fromEntries(other)).toEqual(Object.fromEntries(one ?? []));
+    await single.stop();
+  }, 120_000);
+});
+
+/** How often PostgreSQL ended a statement with this tag. */
+const tags = (answers: string, tag: string): number => answers.split(`${tag}\0`).length - 1;
+
+const factsNow = (log: ProgramLog): Promise<(readonly Recorded[])[]> =>
+  Promise.all(streams.map((stream) => log.factsOf(stream)));
+
+function expectNoComplaint(polled: readonly Polled[]): void {
+  expect(polled.flatMap(({ path, complaints }) => complaints.map((complaint) => `${path}: ${complaint}`))).toEqual([]);
+  for (const { path, answers } of polled) expect(answers, path).toBeGreaterThan(0);
+}
+
+/** The longest time between two facts of sync after a sequence, in lease times. */
+async function gap(log: ProgramLog, after: number): Promise<string> {
+  const times = (await log.factsOf('SYNC', Math.max(after - 1, 0))).map(({ time }) => Date.parse(time));
+  const gaps = times.slice(1).map((time, n) => time - (times[n] ?? time));
+  return (Math.max(...gaps) / leaseMs).toFixed(2);
+}
+
+async function allActions(base: string): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for (let cursor = ''; ;) {
+    const page = await fetch(`${base}/v1/actions?include_transactions=true${cursor}`);
+    const body = (await page.json()) as { actions: unknown[]; cursor?: string | null };
+    all.push(...body.actions);
+    if (typeof body.cursor !== 'string') return all;
+    cursor = `&cursor=${body.cursor}`;
+  }
+}
