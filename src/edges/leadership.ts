@@ -1,4 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client';
+import { streams } from '../events/catalogue.ts';
+import { projectionNames } from '../projections/projection.ts';
 
 /** Figures of what this process leads, and of what was refused to it because another one leads now. */
 export type Leadership = Readonly<{
@@ -34,6 +36,8 @@ export function countLeadership(): Leadership {
     labelNames: ['projection'],
     registers,
   });
+  for (const stream of streams) appends.inc({ stream }, 0);
+  for (const projection of projectionNames) batches.inc({ projection }, 0);
   return {
     registry,
     onLease: (lease, isHeld) => held.set({ lease }, Number(isHeld)),

@@ -4,7 +4,6 @@ import type { Recorded } from '../../src/commands/ports.ts';
 import { connectNats } from '../../src/edges/nats/connection.ts';
 import { leaseMs } from '../../src/edges/nats/leases.ts';
 import { streams } from '../../src/events/catalogue.ts';
-import { allAnswers, type PlainAnswer } from '../support/all-answers.ts';
 import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
 import { GrowingChain } from '../support/growing-chain.ts';
 import { type NatsCluster, startNatsCluster } from '../support/nats-cluster.ts';
@@ -28,9 +27,9 @@ import {
   untilHolds,
 } from './scaled-out-rig.ts';
 
-const blockEachMs = 150;
+const blockEachMs = 600;
 const blocksBefore = 40;
-const readPaths = ['/v1/actions?limit=20&include_transactions=true', '/v1/supernodes/metrics?limit=3'];
+const readPaths = ['/v1/actions?limit=20&include_transactions=true', '/v1/actions/1', '/v1/supernodes/action-stats'];
 const sources = ['actions', 'supernodes', 'validators'];
 
 let cluster: NatsCluster;
@@ -76,7 +75,10 @@ describe.each(majors)('two indexers and two projectors on three nats-servers and
       const last = [...(await log.last('sync', sources)).values()].map(({ fact }) => fact);
       return last.filter((fact) => fact.type === 'SyncRoundCompleted' && fact.data.height >= height).length === 3;
     });
-    for (const { program } of indexers) await untilFollowed(program.base, log);
+    await until('the read models have followed', async () => {
+      for (const { program } of indexers) await untilFollowed(program.base, log);
+      return true;
+    });
   };
 
   test('every stream and bucket has three copies', async () => {
@@ -179,17 +181,16 @@ describe.each(majors)('two indexers and two projectors on three nats-servers and
   test('every replica answers the same, as does a single process that reads the log anew', async () => {
     clearInterval(growth);
     await untilRead();
-    const [first, second] = indexers as [Replica, Replica];
     await Promise.all(indexers.map(({ program }) => program.stop()));
     freeze = await holdLeases(stores, indexerLeases);
-    indexers = await Promise.all([first, second].map(() => startReplica(stores, 'indexer', stub.url)));
-    const answers: ReadonlyMap<string, PlainAnswer>[] = [];
+    indexers = await Promise.all(indexers.map(() => startReplica(stores, 'indexer', stub.url)));
+    const [first] = indexers as [Replica];
+    const answers: ReadonlyMap<string, string>[] = [];
     for (const { program } of indexers) {
       await untilFollowed(program.base, log);
-      answers.push(await allAnswers(program.base));
+      answers.push(await answersOf(program.base));
     }
-    const truth = await allActions(indexers[0]?.program.base ?? '');
-    expect(truth).toEqual(trueList(stub.chain));
+    expect(await allActions(first.program.base)).toEqual(trueList(stub.chain));
 
     await Promise.all([...indexers, ...projectors].map(({ program }) => program.stop()));
     const single = await startProgram({
@@ -201,9 +202,9 @@ describe.each(majors)('two indexers and two projectors on three nats-servers and
       await untilFollowed(single.base, log);
       return true;
     });
-    answers.push(await allAnswers(single.base));
+    answers.push(await answersOf(single.base));
     const [one, ...others] = answers;
-    expect(one?.size).toBeGreaterThan(100);
+    expect(one?.size).toBeGreaterThan(20);
     for (const other of others) expect(Object.fromEntries(other)).toEqual(Object.fromEntries(one ?? []));
     await single.stop();
   }, 120_000);
@@ -216,8 +217,31 @@ const factsNow = (log: ProgramLog): Promise<(readonly Recorded[])[]> =>
   Promise.all(streams.map((stream) => log.factsOf(stream)));
 
 function expectNoComplaint(polled: readonly Polled[]): void {
-  expect(polled.flatMap(({ path, complaints }) => complaints.map((complaint) => `${path}: ${complaint}`))).toEqual([]);
+  const complaints = polled.flatMap(({ path, complaints: own }) => own.map((complaint) => `${path}: ${complaint}`));
+  expect(complaints.join('\n')).toBe('');
   for (const { path, answers } of polled) expect(answers, path).toBeGreaterThan(0);
+}
+
+/** What is asked of every replica: each kind of answer, bodies and positions as they come. */
+async function answersOf(base: string): Promise<ReadonlyMap<string, string>> {
+  const nodes = ['', '?status=available', '?currentState=active'].map((query) => `/v1/supernodes/metrics${query}`);
+  const lists = ['', '&type=sense', '&state=approved', '&include_transactions=true'];
+  const paths = [
+    ...lists.map((query) => `/v1/actions?limit=50${query}`),
+    ...Array.from({ length: 12 }, (_, n) => `/v1/actions/${1 + 2 * n}`),
+    ...['action-stats', 'stats', 'unavailable'].map((what) => `/v1/supernodes/${what}`),
+    ...nodes,
+    '/v1/actions/stats',
+    '/v1/version/matrix',
+  ];
+  const answers = await Promise.all(
+    paths.map(async (path) => {
+      const response = await fetch(base + path);
+      const position = response.headers.get('annals-position') ?? '';
+      return [path, `${response.status} ${position} ${await response.text()}`] as const;
+    }),
+  );
+  return new Map(answers);
 }
 
 /** The longest time between two facts of sync after a sequence, in lease times. */

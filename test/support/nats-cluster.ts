@@ -27,6 +27,8 @@ export type ClusterNode = Readonly<{
 export type NatsCluster = Readonly<{
   /** For `NATS_URL`: all servers, with the credentials of the service. */
   url: string;
+  user: string;
+  pass: string;
   nodes: readonly ClusterNode[];
   /** The name of the server that leads a stream. */
   leaderOf: (stream: string) => Promise<ClusterNode>;
@@ -37,7 +39,8 @@ export type NatsCluster = Readonly<{
 
 /** The configuration that operators are given. */
 export const natsConf = fileURLToPath(new URL('../../infra/nats/nats.conf', import.meta.url));
-const password = 'for-the-tests';
+const user = 'annals';
+const pass = 'for-the-tests';
 
 /** Starts a cluster on free ports of the loopback address; whoever starts it stops it. `size` 1: a single server. */
 export async function startNatsCluster(size = 3): Promise<NatsCluster> {
@@ -57,7 +60,7 @@ export async function startNatsCluster(size = 3): Promise<NatsCluster> {
     const inCluster = ['--cluster_name', 'annals', '--cluster', `nats://127.0.0.1:${route}`, '--routes', routes];
     const start = (): void => {
       const args = ['-c', config, '--name', name, ...(size > 1 ? inCluster : [])];
-      const env = { ANNALS_NATS_PASSWORD: password };
+      const env = { ANNALS_NATS_PASSWORD: pass };
       const logFile = path.join(folder, `${name}.log`);
       daemons.set(name, startDaemon({ command: program, args, env, logFile, stopSignal: 'SIGTERM' }));
     };
@@ -75,12 +78,20 @@ export async function startNatsCluster(size = 3): Promise<NatsCluster> {
       },
     };
   });
-  const url = nodes.map((node) => node.url.replace('//', `//annals:${password}@`)).join(',');
+  const url = nodes.map((node) => node.url.replace('//', `//${user}:${pass}@`)).join(',');
   const stop = async (): Promise<void> => {
     await Promise.all([...daemons.values()].map((daemon) => daemon.stop()));
     rmSync(folder, { recursive: true, force: true });
   };
-  const cluster = { url, nodes, stop, leaderOf: leaderOf(url, nodes), untilWhole: () => untilWhole(url, size) };
+  const cluster = {
+    url,
+    user,
+    pass,
+    nodes,
+    stop,
+    leaderOf: leaderOf(url, nodes),
+    untilWhole: () => untilWhole(url, size),
+  };
   await untilAnswers(url, size).catch(async (caught: unknown) => {
     await stop();
     throw caught;
