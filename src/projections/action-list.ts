@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import {
   type ActionFilter,
   branchFits,
+  newestFirst,
   pairsOf,
   type Stretch,
   stretchesAsRows,
@@ -60,7 +61,6 @@ type Page = Readonly<{
 }>;
 
 function pageOf(reading: Reading, { filter, stretches, after, limit }: Page): RawBuilder<unknown> {
-  const tail = sql`order by id desc limit ${limit}`;
   const isPlain = Object.values(filter).every((value) => value === undefined);
   if (isPlain)
     return sql`select m.id from ${tableOf(reading, filter)} m where m.id < ${after ?? 'NaN'}::numeric order by id desc`;
@@ -71,7 +71,8 @@ function pageOf(reading: Reading, { filter, stretches, after, limit }: Page): Ra
   const branches = pairsOf(filter).map(
     (branch) => sql`(
       select mine.id from ${given} own cross join lateral (
-        select m.id from ${tableOf(reading, filter)} m where ${branchFits(filter, branch, after)} ${tail}
+        select m.id from ${tableOf(reading, filter)} m where ${branchFits(filter, branch, after)}
+        ${newestFirst(filter)} limit ${limit}
       ) mine)`,
   );
   return sql`select id from (${sql.join(branches, sql` union all `)}) branch order by id desc`;
