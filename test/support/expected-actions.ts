@@ -95,17 +95,27 @@ function countersOf(rows: readonly Row[]): Cells[] {
   return [...counters].map(([name, n]) => ({ name, n }));
 }
 
-function countedIn({ type, status, creator, accounts, chain_state, height, created_at }: Row): string[] {
-  const cells = [`type:${type}`, `status:${status}`, `type:${type},status:${status}`];
-  const scopes = [`creator:${creator}`, ...accounts.map((account) => `account:${account}`)];
+function countedIn(row: Row): string[] {
+  const { id, type, status, creator, accounts, chain_state, height, created_at } = row;
   const isExpired = chain_state === 'expired';
-  const cell = `type:${type},status:${status}${isExpired ? ',expired' : ''}`;
+  const kind = `type:${type},status:${status}`;
+  const cell = `${kind}${isExpired ? ',expired' : ''}`;
+  const scopes = [`creator:${creator}`, ...accounts.map((account) => `account:${account}`)];
+  const block = Math.floor(id / 4096);
+  const place = (of: string, at: number | null) =>
+    `heights:${of},${at === null ? 'unknown' : Math.floor(at / 32_768)},${block}`;
   return [
-    'all',
-    ...cells,
-    ...scopes.flatMap((scope) => [scope, ...cells.map((one) => `${scope},${one}`)]),
-    ...(height === null ? [] : [`height:${String(Math.floor(height / 16_384)).padStart(6, '0')},${cell}`]),
-    ...(created_at === null ? [] : [`day:${created_at.slice(0, 10)},${cell}`]),
+    ...['all', `type:${type}`, `status:${status}`, kind],
+    ...(created_at === null
+      ? []
+      : [`day:${created_at.slice(0, 10)},${cell}`, `month:${created_at.slice(0, 7)},${cell}`]),
+    place('registered', height),
+    ...(accounts.length > 0 ? [place('finalized', row.finalize_tx?.height ?? height)] : []),
+    `all,${withLength(block)},${type},${status}`,
+    ...scopes.map((scope) => `${scope},${withLength(Math.floor(block / 16))},${type},${status}`),
+    ...accounts.map((account) => `finalized:${type},${account}`),
     ...(isExpired ? ['expired', `expired,type:${type}`] : []),
   ];
 }
+
+const withLength = (number: number): string => `${String(String(number).length).padStart(2, '0')}${number}`;
