@@ -105,7 +105,10 @@ function countedIn(row: Row): string[] {
   const place = (of: string, at: number | null) =>
     `heights:${of},${at === null ? 'unknown' : Math.floor(at / 32_768)},${block}`;
   return [
-    ...['all', `type:${type}`, `status:${status}`, kind],
+    'all',
+    `type:${type}`,
+    `status:${status}`,
+    kind,
     ...(created_at === null
       ? []
       : [`day:${created_at.slice(0, 10)},${cell}`, `month:${created_at.slice(0, 7)},${cell}`]),
