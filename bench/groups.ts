@@ -1,5 +1,6 @@
 import * as append from './rows/append.ts';
 import * as catchUp from './rows/catch-up.ts';
+import * as reads from './rows/reads.ts';
 import * as rebuild from './rows/rebuild.ts';
 import * as replay from './rows/replay.ts';
 import * as start from './rows/start.ts';
@@ -15,6 +16,7 @@ export const groups = [
   rebuild.rows,
   catchUp.rows,
   visible.rows,
+  reads.rows,
   sync.rows,
   sweep.rows,
   sweepMany.rows,

@@ -1,0 +1,25 @@
+import type pg from 'pg';
+import { migrate } from '../../src/edges/postgres/migrate.ts';
+import { createPools } from '../../src/edges/postgres/pool.ts';
+import { rebuild } from '../../src/edges/postgres/rebuild.ts';
+import { projections } from '../../src/projections/all.ts';
+import { sourceOf } from './source.ts';
+import { type Size, worldOf } from './world.ts';
+
+/** What is built: the named projections, all where none is named. */
+export type Replay = Readonly<{ config: pg.ClientConfig; network: string; size: Size; only?: readonly string[] }>;
+
+// Builds read models from the load's log, as a process of its own; says how fast, and ends.
+const { config, network, size, only } = JSON.parse(process.argv[2] ?? '{}') as Replay;
+const pools = createPools(config, { applicationName: 'replay' });
+const source = sourceOf(worldOf(size));
+const ending = new AbortController();
+process.on('disconnect', () => process.exit());
+await migrate({ pools, network });
+for (const projection of projections.filter(({ name }) => !only || only.includes(name))) {
+  const began = performance.now();
+  const { facts } = await rebuild({ pools, source, projection, network, signal: ending.signal });
+  process.stderr.write(`${projection.name}: ${facts} facts in ${Math.round(performance.now() - began)} ms\n`);
+}
+await pools.end();
+process.disconnect?.();

@@ -1,0 +1,30 @@
+import type pg from 'pg';
+import { pino } from 'pino';
+import { decodeMetadata } from '../../src/edges/chain/metadata.ts';
+import { createPools } from '../../src/edges/postgres/pool.ts';
+import { createReader } from '../../src/edges/postgres/reading.ts';
+import { createRest } from '../../src/edges/rest/rest.ts';
+import { defaultSettings } from '../../test/edges/rest/rest-server.ts';
+
+// The API over tables that are there already, as a process of its own; says where it listens and ends with its parent's channel.
+const [, , config = '{}', network = ''] = process.argv;
+const pools = createPools(JSON.parse(config) as pg.ClientConfig, { applicationName: 'reads' });
+const ending = new AbortController();
+const app = createRest({
+  reader: createReader({ pools, network }),
+  heads: async () => ({}),
+  broker: async () => ({ durability: 'strict', warnings: [] }),
+  requestSync: async () => await Promise.reject(new Error('Nobody syncs here')),
+  subscribe: () => () => undefined,
+  decodeMetadata,
+  settings: defaultSettings,
+  cursorKey: 'a key of at least sixteen characters',
+  logger: pino({ level: 'warn' }, pino.destination(2)),
+  clock: () => Date.now(),
+  signal: ending.signal,
+  version: '0.0.0',
+});
+process.on('disconnect', () => process.exit());
+const url = await app.listen({ host: '127.0.0.1', port: 0 });
+process.stdout.write(`${url}\n`);
+process.send?.(url);

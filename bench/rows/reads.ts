@@ -1,0 +1,78 @@
+import { fork } from 'node:child_process';
+import { once as when } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { once, type Context } from '../context.ts';
+import { openDatabase } from '../database.ts';
+import { openLoop, type Times } from '../reads/open-loop.ts';
+import type { Replay } from '../reads/replay.ts';
+import { numbers, readsOf } from '../reads/requests.ts';
+import { worldOf } from '../reads/world.ts';
+import type { Figures, Row } from '../row.ts';
+
+const perSecond = 500;
+const targetMs = 10;
+
+type Served = Readonly<{ url: string; replay: Replay }>;
+
+/** Every read among a million actions and ten thousand nodes, 500 a second in all: the slowest read's p99, those of each by the way. */
+export function rows(context: Context): readonly Row[] {
+  const size = {
+    actions: context.size(1_000_000, 5_000),
+    nodes: context.size(10_000, 100),
+    creators: context.size(20_000, 100),
+  };
+  const served = once(() => serve(context, size));
+  const shape = { unit: 'ms', better: 'lower', peerName: null } as const;
+  const measure = async ({ url }: Served, seed: number): Promise<Figures> => {
+    const load = { url, perSecond, random: numbers(seed), signal: context.signal };
+    const reads = readsOf(worldOf(size));
+    await openLoop(reads, { ...load, seconds: context.size(5, 1) });
+    const times = await openLoop(reads, { ...load, seconds: context.size(90, 2) });
+    return told(context, times);
+  };
+  return [
+    { ...shape, name: 'reads', target: { ours: targetMs }, measure: async () => measure(await served(), 1) },
+    {
+      ...shape,
+      name: 'reads-beside-replay',
+      target: { ours: 2 * targetMs },
+      measure: async () => {
+        const { url, replay } = await served();
+        const child = start(context, 'replay.ts', [JSON.stringify(replay)]);
+        const figures = await measure({ url, replay }, 2);
+        const note = child.exitCode === null ? 'replay went on all the while' : 'replay ended before';
+        child.kill();
+        return { ...figures, note: `${figures.note ?? ''}; ${note}` };
+      },
+    },
+  ];
+}
+
+async function serve(context: Context, size: Replay['size']): Promise<Served> {
+  const { network } = await openDatabase(context, 'reads');
+  const { config } = await context.postgres();
+  const replay: Replay = { config, network, size };
+  const [code] = (await when(start(context, 'replay.ts', [JSON.stringify(replay)]), 'exit')) as [number | null];
+  if (code !== 0) throw new Error('The load could not be built');
+  const server = start(context, 'serve.ts', [JSON.stringify(config), network]);
+  const [url] = (await when(server, 'message')) as [string];
+  return { url, replay: { ...replay, only: ['actions'] } };
+}
+
+function start(context: Context, file: string, args: readonly string[]): ReturnType<typeof fork> {
+  const script = fileURLToPath(new URL(`../reads/${file}`, import.meta.url));
+  const child = fork(script, [...args], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  context.defer(() => child.kill());
+  return child;
+}
+
+function told(context: Context, times: readonly Times[]): Figures {
+  for (const { name, count, failed, p50, p99 } of times)
+    context.say(
+      `  ${name.padEnd(46)} ${String(count).padStart(6)} p50 ${p50.toFixed(1).padStart(7)} p99 ${p99.toFixed(1).padStart(7)}${failed > 0 ? ` FAILED ${failed}` : ''}`,
+    );
+  const slowest = times.toSorted((a, b) => b.p99 - a.p99)[0];
+  const failed = times.reduce((sum, one) => sum + one.failed, 0);
+  if (failed > 0) throw new Error(`${failed} reads failed`);
+  return { ours: slowest?.p99 ?? Infinity, peer: null, ratio: null, note: `slowest: ${slowest?.name ?? 'none'}` };
+}
