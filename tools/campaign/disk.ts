@@ -65,6 +65,6 @@ async function mountImage(image: string, folder: string): Promise<void> {
 }
 
 /** Unmounts as soon as the last process has let go. */
-async function unmount(folder: string): Promise<void> {
+export async function unmount(folder: string): Promise<void> {
   await until(`${folder} can be unmounted`, async () => await run('umount', [folder]).then(() => true), freeWithinMs);
 }

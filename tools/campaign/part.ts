@@ -17,6 +17,9 @@ export type Part = Readonly<{ run: (options: PartOptions) => Promise<Tally> }>;
 export const parts = {
   kills: { count: 60, load: (): Promise<Part> => import('./parts/kills.ts') },
   'power-cuts': { count: 5, load: (): Promise<Part> => import('./parts/power-cuts.ts') },
+  freezes: { count: 2, load: (): Promise<Part> => import('./parts/freezes.ts') },
+  clock: { count: 7, load: (): Promise<Part> => import('./parts/clock.ts') },
+  'full-disk': { count: 3, load: (): Promise<Part> => import('./parts/full-disk.ts') },
 } as const;
 
 export type PartName = keyof typeof parts;
