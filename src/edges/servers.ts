@@ -1,11 +1,12 @@
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Config } from './config.ts';
 import { lockDir } from './embedded/dir-lock.ts';
 import { type EmbeddedNats, startNats } from './embedded/nats-server.ts';
+import { watchWrites } from './embedded/nats-writes.ts';
 import { startPostgres } from './embedded/postgres.ts';
 import { dataFolder } from './instance.ts';
+import { keepRunning } from './keep-running.ts';
 import type { Logger } from './log.ts';
 import { assertPortsFree, plannedPorts } from './ports-free.ts';
 
@@ -26,8 +27,6 @@ export type Servers = Readonly<{
   postgres: pg.ClientConfig;
   stop: () => Promise<void>;
 }>;
-
-type Running = Readonly<{ exited: Promise<string>; stop: () => Promise<void> }>;
 
 /**
  * Starts the embedded servers that no setting replaces, both at once, and starts one again when it dies unasked.
@@ -71,6 +70,10 @@ async function embeddedNats(
   ports = { port: Number(new URL(first.url).port), wsPort: Number(new URL(first.wsUrl).port) };
   const { url, wsUrl, user, pass, from } = first;
   const { current, stop } = keepRunning('nats-server', first, start, tools);
+  const unwatch = watchWrites(current, dir, {
+    onStuck: (reason) =>
+      tools.log.error({ reason }, 'the broker could not write; there is room again, so it is started anew'),
+  });
   return {
     access: {
       url,
@@ -82,7 +85,10 @@ async function embeddedNats(
         return current().monitorUrl;
       },
     },
-    stop,
+    stop: () => {
+      unwatch();
+      return stop();
+    },
   };
 }
 
@@ -95,47 +101,4 @@ async function embeddedPostgres(
     startPostgres({ dir, pgPort: config.pgPort, password: config.postgresPassword, say: tools.say, signal });
   const first = await start(tools.signal);
   return { access: first.config, stop: keepRunning('PostgreSQL', first, start, tools).stop };
-}
-
-/**
- * Starts a server again whenever it ends unasked.
- *
- * `stop` ends it for good, one that is just being started included.
- */
-function keepRunning<S extends Running>(
-  name: string,
-  first: S,
-  start: (signal: AbortSignal) => Promise<S>,
-  { log, signal }: Tools,
-): { current: () => S; stop: () => Promise<void> } {
-  let current = first;
-  const stopping = new AbortController();
-  const ending = AbortSignal.any([signal, stopping.signal]);
-  const watch = async (): Promise<void> => {
-    for (let waitMs = 100; !ending.aborted; waitMs = Math.min(waitMs * 2, 5000)) {
-      const reason = await current.exited;
-      if (ending.aborted) return;
-      log.error({ server: name, reason }, 'embedded server ended unasked; starting it again');
-      const again = await start(ending).catch(async (err: unknown) => {
-        if (ending.aborted) return;
-        log.error({ server: name, err }, 'embedded server did not start');
-        await delay(waitMs, undefined, { signal: ending }).catch(() => undefined);
-      });
-      if (!again) continue;
-      current = again;
-      waitMs = 100;
-      log.info({ server: name }, 'embedded server is back');
-    }
-  };
-  const watching = watch();
-  return {
-    current: () => current,
-    stop: async () => {
-      stopping.abort();
-      // First the server that runs, then whatever was being started: it sees the signal, or has become the one that runs.
-      await current.stop();
-      await watching;
-      await current.stop();
-    },
-  };
 }

@@ -1,7 +1,7 @@
 import prettyMs from 'pretty-ms';
 import { toAppError } from '../../commands/errors.ts';
-import { rounds as readRounds } from '../../projections/rounds.ts';
 import type { RoundRow } from '../../projections/tables.ts';
+import { roundsOnceAllIsBuilt } from './all-built.ts';
 import type { BrokerState, Generation, RestSettings } from './dependencies.ts';
 import { type Source, sources } from './headers.ts';
 import type { LagTracker } from './lag.ts';
@@ -31,7 +31,7 @@ const lateAfterIntervals = 3;
  */
 export async function assess({ reader, broker, lag, clock, settings }: RouteDependencies): Promise<Readiness> {
   const [rows, generations, state] = await Promise.all([
-    attempt('database', async () => await reader.read(readRounds)),
+    attempt('database', async () => await reader.read(roundsOnceAllIsBuilt)),
     attempt('database', async () => await reader.generations()),
     attempt('broker', broker),
   ]);

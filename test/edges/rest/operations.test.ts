@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/commands/errors.ts';
 import type { Generation } from '../../../src/edges/rest/dependencies.ts';
 import type { Fact } from '../../../src/events/catalogue.ts';
+import type { Reading } from '../../../src/projections/reading.ts';
 import { timeOf } from '../../support/facts.ts';
 import { loadReading } from '../../support/load-projection.ts';
 import { asRecords, now, type RestServer, startRest } from './rest-server.ts';
@@ -80,6 +81,24 @@ describe('GET /readyz', () => {
     const { status, body } = await readyz([], { reader });
     expect(status).toBe(503);
     expect(body.reasons).toEqual([{ component: 'projections', message: 'Projection actions is being built' }]);
+  });
+
+  it('[S2.open.ops.readyz] is not ready while only a projection that no round is read from is being built', async () => {
+    const { reading, close } = await loadReading(completed);
+    const schemas = {
+      ...reading.schemas,
+      get availability(): string {
+        throw new AppError('UNAVAILABLE', 'Projection availability is being built');
+      },
+    };
+    const reader = {
+      read: <T>(use: (of: Reading) => Promise<T>) => use({ ...reading, schemas }),
+      generations: async () => [],
+    };
+    const { status, body } = await readyz([], { reader });
+    await close();
+    expect(status).toBe(503);
+    expect(body.reasons).toEqual([{ component: 'projections', message: 'Projection availability is being built' }]);
   });
 
   it('[S2.open.ops.readyz] warns of a rebuild that has stopped beside what readers see', async () => {
