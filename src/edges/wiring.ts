@@ -7,7 +7,7 @@ import type { Logger } from './log.ts';
 import { type Broker, openBroker } from './nats/broker.ts';
 import { migrate } from './postgres/migrate.ts';
 import { createPools, type Pools } from './postgres/pool.ts';
-import type { NatsAccess, Servers } from './servers.ts';
+import type { Servers } from './servers.ts';
 
 /** What every role works with. */
 export type Context = Readonly<{
@@ -18,7 +18,7 @@ export type Context = Readonly<{
   version: string;
   logger: Logger;
   signal: AbortSignal;
-  nats: NatsAccess;
+  nats: Servers['nats'];
   broker: Broker;
   leadership: Leadership;
   postgres: Servers['postgres'];

@@ -10,6 +10,7 @@ import { dataFolder } from '../support/program.ts';
 import { openProgramLog, untilFollowed } from '../support/program-log.ts';
 import { seeded } from '../support/random-history.ts';
 import { type Supervised, supervise, type Victim, victims } from '../support/supervised.ts';
+import { checkTables, readTables } from '../support/table-checks.ts';
 import { trueAnswers, trueFleet, trueList } from '../support/true-answers.ts';
 
 /** How often each of the three is killed; `KILLS` says otherwise. */
@@ -72,6 +73,12 @@ describe('a program whose processes are killed while it follows a chain that goe
   test('no fact lies in the log twice, and rounds and probes count on from one another', () => {
     checkOnce(facts);
     checkCounts(facts);
+  });
+
+  test('the rows of every read model are those of an independent fold of the log', async () => {
+    const tables = await readTables(supervised.program().instance);
+    facts = await factsOnceRead(supervised, stub);
+    checkTables(tables, facts);
   });
 
   test('every answer of the REST API is what the chain says', async () => {

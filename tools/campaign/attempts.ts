@@ -27,7 +27,9 @@ export async function attempts(
     log(`${done} more passed; this program saw ${field.figures()}`);
   } catch (caught) {
     tally.failed += 1;
-    log(`attempt ${done + 1} of ${times} on this program failed: ${inspect(caught, { maxStringLength: 4000 })}`);
+    log(
+      `attempt ${done + 1} of ${times} on this program failed: ${inspect(caught, { depth: 4, maxStringLength: 2000, maxArrayLength: 8 })}`,
+    );
   } finally {
     await field?.close();
   }

@@ -1,0 +1,67 @@
+import type pg from 'pg';
+import type { Config } from './config.ts';
+import { type EmbeddedNats, startNats } from './embedded/nats-server.ts';
+import { watchWrites } from './embedded/nats-writes.ts';
+import { startPostgres } from './embedded/postgres.ts';
+import { keepRunning } from './keep-running.ts';
+import type { Logger } from './log.ts';
+
+/** Where the log is, and who we are there. */
+export type NatsAccess = Readonly<{
+  url: string;
+  user?: string;
+  pass?: string;
+  wsUrl?: string;
+  /** Where the server can be asked about itself; to be read anew each time, for it changes when an embedded server starts again. */
+  monitorUrl?: string;
+  from: string;
+}>;
+
+type Tools = Readonly<{ log: Logger; say: (message: string) => void; signal: AbortSignal }>;
+
+/** Starts the embedded nats-server and keeps it running. */
+export async function embeddedNats(
+  config: Config,
+  dir: string,
+  tools: Tools,
+): Promise<{ access: NatsAccess; stop: () => Promise<void> }> {
+  let ports = { port: config.natsPort, wsPort: config.natsWsPort };
+  const start = (signal: AbortSignal): Promise<EmbeddedNats> =>
+    startNats({ dir, host: config.host, ...ports, say: tools.say, signal });
+  const first = await start(tools.signal);
+  ports = { port: Number(new URL(first.url).port), wsPort: Number(new URL(first.wsUrl).port) };
+  const { url, wsUrl, user, pass, from } = first;
+  const { current, stop } = keepRunning('nats-server', first, start, tools);
+  const unwatch = watchWrites(current, dir, {
+    onStuck: (reason) =>
+      tools.log.error({ reason }, 'the broker could not write; there is room again, so it is started anew'),
+  });
+  return {
+    access: {
+      url,
+      wsUrl,
+      user,
+      pass,
+      from,
+      get monitorUrl() {
+        return current().monitorUrl;
+      },
+    },
+    stop: () => {
+      unwatch();
+      return stop();
+    },
+  };
+}
+
+/** Starts the embedded PostgreSQL and keeps it running. */
+export async function embeddedPostgres(
+  config: Config,
+  dir: string,
+  tools: Tools,
+): Promise<{ access: pg.ClientConfig; stop: () => Promise<void> }> {
+  const start = (signal: AbortSignal): ReturnType<typeof startPostgres> =>
+    startPostgres({ dir, pgPort: config.pgPort, password: config.postgresPassword, say: tools.say, signal });
+  const first = await start(tools.signal);
+  return { access: first.config, stop: keepRunning('PostgreSQL', first, start, tools).stop };
+}
