@@ -32,7 +32,9 @@ const readPlans = '-c plan_cache_mode=force_generic_plan -c jit=off';
 /** Every write finds its rows by key; a plan made while a table was empty must not scan it once it is full. */
 const writePlans = `${readPlans} -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off`;
 /** What is loaded is lost with its rebuild anyway, until the switch; sorting for indexes gets some memory. */
-const loadPlans = '-c jit=off -c synchronous_commit=off -c maintenance_work_mem=128MB';
+const loadMemory = '-c jit=off -c synchronous_commit=off -c maintenance_work_mem=128MB';
+/** Readers come first: a load takes one core for each of its connections and no more. */
+const loadPlans = `${loadMemory} -c max_parallel_workers_per_gather=0 -c max_parallel_maintenance_workers=0`;
 
 /**
  * Opens the pools; no connection is made before one is needed.
