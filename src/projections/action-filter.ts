@@ -125,8 +125,8 @@ type Branch = Readonly<{ type: string; state: string }>;
 export function branchFits(filter: ActionFilter, { type, state }: Branch, after?: string): RawBuilder<unknown> {
   const place = sql`(${sql.join(indexed(filter))})`;
   const whose = [
-    ...(filter.supernode ? [sql`own.account`] : []),
     ...(filter.creator === undefined ? [] : [sql`${filter.creator}::text`]),
+    ...(filter.supernode ? [sql`own.account`] : []),
   ];
   const at = (id: RawBuilder<unknown>) => sql`(${sql.join([...whose, sql`${type}::text`, sql`${state}::text`, id])})`;
   // NaN is beyond all numbers.
@@ -144,7 +144,7 @@ export function newestFirst(filter: ActionFilter): RawBuilder<unknown> {
 
 /** What the index of a filter's branches begins with. */
 function indexed({ supernode, creator }: ActionFilter): RawBuilder<unknown>[] {
-  const whose = [...(supernode ? [sql`m.account`] : []), ...(creator === undefined ? [] : [sql`m.creator`])];
+  const whose = [...(creator === undefined ? [] : [sql`m.creator`]), ...(supernode ? [sql`m.account`] : [])];
   return [...whose, sql`m.type`, sql`m.status`, sql`m.id`];
 }
 
