@@ -57,6 +57,7 @@ describe.each(majors)('two indexers and two projectors on three nats-servers and
     [indexers, projectors] = [started.slice(0, 2), started.slice(2)];
     await Promise.all(started.map(({ program }) => program.untilReady()));
     log = await openProgramLog({ nats: { url: cluster.url }, network: stores.network });
+    await untilRead();
     pollers = indexers.map(({ program }) => startPollers(program.base, new Map(readPaths.map((path) => [path, 200]))));
   }, 120_000);
   afterAll(async () => {

@@ -17,6 +17,8 @@ import { kinds, kindTable, type StreamName, streams, subjectsOf } from '../../ev
 /** The least version that has every guard the log relies on. */
 const leastServer = '2.12.1';
 const duplicateWindowMs = 120_000;
+/** A cluster that has just formed elects leaders before it answers. */
+const answerWithinMs = 20_000;
 
 /** Facts kept of each entity; the oldest of that entity is dropped. Streams that are not named keep all for ever. */
 const keptPerEntity: Partial<Record<StreamName, number>> = {
@@ -62,7 +64,7 @@ export async function ensureStreams(nc: NatsConnection, network: string, options
   if (!gte(version, leastServer))
     throw new AppError('UNAVAILABLE', `The broker is nats-server ${version}; ${leastServer} or later is needed`);
   try {
-    const manager = await jetstreamManager(nc);
+    const manager = await jetstreamManager(nc, { timeout: answerWithinMs });
     const isCluster = nc.info?.cluster !== undefined;
     const fresh = { replicas: isCluster ? replicasOnCluster : 1 };
     await Promise.all(streams.map((stream) => ensureStream({ manager, network, options, fresh }, stream)));
