@@ -13,6 +13,7 @@ const ending = new AbortController();
 const app = createRest({
   reader: createReader({ pools, network }),
   heads: async () => ({}),
+  archive: async () => ({ standings: [], losses: [] }),
   broker: async () => ({ durability: 'strict', warnings: [] }),
   requestSync: async () => await Promise.reject(new Error('Nobody syncs here')),
   subscribe: () => () => undefined,

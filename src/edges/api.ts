@@ -28,6 +28,7 @@ export async function startApi(context: Context, chainUrl: string | null): Promi
     reader: { read, generations: reader.generations },
     heads: broker.heads,
     broker: broker.state,
+    archive: context.archive,
     requestSync: async (at) => await bus.command(new RequestSync(at)),
     subscribe: (onEvent) => {
       const ends = [broker.live(onEvent), wakeups.onMoved((moved) => onEvent(JSON.stringify(moved), 'moved'))];

@@ -1,8 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Config } from './config.ts';
 import { type EmbeddedNats, startNats } from './embedded/nats-server.ts';
 import { watchWrites } from './embedded/nats-writes.ts';
 import { startPostgres } from './embedded/postgres.ts';
+import { clusterFolder, setClusterAside } from './embedded/postgres-cluster.ts';
 import { keepRunning } from './keep-running.ts';
 import type { Logger } from './log.ts';
 
@@ -54,14 +56,29 @@ export async function embeddedNats(
   };
 }
 
+/** An embedded PostgreSQL; `replace` sets its cluster aside, while it runs, and makes a new one. */
+export type RunningPostgres = Readonly<{
+  access: pg.ClientConfig;
+  folder: string;
+  replace: () => Promise<void>;
+  stop: () => Promise<void>;
+}>;
+
 /** Starts the embedded PostgreSQL and keeps it running. */
-export async function embeddedPostgres(
-  config: Config,
-  dir: string,
-  tools: Tools,
-): Promise<{ access: pg.ClientConfig; stop: () => Promise<void> }> {
-  const start = (signal: AbortSignal): ReturnType<typeof startPostgres> =>
-    startPostgres({ dir, pgPort: config.pgPort, password: config.postgresPassword, say: tools.say, signal });
+export async function embeddedPostgres(config: Config, dir: string, tools: Tools): Promise<RunningPostgres> {
+  let isDamaged = false;
+  const start = async (signal: AbortSignal): ReturnType<typeof startPostgres> => {
+    if (isDamaged) await setClusterAside(dir, tools.say);
+    isDamaged = false;
+    return startPostgres({ dir, pgPort: config.pgPort, password: config.postgresPassword, say: tools.say, signal });
+  };
   const first = await start(tools.signal);
-  return { access: first.config, stop: keepRunning('PostgreSQL', first, start, tools).stop };
+  const { current, stop } = keepRunning('PostgreSQL', first, start, tools);
+  const replace = async (): Promise<void> => {
+    isDamaged = true;
+    const before = current();
+    await before.stop();
+    while (current() === before && !tools.signal.aborted) await pause(50);
+  };
+  return { access: first.config, folder: clusterFolder(dir), replace, stop };
 }

@@ -11,6 +11,8 @@ import { assertPortsFree, plannedPorts } from './ports-free.ts';
 export type Servers = Readonly<{
   nats: NatsAccess;
   postgres: pg.ClientConfig;
+  /** Where the files of an embedded database lie, and what sets them aside, running or not, and makes new ones. */
+  database: Readonly<{ folder: string; replace: () => Promise<void> }> | undefined;
   stop: () => Promise<void>;
 }>;
 
@@ -36,6 +38,7 @@ export async function startServers(config: Config, log: Logger, signal: AbortSig
       ...(config.natsMonitorUrl === undefined ? {} : { monitorUrl: config.natsMonitorUrl }),
     },
     postgres: postgres?.access ?? { connectionString: config.dbDsn },
+    database: postgres && { folder: postgres.folder, replace: postgres.replace },
     stop: async () => {
       await Promise.all([nats?.stop(), postgres?.stop()]);
     },

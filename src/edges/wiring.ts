@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { healLog } from './archive/heal.ts';
+import { type Database, openDatabase } from './archive/open-database.ts';
 import { loadProfile, type NetworkProfile } from './chain/profile.ts';
 import type { Config } from './config.ts';
 import { countLeadership, type Leadership } from './leadership.ts';
 import type { Logger } from './log.ts';
 import { type Broker, openBroker } from './nats/broker.ts';
-import { migrate } from './postgres/migrate.ts';
-import { createPools, type Pools } from './postgres/pool.ts';
 import type { Servers } from './servers.ts';
 
 /** What every role works with. */
@@ -22,7 +21,10 @@ export type Context = Readonly<{
   broker: Broker;
   leadership: Leadership;
   postgres: Servers['postgres'];
-  pools: Pools;
+  database: Servers['database'];
+  pools: Database['pools'];
+  /** How the archive stands. */
+  archive: Database['archive'];
 }>;
 
 /**
@@ -38,8 +40,7 @@ export async function openStores(
   const { network } = config;
   const wanted = config.durability || (config.natsUrl === undefined ? 'strict' : 'unknown');
   const leadership = countLeadership();
-  const pools = createPools(servers.postgres, { applicationName: `annals ${network}` });
-  await migrate({ pools, network });
+  const { pools, archive } = await openDatabase(servers, { network, logger });
   const broker = await openBroker(servers.nats, {
     network,
     wanted,
@@ -55,10 +56,12 @@ export async function openStores(
     broker,
     pools,
     leadership,
+    archive,
     profile: loadProfile(network),
     version: await ownVersion(),
     nats: servers.nats,
     postgres: servers.postgres,
+    database: servers.database,
   };
 }
 

@@ -20,6 +20,7 @@ export const parts = {
   freezes: { count: 2, load: (): Promise<Part> => import('./parts/freezes.ts') },
   clock: { count: 7, load: (): Promise<Part> => import('./parts/clock.ts') },
   'full-disk': { count: 3, load: (): Promise<Part> => import('./parts/full-disk.ts') },
+  corruptions: { count: 30, load: (): Promise<Part> => import('./parts/corruptions.ts') },
 } as const;
 
 export type PartName = keyof typeof parts;

@@ -5,7 +5,7 @@ import { chained, hashOf, isSame } from './chain.ts';
 import { type RawLog, rawFrom, readRaw, streamInfo } from './raw.ts';
 import { restoringKey } from './restore.ts';
 import type { ArchiveHead, ArchiveStore } from './store.ts';
-import type { StreamState } from './damage.ts';
+import type { Range, StreamState } from './damage.ts';
 
 /** Both stores of one network. */
 export type BothStores = RawLog & Readonly<{ store: ArchiveStore }>;
@@ -14,7 +14,14 @@ export type BothStores = RawLog & Readonly<{ store: ArchiveStore }>;
 export class Deposed extends Error {}
 
 /** The stream is not what the archive followed; scrubbing tells what it is. */
-export class StreamBroken extends Error {}
+export class StreamBroken extends Error {
+  /** Events that are missing where the stream goes on, and were never archived. */
+  readonly gap: Range | undefined;
+  constructor(message: string, gap?: Range) {
+    super(message);
+    this.gap = gap;
+  }
+}
 
 const atOnce = 2000;
 /** At most this share of the time goes into what is far behind, so that readers and read models come first. */
@@ -27,7 +34,9 @@ export async function lookAt(stores: BothStores, stream: StreamName, head: Archi
   if (info.config.metadata?.[restoringKey] !== undefined) return 'restoring';
   if (head.position === 0) return 'whole';
   if (incarnationOf(info) !== head.incarnation) return 'other life';
-  return info.state.last_seq < Math.max(head.position, head.followed) ? 'short' : 'whole';
+  const { messages, last_seq: last } = info.state;
+  if (last < Math.max(head.position, head.followed)) return 'short';
+  return keptOf(stream) === undefined && messages + head.lost < last ? 'holes' : 'whole';
 }
 
 /**
@@ -42,6 +51,7 @@ export async function archiveStream(
 ): Promise<ArchiveHead> {
   const { stream } = begun;
   let head = begun;
+  const lost = (await stores.store.losses()).filter((loss) => loss.stream === stream);
   await checkJoint(stores, head);
   const feed = await Feed.open(stores.nc, streamName(stream, stores.network), { after: head.position });
   const close = (): void => feed.close();
@@ -53,7 +63,7 @@ export async function archiveStream(
       if (messages.length === 0) return head;
       const began = performance.now();
       const events = messages.map(rawFrom);
-      checkGaps(stream, head.position, events);
+      checkGaps(stream, { after: head.position, lost }, events);
       const links = chained(stream, events, head.hash);
       if (!(await stores.store.extend(head, links))) throw new Deposed(`another process archives ${stream}`);
       const last = links.at(-1);
@@ -81,12 +91,17 @@ async function checkJoint(stores: BothStores, head: ArchiveHead): Promise<void> 
   if (keptOf(stream) === undefined) throw new StreamBroken(`${stream} has no event at ${head.position}`);
 }
 
-function checkGaps(stream: StreamName, after: number, events: readonly { sequence: number }[]): void {
+type Before = Readonly<{ after: number; lost: readonly Range[] }>;
+
+/** In a stream that keeps everything, only what is known to be lost may be missing. */
+function checkGaps(stream: StreamName, { after, lost }: Before, events: readonly { sequence: number }[]): void {
   if (keptOf(stream) !== undefined) return;
   let last = after;
   for (const { sequence } of events) {
-    if (sequence !== last + 1)
-      throw new StreamBroken(`${stream} goes on at ${sequence} after ${last}, before it was archived`);
+    const gap = { first: last + 1, last: sequence - 1 };
+    const isKnown = lost.some((one) => one.first <= gap.first && gap.last <= one.last);
+    if (sequence !== last + 1 && !isKnown)
+      throw new StreamBroken(`${stream} goes on at ${sequence} after ${last}, before it was archived`, gap);
     last = sequence;
   }
 }

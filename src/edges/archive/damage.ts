@@ -4,8 +4,8 @@ import type { RawEvent } from './chain.ts';
 /** Sequences from one to another, both included. */
 export type Range = Readonly<{ first: number; last: number }>;
 
-/** How a stream stands as a whole: there, gone, half restored, with an end before the archive's, or with another life. */
-export type StreamState = 'whole' | 'missing' | 'restoring' | 'short' | 'other life';
+/** How a stream stands as a whole: there, gone, half restored, with an end before the archive's, with fewer events than it counts, or with another life. */
+export type StreamState = 'whole' | 'missing' | 'restoring' | 'short' | 'holes' | 'other life';
 
 /** What one look at both copies of a stream found. */
 export type ScrubReport = Readonly<{
@@ -53,6 +53,7 @@ export function sentences(report: ScrubReport): string[] {
     missing: [`The broker has no stream ${stream}; the archive holds it to ${position}.`],
     restoring: [`${stream} was being restored from the archive, and that did not come to its end.`],
     short: [`${stream} ends before ${position}, which the archive holds: it has lost its end, or is an old copy.`],
+    holes: [`${stream} has lost events in its middle.`],
     'other life': [`${stream} was created anew; the archive holds the one before it to ${position}.`],
   };
   const named: [readonly Range[], string][] = [

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type StreamName, streams } from '../../events/catalogue.ts';
 import { incarnationOf } from '../nats/streams.ts';
 import type { Leases, Source } from '../postgres/source.ts';
-import { archiveStream, lookAt } from './archiver.ts';
-import { isDamaged, sentences } from './damage.ts';
+import { archiveStream, lookAt, StreamBroken } from './archiver.ts';
+import { isDamaged, type Range, sentences } from './damage.ts';
 import { isToBeHealed } from './heal.ts';
 import { repairStream } from './repair.ts';
 import { streamInfo } from './raw.ts';
@@ -49,7 +49,7 @@ async function turn(options: KeeperOptions, stream: StreamName, signal: AbortSig
   const known = await store.head(stream);
   const state = known ? await lookAt(options, stream, known) : 'whole';
   if (state !== 'whole') {
-    if (await isToBeHealed(options, stream)) return repairNow(options, stream, signal);
+    if (await isToBeHealed(options, stream)) return void (await repairNow(options, stream, signal));
     const remedy = 'both may be wanted: look with annals scrub, then join them with annals repair';
     await store.recordScrub(stream, [`${stream} was created anew and holds other events than the archive; ${remedy}.`]);
     throw new Error(`${stream} was created anew and holds other events than the archive`);
@@ -64,17 +64,31 @@ async function turn(options: KeeperOptions, stream: StreamName, signal: AbortSig
     watchEnds(options, stream, either),
     scrubAgainAndAgain(options, stream, either),
   ];
+  let gap: Range | undefined;
   try {
     await Promise.race(jobs);
+  } catch (caught) {
+    gap = gapIn(caught);
   } finally {
     ending.abort();
     await Promise.allSettled(jobs);
   }
-  if (!signal.aborted) await repairNow(options, stream, signal);
+  if (signal.aborted) return;
+  const hasMended = await repairNow(options, stream, signal);
+  if (!gap || hasMended) return;
+  await store.recordLoss({ stream, ...gap, ids: [], reason: 'missing in the stream, and not archived before' });
+  options.log.error({ stream, ...gap }, 'events are lost: they are missing in the stream and were never archived');
 }
 
-async function repairNow(options: KeeperOptions, stream: StreamName, signal: AbortSignal): Promise<void> {
+/** What breaks the stream asks for a look at all of it; anything else is tried again. */
+function gapIn(caught: unknown): Range | undefined {
+  if (!(caught instanceof StreamBroken)) throw caught;
+  return caught.gap;
+}
+
+async function repairNow(options: KeeperOptions, stream: StreamName, signal: AbortSignal): Promise<boolean> {
   const { done, report } = await repairStream(options, stream, { signal });
   const isNews = done.length > 0 || isDamaged(report);
   if (isNews) options.log.warn({ stream, findings: sentences(report), done }, 'a store was mended');
+  return isNews;
 }

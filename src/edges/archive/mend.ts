@@ -119,11 +119,16 @@ async function mendStream(
   const head = await store.lead(stream, '');
   const isReadable = info !== undefined && state !== 'restoring';
   const beyond = isReadable ? await rawBetween(stores, stream, head.position, info.state.last_seq) : [];
-  const news = await unknownOf(stores, stream, report.foreign);
   const end = beyond.at(-1)?.sequence ?? head.position;
   if (head.followed > end) await store.recordLoss(wentBack(stream, end + 1, head.followed));
-  const isExact = news.length === 0 && (beyond.length === 0 || state !== 'other life') && head.followed <= end;
-  const added = isExact ? beyond : renumbered([...news, ...beyond], head.position + 1);
+  const written = [...report.foreign, ...beyond];
+  const news = await withoutRepeated(stores, report, written);
+  const isExact =
+    report.foreign.length === 0 &&
+    news.length === beyond.length &&
+    head.followed <= end &&
+    (beyond.length === 0 || state !== 'other life');
+  const added = isExact ? beyond : renumbered(news, head.position + 1);
   const links = chained(stream, added, head.hash);
   if (!(await store.extend(head, links)))
     throw new AppError('CONFLICT', `Somebody else writes the archive of ${stream}`);
@@ -154,14 +159,14 @@ const wentBack = (stream: StreamName, first: number, last: number): Loss => ({
 const renumbered = (events: readonly RawEvent[], first: number): RawEvent[] =>
   events.map((event, index) => ({ ...event, sequence: first + index }));
 
-/** Events written over others, without those that the archive holds at another place. */
-async function unknownOf(
+/** Without facts that were only written again because the stream did not have them any more. */
+async function withoutRepeated(
   { store }: BothStores,
-  stream: StreamName,
-  foreign: readonly RawEvent[],
+  { stream, foreign, inStream }: ScrubReport,
+  events: readonly RawEvent[],
 ): Promise<readonly RawEvent[]> {
-  const first = foreign[0]?.sequence;
-  if (first === undefined) return [];
+  const first = Math.min(foreign[0]?.sequence ?? Infinity, inStream[0]?.first ?? Infinity);
+  if (first === Infinity) return events;
   const known = await store.idsFrom(stream, first);
-  return foreign.filter(({ id }) => !known.has(id));
+  return events.filter(({ id }) => !known.has(id));
 }

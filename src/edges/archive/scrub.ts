@@ -4,7 +4,7 @@ import { messageAt } from '../nats/direct.ts';
 import { keptOf, streamName } from '../nats/streams.ts';
 import { type BothStores, lookAt } from './archiver.ts';
 import { beginning, hashOf, isSame, isSound, type Link, provesItself, type RawEvent } from './chain.ts';
-import { rangesOf, type ScrubReport } from './damage.ts';
+import { isDamaged, rangesOf, type ScrubReport } from './damage.ts';
 import { readRaw } from './raw.ts';
 
 /** How fast, and who wants to hear how far it is. */
@@ -69,6 +69,11 @@ export async function scrub(stores: BothStores, stream: StreamName, options: Scr
     inBoth: rangesOf(found.both),
     foreign: found.foreign,
   };
+}
+
+/** Whether a scrub of a stream finds nothing at all. */
+export async function isSoundStream(stores: BothStores, stream: StreamName, signal: AbortSignal): Promise<boolean> {
+  return !isDamaged(await scrub(stores, stream, { signal }));
 }
 
 type Chunk = Readonly<{

@@ -13,6 +13,8 @@ export type ArchiveHead = Readonly<{
   epoch: number;
   /** The furthest that a read model has followed this life of the stream. */
   followed: number;
+  /** How many events are known to be lost. */
+  lost: number;
 }>;
 
 /** The archive's tables of one network. */
@@ -124,7 +126,8 @@ function writing(query: Query, pools: Pools, schema: string) {
 
 const headColumns = (schema: string): string => `stream, incarnation, position, hash, epoch,
   coalesce((select max(position) from ${schema}.generations as one where one.stream = had.stream
-    and one.incarnation = had.incarnation and status = 'live'), 0) as followed`;
+    and one.incarnation = had.incarnation and status = 'live'), 0) as followed,
+  coalesce((select sum(last - first + 1) from ${schema}.archive_losses as loss where loss.stream = had.stream), 0)::int8 as lost`;
 
 const ranked = (schema: string): string =>
   `select sequence, row_number() over (partition by subject order by sequence desc) as nth

@@ -1,6 +1,7 @@
 import prettyMs from 'pretty-ms';
 import { streams } from '../../events/catalogue.ts';
 import { rounds } from '../../projections/rounds.ts';
+import { archiveStateOf } from '../archive/state.ts';
 import { configFromEnvironment } from '../config.ts';
 import { createReader } from '../postgres/reading.ts';
 import { type Stores, withStores } from '../stores.ts';
@@ -18,10 +19,11 @@ type Seen = Awaited<ReturnType<typeof look>>;
 
 async function look({ instance, log, pools, network }: Stores) {
   const reader = createReader({ pools, network });
-  const [heads, generations, sources] = await Promise.all([
+  const [heads, generations, sources, archive] = await Promise.all([
     Promise.all(streams.map(async (stream) => ({ stream, ...(await log.head(stream)) }))),
     reader.generations(),
     reader.read(rounds).catch(() => []),
+    archiveStateOf(pools, network)(),
   ]);
   const headOf = new Map(heads.map(({ stream, lastSequence }) => [stream, lastSequence]));
   return {
@@ -34,6 +36,8 @@ async function look({ instance, log, pools, network }: Stores) {
       ...one,
       behind: Math.max(0, (headOf.get(one.stream) ?? 0) - one.position),
     })),
+    archive: archive.standings,
+    lost: archive.losses,
     sync: sources,
   };
 }
@@ -66,6 +70,18 @@ function forPeople(seen: Seen): string {
         one.behind,
       ]),
     ),
+    '',
+    table(
+      ['ARCHIVE', 'POSITION', 'COMPARED', 'FOUND', 'MENDED'],
+      seen.archive.map((one) => [
+        one.stream,
+        one.position,
+        ago(one.scrubbedAt),
+        one.findings.join(' ') || 'sound',
+        one.mendedAt === null ? 'never' : `${ago(one.mendedAt)}: ${one.mended.join(' ')}`,
+      ]),
+    ),
+    ...seen.lost.map((one) => `LOST: ${one.stream} ${one.first} to ${one.last}: ${one.reason} ${one.ids.join(', ')}`),
     '',
     table(
       ['SOURCE', 'LAST ROUND', 'HEIGHT', 'REQUESTS', 'FACTS', 'FAILURE SINCE'],

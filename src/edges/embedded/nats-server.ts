@@ -1,9 +1,9 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Say } from './commands.ts';
-import { startDaemon, type Daemon } from './daemon.ts';
+import { startDaemon } from './daemon.ts';
 import { fetchNats } from './fetch-nats.ts';
+import { DamagedStore, setStoreAside, untilReady } from './nats-addresses.ts';
 import { natsConfig } from './nats-config.ts';
 import { keptPassword } from './nats-password.ts';
 import { endPredecessor, rememberServer } from './predecessor.ts';
@@ -37,18 +37,27 @@ export type NatsOptions = Readonly<{
   signal?: AbortSignal;
 }>;
 
-type Addresses = Readonly<{ url: string; wsUrl: string; monitorUrl: string }>;
-
 const USER = 'annals';
-const READY_WITHIN_MS = 60_000;
 
 /**
  * Starts nats-server with JetStream on `dir`, fetching the program when there is none, and returns once it listens.
  *
+ * A store that the server cannot run on is moved aside; the archive has what was in it.
  * May be called again on the same folder after a crash, with the ports of before, so that clients find it again. The
  * caller holds the folder's lock (`lockDir`).
  */
 export async function startNats(options: NatsOptions): Promise<EmbeddedNats> {
+  try {
+    return await startOnce(options);
+  } catch (caught) {
+    if (!(caught instanceof DamagedStore)) throw caught;
+    options.say(caught.message);
+    await setStoreAside(options.dir, options.say);
+    return await startOnce(options);
+  }
+}
+
+async function startOnce(options: NatsOptions): Promise<EmbeddedNats> {
   const { say, signal, ephemeral = false } = options;
   const dir = path.resolve(options.dir);
   const program = await fetchNats({ say, signal });
@@ -78,39 +87,4 @@ export async function startNats(options: NatsOptions): Promise<EmbeddedNats> {
     await daemon.stop();
     throw error;
   }
-}
-
-async function untilReady(daemon: Daemon, folder: string, { host, signal }: NatsOptions): Promise<Addresses> {
-  const deadline = performance.now() + READY_WITHIN_MS;
-  for (;;) {
-    signal?.throwIfAborted();
-    const addresses = await readAddresses(folder, host);
-    if (addresses) return addresses;
-    if (daemon.hasExited()) throw new Error(`nats-server ${await daemon.exited}`);
-    if (performance.now() > deadline) throw new Error('nats-server did not become ready');
-    await pause(20);
-  }
-}
-
-/** The server writes its addresses once it listens; a file that is still being written does not parse. */
-async function readAddresses(folder: string, host: string): Promise<Addresses | undefined> {
-  const name = (await readdir(folder)).find((file) => file.endsWith('.ports'));
-  if (!name) return undefined;
-  const text = await readFile(path.join(folder, name), 'utf8');
-  let found: Partial<Record<'nats' | 'websocket' | 'monitoring', string[]>>;
-  try {
-    found = JSON.parse(text) as typeof found;
-  } catch {
-    return undefined;
-  }
-  const [nats, websocket, monitoring] = [found.nats?.[0], found.websocket?.[0], found.monitoring?.[0]];
-  if (!nats || !websocket || !monitoring) return undefined;
-  return { url: reachable(nats, host), wsUrl: reachable(websocket, host), monitorUrl: monitoring };
-}
-
-/** Where every interface is listened on, the server names one of them; from here it is reached over loopback. */
-function reachable(address: string, host: string): string {
-  if (!['0.0.0.0', '::', '[::]'].includes(host)) return address;
-  const { protocol, port } = new URL(address);
-  return `${protocol}//127.0.0.1:${port}`;
 }

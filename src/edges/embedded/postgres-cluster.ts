@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { run } from './commands.ts';
+import { setAside } from './aside.ts';
+import { run, type Say } from './commands.ts';
 import { writeDurably } from './durable-file.ts';
 import { POSTGRES_MAJOR } from './postgres-binaries.ts';
 import { isAlive, runsWith } from './predecessor.ts';
@@ -9,6 +10,9 @@ import { postgresIdentity, type Identity } from './postgres-identity.ts';
 
 /** The data folder of a PostgreSQL server and whom it belongs to. */
 export type Cluster = Readonly<{ folder: string; identity: Identity }>;
+
+/** How a cluster is opened. */
+export type Opening = Readonly<{ ephemeral: boolean; say: Say }>;
 
 /** Written beside the cluster once it is whole; holds the identity mode it was made in. */
 const MARKER = `pg${POSTGRES_MAJOR}.mode`;
@@ -18,13 +22,24 @@ const INITDB = [
   ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C', '--data-checksums'],
 ].flat();
 
+/** The cluster's own folder in the folder of the server. */
+export function clusterFolder(dir: string): string {
+  return path.join(dir, `pg${POSTGRES_MAJOR}`);
+}
+
+/** Moves a damaged cluster out of the way, so that the next start makes a new one. */
+export async function setClusterAside(dir: string, say: Say): Promise<void> {
+  await setAside(clusterFolder(dir), say);
+  await rm(path.join(dir, MARKER), { force: true });
+}
+
 /**
- * Opens the cluster in `dir`, or makes it. One that was left half made is made anew.
+ * Opens the cluster in `dir`, or makes it. One that was left half made is made anew; one that lost its beginning is moved aside.
  *
  * `ephemeral` leaves out the flush to disk.
  */
-export async function openCluster(bin: string, dir: string, ephemeral: boolean): Promise<Cluster> {
-  const folder = path.join(dir, `pg${POSTGRES_MAJOR}`);
+export async function openCluster(bin: string, dir: string, { ephemeral, say }: Opening): Promise<Cluster> {
+  const folder = clusterFolder(dir);
   const marker = path.join(dir, MARKER);
   const mode = await readFile(marker, 'utf8').catch(() => undefined);
   const identity = await postgresIdentity(mode);
@@ -33,7 +48,8 @@ export async function openCluster(bin: string, dir: string, ephemeral: boolean):
     await removeStalePid(folder);
     return { folder, identity };
   }
-  await rm(folder, { recursive: true, force: true });
+  if (mode === undefined) await rm(folder, { recursive: true, force: true });
+  else await setClusterAside(dir, say);
   await makeFolder(folder, identity);
   await initialize(bin, folder, identity, ephemeral);
   await writeDurably(marker, identity.mode);

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type pg from 'pg';
+import pg from 'pg';
+import { isAboutData } from './aside.ts';
 import { startDaemon, type Daemon } from './daemon.ts';
 import type { Cluster } from './postgres-cluster.ts';
 import { assertAnswers } from './postgres-database.ts';
@@ -88,11 +89,26 @@ async function untilReady(daemon: Daemon, { config, signal }: Launch): Promise<v
       await assertAnswers(config);
       return;
     } catch (error) {
-      if (daemon.hasExited()) throw new Error(`PostgreSQL ${await daemon.exited}`, { cause: error });
+      if (daemon.hasExited()) throw endedBy(await daemon.exited, error);
+      if (isRefusal(error))
+        throw new DamagedCluster(`PostgreSQL runs, but not well: ${error.message}`, { cause: error });
       if (performance.now() > deadline) throw new Error('PostgreSQL did not become ready', { cause: error });
       await pause(25);
     }
   }
+}
+
+/** The server ended, or refuses to work, because of what lies in its folder. */
+export class DamagedCluster extends Error {}
+
+function endedBy(lastWords: string, cause: unknown): Error {
+  const Failure = isAboutData(lastWords) ? DamagedCluster : Error;
+  return new Failure(`PostgreSQL ${lastWords}`, { cause });
+}
+
+/** A server that is starting, stopping or out of resources says so with a code of its own; every other answer stays. */
+export function isRefusal(error: unknown): error is Error {
+  return error instanceof pg.DatabaseError && !/^(57|53)/.test(error.code ?? '57');
 }
 
 const pidFileIn = (dir: string) => path.join(dir, 'postgres.pid');

@@ -3,9 +3,9 @@ import path from 'node:path';
 import type pg from 'pg';
 import type { Say } from './commands.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
-import { makeFolder, openCluster, writeAccess } from './postgres-cluster.ts';
+import { makeFolder, openCluster, setClusterAside, writeAccess } from './postgres-cluster.ts';
 import { DATABASE, prepareDatabase, SOCKET_NUMBER, USER } from './postgres-database.ts';
-import { endLeftPostgres, launchPostgres } from './postgres-launch.ts';
+import { DamagedCluster, endLeftPostgres, isRefusal, launchPostgres } from './postgres-launch.ts';
 import { whileSaying } from './slow.ts';
 import { socketPath } from './socket-path.ts';
 
@@ -35,10 +35,22 @@ export type PostgresOptions = Readonly<{
 /**
  * Starts PostgreSQL on the cluster in `dir`, making it on first use, and returns once it answers.
  *
+ * A cluster that the server cannot run on is moved aside, and a new one is made: nothing lies there that is not in the log as well.
  * May be called again on the same folder after a crash of the server or of its owner. The caller holds the folder's
  * lock (`lockDir`).
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
+  try {
+    return await startOnce(options);
+  } catch (caught) {
+    if (!(caught instanceof DamagedCluster)) throw caught;
+    options.say(caught.message);
+    await setClusterAside(path.resolve(options.dir), options.say);
+    return await startOnce(options);
+  }
+}
+
+async function startOnce(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const { password, ephemeral = false, say, signal } = options;
   const pgPort = options.pgPort || undefined;
   if (pgPort && !password) throw new Error('PG_PORT opens PostgreSQL to others: set POSTGRES_PASSWORD as well');
@@ -46,7 +58,9 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   await mkdir(dir, { recursive: true, mode: 0o711 });
   const bin = await postgresBinaries();
   await endLeftPostgres(dir);
-  const cluster = await whileSaying(say, 'making a PostgreSQL cluster', () => openCluster(bin, dir, ephemeral));
+  const cluster = await whileSaying(say, 'making a PostgreSQL cluster', () =>
+    openCluster(bin, dir, { ephemeral, say }),
+  );
   await writeAccess(cluster);
   const host = socketPath(path.join(dir, 's'));
   await makeFolder(host, cluster.identity);
@@ -59,6 +73,8 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
     return { config, version, pid: daemon.pid, exited: daemon.exited, stop: daemon.stop };
   } catch (error) {
     await daemon.stop();
-    throw error;
+    throw isRefusal(error)
+      ? new DamagedCluster(`PostgreSQL runs, but not well: ${error.message}`, { cause: error })
+      : error;
   }
 }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { toDatabaseError } from './database-error.ts';
+import { isDamage, toDatabaseError } from './database-error.ts';
 
 /**
  * Connections by what they are for.
@@ -77,6 +77,19 @@ export function createPools(config: pg.ClientConfig, options: PoolOptions): Pool
   };
 }
 
+const damageListeners = new WeakMap<pg.Pool, Set<(damage: Error) => void>>();
+
+/** Tells of answers that show damage in the database's own files, until the returned function is called. */
+export function onDamage({ read, write, bulk }: Pools, tell: (damage: Error) => void): () => void {
+  for (const pool of [read, write, bulk]) {
+    const listeners = damageListeners.get(pool) ?? new Set();
+    damageListeners.set(pool, listeners.add(tell));
+  }
+  return () => {
+    for (const pool of [read, write, bulk]) damageListeners.get(pool)?.delete(tell);
+  };
+}
+
 /**
  * Lends a connection; one that a failure was seen on is closed rather than used again.
  *
@@ -91,6 +104,7 @@ export async function withClient<T>(pool: pg.Pool, use: (client: pg.PoolClient) 
     return result;
   } catch (caught) {
     client?.release(true);
+    if (isDamage(caught)) for (const tell of damageListeners.get(pool) ?? []) tell(caught);
     throw toDatabaseError(caught);
   }
 }

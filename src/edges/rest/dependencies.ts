@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Followed, Reading } from '../../projections/reading.ts';
+import type { Loss, Standing } from '../archive/book.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../log.ts';
 import type { Generation as StoredGeneration } from '../postgres/generations.ts';
@@ -25,6 +26,9 @@ export type SyncRequest = Readonly<{ position: Followed; at: string }>;
 /** What the log's server says of itself: the durability in force, and what of it falls short. */
 export type BrokerState = Readonly<{ durability: string; warnings: readonly string[] }>;
 
+/** The archive beside the log: what the last comparison found, and what is lost. */
+export type ArchiveState = Readonly<{ standings: readonly Standing[]; losses: readonly Loss[] }>;
+
 /** The settings that the API depends on. */
 export type RestSettings = Pick<
   Config,
@@ -48,6 +52,8 @@ export type RestDependencies = Readonly<{
   heads: () => Promise<Heads>;
   /** Fails while the log's server does not answer. */
   broker: () => Promise<BrokerState>;
+  /** How the archive of each stream stands, and what neither store has any more. */
+  archive: () => Promise<ArchiveState>;
   /** Asks for a round of SuperNodes and validators at once; joins one that is asked for already. */
   requestSync: (at: string) => Promise<SyncRequest>;
   /**

@@ -25,6 +25,7 @@ const nothing: Omit<RestDependencies, 'signal' | 'version'> = {
   reader: { read: nobody, generations: nobody },
   heads: nobody,
   broker: nobody,
+  archive: nobody,
   requestSync: nobody,
   subscribe: () => () => undefined,
   decodeMetadata: () => undefined,

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { FleetStats } from '../../projections/fleet-stats.ts';
 import type { RoundRow } from '../../projections/tables.ts';
-import type { Generation } from './dependencies.ts';
+import type { ArchiveState, Generation } from './dependencies.ts';
 import { sources } from './headers.ts';
 
 /** The figures of an instance that are read when somebody asks for them. */
@@ -19,6 +19,10 @@ export function createGauges(registry: Registry) {
     generation: gauge('projection_generation', 'Live generation of a projection', 'projection', 'stream'),
     stopped: gauge('projection_stopped', 'Whether a projection has stopped', 'projection', 'stream'),
     last: gauge('stream_last_sequence', 'Sequence of the last fact of a stream', 'stream'),
+    archived: gauge('archive_position', 'Sequence of the last event of a stream in the archive', 'stream'),
+    scrubAge: gauge('archive_scrub_age_seconds', 'Time since a stream was last compared with its archive', 'stream'),
+    damaged: gauge('archive_damaged', 'Whether damage was found that is not mended yet', 'stream'),
+    lost: gauge('archive_lost_events', 'Events that neither the stream nor the archive has', 'stream'),
     broker: gauge('broker_up', 'Whether the broker answers'),
     database: gauge('database_up', 'Whether the database answers'),
     durability: gauge('log_durability_info', 'Grade in force of the log', 'grade'),
@@ -60,4 +64,15 @@ export function showRead(
     if (completed_height !== null) gauges.height.set({ source }, completed_height);
     gauges.failing.set({ source }, Number(failed_at !== null));
   }
+}
+
+/** Shows how the archive stands. */
+export function showArchive(gauges: Gauges, { standings, losses }: ArchiveState, now: number): void {
+  for (const { stream, position, scrubbedAt, findings } of standings) {
+    gauges.archived.set({ stream }, position);
+    gauges.damaged.set({ stream }, Number(findings.length > 0));
+    if (scrubbedAt !== null) gauges.scrubAge.set({ stream }, Math.max(now - Date.parse(scrubbedAt), 0) / 1000);
+    gauges.lost.set({ stream }, 0);
+  }
+  for (const { stream, first, last } of losses) gauges.lost.inc({ stream }, last - first + 1);
 }

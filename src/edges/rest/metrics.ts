@@ -4,7 +4,7 @@ import { fleetStats } from '../../projections/fleet-stats.ts';
 import type { Reading } from '../../projections/reading.ts';
 import { rounds as readRounds } from '../../projections/rounds.ts';
 import type { RouteDependencies } from './shared.ts';
-import { createGauges, type Gauges, showProjection, showRead } from './gauges.ts';
+import { createGauges, type Gauges, showArchive, showProjection, showRead } from './gauges.ts';
 import { countRequests } from './request-metrics.ts';
 import { within } from './within.ts';
 
@@ -34,12 +34,13 @@ export function createMetrics(app: FastifyInstance, dependencies: RouteDependenc
   };
 }
 
-async function refresh(gauges: Gauges, { reader, broker, lag, clock }: RouteDependencies): Promise<void> {
+async function refresh(gauges: Gauges, { reader, broker, archive, lag, clock }: RouteDependencies): Promise<void> {
   const read = async (reading: Reading) => ({ rounds: await readRounds(reading), fleet: await fleetStats(reading) });
-  const [generations, state, seen] = await Promise.allSettled([
+  const [generations, state, seen, archived] = await Promise.allSettled([
     within(lookTimeoutMs, reader.generations(), 'late'),
     within(lookTimeoutMs, broker(), 'late'),
     within(lookTimeoutMs, reader.read(read), 'late'),
+    within(lookTimeoutMs, archive(), 'late'),
   ]);
   for (const [stream, head] of Object.entries(lag.heads())) gauges.last.set({ stream }, head.lastSequence);
   gauges.database.set(Number(seen.status === 'fulfilled'));
@@ -48,5 +49,6 @@ async function refresh(gauges: Gauges, { reader, broker, lag, clock }: RouteDepe
   if (generations.status === 'fulfilled')
     for (const one of generations.value.filter(({ status }) => status === 'live'))
       showProjection(gauges, one, lag.lagMs(one.stream, one.position));
+  if (archived.status === 'fulfilled') showArchive(gauges, archived.value, clock());
   if (seen.status === 'fulfilled') showRead(gauges, seen.value, clock());
 }

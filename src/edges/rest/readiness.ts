@@ -2,6 +2,7 @@ import prettyMs from 'pretty-ms';
 import { toAppError } from '../../commands/errors.ts';
 import type { RoundRow } from '../../projections/tables.ts';
 import { roundsOnceAllIsBuilt } from './all-built.ts';
+import { archiveFindings } from './archive-findings.ts';
 import type { BrokerState, Generation, RestSettings } from './dependencies.ts';
 import { type Source, sources } from './headers.ts';
 import type { LagTracker } from './lag.ts';
@@ -29,11 +30,12 @@ const lateAfterIntervals = 3;
  * Red only when the database or the broker is down, a projection has stopped, or a source has no completed round in the log;
  * everything else is a warning (spec 2, open points: operations).
  */
-export async function assess({ reader, broker, lag, clock, settings }: RouteDependencies): Promise<Readiness> {
-  const [rows, generations, state] = await Promise.all([
+export async function assess({ reader, broker, archive, lag, clock, settings }: RouteDependencies): Promise<Readiness> {
+  const [rows, generations, state, archived] = await Promise.all([
     attempt('database', async () => await reader.read(roundsOnceAllIsBuilt)),
     attempt('database', async () => await reader.generations()),
     attempt('broker', broker),
+    attempt('archive', archive),
   ]);
   const lost = [state.failure, rows.failure ?? generations.failure].filter((failure) => failure !== undefined);
   const now = clock();
@@ -41,6 +43,7 @@ export async function assess({ reader, broker, lag, clock, settings }: RouteDepe
     reasons: [...lost, ...stopped(generations.value ?? []), ...(rows.value ? neverCompleted(rows.value) : [])],
     warnings: [
       ...brokerWarnings(state.value),
+      ...(archived.value ? archiveFindings(archived.value, now) : []),
       ...(rows.value ?? []).flatMap((row) => roundWarnings(row, settings, now)),
       ...stoppedRebuilds(generations.value ?? []),
       ...behind(generations.value ?? [], lag),

@@ -167,6 +167,29 @@ describe('GET /readyz', () => {
   });
 });
 
+describe('GET /readyz and GET /metrics of the archive', () => {
+  const standing = { stream: 'ACTIONS', position: 40, scrubbedAt: null, mendedAt: null, mended: [] } as const;
+  const loss = { stream: 'ACTIONS', first: 7, last: 8, reason: 'gone in both', ids: ['abc'] } as const;
+  const archive = async () => ({ standings: [{ ...standing, findings: ['Event 9 is missing.'] }], losses: [loss] });
+
+  it('warns of damage, and says exactly what is lost', async () => {
+    const { status, body } = await readyz(completed, { archive });
+    expect(status).toBe(200);
+    expect(asRecords(body.warnings)).toEqual([
+      { component: 'archive ACTIONS', message: 'Event 9 is missing.' },
+      { component: 'archive ACTIONS', message: 'Events 7 to 8 are lost: gone in both (abc).' },
+    ]);
+  });
+
+  it('shows position, damage and loss of each stream', async () => {
+    rest = await startRest(completed, { archive });
+    const { text } = await rest.get('/metrics');
+    expect(text).toContain('annals_archive_position{stream="ACTIONS"} 40');
+    expect(text).toContain('annals_archive_damaged{stream="ACTIONS"} 1');
+    expect(text).toContain('annals_archive_lost_events{stream="ACTIONS"} 2');
+  });
+});
+
 describe('GET /metrics', () => {
   it('[S2.ops.metrics] [S2.open.ops.metrics] shows real figures of requests, projections, streams, sync and probes', async () => {
     rest = await startRest(sample, { heads: async () => ({ ACTIONS: { lastSequence: 40, lastTime: timeOf(93) } }) });

@@ -56,6 +56,7 @@ export async function startRest(facts: readonly Fact[], { settings, ...changes }
     reader: { read: async (use) => await use(reading), generations: async () => generations },
     heads: async () => ({}),
     broker: async () => ({ durability: 'strict', warnings: [] }),
+    archive: async () => ({ standings: [], losses: [] }),
     requestSync: async () => {
       throw new AppError('UNAVAILABLE', 'Nobody syncs here.');
     },

@@ -1,0 +1,56 @@
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { type StreamName, streams } from '../../src/events/catalogue.ts';
+import { startChainStub } from '../support/chain-stub.ts';
+import { GrowingChain } from '../support/growing-chain.ts';
+import { until } from '../support/polling.ts';
+import { dataFolder, type Program, startProgram } from '../support/program.ts';
+import { openProgramLog } from '../support/program-log.ts';
+import { seeded } from '../support/random-history.ts';
+
+const settings = { ACTIONS_SYNC_INTERVAL: '500ms', PROBE_INTERVAL: '1h', SCRUB_INTERVAL: '1s' };
+const kept = ['ACTIONS', 'NODES'] as const satisfies readonly StreamName[];
+
+test('annals up brings the whole log back from the archive before anybody writes, and goes on with it', async () => {
+  const stub = await startChainStub();
+  const growing = new GrowingChain(stub.chain, seeded(3));
+  for (let block = 0; block < 30; block++) growing.grow();
+  const options = { dataDir: dataFolder(), env: { ...settings, CHAIN_API_BASE: stub.url } };
+  const first = await startProgram(options);
+  await first.untilReady();
+  const before = await contentOf(first);
+  expect(before.ACTIONS.length).toBeGreaterThan(10);
+  await until('everything is archived', () => isArchived(first));
+  expect(await first.stop()).toBe(0);
+
+  rmSync(path.join(first.folder, 'nats', 'js'), { recursive: true });
+  const second = await startProgram(options);
+  await second.untilReady();
+  expect(await contentOf(second)).toEqual(before);
+  const readiness = await (await fetch(`${second.base}/readyz`)).text();
+  expect(readiness).toContain('The broker has no stream ACTIONS');
+
+  for (let block = 0; block < 5; block++) growing.grow();
+  await until('new facts follow', async () => (await contentOf(second)).ACTIONS.length > before.ACTIONS.length);
+  expect(await second.stop()).toBe(0);
+  await stub.stop();
+}, 120_000);
+
+/** Incarnation and every event of the streams that chance has no part in. */
+async function contentOf({ instance }: Program): Promise<Record<(typeof kept)[number], unknown[]>> {
+  const log = await openProgramLog(instance);
+  const read = async (stream: StreamName) => [(await log.head(stream)).incarnation, ...(await log.factsOf(stream))];
+  const content = { ACTIONS: await read('ACTIONS'), NODES: await read('NODES') };
+  await log.close();
+  return content;
+}
+
+async function isArchived({ base }: Program): Promise<boolean> {
+  const text = await (await fetch(`${base}/metrics`)).text();
+  const figure = (name: string, stream: string): number =>
+    Number(new RegExp(`^${name}\\{stream="${stream}"\\} (\\d+)`, 'm').exec(text)?.[1] ?? 0);
+  return streams.every(
+    (stream) => figure('annals_archive_position', stream) >= figure('annals_stream_last_sequence', stream),
+  );
+}

@@ -1,0 +1,49 @@
+import { hash } from 'node:crypto';
+import path from 'node:path';
+import { readRaw, streamInfo } from '../../../src/edges/archive/raw.ts';
+import { sentences } from '../../../src/edges/archive/damage.ts';
+import { damagedPages } from '../../../src/edges/embedded/damaged-pages.ts';
+import { scrub } from '../../../src/edges/archive/scrub.ts';
+import type { StreamName } from '../../../src/events/catalogue.ts';
+
+/** Every event that was ever seen, by stream and sequence, as a hash of its subject and bytes. */
+export type Truth = Map<string, string>;
+
+type Stores = Parameters<typeof readRaw>[0];
+type Known = Readonly<{ truth: ReadonlyMap<string, string>; fresh: Map<string, string> }>;
+
+/** Which events of a stream are not as they were; adds those that are there to `fresh`. */
+export async function inStream(stores: Stores, stream: StreamName, { truth, fresh }: Known): Promise<string[]> {
+  const info = await streamInfo(stores, stream);
+  if (!info) return [`the broker has no stream ${stream}`];
+  const found = new Map<string, string>();
+  for await (const events of readRaw(stores, stream, { after: 0, upTo: info.state.last_seq }))
+    for (const { sequence, subject, body } of events)
+      found.set(`${stream} ${sequence}`, hash('sha256', Buffer.concat([Buffer.from(subject), body])));
+  const wrong = [...truth].filter(([place, content]) => place.startsWith(`${stream} `) && found.get(place) !== content);
+  for (const [place, content] of found) fresh.set(place, content);
+  return wrong.length > 0
+    ? [
+        `${wrong.length} events are not as they were: ${wrong
+          .slice(0, 5)
+          .map(([place]) => place)
+          .join(', ')}`,
+      ]
+    : [];
+}
+
+/** Pages of the embedded database that are damaged on disk, in words. */
+export async function damagedFiles(folder: string): Promise<string[]> {
+  const pages = await damagedPages(path.join(folder, 'db', 'pg18'), new AbortController().signal);
+  return pages.map(({ file, block }) => `page ${block} of ${file} is damaged`);
+}
+
+/** What the comparison with the archive says, and how far that goes. */
+export async function lookInto(
+  stores: Parameters<typeof scrub>[0],
+  stream: StreamName,
+  signal: AbortSignal,
+): Promise<{ findings: string[]; position: number }> {
+  const report = await scrub(stores, stream, { signal });
+  return { findings: sentences(report), position: report.position };
+}
