@@ -1,5 +1,6 @@
 import { index, onchainTable } from 'ponder';
 
+/** What the latest probe of a node found. */
 export const node = onchainTable('node', (t) => ({
   id: t.text().primaryKey(),
   available: t.boolean().notNull(),
@@ -31,6 +32,7 @@ export const action = onchainTable(
   }),
 );
 
+/** A SuperNode as the chain lists it. */
 export const supernode = onchainTable(
   'supernode',
   (t) => ({

@@ -33,7 +33,7 @@ function useLook(moved) {
         (next) => current && (setSeen(next), setFailure('')),
         (error) => current && setFailure(String(error.message ?? error)),
       );
-    const timer = setInterval(refresh, refreshMs);
+    const timer = setInterval(() => void refresh(), refreshMs);
     void refresh();
     return () => ((current = false), clearInterval(timer));
   }, [moved]);
