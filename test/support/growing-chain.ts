@@ -20,14 +20,18 @@ const patience = [20, 120, 90_000] as const;
 export class GrowingChain {
   readonly #chain: ChainState;
   readonly #random: Random;
+  readonly #subnet: string;
   readonly #gone: { list: Map<string, Json>; key: string; record: Json }[] = [];
   #registered = 0;
 
-  constructor(chain: ChainState, random: Random) {
+  /** `subnet`: the first three numbers of all addresses that nodes have. */
+  constructor(chain: ChainState, random: Random, subnet = '192.0.2') {
     this.#chain = chain;
     this.#random = random;
-    for (const name of names) {
-      chain.addSuperNode(name);
+    this.#subnet = subnet;
+    for (const [at, name] of names.entries()) {
+      const height = String(chain.height);
+      chain.addSuperNode(name, { prev_ip_addresses: [{ address: `${subnet}.${1 + at}:4444`, height }] });
       chain.addValidator(name);
     }
     chain.block();
@@ -81,7 +85,7 @@ export class GrowingChain {
     const add = (field: string, entry: Json): void => void (node[field] = [...(node[field] as Json[]), entry]);
     const change = below(3);
     if (change === 0) add('states', { state: `SUPERNODE_STATE_${pick(nodeStates)}`, height, reason: `at ${height}` });
-    if (change === 1) add('prev_ip_addresses', { address: `192.0.2.${1 + below(250)}:4444`, height });
+    if (change === 1) add('prev_ip_addresses', { address: `${this.#subnet}.${1 + below(250)}:4444`, height });
     if (change !== 2) return;
     const held: Held = { account: accountOf(`${String(node['validator_address'])} ${height}`), height };
     add('prev_supernode_accounts', held);

@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs';
-import { type ChainStub, startChainStub } from '../../test/support/chain-stub.ts';
-import { GrowingChain } from '../../test/support/growing-chain.ts';
+import type { ChainStub } from '../../test/support/chain-stub.ts';
 import { type Random, seeded } from '../../test/support/random-history.ts';
 import { type Supervised, supervise } from '../../test/support/supervised.ts';
 import { untilHealed } from './healing.ts';
@@ -8,6 +7,7 @@ import { awaitMoment, type Moment, type Over } from './moments.ts';
 import { startScribe } from './scribe.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { createWitness } from './witness.ts';
+import { createWorld } from './world.ts';
 
 /** A program that follows a chain that goes on, to be harmed. */
 export type Field = Readonly<{
@@ -30,33 +30,27 @@ export type Field = Readonly<{
 /** What a field is made of; `dataDir` instead of a temporary folder is left to the caller to remove. */
 export type FieldOptions = Readonly<{
   seed: number;
-  /** So many blocks are there before the first start, so that the first fill is harmed as well. */
-  blocksBefore?: number;
   dataDir?: string;
   env?: Readonly<Record<string, string>>;
   nodeArguments?: readonly string[];
 }>;
 
-const usualBlocksBefore = 60;
-const blockEachMs = 300;
 const settings = {
   ACTIONS_SYNC_INTERVAL: '100ms',
   SUPERNODES_SYNC_INTERVAL: '200ms',
   VALIDATORS_SYNC_INTERVAL: '300ms',
   PROBE_INTERVAL: '1s',
+  PROBE_PRIVATE_ADDRESSES: 'allow',
 };
 
 /** Starts a chain by a seed and a program that follows it. */
 export async function openField(options: FieldOptions): Promise<Field> {
-  const { seed, dataDir = temporaryFolder(), blocksBefore = usualBlocksBefore } = options;
-  const stub = await startChainStub();
-  const growing = new GrowingChain(stub.chain, seeded(seed));
-  for (let block = 0; block < blocksBefore; block++) growing.grow();
-  let growth = setInterval(() => growing.grow(), blockEachMs);
+  const { seed, dataDir = temporaryFolder() } = options;
+  const world = await createWorld(seed);
+  const { stub } = world;
   const random = seeded(seed + 1);
   const close = async (): Promise<void> => {
-    clearInterval(growth);
-    await stub.stop();
+    await world.end();
     if (options.dataDir === undefined)
       rmSync(dataDir, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
   };
@@ -76,10 +70,10 @@ export async function openField(options: FieldOptions): Promise<Field> {
         await scribe.check();
       },
       judge: async () => {
-        clearInterval(growth);
+        world.standStill();
         await witness.judge(supervised.program().instance);
         await scribe.check();
-        growth = setInterval(() => growing.grow(), blockEachMs);
+        world.goOn();
       },
       figures: () => `${witness.seen()} facts, ${scribe.acknowledged()} acknowledged appends beside them`,
       close: async () => {

@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok } from 'node:assert/strict';
 import type { Recorded } from '../../src/commands/ports.ts';
 import type { Instance } from '../../src/edges/instance.ts';
-import { type StreamName, streams } from '../../src/events/catalogue.ts';
+import { type StreamName, streamOf, streams } from '../../src/events/catalogue.ts';
 import { sources } from '../../src/commands/sync/sources.ts';
 import type { ChainState } from '../../test/support/chain-stub-state.ts';
 import { checkActions, checkCounts, checkNodes, checkOnce, type Facts } from '../../test/support/log-checks.ts';
@@ -69,7 +69,11 @@ export function createWitness(chain: ChainState): Witness {
           seen[stream].push(...(await log.factsOf(stream, seen[stream].at(-1)?.sequence ?? 0)));
         checkTables(tables, seen);
       });
-      ok(seen.ACTIONS.length > 0, 'the log holds nothing');
+      for (const type of ['ActionFinalized', 'SuperNodeChanged', 'ProbeSucceeded', 'ProbeFailed'] as const)
+        ok(
+          seen[streamOf(type)].some(({ fact }) => fact.type === type),
+          `nothing happened that is a ${type}`,
+        );
     },
     seen: () => streams.reduce((sum, stream) => sum + seen[stream].length, 0),
   };

@@ -1,0 +1,41 @@
+import { type ChainStub, startChainStub } from '../../test/support/chain-stub.ts';
+import { GrowingChain } from '../../test/support/growing-chain.ts';
+import { seeded } from '../../test/support/random-history.ts';
+import { startNodes } from './nodes.ts';
+
+/** A chain that goes on by a seed, and the SuperNodes that it lists. */
+export type World = Readonly<{
+  stub: ChainStub;
+  /** Lets no further block come until `goOn`. */
+  standStill: () => void;
+  goOn: () => void;
+  end: () => Promise<void>;
+}>;
+
+/** So many blocks are there before the first start, so that the first fill is harmed as well. */
+const blocksBefore = 60;
+const blockEachMs = 300;
+
+/** Begins a world; it goes on at once. */
+export async function createWorld(seed: number): Promise<World> {
+  const nodes = await startNodes(seeded(seed));
+  const stub = await startChainStub();
+  const growing = new GrowingChain(stub.chain, seeded(seed), nodes.subnet);
+  for (let block = 0; block < blocksBefore; block++) growing.grow();
+  let growth: NodeJS.Timeout | undefined;
+  const standStill = (): void => clearInterval(growth);
+  const goOn = (): void => {
+    standStill();
+    growth = setInterval(() => growing.grow(), blockEachMs);
+  };
+  goOn();
+  return {
+    stub,
+    standStill,
+    goOn,
+    end: async () => {
+      standStill();
+      await Promise.all([stub.stop(), nodes.close()]);
+    },
+  };
+}
