@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../commands/errors.ts';
 import type { Appended, FactLog } from '../../commands/ports.ts';
-import { type Batch, checkSizes, messagesOf, prepare } from './batch.ts';
+import { type Batch, checkSizes, prepare } from './batch.ts';
 import { lastMessages } from './direct.ts';
 import { createLanes } from './lanes.ts';
-import { Pipeline, type PipelineOptions, type Reply } from './pipeline.ts';
+import { createSender, type SenderOptions } from './sender.ts';
 import { streamName } from './streams.ts';
 import { judge, saying, type Verdict } from './verdict.ts';
 
@@ -13,18 +13,18 @@ import { judge, saying, type Verdict } from './verdict.ts';
  * `giveUpAfterMs`: how long a restart of the broker, or an election, is waited for. `onRefused` hears of every append that
  * ends as a conflict.
  */
-export type AppenderOptions = PipelineOptions &
+export type AppenderOptions = SenderOptions &
   Readonly<{ giveUpAfterMs?: number; onRefused?: (stream: string) => void }>;
 
 const defaultGiveUpAfterMs = 25_000;
 /** Keeps writers that met on one entity from meeting again, and lets a follower that answers reads catch up. */
 const conflictPauseMs = 20;
 
-type Stored = Extract<Reply, { kind: 'stored' }>;
+type Stored = Readonly<{ sequence: number; isOld: boolean }>;
 type Deliver = (batch: Batch) => Promise<Appended | undefined>;
 
 /**
- * Appends facts of a network: one message for one fact, else an atomic batch.
+ * Appends facts of a network: one message for one fact, else an atomic batch; facts that wait may share one.
  *
  * One append per entity is in flight at a time. An append whose answer was lost is repeated with the same ids; one that
  * turns out to be stored already succeeds. Fails as `FactLog.append` says, and with `INVALID_ARGUMENT` on an event too large.
@@ -53,13 +53,13 @@ function deliverOn(
   network: string,
   { giveUpAfterMs = defaultGiveUpAfterMs, ...options }: AppenderOptions,
 ): Deliver {
-  const pipeline = new Pipeline(nc, options);
+  const sender = createSender(nc, options);
   return async (batch) => {
     const name = streamName(batch.stream, network);
     const deadline = performance.now() + giveUpAfterMs;
     let withId = true;
     for (let attempt = 0; ; attempt++) {
-      const reply = await pipeline.send(messagesOf(batch, withId));
+      const reply = await (attempt === 0 ? sender.first(batch) : sender.again(batch, withId));
       if (reply.kind === 'stored') {
         const { sequence } = reply;
         if (!isOlder(reply, batch)) return { stream: batch.stream, sequence, ids: batch.events.map(({ id }) => id) };
