@@ -85,7 +85,7 @@ export class GrowingChain {
     const add = (field: string, entry: Json): void => void (node[field] = [...(node[field] as Json[]), entry]);
     const change = below(3);
     if (change === 0) add('states', { state: `SUPERNODE_STATE_${pick(nodeStates)}`, height, reason: `at ${height}` });
-    if (change === 1) add('prev_ip_addresses', { address: `${this.#subnet}.${1 + below(250)}:4444`, height });
+    if (change === 1) add('prev_ip_addresses', { address: `${this.#subnet}.${1 + below(10)}:4444`, height });
     if (change !== 2) return;
     const held: Held = { account: accountOf(`${String(node['validator_address'])} ${height}`), height };
     add('prev_supernode_accounts', held);

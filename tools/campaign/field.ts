@@ -75,7 +75,8 @@ export async function openField(options: FieldOptions): Promise<Field> {
         await scribe.check();
         world.goOn();
       },
-      figures: () => `${witness.seen()} facts, ${scribe.acknowledged()} acknowledged appends beside them`,
+      figures: () =>
+        `${witness.seen()} facts, ${scribe.acknowledged()} acknowledged appends beside them, ${supervised.repeatedStarts()} repeated starts`,
       close: async () => {
         await scribe.stop();
         await supervised.program().stop();

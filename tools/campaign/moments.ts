@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { createPools } from '../../src/edges/postgres/pool.ts';
+import { createPools, type Pools } from '../../src/edges/postgres/pool.ts';
 import { rebuild } from '../../src/edges/postgres/rebuild.ts';
 import { projections } from '../../src/projections/all.ts';
 import type { ChainStub } from '../../test/support/chain-stub.ts';
@@ -32,9 +32,9 @@ export async function awaitMoment(moment: Moment, { program, stub, random }: Sce
       await pause(random.below(60));
       return nothing;
     case 'replay':
-      return await rebuildUpTo(program, random, { looks: 1 + random.below(2), laterMs: random.below(40) });
+      return await rebuildUpTo(program, random, async () => await pause(random.below(250)));
     case 'switch':
-      return await rebuildUpTo(program, random, { looks: 3, laterMs: random.below(4) });
+      return await rebuildUpTo(program, random);
   }
 }
 
@@ -61,37 +61,48 @@ async function nextProbe({ instance }: Program): Promise<void> {
 }
 
 /**
- * Rebuilds a read model beside the program, as `annals replay` does, and resolves when the rebuild looks at the head of the log
- * for the n-th time: when it begins, when it is nearly done, and inside the transaction that switches over.
+ * Rebuilds a read model beside the program, as `annals replay` does, and resolves as long after its beginning as told, or else
+ * inside the transaction that switches over, which goes on a few moments later.
  */
-async function rebuildUpTo(
-  { instance }: Program,
-  random: Random,
-  { looks, laterMs }: { looks: number; laterMs: number },
-): Promise<Over> {
+async function rebuildUpTo({ instance }: Program, random: Random, later?: () => Promise<void>): Promise<Over> {
   const [first, ...others] = projections;
   if (!first) throw new Error('There is no projection');
+  const projection = random.pick([first, ...others]);
   const log = await openProgramLog(instance);
   const pools = createPools(instance.postgres, { applicationName: 'campaign' });
   const stop = new AbortController();
   const there = Promise.withResolvers<void>();
-  let left = looks;
   const head: typeof log.head = async (stream) => {
-    left -= 1;
-    if (left === 0) there.resolve();
+    if (later) void later().then(there.resolve);
+    else if (await isSwitching(pools, instance.network, projection.name)) {
+      there.resolve();
+      await pause(random.below(40));
+    }
     return log.head(stream);
   };
-  const projection = random.pick([first, ...others]);
-  const source = { ...log, head };
-  const ended = rebuild({ pools, source, projection, network: instance.network, signal: stop.signal }).then(
+  const ended = rebuild({
+    pools,
+    projection,
+    source: { ...log, head },
+    network: instance.network,
+    signal: stop.signal,
+  }).then(
     () => undefined,
     () => undefined,
   );
   await Promise.race([there.promise, ended]);
-  await pause(laterMs);
   return async () => {
     stop.abort();
     await ended;
     await Promise.allSettled([pools.end(), log.close()]);
   };
+}
+
+/** Whether somebody holds the row of the live generation: who switches over does, from the beginning to the end. */
+async function isSwitching({ read }: Pools, network: string, projection: string): Promise<boolean> {
+  const { rows } = await read.query(
+    `select 1 from annals_${network}.generations where projection = $1 and status = 'live' for update skip locked`,
+    [projection],
+  );
+  return rows.length === 0;
 }

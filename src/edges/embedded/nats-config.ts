@@ -29,6 +29,7 @@ http: "127.0.0.1:-1"
 ports_file_dir: ${quoted(path.join(dir, 'ports'))}
 max_payload: 8MB
 max_connections: 2048
+authorization { timeout: 10 }
 websocket {
   listen: ${quoted(`${inAddress(host)}:${wsPort || -1}`)}
   no_tls: true
