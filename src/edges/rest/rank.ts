@@ -1,5 +1,4 @@
 import { blake3 } from '@noble/hashes/blake3.js';
-import { bytesToHex } from '@noble/hashes/utils.js';
 import { bech32 } from '@scure/base';
 
 /** What the chain's top list needs to know of a SuperNode. */
@@ -7,6 +6,9 @@ export type RankedNode = Readonly<{ operator: string; state: string; registeredH
 
 /** States in which the chain leaves a SuperNode out of its top list; stopped and disabled ones stay in. */
 const leftOut: readonly string[] = ['postponed', 'storage_full'];
+
+/** BLAKE3 of the raw bytes of an address; undefined for what is no Bech32 text. */
+export type HashOf = (operator: string) => Uint8Array | undefined;
 
 /**
  * Places, from 1, in the chain's top list for a height, by operator address; those whom the list leaves out are missing.
@@ -17,17 +19,46 @@ const leftOut: readonly string[] = ['postponed', 'storage_full'];
  *
  * @example ranksAt(682, [{ operator, state: 'active', registeredHeight: 36 }]).get(operator) // 1
  */
-export function ranksAt(height: number, nodes: readonly RankedNode[]): Map<string, number> {
+export function ranksAt(
+  height: number,
+  nodes: readonly RankedNode[],
+  hashOf: HashOf = addressHash,
+): Map<string, number> {
   const block = blockHash(height);
   const places = nodes
     .filter(({ state, registeredHeight }) => !leftOut.includes(state) && (registeredHeight ?? 0) <= height)
     .flatMap(({ operator }) => {
-      const address = bech32.decodeUnsafe(operator);
-      const bytes = address && bech32.fromWordsUnsafe(address.words);
-      return bytes ? [{ operator, distance: distance(block, blake3(Uint8Array.from(bytes))) }] : [];
+      const hash = hashOf(operator);
+      return hash ? [{ operator, hash, nearly: firstBytes(hash) ^ firstBytes(block) }] : [];
     });
-  places.sort((a, b) => compare(a.distance, b.distance) || compare(a.operator, b.operator));
+  places.sort(
+    (a, b) =>
+      (a.nearly >>> 0) - (b.nearly >>> 0) || compareDistances(block, a.hash, b.hash) || compare(a.operator, b.operator),
+  );
   return new Map(places.map(({ operator }, at) => [operator, at + 1]));
+}
+
+/** Hashes that are computed once, and let go of when a ranking did not ask for them. */
+export function createKeptHashes(): Readonly<{ hashOf: HashOf; letGoOfOthers: () => void }> {
+  let before: ReadonlyMap<string, Uint8Array | undefined> = new Map();
+  let asked = new Map<string, Uint8Array | undefined>();
+  return {
+    hashOf: (operator) => {
+      const hash = before.get(operator) ?? asked.get(operator) ?? addressHash(operator);
+      asked.set(operator, hash);
+      return hash;
+    },
+    letGoOfOthers: () => {
+      before = asked;
+      asked = new Map();
+    },
+  };
+}
+
+function addressHash(operator: string): Uint8Array | undefined {
+  const address = bech32.decodeUnsafe(operator);
+  const bytes = address && bech32.fromWordsUnsafe(address.words);
+  return bytes ? blake3(Uint8Array.from(bytes)) : undefined;
 }
 
 /** What the chain's top list takes for the hash of a block: BLAKE3 of the height's decimal text. */
@@ -35,7 +66,15 @@ export function blockHash(height: number): Uint8Array {
   return blake3(new TextEncoder().encode(String(height)));
 }
 
-/** Hex of fixed length compares as the number that it is. */
-const distance = (a: Uint8Array, b: Uint8Array) => bytesToHex(a.map((byte, at) => byte ^ (b[at] ?? 0)));
+/** Four bytes as a number that decides between nearly all hashes. */
+const firstBytes = (hash: Uint8Array) => new DataView(hash.buffer, hash.byteOffset).getUint32(0);
+
+/** Which of two hashes of one length is nearer to the block: by the first byte in which they differ. */
+function compareDistances(block: Uint8Array, a: Uint8Array, b: Uint8Array): number {
+  const at = a.findIndex((byte, place) => byte !== b[place]);
+  if (at < 0) return 0;
+  const mask = block[at] ?? 0;
+  return ((a[at] ?? 0) ^ mask) - ((b[at] ?? 0) ^ mask);
+}
 
 const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { describe, expect, it } from 'vitest';
-import { blockHash, type RankedNode, ranksAt } from '../../../src/edges/rest/rank.ts';
+import { blockHash, createKeptHashes, type RankedNode, ranksAt } from '../../../src/edges/rest/rank.ts';
 
 type Recorded = {
   height: number;
@@ -51,7 +51,43 @@ describe('ranksAt', () => {
     expect(ranksAt(7, nodes)).toEqual(new Map([[fourth, 1]]));
   });
 
+  it('orders hashes that differ late, and equal ones by address, as numbers of all their bytes', () => {
+    const block = blockHash(7);
+    const hashes = new Map(
+      ['first', 'last', 'middle', 'middle too'].map((operator) => [operator, Uint8Array.from(block)] as const),
+    );
+    const flip = (operator: string, at: number, bits: number) =>
+      hashes.get(operator)?.set([(block[at] ?? 0) ^ bits], at);
+    flip('middle', 31, 1);
+    flip('middle too', 31, 1);
+    flip('last', 0, 128);
+    const nodes = ['last', 'middle too', 'middle', 'first'].map((operator) => ({
+      operator,
+      state: 'active',
+      registeredHeight: null,
+    }));
+    const ranks = ranksAt(7, nodes, (operator) => hashes.get(operator));
+    expect([...ranks.keys()]).toEqual(['first', 'middle', 'middle too', 'last']);
+  });
+
   it('gives no place to what is no address', () => {
     expect(ranksAt(7, [{ operator: 'junk', state: 'active', registeredHeight: null }])).toEqual(new Map());
+  });
+});
+
+describe('createKeptHashes', () => {
+  it('gives the same ranks at every height, also once it has let go of nodes', () => {
+    const nodes = asOf(recorded(682));
+    const { hashOf, letGoOfOthers } = createKeptHashes();
+    for (const [height, ranked] of [
+      [682, nodes],
+      [683, nodes.slice(1)],
+      [684, nodes],
+      [685, nodes],
+    ] as const) {
+      expect(ranksAt(height, ranked, hashOf)).toEqual(ranksAt(height, ranked));
+      letGoOfOthers();
+    }
+    expect(hashOf('junk')).toBeUndefined();
   });
 });
