@@ -22,10 +22,10 @@ export function totalOf(reading: Reading, { filter, stretches }: Asking): RawBui
   return sql`select ((${added}) + (${looked}))::int8 as n`;
 }
 
-/** The matches of a stretch `own`, in no order; each pair of type and state by its own index. */
+/** The matches of a stretch `own` as rows `type`, in no order; each pair of type and state by its own index. */
 export function rowsIn(reading: Reading, filter: ActionFilter): RawBuilder<unknown> {
   const branches = pairsOf(filter).map(
-    (branch) => sql`select 1 from ${tableOf(reading, filter)} m where ${branchFits(filter, branch)}`,
+    (branch) => sql`select m.type from ${tableOf(reading, filter)} m where ${branchFits(filter, branch)}`,
   );
   return sql`${sql.join(branches, sql` union all `)} offset 0`;
 }

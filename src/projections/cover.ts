@@ -21,26 +21,37 @@ export type Cover = Readonly<{ ids: Ids; whole: readonly Groups[]; parts: readon
 
 type Fit = 'none' | 'part' | 'all';
 type Block = Readonly<{ block: bigint; fit: Fit }>;
+type Group = Readonly<{ group: bigint; blocks: readonly Block[] }>;
 
 /** Finds the ids that fit everything asked for; what a group has whole is told by groups of `blocksPerGroup` blocks. */
 export function coverOf(asked: readonly Asked[], blocksPerGroup: bigint): Cover {
-  const blocks = common(asked).filter(({ fit }) => fit !== 'none');
-  const [first, last] = [blocks[0], blocks.at(-1)];
-  if (!first || !last) return { ids: { low: '0', high: '0' }, whole: [], parts: [] };
-  const broken = new Set(
-    common(asked)
-      .filter(({ fit }) => fit !== 'all')
-      .map(({ block }) => block / blocksPerGroup),
-  );
-  const isWhole = ({ block }: Block) => !broken.has(block / blocksPerGroup);
-  const groups = [...new Set(blocks.filter(isWhole).map(({ block }) => block / blocksPerGroup))];
+  const groups = groupsOf(common(asked), blocksPerGroup);
+  const isWhole = ({ blocks }: Group) => blocks.every(({ fit }) => fit === 'all');
+  const fitting = ({ blocks }: Group) => blocks.flatMap(({ block, fit }) => (fit === 'none' ? [] : block));
+  const all = groups.flatMap(fitting);
+  const [first, last] = [all[0], all.at(-1)];
+  if (first === undefined || last === undefined) return { ids: { low: '0', high: '0' }, whole: [], parts: [] };
+  const parts = groups.filter((group) => !isWhole(group)).flatMap(fitting);
   return {
-    ids: idsOf(first.block, last.block),
-    whole: runsOf(groups),
-    parts: runsOf(blocks.filter((one) => !isWhole(one)).map(({ block }) => block)).map((run) =>
-      idsOf(run.first, run.last),
-    ),
+    ids: idsOf(first, last),
+    whole: runsOf(groups.filter(isWhole).map(({ group }) => group)),
+    parts: runsOf(parts).map((run) => idsOf(run.first, run.last)),
   };
+}
+
+/** Blocks, which come in their order, by the group that they are of. */
+function groupsOf(blocks: readonly Block[], blocksPerGroup: bigint): Group[] {
+  const groups: { group: bigint; end: bigint; blocks: Block[] }[] = [];
+  for (const one of blocks) {
+    const last = groups.at(-1);
+    if (last && one.block < last.end) {
+      last.blocks.push(one);
+      continue;
+    }
+    const group = one.block / blocksPerGroup;
+    groups.push({ group, end: (group + 1n) * blocksPerGroup, blocks: [one] });
+  }
+  return groups;
 }
 
 /** How every block fits all that is asked for; one without any such height holds nothing that could be counted. */

@@ -11,7 +11,7 @@ import { countersBetween, namesAsRows } from './tallies.ts';
 export type NodeActions = Readonly<{ id: string; cascade: number; sense: number }>;
 
 /** Holds for an account that never was anybody else's and has no end: all of it is its operator's, whatever the height. */
-const undisputed = sql`count(*) = 1 and bool_and(from_height = 0 and until_height is null)`;
+const undisputedAccount = sql`count(*) = 1 and bool_and(from_height = 0 and until_height is null)`;
 
 /**
  * What every listed SuperNode finalized, zeros too, ordered by id bytewise; an action is the node's whose account it was then.
@@ -19,14 +19,14 @@ const undisputed = sql`count(*) = 1 and bool_and(from_height = 0 and until_heigh
  * At one height an operator has one account, so that no action counts twice.
  */
 export async function actionStatsByNode(reading: Reading): Promise<NodeActions[]> {
-  const counts = new Map((await ofUndisputed(reading)).map(({ id, cascade, sense }) => [id, { cascade, sense }]));
+  const undisputed = await ofUndisputed(reading);
+  const counts = new Map(undisputed.map(({ id, cascade, sense }) => [id, { cascade, sense }]));
   const owned = ownedIn(await disputed(reading)).filter(({ operator }) => counts.has(operator));
-  for (const type of ['cascade', 'sense'] as const) {
-    const totals = await totalsOf(reading, owned, type);
-    for (const [at, { operator }] of owned.entries()) {
-      const of = counts.get(operator);
-      if (of) of[type] += totals.get(at) ?? 0;
-    }
+  for (const { at, cascade, sense } of await turnTotals(reading, owned)) {
+    const of = counts.get(owned[at]?.operator ?? '');
+    if (!of) continue;
+    of.cascade += cascade;
+    of.sense += sense;
   }
   return [...counts].map(([id, { cascade, sense }]) => ({ id, cascade, sense }));
 }
@@ -34,25 +34,25 @@ export async function actionStatsByNode(reading: Reading): Promise<NodeActions[]
 /** Every listed node with what its undisputed accounts finalized. */
 async function ofUndisputed(reading: Reading): Promise<NodeActions[]> {
   const { schemas, db } = reading;
+  const [cascade, sense] = [finalizedName('', 'cascade'), finalizedName('', 'sense')];
   const { rows } = await sql<NodeActions>`
-    select s.id, coalesce(sum(cascade.n), 0)::int8 as cascade, coalesce(sum(sense.n), 0)::int8 as sense
+    select s.id, coalesce(sum(done.cascade), 0)::int8 as cascade, coalesce(sum(done.sense), 0)::int8 as sense
     from ${sql.id(schemas.supernodes, 'supernodes')} s
     left join (
       select min(operator) as operator, account from ${sql.id(schemas.supernodes, 'supernode_accounts')}
-      group by account having ${undisputed}
+      group by account having ${undisputedAccount}
     ) own on own.operator = s.id
-    left join ${finalized(reading, 'cascade')} cascade on cascade.account = own.account
-    left join ${finalized(reading, 'sense')} sense on sense.account = own.account
+    left join (${finalized(reading, cascade, sql`n as cascade, 0 as sense`)}
+      union all ${finalized(reading, sense, sql`0 as cascade, n as sense`)}) done on done.account = own.account
     where not s.removed group by s.id order by s.id
   `.execute(db);
   return [...rows];
 }
 
-/** What every account finalized of a type, as rows `account` and `n`. */
-function finalized({ schemas }: Reading, type: string): RawBuilder<unknown> {
-  const start = finalizedName('', type);
+/** The counters whose name begins so, as rows `account` and what is made of their `n`. */
+function finalized({ schemas }: Reading, start: string, counts: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(
-    select substr(name, ${start.length + 1}::int4) as account, n from ${sql.id(schemas.actions, 'counters')}
+    select substr(name, ${start.length + 1}::int4) as account, ${counts} from ${sql.id(schemas.actions, 'counters')}
     where name >= ${start} and name < ${`${start}~`} offset 0
   )`;
 }
@@ -61,27 +61,33 @@ function finalized({ schemas }: Reading, type: string): RawBuilder<unknown> {
 async function disputed({ db, schemas }: Reading): Promise<SuperNodeAccountRow[]> {
   const claims = sql.id(schemas.supernodes, 'supernode_accounts');
   const { rows } = await sql<SuperNodeAccountRow>`
-    select * from ${claims} where account in (select account from ${claims} group by account having not (${undisputed}))
+    select * from ${claims} where account in (select account from ${claims} group by account having not (${undisputedAccount}))
   `.execute(db);
   return [...rows];
 }
 
-/** How many actions of a type each turn of an account finalized, by its place in the list. */
-async function totalsOf(reading: Reading, owned: readonly Owned[], type: string): Promise<Map<number, number>> {
+type TurnTotal = Readonly<{ at: number; cascade: number; sense: number }>;
+
+/** How many actions each turn of an account finalized, by its place in the list. */
+async function turnTotals(reading: Reading, owned: readonly Owned[]): Promise<readonly TurnTotal[]> {
   const stretches = (await covered(reading, owned.map(stretchOf))).map((stretch, at) => ({ stretch, at }));
   const tallied = stretches.flatMap(({ stretch, at }) => tallies(stretch).map((names) => ({ names, at })));
   const parts = stretches.flatMap(({ stretch, at }) => partsOf(stretch).map((ids) => ({ stretch, ids, at })));
-  const { rows } = await sql<{ at: number; n: number }>`
-    select at, sum(n)::int8 as n from (
-      select (${tallied.map(({ at }) => at)}::int4[])[run.place] as at, counter.n
-      from ${countersBetween(reading, namesAsRows(tallied.map(({ names }) => names)), { type })}
+  const rows = stretchesAsRows(
+    parts.map(({ stretch }) => stretch),
+    parts.map(({ ids }) => ids),
+  );
+  const { rows: totals } = await sql<TurnTotal>`
+    select at, coalesce(sum(n) filter (where is_cascade), 0)::int8 as cascade,
+      coalesce(sum(n) filter (where is_sense), 0)::int8 as sense
+    from (
+      select (${tallied.map(({ at }) => at)}::int4[])[run.place] as at,
+        counter.name like '%,cascade,%' as is_cascade, counter.name like '%,sense,%' as is_sense, counter.n
+      from ${countersBetween(reading, namesAsRows(tallied.map(({ names }) => names)))}
       union all
-      select (${parts.map(({ at }) => at)}::int4[])[own.place] as at, 1 as n
-      from ${stretchesAsRows(
-        parts.map(({ stretch }) => stretch),
-        parts.map(({ ids }) => ids),
-      )} own cross join lateral (${rowsIn(reading, { type, supernode: { account: '' } })}) m
+      select (${parts.map(({ at }) => at)}::int4[])[own.place], m.type = 'cascade', m.type = 'sense', 1
+      from ${rows} own cross join lateral (${rowsIn(reading, { supernode: { account: '' } })}) m
     ) counted group by at
   `.execute(reading.db);
-  return new Map(rows.map(({ at, n }) => [at, n]));
+  return totals;
 }
