@@ -35,12 +35,12 @@ export function createSumming(table: Table): Summing {
   };
 }
 
-/** The checksum of a table as it is stored, added up by PostgreSQL. */
+/** The checksum of a table as it is stored, added up by PostgreSQL; `offset 0` keeps it from hashing each row twice. */
 export async function storedChecksum(client: pg.ClientBase, schema: string, table: Table): Promise<Checksum> {
   const { rows } = await client.query<{ bucket: number; rows: number; sum: string }>(
     `select get_byte(hash, 0) as bucket, count(*) as rows,
         sum(('x' || encode(substr(hash, 2, 6), 'hex'))::bit(48)::int8) % ${modulus} as sum
-      from (select ${hashSql(table)} as hash from ${schema}."${table.name}") as hashed group by 1`,
+      from (select ${hashSql(table)} as hash from ${schema}."${table.name}" offset 0) as hashed group by 1`,
   );
   const found = new Map(rows.map((row) => [row.bucket, { rows: row.rows, sum: Number(row.sum) }]));
   return Array.from({ length: buckets }, (_, bucket) => found.get(bucket) ?? { rows: 0, sum: 0 });

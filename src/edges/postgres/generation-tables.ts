@@ -108,7 +108,20 @@ const hot = { ...notices, fillfactor: 50 };
 function tableStatements(folding: Folding, schema: string): string[] {
   const isHot = ({ name, indexes = [] }: Table): boolean =>
     name === counters.name || (name === folding.table.name && indexes.length === 0);
-  return storedTables(folding).map((table) => createTable(schema, table, isHot(table) ? hot : notices));
+  return storedTables(folding).flatMap((table) => [
+    createTable(schema, table, isHot(table) ? hot : notices),
+    ...withoutStatistics(schema, table),
+  ]);
+}
+
+/** Rows of a table with indexes are looked for by what those hold: to learn about its other columns is dear and of no use. */
+function withoutStatistics(schema: string, { name, key, columns, indexes = [] }: Table): string[] {
+  if (indexes.length === 0) return [];
+  const sought = new Set([...key, ...indexes.flatMap((list) => list.split(/\W+/))]);
+  const settings = Object.keys(columns)
+    .filter((column) => !sought.has(column))
+    .map((column) => `alter column ${quoted(column)} set statistics 0`);
+  return settings.length === 0 ? [] : [`alter table ${schema}.${quoted(name)} ${settings.join(', ')}`];
 }
 
 function createTable(schema: string, { name, columns }: Table, storage: Readonly<Record<string, number>>): string {
