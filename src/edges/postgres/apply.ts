@@ -27,6 +27,8 @@ export type Applier = Readonly<{
 
 const none: readonly Statement[] = [];
 const begin: Statement = { text: 'begin' };
+/** After a crash of the server the log is followed again from the checkpoint that survived. */
+const unhurried: Statement = { text: 'set local synchronous_commit = off' };
 const commit: Statement = { text: 'commit' };
 const rollback: Statement = { text: 'rollback' };
 
@@ -41,8 +43,12 @@ export function createApplier(folding: Folding, generation: Generation, network:
     const keys = [...new Set(touched.map(({ key }) => key))];
     const look = keys.length === 0 ? none : [writer.select(keys)];
     const [moved, old] = (
-      await sendAll(client, [...(within ? none : [begin]), checkpoint(network, generation, { from: at, to }), ...look])
-    ).slice(within ? 0 : 1);
+      await sendAll(client, [
+        ...(within ? none : [begin, unhurried]),
+        checkpoint(network, generation, { from: at, to }),
+        ...look,
+      ])
+    ).slice(within ? 0 : 2);
     if (moved?.rowCount !== 1) {
       if (!within) await sendAll(client, [rollback]);
       return false;
@@ -83,7 +89,7 @@ async function sendChanges(
   );
   const sent: Promise<unknown>[] = [];
   for (const part of parts) {
-    const sending = sendAll(client, writer.rows(part));
+    const sending = sendAll(client, writer.rows(part, before));
     // It is waited for below, but for a batch that fails before that.
     sending.catch(() => undefined);
     sent.push(sending);

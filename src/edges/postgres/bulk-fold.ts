@@ -4,6 +4,7 @@ import { attempt, type Keyed, keyed, step } from './fold.ts';
 import type { Folding, Row } from './folding.ts';
 import { createKeyFilter, type KeyFilter } from './key-filter.ts';
 import type { Kept } from './stored-tables.ts';
+import { createTally, type Tally } from './tally.ts';
 
 /** Rows that are ready to be written: of the main table and, by their names, of the derived ones. */
 export type Written = Readonly<{
@@ -20,7 +21,7 @@ export type BulkFold = Readonly<{
   late: () => readonly Keyed[];
   lateCount: () => number;
   /** Counters of all rows that were let go, by name. */
-  counters: Map<string, number>;
+  counters: Tally;
 }>;
 
 const mostRowsHeld = 100_000;
@@ -31,7 +32,7 @@ const rowsAtOnce = 4000;
 export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkFold {
   // In the order in which they were last touched.
   const rows = new Map<string, Kept>();
-  const counters = new Map<string, number>();
+  const counters = createTally();
   let late: Keyed[] = [];
   let gone: KeyFilter | undefined;
   const takeOne = (one: Keyed): void => {
@@ -77,12 +78,12 @@ export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkF
 }
 
 /** Derived rows of rows that are written for the first time, by table; their counters are added to `sums`. */
-function consequencesOf(folding: Folding, rows: Written['main'], sums: Map<string, number>): Written['derived'] {
+function consequencesOf(folding: Folding, rows: Written['main'], sums: Tally): Written['derived'] {
   const tables = new Map<string, Row[]>(folding.derivedTables.map(({ name }) => [name, []]));
   for (const [, { row, position }] of rows) {
     if (!row) continue;
     const [derived, counts] = attempt(folding, position, () => [folding.derived(row), folding.counts(row)] as const);
-    for (const name of counts) sums.set(name, (sums.get(name) ?? 0) + 1);
+    sums.add(counts, 1);
     for (const { table, values } of derived.length > 1 ? distinct(folding, derived) : derived) {
       const into = tables.get(table);
       if (!into) throw new Error(`There is no derived table ${table}`);

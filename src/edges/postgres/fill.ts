@@ -91,7 +91,7 @@ function* mainRows({ table }: Folding, rows: Written['main']): Generator<Row> {
 }
 
 function* counted(sums: BulkFold['counters']): Generator<Row> {
-  for (const [name, n] of sums) if (n !== 0) yield { name, n };
+  for (const [name, n] of sums.sums()) yield { name, n };
 }
 
 type Late = Readonly<{
@@ -99,7 +99,7 @@ type Late = Readonly<{
   folding: Folding;
   schema: string;
   late: ReturnType<BulkFold['late']>;
-  sums: Map<string, number>;
+  sums: BulkFold['counters'];
 }>;
 
 /** Brings written rows forward as a live batch does, but for counters, which are added up in memory. */
@@ -115,8 +115,8 @@ async function changeWritten({ client, folding, schema, late, sums }: Late): Pro
   const following = createConsequences(folding, before);
   following.add(changed);
   const { counters: changes, ...others } = following.all();
-  const statements = [...writer.rows(changed), ...writer.consequences({ ...others, counters: new Map() })];
+  const statements = [...writer.rows(changed, before), ...writer.consequences({ ...others, counters: new Map() })];
   for (const statement of statements) await client.query({ ...statement });
-  for (const [name, n] of changes) sums.set(name, (sums.get(name) ?? 0) + n);
+  for (const [name, n] of changes) sums.add([name], n);
   checkCommitted(await client.query('commit'));
 }

@@ -7,6 +7,7 @@ import type { Folding } from './folding.ts';
 import type { Generation } from './generations.ts';
 import { counterRows, createIndependentFold, type TableRow } from './independent-fold.ts';
 import { storedTables } from './stored-tables.ts';
+import { createTally } from './tally.ts';
 
 /** Facts of every kind in orders that matter, refused ones among them; changes only together with every version. */
 const historyFile = new URL('golden-history.jsonl', import.meta.url);
@@ -44,7 +45,7 @@ function fingerprint(folding: Folding): string {
       refused.push(index);
     }
   }
-  const sums = new Map<string, number>();
+  const sums = createTally();
   const summings = new Map(storedTables(folding).map((table) => [table.name, createSumming(table)]));
   const add = ({ table, row }: TableRow): void => summings.get(table)?.add(row);
   for (const one of fold.rows(sums)) add(one);

@@ -4,6 +4,7 @@ import { cleanRow, cleanText } from './clean.ts';
 import { StopError } from './database-error.ts';
 import type { Folding, Row } from './folding.ts';
 import type { Kept } from './stored-tables.ts';
+import { createTally } from './tally.ts';
 
 /** Rows of the main table that a batch changes, each once. */
 export type Rows = readonly (readonly [key: string, kept: Kept])[];
@@ -61,12 +62,12 @@ export function createConsequences(
 ): Readonly<{ add: (rows: Rows) => void; all: () => Consequences }> {
   const had = new Map<string, Derived>();
   const has = new Map<string, Derived>();
-  const counters = new Map<string, number>();
+  const counters = createTally();
   const tables = new Map(folding.derivedTables.map((table) => [table.name, table]));
   const follow = (row: Row | null | undefined, into: Map<string, Derived>, one: 1 | -1): void => {
     if (!row) return;
     for (const derived of folding.derived(row)) into.set(identity(derived, tables), derived);
-    for (const name of folding.counts(row)) counters.set(name, (counters.get(name) ?? 0) + one);
+    counters.add(folding.counts(row), one);
   };
   return {
     add: (rows) => {
@@ -79,7 +80,7 @@ export function createConsequences(
     all: () => ({
       gone: byTable([...had].filter(([id]) => !has.has(id))),
       fresh: byTable([...has].filter(([id, derived]) => !isSame(had.get(id), derived))),
-      counters: new Map([...counters].filter(([, n]) => n !== 0).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+      counters: new Map(counters.sums().toSorted(([a], [b]) => (a < b ? -1 : 1))),
     }),
   };
 }

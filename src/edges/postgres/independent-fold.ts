@@ -4,6 +4,7 @@ import { cleanRow, cleanText } from './clean.ts';
 import type { Folding, Row } from './folding.ts';
 import { hashOf } from './key-filter.ts';
 import { counters, type Kept, mainRow } from './stored-tables.ts';
+import type { Tally } from './tally.ts';
 
 /** A row of one of a projection's tables. */
 export type TableRow = Readonly<{ table: string; row: Row }>;
@@ -15,7 +16,7 @@ export type IndependentFold = Readonly<{
   /** How many parts the rows were split into so that one of them fits; `take` keeps the rows of part `part` only. */
   parts: () => number;
   /** Every row of this part's tables once, but for counters, which are added up in `sums` meanwhile. */
-  rows: (sums: Map<string, number>) => Iterable<TableRow>;
+  rows: (sums: Tally) => Iterable<TableRow>;
 }>;
 
 /** `part` of how many `parts` to keep; `mostRows` is how many rows may be held before the first part is split further. */
@@ -57,7 +58,7 @@ export function createIndependentFold(folding: Folding, options: FoldOptions = {
         yield { table: folding.table.name, row: mainRow(folding.table, key, kept) };
         if (!kept.row) continue;
         yield* derivedRows(folding, kept.row);
-        for (const name of folding.counts(kept.row)) sums.set(name, (sums.get(name) ?? 0) + 1);
+        sums.add(folding.counts(kept.row), 1);
       }
     },
   };
@@ -74,6 +75,6 @@ function* derivedRows(folding: Folding, row: Row): Generator<TableRow> {
 }
 
 /** Counters as rows of their table. */
-export function* counterRows(sums: ReadonlyMap<string, number>): Generator<TableRow> {
-  for (const [name, n] of sums) if (n !== 0) yield { table: counters.name, row: { name, n } };
+export function* counterRows(sums: Tally): Generator<TableRow> {
+  for (const [name, n] of sums.sums()) yield { table: counters.name, row: { name, n } };
 }

@@ -6,6 +6,7 @@ import { StopError } from './database-error.ts';
 import type { Folding } from './folding.ts';
 import { counterRows, createIndependentFold, type IndependentFold, type TableRow } from './independent-fold.ts';
 import { storedTables } from './stored-tables.ts';
+import { createTally } from './tally.ts';
 
 /** Compares tables with what the log says that they hold. */
 export type Verification = Readonly<{
@@ -58,7 +59,7 @@ export function createVerification(options: VerifyOptions): Verification {
 
 /** Shows every row that the fold makes, part by part where it does not fit at once. */
 async function eachFolded({ folding, first, again }: VerifyOptions, see: (row: TableRow) => void): Promise<void> {
-  const sums = new Map<string, number>();
+  const sums = createTally();
   const parts = first.parts();
   for (let part = 0; part < parts; part++) {
     const fold = part === 0 ? first : createIndependentFold(folding, { part, parts });

@@ -8,7 +8,8 @@ import {
   type RawBuilder,
   sql,
 } from 'kysely';
-import type { Cell, ColumnType, Table } from '../../projections/projection.ts';
+import type { ColumnType, Table } from '../../projections/projection.ts';
+import { plainText } from './canonical.ts';
 import type { Consequences, Rows } from './fold.ts';
 import type { Folding, Row } from './folding.ts';
 import type { Statement } from './pool.ts';
@@ -20,8 +21,8 @@ export type Writer = Readonly<{
   select: (keys: readonly string[]) => Statement;
   /** What `select` answered, as rows by key. */
   kept: (rows: readonly Record<string, unknown>[]) => Map<string, Kept>;
-  /** Statements that bring the main table to where a fold ended. */
-  rows: (rows: Rows) => Statement[];
+  /** Statements that bring the main table to where a fold ended; `before` holds all rows that are there already. */
+  rows: (rows: Rows, before: ReadonlyMap<string, Kept>) => Statement[];
   /** Statements that bring the other tables there. */
   consequences: (consequences: Consequences) => Statement[];
 }>;
@@ -30,6 +31,7 @@ export type Writer = Readonly<{
 export function createWriter(folding: Folding, schema: string): Writer {
   const main = withOwnColumns(folding.table);
   const select = prepare(selectByKey(schema, folding.table));
+  const insertMain = bulk(schema, main, insertion);
   const upsertMain = bulk(schema, main, upsert);
   const derived = folding.derivedTables.map((table) => ({
     name: table.name,
@@ -41,7 +43,12 @@ export function createWriter(folding: Folding, schema: string): Writer {
   return {
     select: (keys) => ({ ...select, values: [keys] }),
     kept: (rows) => new Map(rows.map(keptRow)),
-    rows: (rows) => upsertMain(rows.map(([key, kept]) => mainRow(folding.table, key, kept))),
+    rows: (rows, before) => {
+      const stored = (isKnown: boolean): Row[] =>
+        rows.filter(([key]) => before.has(key) === isKnown).map(([key, kept]) => mainRow(folding.table, key, kept));
+      // To look for conflicts where there can be none takes as long again as to insert.
+      return [...insertMain(stored(false)), ...upsertMain(stored(true))];
+    },
     consequences: ({ gone, fresh, counters: sums }) => [
       ...derived.flatMap((table) => table.remove(gone.get(table.name) ?? [])),
       ...derived.flatMap((table) => table.upsert(fresh.get(table.name) ?? [])),
@@ -62,9 +69,7 @@ function bulk(
   const statement = prepare(write(sql.id(schema, table.name), table));
   const columns = Object.entries(table.columns);
   return (rows) =>
-    rows.length === 0
-      ? []
-      : [{ ...statement, values: columns.map(([name, type]) => rows.map((row) => parameter(row[name], type))) }];
+    rows.length === 0 ? [] : [{ ...statement, values: columns.map(([name, type]) => arrayText(rows, name, type)) }];
 }
 
 function selectByKey(schema: string, table: Table): Sql {
@@ -137,10 +142,23 @@ function keptRow(answer: Record<string, unknown>): [string, Kept] {
   return [String(key), { row: removed === true ? null : (row as Row), position: Number(position) }];
 }
 
-function parameter(cell: Cell | undefined, type: ColumnType): Cell {
-  if (cell === undefined || cell === null) return null;
-  return type === 'jsonb' ? JSON.stringify(cell) : cell;
+/** A column of rows as the text of an array, several times as fast as the driver makes it of any array. */
+function arrayText(rows: readonly Row[], name: string, type: ColumnType): string {
+  let text = '';
+  for (const row of rows) {
+    const cell = row[name];
+    text += text === '' ? '{' : ',';
+    if (cell === undefined || cell === null) text += 'NULL';
+    else
+      text +=
+        typeof cell === 'number' ? String(cell) : element(type === 'jsonb' ? JSON.stringify(cell) : plainText(cell));
+  }
+  return `${text}}`;
 }
+
+const special = /["\\]/;
+
+const element = (text: string): string => `"${special.test(text) ? text.replaceAll(/["\\]/g, String.raw`\$&`) : text}"`;
 
 const compiler = new Kysely<unknown>({
   dialect: {

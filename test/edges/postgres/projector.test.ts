@@ -34,6 +34,7 @@ test('runProjector goes on from the checkpoint after a restart', async () => {
   const database = await openDatabase();
   const log = new MemoryLog();
   const first = startProjector(database, log);
+  await reaches(database, 0);
   await reaches(database, log.append(...many(25)));
   await first.stop();
   log.append(...many(30));
