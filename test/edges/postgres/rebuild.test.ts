@@ -22,7 +22,7 @@ const run = (
 ) => rebuild({ pools, network, source, projection: small, signal, ...(onProgress ? { onProgress } : {}) });
 
 const reaches = (database: Database, position: number) =>
-  vi.waitFor(async () => expect(await database.live()).toMatchObject({ position }));
+  vi.waitFor(async () => expect(await database.live()).toMatchObject({ position }), { timeout: 10_000 });
 
 test('rebuild makes the tables of the live generation anew and tells how far it is', async () => {
   const database = await openDatabase();
@@ -151,4 +151,16 @@ test('dropRetired leaves a generation alone that readers may still look at', asy
   await drop();
   await expect(dump(pools, first)).rejects.toMatchObject({ code: '42P01' });
   expect(await database.tables()).toEqual(expected(log.facts));
+});
+
+test('rebuild has the planner learn about the columns that rows are looked for by, and no others', async () => {
+  const database = await openDatabase();
+  const log = new MemoryLog();
+  log.append(...many(60));
+  await run(database, log);
+  const { rows } = await database.pools.read.query(
+    'select attname from pg_stats where schemaname = $1 and tablename = $2 order by 1',
+    [(await database.live())?.schema, small.table.name],
+  );
+  expect(rows).toEqual([{ attname: 'account' }, { attname: 'id' }]);
 });
