@@ -10,8 +10,8 @@ export type Pace = Readonly<{
 
 /** With fewer, a group never pays: the broker writes it to disk four times. */
 const leastGroup = 16;
-/** What a group takes on a quiet disk. */
-const quietGroupMs = 10;
+/** What a group takes at least, about. */
+const quietGroupMs = 16;
 
 /**
  * A pace that knows nothing yet and so sends all alone.
@@ -26,9 +26,9 @@ export function createPace(): Pace {
     isForGroup: (size) => size >= leastGroup && size * aloneMs > groupMs,
     alone: (tookMs, underWay) => {
       if (underWay < leastGroup) return;
-      aloneMs += (tookMs / underWay - aloneMs) / 16;
-      // A slow group is forgotten in time, else none would be tried again.
-      groupMs += (quietGroupMs - groupMs) / 1024;
+      aloneMs += (tookMs / underWay - aloneMs) / 256;
+      // A slow group is forgotten in time, else none would be tried again; both slowly, for a stall of the machine says nothing.
+      groupMs += (quietGroupMs - groupMs) / 8192;
     },
     grouped: (tookMs) => {
       groupMs += (tookMs - groupMs) / 4;

@@ -134,6 +134,6 @@ test('createPace groups many slow appends, not fast ones or few, and not where g
   for (let i = 0; i < 20; i++) pace.grouped(100);
   expect(pace.isForGroup(32)).toBe(false);
   expect(pace.isForGroup(200)).toBe(true);
-  for (let i = 0; i < 40; i++) observe(35);
+  for (let i = 0; i < 200; i++) observe(35);
   expect(pace.isForGroup(32)).toBe(true);
 });
