@@ -21,38 +21,63 @@ export type Cover = Readonly<{ ids: Ids; whole: readonly Groups[]; parts: readon
 
 type Fit = 'none' | 'part' | 'all';
 type Block = Readonly<{ block: bigint; fit: Fit }>;
-type Group = Readonly<{ group: bigint; blocks: readonly Block[] }>;
+/** Between which heights the actions of a group lie, and of each of its blocks. */
+type Group = Omit<Extent, 'block'> & Readonly<{ blocks: readonly Extent[] }>;
 
-/** Finds the ids that fit everything asked for; what a group has whole is told by groups of `blocksPerGroup` blocks. */
+/**
+ * Finds the ids that fit everything asked for; what a group has whole is told by groups of `blocksPerGroup` blocks.
+ *
+ * Blocks are looked at where their group as a whole neither fits nor fails to.
+ */
 export function coverOf(asked: readonly Asked[], blocksPerGroup: bigint): Cover {
-  const groups = groupsOf(common(asked), blocksPerGroup);
-  const isWhole = ({ blocks }: Group) => blocks.every(({ fit }) => fit === 'all');
-  const fitting = ({ blocks }: Group) => blocks.flatMap(({ block, fit }) => (fit === 'none' ? [] : block));
-  const all = groups.flatMap(fitting);
-  const [first, last] = [all[0], all.at(-1)];
+  const inGroups = asked.map((one) => ({ ...one, groups: groupsOf(one.extents, blocksPerGroup) }));
+  const fitting: bigint[] = [];
+  const whole: bigint[] = [];
+  const parts: bigint[] = [];
+  for (const [group, { blocks }] of inGroups[0]?.groups ?? []) {
+    const own = inGroups.map(({ groups, ...rest }) => ({ ...rest, found: groups.get(group) }));
+    const fit = own.map(({ found, ...rest }) => (found ? fitOf(found, rest) : 'none')).reduce(lesser);
+    if (fit === 'none') continue;
+    const found = fit === 'all' ? blocks.map(({ block }) => block) : within(own);
+    fitting.push(...found);
+    if (fit === 'all') whole.push(group);
+    else parts.push(...found);
+  }
+  const [first, last] = [fitting[0], fitting.at(-1)];
   if (first === undefined || last === undefined) return { ids: { low: '0', high: '0' }, whole: [], parts: [] };
-  const parts = groups.filter((group) => !isWhole(group)).flatMap(fitting);
   return {
     ids: idsOf(first, last),
-    whole: runsOf(groups.filter(isWhole).map(({ group }) => group)),
+    whole: runsOf(whole),
     parts: runsOf(parts).map((run) => idsOf(run.first, run.last)),
   };
 }
 
-/** Blocks, which come in their order, by the group that they are of. */
-function groupsOf(blocks: readonly Block[], blocksPerGroup: bigint): Group[] {
-  const groups: { group: bigint; end: bigint; blocks: Block[] }[] = [];
-  for (const one of blocks) {
-    const last = groups.at(-1);
-    if (last && one.block < last.end) {
-      last.blocks.push(one);
-      continue;
-    }
-    const group = one.block / blocksPerGroup;
-    groups.push({ group, end: (group + 1n) * blocksPerGroup, blocks: [one] });
-  }
+/** The blocks of one group that fit at least in part. */
+function within(asked: readonly (Omit<Asked, 'extents'> & { readonly found: Group | undefined })[]): bigint[] {
+  const blocks = common(asked.map(({ found, ...rest }) => ({ ...rest, extents: found?.blocks ?? [] })));
+  return blocks.filter(({ fit }) => fit !== 'none').map(({ block }) => block);
+}
+
+const grouped = new WeakMap<readonly Extent[], Map<bigint, ReadonlyMap<bigint, Group>>>();
+
+/** Extents, which come in the order of their blocks, by group; worked out once for as long as they are known. */
+function groupsOf(extents: readonly Extent[], blocksPerGroup: bigint): ReadonlyMap<bigint, Group> {
+  const known = grouped.get(extents) ?? new Map<bigint, ReadonlyMap<bigint, Group>>();
+  grouped.set(extents, known);
+  const before = known.get(blocksPerGroup);
+  if (before) return before;
+  const blocks = [...Map.groupBy(extents, ({ block }) => block / blocksPerGroup)];
+  const groups = new Map(blocks.map(([group, all]) => [group, groupOf(all)]));
+  known.set(blocksPerGroup, groups);
   return groups;
 }
+
+const groupOf = (blocks: readonly Extent[]): Group => ({
+  low: Math.min(...blocks.map(({ low }) => low)),
+  high: Math.max(...blocks.map(({ high }) => high)),
+  hasUnknown: blocks.some(({ hasUnknown }) => hasUnknown),
+  blocks,
+});
 
 /** How every block fits all that is asked for; one without any such height holds nothing that could be counted. */
 function common(asked: readonly Asked[]): Block[] {
@@ -68,7 +93,7 @@ function common(asked: readonly Asked[]): Block[] {
   }, first ?? []);
 }
 
-function fitOf(extent: Extent, { heights, unknownIsLast }: Omit<Asked, 'extents'>): Fit {
+function fitOf(extent: Omit<Extent, 'block'>, { heights, unknownIsLast }: Omit<Asked, 'extents'>): Fit {
   const { low, high, hasUnknown } = extent;
   const unknownFits = hasUnknown && unknownIsLast && heights.to === Infinity;
   const touches = high >= heights.from && low <= heights.to && high >= low;
