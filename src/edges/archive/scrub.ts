@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { AppError } from '../../commands/errors.ts';
 import type { StreamName } from '../../events/catalogue.ts';
 import { messageAt } from '../nats/direct.ts';
 import { keptOf, streamName } from '../nats/streams.ts';
@@ -9,6 +10,7 @@ import { readRaw } from './raw.ts';
 
 /** How fast, and who wants to hear how far it is. */
 export type ScrubOptions = Readonly<{
+  /** Ends the look, which then fails: half a look would take what it has not seen for missing. */
   signal: AbortSignal;
   /** Events a second at most; without it as fast as it goes. */
   perSecond?: number;
@@ -32,7 +34,7 @@ type Found = {
 /**
  * Compares every event that the archive holds of a stream with the stream itself, and the archive's chain with itself.
  *
- * Reads both whole, at the pace given. Changes nothing.
+ * Reads both whole, at the pace given. Changes nothing. Fails with `UNAVAILABLE` when the signal ends it.
  */
 export async function scrub(stores: BothStores, stream: StreamName, options: ScrubOptions): Promise<ScrubReport> {
   const head = await stores.store.head(stream);
@@ -43,20 +45,24 @@ export async function scrub(stores: BothStores, stream: StreamName, options: Scr
   const messages = state === 'missing' ? undefined : batches(stores, stream, head.position);
   const lost = (await stores.store.losses()).filter((loss) => loss.stream === stream);
   const isLost = (sequence: number): boolean => lost.some(({ first, last }) => first <= sequence && sequence <= last);
-  let previous: Link | undefined;
-  for (let after = 0; after < head.position && !options.signal.aborted;) {
-    const began = performance.now();
-    const links = await stores.store.read(stream, after, chunk);
-    const upTo = links.length < chunk ? head.position : (links.at(-1)?.sequence ?? head.position);
-    const events = (await messages?.upTo(upTo)) ?? new Map<number, RawEvent>();
-    const archived = links.filter(({ sequence }) => sequence <= upTo);
-    previous = judge(stream, { links: archived, events, previous, isLost }, found);
-    after = upTo;
-    options.onProgress?.(found.events, head.position);
-    await keepPace(began, links.length, options);
+  try {
+    let previous: Link | undefined;
+    for (let after = 0; after < head.position;) {
+      const began = performance.now();
+      const links = await stores.store.read(stream, after, chunk);
+      const upTo = links.length < chunk ? head.position : (links.at(-1)?.sequence ?? head.position);
+      const events = (await messages?.upTo(upTo)) ?? new Map<number, RawEvent>();
+      const archived = links.filter(({ sequence }) => sequence <= upTo);
+      throwIfEnded(stream, options.signal);
+      previous = judge(stream, { links: archived, events, previous, isLost }, found);
+      after = upTo;
+      options.onProgress?.(found.events, head.position);
+      await keepPace(began, links.length, options);
+    }
+    if (previous && !isSame(previous.hash, head.hash)) found.archive.push(head.position);
+  } finally {
+    await messages?.close();
   }
-  if (previous && !isSame(previous.hash, head.hash)) found.archive.push(head.position);
-  await messages?.close();
   const missing = state === 'whole' ? await reallyMissing(stores, stream, found.missing) : found.missing;
   const inStream = [...found.stream, ...missing].toSorted((a, b) => a - b);
   return {
@@ -69,6 +75,13 @@ export async function scrub(stores: BothStores, stream: StreamName, options: Scr
     inBoth: rangesOf(found.both),
     foreign: found.foreign,
   };
+}
+
+function throwIfEnded(stream: StreamName, signal: AbortSignal): void {
+  if (signal.aborted)
+    throw new AppError('UNAVAILABLE', `The comparison of ${stream} was ended before it was done; nothing was changed`, {
+      cause: signal.reason,
+    });
 }
 
 /** Whether a scrub of a stream finds nothing at all. */

@@ -61,6 +61,17 @@ test('repairStream makes a stream again that is gone', async () => {
   expect(await everything(kept.log, 'ACTIONS')).toEqual(before);
 });
 
+test('scrub fails when it is ended early, and nothing is mended from half a look', async () => {
+  const kept = await archived();
+  const before = await kept.store.read('ACTIONS', 0, 1000);
+  const ended = { signal: AbortSignal.abort() };
+  await expect(scrub(kept, 'ACTIONS', ended)).rejects.toThrow('was ended before it was done');
+  await (await jetstreamManager(kept.nc)).streams.delete(streamName('ACTIONS', kept.network));
+  await expect(repairStream(kept, 'ACTIONS', ended)).rejects.toThrow('was ended before it was done');
+  expect(await streamInfo(kept, 'ACTIONS')).toBeUndefined();
+  expect(await kept.store.read('ACTIONS', 0, 1000)).toEqual(before);
+});
+
 const damages: Record<string, string> = {
   'a changed body': `update archive set body = set_byte(body, 20, get_byte(body, 20) # 1) where sequence = 7`,
   'a changed hash': `update archive set hash = set_byte(hash, 3, get_byte(hash, 3) # 1) where sequence = 7`,
