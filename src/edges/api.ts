@@ -9,7 +9,11 @@ import { createRest } from './rest/rest.ts';
 import type { Part } from './roles.ts';
 import type { Context } from './wiring.ts';
 
-/** The indexing REST API with its pages, listening; of a process that does not index, only how it does. */
+/**
+ * The indexing REST API with its pages, listening; of a process that does not index, only how it does.
+ *
+ * The start page tells everybody `chainUrl`, so it is that of the local network or null: another one may hold a key.
+ */
 export async function startApi(context: Context, chainUrl: string | null): Promise<Part> {
   const { config, network, profile, version, broker, pools, logger, signal } = context;
   const isWhole = config.roles.includes('indexer');

@@ -62,7 +62,7 @@ async function* startRoles(context: Context): AsyncGenerator<Part> {
     yield await startSync(context, chainUrl);
     yield await startProbing(context);
   }
-  yield await startApi(context, chainUrl);
+  yield await startApi(context, config.isLocal ? chainUrl : null);
 }
 
 function describe({ network, nats, postgres }: Context, parts: readonly Part[]): Instance {

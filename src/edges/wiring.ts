@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { healLog } from './archive/heal.ts';
 import { type Database, openDatabase } from './archive/open-database.ts';
 import { loadProfile, type NetworkProfile } from './chain/profile.ts';
@@ -6,6 +5,7 @@ import type { Config } from './config.ts';
 import { countLeadership, type Leadership } from './leadership.ts';
 import type { Logger } from './log.ts';
 import { type Broker, openBroker } from './nats/broker.ts';
+import { ownVersion } from './own-version.ts';
 import type { Servers } from './servers.ts';
 
 /** What every role works with. */
@@ -63,9 +63,4 @@ export async function openStores(
     postgres: servers.postgres,
     database: servers.database,
   };
-}
-
-async function ownVersion(): Promise<string> {
-  const found: unknown = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
-  return typeof found === 'object' && found !== null && 'version' in found ? String(found.version) : 'unknown';
 }

@@ -165,6 +165,31 @@ describe('the command line', () => {
     expect(await json('/v1/actions/1')).toEqual(before);
   });
 
+  it('annals replay all --back goes back with those that can, and names the others', async () => {
+    await runVerb(program.dataDir, 'replay', 'supernodes', '--drop-previous');
+    const { status, stdout, stderr } = await runVerb(program.dataDir, 'replay', 'all', '--back');
+    expect([status, stderr]).toEqual([1, expect.stringContaining('Projection supernodes has no previous generation')]);
+    expect(stdout.match(/^\w+(?=: generation 1 is live again)/gm)).toEqual([
+      'actions',
+      'validators',
+      'availability',
+      'rounds',
+    ]);
+  });
+
+  it('annals scrub and annals repair compare every stream with its archive, and say how far that goes', async () => {
+    for (const args of [['scrub'], ['repair', '--dry-run']]) {
+      const ran = await runVerb(program.dataDir, ...args, '--json');
+      expect(ran.status, ran.stderr).toBe(0);
+      const told = jsonLines(ran);
+      expect(told.map((one) => one['stream'])).toEqual(['ACTIONS', 'NODES', 'PROBES', 'SYNC', 'LEDGER']);
+      for (const one of told) {
+        expect(one).toMatchObject({ state: 'whole', damaged: false, done: [], events: one['position'] });
+        expect(Number(one['last'])).toBeGreaterThanOrEqual(Number(one['position']));
+      }
+    }
+  });
+
   it('annals doctor says what was found, and every verb has --help', async () => {
     const [findings] = jsonLines(await runVerb(program.dataDir, 'doctor', '--json'));
     expect(Object.values(findings ?? {}).map((one) => (one as Json)['what'])).toEqual([
@@ -176,7 +201,7 @@ describe('the command line', () => {
       'instance',
       'chain',
     ]);
-    for (const verb of ['up', 'status', 'tail', 'replay', 'doctor', 'reset']) {
+    for (const verb of ['up', 'status', 'tail', 'replay', 'scrub', 'repair', 'doctor', 'reset']) {
       const { status, stdout } = await runVerb(program.dataDir, verb, '--help');
       expect(status).toBe(0);
       expect(stdout).toContain('--json');

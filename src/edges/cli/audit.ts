@@ -1,71 +1,76 @@
 import { Presets, SingleBar } from 'cli-progress';
 import { type StreamName, streams } from '../../events/catalogue.ts';
 import { isDamaged, type ScrubReport, sentences } from '../archive/damage.ts';
-import { repairStream } from '../archive/repair.ts';
+import { type Repairable, repairStream } from '../archive/repair.ts';
 import { scrub as scrubStream } from '../archive/scrub.ts';
 import { createArchiveStore } from '../archive/store.ts';
 import { configFromEnvironment } from '../config.ts';
+import type { Log } from '../nats/log.ts';
 import { withStores } from '../stores.ts';
 import { print, table } from './output.ts';
 
 type Seen = Readonly<{ report: ScrubReport; done: readonly string[] }>;
-type Look = (
-  stream: StreamName,
-  options: Readonly<{ signal: AbortSignal; onProgress: (done: number, total: number) => void }>,
-) => Promise<Seen>;
+type Options = Readonly<{ signal: AbortSignal; onProgress: (done: number, total: number) => void }>;
+type Auditing = Repairable & Readonly<{ log: Log }>;
+type Look = (stores: Auditing, stream: StreamName, options: Options) => Promise<Seen>;
 
 /** `annals scrub`: compares every event of the log with the archive, and the archive's chain with itself; changes nothing. Exit status 1 when something is damaged. */
 export async function scrub({ json }: { json: boolean }): Promise<void> {
-  await withStores(configFromEnvironment(), 'scrub', async ({ connection: nc, network, pools }) => {
-    const stores = { nc, network, store: createArchiveStore(pools, network) };
-    const seen = await each({ json }, async (stream, options) => ({
-      report: await scrubStream(stores, stream, options),
-      done: [],
-    }));
-    if (seen.some(({ report }) => isDamaged(report))) process.exitCode = 1;
-  });
+  await each('scrub', { json }, async (stores, stream, options) => ({
+    report: await scrubStream(stores, stream, options),
+    done: [],
+  }));
 }
 
-/** `annals repair`: brings each store forward from the other, and says what neither has; with `dryRun` it only looks. */
+/**
+ * `annals repair`: brings each store forward from the other, and says what neither has; with `dryRun` it only looks.
+ *
+ * Exit status 1 when damage is left as it is.
+ */
 export async function repair({ json, dryRun = false }: { json: boolean; dryRun?: boolean }): Promise<void> {
-  await withStores(configFromEnvironment(), 'repair', async ({ connection: nc, network, pools, log }) => {
-    const stores = { nc, network, store: createArchiveStore(pools, network), source: log };
-    await each({ json }, (stream, options) => repairStream(stores, stream, { ...options, isDryRun: dryRun }));
-    const losses = await stores.store.losses();
-    if (losses.length > 0) print({ lost: losses }, { json, human: () => lossTable(losses) });
-  });
+  await each('repair', { json }, (stores, stream, options) =>
+    repairStream(stores, stream, { ...options, isDryRun: dryRun }),
+  );
 }
 
-/** Goes through all streams, one after the other, and prints what was seen. */
-async function each({ json }: { json: boolean }, look: Look): Promise<Seen[]> {
+/** Goes through all streams, one after the other, and prints what was seen, at last what is lost; exit status 1 where damage is left. */
+async function each(verb: string, { json }: { json: boolean }, look: Look): Promise<void> {
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
-  const all: Seen[] = [];
-  for (const stream of streams) {
-    const bar = json || !process.stderr.isTTY ? undefined : progressBar(stream);
-    const seen = await look(stream, {
-      signal: stop.signal,
-      onProgress: (done, total) => {
+  await withStores(configFromEnvironment(), verb, async ({ connection: nc, network, pools, log }) => {
+    const stores = { nc, network, store: createArchiveStore(pools, network), source: log, log };
+    for (const stream of streams) {
+      const bar = json || !process.stderr.isTTY ? undefined : progressBar(stream);
+      const onProgress = (done: number, total: number): void => {
         bar?.setTotal(Math.max(total, done));
         bar?.update(done);
-      },
-    });
-    bar?.stop();
-    all.push(seen);
-    const { foreign, ...report } = seen.report;
-    const findings = sentences(seen.report);
-    print(
-      { ...report, foreign: foreign.length, damaged: isDamaged(seen.report), findings, done: seen.done },
-      { json, human: () => inWords(seen, findings) },
-    );
-  }
-  return all;
+      };
+      const seen = await look(stores, stream, { signal: stop.signal, onProgress }).finally(() => bar?.stop());
+      if (isDamaged(seen.report) && seen.done.length === 0) process.exitCode = 1;
+      const last = await log.head(stream).then(
+        ({ lastSequence }) => lastSequence,
+        () => null,
+      );
+      printSeen({ ...seen, last }, json);
+    }
+    const lost = await stores.store.losses();
+    if (lost.length > 0) print({ lost }, { json, human: () => lossTable(lost) });
+  });
 }
 
-function inWords({ report, done }: Seen, findings: readonly string[]): string {
+/** `last` is where the stream ends; null where there is none. */
+function printSeen(
+  { report: { foreign, ...report }, done, last }: Seen & { last: number | null },
+  json: boolean,
+): void {
+  const damaged = isDamaged({ foreign, ...report });
+  const findings = sentences({ foreign, ...report });
   const { stream, events, position } = report;
-  const head = `${stream}: ${events} events compared, archived to ${position}: ${isDamaged(report) ? 'damaged' : 'sound'}`;
-  return [head, ...findings.map((one) => `  ${one}`), ...done.map((one) => `  ${one}`)].join('\n');
+  const head = `${stream}: ${events} events compared, archived to ${position} of ${last ?? 'none'}: ${damaged ? 'damaged' : 'sound'}`;
+  print(
+    { ...report, last, foreign: foreign.length, damaged, findings, done },
+    { json, human: () => [head, ...[...findings, ...done].map((one) => `  ${one}`)].join('\n') },
+  );
 }
 
 function lossTable(

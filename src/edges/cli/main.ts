@@ -1,6 +1,6 @@
-import { Command, Option } from 'commander';
 import { repair, scrub } from './audit.ts';
 import { doctor } from './doctor.ts';
+import { createProgram, json } from './program.ts';
 import { replay } from './replay.ts';
 import { reset } from './reset.ts';
 import { endWithReader, run } from './run-verb.ts';
@@ -9,12 +9,7 @@ import { status } from './status.ts';
 import { tail } from './tail.ts';
 import { up } from './up.ts';
 
-const program = new Command('annals')
-  .description('Index a Cascade/Sense storage network: every change an event, every answer a projection of events.')
-  .showHelpAfterError('(annals --help lists the verbs)')
-  .configureHelp({ sortSubcommands: false });
-
-const json = new Option('--json', 'print JSON for machines instead of text for people').default(false);
+const program = await createProgram();
 
 program
   .command('up')

@@ -29,8 +29,25 @@ export async function replay(name: string, options: ReplayOptions): Promise<void
   process.once('SIGINT', () => stop.abort());
   const run = verbOf(options);
   await withStores(configFromEnvironment(), 'replay', async (stores) => {
-    for (const projection of wanted) await run(stores, { projection, json: options.json, signal: stop.signal });
+    const refused: AppError[] = [];
+    for (const projection of wanted) {
+      try {
+        await run(stores, { projection, json: options.json, signal: stop.signal });
+      } catch (caught) {
+        if (!(caught instanceof AppError) || stop.signal.aborted) throw caught;
+        refused.push(caught);
+      }
+    }
+    refuse(refused);
   });
+}
+
+/** One read model that cannot go along keeps none of the others back. */
+function refuse(refused: readonly AppError[]): void {
+  const [first, ...others] = refused;
+  if (!first) return;
+  if (others.length === 0) throw first;
+  throw new AppError(first.code, refused.map(({ message }) => message).join('\n'), { cause: first });
 }
 
 type Run = Readonly<{ projection: AnyProjection; json: boolean; signal: AbortSignal }>;

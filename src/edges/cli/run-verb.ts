@@ -1,5 +1,8 @@
-import { toAppError } from '../../commands/errors.ts';
+import { AppError, toAppError } from '../../commands/errors.ts';
 import { ConfigError } from '../config.ts';
+
+/** Whether answers and refusals are read by a machine. */
+export const isForMachines: boolean = process.argv.includes('--json');
 
 /** Runs a verb; an error becomes one line that says what to do, and exit status 1. */
 export function run<Args extends readonly unknown[]>(
@@ -9,19 +12,19 @@ export function run<Args extends readonly unknown[]>(
     try {
       await verb(...args);
     } catch (caught) {
-      const error = toAppError(caught);
-      const message = caught instanceof ConfigError ? caught.message : error.message;
+      const error =
+        caught instanceof ConfigError ? new AppError('INVALID_ARGUMENT', caught.message) : toAppError(caught);
       const detail =
-        error.code === 'INTERNAL' && !(caught instanceof ConfigError) && caught instanceof Error
-          ? `\n${caught.stack}`
-          : '';
-      const asJson = process.argv.includes('--json');
-      process.stderr.write(
-        asJson ? `${JSON.stringify({ error: message, code: error.code })}\n` : `annals: ${message}${detail}\n`,
-      );
+        error !== caught && error.code === 'INTERNAL' && caught instanceof Error ? `\n${caught.stack}` : '';
+      process.stderr.write(isForMachines ? refusal(error) : `annals: ${error.message}${detail}\n`);
       process.exit(1);
     }
   };
+}
+
+/** A refusal as one line of JSON. */
+export function refusal({ message, code }: Pick<AppError, 'message' | 'code'>): string {
+  return `${JSON.stringify({ error: message, code })}\n`;
 }
 
 /** A reader that has seen enough, such as `head`, ends the verb in peace. */

@@ -50,10 +50,10 @@ function forPeople(seen: Seen): string {
     ...Object.entries(seen.urls).map(([name, url]) => `  ${name.padEnd(18)} ${url}`),
     '',
     table(
-      ['STREAM', 'EVENTS', 'LAST', 'WRITTEN'],
+      ['STREAM', 'FIRST', 'LAST', 'WRITTEN'],
       seen.streams.map((one) => [
         one.stream,
-        Math.max(0, one.lastSequence - one.firstSequence + 1),
+        one.firstSequence,
         one.lastSequence,
         one.lastSequence > 0 ? ago(one.lastTime) : 'never',
       ]),

@@ -38,7 +38,7 @@ function addReadiness(app: App, dependencies: RouteDependencies): void {
     operationId: 'readyz',
     summary: 'Whether the answers can be relied on',
     description:
-      'Not ready only when the database or the broker is down, a projection has stopped, or a source of sync has no completed round in the log.',
+      'Not ready only when the database or the broker is down, a projection has stopped or is not built yet, or a source of sync has no completed round in the log.',
     response: { 200: plainAnswer('Ready.', readiness.ref), 503: plainAnswer('Not ready, and why.', readiness.ref) },
   };
   app.get('/readyz', { schema }, async (_request, reply) => {

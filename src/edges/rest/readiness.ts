@@ -27,8 +27,8 @@ const lateAfterIntervals = 3;
 /**
  * What stands against relying on this instance.
  *
- * Red only when the database or the broker is down, a projection has stopped, or a source has no completed round in the log;
- * everything else is a warning (spec 2, open points: operations).
+ * Red only when the database or the broker is down, a projection has stopped or is not built yet, or a source has no completed
+ * round in the log; everything else is a warning (spec 2, open points: operations).
  */
 export async function assess({ reader, broker, archive, lag, clock, settings }: RouteDependencies): Promise<Readiness> {
   const [rows, generations, state, archived] = await Promise.all([

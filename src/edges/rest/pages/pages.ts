@@ -11,6 +11,7 @@ export type About = Readonly<{
   /** Where outsiders subscribe; null where the log is external. */
   nats: string | null;
   natsWebSocket: string | null;
+  /** The local network's chain REST; null for any other chain. */
   chainUrl: string | null;
 }>;
 
