@@ -7,7 +7,7 @@ import { endWithReader, run } from './run-verb.ts';
 import { settingHelp } from './setting-help.ts';
 import { status } from './status.ts';
 import { tail } from './tail.ts';
-import { up } from './up.ts';
+import type { UpOptions } from './up.ts';
 
 const program = await createProgram();
 
@@ -21,7 +21,8 @@ program
     () =>
       `\nSettings are read from the environment:\n\n${settingHelp()}\n\nExample:\n  CHAIN_API_BASE=https://lcd.example.org annals up`,
   )
-  .action(run(up));
+  // What a start needs takes a second to load; the other verbs go without.
+  .action(run(async (options: UpOptions) => (await import('./up.ts')).up(options)));
 
 program
   .command('status')

@@ -3,8 +3,11 @@ import { type Config, configFromEnvironment } from '../config.ts';
 import { createLogger } from '../log.ts';
 import { main } from '../main.ts';
 
+/** `roles` as in `ROLES`, which it replaces. */
+export type UpOptions = Readonly<{ roles?: string; json: boolean }>;
+
 /** `annals up`: runs until it is told to stop. */
-export async function up({ roles, json }: { roles?: string; json: boolean }): Promise<void> {
+export async function up({ roles, json }: UpOptions): Promise<void> {
   const config = configFromEnvironment({ ROLES: roles, ...(json ? { LOG_FORMAT: 'json' } : {}) });
   refuseMadeUpChain(config);
   await main(config, createLogger({ level: config.logLevel, format: config.logFormat }), { json });
