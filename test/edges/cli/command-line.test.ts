@@ -19,7 +19,7 @@ it('annals refuses with one line of JSON where a machine reads, whatever is miss
     expect([status, stdout], message).toEqual([1, '']);
     expect(JSON.parse(stderr), message).toEqual(refusal(message));
   }
-});
+}, 60_000);
 
 it('annals refuses with a sentence where a person reads', async () => {
   const { status, stderr } = await runVerb(dataFolder(), 'foo');
