@@ -1,5 +1,6 @@
 import type { ChainStub } from '../../test/support/chain-stub.ts';
 import { until } from '../../test/support/polling.ts';
+import type { Program } from '../../test/support/run-program.ts';
 import type { Supervised } from '../../test/support/supervised.ts';
 
 const withinMs = 90_000;
@@ -20,5 +21,16 @@ export async function untilHealed(supervised: Supervised, { chain }: ChainStub):
     await program.untilReady(withinMs);
     await until(`the program knows ${registered} actions`, knows, withinMs);
   };
-  await Promise.race([healed(), ended]);
+  await Promise.race([healed(), ended]).catch(async (caught: unknown) => {
+    throw new Error(`It does not heal: ${await stateOf(program)}`, { cause: caught });
+  });
+}
+
+/** What a program says of itself, for whoever has to find out why it does not go on. */
+async function stateOf({ base, log }: Program): Promise<string> {
+  const readiness = await fetch(`${base}/readyz`, { signal: AbortSignal.timeout(10_000) })
+    .then(async (response) => `${response.status} ${await response.text()}`)
+    .catch(String);
+  const lines = log.slice(-12).map((line) => JSON.stringify(line).slice(0, 400));
+  return [`/readyz: ${readiness}`, ...lines].join('\n');
 }

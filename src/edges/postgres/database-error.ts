@@ -14,8 +14,8 @@ export class StopError extends AppError {
 
 /** Connections, resources, the operator, the system, lost races: all of it passes. */
 const passingClasses = ['08', '40', '53', '57', '58'];
-/** A lock that was not to be had, and a server that is a standby for now. */
-const passingCodes = ['55P03', '25006'];
+/** A lock that was not to be had, a server that is a standby for now, and a session that stood still for too long in a transaction. */
+const passingCodes = ['55P03', '25006', '25P03', '25P04'];
 
 const networkCodes = [
   'ECONNREFUSED',

@@ -21,7 +21,7 @@ test('foldingOf gives another fingerprint to other tables only', () => {
 const refused = (code: string) => Object.assign(new pg.DatabaseError('no', 2, 'error'), { code });
 
 test('toDatabaseError tells what passes by itself from what does not', () => {
-  for (const code of ['57P01', '57P03', '08006', '53300', '40P01', '55P03', '57014']) {
+  for (const code of ['57P01', '57P03', '08006', '53300', '40P01', '55P03', '57014', '25P03', '25P04']) {
     expect(toDatabaseError(refused(code))).toMatchObject({ code: 'UNAVAILABLE' });
   }
   for (const code of ['ECONNREFUSED', 'ENOENT', 'ECONNRESET']) {
