@@ -12,7 +12,7 @@ export type LiveChain = Readonly<{
 }>;
 
 const blocksBefore = 60;
-const blockEachMs = 1000;
+const blockEachMs = 2000;
 
 /** Starts a chain by a seed. */
 export async function beginChain(seed: number): Promise<LiveChain> {

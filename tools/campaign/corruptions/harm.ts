@@ -10,38 +10,42 @@ export type Store = (typeof stores)[number];
 export const harms = ['flip', 'cut', 'delete'] as const;
 export type Harm = (typeof harms)[number];
 
+/** What to damage: in `live` only files that hold events or rows of ours; `tables` are those of the database. */
+export type Aim = Readonly<{ store: Store; kind: Harm; isLive: boolean; tables: readonly string[] }>;
+
 /** Where the data of a store lie in the network's folder; logs, sockets and configuration that each start writes anew are no data. */
 const folderOf = { nats: path.join('nats', 'js'), db: path.join('db', 'pg18') } as const satisfies Record<
   Store,
   string
 >;
 const written = /postmaster\.(pid|opts)$|\.(conf|lock)$|pgsql_tmp/;
+const events = /streams\/[A-Z]+_\w+\/msgs\/\d+\.blk$/;
+const leases = /streams\/KV_/;
+const pageBytes = 8192;
 
-/**
- * Damages one file of a store, and says what was done.
- *
- * Half of the time it is one that holds events or rows, otherwise any file that is not empty.
- */
-export function harm(folder: string, store: Store, what: Harm, random: Random): string {
+/** Damages one file, and says what was done. A file is cut anywhere, or where a page of the database ends. */
+export function harm(folder: string, { store, kind, isLive, tables }: Aim, random: Random): string {
   const root = path.join(folder, folderOf[store]);
   const all = filesIn(root).filter((file) => !written.test(file) && sizeOf(path.join(root, file)) > 0);
-  const content = all.filter((file) => /\.blk$|^base\/(?!1\/|4\/|5\/)/.test(file));
-  const [first = '', ...rest] = random.chance(0.5) && content.length > 0 ? content : all;
+  const isEvents = (file: string): boolean => events.test(file) && !leases.test(file);
+  const live = all.filter((file) => (store === 'nats' ? isEvents(file) : tables.includes(file)));
+  const [first = '', ...rest] = isLive && live.length > 0 ? live : all;
   const file = random.pick([first, ...rest]);
   const target = path.join(root, file);
   const size = sizeOf(target);
-  if (what === 'delete') {
+  const said = `${store} ${kind} ${file}`;
+  if (kind === 'delete') {
     rmSync(target);
-    return `${store} delete ${file}`;
+    return `${said} of ${size}`;
   }
-  const at = random.below(size);
-  if (what === 'cut') {
+  const anywhere = random.below(size);
+  if (kind === 'cut') {
+    const at = store === 'db' && random.chance(0.3) ? anywhere - (anywhere % pageBytes) : anywhere;
     truncateSync(target, at);
-    return `${store} cut ${file} from ${size} to ${at}`;
+    return `${said} from ${size} to ${at}`;
   }
-  const bit = 1 << random.below(8);
-  flip(target, at, bit);
-  return `${store} flip ${file} at ${at} of ${size}`;
+  flip(target, anywhere, 1 << random.below(8));
+  return `${said} at ${anywhere} of ${size}`;
 }
 
 function flip(file: string, at: number, bit: number): void {

@@ -1,127 +1,110 @@
-import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { until } from '../../../test/support/polling.ts';
-import { type Program, runProgram } from '../../../test/support/run-program.ts';
 import { type Random, seeded } from '../../../test/support/random-history.ts';
 import { beginChain } from '../corruptions/chain.ts';
-import type { Truth } from '../corruptions/events.ts';
-import { harm, harms, stores } from '../corruptions/harm.ts';
-import { isArchived, problemsOf } from '../corruptions/inspection.ts';
+import { type Aim, harm, harms, stores } from '../corruptions/harm.ts';
+import { openVictim, untilArchived, type Victim } from '../corruptions/victim.ts';
 import type { PartOptions, Tally } from '../part.ts';
 
-const withinMs = 60_000;
 /** Closer together than by default, so that many fit into an hour. */
-const scrubIntervalMs = 2000;
 const settings = {
-  ACTIONS_SYNC_INTERVAL: '1s',
-  SUPERNODES_SYNC_INTERVAL: '2s',
-  VALIDATORS_SYNC_INTERVAL: '3s',
-  PROBE_INTERVAL: '5s',
-  SCRUB_INTERVAL: `${scrubIntervalMs}ms`,
+  ACTIONS_SYNC_INTERVAL: '2s',
+  SUPERNODES_SYNC_INTERVAL: '4s',
+  VALIDATORS_SYNC_INTERVAL: '6s',
+  PROBE_INTERVAL: '10s',
+  SCRUB_INTERVAL: '1s',
 };
-/** Lines of the program's log that say that something was found. */
-const finding = /damage|mended|differs from the log|lost events|made its tables|making its tables/;
+/** A running program finds within this what its servers do not hide in their caches. */
+const foundWithinMs = 5000;
+/** After so many a new program begins with an empty folder, so that each look stays short. */
+const harmsOfVictim = 40;
+const liveShare = 0.75;
+const stoppedShare = 0.35;
 
-type Harmed = {
-  program: Program;
-  readonly start: () => Promise<Program>;
-  readonly random: Random;
-  readonly truth: Truth;
-};
+/**
+ * What became of one damage: found and mended while the program ran or at the start after it; found and mended only at a start after
+ * it had run on (the servers had it in their caches); nothing harmed, which a start and a look at everything showed; or not mended.
+ */
+const outcomes = ['mended', 'mended at the next start', 'harmless', 'failed'] as const;
+type Outcome = (typeof outcomes)[number];
+type Result = Readonly<{ outcome: Outcome; did: string; saying: string }>;
 
 /**
  * Damages one file of the stores at a time: flips a bit, cuts it, deletes it, in turn, under a running program or between two starts.
  *
- * Each time everything that was ever seen must be there again within a minute, also after a further start.
+ * Each time everything that was ever seen must be there again within a minute of the damage, or of the start after it.
  */
 export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
   const chain = await beginChain(seed);
-  const tally = { passed: 0, failed: 0 };
-  let dataDir = '';
-  let harmed: Harmed | undefined;
+  const counts = new Map<string, number>();
+  let victim: Victim | undefined;
   try {
     for (let at = 0; at < count; at++) {
-      if (!harmed) {
-        dataDir = chain.newFolder();
-        harmed = await begin({ ...settings, CHAIN_API_BASE: chain.stub.url }, dataDir, seeded(seed + 1 + at));
+      const random = seeded(seed * 1000 + at);
+      victim ??= await openVictim({ ...settings, CHAIN_API_BASE: chain.stub.url }, chain.newFolder());
+      const began = performance.now();
+      const { outcome, did, saying } = await once(victim, at, random).catch(failed);
+      const seconds = ((performance.now() - began) / 1000).toFixed(1);
+      log(`${at + 1} ${did}: ${outcome.toUpperCase()} in ${seconds} s; ${saying}`);
+      for (const key of [outcome, `${did.split(' ').slice(0, 2).join(' ')} ${outcome}`])
+        counts.set(key, (counts.get(key) ?? 0) + 1);
+      const isFailed = outcome === 'failed';
+      if (isFailed) log(`its folder is kept: ${victim.program().dataDir}`);
+      if (isFailed || at % harmsOfVictim === harmsOfVictim - 1) {
+        await victim.close({ isKept: isFailed });
+        victim = undefined;
       }
-      const { what, problems } = await once(harmed, at);
-      log(`${at + 1} ${what}${problems.length > 0 ? `; NOT MENDED: ${problems.join('; ')}` : ''}`);
-      if (problems.length === 0) tally.passed += 1;
-      else tally.failed += 1;
-      if (problems.length > 0) harmed = await end(harmed, dataDir, { keep: true });
     }
-    return tally;
   } finally {
-    if (harmed) await end(harmed, dataDir, { keep: false });
+    for (const [key, times] of [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1))) log(`${times} ${key}`);
+    await victim?.close({ isKept: false });
     await chain.stop();
   }
+  const failures = counts.get('failed') ?? 0;
+  return { passed: count - failures, failed: failures };
 }
 
-async function begin(env: Readonly<Record<string, string>>, dataDir: string, random: Random): Promise<Harmed> {
-  const start = (): Promise<Program> => runProgram({ dataDir, env });
-  const harmed: Harmed = { program: await start(), start, random, truth: new Map() };
-  await harmed.program.untilReady();
-  const problems = await mended(harmed);
-  if (problems.length > 0) throw new Error(`Not sound before any damage: ${problems.join('; ')}`);
-  return harmed;
+function failed(caught: unknown): Result {
+  return { outcome: 'failed', did: 'something went wrong', saying: String(caught) };
 }
 
-/** What was left behind by a failure is kept to be looked at. */
-async function end({ program }: Harmed, dataDir: string, { keep }: { keep: boolean }): Promise<undefined> {
-  await program.stop();
-  if (!keep) rmSync(dataDir, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
+async function once(victim: Victim, at: number, random: Random): Promise<Result> {
+  const store = stores[at % stores.length] ?? 'db';
+  const kind = harms[Math.floor(at / stores.length) % harms.length] ?? 'flip';
+  const aim = { store, kind, isLive: random.chance(liveShare), tables: await victim.tables() };
+  await untilArchived(victim);
+  return random.chance(stoppedShare)
+    ? await whileStopped(victim, aim, { random, how: random.chance(0.5) ? 'kill' : 'stop' })
+    : await whileRunning(victim, aim, random);
 }
 
-async function once(harmed: Harmed, at: number): Promise<{ what: string; problems: string[] }> {
-  const { random } = harmed;
-  const store = random.pick(stores);
-  const kind = harms[at % harms.length] ?? 'flip';
-  const isRunning = random.chance(0.5);
-  if (!isRunning) await stopped(harmed);
-  const seen = harmed.program.log.length;
-  const began = performance.now();
-  const did = harm(harmed.program.folder, store, kind, random);
-  if (isRunning) await pause(2 * scrubIntervalMs);
-  else harmed.program = await harmed.start();
-  let problems = await mended(harmed);
-  const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  const said = harmed.program.log.slice(isRunning ? seen : 0).find(({ msg }) => finding.test(msg));
-  let how = said ? `"${said.msg.slice(0, 90)}"` : 'nothing was harmed by it';
-  if (isRunning && problems.length === 0) {
-    await stopped(harmed);
-    harmed.program = await harmed.start();
-    problems = await mended(harmed);
-    const later = harmed.program.log.find(({ msg }) => finding.test(msg));
-    if (!said && later) how = `found at the next start: "${later.msg.slice(0, 90)}"`;
-  }
-  return { what: `${isRunning ? 'running' : 'stopped'}: ${did}; sound after ${seconds} s; ${how}`, problems };
+type Stopping = Readonly<{ random: Random; how: 'stop' | 'kill' }>;
+
+async function whileStopped(victim: Victim, aim: Aim, { random, how }: Stopping): Promise<Result> {
+  await victim.stop(how);
+  const did = `${harm(victim.program().folder, aim, random)} after ${how === 'kill' ? 'kill -9' : 'a stop'}`;
+  await victim.start();
+  const problems = await victim.mended();
+  const said = victim.said(0);
+  if (problems.length > 0) return { outcome: 'failed', did, saying: problems.join('; ') };
+  return { outcome: said === undefined ? 'harmless' : 'mended', did, saying: said ?? 'nothing to be found' };
 }
 
-/** Ends the program in one of two ways, and waits for its servers to be gone. */
-async function stopped({ program, random }: Harmed): Promise<void> {
-  await until('everything is archived', () => isArchived(program));
-  const { nats, postgres } = program.servers();
-  if (random.chance(0.5)) await program.kill();
-  else await program.stop();
-  await until('the servers have ended', () => [nats, postgres].every(isGone));
-}
-
-function isGone(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch {
-    return true;
-  }
-}
-
-/** Waits until nothing is wrong; gives back what still is in the end. */
-async function mended(harmed: Harmed): Promise<string[]> {
-  const deadline = performance.now() + withinMs;
-  for (;;) {
-    const problems = await problemsOf(harmed.program, harmed.truth).catch((caught: unknown) => [String(caught)]);
-    if (problems.length === 0 || performance.now() > deadline) return problems;
-    await pause(300);
-  }
+async function whileRunning(victim: Victim, aim: Aim, random: Random): Promise<Result> {
+  const from = victim.program().log.length;
+  const did = `${harm(victim.program().folder, aim, random)} while running`;
+  const deadline = performance.now() + foundWithinMs;
+  while (victim.said(from) === undefined && performance.now() < deadline) await pause(100);
+  const problems = await victim.mended();
+  if (problems.length > 0) return { outcome: 'failed', did, saying: problems.join('; ') };
+  const said = victim.said(from);
+  if (said !== undefined) return { outcome: 'mended', did, saying: said };
+  await untilArchived(victim);
+  await victim.stop(random.chance(0.5) ? 'kill' : 'stop');
+  await victim.start();
+  const later = await victim.mended();
+  if (later.length > 0) return { outcome: 'failed', did, saying: `after a start: ${later.join('; ')}` };
+  const found = victim.said(0);
+  return found === undefined
+    ? { outcome: 'harmless', did, saying: 'nothing to be found' }
+    : { outcome: 'mended at the next start', did, saying: found };
 }

@@ -1,0 +1,92 @@
+import { rmSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createPools, withClient } from '../../../src/edges/postgres/pool.ts';
+import { until } from '../../../test/support/polling.ts';
+import { type Program, runProgram } from '../../../test/support/run-program.ts';
+import type { Truth } from './events.ts';
+import { isArchived, problemsOf } from './inspection.ts';
+
+/** A program whose files are damaged, over all its starts. */
+export type Victim = Readonly<{
+  /** The run that goes on now. */
+  program: () => Program;
+  /** Files of tables and indexes of ours, relative to the database's folder. */
+  tables: () => Promise<string[]>;
+  /** Waits until the archive holds all, then ends the program in one of two ways, and its servers with it. */
+  stop: (how: 'stop' | 'kill') => Promise<void>;
+  start: () => Promise<void>;
+  /** Waits until nothing is wrong; gives back what still is in the end. */
+  mended: () => Promise<string[]>;
+  /** The first line since a place of the log that says that something was found. */
+  said: (from: number) => string | undefined;
+  /** Ends it and, unless it is to be looked at, removes its folder. */
+  close: (options: Readonly<{ isKept: boolean }>) => Promise<void>;
+}>;
+
+const withinMs = 60_000;
+const finding = /damage|mended|differs from the log|lost events|made its tables|making its tables|set aside/;
+
+/** Starts a program on a new folder and waits until all is sound. */
+export async function openVictim(env: Readonly<Record<string, string>>, dataDir: string): Promise<Victim> {
+  const truth: Truth = new Map();
+  const start = (): Promise<Program> => runProgram({ dataDir, env });
+  let program = await start();
+  const mended = async (): Promise<string[]> => {
+    const deadline = performance.now() + withinMs;
+    for (;;) {
+      const problems = await problemsOf(program, truth).catch((caught: unknown) => [String(caught)]);
+      if (problems.length === 0 || performance.now() > deadline) return problems;
+      await pause(300);
+    }
+  };
+  await program.untilReady();
+  const before = await mended();
+  if (before.length > 0) throw new Error(`Not sound before any damage: ${before.join('; ')}`);
+  return {
+    program: () => program,
+    tables: () => tablesOf(program),
+    stop: async (how) => {
+      const { nats, postgres } = program.servers();
+      await (how === 'kill' ? program.kill() : program.stop());
+      await until('the servers have ended', () => [nats, postgres].every(isGone));
+    },
+    start: async () => {
+      program = await start();
+    },
+    mended,
+    said: (from) => program.log.slice(from).find(({ msg }) => finding.test(msg))?.msg,
+    close: async ({ isKept }) => {
+      await program.stop();
+      if (!isKept) rmSync(dataDir, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
+    },
+  };
+}
+
+/** Waits until everything that the log holds is archived, so that nothing is in one place alone. */
+export async function untilArchived({ program }: Victim): Promise<void> {
+  await until('everything is archived', () => isArchived(program()));
+}
+
+async function tablesOf({ instance }: Program): Promise<string[]> {
+  const pools = createPools(instance.postgres, { applicationName: 'campaign' });
+  try {
+    return await withClient(pools.read, async (client) => {
+      const { rows } = await client.query<{ file: string }>(
+        `select pg_relation_filepath(oid) as file from pg_class
+          where oid >= 16384 and pg_relation_filepath(oid) is not null and pg_relation_size(oid) > 0`,
+      );
+      return rows.map(({ file }) => file);
+    });
+  } finally {
+    await pools.end();
+  }
+}
+
+function isGone(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch {
+    return true;
+  }
+}
