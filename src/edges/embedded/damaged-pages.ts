@@ -46,8 +46,11 @@ async function damagedIn(cluster: string, file: string, signal: AbortSignal): Pr
   const buffer = Buffer.from(new ArrayBuffer(pagesAtOnce * pageBytes));
   const segment = Number(/\.(\d+)$/.exec(file)?.[1] ?? 0);
   const found: DamagedPage[] = [];
-  const readAt = async (block: number, pages: number): Promise<number> =>
-    (await handle.read(buffer.fill(0), 0, pages * pageBytes, block * pageBytes)).bytesRead;
+  const readAt = async (block: number, pages: number): Promise<number> => {
+    const { bytesRead } = await handle.read(buffer, 0, pages * pageBytes, block * pageBytes);
+    buffer.fill(0, bytesRead, Math.ceil(bytesRead / pageBytes) * pageBytes);
+    return bytesRead;
+  };
   const isSoundNow = async (block: number): Promise<boolean> => {
     const bytes = await readAt(block, 1);
     return (

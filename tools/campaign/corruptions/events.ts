@@ -2,8 +2,10 @@ import { hash } from 'node:crypto';
 import path from 'node:path';
 import { readRaw, streamInfo } from '../../../src/edges/archive/raw.ts';
 import { sentences } from '../../../src/edges/archive/damage.ts';
+import { missingFiles } from '../../../src/edges/archive/missing-files.ts';
 import { damagedPages } from '../../../src/edges/embedded/damaged-pages.ts';
 import { scrub } from '../../../src/edges/archive/scrub.ts';
+import { type Pools, withClient } from '../../../src/edges/postgres/pool.ts';
 import type { StreamName } from '../../../src/events/catalogue.ts';
 
 /** Every event that was ever seen, by stream and sequence, as a hash of its subject and bytes. */
@@ -32,10 +34,16 @@ export async function inStream(stores: Stores, stream: StreamName, { truth, fres
     : [];
 }
 
-/** Pages of the embedded database that are damaged on disk, in words. */
-export async function damagedFiles(folder: string): Promise<string[]> {
-  const pages = await damagedPages(path.join(folder, 'db', 'pg18'), new AbortController().signal);
-  return pages.map(({ file, block }) => `page ${block} of ${file} is damaged`);
+/** Files of the embedded database that are gone and pages that are damaged on disk, once all that it holds in memory is written; in words. */
+export async function damagedFiles(folder: string, pools: Pools): Promise<string[]> {
+  const cluster = path.join(folder, 'db', 'pg18');
+  await withClient(pools.bulk, (client) => client.query('checkpoint'));
+  const missing = await missingFiles(pools, cluster);
+  const pages = await damagedPages(cluster, new AbortController().signal);
+  return [
+    ...missing.map((file) => `${file} is missing`),
+    ...pages.map(({ file, block }) => `page ${block} of ${file} is damaged`),
+  ];
 }
 
 /** What the comparison with the archive says, and how far that goes. */

@@ -22,9 +22,8 @@ export async function problemsOf(program: Program, truth: Truth): Promise<string
   const problems: string[] = [];
   const fresh = new Map<string, string>();
   try {
-    problems.push(...(await damagedFiles(program.folder)));
     const { status } = await fetch(`${program.base}/readyz`);
-    if (status !== 200) problems.push(`/readyz answers ${status}`);
+    if (status !== 200) return [`/readyz answers ${status}`];
     for (const stream of streams) {
       problems.push(...(await inStream(stores, stream, { truth, fresh })));
       const { findings, position } = await lookInto(stores, stream, signal);
@@ -39,6 +38,7 @@ export async function problemsOf(program: Program, truth: Truth): Promise<string
       const differs = await checkModel(models, projection, signal);
       if (differs !== undefined) problems.push(differs);
     }
+    if (problems.length === 0) problems.push(...(await damagedFiles(program.folder, pools)));
     if (problems.length === 0) for (const [place, content] of fresh) truth.set(place, content);
     return problems;
   } finally {
