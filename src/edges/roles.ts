@@ -1,4 +1,4 @@
-import { runArchive } from './archive/run-archive.ts';
+import { finishArchive, runArchive } from './archive/run-archive.ts';
 import { projections } from '../projections/all.ts';
 import { runSync } from './chain/run-sync.ts';
 import type { Progress } from './chain/progress.ts';
@@ -44,17 +44,26 @@ export async function startLedger({ config, broker, logger, signal }: Context): 
   return { name: 'local network', urls: { chain: ledger.url }, failed: never, stop };
 }
 
-/** Every projection and the archive, each kept by one process at a time; fails when a projection was changed without a new version. */
+/**
+ * Every projection and the archive, each kept by one process at a time; fails when a projection was changed without a new version.
+ *
+ * Ends only when it is stopped, after everybody who writes: what was written last is archived before.
+ */
 export async function startProjector(context: Context): Promise<Part> {
-  const { pools, broker, network, logger, signal } = context;
+  const { pools, broker, network, logger } = context;
   const { log: source, leases } = broker;
   const { onBatchRefused: onRefused } = context.leadership;
   await checkHandlers({ pools, network, projections });
-  return running('projector', signal, async (ending) => {
+  const part = running('projector', undefined, async (ending) => {
     const archive = runArchive(context, ending);
     await runProjector({ pools, source, leases, projections, network, onRefused, log: logger, signal: ending });
     await archive;
   });
+  const stop = async (): Promise<void> => {
+    await finishArchive(context);
+    await part.stop();
+  };
+  return { ...part, stop };
 }
 
 /** Rounds of sync over a chain's REST, as long as this process holds their lease. */
@@ -93,9 +102,9 @@ export async function startProbing({ config, broker, logger, signal }: Context):
 }
 
 /** A part that is a loop: it ends with its signal, and an end before that is a failure. */
-function running(name: string, outer: AbortSignal, run: (signal: AbortSignal) => Promise<void>): Part {
+function running(name: string, outer: AbortSignal | undefined, run: (signal: AbortSignal) => Promise<void>): Part {
   const ending = new AbortController();
-  const signal = AbortSignal.any([outer, ending.signal]);
+  const signal = outer ? AbortSignal.any([outer, ending.signal]) : ending.signal;
   const done = run(signal);
   const failed = done.then(
     () => never,

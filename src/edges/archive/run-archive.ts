@@ -1,8 +1,11 @@
 import type { Context } from '../wiring.ts';
 import { guardDatabase } from './database-guard.ts';
+import { drainArchive } from './drain.ts';
 import { keepArchive } from './keeper.ts';
 import { keepModels } from './keep-models.ts';
 import { createArchiveStore } from './store.ts';
+
+const drainedWithinMs = 3000;
 
 /** Keeps the archive of a network and watches the read models and the database that they lie in, until the signal ends it; never fails. */
 export async function runArchive(context: Context, signal: AbortSignal): Promise<void> {
@@ -16,4 +19,11 @@ export async function runArchive(context: Context, signal: AbortSignal): Promise
     keepArchive({ ...common, nc, store, source, leases, scrubPerSecond }),
     keepModels({ ...common, nc, store, source, leases }),
   ]);
+}
+
+/** Before the archive ends in good order: gives it a moment to take what was written last. Never fails. */
+export async function finishArchive({ broker, pools, network, logger }: Context): Promise<void> {
+  const stores = { nc: broker.connection, network, store: createArchiveStore(pools, network) };
+  const isWhole = await drainArchive(stores, drainedWithinMs).catch(() => false);
+  if (!isWhole) logger.warn('the archive ends before the log does; it is brought forward at the next start');
 }

@@ -3,6 +3,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { metaSchema } from '../../../src/edges/postgres/names.ts';
 import { withClient } from '../../../src/edges/postgres/pool.ts';
 import { streamName } from '../../../src/edges/nats/streams.ts';
+import { drainArchive } from '../../../src/edges/archive/drain.ts';
 import { mend } from '../../../src/edges/archive/mend.ts';
 import { repairStream } from '../../../src/edges/archive/repair.ts';
 import { scrub } from '../../../src/edges/archive/scrub.ts';
@@ -145,4 +146,13 @@ test('keepArchive mends by itself what it finds, and goes on', async () => {
   expect(await everything(kept.log, 'ACTIONS')).toEqual(before);
   await append(kept.log, [actionOf('a new one')]);
   await untilArchived(kept, 'ACTIONS');
+});
+
+test('drainArchive waits until all is archived, and says so where nobody archives', async () => {
+  const kept = await keptLog();
+  await append(kept.log, randomHistory(7, { actions: 60 }));
+  expect(await drainArchive(kept, 100)).toBe(false);
+  kept.start();
+  expect(await drainArchive(kept, 15_000)).toBe(true);
+  expect((await kept.store.head('ACTIONS'))?.position).toBe((await kept.log.head('ACTIONS')).lastSequence);
 });
