@@ -53,7 +53,7 @@ export async function startProjector(context: Context): Promise<Part> {
   const { pools, broker, network, logger } = context;
   const { log: source, leases } = broker;
   const { onBatchRefused: onRefused } = context.leadership;
-  await checkHandlers({ pools, network, projections });
+  await context.onSoundDatabase(() => checkHandlers({ pools, network, projections }));
   const part = running('projector', undefined, async (ending) => {
     const archive = runArchive(context, ending);
     await runProjector({ pools, source, leases, projections, network, onRefused, log: logger, signal: ending });

@@ -23,6 +23,8 @@ export type Context = Readonly<{
   postgres: Servers['postgres'];
   database: Servers['database'];
   pools: Database['pools'];
+  /** Does what a start needs of the database, on one made anew where it turns out to be damaged. */
+  onSoundDatabase: Database['onSound'];
   /** How the archive stands. */
   archive: Database['archive'];
 }>;
@@ -40,11 +42,11 @@ export async function openStores(
   const { network } = config;
   const wanted = config.durability || (config.natsUrl === undefined ? 'strict' : 'unknown');
   const leadership = countLeadership();
-  const { pools, archive } = await openDatabase(servers, { network, logger });
+  const { pools, archive, onSound } = await openDatabase(servers, { network, logger });
   const broker = await openBroker(servers.nats, {
     network,
     wanted,
-    heal: (connection) => healLog(connection, { network, pools, logger, signal }),
+    heal: (connection) => onSound(() => healLog(connection, { network, pools, logger, signal })),
     streams: { replicas: config.streamReplicas, maxBytes: config.streamMaxBytes },
     ...leadership,
   });
@@ -55,6 +57,7 @@ export async function openStores(
     signal,
     broker,
     pools,
+    onSoundDatabase: onSound,
     leadership,
     archive,
     profile: loadProfile(network),

@@ -6,7 +6,12 @@ import type { Servers } from '../servers.ts';
 import { archiveStateOf } from './state.ts';
 
 /** A network's database: its connections, and how the archive in it stands. */
-export type Database = Readonly<{ pools: Pools; archive: ReturnType<typeof archiveStateOf> }>;
+export type Database = Readonly<{
+  pools: Pools;
+  archive: ReturnType<typeof archiveStateOf>;
+  /** Does what a start needs of it; where an embedded one turns out to be damaged, it is set aside and made anew, and the work done once more. */
+  onSound: <T>(work: () => Promise<T>) => Promise<T>;
+}>;
 
 /**
  * Opens a network's database and makes what is missing of its tables.
@@ -18,13 +23,18 @@ export async function openDatabase(
   { network, logger }: { network: string; logger: Logger },
 ): Promise<Database> {
   const pools = createPools(postgres, { applicationName: `annals ${network}` });
-  try {
-    await migrate({ pools, network });
-  } catch (err) {
-    if (!isDamage(err) || !database) throw err;
-    logger.error({ err }, 'files of the database are damaged; it is set aside and made anew from the log');
-    await database.replace();
-    await migrate({ pools, network });
-  }
-  return { pools, archive: archiveStateOf(pools, network) };
+  const prepare = (): Promise<void> => migrate({ pools, network });
+  const onSound = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (err) {
+      if (!isDamage(err) || !database) throw err;
+      logger.error({ err }, 'files of the database are damaged; it is set aside and made anew from the log');
+      await database.replace();
+      await prepare();
+      return await work();
+    }
+  };
+  await onSound(prepare);
+  return { pools, archive: archiveStateOf(pools, network), onSound };
 }

@@ -1,9 +1,10 @@
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createPools, withClient } from '../../../src/edges/postgres/pool.ts';
 import { until } from '../../../test/support/polling.ts';
 import { type Program, runProgram } from '../../../test/support/run-program.ts';
 import type { Truth } from './events.ts';
+import type { Store } from './harm.ts';
 import { isArchived, problemsOf } from './inspection.ts';
 
 /** A program whose files are damaged, over all its starts. */
@@ -15,6 +16,8 @@ export type Victim = Readonly<{
   /** Waits until the archive holds all, then ends the program in one of two ways, and its servers with it. */
   stop: (how: 'stop' | 'kill') => Promise<void>;
   start: () => Promise<void>;
+  /** Ends the server of one store while the program stands still, and lets it be started again when `meanwhile` is done. */
+  restartServer: (store: Store, how: 'stop' | 'kill', meanwhile: () => string) => Promise<string>;
   /** Waits until nothing is wrong; gives back what still is in the end. */
   mended: () => Promise<string[]>;
   /** The first line since a place of the log that says that something was found. */
@@ -23,6 +26,7 @@ export type Victim = Readonly<{
   close: (options: Readonly<{ isKept: boolean }>) => Promise<void>;
 }>;
 
+const gently = { nats: 'SIGTERM', db: 'SIGINT' } as const satisfies Record<Store, NodeJS.Signals>;
 const withinMs = 60_000;
 const finding = /damage|mended|differs from the log|lost events|made its tables|making its tables|set aside/;
 
@@ -34,7 +38,9 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
   const mended = async (): Promise<string[]> => {
     const deadline = performance.now() + withinMs;
     for (;;) {
-      const problems = await problemsOf(program, truth).catch((caught: unknown) => [String(caught)]);
+      const problems = isBeingReplaced(program)
+        ? ['the database is being made anew']
+        : await problemsOf(program, truth).catch((caught: unknown) => [String(caught)]);
       if (problems.length === 0 || performance.now() > deadline) return problems;
       await pause(300);
     }
@@ -53,6 +59,18 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
     start: async () => {
       program = await start();
     },
+    restartServer: async (store, how, meanwhile) => {
+      const { nats, postgres } = program.servers();
+      const pid = store === 'nats' ? nats : postgres;
+      process.kill(program.pid, 'SIGSTOP');
+      try {
+        process.kill(pid, how === 'kill' ? 'SIGKILL' : gently[store]);
+        await until('the server has ended', () => isGone(pid));
+        return meanwhile();
+      } finally {
+        process.kill(program.pid, 'SIGCONT');
+      }
+    },
     mended,
     said: (from) => program.log.slice(from).find(({ msg }) => finding.test(msg))?.msg,
     close: async ({ isKept }) => {
@@ -65,6 +83,12 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
 /** Waits until everything that the log holds is archived, so that nothing is in one place alone. */
 export async function untilArchived({ program }: Victim): Promise<void> {
   await until('everything is archived', () => isArchived(program()));
+}
+
+/** Whether it was said that the database will be set aside, and not yet that it is back. */
+function isBeingReplaced({ log }: Program): boolean {
+  const last = (part: string): number => log.findLastIndex(({ msg }) => msg.includes(part));
+  return last('it is set aside and made anew') > last('embedded server is back');
 }
 
 async function tablesOf({ instance }: Program): Promise<string[]> {
@@ -82,10 +106,10 @@ async function tablesOf({ instance }: Program): Promise<string[]> {
   }
 }
 
+/** Of a program that stands still nobody has heard yet that its server ended: that is gone as well. */
 function isGone(pid: number): boolean {
   try {
-    process.kill(pid, 0);
-    return false;
+    return /^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
     return true;
   }

@@ -18,8 +18,8 @@ const foundWithinMs = 5000;
 /** After so many a new program begins with an empty folder, so that each look stays short. */
 const harmsOfVictim = 40;
 const liveShare = 0.75;
-/** A running broker has most of what it wrote in memory, so that damage shows at its next start; so many damages each fall between two starts. */
-const stoppedShare = { nats: 0.75, db: 0.2 };
+/** How a damage falls: between two starts of the whole program, or of the one server, or under both as they run. */
+const shares = { start: 0.08, restart: { nats: 0.7, db: 0.35 } };
 /** Every page of these carries a checksum, and a look at all of them follows a checkpoint; what is in them need not be read by a new start. */
 const isPaged = (did: string): boolean => /^db \w+ (base|global)\/(\d+\/)?\d/.test(did);
 
@@ -75,40 +75,44 @@ async function once(victim: Victim, at: number, random: Random): Promise<Result>
   const kind = harms[Math.floor(at / stores.length) % harms.length] ?? 'flip';
   const aim = { store, kind, isLive: random.chance(liveShare), tables: await victim.tables() };
   await untilArchived(victim);
-  return random.chance(stoppedShare[store])
-    ? await whileStopped(victim, aim, { random, how: random.chance(0.5) ? 'kill' : 'stop' })
-    : await whileRunning(victim, aim, random);
+  const doing = { victim, aim, random, how: random.chance(0.5) ? ('kill' as const) : ('stop' as const) };
+  if (random.chance(shares.start)) return betweenStarts(doing);
+  return random.chance(shares.restart[store]) ? betweenServers(doing) : whileRunning(doing);
 }
 
-type Stopping = Readonly<{ random: Random; how: 'stop' | 'kill' }>;
+type Doing = Readonly<{ victim: Victim; aim: Aim; random: Random; how: 'stop' | 'kill' }>;
+const ended = { kill: 'kill -9', stop: 'a stop' } as const;
 
-async function whileStopped(victim: Victim, aim: Aim, { random, how }: Stopping): Promise<Result> {
+async function betweenStarts({ victim, aim, random, how }: Doing): Promise<Result> {
   await victim.stop(how);
-  const did = `${harm(victim.program().folder, aim, random)} after ${how === 'kill' ? 'kill -9' : 'a stop'}`;
+  const did = `${harm(victim.program().folder, aim, random)} after ${ended[how]} of all`;
   await victim.start();
-  const problems = await victim.mended();
-  const said = victim.said(0);
-  if (problems.length > 0) return { outcome: 'failed', did, saying: problems.join('; ') };
-  return { outcome: said === undefined ? 'harmless' : 'mended', did, saying: said ?? 'nothing to be found' };
+  return judged(victim, did, { from: 0, mended: 'mended' });
 }
 
-async function whileRunning(victim: Victim, aim: Aim, random: Random): Promise<Result> {
+async function betweenServers({ victim, aim, random, how }: Doing): Promise<Result> {
+  const from = victim.program().log.length;
+  const harmed = await victim.restartServer(aim.store, how, () => harm(victim.program().folder, aim, random));
+  return judged(victim, `${harmed} after ${ended[how]} of the server`, { from, mended: 'mended' });
+}
+
+type Judging = Readonly<{ from: number; mended: Outcome }>;
+
+async function judged(victim: Victim, did: string, { from, mended }: Judging): Promise<Result> {
+  const problems = await victim.mended();
+  const said = victim.said(from);
+  if (problems.length > 0) return { outcome: 'failed', did, saying: problems.join('; ') };
+  return { outcome: said === undefined ? 'harmless' : mended, did, saying: said ?? 'nothing to be found' };
+}
+
+async function whileRunning({ victim, aim, random, how }: Doing): Promise<Result> {
   const from = victim.program().log.length;
   const did = `${harm(victim.program().folder, aim, random)} while running`;
   const deadline = performance.now() + foundWithinMs;
   while (victim.said(from) === undefined && performance.now() < deadline) await pause(100);
-  const problems = await victim.mended();
-  if (problems.length > 0) return { outcome: 'failed', did, saying: problems.join('; ') };
-  const said = victim.said(from);
-  if (said !== undefined) return { outcome: 'mended', did, saying: said };
-  if (isPaged(did)) return { outcome: 'harmless', did, saying: 'the database had it in memory, and wrote it again' };
+  const first = await judged(victim, did, { from, mended: 'mended' });
+  if (first.outcome !== 'harmless' || isPaged(did)) return first;
   await untilArchived(victim);
-  await victim.stop(random.chance(0.5) ? 'kill' : 'stop');
-  await victim.start();
-  const later = await victim.mended();
-  if (later.length > 0) return { outcome: 'failed', did, saying: `after a start: ${later.join('; ')}` };
-  const found = victim.said(0);
-  return found === undefined
-    ? { outcome: 'harmless', did, saying: 'nothing to be found' }
-    : { outcome: 'mended at the next start', did, saying: found };
+  await victim.restartServer(aim.store, how, () => '');
+  return judged(victim, did, { from, mended: 'mended at the next start' });
 }
