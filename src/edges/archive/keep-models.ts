@@ -5,7 +5,7 @@ import { rebuild } from '../postgres/rebuild.ts';
 import type { Leases } from '../postgres/source.ts';
 import type { BothStores } from './archiver.ts';
 import { checkModel } from './check-models.ts';
-import type { Models } from './models.ts';
+import { leftBehind, type Models } from './models.ts';
 import { isSoundStream } from './scrub.ts';
 
 /** The read models, and how closely they are watched. */
@@ -40,7 +40,7 @@ async function keepOne(keeping: ModelKeeping, projection: AnyProjection, signal:
   const { store, log } = keeping;
   if (signal.aborted) return;
   try {
-    const differs = await checkModel(keeping, projection, signal);
+    const differs = (await leftBehind(keeping, projection)) ?? (await checkModel(keeping, projection, signal));
     // A read model is never made from a damaged stream: that one is mended first.
     if (differs === undefined || !(await isSoundStream(keeping, projection.stream, signal))) return;
     log.error({ projection: projection.name, differs }, 'a read model differs from the log; rebuilding it');

@@ -1,9 +1,11 @@
 import type { StreamName } from '../../events/catalogue.ts';
-import { projections } from '../../projections/all.ts';
+import { type AnyProjection, projections } from '../../projections/all.ts';
+import { liveGeneration } from '../postgres/generations.ts';
 import { metaSchema } from '../postgres/names.ts';
 import { type Pools, withClient } from '../postgres/pool.ts';
 import { rebuild } from '../postgres/rebuild.ts';
 import type { Source } from '../postgres/source.ts';
+import type { BothStores } from './archiver.ts';
 
 /** What read models are made from and lie in. */
 export type Models = Readonly<{ pools: Pools; network: string; source: Source }>;
@@ -27,4 +29,20 @@ export async function rebuildModels(models: Models, stream: StreamName, signal: 
     done.push(`Read model ${projection.name} was rebuilt from ${facts} facts; generation ${generation} is live.`);
   }
   return done;
+}
+
+/** In a sentence, where a read model was not made anew any more after its stream had been mended into another life; else undefined. */
+export async function leftBehind(
+  { pools, network, source, store }: Models & BothStores,
+  { name, stream }: AnyProjection,
+): Promise<string | undefined> {
+  const [live, head, archived] = await Promise.all([
+    withClient(pools.write, (client) => liveGeneration(client, { network, projection: name })),
+    source.head(stream),
+    store.head(stream),
+  ]);
+  const followsAnother = live !== undefined && live.incarnation !== head.incarnation;
+  return followsAnother && archived?.incarnation === head.incarnation
+    ? `${name} follows ${stream} as it was before it was mended.`
+    : undefined;
 }

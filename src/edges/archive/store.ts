@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { StreamName } from '../../events/catalogue.ts';
 import { metaSchema } from '../postgres/names.ts';
 import { type Pools, withClient } from '../postgres/pool.ts';
@@ -111,17 +112,32 @@ function writing(query: Query, pools: Pools, schema: string) {
         [to.stream, to.position, to.hash, to.incarnation],
       );
     },
-    /** One at a time, in whatever process: `work` mends a stream. */
-    alone: async <T>(work: () => Promise<T>): Promise<T> =>
-      withClient(pools.bulk, async (client) => {
-        await client.query('select pg_advisory_lock(hashtextextended($1, 3))', [schema]);
-        try {
-          return await work();
-        } finally {
-          await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
-        }
-      }),
+    /** One at a time, in whatever process: `work` mends a stream. Whoever waits holds no connection, for the work needs some. */
+    alone: async <T>(work: () => Promise<T>): Promise<T> => {
+      for (;;) {
+        const done = await aloneNow(pools, schema, work);
+        if (done) return done.result;
+        await pause(askAgainMs);
+      }
+    },
   };
+}
+
+const askAgainMs = 200;
+
+async function aloneNow<T>(pools: Pools, schema: string, work: () => Promise<T>): Promise<{ result: T } | undefined> {
+  return withClient(pools.bulk, async (client) => {
+    const { rows } = await client.query<{ is_ours: boolean }>(
+      'select pg_try_advisory_lock(hashtextextended($1, 3)) as is_ours',
+      [schema],
+    );
+    if (rows[0]?.is_ours !== true) return undefined;
+    try {
+      return { result: await work() };
+    } finally {
+      await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
+    }
+  });
 }
 
 const headColumns = (schema: string): string => `stream, incarnation, position, hash, epoch,

@@ -156,3 +156,9 @@ test('drainArchive waits until all is archived, and says so where nobody archive
   expect(await drainArchive(kept, 15_000)).toBe(true);
   expect((await kept.store.head('ACTIONS'))?.position).toBe((await kept.log.head('ACTIONS')).lastSequence);
 });
+
+test('repairStream of more streams at once than there are connections ends', async () => {
+  const kept = await archived();
+  const repairs = Array.from({ length: 9 }, () => repairStream(kept, 'ACTIONS', options));
+  expect((await Promise.all(repairs)).map(({ done }) => done)).toEqual(repairs.map(() => []));
+});

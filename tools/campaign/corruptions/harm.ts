@@ -11,7 +11,14 @@ export const harms = ['flip', 'cut', 'delete'] as const;
 export type Harm = (typeof harms)[number];
 
 /** What to damage: in `live` only files that hold events or rows of ours; `tables` are those of the database. */
-export type Aim = Readonly<{ store: Store; kind: Harm; isLive: boolean; tables: readonly string[] }>;
+export type Aim = Readonly<{
+  store: Store;
+  kind: Harm;
+  isLive: boolean;
+  tables: readonly string[];
+  /** Part of the path of the files to choose from, where not just any will do. */
+  part?: string;
+}>;
 
 /** Where the data of a store lie in the network's folder; logs, sockets and configuration that each start writes anew are no data. */
 const folderOf = { nats: path.join('nats', 'js'), db: path.join('db', 'pg18') } as const satisfies Record<
@@ -24,9 +31,11 @@ const leases = /streams\/KV_/;
 const pageBytes = 8192;
 
 /** Damages one file, and says what was done. A file is cut anywhere, or where a page of the database ends. */
-export function harm(folder: string, { store, kind, isLive, tables }: Aim, random: Random): string {
+export function harm(folder: string, { store, kind, isLive, tables, part = '' }: Aim, random: Random): string {
   const root = path.join(folder, folderOf[store]);
-  const all = filesIn(root).filter((file) => !written.test(file) && sizeOf(path.join(root, file)) > 0);
+  const all = filesIn(root).filter(
+    (file) => file.includes(part) && !written.test(file) && sizeOf(path.join(root, file)) > 0,
+  );
   const isEvents = (file: string): boolean => events.test(file) && !leases.test(file);
   const live = all.filter((file) => (store === 'nats' ? isEvents(file) : tables.includes(file)));
   const [first = '', ...rest] = isLive && live.length > 0 ? live : all;

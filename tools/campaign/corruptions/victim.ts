@@ -1,4 +1,5 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createPools, withClient } from '../../../src/edges/postgres/pool.ts';
 import { until } from '../../../test/support/polling.ts';
@@ -38,9 +39,8 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
   const mended = async (): Promise<string[]> => {
     const deadline = performance.now() + withinMs;
     for (;;) {
-      const problems = isBeingReplaced(program)
-        ? ['the database is being made anew']
-        : await problemsOf(program, truth).catch((caught: unknown) => [String(caught)]);
+      const problems = await problemsOf(program, truth).catch((caught: unknown) => [String(caught)]);
+      if (isBeingReplaced(program)) problems.push('the database is being made anew');
       if (problems.length === 0 || performance.now() > deadline) return problems;
       await pause(300);
     }
@@ -75,7 +75,9 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
     said: (from) => program.log.slice(from).find(({ msg }) => finding.test(msg))?.msg,
     close: async ({ isKept }) => {
       await program.stop();
-      if (!isKept) rmSync(dataDir, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
+      const lines = program.log.map((line) => JSON.stringify(line)).join('\n');
+      if (isKept) writeFileSync(path.join(dataDir, 'program.log'), lines);
+      else rmSync(dataDir, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
     },
   };
 }
