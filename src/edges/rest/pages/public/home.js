@@ -2,6 +2,8 @@ import { html, render, useEffect, useState } from '/assets/htm-preact.js';
 import { age, gist, number, short, tone } from '/assets/format.js';
 
 const refreshMs = 5000;
+/** A busy read model moves many times a second; the page looks again at most this often. */
+const movedMs = 1000;
 const feedLength = 60;
 
 async function get(path) {
@@ -46,12 +48,14 @@ function useFeed() {
   const [moves, setMoves] = useState(0);
   useEffect(() => {
     const source = new EventSource('/live');
-    source.addEventListener('moved', () => setMoves((before) => before + 1));
+    let due;
+    const tell = () => ((due = undefined), setMoves((before) => before + 1));
+    source.addEventListener('moved', () => (due ??= setTimeout(tell, movedMs)));
     source.addEventListener('message', ({ data }) => {
       const event = JSON.parse(data);
       setEvents((before) => [event, ...before].slice(0, feedLength));
     });
-    return () => source.close();
+    return () => (clearTimeout(due), source.close());
   }, []);
   return { events, moves };
 }
