@@ -27,8 +27,6 @@ export type Applier = Readonly<{
 
 const none: readonly Statement[] = [];
 const begin: Statement = { text: 'begin' };
-/** After a crash of the server the log is followed again from the checkpoint that survived. */
-const unhurried: Statement = { text: 'set local synchronous_commit = off' };
 const commit: Statement = { text: 'commit' };
 const rollback: Statement = { text: 'rollback' };
 
@@ -44,11 +42,11 @@ export function createApplier(folding: Folding, generation: Generation, network:
     const look = keys.length === 0 ? none : [writer.select(keys)];
     const [moved, old] = (
       await sendAll(client, [
-        ...(within ? none : [begin, unhurried]),
+        ...(within ? none : [begin]),
         checkpoint(network, generation, { from: at, to }),
         ...look,
       ])
-    ).slice(within ? 0 : 2);
+    ).slice(within ? 0 : 1);
     if (moved?.rowCount !== 1) {
       if (!within) await sendAll(client, [rollback]);
       return false;
