@@ -41,11 +41,7 @@ export function createApplier(folding: Folding, generation: Generation, network:
     const keys = [...new Set(touched.map(({ key }) => key))];
     const look = keys.length === 0 ? none : [writer.select(keys)];
     const [moved, old] = (
-      await sendAll(client, [
-        ...(within ? none : [begin]),
-        checkpoint(network, generation, { from: at, to }),
-        ...look,
-      ])
+      await sendAll(client, [...(within ? none : [begin]), checkpoint(network, generation, { from: at, to }), ...look])
     ).slice(within ? 0 : 1);
     if (moved?.rowCount !== 1) {
       if (!within) await sendAll(client, [rollback]);
