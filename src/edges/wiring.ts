@@ -1,3 +1,4 @@
+import { guardedLog } from './archive/guarded-log.ts';
 import { healLog } from './archive/heal.ts';
 import { type Database, openDatabase } from './archive/open-database.ts';
 import { loadProfile, type NetworkProfile } from './chain/profile.ts';
@@ -55,7 +56,7 @@ export async function openStores(
     network,
     logger,
     signal,
-    broker,
+    broker: { ...broker, log: guardedLog(broker.log, broker.connection, { network, pools }) },
     pools,
     onSoundDatabase: onSound,
     leadership,
