@@ -10,7 +10,7 @@ export default defineConfig({
     // Every run reads the sources as they are; what a cache on disk saves is less than a second.
     fsModuleCache: false,
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 90_000,
+    hookTimeout: 120_000,
   },
 });

@@ -55,7 +55,7 @@ describe('a program whose processes are killed while it follows a chain that goe
       clearInterval(growth);
     }
     facts = await factsOnceRead(supervised, stub);
-  }, 300_000);
+  }, 600_000);
   afterAll(async () => {
     await supervised?.program().stop();
     await stub?.stop();

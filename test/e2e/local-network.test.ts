@@ -175,7 +175,7 @@ describe('the command line', () => {
       'availability',
       'rounds',
     ]);
-  }, 60_000);
+  }, 120_000);
 
   it('annals scrub and annals repair compare every stream with its archive, and say how far that goes', async () => {
     for (const args of [['scrub'], ['repair', '--dry-run']]) {
@@ -188,7 +188,7 @@ describe('the command line', () => {
         expect(Number(one['last'])).toBeGreaterThanOrEqual(Number(one['position']));
       }
     }
-  }, 60_000);
+  }, 120_000);
 
   it('annals doctor says what was found, and every verb has --help', async () => {
     const [findings] = jsonLines(await runVerb(program.dataDir, 'doctor', '--json'));
@@ -206,7 +206,7 @@ describe('the command line', () => {
       expect(status).toBe(0);
       expect(stdout).toContain('--json');
     }
-  }, 60_000);
+  }, 120_000);
 
   it('refuses what cannot be done in one line that says what to do', async () => {
     const wrong = await runVerb(program.dataDir, 'replay', 'nothing', '--json');
