@@ -33,7 +33,7 @@ export async function startPostgres13(): Promise<OldPostgres> {
   const own = { uid: identity.uid, gid: identity.gid, env: { PATH: process.env['PATH'], LC_ALL: 'C' }, cwd: '/' };
   const [initdb = '', ...how] = commandOf(identity, bin, 'initdb');
   await execute(initdb, [...how, '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'], own);
-  const settings = ['fsync=off', 'listen_addresses=', `unix_socket_directories=${socket}`, 'max_connections=100'];
+  const settings = ['fsync=off', 'listen_addresses=', `unix_socket_directories=${socket}`, 'max_connections=200'];
   const [command = '', ...args] = commandOf(identity, bin, 'postgres');
   const daemon = startDaemon({
     command,

@@ -18,7 +18,7 @@ export type ScrubOptions = Readonly<{
 }>;
 
 const chunk = 1000;
-/** So many missing events are asked for once more, one by one, before they count as missing. */
+/** So many missing events, half of them the last ones, are asked for once more, one by one, before they count as missing. */
 const askedAgain = 50;
 
 type Found = {
@@ -50,7 +50,8 @@ export async function scrub(stores: BothStores, stream: StreamName, options: Scr
     for (let after = 0; after < head.position;) {
       const began = performance.now();
       const links = await stores.store.read(stream, after, chunk);
-      const upTo = links.length < chunk ? head.position : (links.at(-1)?.sequence ?? head.position);
+      // The archive may have grown since its head was read; what came later is the next look's.
+      const upTo = links.length < chunk ? head.position : Math.min(links.at(-1)?.sequence ?? 0, head.position);
       const events = (await messages?.upTo(upTo)) ?? new Map<number, RawEvent>();
       const archived = links.filter(({ sequence }) => sequence <= upTo);
       throwIfEnded(stream, options.signal);
@@ -152,10 +153,17 @@ async function reallyMissing(stores: BothStores, stream: StreamName, missing: re
   const dropped =
     kept === undefined || missing.length === 0 ? new Set<number>() : await stores.store.dropped(stream, missing, kept);
   const left = missing.filter((sequence) => !dropped.has(sequence));
-  if (left.length === 0 || left.length > askedAgain) return left;
   const name = streamName(stream, stores.network);
-  const answers = await Promise.all(left.map((sequence) => messageAt(stores.nc, name, sequence)));
-  return left.filter((_, index) => answers[index] === undefined);
+  const isAll = left.length <= askedAgain;
+  const asked = isAll ? left : [...left.slice(0, askedAgain / 2), ...left.slice(-askedAgain / 2)];
+  const answers = await Promise.all(asked.map((sequence) => messageAt(stores.nc, name, sequence)));
+  const gone = asked.filter((_, index) => answers[index] === undefined);
+  if (!isAll && gone.length < asked.length)
+    throw new AppError(
+      'UNAVAILABLE',
+      `The broker did not hand over all of ${stream} in time; nothing is concluded from it`,
+    );
+  return isAll ? gone : left;
 }
 
 /** A stream's events up to one sequence after the other. */

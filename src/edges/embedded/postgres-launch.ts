@@ -32,7 +32,13 @@ const LEAN = {
   log_min_messages: 'warning',
   log_checkpoints: 'off',
 };
-const FORGETFUL = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off' };
+const FORGETFUL = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  autovacuum: 'off',
+  max_connections: '200',
+};
 
 /** Ends a server that an earlier owner left behind on this folder. */
 export function endLeftPostgres(dir: string): Promise<void> {

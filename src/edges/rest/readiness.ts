@@ -19,7 +19,8 @@ export type Readiness = Readonly<{
   durability: string | null;
 }>;
 
-const lookTimeoutMs = 3000;
+/** As long as a read may take: a busy database is not one that is down. */
+const lookTimeoutMs = 5000;
 const lagWarnedFromMs = 10_000;
 /** A source is late after this many intervals without a completed round. */
 const lateAfterIntervals = 3;

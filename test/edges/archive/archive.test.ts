@@ -18,9 +18,9 @@ import { append, type Kept, keptLog, untilArchived } from './kept.ts';
 const options = { signal: new AbortController().signal };
 
 /** A log of actions that is archived whole, with nobody keeping the archive any more. */
-async function archived(): Promise<Kept> {
+async function archived(actions = 40): Promise<Kept> {
   const kept = await keptLog();
-  await append(kept.log, randomHistory(5, { actions: 40 }));
+  await append(kept.log, randomHistory(5, { actions }));
   const { stop } = kept.start();
   await untilArchived(kept, 'ACTIONS');
   await stop();
@@ -33,6 +33,17 @@ test('keepArchive holds every event of the log, and scrub finds nothing', async 
   expect(isDamaged(report)).toBe(false);
   expect(report.events).toBe((await kept.log.head('ACTIONS')).lastSequence);
   expect(report.events).toBeGreaterThan(50);
+});
+
+test('scrub compares as far as the archive went when it began, however much is archived meanwhile', async () => {
+  const kept = await archived(700);
+  const head = await kept.store.head('ACTIONS');
+  const before = await kept.store.before('ACTIONS', 501);
+  if (!head || !before) throw new Error('nothing is archived');
+  expect(head.position).toBeGreaterThan(1000);
+  const earlier = { ...head, position: before.sequence, hash: before.hash };
+  const report = await scrub({ ...kept, store: { ...kept.store, head: async () => earlier } }, 'ACTIONS', options);
+  expect([isDamaged(report), report.events]).toEqual([false, 500]);
 });
 
 test('repairStream brings events back that the stream lost, at their sequences and in the same life', async () => {
