@@ -23,11 +23,14 @@ export type Victim = Readonly<{
   mended: () => Promise<string[]>;
   /** The first line since a place of the log that says that something was found. */
   said: (from: number) => string | undefined;
+  /** The same, waited for a moment: a mending is told of once it is over. */
+  heard: (from: number) => Promise<string | undefined>;
   /** Ends it and, unless it is to be looked at, removes its folder. */
   close: (options: Readonly<{ isKept: boolean }>) => Promise<void>;
 }>;
 
 const gently = { nats: 'SIGTERM', db: 'SIGINT' } as const satisfies Record<Store, NodeJS.Signals>;
+const toldWithinMs = 5000;
 const withinMs = 60_000;
 const finding = /damage|mended|differs from the log|lost events|made its tables|making its tables|set aside/;
 
@@ -48,6 +51,7 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
   await program.untilReady();
   const before = await mended();
   if (before.length > 0) throw new Error(`Not sound before any damage: ${before.join('; ')}`);
+  const said = (from: number): string | undefined => program.log.slice(from).find(({ msg }) => finding.test(msg))?.msg;
   return {
     program: () => program,
     tables: () => tablesOf(program),
@@ -72,7 +76,8 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
       }
     },
     mended,
-    said: (from) => program.log.slice(from).find(({ msg }) => finding.test(msg))?.msg,
+    said,
+    heard: (from) => until('something is said', () => said(from), toldWithinMs).catch(() => undefined),
     close: async ({ isKept }) => {
       await program.stop();
       const lines = program.log.map((line) => JSON.stringify(line)).join('\n');

@@ -100,8 +100,8 @@ type Judging = Readonly<{ from: number; mended: Outcome }>;
 
 async function judged(victim: Victim, did: string, { from, mended }: Judging): Promise<Result> {
   const problems = await victim.mended();
-  const said = victim.said(from);
   if (problems.length > 0) return { outcome: 'failed', did, saying: problems.join('; ') };
+  const said = await victim.heard(from);
   return { outcome: said === undefined ? 'harmless' : mended, did, saying: said ?? 'nothing to be found' };
 }
 
