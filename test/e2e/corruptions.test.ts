@@ -10,7 +10,7 @@ const settings = { ACTIONS_SYNC_INTERVAL: '500ms', PROBE_INTERVAL: '1h', SCRUB_I
 
 const damages: readonly Readonly<{ store: Store; kind: Harm; part: string }>[] = [
   { store: 'nats', kind: 'flip', part: 'ACTIONS' },
-  { store: 'db', kind: 'cut', part: 'base' },
+  { store: 'db', kind: 'flip', part: 'base' },
   { store: 'nats', kind: 'delete', part: 'ACTIONS' },
 ];
 
