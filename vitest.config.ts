@@ -1,9 +1,13 @@
 import { defineConfig } from 'vitest/config';
 
-/** One nats-server and one PostgreSQL per run (global setup); two workers, because the servers want cores as well. */
+const e2e = 'test/e2e/**/*.test.ts';
+
+/**
+ * One nats-server and one PostgreSQL per project; two workers, because the servers want cores as well. What starts whole programs
+ * comes afterwards, one file at a time: those judge how programs behave, not how they starve beside one another.
+ */
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', './test/support/tally.ts'],
     pool: 'forks',
@@ -12,5 +16,15 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 90_000,
     hookTimeout: 120_000,
+    projects: [
+      {
+        extends: true,
+        test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: [e2e], sequence: { groupOrder: 0 } },
+      },
+      {
+        extends: true,
+        test: { name: 'e2e', include: [e2e], fileParallelism: false, maxWorkers: 1, sequence: { groupOrder: 1 } },
+      },
+    ],
   },
 });

@@ -9,7 +9,8 @@ import {
   type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream';
-import { type NatsConnection, nanos } from '@nats-io/transport-node';
+import { errors, type NatsConnection, nanos } from '@nats-io/transport-node';
+import pRetry from 'p-retry';
 import { gte } from 'semver';
 import { AppError } from '../../commands/errors.ts';
 import { kinds, kindTable, type StreamName, streams, subjectsOf } from '../../events/catalogue.ts';
@@ -17,8 +18,9 @@ import { kinds, kindTable, type StreamName, streams, subjectsOf } from '../../ev
 /** The least version that has every guard the log relies on. */
 const leastServer = '2.12.1';
 const duplicateWindowMs = 120_000;
-/** A cluster that has just formed elects leaders before it answers. */
-const answerWithinMs = 20_000;
+/** A cluster that has no leader yet drops what it is asked: it is asked again, for a minute. */
+const answerWithinMs = 5000;
+const askedAgain = { retries: 11, minTimeout: 200, factor: 1 };
 
 /** Facts kept of each entity; the oldest of that entity is dropped. Streams that are not named keep all for ever. */
 const keptPerEntity: Partial<Record<StreamName, number>> = {
@@ -67,7 +69,11 @@ export async function ensureStreams(nc: NatsConnection, network: string, options
     const manager = await jetstreamManager(nc, { timeout: answerWithinMs });
     const isCluster = nc.info?.cluster !== undefined;
     const fresh = { replicas: isCluster ? replicasOnCluster : 1 };
-    await Promise.all(streams.map((stream) => ensureStream({ manager, network, options, fresh }, stream)));
+    const ensuring = { manager, network, options, fresh };
+    await pRetry(() => Promise.all(streams.map((stream) => ensureStream(ensuring, stream))), {
+      ...askedAgain,
+      shouldRetry: ({ error }) => error instanceof errors.TimeoutError,
+    });
   } catch (caught) {
     if (caught instanceof AppError) throw caught;
     const why = caught instanceof Error ? caught.message : String(caught);
