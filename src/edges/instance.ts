@@ -3,6 +3,7 @@ import path from 'node:path';
 import type pg from 'pg';
 import { AppError } from '../commands/errors.ts';
 import type { Config } from './config.ts';
+import { isAlive } from './embedded/predecessor.ts';
 
 /** How the verbs of the command line find a running instance and its stores; holds secrets, so only its owner may read it. */
 export type Instance = Readonly<{
@@ -54,13 +55,4 @@ async function readInstance(folder: string): Promise<Instance | undefined> {
   if (text === undefined) return undefined;
   const instance = JSON.parse(text) as Instance;
   return isAlive(instance.pid) ? instance : undefined;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (caught) {
-    return caught instanceof Error && 'code' in caught && caught.code === 'EPERM';
-  }
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sources } from '../../src/commands/sync/sources.ts';
 import { streams } from '../../src/events/catalogue.ts';
 import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
+import { furtherRequests } from '../support/further-requests.ts';
 import { GrowingChain } from '../support/growing-chain.ts';
 import { checkActions, checkCounts, checkNodes, checkOnce, type Facts } from '../support/log-checks.ts';
 import { until } from '../support/polling.ts';
@@ -46,7 +47,7 @@ describe('a program whose processes are killed while it follows a chain that goe
       supervised = await supervise({ dataDir: dataFolder(), env: { ...settings, CHAIN_API_BASE: stub.url } });
       const random = seeded(seed + 1);
       for (const victim of shuffled(random.below)) {
-        await requests(stub, 1 + random.below(mostRequestsBetween));
+        await furtherRequests(stub, 1 + random.below(mostRequestsBetween));
         await pause(random.below(30));
         readiness.push({ victim, answers: await supervised.kill(victim) });
         await untilHealed(supervised, stub);
@@ -104,18 +105,6 @@ describe('a program whose processes are killed while it follows a chain that goe
 function shuffled(below: (bound: number) => number): Victim[] {
   const left = victims.flatMap((victim) => Array.from({ length: killsOfEach }, () => victim));
   return left.map(() => left[0]).flatMap(() => left.splice(below(left.length), 1));
-}
-
-/** Resolves in the middle of that many further requests to the chain. */
-async function requests({ faults }: ChainStub, count: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let left = count;
-  faults.instead = () => {
-    left -= 1;
-    if (left === 0) resolve();
-    return undefined;
-  };
-  await promise;
 }
 
 /** The program has healed when it says that it is ready and tells of what the chain had registered when it fell. */

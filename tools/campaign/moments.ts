@@ -3,6 +3,7 @@ import { createPools, type Pools } from '../../src/edges/postgres/pool.ts';
 import { rebuild } from '../../src/edges/postgres/rebuild.ts';
 import { projections } from '../../src/projections/all.ts';
 import type { ChainStub } from '../../test/support/chain-stub.ts';
+import { furtherRequests } from '../../test/support/further-requests.ts';
 import { openProgramLog } from '../../test/support/program-log.ts';
 import type { Random } from '../../test/support/random-history.ts';
 import type { Program } from '../../test/support/run-program.ts';
@@ -24,7 +25,7 @@ export async function awaitMoment(moment: Moment, { program, stub, random }: Sce
   const nothing = async (): Promise<void> => undefined;
   switch (moment) {
     case 'sync':
-      await requests(stub, 1 + random.below(mostRequests));
+      await furtherRequests(stub, 1 + random.below(mostRequests));
       await pause(random.below(30));
       return nothing;
     case 'probing':
@@ -36,18 +37,6 @@ export async function awaitMoment(moment: Moment, { program, stub, random }: Sce
     case 'switch':
       return await rebuildUpTo(program, random);
   }
-}
-
-/** Resolves in the middle of that many further requests to the chain. */
-async function requests({ faults }: ChainStub, count: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let left = count;
-  faults.instead = () => {
-    left -= 1;
-    if (left === 0) resolve();
-    return undefined;
-  };
-  await promise;
 }
 
 /** Resolves with the next probe's fact: the others of its round are under way. */

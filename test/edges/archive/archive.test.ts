@@ -12,15 +12,15 @@ import { streamInfo } from '../../../src/edges/archive/raw.ts';
 import { ensureStreams } from '../../../src/edges/nats/streams.ts';
 import { until } from '../../support/polling.ts';
 import { randomHistory } from '../../support/random-history.ts';
-import { actionOf, everything, thinOut } from '../nats/fresh-log.ts';
-import { append, type Kept, keptLog, untilArchived } from './kept.ts';
+import { actionOf, appendFacts, everything, thinOut } from '../nats/fresh-log.ts';
+import { type Kept, keptLog, untilArchived } from './kept.ts';
 
 const options = { signal: new AbortController().signal };
 
 /** A log of actions that is archived whole, with nobody keeping the archive any more. */
 async function archived(actions = 40): Promise<Kept> {
   const kept = await keptLog();
-  await append(kept.log, randomHistory(5, { actions }));
+  await appendFacts(kept.log, randomHistory(5, { actions }));
   const { stop } = kept.start();
   await untilArchived(kept, 'ACTIONS');
   await stop();
@@ -60,7 +60,7 @@ test('repairStream brings events back that the stream lost, at their sequences a
   expect(after).toMatchObject({ incarnation: head.incarnation, lastSequence: head.lastSequence });
   expect(isDamaged(await scrub(kept, 'ACTIONS', options))).toBe(false);
   await ensureStreams(kept.nc, kept.network);
-  await append(kept.log, [actionOf('a new one')]);
+  await appendFacts(kept.log, [actionOf('a new one')]);
   expect((await kept.log.head('ACTIONS')).lastSequence).toBe(head.lastSequence + 1);
 });
 
@@ -145,7 +145,7 @@ async function everythingBut({ log }: Kept, hole: number): Promise<unknown[]> {
 
 test('keepArchive mends by itself what it finds, and goes on', async () => {
   const kept = await keptLog({ scrubIntervalMs: 200 });
-  await append(kept.log, randomHistory(6, { actions: 20 }));
+  await appendFacts(kept.log, randomHistory(6, { actions: 20 }));
   kept.start();
   await untilArchived(kept, 'ACTIONS');
   const before = await everything(kept.log, 'ACTIONS');
@@ -155,13 +155,13 @@ test('keepArchive mends by itself what it finds, and goes on', async () => {
     return info?.state.messages === before.length && info.config.deny_delete;
   });
   expect(await everything(kept.log, 'ACTIONS')).toEqual(before);
-  await append(kept.log, [actionOf('a new one')]);
+  await appendFacts(kept.log, [actionOf('a new one')]);
   await untilArchived(kept, 'ACTIONS');
 });
 
 test('drainArchive waits until all is archived, and says so where nobody archives', async () => {
   const kept = await keptLog();
-  await append(kept.log, randomHistory(7, { actions: 60 }));
+  await appendFacts(kept.log, randomHistory(7, { actions: 60 }));
   expect(await drainArchive(kept, 100)).toBe(false);
   kept.start();
   expect(await drainArchive(kept, 15_000)).toBe(true);

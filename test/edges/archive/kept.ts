@@ -1,6 +1,5 @@
 import { onTestFinished } from 'vitest';
-import type { Fact } from '../../../src/events/catalogue.ts';
-import { catalogue, entityOf, type StreamName } from '../../../src/events/catalogue.ts';
+import type { StreamName } from '../../../src/events/catalogue.ts';
 import type { BothStores } from '../../../src/edges/archive/archiver.ts';
 import { keepArchive } from '../../../src/edges/archive/keeper.ts';
 import { createArchiveStore } from '../../../src/edges/archive/store.ts';
@@ -8,7 +7,7 @@ import { createLeases } from '../../../src/edges/nats/leases.ts';
 import type { Log } from '../../../src/edges/nats/log.ts';
 import { migrate } from '../../../src/edges/postgres/migrate.ts';
 import { until } from '../../support/polling.ts';
-import { cause, freshLog } from '../nats/fresh-log.ts';
+import { freshLog } from '../nats/fresh-log.ts';
 import { databaseOf, silent } from '../postgres/engine.ts';
 import { freshDatabase } from '../../support/servers.ts';
 
@@ -34,18 +33,6 @@ export async function keptLog({ scrubIntervalMs = 3_600_000 } = {}): Promise<Kep
     return { stop };
   };
   return { ...stores, log, source: log, start };
-}
-
-/** Appends the facts of each entity in their order. */
-export async function append(log: Log, facts: readonly Fact[]): Promise<void> {
-  const groups = Map.groupBy(facts, (fact) => `${catalogue[fact.type].kind} ${entityOf(fact)}`);
-  for (const group of groups.values()) {
-    const [fact] = group;
-    if (!fact) continue;
-    const [kind, entity] = [catalogue[fact.type].kind, entityOf(fact)];
-    const expected = (await log.last(kind, [entity])).get(entity)?.sequence ?? 0;
-    await log.append([{ kind, entity, facts: group, expected }], cause);
-  }
 }
 
 /** Waits until the archive holds all that a stream holds now. */

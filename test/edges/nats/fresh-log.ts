@@ -2,7 +2,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { onTestFinished } from 'vitest';
 import type { Cause, Decision } from '../../../src/commands/ports.ts';
-import { entityOf, type Fact, type StreamName } from '../../../src/events/catalogue.ts';
+import { catalogue, entityOf, type Fact, type StreamName } from '../../../src/events/catalogue.ts';
 import { connectNats } from '../../../src/edges/nats/connection.ts';
 import { createLog, type Log } from '../../../src/edges/nats/log.ts';
 import { ensureStreams, type StreamOptions, streamName } from '../../../src/edges/nats/streams.ts';
@@ -28,6 +28,18 @@ export async function freshLog(options?: StreamOptions): Promise<{ nc: NatsConne
 
 /** Why the facts of a test are written. */
 export const cause: Cause = { at: '2026-11-21T10:00:00.000Z' };
+
+/** Appends the facts of each entity in their order. */
+export async function appendFacts(log: Log, facts: readonly Fact[]): Promise<void> {
+  const groups = Map.groupBy(facts, (fact) => `${catalogue[fact.type].kind} ${entityOf(fact)}`);
+  for (const group of groups.values()) {
+    const [fact] = group;
+    if (!fact) continue;
+    const [kind, entity] = [catalogue[fact.type].kind, entityOf(fact)];
+    const expected = (await log.last(kind, [entity])).get(entity)?.sequence ?? 0;
+    await log.append([{ kind, entity, facts: group, expected }], cause);
+  }
+}
 
 /** A failed probe, told from others by how long it took. */
 export function probeOf(node: string, tookMs = 0): Fact<'ProbeFailed'> {

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import { createGate } from '../../../src/edges/nats/gate.ts';
 import { gatedLog } from '../../../src/edges/archive/guarded-log.ts';
 import { until } from '../../support/polling.ts';
-import { append } from '../archive/kept.ts';
-import { actionOf, freshLog } from './fresh-log.ts';
+import { appendFacts, actionOf, freshLog } from './fresh-log.ts';
 
 test('createGate holds an append back after a break of the connection until the stream is whole again', async () => {
   const { nc, log: ungated } = await freshLog();
@@ -14,7 +13,7 @@ test('createGate holds an append back after a break of the connection until the 
     return await Promise.resolve(isWhole);
   });
   const log = gatedLog(ungated, gate);
-  await append(log, [actionOf('before')]);
+  await appendFacts(log, [actionOf('before')]);
   expect(asked).toBe(0);
 
   const { lastSequence } = await log.head('ACTIONS');
@@ -23,7 +22,7 @@ test('createGate holds an append back after a break of the connection until the 
     void gate('ACTIONS').catch(() => undefined);
     return await Promise.resolve(asked > 0);
   });
-  const appending = append(log, [actionOf('after')]);
+  const appending = appendFacts(log, [actionOf('after')]);
   const already = asked;
   await until('it asks again', () => asked > already + 1);
   const found = await until('the broker answers again', () => log.head('ACTIONS').catch(() => undefined));

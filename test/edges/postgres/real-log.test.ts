@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import { expect, test, vi } from 'vitest';
-import { catalogue, entityOf, type Fact } from '../../../src/events/catalogue.ts';
+import { catalogue, type Fact } from '../../../src/events/catalogue.ts';
 import { createLeases } from '../../../src/edges/nats/leases.ts';
 import type { Log } from '../../../src/edges/nats/log.ts';
 import { rebuild } from '../../../src/edges/postgres/rebuild.ts';
 import { type AnyProjection, projections } from '../../../src/projections/all.ts';
 import { foldAll } from '../../support/load-projection.ts';
 import { randomHistory } from '../../support/random-history.ts';
-import { cause, freshLog } from '../nats/fresh-log.ts';
+import { appendFacts, freshLog } from '../nats/fresh-log.ts';
 import { type Database, openDatabase, startProjector } from './engine.ts';
 
 test('runProjector makes every read model from the real log, hands over, and a rebuild makes them again', async () => {
@@ -15,13 +15,13 @@ test('runProjector makes every read model from the real log, hands over, and a r
   const database = await openDatabase();
   const leases = createLeases(nc, network, { ttlMs: 1000 });
   const [history, later] = [randomHistory(3, { actions: 60 }), randomHistory(4, { actions: 0 }).filter(isProbe)];
-  await append(log, history);
+  await appendFacts(log, history);
   const first = startProjector(database, log, { projections, leases });
   startProjector(database, log, { projections, leases });
   await followsAll(database, log, history);
 
   const stopped = first.stop();
-  await append(log, later);
+  await appendFacts(log, later);
   await stopped;
   await followsAll(database, log, [...history, ...later]);
 
@@ -34,18 +34,6 @@ test('runProjector makes every read model from the real log, hands over, and a r
 });
 
 const isProbe = ({ type }: Fact): boolean => catalogue[type].kind === 'probe';
-
-/** Appends the facts of each entity in their order. */
-async function append(log: Log, facts: readonly Fact[]): Promise<void> {
-  const groups = Map.groupBy(facts, (fact) => `${catalogue[fact.type].kind} ${entityOf(fact)}`);
-  for (const group of groups.values()) {
-    const [fact] = group;
-    if (!fact) continue;
-    const [kind, entity] = [catalogue[fact.type].kind, entityOf(fact)];
-    const expected = (await log.last(kind, [entity])).get(entity)?.sequence ?? 0;
-    await log.append([{ kind, entity, facts: group, expected }], cause);
-  }
-}
 
 /** Waits until every projection is at the end of its stream, then compares it with a fold in memory. */
 async function followsAll(database: Database, log: Log, facts: readonly Fact[]): Promise<void> {
