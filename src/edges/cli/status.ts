@@ -77,7 +77,7 @@ function forPeople(seen: Seen): string {
         one.stream,
         one.position,
         ago(one.scrubbedAt),
-        one.findings.join(' ') || 'sound',
+        one.findings.join(' ') || (one.scrubbedAt ? 'sound' : '–'),
         one.mendedAt === null ? 'never' : `${ago(one.mendedAt)}: ${one.mended.join(' ')}`,
       ]),
     ),
