@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Servers } from '../servers.ts';
 import type { Logger } from '../log.ts';
 import { damagedPages } from '../embedded/damaged-pages.ts';
-import { missingFiles } from './missing-files.ts';
+import { damagedLengths } from './damaged-lengths.ts';
 import { migrate } from '../postgres/migrate.ts';
 import { metaSchema } from '../postgres/names.ts';
 import { onDamage, type Pools, withClient } from '../postgres/pool.ts';
@@ -18,16 +18,20 @@ export type Guarded = Readonly<{
 }>;
 
 const lookEachMs = 1000;
+/** However seldom all pages are read, what was cut off or deleted is found sooner. */
+const lengthsEachMs = 15_000;
 /** One such answer may come of a table that was just dropped. */
 const believedFrom = 3;
 
 /**
- * Watches the database until the signal ends it: makes its tables again where it was made anew, and reads all pages of its files again and again.
+ * Watches the database until the signal ends it: makes its tables again where it was made anew, looks how long its files are, and reads all
+ * pages of them again and again.
  *
- * An embedded one with a damaged page is set aside and made anew; the archive and the read models then come from the log. Never fails.
+ * An embedded one with a damaged file is set aside and made anew; the archive and the read models then come from the log. Never fails.
  */
 export async function guardDatabase(guarded: Guarded): Promise<void> {
-  await Promise.all([keepTables(guarded), keepPages(guarded)]);
+  const finders = guarded.files ? keepFiles(guarded, guarded.files) : [];
+  await Promise.all([keepTables(guarded), ...finders]);
 }
 
 async function keepTables({ pools, network, log, signal }: Guarded): Promise<void> {
@@ -53,28 +57,47 @@ async function hasTables(pools: Pools, network: string): Promise<boolean> {
   return rows[0]?.found != null;
 }
 
-async function keepPages({ files, pools, log, scrubIntervalMs, signal }: Guarded): Promise<void> {
+type Files = Exclude<Guarded['files'], undefined>;
+
+/** Of two that find the same damage only the first has the database made anew. */
+function keepFiles(guarded: Guarded, files: Files): Promise<void>[] {
+  const { log, signal } = guarded;
+  let times = 0;
+  const judge = async (find: () => Promise<readonly unknown[]>): Promise<void> => {
+    const before = times;
+    const damaged = await find().catch(() => []);
+    if (signal.aborted || damaged.length === 0 || times !== before) return;
+    times += 1;
+    log.error({ damaged }, 'files of the database are damaged; it is set aside and made anew from the log');
+    await files.replace();
+  };
+  return [keepLengths(guarded, files, judge), keepPages(guarded, files, judge)];
+}
+
+type Judge = (find: () => Promise<readonly unknown[]>) => Promise<void>;
+
+async function keepLengths({ pools, scrubIntervalMs, signal }: Guarded, { folder }: Files, judge: Judge): Promise<void> {
+  const find = async (): Promise<readonly string[]> => {
+    const { damaged, remember } = await damagedLengths(pools, folder);
+    if (damaged.length === 0) await remember();
+    else await pause(lookEachMs, undefined, { signal });
+    return damaged.length > 0 ? (await damagedLengths(pools, folder)).damaged : damaged;
+  };
+  while (!signal.aborted) {
+    await judge(find);
+    await pause(Math.min(scrubIntervalMs, lengthsEachMs), undefined, { signal }).catch(() => undefined);
+  }
+}
+
+async function keepPages({ pools, scrubIntervalMs, signal }: Guarded, { folder }: Files, judge: Judge): Promise<void> {
   const told: Error[] = [];
   const stop = onDamage(pools, (damage) => told.push(damage));
-  while (files && !signal.aborted) {
+  while (!signal.aborted) {
     for (let waited = 0; waited < scrubIntervalMs && told.length < believedFrom; waited += lookEachMs)
       await pause(Math.min(lookEachMs, scrubIntervalMs), undefined, { signal }).catch(() => undefined);
     const isTold = told.length >= believedFrom;
-    const damaged = isTold
-      ? told.map(({ message }) => message)
-      : await damageIn(files.folder, pools, signal).catch(() => []);
+    await judge(async () => (isTold ? told.map(({ message }) => message) : await damagedPages(folder, signal)));
     told.length = 0;
-    if (signal.aborted || damaged.length === 0) continue;
-    log.error({ damaged }, 'files of the database are damaged; it is set aside and made anew from the log');
-    await files.replace();
   }
   stop();
-}
-
-async function damageIn(folder: string, pools: Pools, signal: AbortSignal): Promise<unknown[]> {
-  const gone = await missingFiles(pools, folder).catch((): string[] => []);
-  if (gone.length > 0) await pause(lookEachMs, undefined, { signal });
-  const stillGone = gone.length > 0 ? await missingFiles(pools, folder) : [];
-  const both = stillGone.filter((file) => gone.includes(file));
-  return both.length > 0 ? both : await damagedPages(folder, signal);
 }

@@ -1,12 +1,12 @@
-import { open, readdir } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isSoundPage, pageBytes } from './page-checksum.ts';
+import { relationFiles } from './relation-files.ts';
 
 /** A page of a data file whose content is not what PostgreSQL wrote; `block` counts from the file's beginning. */
 export type DamagedPage = Readonly<{ file: string; block: number }>;
 
-const relationFile = /^\d+(_(fsm|vm|init))?(\.\d+)?$/;
 const pagesAtOnce = 128;
 const restMs = 30;
 const blocksPerSegment = 131_072;
@@ -26,18 +26,6 @@ export async function damagedPages(cluster: string, signal: AbortSignal): Promis
     found.push(...(await damagedIn(cluster, file, signal)));
   }
   return found;
-}
-
-async function relationFiles(cluster: string): Promise<string[]> {
-  const databases = await readdir(path.join(cluster, 'base')).catch(() => []);
-  const folders = ['global', ...databases.map((name) => path.join('base', name))];
-  const files = await Promise.all(
-    folders.map(async (folder) => {
-      const names = await readdir(path.join(cluster, folder)).catch(() => []);
-      return names.filter((name) => relationFile.test(name)).map((name) => path.join(folder, name));
-    }),
-  );
-  return files.flat();
 }
 
 async function damagedIn(cluster: string, file: string, signal: AbortSignal): Promise<DamagedPage[]> {

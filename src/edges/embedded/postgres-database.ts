@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { isNeeded, knownFilesQuery } from './relation-files.ts';
 
 /** Names the socket's file; no port of this number is opened. */
 export const SOCKET_NUMBER = 5432;
@@ -22,6 +23,16 @@ export function prepareDatabase(config: pg.ClientConfig, password?: string): Pro
   });
 }
 
+/** Which of some files of the cluster have to be there, as far as the server's own database tells. */
+export async function neededOf(config: pg.ClientConfig, files: readonly string[]): Promise<string[]> {
+  if (files.length === 0) return [];
+  return withClient(config, async (client) => {
+    const { rows } = await client.query<{ file: string }>(knownFilesQuery);
+    const known = new Set(rows.map(({ file }) => file));
+    return files.filter((file) => isNeeded(file, known));
+  });
+}
+
 /** Fails while the server does not take connections. */
 export function assertAnswers(config: pg.ClientConfig): Promise<void> {
   return withMaintenance(config, async (client) => {
@@ -30,8 +41,12 @@ export function assertAnswers(config: pg.ClientConfig): Promise<void> {
 }
 
 /** Works on the database that every server has. */
-async function withMaintenance<T>(config: pg.ClientConfig, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ ...config, database: 'postgres' });
+function withMaintenance<T>(config: pg.ClientConfig, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  return withClient({ ...config, database: 'postgres' }, work);
+}
+
+async function withClient<T>(config: pg.ClientConfig, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client(config);
   client.on('error', () => undefined);
   try {
     await client.connect();

@@ -29,6 +29,8 @@ const LEAN = {
   jit: 'off',
   max_wal_size: '512MB',
   io_method: 'sync',
+  // A file that becomes shorter is damaged (`lookAtLengths`).
+  vacuum_truncate: 'off',
   log_min_messages: 'warning',
   log_checkpoints: 'off',
 };

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import path from 'node:path';
 import { readRaw, streamInfo } from '../../../src/edges/archive/raw.ts';
 import { sentences } from '../../../src/edges/archive/damage.ts';
-import { missingFiles } from '../../../src/edges/archive/missing-files.ts';
+import { damagedLengths } from '../../../src/edges/archive/damaged-lengths.ts';
 import { damagedPages } from '../../../src/edges/embedded/damaged-pages.ts';
 import { scrub } from '../../../src/edges/archive/scrub.ts';
 import { type Pools, withClient } from '../../../src/edges/postgres/pool.ts';
@@ -38,10 +38,10 @@ export async function inStream(stores: Stores, stream: StreamName, { truth, fres
 export async function damagedFiles(folder: string, pools: Pools): Promise<string[]> {
   const cluster = path.join(folder, 'db', 'pg18');
   await withClient(pools.bulk, (client) => client.query('checkpoint'));
-  const missing = await missingFiles(pools, cluster);
+  const { damaged } = await damagedLengths(pools, cluster);
   const pages = await damagedPages(cluster, new AbortController().signal);
   return [
-    ...missing.map((file) => `${file} is missing`),
+    ...damaged,
     ...pages.map(({ file, block }) => `page ${block} of ${file} is damaged`),
   ];
 }

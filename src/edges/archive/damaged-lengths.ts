@@ -1,0 +1,21 @@
+import { lookAtLengths } from '../embedded/file-lengths.ts';
+import { isNeeded, knownFilesQuery } from '../embedded/relation-files.ts';
+import { type Pools, withClient } from '../postgres/pool.ts';
+
+/**
+ * Files of tables and indexes of an embedded database that are gone, or shorter than they were, in words.
+ *
+ * One that is just being dropped or made may be among them: look again before believing it. `remember` makes the lengths found those that
+ * the next look asks for.
+ */
+export async function damagedLengths(
+  pools: Pools,
+  folder: string,
+): Promise<Readonly<{ damaged: readonly string[]; remember: () => Promise<void> }>> {
+  const { short, has, remember } = await lookAtLengths(folder);
+  const { rows } = await withClient(pools.write, (client) => client.query<{ file: string }>(knownFilesQuery));
+  const known = new Set(rows.map(({ file }) => file));
+  const files = new Set([...[...known].filter((file) => !has(file)), ...short.filter((file) => isNeeded(file, known))]);
+  const damaged = [...files].map((file) => `${file} is ${has(file) ? 'shorter than it was' : 'missing'}`);
+  return { damaged, remember };
+}
