@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { lookAtLengths } from '../embedded/file-lengths.ts';
 import { isNeeded, knownFilesQuery } from '../embedded/relation-files.ts';
 import { type Pools, withClient } from '../postgres/pool.ts';
@@ -15,7 +17,9 @@ export async function damagedLengths(
   const { short, has, remember } = await lookAtLengths(folder);
   const { rows } = await withClient(pools.write, (client) => client.query<{ file: string }>(knownFilesQuery));
   const known = new Set(rows.map(({ file }) => file));
-  const files = new Set([...[...known].filter((file) => !has(file)), ...short.filter((file) => isNeeded(file, known))]);
+  // A table may have been made since the files were looked at.
+  const gone = [...known].filter((file) => !has(file) && !existsSync(path.join(folder, file)));
+  const files = new Set([...gone, ...short.filter((file) => isNeeded(file, known))]);
   const damaged = [...files].map((file) => `${file} is ${has(file) ? 'shorter than it was' : 'missing'}`);
   return { damaged, remember };
 }

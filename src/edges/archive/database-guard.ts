@@ -79,9 +79,13 @@ type Judge = (find: () => Promise<readonly unknown[]>) => Promise<void>;
 async function keepLengths({ pools, scrubIntervalMs, signal }: Guarded, { folder }: Files, judge: Judge): Promise<void> {
   const find = async (): Promise<readonly string[]> => {
     const { damaged, remember } = await damagedLengths(pools, folder);
-    if (damaged.length === 0) await remember();
-    else await pause(lookEachMs, undefined, { signal });
-    return damaged.length > 0 ? (await damagedLengths(pools, folder)).damaged : damaged;
+    if (damaged.length === 0) {
+      await remember();
+      return damaged;
+    }
+    await pause(lookEachMs, undefined, { signal });
+    const again = await damagedLengths(pools, folder);
+    return again.damaged.filter((one) => damaged.includes(one));
   };
   while (!signal.aborted) {
     await judge(find);

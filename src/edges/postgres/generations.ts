@@ -124,20 +124,21 @@ export async function raiseEpoch(
 /**
  * Records why a projection does not go on: on its live generation, or on the one being built while there is none.
  *
- * A live generation takes it only from its leader.
+ * A live generation takes it only from its leader. Gives back whether there was one to take it.
  */
 export async function recordStop(
   pool: pg.Pool,
   { network, projection, epoch, reason }: { network: string; projection: string; epoch: number; reason: string },
-): Promise<void> {
+): Promise<boolean> {
   const table = `${metaSchema(network)}.generations`;
-  await pool.query(
+  const { rowCount } = await pool.query(
     `update ${table} as one set stopped_at = now(), stopped_reason = $3
       where projection = $1 and (status = 'building' or epoch = $2) and generation =
         (select generation from ${table} where projection = $1 and status <> 'retired'
           order by status = 'live' desc, generation desc limit 1)`,
     [projection, epoch, reason],
   );
+  return rowCount === 1;
 }
 
 /** Takes back the record of a stop whose reason is gone. */

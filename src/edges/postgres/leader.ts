@@ -115,14 +115,20 @@ async function recover(task: Task, caught: unknown, standing: Standing, signal: 
 
 type Stop = Readonly<{ reason: string; epoch: number | undefined }>;
 
-/** Records the stop, then keeps the lease and waits for another generation to be switched to, or another leader. */
+/**
+ * Records the stop, then keeps the lease and waits for another generation to be switched to, or another leader.
+ *
+ * In a database that was made anew meanwhile there is nothing to record it in: then it begins again.
+ */
 async function standStopped(task: Task, { reason, epoch }: Stop, signal: AbortSignal): Promise<void> {
   const { pools, network, folding } = task;
   let stopped: { generation: number | undefined } | undefined;
   while (!signal.aborted) {
     try {
       const live = await look(task);
-      if (!stopped) await recordStop(pools.write, { network, projection: folding.name, epoch: epoch ?? 0, reason });
+      const stop = { network, projection: folding.name, epoch: epoch ?? 0, reason };
+      const isRecorded = stopped !== undefined || (await recordStop(pools.write, stop));
+      if (!live && !isRecorded) return await pause(lookAgainMs, signal);
       stopped ??= { generation: live?.generation };
       if (live?.generation !== stopped.generation || live?.epoch !== epoch) return;
     } catch {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { expect, test, vi } from 'vitest';
+import { migrate } from '../../../src/edges/postgres/migrate.ts';
 import { metaSchema } from '../../../src/edges/postgres/names.ts';
 import { rebuild } from '../../../src/edges/postgres/rebuild.ts';
 import { nodeFacts } from '../../support/facts.ts';
@@ -188,6 +189,20 @@ test('runProjector records why the first generation cannot be built', async () =
     ]);
   });
   await expect(database.tables()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+});
+
+test('runProjector makes its tables in a database that was made anew, though it never led there', async () => {
+  const database = await openDatabase();
+  const log = new MemoryLog();
+  log.append(...many(20));
+  await database.pools.bulk.query(`drop schema ${metaSchema(database.network)} cascade`);
+  let looks = 0;
+  database.pools.write.on('release', () => looks++);
+  startProjector(database, log);
+  await vi.waitFor(() => expect(looks).toBeGreaterThan(2), { timeout: 10_000 });
+  await migrate(database);
+  await reaches(database, 20);
+  expect(await database.tables()).toEqual(expected(log.facts));
 });
 
 test('runProjector has statements planned anew once tables that were empty have filled', async () => {
