@@ -72,5 +72,9 @@ async function measure(cluster: string): Promise<Lengths> {
 /** Whatever the server has written of the file by now. A file that was dropped meanwhile needs nothing. */
 async function flush(file: string): Promise<void> {
   const handle = await open(file, 'r').catch(() => undefined);
-  await handle?.datasync().finally(() => handle.close());
+  try {
+    await handle?.datasync();
+  } finally {
+    await handle?.close();
+  }
 }

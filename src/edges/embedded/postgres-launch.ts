@@ -4,7 +4,8 @@ import pg from 'pg';
 import { isAboutData } from './aside.ts';
 import { startDaemon, type Daemon } from './daemon.ts';
 import type { Cluster } from './postgres-cluster.ts';
-import { assertAnswers } from './postgres-database.ts';
+import { lookAtLengths } from './file-lengths.ts';
+import { assertAnswers, neededOf } from './postgres-database.ts';
 import { endPredecessor, rememberServer } from './predecessor.ts';
 
 /** What a start needs once the cluster is there. `isOpen`: others may connect to the port of `config` on 127.0.0.1. */
@@ -47,8 +48,23 @@ export function endLeftPostgres(dir: string): Promise<void> {
   return endPredecessor(pidFileIn(dir), dir, 'SIGINT');
 }
 
-/** Starts the server and waits until it answers; again and again while processes of a killed one hold its memory. */
+/** Starts the server and waits until it answers. Fails with `DamagedCluster` when it does not run on its data, or files lack their ends. */
 export async function launchPostgres(launch: Launch): Promise<Daemon> {
+  // The server writes beyond the end of a file that was cut, and then its length tells nothing any more.
+  const { short } = await lookAtLengths(launch.cluster.folder);
+  const daemon = await launchOnce(launch);
+  try {
+    const damaged = await neededOf(launch.config, short);
+    if (damaged.length > 0) throw new DamagedCluster(`PostgreSQL lacks the ends of files: ${damaged.join(', ')}`);
+    return daemon;
+  } catch (error) {
+    await daemon.stop();
+    throw isRefusal(error) ? notWell(error) : error;
+  }
+}
+
+/** Again and again while processes of a killed server hold its memory. */
+async function launchOnce(launch: Launch): Promise<Daemon> {
   const deadline = performance.now() + LEFTOVERS_WITHIN_MS;
   for (;;) {
     const daemon = startServer(launch);
@@ -98,8 +114,7 @@ async function untilReady(daemon: Daemon, { config, signal }: Launch): Promise<v
       return;
     } catch (error) {
       if (daemon.hasExited()) throw endedBy(await daemon.exited, error);
-      if (isRefusal(error))
-        throw new DamagedCluster(`PostgreSQL runs, but not well: ${error.message}`, { cause: error });
+      if (isRefusal(error)) throw notWell(error);
       if (performance.now() > deadline) throw new Error('PostgreSQL did not become ready', { cause: error });
       await pause(25);
     }
@@ -108,6 +123,11 @@ async function untilReady(daemon: Daemon, { config, signal }: Launch): Promise<v
 
 /** The server ended, or refuses to work, because of what lies in its folder. */
 export class DamagedCluster extends Error {}
+
+/** An error for a server that runs, and refuses what it is asked. */
+export function notWell(refusal: Error): DamagedCluster {
+  return new DamagedCluster(`PostgreSQL runs, but not well: ${refusal.message}`, { cause: refusal });
+}
 
 function endedBy(lastWords: string, cause: unknown): Error {
   const Failure = isAboutData(lastWords) ? DamagedCluster : Error;

@@ -2,11 +2,10 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type pg from 'pg';
 import type { Say } from './commands.ts';
-import { lookAtLengths } from './file-lengths.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
 import { makeFolder, openCluster, setClusterAside, writeAccess } from './postgres-cluster.ts';
-import { DATABASE, neededOf, prepareDatabase, SOCKET_NUMBER, USER } from './postgres-database.ts';
-import { DamagedCluster, endLeftPostgres, isRefusal, launchPostgres } from './postgres-launch.ts';
+import { DATABASE, prepareDatabase, SOCKET_NUMBER, USER } from './postgres-database.ts';
+import { DamagedCluster, endLeftPostgres, isRefusal, launchPostgres, notWell } from './postgres-launch.ts';
 import { whileSaying } from './slow.ts';
 import { socketPath } from './socket-path.ts';
 
@@ -67,19 +66,13 @@ async function startOnce(options: PostgresOptions): Promise<EmbeddedPostgres> {
   await makeFolder(host, cluster.identity);
   const config = { host, port: pgPort ?? SOCKET_NUMBER, user: USER, database: DATABASE };
 
-  // The server writes beyond the end of a file that was cut, and then its length tells nothing any more.
-  const { short } = await lookAtLengths(cluster.folder);
   const launch = { dir, bin, cluster, config, ephemeral, isOpen: pgPort !== undefined, signal };
   const daemon = await whileSaying(say, 'starting PostgreSQL', () => launchPostgres(launch));
   try {
     const version = await prepareDatabase(config, pgPort === undefined ? undefined : password);
-    const damaged = await neededOf(config, short);
-    if (damaged.length > 0) throw new DamagedCluster(`PostgreSQL lacks the ends of files: ${damaged.join(', ')}`);
     return { config, version, pid: daemon.pid, exited: daemon.exited, stop: daemon.stop };
   } catch (error) {
     await daemon.stop();
-    throw isRefusal(error)
-      ? new DamagedCluster(`PostgreSQL runs, but not well: ${error.message}`, { cause: error })
-      : error;
+    throw isRefusal(error) ? notWell(error) : error;
   }
 }
