@@ -76,7 +76,11 @@ function keepFiles(guarded: Guarded, files: Files): Promise<void>[] {
 
 type Judge = (find: () => Promise<readonly unknown[]>) => Promise<void>;
 
-async function keepLengths({ pools, scrubIntervalMs, signal }: Guarded, { folder }: Files, judge: Judge): Promise<void> {
+async function keepLengths(
+  { pools, scrubIntervalMs, signal }: Guarded,
+  { folder }: Files,
+  judge: Judge,
+): Promise<void> {
   const find = async (): Promise<readonly string[]> => {
     const { damaged, remember } = await damagedLengths(pools, folder);
     if (damaged.length === 0) {

@@ -40,10 +40,7 @@ export async function damagedFiles(folder: string, pools: Pools): Promise<string
   await withClient(pools.bulk, (client) => client.query('checkpoint'));
   const { damaged } = await damagedLengths(pools, cluster);
   const pages = await damagedPages(cluster, new AbortController().signal);
-  return [
-    ...damaged,
-    ...pages.map(({ file, block }) => `page ${block} of ${file} is damaged`),
-  ];
+  return [...damaged, ...pages.map(({ file, block }) => `page ${block} of ${file} is damaged`)];
 }
 
 /** What the comparison with the archive says, and how far that goes. */
