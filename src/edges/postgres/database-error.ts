@@ -47,6 +47,21 @@ export function toDatabaseError(caught: unknown): Error {
   return new StopError(`PostgreSQL refused a statement: ${caught.message} (SQLSTATE ${code})`, { cause: caught });
 }
 
+/** A database or a table that is not there. */
+const absentCodes = ['3D000', '42P01'];
+
+/**
+ * The same for whoever only reads: what is not there is `UNAVAILABLE` to them, for it is being made, or was left behind by a newer generation.
+ */
+export function toReadError(caught: unknown): Error {
+  const isAbsent = caught instanceof pg.DatabaseError && absentCodes.includes(caught.code ?? '');
+  return isAbsent
+    ? new AppError('UNAVAILABLE', `The read models are being made; try again soon: ${caught.message}`, {
+        cause: caught,
+      })
+    : toDatabaseError(caught);
+}
+
 const isPassing = (code: string) => passingClasses.includes(code.slice(0, 2)) || passingCodes.includes(code);
 
 const isNetwork = (code: string, message: string) => networkCodes.includes(code) || brokenConnection.test(message);

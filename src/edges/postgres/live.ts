@@ -4,7 +4,7 @@ import { type Applier, createApplier } from './apply.ts';
 import { StopError } from './database-error.ts';
 import type { Folding } from './folding.ts';
 import { analyzeTables } from './generation-tables.ts';
-import { clearStop, type Generation } from './generations.ts';
+import { clearStop, type Generation, liveGeneration } from './generations.ts';
 import { type Pools, withClient } from './pool.ts';
 import { readAhead } from './read-ahead.ts';
 import { type Head, sequenceOf, type Source } from './source.ts';
@@ -20,13 +20,14 @@ export type Following = Readonly<{
 }>;
 
 const maxFacts = 20_000;
-const checkLogEachMs = 5000;
+const checkEachMs = 5000;
 const firstStatisticsAfter = 500;
 
 /**
  * Applies what the log holds beyond a live generation, and what comes, until the signal ends it.
  *
- * Also ends when a checkpoint was refused: somebody else leads, or another generation is live. Fails with a `StopError` when
+ * Also ends when a checkpoint was refused, or when the generation is found to be gone while no fact comes: somebody else leads, another
+ * generation is live, or the database was made anew. Fails with a `StopError` when
  * the generation cannot go on with this log, and at a fact that cannot be taken; the facts before it are applied then.
  */
 export async function followLive(following: Following, live: Generation, signal: AbortSignal): Promise<void> {
@@ -36,32 +37,52 @@ export async function followLive(following: Following, live: Generation, signal:
   if (live.stoppedAt !== null && head.lastSequence === live.position) await clearStop(pools.write, network, live);
   const applier = createApplier(folding, live, network);
   const grow = statisticsOf(following, live);
-  const unfit = new AbortController();
-  const checking = setInterval(() => {
-    const { position } = applier;
-    const at = position();
-    source.head(live.stream).then(
-      (now) => abortOn(unfit, () => checkLog(live, now, at)),
-      () => undefined,
-    );
-  }, checkLogEachMs);
+  const ground = watchGround(following, live, applier.position);
   try {
-    const either = AbortSignal.any([signal, unfit.signal]);
+    const either = AbortSignal.any([signal, ground.signal]);
     const from = { stream: live.stream, after: live.position };
     for await (const { facts } of readAhead(source, from, { maxFacts, signal: either })) {
       if (!(await applyAll(following, applier, facts))) return following.onRefused?.(folding.name);
       await grow(facts.length);
       if (either.aborted) break;
     }
-    unfit.signal.throwIfAborted();
+    if (ground.signal.reason === gone) return;
+    ground.signal.throwIfAborted();
     if (!signal.aborted) throw new AppError('UNAVAILABLE', `Following ${live.stream} ended at ${applier.position()}`);
   } catch (caught) {
     if (sequenceOf(caught) !== undefined) checkLog(live, await source.head(live.stream), applier.position());
     throw caught;
   } finally {
-    clearInterval(checking);
+    ground.stop();
   }
 }
+
+const gone = Symbol('the generation is not live any more');
+
+/** Looks now and then whether log and generation are what they were: it may be long until the next fact. Gives a signal for when they are not. */
+function watchGround(
+  { pools, source, network }: Following,
+  live: Generation,
+  position: () => number,
+): { signal: AbortSignal; stop: () => void } {
+  const unfit = new AbortController();
+  const { stream, projection } = live;
+  const look = async (): Promise<void> => {
+    const at = position();
+    const [head, now] = await Promise.allSettled([
+      source.head(stream),
+      withClient(pools.write, (client) => liveGeneration(client, { network, projection })),
+    ]);
+    if (head.status === 'fulfilled') abortOn(unfit, () => checkLog(live, head.value, at));
+    const isGone = now.status === 'fulfilled' && !isSame(live, now.value);
+    if (isGone) unfit.abort(gone);
+  };
+  const timer = setInterval(() => void look(), checkEachMs);
+  return { signal: unfit.signal, stop: () => clearInterval(timer) };
+}
+
+const isSame = (live: Generation, now: Generation | undefined): boolean =>
+  now?.generation === live.generation && now.epoch === live.epoch && now.incarnation === live.incarnation;
 
 /**
  * Refreshes what the planner knows each time that many more facts were written than the time before.

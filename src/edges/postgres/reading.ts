@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { AppError } from '../../commands/errors.ts';
 import { projectionNames, type ProjectionName } from '../../projections/projection.ts';
 import type { Followed, Reading } from '../../projections/reading.ts';
-import { toDatabaseError } from './database-error.ts';
+import { toReadError } from './database-error.ts';
 import { type Generation, listGenerations } from './generations.ts';
 import { kyselyOver } from './kysely-client.ts';
 import { metaSchema } from './names.ts';
@@ -13,7 +13,7 @@ export type Reader = Readonly<{
   /**
    * Runs queries against one snapshot of all live generations; their positions are of that same instant.
    *
-   * Fails with `UNAVAILABLE` when PostgreSQL is away, and when `use` asks for a projection that has no live generation yet.
+   * Fails with `UNAVAILABLE` when PostgreSQL is away or its tables are being made, and when `use` asks for a projection that has no live generation yet.
    *
    * @example await reader.read(rounds)
    */
@@ -42,7 +42,7 @@ export function createReader({ pools, network }: { pools: Pools; network: string
         return result;
       } catch (caught) {
         release(client);
-        throw toDatabaseError(caught);
+        throw toReadError(caught);
       }
     },
     generations: () => listGenerations(pools.read, network).catch(fail),
@@ -85,5 +85,5 @@ function onDemand<T>(find: (name: ProjectionName) => T): Readonly<Record<Project
 }
 
 function fail(caught: unknown): never {
-  throw toDatabaseError(caught);
+  throw toReadError(caught);
 }

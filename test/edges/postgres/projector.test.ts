@@ -205,6 +205,18 @@ test('runProjector makes its tables in a database that was made anew, though it 
   expect(await database.tables()).toEqual(expected(log.facts));
 });
 
+test('runProjector finds that its database was made anew though no fact comes, and makes its tables again', async () => {
+  const database = await openDatabase();
+  const log = new MemoryLog();
+  startProjector(database, log);
+  await reaches(database, log.append(...many(20)));
+  const schemas = [metaSchema(database.network), (await database.live())?.schema];
+  await database.pools.bulk.query(`drop schema ${schemas.join(', ')} cascade`);
+  await migrate(database);
+  await reaches(database, 20);
+  expect(await database.tables()).toEqual(expected(log.facts));
+});
+
 test('runProjector has statements planned anew once tables that were empty have filled', async () => {
   const database = await openDatabase();
   const log = new MemoryLog();

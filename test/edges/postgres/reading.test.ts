@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, test, vi } from 'vitest';
 import { nodeFacts } from '../../support/facts.ts';
-import { openDatabase, startProjector } from './engine.ts';
+import { databaseOf, openDatabase, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 
 async function withOneNode() {
@@ -23,6 +23,12 @@ test('read fails with UNAVAILABLE for a projection that was never built, and onl
     `annals_${network}_supernodes_g1`,
     { stream: 'NODES', incarnation: '2026-01-01T00:00:00Z', sequence: 1 },
   ]);
+});
+
+test('read fails with UNAVAILABLE while the tables, or the whole database, are being made', async () => {
+  const { config, network } = await openDatabase();
+  for (const database of [databaseOf(config, 'elsewhere'), databaseOf({ ...config, database: 'nothing' }, network)])
+    await expect(database.reader.read(async () => 1)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });
 
 test('read sees one instant, whatever is written meanwhile', async () => {
