@@ -23,6 +23,7 @@ export type Context = Readonly<{
   leadership: Leadership;
   postgres: Servers['postgres'];
   database: Servers['database'];
+  streamFiles: Servers['streamFiles'];
   pools: Database['pools'];
   /** Does what a start needs of the database, on one made anew where it turns out to be damaged. */
   onSoundDatabase: Database['onSound'];
@@ -66,5 +67,6 @@ export async function openStores(
     nats: servers.nats,
     postgres: servers.postgres,
     database: servers.database,
+    streamFiles: servers.streamFiles,
   };
 }

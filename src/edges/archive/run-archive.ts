@@ -4,12 +4,13 @@ import { drainArchive } from './drain.ts';
 import { keepArchive } from './keeper.ts';
 import { keepModels } from './keep-models.ts';
 import { createArchiveStore } from './store.ts';
+import { guardStreams } from './stream-guard.ts';
 
 const drainedWithinMs = 3000;
 
 /** Keeps the archive of a network and watches the read models and the database that they lie in, until the signal ends it; never fails. */
 export async function runArchive(context: Context, signal: AbortSignal): Promise<void> {
-  const { config, broker, pools, network, logger: log, database: files } = context;
+  const { config, broker, pools, network, logger: log, database: files, streamFiles: folder } = context;
   const { connection: nc, log: source, leases } = broker;
   const { scrubIntervalMs, scrubPerSecond } = config;
   const common = { pools, network, log, scrubIntervalMs, signal };
@@ -17,6 +18,7 @@ export async function runArchive(context: Context, signal: AbortSignal): Promise
   await Promise.all([
     guardDatabase({ ...common, files }),
     keepArchive({ ...common, nc, store, source, leases, scrubPerSecond }),
+    guardStreams({ ...common, nc, store, folder }),
     keepModels({ ...common, nc, store, source, leases }),
   ]);
 }
