@@ -3,7 +3,7 @@ import { Feed } from '../nats/feed.ts';
 import { incarnationOf, keptOf, streamName } from '../nats/streams.ts';
 import { chained, hashOf, isSame } from './chain.ts';
 import { type RawLog, rawFrom, readRaw, streamInfo } from './raw.ts';
-import { restoringKey } from './restore.ts';
+import { heldMark, restoringKey } from './restore.ts';
 import type { ArchiveHead, ArchiveStore } from './store.ts';
 import type { Range, StreamState } from './damage.ts';
 
@@ -31,12 +31,14 @@ const restPerWork = 1;
 export async function lookAt(stores: BothStores, stream: StreamName, head: ArchiveHead): Promise<StreamState> {
   const info = await streamInfo(stores, stream);
   if (!info) return 'missing';
-  if (info.config.metadata?.[restoringKey] !== undefined) return 'restoring';
-  if (head.position === 0) return 'whole';
+  const mark = info.config.metadata?.[restoringKey];
+  if (mark !== undefined && mark !== heldMark) return 'restoring';
+  const sound = mark === heldMark ? 'held' : 'whole';
+  if (head.position === 0) return sound;
   if (incarnationOf(info) !== head.incarnation) return 'other life';
   const { messages, last_seq: last } = info.state;
   if (last < Math.max(head.position, head.followed)) return 'short';
-  return keptOf(stream) === undefined && messages + head.lost < last ? 'holes' : 'whole';
+  return keptOf(stream) === undefined && messages + head.lost < last ? 'holes' : sound;
 }
 
 /**

@@ -4,8 +4,8 @@ import type { RawEvent } from './chain.ts';
 /** Sequences from one to another, both included. */
 export type Range = Readonly<{ first: number; last: number }>;
 
-/** How a stream stands as a whole: there, gone, half restored, with an end before the archive's, with fewer events than it counts, or with another life. */
-export type StreamState = 'whole' | 'missing' | 'restoring' | 'short' | 'holes' | 'other life';
+/** How a stream stands as a whole: there, gone, half restored, held while it was to be restored, with an end before the archive's, with fewer events than it counts, or with another life. */
+export type StreamState = 'whole' | 'missing' | 'restoring' | 'held' | 'short' | 'holes' | 'other life';
 
 /** What one look at both copies of a stream found. */
 export type ScrubReport = Readonly<{
@@ -23,11 +23,17 @@ export type ScrubReport = Readonly<{
   inBoth: readonly Range[];
   /** Events of the stream, sound in themselves, at sequences where the archive holds others: written after the stream had gone back. */
   foreign: readonly RawEvent[];
+  /** What is wrong on disk with what the broker still has in memory. */
+  onDisk?: string | undefined;
 }>;
 
 /** Whether there is anything to mend. */
-export function isDamaged({ state, inStream, inArchive, inBoth, foreign }: ScrubReport): boolean {
-  return state !== 'whole' || [inStream, inArchive, inBoth, foreign].some((found) => found.length > 0);
+export function isDamaged({ state, inStream, inArchive, inBoth, foreign, onDisk }: ScrubReport): boolean {
+  return (
+    state !== 'whole' ||
+    onDisk !== undefined ||
+    [inStream, inArchive, inBoth, foreign].some((found) => found.length > 0)
+  );
 }
 
 /** Sequences as ranges; they come in order. */
@@ -52,6 +58,7 @@ export function sentences(report: ScrubReport): string[] {
     whole: [],
     missing: [`The broker has no stream ${stream}; the archive holds it to ${position}.`],
     restoring: [`${stream} was being restored from the archive, and that did not come to its end.`],
+    held: [`${stream} was about to be restored from the archive, and that did not come to its end.`],
     short: [`${stream} ends before ${position}, which the archive holds: it has lost its end, or is an old copy.`],
     holes: [`${stream} has lost events in its middle.`],
     'other life': [`${stream} was created anew; the archive holds the one before it to ${position}.`],
@@ -69,5 +76,6 @@ export function sentences(report: ScrubReport): string[] {
     ...(report.foreign.length > 0
       ? [`${report.foreign.length} events of ${stream} were written over others after it had gone back.`]
       : []),
+    ...(report.onDisk === undefined ? [] : [`On the broker's disk ${report.onDisk} of ${stream}.`]),
   ];
 }

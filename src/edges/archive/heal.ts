@@ -30,8 +30,9 @@ export async function healLog(nc: NatsConnection, { network, pools, logger, sign
 /** Whether a stream is to be mended without asking: not where another life of it holds events, for both may be wanted. */
 export async function isToBeHealed(stores: BothStores, stream: StreamName): Promise<boolean> {
   const head = await stores.store.head(stream);
-  if (!head || head.position === 0) return false;
+  if (!head) return false;
   const state = await lookAt(stores, stream, head);
+  if (state === 'held' || head.position === 0) return state === 'held';
   if (state !== 'other life') return state !== 'whole';
   return (await streamInfo(stores, stream))?.state.messages === 0;
 }

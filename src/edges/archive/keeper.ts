@@ -5,9 +5,9 @@ import type { Leases, Source } from '../postgres/source.ts';
 import { archiveStream, lookAt, StreamBroken } from './archiver.ts';
 import { isDamaged, type Range, sentences } from './damage.ts';
 import { isToBeHealed } from './heal.ts';
-import { repairStream } from './repair.ts';
+import { type RepairOptions, repairStream } from './repair.ts';
 import { streamInfo } from './raw.ts';
-import { scrubAgainAndAgain, watchEnds, type Watching } from './watch.ts';
+import { type Watching, watchStream } from './watch.ts';
 
 /** What keeping the archive takes. */
 export type KeeperOptions = Watching & Readonly<{ leases: Leases; source: Source; signal: AbortSignal }>;
@@ -49,7 +49,7 @@ async function turn(options: KeeperOptions, stream: StreamName, signal: AbortSig
   const known = await store.head(stream);
   const state = known ? await lookAt(options, stream, known) : 'whole';
   if (state !== 'whole') {
-    if (await isToBeHealed(options, stream)) return void (await repairNow(options, stream, signal));
+    if (await isToBeHealed(options, stream)) return void (await repairNow(options, stream, { signal }));
     const remedy = 'both may be wanted: look with annals scrub, then join them with annals repair';
     await store.recordScrub(stream, [`${stream} was created anew and holds other events than the archive; ${remedy}.`]);
     throw new Error(`${stream} was created anew and holds other events than the archive`);
@@ -59,10 +59,10 @@ async function turn(options: KeeperOptions, stream: StreamName, signal: AbortSig
   const head = await store.lead(stream, incarnationOf(info));
   const ending = new AbortController();
   const either = AbortSignal.any([signal, ending.signal]);
+  let onDisk: string | undefined;
   const jobs = [
     archiveStream(options, head, { signal: either, onArchived: () => undefined }),
-    watchEnds(options, stream, either),
-    scrubAgainAndAgain(options, stream, either),
+    watchStream(options, stream, either).then((found) => void (onDisk = found)),
   ];
   let gap: Range | undefined;
   try {
@@ -74,7 +74,8 @@ async function turn(options: KeeperOptions, stream: StreamName, signal: AbortSig
     await Promise.allSettled(jobs);
   }
   if (signal.aborted) return;
-  const hasMended = await repairNow(options, stream, signal);
+  if (onDisk !== undefined) options.log.error({ stream, onDisk }, 'damage found in a store');
+  const hasMended = await repairNow(options, stream, { signal, onDisk });
   if (!gap || hasMended) return;
   await store.recordLoss({ stream, ...gap, ids: [], reason: 'missing in the stream, and not archived before' });
   options.log.error({ stream, ...gap }, 'events are lost: they are missing in the stream and were never archived');
@@ -86,8 +87,8 @@ function gapIn(caught: unknown): Range | undefined {
   return caught.gap;
 }
 
-async function repairNow(options: KeeperOptions, stream: StreamName, signal: AbortSignal): Promise<boolean> {
-  const { done, report } = await repairStream(options, stream, { signal });
+async function repairNow(options: KeeperOptions, stream: StreamName, how: RepairOptions): Promise<boolean> {
+  const { done, report } = await repairStream(options, stream, how);
   const isNews = done.length > 0 || isDamaged(report);
   if (isNews) options.log.warn({ stream, findings: sentences(report), done }, 'a store was mended');
   return isNews;

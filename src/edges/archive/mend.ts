@@ -4,7 +4,7 @@ import { type BothStores } from './archiver.ts';
 import { beginning, chained, isSame, isSound, type Link, provesItself, type RawEvent } from './chain.ts';
 import { isDamaged, type Range, type ScrubReport } from './damage.ts';
 import { readRaw, streamInfo } from './raw.ts';
-import { restoreStream } from './restore.ts';
+import { holdStream, restoreStream } from './restore.ts';
 import { scrub, type ScrubOptions } from './scrub.ts';
 import type { Loss } from './book.ts';
 
@@ -13,24 +13,24 @@ export type Mended = Readonly<{ report: ScrubReport; done: readonly string[]; is
 
 const chunk = 1000;
 
+/** `onDisk`: what is wrong with the stream's files, though the broker still has in memory what was there. `isDryRun` only looks. */
+export type MendOptions = ScrubOptions & Readonly<{ onDisk?: string | undefined; isDryRun?: boolean }>;
+
 /**
  * Looks at both copies of a stream and brings each forward from the other; what neither has is recorded as lost.
  *
  * Only one process mends at a time. Needs the archive's leader to stand still meanwhile, or it is refused and begins again.
  */
-export async function mend(
-  stores: BothStores,
-  stream: StreamName,
-  options: ScrubOptions & Readonly<{ isDryRun?: boolean }>,
-): Promise<Mended> {
+export async function mend(stores: BothStores, stream: StreamName, options: MendOptions): Promise<Mended> {
   return stores.store.alone(async () => {
-    const report = await scrub(stores, stream, options);
+    const report = { ...(await scrub(stores, stream, options)), onDisk: options.onDisk };
     const nothing = { report, done: [], isExact: true, isRestored: false };
     if (!isDamaged(report) || options.isDryRun === true) return nothing;
     const done: string[] = [];
     await recordLosses(stores, report);
     if (report.inArchive.length > 0) done.push(...(await mendArchive(stores, report)));
-    const needsStream = report.state !== 'whole' || report.inStream.length > 0 || report.foreign.length > 0;
+    const { state, inStream, foreign, onDisk } = report;
+    const needsStream = state !== 'whole' || inStream.length + foreign.length > 0 || onDisk !== undefined;
     if (!needsStream) return { ...nothing, done };
     const { isExact, saying } = await mendStream(stores, report, options);
     return { report, done: [...done, saying], isExact, isRestored: true };
@@ -115,10 +115,13 @@ async function mendStream(
 ): Promise<{ isExact: boolean; saying: string }> {
   const { store } = stores;
   const { stream, state, inBoth } = report;
+  const before = await streamInfo(stores, stream);
+  const isReadable = before !== undefined && state !== 'restoring';
+  // Two lives of a stream are joined when somebody asks for it, who is asked again where that is cut off.
+  if (isReadable && state !== 'other life') await holdStream(stores, before);
   const info = await streamInfo(stores, stream);
   const head = await store.lead(stream, '');
-  const isReadable = info !== undefined && state !== 'restoring';
-  const beyond = isReadable ? await rawBetween(stores, stream, head.position, info.state.last_seq) : [];
+  const beyond = isReadable && info ? await rawBetween(stores, stream, head.position, info.state.last_seq) : [];
   const end = beyond.at(-1)?.sequence ?? head.position;
   if (head.followed > end) await store.recordLoss(wentBack(stream, end + 1, head.followed));
   const written = [...report.foreign, ...beyond];

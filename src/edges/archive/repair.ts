@@ -3,15 +3,14 @@ import type { StreamName } from '../../events/catalogue.ts';
 import type { Source } from '../postgres/source.ts';
 import type { BothStores } from './archiver.ts';
 import { sentences } from './damage.ts';
-import { type Mended, mend } from './mend.ts';
+import { type Mended, mend, type MendOptions } from './mend.ts';
 import { rebuildModels, resumeModels } from './models.ts';
-import type { ScrubOptions } from './scrub.ts';
 
 /** Both stores, and the log as read models take it. */
 export type Repairable = BothStores & Readonly<{ source: Source }>;
 
-/** `isDryRun` only looks. */
-export type RepairOptions = ScrubOptions & Readonly<{ isDryRun?: boolean }>;
+/** As for `mend`. */
+export type RepairOptions = MendOptions;
 
 const settleMs = 1500;
 

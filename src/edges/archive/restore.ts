@@ -1,4 +1,4 @@
-import type { StreamInfo } from '@nats-io/jetstream';
+import { JetStreamApiError, type StreamInfo } from '@nats-io/jetstream';
 import { AppError } from '../../commands/errors.ts';
 import type { StreamName } from '../../events/catalogue.ts';
 import { Pipeline } from '../nats/pipeline.ts';
@@ -9,6 +9,9 @@ import type { ArchiveStore } from './store.ts';
 
 /** Metadata of a stream that is being restored: it takes nothing in from anybody else, and is not the log yet. */
 export const restoringKey = 'annals-restoring';
+
+/** Its value while the stream still holds what it held, and takes nothing in any more. */
+export const heldMark = 'held';
 
 /** What a stream is restored with. */
 export type Restoration = Readonly<{
@@ -62,6 +65,21 @@ export async function restoreStream(
     metadata: incarnation === undefined ? {} : { [incarnationKey]: incarnation },
   });
   return { lastSequence: done.state.last_seq, incarnation: incarnationOf(done) };
+}
+
+/**
+ * From now on a stream takes nothing in from anybody, so that nothing is written to it between reading what it holds and making it anew.
+ *
+ * Whoever waits for an acknowledgement meanwhile is refused and asks again. One that the broker cannot change any more is left as it is.
+ */
+export async function holdStream({ nc }: RawLog, { config }: StreamInfo): Promise<void> {
+  const manager = await managerOf(nc);
+  const held = { ...config.metadata, [restoringKey]: heldMark };
+  try {
+    await manager.streams.update(config.name, { ...config, subjects: [`restore.${config.name}.>`], metadata: held });
+  } catch (caught) {
+    if (!(caught instanceof JetStreamApiError)) throw caught;
+  }
 }
 
 /** What an operator chose for the stream stays. */

@@ -10,15 +10,15 @@ const drainedWithinMs = 3000;
 
 /** Keeps the archive of a network and watches the read models and the database that they lie in, until the signal ends it; never fails. */
 export async function runArchive(context: Context, signal: AbortSignal): Promise<void> {
-  const { config, broker, pools, network, logger: log, database: files, streamFiles: folder } = context;
+  const { config, broker, pools, network, logger: log, database: files, streamFiles } = context;
   const { connection: nc, log: source, leases } = broker;
   const { scrubIntervalMs, scrubPerSecond } = config;
   const common = { pools, network, log, scrubIntervalMs, signal };
   const store = createArchiveStore(pools, network);
   await Promise.all([
     guardDatabase({ ...common, files }),
-    keepArchive({ ...common, nc, store, source, leases, scrubPerSecond }),
-    guardStreams({ ...common, nc, store, folder }),
+    keepArchive({ ...common, nc, store, source, leases, scrubPerSecond, streamFiles }),
+    guardStreams({ ...common, nc, store, folder: streamFiles }),
     keepModels({ ...common, nc, store, source, leases }),
   ]);
 }

@@ -4,9 +4,11 @@ import type { Logger } from '../log.ts';
 import { type BothStores, lookAt } from './archiver.ts';
 import { isDamaged, sentences } from './damage.ts';
 import { scrub } from './scrub.ts';
+import { type WatchedFiles, watchFiles } from './watch-files.ts';
 
 /** Both stores, and how closely they are watched. */
 export type Watching = BothStores &
+  WatchedFiles &
   Readonly<{
     log: Logger;
     /** Time from the end of one look through everything to the beginning of the next. */
@@ -17,8 +19,27 @@ export type Watching = BothStores &
 
 const lookEachMs = 1000;
 
+/** Ends when something is wrong with a stream or its archive: with what it is where only the broker's files tell. */
+export async function watchStream(
+  options: Watching,
+  stream: StreamName,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  const onDisk = watchFiles(options, stream, either);
+  const watches = [watchEnds(options, stream, either), scrubAgainAndAgain(options, stream, either), onDisk];
+  try {
+    await Promise.race(watches);
+  } finally {
+    over.abort();
+    await Promise.allSettled(watches);
+  }
+  return await onDisk;
+}
+
 /** Ends when the stream no longer is what the archive follows. */
-export async function watchEnds(options: Watching, stream: StreamName, signal: AbortSignal): Promise<void> {
+async function watchEnds(options: Watching, stream: StreamName, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await pause(lookEachMs, undefined, { signal }).catch(() => undefined);
     const head = signal.aborted ? undefined : await options.store.head(stream).catch(() => undefined);
@@ -28,7 +49,7 @@ export async function watchEnds(options: Watching, stream: StreamName, signal: A
 }
 
 /** Ends when a comparison finds damage. */
-export async function scrubAgainAndAgain(options: Watching, stream: StreamName, signal: AbortSignal): Promise<void> {
+async function scrubAgainAndAgain(options: Watching, stream: StreamName, signal: AbortSignal): Promise<void> {
   const { store, log, scrubIntervalMs, scrubPerSecond } = options;
   while (!signal.aborted) {
     await pause(scrubIntervalMs * (0.9 + Math.random() / 10), undefined, { signal }).catch(() => undefined);

@@ -14,16 +14,23 @@ import { freshDatabase } from '../../support/servers.ts';
 /** Both stores of a network of its own, and what is said with them. */
 export type Kept = BothStores & Readonly<{ log: Log; source: Log; start: () => { stop: () => Promise<void> } }>;
 
+type Keeping = Readonly<{
+  scrubIntervalMs?: number;
+  /** A broker of its own, and where the folders of its streams lie. */
+  own?: Awaited<ReturnType<typeof freshLog>> & Readonly<{ streamFiles: string }>;
+}>;
+
 /** Opens a log and an archive beside it; `start` keeps the archive until it is stopped. */
-export async function keptLog({ scrubIntervalMs = 3_600_000 } = {}): Promise<Kept> {
-  const { nc, network, log } = await freshLog();
+export async function keptLog({ scrubIntervalMs = 3_600_000, own }: Keeping = {}): Promise<Kept> {
+  const { nc, network, log } = own ?? (await freshLog());
   const { pools } = databaseOf(await freshDatabase(), network);
   await migrate({ pools, network });
   const stores = { nc, network, store: createArchiveStore(pools, network) };
   const leases = createLeases(nc, network, { ttlMs: 1000 });
   const start = () => {
     const ending = new AbortController();
-    const options = { ...stores, leases, source: log, log: silent, scrubIntervalMs, scrubPerSecond: 100_000 };
+    const files = { streamFiles: own?.streamFiles };
+    const options = { ...stores, ...files, leases, source: log, log: silent, scrubIntervalMs, scrubPerSecond: 100_000 };
     const running = keepArchive({ ...options, signal: ending.signal });
     const stop = async (): Promise<void> => {
       ending.abort();
