@@ -3,7 +3,7 @@ import {
   type ActionFilter,
   branchFits,
   newestFirst,
-  pairsOf,
+  branchesOf,
   type Stretch,
   stretchesAsRows,
   stretchesOf,
@@ -12,13 +12,29 @@ import {
 import { totalOf } from './action-total.ts';
 import { ownerAt } from './ownership.ts';
 import type { Reading } from './reading.ts';
-import type { ActionRow, Kept } from './tables.ts';
+import type { ActionRow } from './tables.ts';
 
 export type { ActionFilter } from './action-filter.ts';
 
+/** What a list tells of an action; the rest is many times as much. */
+const shown = [
+  'id',
+  'type',
+  'status',
+  'chain_state',
+  'data_hash',
+  'created_at',
+  'finalized_at',
+  'register_tx',
+  'finalize_tx',
+  'approve_tx',
+] as const;
+/** An action as a list tells of it. */
+export type ListedAction = Pick<ActionRow, (typeof shown)[number]>;
+
 /** One page of the list, and how many actions match on every page. */
 export type ActionPage = Readonly<{
-  rows: ActionRow[];
+  rows: ListedAction[];
   total: number;
   hasMore: boolean;
 }>;
@@ -26,7 +42,7 @@ export type ActionPage = Readonly<{
 /** More than any page holds: a plan that does not know the limit must not expect a part of the whole table. */
 const mostListed = 1000;
 
-type Listed = (Kept<ActionRow> | { readonly id: null }) & { readonly total: number };
+type Listed = (ListedAction | { readonly id: null }) & { readonly total: number };
 
 /**
  * A page of actions, the newest first: by id as a number of any size, descending, those below `after`.
@@ -44,7 +60,7 @@ export async function listActions(
       select id from (${pageOf(reading, { filter, stretches, after, limit: limit + 1 })} limit ${sql.lit(mostListed)}) matching
       limit ${limit + 1}
     )
-    select total.n as total, action.*
+    select total.n as total, ${sql.join(shown.map((column) => sql.id('action', column)))}
     from (${totalOf(reading, { filter, stretches })}) total
     left join (page join ${sql.id(reading.schemas.actions, 'actions')} action using (id)) on true
     order by action.id desc
@@ -68,11 +84,11 @@ function pageOf(reading: Reading, { filter, stretches, after, limit }: Page): Ra
     stretches,
     stretches.map(({ cover }) => cover?.ids),
   );
-  const branches = pairsOf(filter).map(
+  const branches = branchesOf(filter).map(
     (branch) => sql`(
       select mine.id from ${given} own cross join lateral (
         select m.id from ${tableOf(reading, filter)} m where ${branchFits(filter, branch, after)}
-        ${newestFirst(filter)} limit ${limit}
+        ${newestFirst(filter, branch)} limit ${limit}
       ) mine)`,
   );
   return sql`select id from (${sql.join(branches, sql` union all `)}) branch order by id desc`;

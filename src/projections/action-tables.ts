@@ -42,7 +42,7 @@ export const actionAccounts: Table = {
     at_height: 'int8',
   },
   key: ['account', 'id'],
-  indexes: ['account, type, status, id, height, at_height', 'creator, account, type, status, id, height, at_height'],
+  indexes: ['account, type, status, id, height, at_height', 'creator, account, id, type, status, height, at_height'],
 };
 
 /** One row per account, denomination, action and transaction that paid. */

@@ -1,5 +1,13 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type ActionFilter, branchFits, pairsOf, type Stretch, stretchesAsRows, tableOf } from './action-filter.ts';
+import {
+  type ActionFilter,
+  branchesOf,
+  isPair,
+  branchFits,
+  type Stretch,
+  stretchesAsRows,
+  tableOf,
+} from './action-filter.ts';
 import { counterName } from './counter-names.ts';
 import type { Reading } from './reading.ts';
 import { countersBetween, everyTally, namesAsRows, type Names, talliesOf } from './tallies.ts';
@@ -11,9 +19,9 @@ export function totalOf(reading: Reading, { filter, stretches }: Asking): RawBui
   const { type, state: status, creator, supernode } = filter;
   const isEverything = creator === undefined && !supernode && stretches.every(({ cover }) => !cover);
   if (isEverything) return sql`select ${counted(reading, sql`${counterName({ type, status })}`)} as n`;
-  const isPair = creator !== undefined && supernode !== undefined;
-  const parts = stretches.flatMap((stretch) => partsOf(stretch, isPair).map((ids) => ({ stretch, ids })));
-  const tallied = isPair ? [] : stretches.flatMap(tallies);
+  const isCountedWhole = isPair(filter);
+  const parts = stretches.flatMap((stretch) => partsOf(stretch, isCountedWhole).map((ids) => ({ stretch, ids })));
+  const tallied = isCountedWhole ? [] : stretches.flatMap(tallies);
   const looked = sql`select count(*) from ${stretchesAsRows(
     parts.map(({ stretch }) => stretch),
     parts.map(({ ids }) => ids),
@@ -22,17 +30,20 @@ export function totalOf(reading: Reading, { filter, stretches }: Asking): RawBui
   return sql`select ((${added}) + (${looked}))::int8 as n`;
 }
 
-/** The matches of a stretch `own` as rows `type`, in no order; each pair of type and state by its own index. */
+/** The matches of a stretch `own` as rows `type`, in no order; each branch by its own index. */
 export function rowsIn(reading: Reading, filter: ActionFilter): RawBuilder<unknown> {
-  const branches = pairsOf(filter).map(
+  const branches = branchesOf(filter).map(
     (branch) => sql`select m.type from ${tableOf(reading, filter)} m where ${branchFits(filter, branch)}`,
   );
   return sql`${sql.join(branches, sql` union all `)} offset 0`;
 }
 
-/** Ids that have to be looked at; no tally knows of pairs. */
-export function partsOf({ cover }: Stretch, isPair = false): readonly ({ low: string; high: string } | undefined)[] {
-  if (isPair) return [cover?.ids];
+/** Ids that have to be looked at: all of them where there are no tallies. */
+export function partsOf(
+  { cover }: Stretch,
+  isCountedWhole = false,
+): readonly ({ low: string; high: string } | undefined)[] {
+  if (isCountedWhole) return [cover?.ids];
   return cover?.parts ?? [];
 }
 

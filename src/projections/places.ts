@@ -9,7 +9,7 @@ export type HeightOf = 'registered' | 'finalized';
 export type Extent = Readonly<{ block: bigint; low: number; high: number; hasUnknown: boolean }>;
 
 /** Ids that follow one another are looked at together, in blocks of this many. */
-export const idsPerBlock = 4096n;
+export const idsPerBlock = 2048n;
 const heightsPerCell = 32_768;
 const unknown = 'unknown';
 
@@ -52,6 +52,7 @@ export async function extentsOf(reading: Reading, of: HeightOf): Promise<readonl
     .where('name', '>=', `heights:${of},`)
     .where('name', '<', `heights:${of}-`)
     .execute();
+  await reading.confirmed();
   const extents = extentsIn(rows.map(({ name }) => name));
   own.set(of, { of: at, extents });
   return extents;

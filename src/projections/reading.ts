@@ -22,4 +22,6 @@ export type Reading = Readonly<{
   /** Schema that holds the tables of a projection. */
   schemas: Readonly<Record<ProjectionName, string>>;
   followed: Readonly<Record<ProjectionName, Followed>>;
+  /** Waits until it is sure that `schemas` and `followed` are of that instant; before it nothing that was read may be kept. */
+  confirmed: () => Promise<void>;
 }>;

@@ -14,7 +14,7 @@ export type Names = Readonly<{ from: string; until: string }>;
 type Cell = Readonly<{ type?: string | undefined; status?: string | undefined }>;
 
 /** A tally of one scope counts this many blocks of ids together: all actions are many, those of one creator few. */
-export const blocksPerGroup = (scope: Scope): bigint => (scope === 'all' ? 1n : 16n);
+export const blocksPerGroup = (scope: Scope): bigint => (scope === 'all' ? 1n : 8n);
 
 /**
  * The counters by which lists are counted: for all, for the creator and for each account one per group of ids, type and status.

@@ -70,6 +70,7 @@ export async function loadReading(facts: readonly Fact[]): Promise<{ reading: Re
       availability: none('PROBES'),
       rounds: none('SYNC'),
     },
+    confirmed: async () => undefined,
   };
   return { reading, close: async () => await db.destroy() };
 }

@@ -1,3 +1,4 @@
+import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
@@ -24,8 +25,17 @@ const READY_WITHIN_MS = 60_000;
 const LEFTOVERS_WITHIN_MS = 15_000;
 const LEFTOVERS = /pre-existing shared memory block|lock file ".*" already exists/;
 
+const MEGABYTE = 2 ** 20;
+
+/** Memory for pages of the database, taken as it is filled: a twenty-fourth of what there is, within bounds. */
+function sharedBuffers(): string {
+  const bytes = Math.min(os.totalmem(), process.constrainedMemory() || Infinity);
+  const megabytes = Math.floor(bytes / 24 / MEGABYTE);
+  return `${Math.min(Math.max(megabytes, 64), 1024)}MB`;
+}
+
 const LEAN = {
-  shared_buffers: '64MB',
+  shared_buffers: sharedBuffers(),
   max_connections: '60',
   jit: 'off',
   max_wal_size: '512MB',

@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream';
 import pg from 'pg';
 import { isDamage, toDatabaseError } from './database-error.ts';
 
@@ -112,13 +113,23 @@ export async function withClient<T>(pool: pg.Pool, use: (client: pg.PoolClient) 
 /** A statement as `pg` takes it; a named one is parsed once per connection. */
 export type Statement = Readonly<{ name?: string; text: string; values?: unknown[] }>;
 
-/** Sends statements in one go and waits for all answers; fails with the first failure, when nothing is under way any more. */
+/** Sends statements in one go, with whatever follows at once, and waits for all answers; fails with the first failure, when nothing is under way any more. */
 export async function sendAll(client: pg.ClientBase, statements: readonly Statement[]): Promise<pg.QueryResult[]> {
+  sendTogether(client);
   const answers = await Promise.allSettled(statements.map((statement) => client.query({ ...statement })));
   return answers.map((answer) => {
     if (answer.status === 'rejected') throw answer.reason;
     return answer.value;
   });
+}
+
+/** Lets all that is sent over a connection within this turn of the event loop leave in one piece: each piece wakes the server. */
+function sendTogether(client: pg.ClientBase): void {
+  const connection: unknown = Reflect.get(client, 'connection');
+  const stream: unknown = connection instanceof Object ? Reflect.get(connection, 'stream') : undefined;
+  if (!(stream instanceof Writable)) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
 }
 
 function openPool(config: pg.PoolConfig): pg.Pool {

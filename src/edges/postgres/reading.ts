@@ -1,10 +1,8 @@
 import type pg from 'pg';
-import { AppError } from '../../commands/errors.ts';
-import { projectionNames, type ProjectionName } from '../../projections/projection.ts';
-import type { Followed, Reading } from '../../projections/reading.ts';
+import type { Reading } from '../../projections/reading.ts';
 import { toReadError } from './database-error.ts';
 import { type Generation, listGenerations } from './generations.ts';
-import { kyselyOver } from './kysely-client.ts';
+import { type Live, type LiveGenerations, Moved, startLook } from './look.ts';
 import { metaSchema } from './names.ts';
 import { type Pools, sendAll } from './pool.ts';
 
@@ -13,7 +11,8 @@ export type Reader = Readonly<{
   /**
    * Runs queries against one snapshot of all live generations; their positions are of that same instant.
    *
-   * Fails with `UNAVAILABLE` when PostgreSQL is away or its tables are being made, and when `use` asks for a projection that has no live generation yet.
+   * `use` runs again where the generations turn out to be others than it was told, and only the last run counts. Fails with
+   * `UNAVAILABLE` when PostgreSQL is away or its tables are being made, and when `use` asks for a projection that has no live generation yet.
    *
    * @example await reader.read(rounds)
    */
@@ -22,7 +21,14 @@ export type Reader = Readonly<{
   generations: () => Promise<readonly Generation[]>;
 }>;
 
-/** Makes the reader of a network; it opens nothing of its own. */
+const mostTries = 4;
+
+/**
+ * Makes the reader of a network; it opens nothing of its own.
+ *
+ * Queries leave together with the question where the generations stand, taken for what the look before found: most reads
+ * take one round trip. Where the answer is another one, they are made anew.
+ */
 export function createReader({ pools, network }: { pools: Pools; network: string }): Reader {
   const snapshot = [
     { text: 'begin isolation level repeatable read, read only' },
@@ -32,56 +38,42 @@ export function createReader({ pools, network }: { pools: Pools; network: string
         from ${metaSchema(network)}.generations where status = 'live'`,
     },
   ];
+  let known: LiveGenerations | undefined;
+  const find = async (client: pg.PoolClient): Promise<LiveGenerations> => {
+    const [, live] = await sendAll(client, snapshot);
+    const rows: readonly Live[] = live?.rows ?? [];
+    return (known = new Map(rows.map((row) => [row.projection, row])));
+  };
   return {
     read: async (use) => {
       const client = await pools.read.connect().catch(fail);
+      let ending: Promise<unknown> | undefined;
       try {
-        const [, live] = await sendAll(client, snapshot);
-        const result = await use(readingOf(client, live?.rows ?? []));
-        release(client);
-        return result;
+        for (let tries = 1; ; tries += 1) {
+          const finding = find(client);
+          finding.catch(() => undefined);
+          const look = startLook(client, tries === 1 && known ? known : await finding, finding);
+          const [outcome] = await Promise.allSettled([use(look.reading)]);
+          ending = client.query('commit');
+          ending.catch(() => undefined);
+          const isSound = await look.isSound();
+          const isMoved = !isSound || (outcome.status === 'rejected' && outcome.reason instanceof Moved);
+          if (isMoved && tries < mostTries) continue;
+          if (outcome.status === 'rejected') throw outcome.reason;
+          return outcome.value;
+        }
       } catch (caught) {
-        release(client);
         throw toReadError(caught);
+      } finally {
+        // Nobody has to wait for the end of the transaction.
+        (ending ?? client.query('commit')).then(
+          () => client.release(),
+          () => client.release(true),
+        );
       }
     },
     generations: () => listGenerations(pools.read, network).catch(fail),
   };
-}
-
-/** Ends the transaction, which nobody has to wait for. */
-function release(client: pg.PoolClient): void {
-  client.query('commit').then(
-    () => client.release(),
-    () => client.release(true),
-  );
-}
-
-type Live = Followed & Pick<Generation, 'projection' | 'schema' | 'position'>;
-
-function readingOf(client: pg.PoolClient, rows: readonly Live[]): Reading {
-  const live = new Map(rows.map((row) => [row.projection, row]));
-  const of = (name: ProjectionName): Live => {
-    const found = live.get(name);
-    if (!found)
-      throw new AppError('UNAVAILABLE', `Projection ${name} is being built for the first time; try again soon`);
-    return found;
-  };
-  return {
-    db: kyselyOver(client),
-    schemas: onDemand((name) => of(name).schema),
-    followed: onDemand((name) => {
-      const { stream, incarnation, position } = of(name);
-      return { stream, incarnation, sequence: position };
-    }),
-  };
-}
-
-/** A record whose values are found when they are asked for, so that a read needs only the projections that it names. */
-function onDemand<T>(find: (name: ProjectionName) => T): Readonly<Record<ProjectionName, T>> {
-  const record = {};
-  for (const name of projectionNames) Object.defineProperty(record, name, { enumerable: true, get: () => find(name) });
-  return record as Readonly<Record<ProjectionName, T>>;
 }
 
 function fail(caught: unknown): never {

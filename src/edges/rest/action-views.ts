@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { operatorsOf } from '../../projections/action-list.ts';
+import { type ListedAction, operatorsOf } from '../../projections/action-list.ts';
 import type { Reading } from '../../projections/reading.ts';
 import type { ActionRow, StepTransaction } from '../../projections/tables.ts';
 import type { actionDetail, actionListItem } from './action-schemas.ts';
@@ -9,7 +9,7 @@ type ListItem = Static<typeof actionListItem.schema>;
 type Detail = Static<typeof actionDetail.schema>;
 
 /** An action as the list shows it. */
-export function listItemOf(row: ActionRow, withTransactions: boolean): ListItem {
+export function listItemOf(row: ListedAction, withTransactions: boolean): ListItem {
   return { ...commonOf(row), ...(withTransactions ? { transactions: transactionsOf(row) } : {}) };
 }
 
@@ -39,7 +39,7 @@ export async function detailOf(
   };
 }
 
-function commonOf(row: ActionRow): Omit<ListItem, 'transactions'> {
+function commonOf(row: ListedAction): Omit<ListItem, 'transactions'> {
   return {
     id: row.id,
     type: row.type,
@@ -51,7 +51,7 @@ function commonOf(row: ActionRow): Omit<ListItem, 'transactions'> {
   };
 }
 
-function transactionsOf({ register_tx, finalize_tx, approve_tx }: ActionRow): Detail['transactions'] {
+function transactionsOf({ register_tx, finalize_tx, approve_tx }: ListedAction): Detail['transactions'] {
   return { register: stepOf(register_tx), finalize: stepOf(finalize_tx), approve: stepOf(approve_tx) };
 }
 

@@ -1,50 +1,73 @@
 import type { FastifyReply } from 'fastify';
 import type { Look, Read, Scope } from './reads.ts';
 
-/** Which answer of a route it is: everything of the request that the answer depends on. */
-type Asked = Readonly<{ scope: Scope; key: string }>;
-
-/** Sends an answer over one look, with the headers of every read. */
+/** Answers a read as `Read` does, with what the same address was answered before while that is what it would be now. */
 export type Keep = (
   reply: FastifyReply,
-  asked: Asked,
+  scope: Scope,
   answer: (look: Look) => Promise<object>,
 ) => Promise<FastifyReply>;
 
-type Kept = Readonly<{ of: string; body: Promise<Buffer> }>;
+type Kept = { readonly of: string; readonly body: Promise<Buffer>; bytes: number };
 
-const mostKept = 128;
+const mostBytes = 16 * 2 ** 20;
+/** What an answer takes besides its address and its body. */
+const ownBytes = 500;
 
 /**
- * Keeps the last answers that are costly to make, each as long as none of its projections moves.
+ * Keeps the last answers, each as long as none of its projections moves.
  *
  * An answer is told from the positions of the look, which is read from the database each time, so it is never older than any
- * other read. Requests for the same one wait for the first.
+ * other read. Requests for the same one wait for the first. Refusals are not kept.
  */
 export function keepAnswers(read: Read): Keep {
   const kept = new Map<string, Kept>();
-  return async (reply, { scope, key }, answer) => {
+  let bytes = 0;
+  const drop = (url: string, one: Kept | undefined): void => {
+    if (!one || kept.get(url) !== one) return;
+    kept.delete(url);
+    bytes -= one.bytes;
+  };
+  /** Puts an answer last in the order in which they are let go, and lets go of the first ones until all fit. */
+  const put = (url: string, one: Kept, more: number): void => {
+    drop(url, kept.get(url));
+    one.bytes += more;
+    bytes += one.bytes;
+    kept.set(url, one);
+    for (const [first, other] of kept) {
+      if (bytes <= mostBytes) return;
+      drop(first, other);
+    }
+  };
+  const make = async (url: string, of: string, answer: () => Promise<object>): Promise<Buffer> => {
+    const one: Kept = { of, body: answer().then((made) => Buffer.from(JSON.stringify(made))), bytes: 0 };
+    put(url, one, ownBytes + url.length);
+    try {
+      const body = await one.body;
+      if (kept.get(url) === one) put(url, one, body.length);
+      return body;
+    } catch (caught) {
+      drop(url, one);
+      throw caught;
+    }
+  };
+  return async (reply, scope, answer) => {
+    const { url } = reply.request;
     const body = await read(reply, scope, async (look) => {
       const of = placeOf(look, scope);
-      const before = kept.get(key);
-      const found = before?.of === of ? before : { of, body: made(look, answer) };
-      kept.delete(key);
-      kept.set(key, found);
-      const [oldest] = kept.keys();
-      if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest);
-      try {
-        return await found.body;
-      } catch (caught) {
-        if (kept.get(key) === found) kept.delete(key);
-        throw caught;
-      }
+      const before = kept.get(url);
+      if (before?.of !== of) return await make(url, of, () => confirmed(look, answer));
+      put(url, before, 0);
+      return await before.body;
     });
     return reply.type('application/json; charset=utf-8').send(body);
   };
 }
 
-async function made(look: Look, answer: (look: Look) => Promise<object>): Promise<Buffer> {
-  return Buffer.from(JSON.stringify(await answer(look)));
+async function confirmed(look: Look, answer: (look: Look) => Promise<object>): Promise<object> {
+  const made = await answer(look);
+  await look.reading.confirmed();
+  return made;
 }
 
 /** Which tables a look sees, and how far they have followed the log. */

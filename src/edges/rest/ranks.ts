@@ -13,6 +13,7 @@ export function createRanks(): Ranks {
   let known: Known | undefined;
   const ranked = async ({ reading }: Look, height: number): ReturnType<Ranks> => {
     const nodes = await nodesToRank(reading);
+    await reading.confirmed();
     const ranks = ranksAt(height, nodes, hashes.hashOf);
     hashes.letGoOfOthers();
     return ranks;

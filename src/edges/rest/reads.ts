@@ -22,8 +22,11 @@ export function createRead({ reader, clock }: Pick<RestDependencies, 'reader' | 
   const roundsOf = async (reading: Reading): Promise<readonly RoundRow[]> => {
     const { incarnation, sequence } = reading.followed.rounds;
     const of = JSON.stringify([reading.schemas.rounds, incarnation, sequence]);
-    if (known?.of !== of) known = { of, rounds: await readRounds(reading) };
-    return known.rounds;
+    if (known?.of === of) return known.rounds;
+    const found = await readRounds(reading);
+    await reading.confirmed();
+    known = { of, rounds: found };
+    return found;
   };
   return async (reply, scope, answer) =>
     await reader.read(async (reading) => {

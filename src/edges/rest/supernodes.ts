@@ -30,7 +30,7 @@ export function superNodeRoutes(app: App, dependencies: RouteDependencies): void
   addUnavailable(app, dependencies);
 }
 
-function addList(app: App, { keep, cursors, ranks }: RouteDependencies): void {
+function addList(app: App, { read, cursors, ranks }: RouteDependencies): void {
   const schema = {
     tags,
     operationId: 'listSuperNodeMetrics',
@@ -44,8 +44,7 @@ function addList(app: App, { keep, cursors, ranks }: RouteDependencies): void {
     const currentState = parseCurrentState(given.currentState);
     const walk = { list: 'supernodes', filters: { ...given, currentState } };
     const place = cursor === undefined ? undefined : cursors.open(walk, cursor);
-    const key = `metrics ${JSON.stringify([walk.filters, place, limit])}`;
-    return await keep(reply, { scope: withRanks, key }, async (look) => {
+    return await read(reply, withRanks, async (look) => {
       const found = await listSuperNodes(look.reading, { ...given, currentState, after: place?.after, limit });
       const rankOf = await ranks(look);
       const pages = (place?.pages ?? 0) + 1;
@@ -75,7 +74,7 @@ function addOne(app: App, { read, ranks }: RouteDependencies): void {
   );
 }
 
-function addPayments(app: App, { keepPayments }: RouteDependencies): void {
+function addPayments(app: App, { read }: RouteDependencies): void {
   const schema = {
     tags,
     operationId: 'superNodePayments',
@@ -89,7 +88,7 @@ function addPayments(app: App, { keepPayments }: RouteDependencies): void {
     '/v1/supernodes/:id/paymentInfo',
     { schema },
     async ({ params: { id } }, reply) =>
-      await keepPayments(reply, { scope: withActions, key: id }, async (look) => {
+      await read(reply, withActions, async (look) => {
         const node = await existing(look, id);
         const totals = await paymentsOf(look.reading, node.id);
         const payments = totals.map(({ denom, amount, transactions }) => ({
@@ -102,7 +101,7 @@ function addPayments(app: App, { keepPayments }: RouteDependencies): void {
   );
 }
 
-function addStats(app: App, { keep }: RouteDependencies): void {
+function addStats(app: App, { read }: RouteDependencies): void {
   const schema = {
     tags,
     operationId: 'fleetStats',
@@ -117,7 +116,7 @@ function addStats(app: App, { keep }: RouteDependencies): void {
     '/v1/supernodes/stats',
     { schema },
     async (_request, reply) =>
-      await keep(reply, { scope, key: 'stats' }, async ({ reading }) => {
+      await read(reply, scope, async ({ reading }) => {
         const stats = await fleetStats(reading);
         return {
           total_supernodes: stats.total,
@@ -131,7 +130,7 @@ function addStats(app: App, { keep }: RouteDependencies): void {
   );
 }
 
-function addActionStats(app: App, { keep }: RouteDependencies): void {
+function addActionStats(app: App, { read }: RouteDependencies): void {
   const schema = {
     tags,
     operationId: 'superNodeActionStats',
@@ -143,7 +142,7 @@ function addActionStats(app: App, { keep }: RouteDependencies): void {
     '/v1/supernodes/action-stats',
     { schema },
     async (_request, reply) =>
-      await keep(reply, { scope: withActions, key: 'action-stats' }, async ({ reading }) => {
+      await read(reply, withActions, async ({ reading }) => {
         const nodes = await actionStatsByNode(reading);
         const supernodes = nodes.map(({ id, cascade, sense }) => ({
           id,
@@ -156,7 +155,7 @@ function addActionStats(app: App, { keep }: RouteDependencies): void {
   );
 }
 
-function addUnavailable(app: App, { keep }: RouteDependencies): void {
+function addUnavailable(app: App, { read }: RouteDependencies): void {
   const schema = {
     tags,
     operationId: 'unavailableSuperNodes',
@@ -166,8 +165,7 @@ function addUnavailable(app: App, { keep }: RouteDependencies): void {
   };
   app.get('/v1/supernodes/unavailable', { schema }, async ({ query }, reply) => {
     const currentState = parseCurrentState(query.currentState);
-    const key = `unavailable ${JSON.stringify(currentState ?? null)}`;
-    return await keep(reply, { scope: ofFleet, key }, async ({ reading }) => {
+    return await read(reply, ofFleet, async ({ reading }) => {
       const nodes = await unavailableNodes(reading, currentState);
       const supernodes = nodes.map(({ id, address, failed_probe_counter, last_seen_at }) => ({
         id,

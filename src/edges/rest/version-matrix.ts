@@ -31,7 +31,7 @@ export const versionComponents = [matrix];
 const scope = { projections: ['supernodes', 'availability', 'rounds'], sources: ['supernodes'] } as const;
 
 /** `/v1/version/matrix`. */
-export function versionRoutes(app: App, { keep, settings }: RouteDependencies): void {
+export function versionRoutes(app: App, { read, settings }: RouteDependencies): void {
   const schema = {
     tags: ['SuperNodes'],
     operationId: 'versionMatrix',
@@ -42,7 +42,7 @@ export function versionRoutes(app: App, { keep, settings }: RouteDependencies): 
     '/v1/version/matrix',
     { schema },
     async (_request, reply) =>
-      await keep(reply, { scope, key: 'versions' }, async ({ reading, rounds }) => {
+      await read(reply, scope, async ({ reading, rounds }) => {
         const minimum = rounds.find(({ source }) => source === 'supernodes')?.minimum_version ?? null;
         return matrixOf(await versionsInUse(reading), { minimum, recommended: settings.profile.recommendedVersion });
       }),

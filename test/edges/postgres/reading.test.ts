@@ -45,6 +45,30 @@ test('read sees one instant, whatever is written meanwhile', async () => {
   });
 });
 
+test('read runs again, and confirms nothing before, where the generations are not what the look before found', async () => {
+  const { reader, log, live } = await withOneNode();
+  const runs: string[] = [];
+  const look = async () =>
+    await reader.read(async ({ db, schemas, followed, confirmed }) => {
+      const { sequence } = followed.supernodes;
+      const nodes = sql<{ position: number }>`${sql.id(schemas.supernodes, 'nodes')}`.as('nodes');
+      const rows = await db.selectFrom(nodes).select('position').execute();
+      const isConfirmed = await confirmed().then(
+        () => true,
+        () => false,
+      );
+      runs.push(`${sequence} ${isConfirmed ? 'confirmed' : 'not confirmed'}`);
+      return [sequence, rows];
+    });
+  expect(await look()).toEqual([1, [{ position: 1 }]]);
+  expect(await look()).toEqual([1, [{ position: 1 }]]);
+  log.append(nodeFacts('a').changed({ note: 'again' }));
+  await vi.waitFor(async () => expect(await live()).toMatchObject({ position: 2 }));
+  expect(await look()).toEqual([2, [{ position: 2 }]]);
+  expect(await look()).toEqual([2, [{ position: 2 }]]);
+  expect(runs).toEqual(['1 confirmed', '1 confirmed', '1 not confirmed', '2 confirmed', '2 confirmed']);
+});
+
 test('read gives numbers, exact decimals and parsed JSON, and answers queries that are made at once', async () => {
   const { reader } = await withOneNode();
   const answers = await reader.read(({ db, schemas }) =>

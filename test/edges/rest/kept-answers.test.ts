@@ -10,19 +10,29 @@ const facts = [nodeFacts('one').listed(), actionFacts('1').registered()];
 async function startMoving() {
   const { reading, close } = await loadReading(facts);
   let sequence = 1;
+  let meanwhile: (() => Promise<unknown>) | undefined;
   const looks: Reading[] = [];
   const generations = async () => [];
   const read = async <T>(use: (reading: Reading) => Promise<T>): Promise<T> => {
     const followed = { ...reading.followed, actions: { ...reading.followed.actions, sequence } };
     const look = { ...reading, followed };
     looks.push(look);
-    return await use(look);
+    const happens = meanwhile;
+    meanwhile = undefined;
+    if (!happens) return await use(look);
+    const confirmed = async () => {
+      await happens();
+      throw new Error('moved');
+    };
+    return await use({ ...look, confirmed }).catch(async () => await use(look));
   };
   const rest = await startRest([], { reader: { read, generations } });
   return {
     get: rest.get,
     looks,
     move: () => (sequence += 1),
+    /** The next look is not what it was taken for, because something happens meanwhile, and is made anew. */
+    mistakeNext: (happens: () => Promise<unknown>) => (meanwhile = happens),
     count: async (name: string, n: number) =>
       await reading.db
         .withSchema(reading.schemas.actions)
@@ -54,6 +64,16 @@ it('GET /v1/supernodes/action-stats is made anew when a read model moved, and on
   expect(looks).toHaveLength(2);
   move();
   expect(await ask()).toEqual({ supernodes: [{ id: 'one', cascade_count: 0, sense_count: 3, total_count: 3 }] });
+  await close();
+});
+
+it('GET /v1/supernodes/action-stats keeps nothing of a look that was not what it was taken for', async () => {
+  const { get, mistakeNext, count, close } = await startMoving();
+  mistakeNext(async () => await count('finalized:sense,lumera1account', 3));
+  for (const _ of [1, 2])
+    expect((await get('/v1/supernodes/action-stats')).body).toEqual({
+      supernodes: [{ id: 'one', cascade_count: 0, sense_count: 3, total_count: 3 }],
+    });
   await close();
 });
 
