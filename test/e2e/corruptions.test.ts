@@ -12,9 +12,8 @@ const settings = { ACTIONS_SYNC_INTERVAL: '500ms', PROBE_INTERVAL: '1h', SCRUB_I
 const paths = ['/v1/actions?limit=100', '/v1/actions/stats', '/v1/supernodes/stats'];
 const askAgainMs = 20;
 
-/** A server that runs on has its last block of events in memory, so that one is started anew. */
 const damages: readonly Readonly<{ store: Store; kind: Harm; part: string; isRestarted: boolean }>[] = [
-  { store: 'nats', kind: 'flip', part: 'ACTIONS', isRestarted: true },
+  { store: 'nats', kind: 'flip', part: 'ACTIONS', isRestarted: false },
   { store: 'db', kind: 'flip', part: 'base', isRestarted: false },
   { store: 'nats', kind: 'delete', part: 'ACTIONS', isRestarted: true },
 ];

@@ -7,7 +7,7 @@ import { isDamaged, type Range, sentences } from './damage.ts';
 import { isToBeHealed } from './heal.ts';
 import { type RepairOptions, repairStream } from './repair.ts';
 import { streamInfo } from './raw.ts';
-import { type Watching, watchStream } from './watch.ts';
+import { createWatch, type Watch, type Watching } from './watch.ts';
 
 /** What keeping the archive takes. */
 export type KeeperOptions = Watching & Readonly<{ leases: Leases; source: Source; signal: AbortSignal }>;
@@ -32,9 +32,10 @@ export async function keepArchive(options: KeeperOptions): Promise<void> {
 }
 
 async function keepStream(options: KeeperOptions, stream: StreamName, signal: AbortSignal): Promise<void> {
+  const watch = createWatch(options, stream);
   while (!signal.aborted) {
     try {
-      await turn(options, stream, signal);
+      await turn(options, { stream, watch }, signal);
     } catch (err) {
       if (signal.aborted) return;
       options.log.warn({ err, stream }, 'archive of a stream waits');
@@ -43,8 +44,10 @@ async function keepStream(options: KeeperOptions, stream: StreamName, signal: Ab
   }
 }
 
+type Watched = Readonly<{ stream: StreamName; watch: Watch }>;
+
 /** Follows the stream until something is wrong with it or with the archive, then mends. */
-async function turn(options: KeeperOptions, stream: StreamName, signal: AbortSignal): Promise<void> {
+async function turn(options: KeeperOptions, { stream, watch }: Watched, signal: AbortSignal): Promise<void> {
   const { store } = options;
   const known = await store.head(stream);
   const state = known ? await lookAt(options, stream, known) : 'whole';
@@ -62,7 +65,7 @@ async function turn(options: KeeperOptions, stream: StreamName, signal: AbortSig
   let onDisk: string | undefined;
   const jobs = [
     archiveStream(options, head, { signal: either, onArchived: () => undefined }),
-    watchStream(options, stream, either).then((found) => void (onDisk = found)),
+    watch(either).then((found) => void (onDisk = found)),
   ];
   let gap: Range | undefined;
   try {

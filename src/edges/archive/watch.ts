@@ -4,7 +4,7 @@ import type { Logger } from '../log.ts';
 import { type BothStores, lookAt } from './archiver.ts';
 import { isDamaged, sentences } from './damage.ts';
 import { scrub } from './scrub.ts';
-import { type WatchedFiles, watchFiles } from './watch-files.ts';
+import { blockLookOf, type WatchedFiles, watchFiles } from './watch-files.ts';
 
 /** Both stores, and how closely they are watched. */
 export type Watching = BothStores &
@@ -20,22 +20,24 @@ export type Watching = BothStores &
 const lookEachMs = 1000;
 
 /** Ends when something is wrong with a stream or its archive: with what it is where only the broker's files tell. */
-export async function watchStream(
-  options: Watching,
-  stream: StreamName,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const over = new AbortController();
-  const either = AbortSignal.any([signal, over.signal]);
-  const onDisk = watchFiles(options, stream, either);
-  const watches = [watchEnds(options, stream, either), scrubAgainAndAgain(options, stream, either), onDisk];
-  try {
-    await Promise.race(watches);
-  } finally {
-    over.abort();
-    await Promise.allSettled(watches);
-  }
-  return await onDisk;
+export type Watch = (signal: AbortSignal) => Promise<string | undefined>;
+
+/** Makes the watch of a stream, to be set again after each mending: it knows what the files were like before. */
+export function createWatch(options: Watching, stream: StreamName): Watch {
+  const look = blockLookOf(options, stream);
+  return async (signal) => {
+    const over = new AbortController();
+    const either = AbortSignal.any([signal, over.signal]);
+    const onDisk = watchFiles(options, { stream, look, signal: either });
+    const watches = [watchEnds(options, stream, either), scrubAgainAndAgain(options, stream, either), onDisk];
+    try {
+      await Promise.race(watches);
+    } finally {
+      over.abort();
+      await Promise.allSettled(watches);
+    }
+    return await onDisk;
+  };
 }
 
 /** Ends when the stream no longer is what the archive follows. */

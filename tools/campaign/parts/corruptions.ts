@@ -13,7 +13,7 @@ const settings = {
   PROBE_INTERVAL: '10s',
   SCRUB_INTERVAL: '2s',
 };
-/** A running program finds within this what its servers do not hide in their caches. */
+/** A running program finds most damages within this; where it does not, one server is started anew. */
 const foundWithinMs = 5000;
 /** After so many a new program begins with an empty folder, so that each look stays short. */
 const harmsOfVictim = 40;
