@@ -25,7 +25,7 @@ const isPaged = (did: string): boolean => /^db \w+ (base|global)\/(\d+\/)?\d/.te
 
 /**
  * What became of one damage: found and mended while the program ran or at the start after it; found and mended only at a start after
- * it had run on (the servers had it in their caches); nothing harmed, which a start and a look at everything showed; or not mended.
+ * it had run on (a bucket of the broker, which it has in memory); nothing harmed, which a start and a look at everything showed; or not mended.
  */
 const outcomes = ['mended', 'mended at the next start', 'harmless', 'failed'] as const;
 type Outcome = (typeof outcomes)[number];
