@@ -74,14 +74,21 @@ function watchGround(
       withClient(pools.write, (client) => liveGeneration(client, { network, projection })),
     ]);
     if (head.status === 'fulfilled') abortOn(unfit, () => checkLog(live, head.value, at));
-    const isGone = now.status === 'fulfilled' && !isSame(live, now.value);
-    if (isGone) unfit.abort(gone);
+    if (now.status === 'rejected') return;
+    if (!isSame(live, now.value)) unfit.abort(gone);
+    else if (now.value.position < at) unfit.abort(wentBack(now.value, at));
   };
   const timer = setInterval(() => void look(), checkEachMs);
   return { signal: unfit.signal, stop: () => clearInterval(timer) };
 }
 
-const isSame = (live: Generation, now: Generation | undefined): boolean =>
+const wentBack = ({ projection, stream, position }: Generation, from: number): AppError =>
+  new AppError(
+    'UNAVAILABLE',
+    `The database is in an older state: ${projection} went back from ${from} to ${position} of ${stream}, and catches up`,
+  );
+
+const isSame = (live: Generation, now: Generation | undefined): now is Generation =>
   now?.generation === live.generation && now.epoch === live.epoch && now.incarnation === live.incarnation;
 
 /**

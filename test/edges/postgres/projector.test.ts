@@ -217,6 +217,15 @@ test('runProjector finds that its database was made anew though no fact comes, a
   expect(await database.tables()).toEqual(expected(log.facts));
 });
 
+test('runProjector catches up from the log by itself in a database that went back to an older state', async () => {
+  const database = await openDatabase();
+  const log = new MemoryLog();
+  startProjector(database, log);
+  await reaches(database, log.append(...many(20)));
+  await database.pools.bulk.query(`update ${metaSchema(database.network)}.generations set position = 15`);
+  await reaches(database, 20);
+});
+
 test('runProjector has statements planned anew once tables that were empty have filled', async () => {
   const database = await openDatabase();
   const log = new MemoryLog();
