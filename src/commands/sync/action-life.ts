@@ -3,6 +3,7 @@ import {
   isAhead,
   isFinal,
   type KnownAction,
+  knowsTransaction,
   type Step,
   stepsOf,
   stepsReached,
@@ -97,10 +98,11 @@ export class Life {
     else this.#add({ type: 'ActionStateObserved', data: { seenAtHeight: height } });
   }
 
-  /** Records further transactions of steps that were recorded, up to a hundred of an action. */
+  /** Records further transactions of steps that were recorded, as far as they fit. */
   addTransactions(): void {
     for (const { step, transaction, payments, accounts } of this.#found) {
-      if (this.#isKnown(step, transaction.hash) || this.#known.transactions.length >= mostTransactions) continue;
+      if (knowsTransaction(this.#known, step, transaction.hash)) continue;
+      if (this.#known.transactions.length >= mostTransactions) return;
       this.#remember(step, transaction.hash);
       this.#add({ type: 'ActionTransactionFound', data: { step, transaction, payments, accounts } });
     }
@@ -120,10 +122,6 @@ export class Life {
     if (first === undefined) return {};
     this.#remember(step, first.transaction.hash);
     return { transaction: first.transaction };
-  }
-
-  #isKnown(step: Step, hash: string): boolean {
-    return this.#known.transactions.some((one) => one.step === step && one.hash === hash);
   }
 
   #remember(step: Step, hash: string): void {

@@ -53,3 +53,8 @@ export function stepsReached(reached: string): readonly Step[] {
   if (reached === 'approved') return steps;
   return reached === 'finalized' ? ['register', 'finalize'] : ['register'];
 }
+
+/** Whether a transaction of a step is recorded of an action already. */
+export function knowsTransaction(known: KnownAction | undefined, step: Step, hash: string): boolean {
+  return known?.transactions.some((one) => one.step === step && one.hash === hash) ?? false;
+}

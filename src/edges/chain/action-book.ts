@@ -1,6 +1,6 @@
 import { handle } from '../../commands/handle.ts';
 import type { Cause, FactLog } from '../../commands/ports.ts';
-import { isOpen, type KnownAction } from '../../commands/sync/action-states.ts';
+import { isOpen, type KnownAction, knowsTransaction } from '../../commands/sync/action-states.ts';
 import { actions } from '../../commands/sync/actions.ts';
 import { packOpen, unpackOpen } from '../../commands/sync/open-actions.ts';
 import type { RecordAction } from '../../commands/sync/record-action.ts';
@@ -47,8 +47,15 @@ export class ActionBook {
     const byAction = new Map(commands.map((command) => [command.action, command]));
     const handled = await handle(this.#log, actions, byAction, this.#cause);
     this.facts += handled.facts;
-    for (const [action, known] of await this.known([...byAction.keys()])) this.notice(action, known);
-    for (const { action, record } of commands) if (record !== undefined) this.#unread.delete(action);
+    const after = await this.known([...byAction.keys()]);
+    for (const { action, record, found } of commands) {
+      if (record !== undefined) this.#unread.delete(action);
+      const known = after.get(action);
+      if (known === undefined) continue;
+      this.notice(action, known);
+      const left = found.filter(({ step, transaction }) => !knowsTransaction(known, step, transaction.hash)).length;
+      if (left > 0) this.skip(action, `${left} of its transactions are not recorded: it has more than are kept`);
+    }
   }
 
   /** What is open follows from the log, so that actions of a round that was cut off are not forgotten. */

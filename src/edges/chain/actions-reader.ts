@@ -1,5 +1,11 @@
 import type { ActionRecord } from '../../commands/sync/record-action.ts';
-import { type KnownAction, type Step, stepsOf, stepsReached } from '../../commands/sync/action-states.ts';
+import {
+  type KnownAction,
+  knowsTransaction,
+  type Step,
+  stepsOf,
+  stepsReached,
+} from '../../commands/sync/action-states.ts';
 import type { ActionBook } from './action-book.ts';
 import { createMetadataRecovery, type ReadAction, readAction, recordOf } from './action-reads.ts';
 import { ChainFailure } from './failure.ts';
@@ -155,9 +161,7 @@ export class ActionsReader {
 }
 
 function hasNews(found: readonly ActionStep[], known: KnownAction | undefined): boolean {
-  return found.some(
-    ({ step, transaction }) => !known?.transactions.some((one) => one.step === step && one.hash === transaction.hash),
-  );
+  return found.some(({ step, transaction }) => !knowsTransaction(known, step, transaction.hash));
 }
 
 /** The steps that the record shows, that no transaction at hand tells of, and that the log has not recorded before. */

@@ -1,6 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { createChainClient } from '../../../src/edges/chain/client.ts';
-import { searchContext, searchSteps } from '../../../src/edges/chain/searches.ts';
+import { describe, expect, it } from 'vitest';
 import { syncing } from '../../support/chain-stub-rounds.ts';
 import { accountOf } from '../../support/chain-stub-state.ts';
 
@@ -241,7 +239,7 @@ describe('readActions on a chain that is not as it should be', () => {
     expect((await news('ACTIONS'))[1]).toMatchObject({ data: { payments: [{ amount: '1' }, { amount: '50' }, {}] } });
   });
 
-  it('[LS-12] records the payments of every finalize transaction of an action, up to a bound', async () => {
+  it('[LS-12] records the payments of every finalize transaction of an action, up to a bound, and says what it left out', async () => {
     const { chain, round, news } = await syncing();
     chain.register({});
     for (let i = 0; i < 130; i++) {
@@ -253,7 +251,12 @@ describe('readActions on a chain that is not as it should be', () => {
     const paid = facts.flatMap(({ data }) => ('payments' in data ? data.payments.map(({ account }) => account) : []));
     expect(paid).toEqual(expect.arrayContaining([accountOf('node 0'), accountOf('node 1'), accountOf('node 90')]));
     expect(facts).toHaveLength(100);
+    const left = (count: number) => [{ record: '1', reason: expect.stringContaining(`${count} of its transactions`) }];
+    expect((await news('SYNC')).at(-1)?.data).toMatchObject({ skipped: left(31) });
     expect(await round('actions')).toMatchObject({ facts: 0 });
+    expect((await news('SYNC')).at(-1)?.data, 'of the last block, which is gone over again').toMatchObject({
+      skipped: left(1),
+    });
   });
 
   it('believes no lowest height above the head', async () => {
@@ -266,34 +269,5 @@ describe('readActions on a chain that is not as it should be', () => {
     expect(await round('actions')).toMatchObject({ failure: 'pruned' });
     faults.instead = () => undefined;
     expect(await round('actions')).toMatchObject({ facts: 1 });
-  });
-});
-
-describe('searchSteps', () => {
-  it('ends below the height at which it holds enough, so that the next round goes on there', async () => {
-    const { chain, url, profile } = await syncing();
-    for (let i = 0; i < 300; i++) {
-      chain.register({});
-      chain.block();
-    }
-    const client = createChainClient(url, profile);
-    onTestFinished(() => client.close());
-    const session = client.session(new AbortController().signal);
-    const context = { ...searchContext(profile), mostHeld: 150 };
-    const found = await searchSteps(session, { step: 'register', from: 1, to: chain.height }, context);
-    expect(found).toMatchObject({ shownTo: 99 });
-    const onwards = await searchSteps(session, { step: 'register', from: found.shownTo, to: chain.height }, context);
-    expect(onwards.shownTo).toBe(197);
-  });
-
-  it('fails where more than can be held lies at one height', async () => {
-    const { chain, url, profile } = await syncing();
-    for (let i = 0; i < 130; i++) chain.register({});
-    const client = createChainClient(url, profile);
-    onTestFinished(() => client.close());
-    const session = client.session(new AbortController().signal);
-    const context = { ...searchContext(profile), mostHeld: 100 };
-    const searching = searchSteps(session, { step: 'register', from: 1, to: chain.height }, context);
-    await expect(searching).rejects.toMatchObject({ reason: 'bad_answer' });
   });
 });
