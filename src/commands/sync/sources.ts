@@ -59,7 +59,8 @@ const nothingKnown: KnownSource = { chainId: '', cursor: 0, unread: [] };
 /**
  * Rounds of the sources, what each knows for its next one, and the id of the chain (DESIGN section 4).
  *
- * The chain's id is recorded once. A pending request stays through failed rounds and goes with the completed round that answers
+ * The chain's id is recorded once. A round ends once: one that is in the log, though its acknowledgement was lost, has not failed,
+ * nor failed twice. A pending request stays through failed rounds and goes with the completed round that answers
  * it; while one is pending, another is joined to it and decides nothing.
  */
 export const syncing: Decider<SourceCommand, KnownSource, SourceFact> = {
@@ -85,10 +86,8 @@ export const syncing: Decider<SourceCommand, KnownSource, SourceFact> = {
         return known.chainId === '' ? [identified(command)] : [];
       case 'CompleteRound':
         return command.after === known.completedAt ? [completed(command, known)] : [];
-      case 'FailRound': {
-        const { source, startedAt, at, reason, message } = command;
-        return [{ type: 'SyncRoundFailed', data: { source, startedAt, at, reason, message, known } }];
-      }
+      case 'FailRound':
+        return command.startedAt === known.endedRound ? [] : [failed(command, known)];
       case 'RequestSync':
         return known.request ? [] : [{ type: 'SyncRequested', data: { source: 'supernodes', at: command.at, known } }];
     }
@@ -99,6 +98,13 @@ function identified({ chainId, height, at }: IdentifyChain): SourceFact {
   return { type: 'ChainIdentified', data: { source: chainEntity, chainId, at, height } };
 }
 
+function failed({ source, startedAt, at, reason, message }: FailRound, known: KnownSource): SourceFact {
+  return {
+    type: 'SyncRoundFailed',
+    data: { source, startedAt, at, reason, message, known: { ...known, endedRound: startedAt } },
+  };
+}
+
 function completed(command: CompleteRound, known: KnownSource): SourceFact {
   const { source, startedAt, at, height, blockTime, requests, facts, skipped, chainId, learned, answers } = command;
   const { request } = known;
@@ -107,6 +113,7 @@ function completed(command: CompleteRound, known: KnownSource): SourceFact {
     chainId,
     completedHeight: height,
     completedAt: at,
+    endedRound: startedAt,
     ...(request === undefined || request.id === answers ? {} : { request }),
   };
   return {

@@ -37,14 +37,30 @@ function knownAfter(facts: ReturnType<typeof syncing.decide>, recorded = { id: '
 describe('syncing', () => {
   it('hands all that a round learned on to the next one, through failures too', () => {
     const completed = knownAfter(syncing.decide(round(), syncing.initialState));
-    expect(completed).toEqual({ ...learned, chainId: 'chain-1', completedHeight: 50, completedAt: 't2' });
-    expect(knownAfter(syncing.decide(failed, completed))).toEqual(completed);
+    expect(completed).toEqual({
+      ...learned,
+      chainId: 'chain-1',
+      completedHeight: 50,
+      completedAt: 't2',
+      endedRound: 't1',
+    });
+    expect(knownAfter(syncing.decide(failed, completed))).toEqual({ ...completed, endedRound: 't3' });
   });
 
   it('decides nothing on a round that another one has overtaken', () => {
     const completed = knownAfter(syncing.decide(round(), syncing.initialState));
     expect(syncing.decide(round({ at: 't5' }), completed)).toEqual([]);
     expect(syncing.decide(round({ at: 't5', after: 't2' }), completed)).toHaveLength(1);
+  });
+
+  it('ends a round once, whatever was written between its end and the repetition of it', () => {
+    const completed = knownAfter(syncing.decide(round(), syncing.initialState));
+    expect(syncing.decide({ ...failed, startedAt: 't1' }, completed), 'it completed').toEqual([]);
+    const requested = knownAfter(
+      syncing.decide({ type: 'RequestSync', at: 't5' }, knownAfter(syncing.decide(failed, completed))),
+    );
+    expect(syncing.decide({ ...failed, at: 't6' }, requested), 'it failed').toEqual([]);
+    expect(syncing.decide({ ...failed, startedAt: 't6' }, requested), 'another one').toHaveLength(1);
   });
 
   it('records the id of the chain once', () => {
