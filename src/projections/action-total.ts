@@ -49,7 +49,7 @@ export function partsOf(
 
 /** The tallies that count what need not be looked at. */
 export function tallies({ scope, cover }: Stretch): Names[] {
-  return cover ? cover.whole.map((groups) => talliesOf(scope, groups)) : [everyTally(scope)];
+  return cover ? cover.whole.flatMap((groups) => talliesOf(scope, groups)) : [everyTally(scope)];
 }
 
 /** What a counter holds; the name is an expression of SQL. */

@@ -1,6 +1,5 @@
-import type { Kysely } from 'kysely';
 import type { Reading } from './reading.ts';
-import type { ActionRow, Tables } from './tables.ts';
+import type { ActionRow } from './tables.ts';
 
 /** A height of an action: of its register transaction, or the one at which its accounts count as somebody's. */
 export type HeightOf = 'registered' | 'finalized';
@@ -9,7 +8,7 @@ export type HeightOf = 'registered' | 'finalized';
 export type Extent = Readonly<{ block: bigint; low: number; high: number; hasUnknown: boolean }>;
 
 /** Ids that follow one another are looked at together, in blocks of this many. */
-export const idsPerBlock = 2048n;
+export const idsPerBlock = 1024n;
 const heightsPerCell = 32_768;
 const unknown = 'unknown';
 
@@ -35,14 +34,14 @@ export const blockOf = (id: string): bigint => BigInt(id) / idsPerBlock;
 const cellOf = (height: number | null) => (height === null ? unknown : Math.floor(height / heightsPerCell));
 
 type Known = { of: string; extents: readonly Extent[] };
-const known = new WeakMap<Kysely<Tables>, Map<HeightOf, Known>>();
+const known = new WeakMap<object, Map<HeightOf, Known>>();
 
-/** Between which heights every block of ids lies, by block; read once per position and connection. */
+/** Between which heights every block of ids lies, by block; read once per position. */
 export async function extentsOf(reading: Reading, of: HeightOf): Promise<readonly Extent[]> {
-  const { db, schemas, followed } = reading;
+  const { db, schemas, followed, reader } = reading;
   const at = JSON.stringify([schemas.actions, followed.actions]);
-  const own = known.get(db) ?? new Map<HeightOf, Known>();
-  known.set(db, own);
+  const own = known.get(reader) ?? new Map<HeightOf, Known>();
+  known.set(reader, own);
   const before = own.get(of);
   if (before?.of === at) return before.extents;
   const rows = await db

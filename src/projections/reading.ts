@@ -19,6 +19,8 @@ export type Followed = Readonly<{
  */
 export type Reading = Readonly<{
   db: Kysely<Tables>;
+  /** The same for all looks at one database: what is kept of looks is kept by it. */
+  reader: object;
   /** Schema that holds the tables of a projection. */
   schemas: Readonly<Record<ProjectionName, string>>;
   followed: Readonly<Record<ProjectionName, Followed>>;

@@ -13,30 +13,45 @@ export type Names = Readonly<{ from: string; until: string }>;
 /** A kind of actions within a scope; any type or status where it is left out. */
 type Cell = Readonly<{ type?: string | undefined; status?: string | undefined }>;
 
+const coarse = 16n;
+
 /** A tally of one scope counts this many blocks of ids together: all actions are many, those of one creator few. */
-export const blocksPerGroup = (scope: Scope): bigint => (scope === 'all' ? 1n : 8n);
+export const blocksPerGroup = (scope: Scope): bigint => (scope === 'all' ? 1n : coarse);
 
 /**
- * The counters by which lists are counted: for all, for the creator and for each account one per group of ids, type and status.
+ * The counters by which lists are counted: for all, for the creator and for each account one per group of ids, type and status;
+ * for all also one per coarse group, so that many blocks are few counters.
  *
  * Groups are written so that they sort as numbers of any size.
  *
- * @example ['all,010,sense,approved', 'creator:lumera1c,010,sense,approved']
+ * @example ['all,010,sense,approved', 'all16,010,sense,approved', 'creator:lumera1c,010,sense,approved']
  */
 export function tallyNames({ id, type, status, creator, accounts }: ActionRow): string[] {
-  const scopes: Scope[] = ['all', `creator:${creator}`, ...accounts.map((account): Scope => `account:${account}`)];
   const block = blockOf(id);
-  return scopes.map((scope) => `${scope},${sorting(block / blocksPerGroup(scope))},${type},${status}`);
+  const inGroups = ['all16', `creator:${creator}`, ...accounts.map((account) => `account:${account}`)];
+  return [
+    `all,${sorting(block)},${type},${status}`,
+    ...inGroups.map((scope) => `${scope},${sorting(block / coarse)},${type},${status}`),
+  ];
 }
 
 /** All tallies of a scope. */
 export const everyTally = (scope: Scope): Names => ({ from: `${scope},`, until: `${scope}-` });
 
 /** The tallies of some groups of a scope. */
-export const talliesOf = (scope: Scope, { first, last }: Groups): Names => ({
-  from: `${scope},${sorting(first)}`,
-  until: `${scope},${sorting(last)}-`,
-});
+export function talliesOf(scope: Scope, { first, last }: Groups): Names[] {
+  if (scope !== 'all') return between(scope, first, last);
+  const [from, to] = [(first + coarse - 1n) / coarse, (last + 1n) / coarse - 1n];
+  if (from > to) return between(scope, first, last);
+  return [
+    ...between(scope, first, from * coarse - 1n),
+    ...between('all16', from, to),
+    ...between(scope, (to + 1n) * coarse, last),
+  ];
+}
+
+const between = (scope: string, first: bigint, last: bigint): Names[] =>
+  first > last ? [] : [{ from: `${scope},${sorting(first)}`, until: `${scope},${sorting(last)}-` }];
 
 /** The counters between names as rows `name` and `n`, of one kind where one is given. */
 export function countersBetween({ schemas }: Reading, names: RawBuilder<unknown>, kind?: Cell): RawBuilder<unknown> {

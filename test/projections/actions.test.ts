@@ -133,6 +133,7 @@ describe('actions', () => {
       'heights:registered,0,0',
       'heights:finalized,0,0',
       'all,010,cascade,finalized',
+      'all16,010,cascade,finalized',
       'creator:lumera1creator,010,cascade,finalized',
       'account:a,010,cascade,finalized',
       'finalized:cascade,a',

@@ -100,8 +100,8 @@ function countedIn(row: Row): string[] {
   const isExpired = chain_state === 'expired';
   const kind = `type:${type},status:${status}`;
   const cell = `${kind}${isExpired ? ',expired' : ''}`;
-  const scopes = [`creator:${creator}`, ...accounts.map((account) => `account:${account}`)];
-  const block = Math.floor(id / 4096);
+  const scopes = ['all16', `creator:${creator}`, ...accounts.map((account) => `account:${account}`)];
+  const block = Math.floor(id / 1024);
   const place = (of: string, at: number | null) =>
     `heights:${of},${at === null ? 'unknown' : Math.floor(at / 32_768)},${block}`;
   return [

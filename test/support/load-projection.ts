@@ -56,6 +56,7 @@ export async function loadReading(facts: readonly Fact[]): Promise<{ reading: Re
   });
   const reading: Reading = {
     db,
+    reader: db,
     schemas: {
       actions: 's_actions',
       supernodes: 's_supernodes',

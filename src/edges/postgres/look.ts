@@ -21,7 +21,12 @@ export class Moved extends AppError {
 export type Look = Readonly<{ reading: Reading; isSound: () => Promise<boolean> }>;
 
 /** Starts a look within an open transaction; the generations are `taken` to be what the transaction is `finding` out. */
-export function startLook(client: pg.PoolClient, taken: LiveGenerations, finding: Promise<LiveGenerations>): Look {
+export function startLook(
+  client: pg.PoolClient,
+  taken: LiveGenerations,
+  finding: Promise<LiveGenerations>,
+  reader: object,
+): Look {
   const named = new Set<ProjectionName>();
   const of = (name: ProjectionName): Live => {
     named.add(name);
@@ -36,6 +41,7 @@ export function startLook(client: pg.PoolClient, taken: LiveGenerations, finding
   };
   const reading = {
     db: kyselyOver(client),
+    reader,
     schemas: onDemand((name) => of(name).schema),
     followed: onDemand((name) => {
       const { stream, incarnation, position } = of(name);

@@ -38,6 +38,7 @@ export function createReader({ pools, network }: { pools: Pools; network: string
         from ${metaSchema(network)}.generations where status = 'live'`,
     },
   ];
+  const reader = {};
   let known: LiveGenerations | undefined;
   const find = async (client: pg.PoolClient): Promise<LiveGenerations> => {
     const [, live] = await sendAll(client, snapshot);
@@ -52,7 +53,7 @@ export function createReader({ pools, network }: { pools: Pools; network: string
         for (let tries = 1; ; tries += 1) {
           const finding = find(client);
           finding.catch(() => undefined);
-          const look = startLook(client, tries === 1 && known ? known : await finding, finding);
+          const look = startLook(client, tries === 1 && known ? known : await finding, finding, reader);
           const [outcome] = await Promise.allSettled([use(look.reading)]);
           ending = client.query('commit');
           ending.catch(() => undefined);
