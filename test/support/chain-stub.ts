@@ -88,10 +88,10 @@ function blockOf(chain: ChainState, height: number, lowest: number): Answer {
   };
 }
 
-/** Pages by key; the key is the place of the next record. */
+/** Pages by key or by offset; the key is the place of the next record. */
 function listed(field: string, records: readonly Json[], query: URLSearchParams): Json {
   const limit = Number(query.get('pagination.limit') ?? 100);
-  const from = Number(atob(query.get('pagination.key') ?? '') || 0);
+  const from = Number(atob(query.get('pagination.key') ?? '') || (query.get('pagination.offset') ?? 0));
   const next = from + limit < records.length ? btoa(String(from + limit)) : null;
   return { [field]: records.slice(from, from + limit), pagination: { next_key: next, total: '0' } };
 }

@@ -95,6 +95,7 @@ export class ActionsReader {
       field: 'actions',
       height: head.height,
       pageSize,
+      leaveOut: (reason) => this.#book.skip('an action', reason),
     })) {
       const read = new Map<string, ReadAction>();
       for (const record of page) {

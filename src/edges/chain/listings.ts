@@ -11,27 +11,40 @@ export type Listing = Readonly<{
   pageSize: number;
   /** Size of all its pages together, where they are kept until the last one has come. */
   mostBytes?: number;
+  /** Hears of a record that cannot even be looked at; nothing may be concluded from its absence. */
+  leaveOut: (reason: string) => void;
 }>;
 
 const mostPages = 20_000;
+const mostLeftOut = 10;
 const longestKey = 4_096;
 
 /**
  * The pages of a list, all as of one height.
  *
- * Pages become smaller where one is too large. Ends normally only when the list is whole: a key that comes again, pages without end, a page of another height or without a
+ * Pages become smaller where one is too large; one record that is too large alone is left out, and the pages go on behind it by their
+ * place in the list, for up to ten such records. Ends normally only when all others were given: a key that comes again, pages without end, a page of another height or without a
  * list fail. What was given until then is right, but nothing may be concluded from what is missing.
  */
 export async function* pagesOf(
   session: ChainSession,
-  { route, field, height, pageSize, mostBytes = Infinity }: Listing,
+  { route, field, height, pageSize, mostBytes = Infinity, leaveOut }: Listing,
 ): AsyncGenerator<readonly unknown[]> {
   const keys = new Set<string>();
   const limit = { size: pageSize };
-  let key = '';
-  let read = 0;
+  let from: Page['from'] = {};
+  let [read, given, leftOut] = [0, 0, 0];
   for (let page = 1; page <= mostPages; page++) {
-    const { body, height: answeredAt, bytes } = await pageAt(session, { route, height, key, limit });
+    const answered = await pageAt(session, { route, height, from, limit });
+    if (answered === 'too large') {
+      leftOut += 1;
+      if (leftOut > mostLeftOut)
+        throw new ChainFailure('bad_answer', `The list of ${field} has too many records that are too large to be read`);
+      leaveOut('it is too large to be read');
+      from = { 'pagination.offset': String(given + leftOut) };
+      continue;
+    }
+    const { body, height: answeredAt, bytes } = answered;
     if (answeredAt !== undefined && answeredAt !== height)
       throw new ChainFailure('bad_answer', `The list of ${field} was not read at the height asked for`);
     read += bytes;
@@ -40,25 +53,30 @@ export async function* pagesOf(
     const records: unknown = answer?.[field];
     if (!Array.isArray(records)) throw new ChainFailure('bad_answer', `The list of ${field} holds no list`);
     yield records;
+    given += records.length;
+    if ('pagination.offset' in from) limit.size = pageSize;
     const next = asObject(answer?.['pagination'])?.['next_key'] ?? '';
     if (next === '') return;
     if (typeof next !== 'string' || next.length > longestKey || keys.has(next) || records.length === 0)
       throw new ChainFailure('bad_answer', `The pages of the list of ${field} go round in circles`);
     keys.add(next);
-    key = next;
+    from = { 'pagination.key': next };
   }
   throw new ChainFailure('bad_answer', `The list of ${field} does not end`);
 }
 
-type Page = Pick<Listing, 'route' | 'height'> & { key: string; limit: { size: number } };
+type Page = Pick<Listing, 'route' | 'height'> & {
+  from: Readonly<{ 'pagination.key'?: string; 'pagination.offset'?: string }>;
+  limit: { size: number };
+};
 
-async function pageAt(session: ChainSession, { route, height, key, limit }: Page): Promise<Answer> {
+async function pageAt(session: ChainSession, { route, height, from, limit }: Page): Promise<Answer | 'too large'> {
   for (;;) {
     try {
-      const query = { 'pagination.limit': String(limit.size), ...(key === '' ? {} : { 'pagination.key': key }) };
-      return await session.get(route, { query, height });
+      return await session.get(route, { query: { 'pagination.limit': String(limit.size), ...from }, height });
     } catch (caught) {
-      if (!(caught instanceof ChainFailure) || !caught.isTooLarge || limit.size === 1) throw caught;
+      if (!(caught instanceof ChainFailure) || !caught.isTooLarge) throw caught;
+      if (limit.size === 1) return 'too large';
       limit.size = Math.ceil(limit.size / 8);
     }
   }

@@ -66,7 +66,8 @@ async function recordList<Command, State, F extends Fact, Entry>(
   const commands = (): Map<string, Command> =>
     new Map([...roll.records].map(([operator, record]) => [operator, command(operator, record)]));
   try {
-    for await (const page of pagesOf(session, { route, field, height: head.height, pageSize, mostBytes }))
+    const { leaveOut } = roll;
+    for await (const page of pagesOf(session, { route, field, height: head.height, pageSize, mostBytes, leaveOut }))
       page.forEach(roll.add);
   } catch (caught) {
     await handle(log, decider, commands(), cause);
@@ -98,13 +99,18 @@ class Roll<Entry> {
     this.#prefix = prefix;
   }
 
+  /** Somebody is listed who cannot be named. */
+  readonly leaveOut = (reason: string): void => {
+    this.isEveryoneNamed = false;
+    this.skipped.push({ record: `one of ${this.#list.field}`, reason });
+  };
+
   readonly add = (value: unknown): void => {
-    const { field, operatorField, parse } = this.#list;
+    const { operatorField, parse } = this.#list;
     const record = asObject(value) ?? {};
     const named = attempt(() => operatorOf(record, operatorField, this.#prefix));
     if ('reason' in named) {
-      this.isEveryoneNamed = false;
-      this.skipped.push({ record: `one of ${field}`, reason: named.reason });
+      this.leaveOut(named.reason);
       return;
     }
     const operator = named.value;
