@@ -1,7 +1,9 @@
 import type { Network } from '../events/ids.ts';
+import { hostPort } from './host-port.ts';
 import {
   addresses,
   duration,
+  host,
   network,
   oneOf,
   optional,
@@ -60,7 +62,7 @@ export const settings = {
     port,
     'Port of the indexing REST API and the start page; in a process that does not index, of /healthz, /readyz and /metrics',
   ),
-  host: setting('HOST', '127.0.0.1', text, 'Address that every port is opened on'),
+  host: setting('HOST', '127.0.0.1', host, 'Address that every port is opened on'),
   corsAllowOrigins: setting('CORS_ALLOW_ORIGINS', '*', origins, 'Allowed CORS origins, separated by commas'),
   validatorsSyncIntervalMs: setting(
     'VALIDATORS_SYNC_INTERVAL',
@@ -220,6 +222,8 @@ export type Config = Omit<Parsed, 'network' | 'probePrivateAddresses'> &
     probePrivateAddresses: boolean;
     /** Whether the local network runs and is what is indexed. */
     isLocal: boolean;
+    /** Chain REST that is indexed; that of the local network where none is given, unless its port is 0. */
+    chainUrl: string;
   }>;
 
 /** Every problem of the configuration at once. */
@@ -261,6 +265,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
   return Object.freeze({
     ...parsed,
     isLocal,
+    chainUrl: parsed.chainApiBase ?? `http://${hostPort(parsed.host, parsed.lcdPort)}`,
     network: parsed.network ?? network(isLocal ? 'local' : 'main'),
     probePrivateAddresses: parsed.probePrivateAddresses === '' ? isLocal : parsed.probePrivateAddresses === 'allow',
   });

@@ -51,7 +51,7 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
 /** Each configured role once the one before it runs; the API comes last, when there is something to answer from. */
 async function* startRoles(context: Context): AsyncGenerator<Part> {
   const { config } = context;
-  let chainUrl = config.chainApiBase ?? `http://${config.host}:${config.lcdPort}`;
+  let { chainUrl } = config;
   if (config.isLocal && config.roles.includes('ledger')) {
     const local = await startLedger(context);
     chainUrl = local.urls.chain ?? chainUrl;

@@ -9,6 +9,9 @@ export const text = (value: string): string => value;
 /** Any text; the empty one is none. */
 export const optional = (value: string): string | undefined => (value === '' ? undefined : value);
 
+/** The name or address of a host; an IPv6 address may be written in brackets, which go. */
+export const host = (value: string): string => value.replace(/^\[(.*)\]$/, '$1');
+
 /** A whole number within bounds, both included. */
 export function whole(from: number, to: number): (value: string) => number {
   return (value) => {

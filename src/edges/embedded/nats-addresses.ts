@@ -58,7 +58,7 @@ async function readAddresses(folder: string, host: string): Promise<Addresses | 
 
 /** Where every interface is listened on, the server names one of them; from here it is reached over loopback. */
 function reachable(address: string, host: string): string {
-  if (!['0.0.0.0', '::', '[::]'].includes(host)) return address;
+  if (!['0.0.0.0', '::'].includes(host)) return address;
   const { protocol, port } = new URL(address);
   return `${protocol}//127.0.0.1:${port}`;
 }

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { hostPort } from '../host-port.ts';
 
 /** What the configuration file of the embedded nats-server depends on. */
 export type NatsSettings = Readonly<{
@@ -24,14 +25,14 @@ const LIVE = 'live.>';
 export function natsConfig({ dir, host, port, wsPort, user, pass, ephemeral }: NatsSettings): string {
   return `
 server_name: annals
-listen: ${quoted(`${inAddress(host)}:${port || -1}`)}
+listen: ${quoted(hostPort(host, port || -1))}
 http: "127.0.0.1:-1"
 ports_file_dir: ${quoted(path.join(dir, 'ports'))}
 max_payload: 8MB
 max_connections: 2048
 authorization { timeout: 10 }
 websocket {
-  listen: ${quoted(`${inAddress(host)}:${wsPort || -1}`)}
+  listen: ${quoted(hostPort(host, wsPort || -1))}
   no_tls: true
 }
 jetstream {
@@ -61,8 +62,5 @@ accounts {
 no_auth_user: outsider
 `;
 }
-
-/** IPv6 addresses stand in brackets before a port. */
-const inAddress = (host: string) => (host.includes(':') && !host.startsWith('[') ? `[${host}]` : host);
 
 const quoted = (text: string) => JSON.stringify(text);

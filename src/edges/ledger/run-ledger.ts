@@ -1,4 +1,5 @@
 import type { Message } from '../../commands/ledger/messages.ts';
+import { hostPort } from '../host-port.ts';
 import type { Logger } from '../log.ts';
 import type { Chain } from './chain.ts';
 import { listen } from './listening.ts';
@@ -58,7 +59,7 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   const server = createRestServer(() => chain, options.rest ?? {}, logger);
   const place = { what: 'the chain REST', remedy: 'Stop what uses it, or set LCD_PORT.' };
   const port = await listen(server, { host: options.host, port: options.lcdPort, ...place });
-  const url = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`;
+  const url = `http://${hostPort(options.host, port)}`;
   const sealer = new Sealer(chain, log, logger);
   const sealing = leases ? leases.hold('ledger', signal, (held) => sealer.run(held.signal)) : sealer.run(signal);
   sealing.catch((err: unknown) => logger.error({ err }, 'ledger stopped sealing'));
