@@ -42,12 +42,14 @@ describe('alert rules and Grafana board', () => {
     chain.chain.addSuperNode('alpha');
     chain.chain.addValidator('alpha');
     chain.chain.block();
-    program = await startProgram({ env: { CHAIN_API_BASE: chain.url, ACTIONS_SYNC_INTERVAL: '200ms' } });
+    program = await startProgram({
+      env: { CHAIN_API_BASE: chain.url, ACTIONS_SYNC_INTERVAL: '200ms', SCRUB_INTERVAL: '200ms' },
+    });
     await program.untilReady();
     for (const path of ['/v1/actions', '/nowhere']) await fetch(program.base + path);
-    scraped = await until('a node has been probed', async () => {
+    scraped = await until('a node has been probed and the archive compared', async () => {
       const found = figuresIn(await (await fetch(`${program.base}/metrics`)).text());
-      const late = ['annals_supernodes', 'annals_sync_age_seconds', 'annals_archive_damaged'];
+      const late = ['annals_supernodes', 'annals_sync_age_seconds', 'annals_archive_scrub_age_seconds'];
       return late.every((figure) => found.has(figure)) && found;
     });
   }, 90_000);

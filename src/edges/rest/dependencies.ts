@@ -39,6 +39,8 @@ export type RestSettings = Pick<
   | 'supernodesSyncIntervalMs'
   | 'validatorsSyncIntervalMs'
   | 'probeIntervalMs'
+  | 'scrubIntervalMs'
+  | 'scrubPerSecond'
 > &
   Readonly<{
     /** Of the network: the Bech32 prefix of accounts (that of operators appends `valoper`), and what it recommends to run. */

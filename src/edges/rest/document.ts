@@ -37,6 +37,8 @@ const nothing: Omit<RestDependencies, 'signal' | 'version'> = {
     supernodesSyncIntervalMs: 0,
     validatorsSyncIntervalMs: 0,
     probeIntervalMs: 0,
+    scrubIntervalMs: 0,
+    scrubPerSecond: 1,
     profile: { addressPrefix: '' },
   },
   cursorKey: 'no cursor is made',

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { FleetStats } from '../../projections/fleet-stats.ts';
 import type { RoundRow } from '../../projections/tables.ts';
-import type { ArchiveState, Generation } from './dependencies.ts';
+import type { ArchiveState, Generation, RestSettings } from './dependencies.ts';
 import { sources } from './headers.ts';
 
 /** The figures of an instance that are read when somebody asks for them. */
@@ -21,6 +21,11 @@ export function createGauges(registry: Registry) {
     last: gauge('stream_last_sequence', 'Sequence of the last fact of a stream', 'stream'),
     archived: gauge('archive_position', 'Sequence of the last event of a stream in the archive', 'stream'),
     scrubAge: gauge('archive_scrub_age_seconds', 'Time since a stream was last compared with its archive', 'stream'),
+    scrubPlanned: gauge(
+      'archive_scrub_planned_seconds',
+      'How long the pause before a comparison of a stream and the comparison take, as they are set',
+      'stream',
+    ),
     damaged: gauge('archive_damaged', 'Whether damage was found that is not mended yet', 'stream'),
     lost: gauge('archive_lost_events', 'Events that neither the stream nor the archive has', 'stream'),
     broker: gauge('broker_up', 'Whether the broker answers'),
@@ -66,12 +71,17 @@ export function showRead(
   }
 }
 
-/** Shows how the archive stands. */
-export function showArchive(gauges: Gauges, { standings, losses }: ArchiveState, now: number): void {
+/** Shows how the archive stands, and how often it is to be compared with the log. */
+export function showArchive(
+  gauges: Gauges,
+  { standings, losses }: ArchiveState,
+  { scrubIntervalMs, scrubPerSecond, now }: Pick<RestSettings, 'scrubIntervalMs' | 'scrubPerSecond'> & { now: number },
+): void {
   for (const { stream, position, scrubbedAt, findings } of standings) {
     gauges.archived.set({ stream }, position);
     gauges.damaged.set({ stream }, Number(findings.length > 0));
     if (scrubbedAt !== null) gauges.scrubAge.set({ stream }, Math.max(now - Date.parse(scrubbedAt), 0) / 1000);
+    gauges.scrubPlanned.set({ stream }, scrubIntervalMs / 1000 + position / scrubPerSecond);
     gauges.lost.set({ stream }, 0);
   }
   for (const { stream, first, last } of losses) gauges.lost.inc({ stream }, last - first + 1);

@@ -34,7 +34,10 @@ export function createMetrics(app: FastifyInstance, dependencies: RouteDependenc
   };
 }
 
-async function refresh(gauges: Gauges, { reader, broker, archive, lag, clock }: RouteDependencies): Promise<void> {
+async function refresh(
+  gauges: Gauges,
+  { reader, broker, archive, lag, clock, settings }: RouteDependencies,
+): Promise<void> {
   const read = async (reading: Reading) => ({ rounds: await readRounds(reading), fleet: await fleetStats(reading) });
   const [generations, state, seen, archived] = await Promise.allSettled([
     within(lookTimeoutMs, reader.generations(), 'late'),
@@ -49,6 +52,6 @@ async function refresh(gauges: Gauges, { reader, broker, archive, lag, clock }: 
   if (generations.status === 'fulfilled')
     for (const one of generations.value.filter(({ status }) => status === 'live'))
       showProjection(gauges, one, lag.lagMs(one.stream, one.position));
-  if (archived.status === 'fulfilled') showArchive(gauges, archived.value, clock());
+  if (archived.status === 'fulfilled') showArchive(gauges, archived.value, { ...settings, now: clock() });
   if (seen.status === 'fulfilled') showRead(gauges, seen.value, clock());
 }

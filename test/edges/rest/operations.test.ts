@@ -181,12 +181,14 @@ describe('GET /readyz and GET /metrics of the archive', () => {
     ]);
   });
 
-  it('shows position, damage and loss of each stream', async () => {
+  it('shows position, damage, loss and the time of a comparison of each stream', async () => {
     rest = await startRest(completed, { archive });
     const { text } = await rest.get('/metrics');
     expect(text).toContain('annals_archive_position{stream="ACTIONS"} 40');
     expect(text).toContain('annals_archive_damaged{stream="ACTIONS"} 1');
     expect(text).toContain('annals_archive_lost_events{stream="ACTIONS"} 2');
+    expect(text).toContain('annals_archive_scrub_planned_seconds{stream="ACTIONS"} 24');
+    expect(text).not.toContain('annals_archive_scrub_age_seconds{');
   });
 });
 

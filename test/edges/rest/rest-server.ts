@@ -32,6 +32,8 @@ export const defaultSettings: RestDependencies['settings'] = {
   supernodesSyncIntervalMs: 120_000,
   validatorsSyncIntervalMs: 300_000,
   probeIntervalMs: 60_000,
+  scrubIntervalMs: 20_000,
+  scrubPerSecond: 10,
   profile: { addressPrefix: 'lumera' },
 };
 
