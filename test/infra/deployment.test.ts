@@ -1,9 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gte } from 'semver';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { parseConfig, settings } from '../../src/edges/config.ts';
+import { natsVersion } from '../../src/edges/embedded/nats-release.ts';
+import { leastServer } from '../../src/edges/nats/streams.ts';
 
 type Json = { readonly [field: string]: Json } & readonly Json[];
 
@@ -41,6 +44,16 @@ const env = (file: string): Record<string, string> =>
 test.each(files.filter((file) => /\.ya?ml$/.test(file)))('infra/%s is YAML', (file) => {
   expect(documents(file).every((document) => typeof document === 'object' && document !== null)).toBe(true);
 });
+
+test.each(files.filter((file) => file.endsWith('.yaml') && read(file).includes('image: nats:')))(
+  'infra/%s runs nats-server of the line that the program fetches',
+  (file) => {
+    const lines = [...read(file).matchAll(/image: nats:(\d+\.\d+)-alpine/g)].map(([, line]) => line);
+    expect(lines.length).toBe(read(file).split('image: nats:').length - 1);
+    expect(new Set(lines)).toEqual(new Set([natsVersion.replace(/\.\d+$/, '')]));
+    expect(gte(natsVersion, leastServer)).toBe(true);
+  },
+);
 
 describe.each(['compose.yaml', 'compose.scaled-out.yaml'])('infra/%s', (file) => {
   const [compose] = documents(file) as [Json];

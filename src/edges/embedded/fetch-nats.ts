@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { gte } from 'semver';
+import { leastServer } from '../nats/streams.ts';
 import { ask, cacheFolder, which, type Say } from './commands.ts';
 import { fetchDebianPackage } from './debian-package.ts';
 import { fetchRelease } from './nats-release.ts';
@@ -8,9 +10,6 @@ import { whileSaying } from './slow.ts';
 
 /** A nats-server program that was found to run, and where it comes from. */
 export type NatsProgram = Readonly<{ file: string; version: string; from: string }>;
-
-/** The oldest that the log's guarantees (atomic batches, expected sequences) rest on. */
-const OLDEST = [2, 12, 1] as const;
 
 type Source = Readonly<{ from: string; fetch(target: string): Promise<void> }>;
 
@@ -24,7 +23,7 @@ export async function fetchNats({ say, signal }: { say: Say; signal?: AbortSigna
   const found = await findNats();
   if (found) return found;
 
-  say(`no nats-server ${OLDEST.join('.')} or later here: fetching one (about 5 MB, once)`);
+  say(`no nats-server ${leastServer} or later here: fetching one (about 5 MB, once)`);
   const cached = cachedFile();
   await mkdir(path.dirname(cached), { recursive: true });
   const sources: Source[] = [
@@ -49,7 +48,7 @@ export async function fetchNats({ say, signal }: { say: Say; signal?: AbortSigna
     reasons.push(`${from}: ${reason}`);
   }
   throw new Error(
-    `No usable nats-server. Install ${OLDEST.join('.')} or later, or set NATS_SERVER_BIN to one, or NATS_URL to a running server.\n` +
+    `No usable nats-server. Install ${leastServer} or later, or set NATS_SERVER_BIN to one, or NATS_URL to a running server.\n` +
       reasons.map((reason) => `  ${reason}`).join('\n'),
   );
 }
@@ -68,14 +67,5 @@ const cachedFile = () => path.join(cacheFolder(), 'nats-server');
 async function usable(file: string | undefined, from: string): Promise<NatsProgram | undefined> {
   if (!file || !existsSync(file)) return undefined;
   const version = (await ask(file, '--version'))?.match(/v?(\d+\.\d+\.\d+)/)?.[1];
-  return version && isNewEnough(version) ? { file, version, from } : undefined;
-}
-
-function isNewEnough(version: string): boolean {
-  const parts = version.split('.').map(Number);
-  for (const [index, least] of OLDEST.entries()) {
-    const part = parts[index] ?? 0;
-    if (part !== least) return part > least;
-  }
-  return true;
+  return version && gte(version, leastServer) ? { file, version, from } : undefined;
 }

@@ -15,8 +15,8 @@ import { gte } from 'semver';
 import { AppError } from '../../commands/errors.ts';
 import { kinds, kindTable, type StreamName, streams, subjectsOf } from '../../events/catalogue.ts';
 
-/** The least version that has every guard the log relies on. */
-const leastServer = '2.12.1';
+/** The least nats-server that has every guard the log relies on: atomic batches with an expected sequence for each subject. */
+export const leastServer = '2.12.1';
 const duplicateWindowMs = 120_000;
 /** A cluster that has no leader yet drops what it is asked: it is asked again, for a minute. */
 const answerWithinMs = 5000;
