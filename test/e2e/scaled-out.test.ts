@@ -2,10 +2,11 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Recorded } from '../../src/commands/ports.ts';
 import { connectNats } from '../../src/edges/nats/connection.ts';
-import { leaseMs } from '../../src/edges/nats/leases.ts';
+import { leaseMs, renewalsPerLease } from '../../src/edges/nats/leases.ts';
 import { streams } from '../../src/events/catalogue.ts';
 import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
 import { GrowingChain } from '../support/growing-chain.ts';
+import { watchLeases } from '../support/lease-watch.ts';
 import { type NatsCluster, startNatsCluster } from '../support/nats-cluster.ts';
 import { until } from '../support/polling.ts';
 import { type Polled, type Pollers, startPollers } from '../support/pollers.ts';
@@ -158,19 +159,28 @@ describe.each(majors)('two indexers and two projectors on three nats-servers and
     expect(after.every((facts, n) => facts.length > (before[n]?.length ?? 0) || streams[n] === 'LEDGER')).toBe(true);
   }, 120_000);
 
-  test('the kill of the leading projector and indexer hands everything over, and readers see no error', async ({
+  test('the kill of the leading projector and indexer hands everything over within two lease times, and readers see no error', async ({
     annotate,
+    onTestFinished,
   }) => {
-    for (const [pair, lease, leases] of [
-      [projectors, 'projection.actions', projectorLeases],
-      [indexers, 'sync', indexerLeases],
+    const connection = await connectNats({ url: cluster.url, name: 'test' });
+    onTestFinished(() => connection.close());
+    const watch = await watchLeases(connection, stores.network);
+    for (const [pair, lease, leases, clock] of [
+      [projectors, 'projection.actions', projectorLeases, 'sync'],
+      [indexers, 'sync', indexerLeases, 'projection.actions'],
     ] as const) {
       const [doomed, heir] = await byLease(pair, lease);
       const at = pair.indexOf(doomed);
       if (pair === indexers) expectNoComplaint(await (pollers[at] as Pollers).stop());
       const rounds = await log.head('SYNC');
+      await watch.seen(lease);
       await doomed.program.kill();
       await untilHolds(heir, leases);
+      const renewals = await watch.renewalsUntilTaken(lease, clock);
+      await annotate(`${lease} was taken after ${renewals} renewals of ${clock}`);
+      expect(renewals).toBeGreaterThan(0);
+      expect(renewals, 'within two lease times').toBeLessThanOrEqual(2 * renewalsPerLease);
       await untilRead(pair === indexers ? [heir] : indexers);
       if (pair === indexers) await annotate(`sync stood still for ${await gap(log, rounds.lastSequence)} lease times`);
       pair[at] = await startReplica(stores, pair === indexers ? 'indexer' : 'projector', stub.url);

@@ -29,6 +29,9 @@ export type LeaseOptions = Readonly<{ ttlMs?: number; onChange?: (name: string, 
 /** How long a lease outlives its last renewal, where nothing else is said. */
 export const leaseMs = 3000;
 
+/** How often its holder renews a lease while it would last. */
+export const renewalsPerLease = 4;
+
 /** Leases in a key-value bucket whose entries vanish by age; the bucket is made when it is first needed. */
 export function createLeases(nc: NatsConnection, network: string, options: LeaseOptions = {}): Leases {
   const { ttlMs = leaseMs, onChange = () => undefined } = options;
@@ -97,10 +100,10 @@ async function keepRenewing(
   let timer = loseAt(since);
   const stop = AbortSignal.any([ended, lost.signal]);
   for (;;) {
-    await pause(ttlMs / 4, undefined, { signal: stop }).catch(() => undefined);
+    await pause(ttlMs / renewalsPerLease, undefined, { signal: stop }).catch(() => undefined);
     if (stop.aborted) break;
     const began = performance.now();
-    const renewed = await renew(kv, name, me, { revision, timeoutMs: ttlMs / 4 });
+    const renewed = await renew(kv, name, me, { revision, timeoutMs: ttlMs / renewalsPerLease });
     if (renewed === 'lost') lost.abort();
     if (typeof renewed !== 'number' || stop.aborted) continue;
     revision = renewed;

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startNats } from '../../../src/edges/embedded/nats-server.ts';
-import { createLeases, type Lease, type Leases } from '../../../src/edges/nats/leases.ts';
+import { createLeases, type Lease, type Leases, renewalsPerLease } from '../../../src/edges/nats/leases.ts';
+import { watchLeases } from '../../support/lease-watch.ts';
 import { freshNetwork } from '../../support/servers.ts';
 import { connected } from './fresh-log.ts';
 
@@ -59,16 +60,23 @@ test('hold keeps a lease far beyond its time while its holder lives, and others 
   await Promise.all([first.end(), second.end(), clock.end()]);
 });
 
-test('hold replaces a holder that is gone, whose own run is told before', async () => {
+test('hold replaces a holder that is gone within two lease times, and its own run is told before', async () => {
   const network = freshNetwork();
-  const doomed = await connected();
+  const [doomed, watching] = [await connected(), await connected()];
   const first = hold(createLeases(doomed, network, { ttlMs }), 'sync');
   await first.held();
   const second = hold(createLeases(await connected(), network, { ttlMs }), 'sync');
+  const clock = hold(createLeases(await connected(), network, { ttlMs }), 'clock');
+  await clock.held();
+  const watch = await watchLeases(watching, network);
+  await watch.seen('sync');
   await doomed.close();
   await second.held();
   expect(first.runs[0]?.signal.aborted).toBe(true);
-  await Promise.all([first.end(), second.end()]);
+  const renewals = await watch.renewalsUntilTaken('sync', 'clock');
+  expect(renewals).toBeGreaterThan(0);
+  expect(renewals).toBeLessThanOrEqual(2 * renewalsPerLease);
+  await Promise.all([first.end(), second.end(), clock.end()]);
 });
 
 test('hold ends with the error of its run, gives the lease back, and never runs once it is told to end', async () => {
