@@ -48,6 +48,14 @@ export const actionAccounts: Table = {
 /** One row per account, denomination, action and transaction that paid. */
 export const payments: Table = {
   name: 'payments',
-  columns: { account: 'text', denom: 'text', id: 'numeric', tx_hash: 'text', height: 'int8', amount: 'numeric' },
-  key: ['account', 'denom', 'tx_hash', 'id'],
+  columns: {
+    account: 'text',
+    denom: 'text',
+    id: 'numeric',
+    tx_hash: 'text',
+    height: 'int8',
+    amount: 'numeric',
+    again: 'bool',
+  },
+  key: ['account', 'height', 'denom', 'tx_hash', 'id'],
 };

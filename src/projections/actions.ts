@@ -2,6 +2,7 @@ import type { Fact } from '../events/catalogue.ts';
 import { actionAccounts, actionTable, payments } from './action-tables.ts';
 import { bucketNames } from './buckets.ts';
 import { counterNames, finalizedName } from './counter-names.ts';
+import { paidCounts } from './paid.ts';
 import { withPayments } from './payments.ts';
 import { placeNames } from './places.ts';
 import type { Derived, Projection } from './projection.ts';
@@ -21,7 +22,7 @@ type Transaction = NonNullable<Data<'ActionApproved'>['transaction']>;
 /** Every action with its accounts, payments and exact counters: overall, by time, per creator and per finalizing account. */
 export const actions: Projection<ActionRow, ActionFactType> = {
   name: 'actions',
-  version: 6,
+  version: 7,
   stream: 'ACTIONS',
   table: actionTable,
   derivedTables: [actionAccounts, payments],
@@ -49,6 +50,7 @@ export const actions: Projection<ActionRow, ActionFactType> = {
     ...placeNames(row),
     ...tallyNames(row),
     ...row.accounts.map((account) => finalizedName(account, row.type)),
+    ...row.payments.flatMap(paidCounts),
     ...(row.chain_state === 'expired' ? ['expired', `expired,type:${row.type}`] : []),
   ],
 };

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { stretchesAsRows, stretchOf } from './action-filter.ts';
 import { fleet } from './fleet.ts';
 import { ownedBy } from './ownership.ts';
+import { type PaidTotal, paidTo } from './paid.ts';
 import type { Reading } from './reading.ts';
 
 /** Averages and sums are over available nodes, 0 where there is none. */
@@ -13,9 +13,6 @@ export type FleetStats = Readonly<{
   storage_total_gb: number;
   memory_total_gb: number;
 }>;
-
-/** What was paid in one denomination: decimal text of any size, and in how many transactions. */
-export type PaidTotal = Readonly<{ denom: string; amount: string; transactions: number }>;
 
 /** A version that a listed node reports, and whether that node is available. */
 export type VersionInUse = Readonly<{ version: string; available: boolean }>;
@@ -41,21 +38,7 @@ export async function fleetStats(reading: Reading): Promise<FleetStats> {
 
 /** What an operator was paid, by denomination: payments to an account that was its own at the payment's height. */
 export async function paymentsOf(reading: Reading, operator: string): Promise<PaidTotal[]> {
-  const owned = await ownedBy(reading, operator);
-  const { rows } = await sql<PaidTotal>`
-    select denom, sum(amount)::text as amount, count(*) as transactions
-    from (
-      select paid.denom, paid.tx_hash, sum(paid.amount) as amount
-      from ${stretchesAsRows(owned.map(stretchOf), [])} own cross join lateral (
-        select p.denom, p.tx_hash, p.amount from ${sql.id(reading.schemas.actions, 'payments')} p
-        where p.account = own.account collate "C"
-          and (own.since is null or p.height >= own.since) and (own.until is null or p.height <= own.until) offset 0
-      ) paid
-      group by paid.denom, paid.tx_hash
-    ) each
-    group by denom order by denom
-  `.execute(reading.db);
-  return [...rows];
+  return await paidTo(reading, await ownedBy(reading, operator));
 }
 
 /** The versions that listed nodes report, one entry per version and availability. */

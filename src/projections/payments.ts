@@ -15,9 +15,9 @@ export function withPayments(row: ActionRow, paid: Paid, transaction: Transactio
   if (!transaction) throw new Error(`Cannot add payments to action ${row.id}: no transaction that paid them`);
   const { hash: tx_hash, height } = transaction;
   const sums = new Map<string, PaymentOf>();
-  for (const { account, denom, amount } of paid) {
+  for (const { account, denom, amount, again = false } of paid) {
     const key = JSON.stringify([account, denom]);
-    sums.set(key, { account, denom, amount: sum(sums.get(key)?.amount ?? '0', amount), tx_hash, height });
+    sums.set(key, { account, denom, amount: sum(sums.get(key)?.amount ?? '0', amount), tx_hash, height, again });
   }
   return [...row.payments.filter((earlier) => earlier.tx_hash !== tx_hash), ...sums.values()];
 }

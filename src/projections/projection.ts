@@ -17,6 +17,9 @@ export type Cell = string | number | boolean | null | readonly unknown[] | Reado
 /** A row of another table that follows from one row: a pair to join by, a payment, a period. `values` holds every column, keys too. */
 export type Derived = Readonly<{ table: string; values: Readonly<Record<string, Cell>> }>;
 
+/** A counter that is added to: one, or as many as are named, up to 10 digits so that sums stay exact. */
+export type Count = string | readonly [name: string, n: number];
+
 /** The names under which projections are run, rebuilt and read. */
 export const projectionNames = ['actions', 'supernodes', 'validators', 'availability', 'rounds'] as const;
 export type ProjectionName = (typeof projectionNames)[number];
@@ -46,6 +49,6 @@ export type Projection<Row extends object, T extends FactType> = Readonly<{
   on: { readonly [K in T]: (row: Row | undefined, data: Fact<K>['data']) => Row | null };
   /** Rows of other tables; the engine takes away what the old row had and the new one has not. */
   derived?: (row: Row) => readonly Derived[];
-  /** Names of the counters that this row adds one to; the engine applies new minus old. */
-  counts?: (row: Row) => readonly string[];
+  /** The counters that this row adds to; the engine applies new minus old. */
+  counts?: (row: Row) => readonly Count[];
 }>;

@@ -30,8 +30,15 @@ export type ActionRow = Readonly<{
   payments: readonly PaymentOf[];
 }>;
 
-/** What one account was paid in one transaction. */
-export type PaymentOf = Readonly<{ account: string; denom: string; amount: string; tx_hash: string; height: number }>;
+/** What one account was paid in one transaction; `again`: the transaction is counted with another action. */
+export type PaymentOf = Readonly<{
+  account: string;
+  denom: string;
+  amount: string;
+  tx_hash: string;
+  height: number;
+  again: boolean;
+}>;
 
 /** Which account finalized which action: lists an account's actions in the order of the main list. */
 export type ActionAccountRow = Readonly<{
@@ -53,6 +60,7 @@ export type PaymentRow = Readonly<{
   tx_hash: string;
   height: number;
   amount: string;
+  again: boolean;
 }>;
 
 /** One listed SuperNode, as the chain describes it. */

@@ -68,7 +68,8 @@ export function namesAsRows(names: readonly Names[]): RawBuilder<unknown> {
   return sql`(select * from unnest(${from}::text[], ${until}::text[]) with ordinality as given (low, high, place))`;
 }
 
-function sorting(number: bigint): string {
+/** A number so that it sorts as one, whatever its size. */
+export function sorting(number: bigint): string {
   const digits = String(number);
   return `${String(digits.length).padStart(2, '0')}${digits}`;
 }

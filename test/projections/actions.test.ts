@@ -109,9 +109,17 @@ describe('actions', () => {
     );
     expect(row).toMatchObject({ accounts: ['a', 'b'], finalize_tx: { tx_hash: 'TX9', height: 9 } });
     expect(derived(row, 'payments')).toEqual([
-      { id: '7', account: 'a', denom: 'ulume', amount: '3', tx_hash: 'TX9', height: 9 },
-      { id: '7', account: 'a', denom: 'uother', amount: '5', tx_hash: 'TX9', height: 9 },
-      { id: '7', account: 'b', denom: 'ulume', amount: '99999999999999999999', tx_hash: 'TX12', height: 12 },
+      { id: '7', account: 'a', denom: 'ulume', amount: '3', tx_hash: 'TX9', height: 9, again: false },
+      { id: '7', account: 'a', denom: 'uother', amount: '5', tx_hash: 'TX9', height: 9, again: false },
+      {
+        id: '7',
+        account: 'b',
+        denom: 'ulume',
+        amount: '99999999999999999999',
+        tx_hash: 'TX12',
+        height: 12,
+        again: false,
+      },
     ]);
   });
 

@@ -67,7 +67,7 @@ function rowOf(life: Lives extends ReadonlyMap<string, infer L> ? L : never): Om
 
 type Known = Readonly<{ chainState: string; creator: string; dataHash: string; expiresAt?: string }>;
 type Paying = Readonly<{
-  payments: readonly { account: string; denom: string; amount: string }[];
+  payments: readonly { account: string; denom: string; amount: string; again?: boolean }[];
   transaction?: { hash: string; height: number };
 }>;
 
@@ -85,6 +85,7 @@ function paymentsOf(told: readonly Paying[]): ActionRow['payments'] {
       amount: String(same.reduce((sum, { amount }) => sum + BigInt(amount), 0n)),
       tx_hash,
       height,
+      again: same[0]?.again === true,
     })),
   );
 }
@@ -92,7 +93,18 @@ function paymentsOf(told: readonly Paying[]): ActionRow['payments'] {
 function countersOf(rows: readonly Row[]): Cells[] {
   const counters = new Map<string, number>();
   for (const name of rows.flatMap(countedIn)) counters.set(name, (counters.get(name) ?? 0) + 1);
+  for (const [name, n] of rows.flatMap(({ payments }) => payments.flatMap(paidIn)))
+    counters.set(name, (counters.get(name) ?? 0) + n);
   return [...counters].map(([name, n]) => ({ name, n }));
+}
+
+/** Amounts are kept in digits of a billion, the lowest first. */
+function paidIn({ account, denom, amount, height, again }: ActionRow['payments'][number]): [string, number][] {
+  const name = `paid:${account},${withLength(Math.floor(height / 262_144))},${denom}`;
+  const counts: [string, number][] = again ? [] : [[`${name},t`, 1]];
+  for (let [rest, place] = [BigInt(amount), 0]; rest > 0n; rest /= 1_000_000_000n, place += 1)
+    counts.push([`${name},${place}`, Number(rest % 1_000_000_000n)]);
+  return counts.filter(([, n]) => n > 0);
 }
 
 function countedIn(row: Row): string[] {

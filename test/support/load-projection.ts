@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { Fact, FactType } from '../../src/events/catalogue.ts';
 import { foldingOf, type Row } from '../../src/edges/postgres/folding.ts';
 import { type AnyProjection, projections } from '../../src/projections/all.ts';
-import type { Derived, Projection, Table } from '../../src/projections/projection.ts';
+import type { Count, Derived, Projection, Table } from '../../src/projections/projection.ts';
 import type { Reading } from '../../src/projections/reading.ts';
 import type { Tables } from '../../src/projections/tables.ts';
 import { freshDatabase } from './servers.ts';
@@ -32,9 +32,13 @@ export function foldAll(projection: AnyProjection, facts: readonly Fact[]): Fold
   }
   const counters = new Map<string, number>();
   const live = [...rows.values()];
-  for (const name of live.flatMap(counts)) counters.set(name, (counters.get(name) ?? 0) + 1);
+  for (const [name, n] of live.flatMap(counts).map(counted)) counters.set(name, (counters.get(name) ?? 0) + n);
   return { rows: live, removed: [...removed], derived: live.flatMap(derived), counters };
 }
+
+/** A count as the name of its counter and how many it adds. */
+export const counted = (count: Count): readonly [name: string, n: number] =>
+  typeof count === 'string' ? [count, 1] : count;
 
 /** The live rows that a projection makes of facts, with their own type. */
 export function rowsOf<Own extends object, T extends FactType>(

@@ -35,7 +35,22 @@ const lastHeight = 60 * apart;
 /** Facts of a whole network in an order in which they may lie in the log. */
 export function randomHistory(seed: number, size: { actions: number }): Fact[] {
   const random = seeded(seed);
-  return [...randomFleet(random), ...randomActions(random, size.actions)];
+  return [...randomFleet(random), ...tellAgain(randomActions(random, size.actions))];
+}
+
+/** Marks payments of a transaction that paid the same account in the same denomination for an action before. */
+export function tellAgain(facts: readonly Fact[]): Fact[] {
+  const first = new Map<string, string>();
+  return facts.map((fact) => {
+    if (fact.type !== 'ActionFinalized' && fact.type !== 'ActionTransactionFound') return fact;
+    const { action, transaction, payments } = fact.data;
+    const told = payments.map((paid) => {
+      const key = `${transaction?.hash} ${paid.account} ${paid.denom}`;
+      if (!first.has(key)) first.set(key, action);
+      return first.get(key) === action ? paid : { ...paid, again: true };
+    });
+    return { ...fact, data: { ...fact.data, payments: told } } as Fact;
+  });
 }
 
 function randomActions(random: Random, count: number): Fact[] {

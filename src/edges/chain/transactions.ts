@@ -44,6 +44,7 @@ export function parseTransaction(
   const events = objects(answer['events'], 'events').map(parseEvent);
   const transfers = transfersOf(events, account);
   const steps: ActionStep[] = [];
+  const paid = new Set<string>();
   const unread: { action: string; reason: string }[] = [];
   for (const [index, event] of events.entries()) {
     const step = stepOfEvent.get(event.type);
@@ -53,12 +54,14 @@ export function parseTransaction(
       action,
       step,
       transaction,
-      payments: step === 'finalize' ? paymentsIn(transfers.get(index) ?? []) : [],
+      payments: step === 'finalize' ? paymentsIn(transfers.get(index) ?? [], paid) : [],
       accounts: step === 'finalize' ? accountsOf(event, prefix) : [],
       dataHash: step === 'register' ? dataHashOfMessage(messageOf(answer, event)) : '',
     }));
-    if ('value' in read) steps.push(read.value);
-    else unread.push({ action, reason: read.reason });
+    if ('value' in read) {
+      steps.push(read.value);
+      for (const payment of read.value.payments) paid.add(paidIn(payment));
+    } else unread.push({ action, reason: read.reason });
   }
   return { height: transaction.height, steps, unread };
 }
@@ -120,15 +123,18 @@ function transfersOf(events: readonly Event[], account: string): ReadonlyMap<num
   return groups;
 }
 
-function paymentsIn(transfers: readonly Event[]): FoundStep['payments'] {
+/** What transfers paid; `before` holds what earlier actions of the transaction were paid in. */
+function paymentsIn(transfers: readonly Event[], before: ReadonlySet<string>): FoundStep['payments'] {
   const payments = transfers.flatMap(({ attributes }) => {
     const recipient = attributes.get('recipient');
     if (recipient === undefined || !/^[a-z0-9]{10,128}$/.test(recipient))
       throw new BadRecord('A transfer names no recipient');
     return coins(attributes.get('amount') ?? '', 'amount').map((paid) => ({ account: recipient, ...paid }));
   });
-  return shortList(payments, 'transfers');
+  return shortList(payments, 'transfers').map((paid) => (before.has(paidIn(paid)) ? { ...paid, again: true } : paid));
 }
+
+const paidIn = ({ account, denom }: FoundStep['payments'][number]): string => `${account} ${denom}`;
 
 /** The message that an event belongs to; the only one where the event does not say. */
 function messageOf(answer: Json, { message }: Event): unknown {

@@ -1,6 +1,6 @@
 import { type Fact, isFactType, streamOf } from '../../events/catalogue.ts';
 import type { AnyProjection } from '../../projections/all.ts';
-import type { Cell, Derived, Table } from '../../projections/projection.ts';
+import type { Cell, Count, Derived, Table } from '../../projections/projection.ts';
 
 /** A row of a main table; a column that is not named is null. */
 export type Row = Readonly<Record<string, Cell>>;
@@ -16,14 +16,14 @@ export type Folding = Readonly<{
   key: (fact: Fact) => string;
   next: (row: Row | undefined, fact: Fact) => Row | null;
   derived: (row: Row) => readonly Derived[];
-  counts: (row: Row) => readonly string[];
+  counts: (row: Row) => readonly Count[];
 }>;
 
 type Untyped = Readonly<{
   key: (fact: Fact) => string;
   on: Readonly<Record<string, (row: Row | undefined, data: Fact['data']) => Row | null>>;
   derived?: (row: Row) => readonly Derived[];
-  counts?: (row: Row) => readonly string[];
+  counts?: (row: Row) => readonly Count[];
 }>;
 
 /** Prepares a projection for the engine; fails when it cannot be run, which is a mistake in its definition. */

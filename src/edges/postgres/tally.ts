@@ -1,7 +1,9 @@
+import type { Count } from '../../projections/projection.ts';
+
 /** Sums by name. */
 export type Tally = Readonly<{
-  /** Adds as much to each name. */
-  add: (names: readonly string[], much: number) => void;
+  /** Adds counts as many times. */
+  add: (counts: readonly Count[], times: number) => void;
   /** All sums that are not zero. */
   sums: () => [name: string, n: number][];
 }>;
@@ -10,8 +12,9 @@ export type Tally = Readonly<{
 export function createTally(): Tally {
   const boxes = new Map<string, { n: number }>();
   return {
-    add: (names, much) => {
-      for (const name of names) {
+    add: (counts, times) => {
+      for (const count of counts) {
+        const [name, much] = typeof count === 'string' ? [count, times] : [count[0], count[1] * times];
         const box = boxes.get(name);
         if (box) box.n += much;
         else boxes.set(name, { n: much });

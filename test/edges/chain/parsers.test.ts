@@ -189,6 +189,31 @@ describe('parseTransaction', () => {
     expect(steps[0]?.transaction).toEqual({ hash: 'AB'.repeat(32), height: 9, time: '2026-01-02T03:04:05Z' });
   });
 
+  it('tells a payment again where the transaction paid the account in that denomination for an action before', () => {
+    const [a, b] = [accountOf('a'), accountOf('b')];
+    const { steps } = read(
+      ['0', '1', '2'].flatMap((msg_index) => [
+        finalized(String(Number(msg_index) + 1), { msg_index }),
+        ...(msg_index === '1' ? [paid(a, 'much', { msg_index })] : []),
+        ...(msg_index === '2' ? [paid(b, '3ulume', { msg_index })] : []),
+        paid(a, '1ulume,2ulume', { msg_index }),
+        paid(a, msg_index === '0' ? '1uother' : '', { msg_index }),
+      ]),
+    );
+    expect(steps.map(({ payments }) => payments.map((one) => [one.denom, one.account === a, one.again]))).toEqual([
+      [
+        ['ulume', true, undefined],
+        ['ulume', true, undefined],
+        ['uother', true, undefined],
+      ],
+      [
+        ['ulume', false, undefined],
+        ['ulume', true, true],
+        ['ulume', true, true],
+      ],
+    ]);
+  });
+
   it('takes amounts of any size and number of coins, from the module alone', () => {
     const big = '123456789012345678901234567890';
     const others = event('transfer', { recipient: accountOf('a'), sender: accountOf('b'), amount: '1ulume' });

@@ -1,4 +1,5 @@
 import type { Recorded } from '../../../src/commands/ports.ts';
+import { counted } from '../../support/load-projection.ts';
 import type { SmallTables } from './engine.ts';
 import { small } from './small-projection.ts';
 
@@ -16,8 +17,8 @@ export function expected(history: readonly Recorded[]): SmallTables {
   }
   const rows = [...kept.values()].flatMap(({ row }) => (row ? [row] : []));
   const counters = new Map<string, number>();
-  for (const name of rows.flatMap((row) => small.counts?.(row) ?? []))
-    counters.set(name, (counters.get(name) ?? 0) + 1);
+  for (const [name, n] of rows.flatMap((row) => small.counts?.(row) ?? []).map(counted))
+    counters.set(name, (counters.get(name) ?? 0) + n);
   return {
     nodes: sorted([...kept], ([id]) => [id]).map(([id, { row, position }]) => ({
       ...(row ?? { ...nothing, id }),

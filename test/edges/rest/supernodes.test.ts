@@ -191,17 +191,17 @@ describe('GET /v1/supernodes/{id}/paymentInfo', () => {
 
   it('[S2.payment.total_amount] [S2.payment.payment_count] [S2.open.nodes.paymentInfo] takes amounts of any size and counts transactions, denomination by denomination', async () => {
     const big = '123456789012345678901234567890';
-    const paid = (action: string, denom: string) =>
+    const paid = (action: string, denom: string, again?: true) =>
       actionFacts(action).finalized({
         accounts: [newAccount],
-        payments: [{ account: newAccount, denom, amount: big }],
+        payments: [{ account: newAccount, denom, amount: big, ...(again ? { again } : {}) }],
         transaction: transactionAt(9),
       });
     const { body } = await askOnce(`/v1/supernodes/${alpha}/paymentInfo`, [
       nodeFacts(alpha).listed({ accounts: [{ account: newAccount, height: 1 }] }),
       ...['1', '2', '3'].map((action) => actionFacts(action).registered()),
       paid('1', 'ulume'),
-      paid('2', 'ulume'),
+      paid('2', 'ulume', true),
       paid('3', 'aother'),
     ]);
     expect(body.payments).toEqual([

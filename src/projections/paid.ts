@@ -1,0 +1,86 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Heights } from './cover.ts';
+import type { Owned } from './ownership.ts';
+import type { Count } from './projection.ts';
+import type { Reading } from './reading.ts';
+import type { PaymentOf } from './tables.ts';
+import { countersBetween, type Names, namesAsRows, sorting } from './tallies.ts';
+
+/** What was paid in one denomination: decimal text of any size, and in how many transactions. */
+export type PaidTotal = Readonly<{ denom: string; amount: string; transactions: number }>;
+
+/** Heights are counted together in cells of this many: 18 days of them. */
+const heightsPerCell = 262_144;
+/** Digits of an amount in one counter, so that millions of payments add up exactly. */
+const digits = 9;
+const transactions = 't';
+
+/**
+ * Counters of what an account was paid: per cell of heights and denomination one for its transactions, and one for each nine
+ * digits of the amounts, the last ones first.
+ *
+ * @example ['paid:lumera1a,010,ulume,t', ['paid:lumera1a,010,ulume,0', 250]]
+ */
+export function paidCounts({ account, denom, amount, height, again }: PaymentOf): Count[] {
+  const name = `paid:${account},${sorting(BigInt(Math.floor(height / heightsPerCell)))},${denom}`;
+  const parts = Array.from({ length: Math.ceil(amount.length / digits) }, (_, place) => {
+    const end = amount.length - place * digits;
+    return [`${name},${place}`, Number(amount.slice(Math.max(end - digits, 0), end))] as const;
+  });
+  return [...(again ? [] : [`${name},${transactions}`]), ...parts.filter(([, n]) => n > 0)];
+}
+
+/** The counters of whole cells within some heights, and the heights beside them. */
+function split({ account, from, to }: Owned): { names: Names[]; edges: Heights[] } {
+  const first = Math.ceil(from / heightsPerCell);
+  const end = Math.floor((to + 1) / heightsPerCell);
+  if (first >= end) return { names: [], edges: [{ from, to }] };
+  const until = end === Infinity ? '-' : `,${sorting(BigInt(end))}`;
+  return {
+    names: [{ from: `paid:${account},${sorting(BigInt(first))}`, until: `paid:${account}${until}` }],
+    edges: [
+      { from, to: first * heightsPerCell - 1 },
+      { from: end * heightsPerCell, to },
+    ].filter((edge) => edge.from <= edge.to && edge.from < Infinity),
+  };
+}
+
+/** What was paid to accounts while they were somebody's, by denomination; exact. */
+export async function paidTo(reading: Reading, owned: readonly Owned[]): Promise<PaidTotal[]> {
+  const parts = owned.map((one) => ({ account: one.account, ...split(one) }));
+  const edges = parts.flatMap(({ account, edges: all }) => all.map((edge) => ({ account, ...edge })));
+  const names = parts.flatMap((part) => part.names);
+  const { rows } = await sql<PaidTotal>`
+    select denom, sum(amount)::text as amount, sum(transactions)::int8 as transactions from (
+      ${inCells(names, reading)} union all ${inRows(edges, reading)}
+    ) paid group by denom order by denom
+  `.execute(reading.db);
+  return [...rows];
+}
+
+function inCells(names: readonly Names[], reading: Reading): RawBuilder<unknown> {
+  const part = sql`split_part(counter.name, ',', 4)`;
+  return sql`
+    select split_part(counter.name, ',', 3) as denom,
+      case when ${part} = ${transactions} then 0 else (counter.n::text || repeat('0', ${digits}::int4 * ${part}::int4))::numeric end as amount,
+      case when ${part} = ${transactions} then counter.n else 0 end as transactions
+    from ${countersBetween(reading, namesAsRows(names))}`;
+}
+
+function inRows(
+  edges: readonly (Heights & Readonly<{ account: string }>)[],
+  { schemas }: Reading,
+): RawBuilder<unknown> {
+  const column = <T>(of: (edge: (typeof edges)[number]) => T): T[] => edges.map(of);
+  return sql`
+    select p.denom, p.amount, (not p.again)::int4 as transactions
+    from unnest(
+      ${column(({ account }) => account)}::text[], ${column(({ from }) => from)}::int8[],
+      ${column(({ to }) => (to === Infinity ? null : to))}::int8[]
+    ) as own (account, since, until)
+    cross join lateral (
+      select * from ${sql.id(schemas.actions, 'payments')} p
+      where p.account = own.account collate "C" and p.height >= own.since and (own.until is null or p.height <= own.until)
+      offset 0
+    ) p`;
+}
