@@ -4,7 +4,8 @@ import { liveGeneration } from '../src/edges/postgres/generations.ts';
 import { migrate } from '../src/edges/postgres/migrate.ts';
 import { createPools, type Pools } from '../src/edges/postgres/pool.ts';
 import { runProjector } from '../src/edges/postgres/projector.ts';
-import type { Leases, Source } from '../src/edges/postgres/source.ts';
+import type { Leasing } from '../src/edges/leasing.ts';
+import type { Source } from '../src/edges/postgres/source.ts';
 import type { AnyProjection } from '../src/projections/all.ts';
 import type { Context } from './context.ts';
 
@@ -21,7 +22,7 @@ export async function openDatabase(context: Context, network: string): Promise<D
 }
 
 /** Nobody else is there to lease from. */
-const leases: Leases = { hold: (_name, signal, run) => run({ signal }) };
+const leases: Leasing = { hold: (_name, signal, run) => run({ signal }) };
 
 /** Runs a projection; gives back how to stop. */
 export function startProjector(database: Database, source: Source, projection: AnyProjection): () => Promise<void> {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { type ProbeOptions, probeNode } from '../../src/edges/probe/probe.ts';
-import { runProbing } from '../../src/edges/probe/rounds.ts';
+import { type ProbingOptions, runProbing } from '../../src/edges/probe/rounds.ts';
 import { dialInstead, startBlackHole, startNode } from '../../test/edges/probe/fake-node.ts';
 import { nodeFacts } from '../../test/support/facts.ts';
 import type { Context } from '../context.ts';
@@ -67,7 +67,7 @@ async function together(context: Context, count: number, how: Dialling): Promise
     await log.append(decisions, { at: new Date().toISOString() });
     const ending = new AbortController();
     const { signal } = ending;
-    const leases = { hold: (_: string, held: AbortSignal, run: Run) => run({ revision: 1, signal: held }) };
+    const leases: ProbingOptions['leases'] = { hold: (_name, held, run) => run({ signal: held }) };
     let probing: Promise<void> | undefined;
     const ms = await milliseconds(async () => {
       probing = runProbing({ ...how, log, leases, intervalMs: 60_000, logger, signal });
@@ -78,8 +78,6 @@ async function together(context: Context, count: number, how: Dialling): Promise
     return ms / 1000;
   };
 }
-
-type Run = (held: Readonly<{ revision: number; signal: AbortSignal }>) => Promise<void>;
 
 function inARow(count: number, how: Dialling): Contender {
   const { signal } = new AbortController();

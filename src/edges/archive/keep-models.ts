@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AnyProjection, projections } from '../../projections/all.ts';
+import type { Leasing } from '../leasing.ts';
 import type { Logger } from '../log.ts';
 import { rebuild } from '../postgres/rebuild.ts';
-import type { Leases } from '../postgres/source.ts';
 import type { BothStores } from './archiver.ts';
 import { checkModel } from './check-models.ts';
 import { leftBehind, type Models } from './models.ts';
@@ -11,7 +11,7 @@ import { isSoundStream } from './scrub.ts';
 /** The read models, and how closely they are watched. */
 export type ModelKeeping = Models &
   BothStores &
-  Readonly<{ leases: Leases; log: Logger; scrubIntervalMs: number; signal: AbortSignal }>;
+  Readonly<{ leases: Leasing; log: Logger; scrubIntervalMs: number; signal: AbortSignal }>;
 
 /** At most this share of the time goes into folding the log for nothing but a comparison. */
 const restPerWork = 9;

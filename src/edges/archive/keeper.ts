@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type StreamName, streams } from '../../events/catalogue.ts';
+import type { Leasing } from '../leasing.ts';
 import { incarnationOf } from '../nats/streams.ts';
-import type { Leases, Source } from '../postgres/source.ts';
 import { archiveStream, lookAt, StreamBroken } from './archiver.ts';
 import { isDamaged, type Range, sentences } from './damage.ts';
 import { isToBeHealed } from './heal.ts';
-import { type RepairOptions, repairStream } from './repair.ts';
+import { type Repairable, type RepairOptions, repairStream } from './repair.ts';
 import { streamInfo } from './raw.ts';
 import { createWatch, type Watch, type Watching } from './watch.ts';
 
 /** What keeping the archive takes. */
-export type KeeperOptions = Watching & Readonly<{ leases: Leases; source: Source; signal: AbortSignal }>;
+export type KeeperOptions = Watching & Repairable & Readonly<{ leases: Leasing; signal: AbortSignal }>;
 
 const afterFailureMs = 1000;
 

@@ -1,22 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { toAppError } from '../../commands/errors.ts';
 import { type Source, sources } from '../../commands/sync/sources.ts';
+import { type Leasing, whileHeld } from '../leasing.ts';
 import type { Logger } from '../log.ts';
-import { whileHeld } from '../nats/fenced.ts';
 import { readActions } from './actions-round.ts';
 import { createChainClient } from './client.ts';
 import { readSuperNodes, readValidators } from './nodes-round.ts';
 import { type Report, throttled } from './progress.ts';
 import { knownOf, runRound, type RoundEnd, type RoundContext, type RoundOutcome, type SyncLog } from './round.ts';
-
-/** Leadership among processes: `run` goes on while the lease is held, its signal ends with it. */
-export type Leases = Readonly<{
-  hold: (
-    name: string,
-    signal: AbortSignal,
-    run: (held: Readonly<{ revision: number; signal: AbortSignal }>) => Promise<void>,
-  ) => Promise<void>;
-}>;
 
 /** What sync runs on. */
 export type SyncOptions = Readonly<{
@@ -24,7 +15,7 @@ export type SyncOptions = Readonly<{
   chainApiBase: string;
   profile: RoundContext['profile'];
   log: SyncLog;
-  leases: Leases;
+  leases: Leasing;
   /** Between the beginnings of the rounds of a source. */
   intervalsMs: Readonly<Record<Source, number>>;
   logger: Logger;

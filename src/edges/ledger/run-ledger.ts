@@ -1,5 +1,6 @@
 import type { Message } from '../../commands/ledger/messages.ts';
 import { hostPort } from '../host-port.ts';
+import type { Leasing } from '../leasing.ts';
 import type { Logger } from '../log.ts';
 import type { Chain } from './chain.ts';
 import { listen } from './listening.ts';
@@ -8,20 +9,11 @@ import type { RestOptions } from './rest/answer.ts';
 import { createRestServer } from './rest/server.ts';
 import { type Receipt, Sealer } from './sealer.ts';
 
-/** Leases that name who may do what only one may do at a time. */
-export type LedgerLeases = Readonly<{
-  hold: (
-    name: string,
-    signal: AbortSignal,
-    run: (held: { revision: number; signal: AbortSignal }) => Promise<void>,
-  ) => Promise<void>;
-}>;
-
 /** What a ledger runs on. */
 export type LedgerOptions = Readonly<{
   log: LedgerLog;
   /** Without it this process seals, and the log's expected sequence alone keeps others out. */
-  leases?: LedgerLeases;
+  leases?: Leasing;
   /** Asked only when the log has no chain yet. */
   beginning: () => Beginning;
   host: string;

@@ -4,11 +4,11 @@ import { foldingOf } from './folding.ts';
 import { listGenerations } from './generations.ts';
 import { lead, pause, type Task } from './leader.ts';
 import { withClient } from './pool.ts';
-import type { Leases } from './source.ts';
+import type { Leasing } from '../leasing.ts';
 
 /** What running projections takes. */
 export type ProjectorOptions = Omit<Task, 'projection' | 'folding'> &
-  Readonly<{ leases: Leases; projections: readonly AnyProjection[]; signal: AbortSignal }>;
+  Readonly<{ leases: Leasing; projections: readonly AnyProjection[]; signal: AbortSignal }>;
 
 const betweenLeasesMs = 1000;
 
@@ -45,7 +45,7 @@ export async function runProjector({ projections, leases, signal, ...rest }: Pro
   );
 }
 
-async function runOne(task: Task, leases: Leases, signal: AbortSignal): Promise<void> {
+async function runOne(task: Task, leases: Leasing, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       await leases.hold(`projection.${task.folding.name}`, signal, (lease) => lead(task, lease.signal));

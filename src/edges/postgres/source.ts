@@ -22,11 +22,6 @@ export type Source = Readonly<{
   head: (stream: StreamName) => Promise<Head>;
 }>;
 
-/** Leases of the log: `run` has its name to itself until its signal ends. */
-export type Leases = Readonly<{
-  hold: (name: string, signal: AbortSignal, run: (lease: { signal: AbortSignal }) => Promise<void>) => Promise<void>;
-}>;
-
 /** The sequence that an error of the log is about, if it is about an event at all. */
 export function sequenceOf(caught: unknown): number | undefined {
   if (typeof caught !== 'object' || caught === null || !('sequence' in caught)) return undefined;

@@ -1,24 +1,15 @@
 import { setInterval, setTimeout as sleep } from 'node:timers/promises';
 import { toAppError } from '../../commands/errors.ts';
+import { type Leasing, whileHeld } from '../leasing.ts';
 import type { Logger } from '../log.ts';
-import { whileHeld } from '../nats/fenced.ts';
 import { followFleet, type WatchedLog } from './fleet.ts';
 import { createProber, type ProberOptions } from './prober.ts';
 import { createRecorder, type Reason } from './recorder.ts';
 import { followRequests } from './requests.ts';
 
-/** What makes one replica at a time do something: `run` lasts while the lease is held and has to end when its signal says so. */
-export type Leases = Readonly<{
-  hold: (
-    name: string,
-    signal: AbortSignal,
-    run: (held: Readonly<{ revision: number; signal: AbortSignal }>) => Promise<void>,
-  ) => Promise<void>;
-}>;
-
 /** What probing works with. */
 export type ProbingOptions = Pick<ProberOptions, 'allowPrivate' | 'allowHostNames' | 'dial' | 'limits'> &
-  Readonly<{ log: WatchedLog; leases: Leases; intervalMs: number; logger: Logger; signal: AbortSignal }>;
+  Readonly<{ log: WatchedLog; leases: Leasing; intervalMs: number; logger: Logger; signal: AbortSignal }>;
 
 const maxSpreadMs = 2_000;
 const retryMs = 1_000;

@@ -15,7 +15,7 @@ function run({ url, log, profile }: Syncing, options: Partial<SyncOptions> = {})
     chainApiBase: url,
     profile,
     log,
-    leases: { hold: (_name, signal, held) => held({ revision: 1, signal }) },
+    leases: { hold: (_name, signal, held) => held({ signal }) },
     intervalsMs: longIntervals,
     logger: pino({ level: 'silent' }),
     signal: ending.signal,

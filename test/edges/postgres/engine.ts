@@ -6,7 +6,8 @@ import { migrate } from '../../../src/edges/postgres/migrate.ts';
 import { createPools, type Pools } from '../../../src/edges/postgres/pool.ts';
 import { runProjector } from '../../../src/edges/postgres/projector.ts';
 import { createReader, type Reader } from '../../../src/edges/postgres/reading.ts';
-import type { Leases, Source } from '../../../src/edges/postgres/source.ts';
+import type { Leasing } from '../../../src/edges/leasing.ts';
+import type { Source } from '../../../src/edges/postgres/source.ts';
 import { freshDatabase, freshNetwork } from '../../support/servers.ts';
 import { generousLeases } from './memory-log.ts';
 import { small } from './small-projection.ts';
@@ -64,7 +65,7 @@ export async function dump({ read }: Pools, schema: string): Promise<SmallTables
 export function startProjector(
   { pools, network }: Database,
   source: Source,
-  { projections = [small], leases = generousLeases }: { projections?: readonly AnyProjection[]; leases?: Leases } = {},
+  { projections = [small], leases = generousLeases }: { projections?: readonly AnyProjection[]; leases?: Leasing } = {},
 ): { stop: () => Promise<void> } {
   const ending = new AbortController();
   const running = runProjector({ pools, source, leases, projections, network, log: silent, signal: ending.signal });

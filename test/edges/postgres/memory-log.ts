@@ -1,6 +1,7 @@
 import type { Recorded } from '../../../src/commands/ports.ts';
 import type { Fact } from '../../../src/events/catalogue.ts';
-import type { Batch, Head, Leases, Source } from '../../../src/edges/postgres/source.ts';
+import type { Leasing } from '../../../src/edges/leasing.ts';
+import type { Batch, Head, Source } from '../../../src/edges/postgres/source.ts';
 
 /** One stream in memory, as the engine sees a log: for tests that need to say exactly what is read, and when. */
 export class MemoryLog implements Source {
@@ -66,4 +67,4 @@ export class MemoryLog implements Source {
 }
 
 /** Leases that everybody gets at once, so that what keeps two leaders apart is the database alone. */
-export const generousLeases: Leases = { hold: (_name, signal, run) => run({ signal }) };
+export const generousLeases: Leasing = { hold: (_name, signal, run) => run({ signal }) };

@@ -1,4 +1,13 @@
-import type { FactLog } from '../../commands/ports.ts';
+import type { FactLog } from '../commands/ports.ts';
+
+/** Leadership among the processes of a network: `run` has the name to itself until its signal ends, and has to end then. */
+export type Leasing = Readonly<{
+  hold: (
+    name: string,
+    signal: AbortSignal,
+    run: (lease: Readonly<{ signal: AbortSignal }>) => Promise<void>,
+  ) => Promise<void>;
+}>;
 
 /**
  * A log that takes nothing more once the lease it is written under has ended.
