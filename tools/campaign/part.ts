@@ -7,11 +7,15 @@ export type PartOptions = Readonly<{
   log: (line: string) => void;
 }>;
 
-/** How often everything was as it must be afterwards, and how often it was not; none of either where a part cannot run here. */
+/** How often everything was as it must be afterwards, and how often it was not. */
 export type Tally = Readonly<{ passed: number; failed: number }>;
 
 /** A part of the campaign: harms a running program and looks at what has become of it. */
-export type Part = Readonly<{ run: (options: PartOptions) => Promise<Tally> }>;
+export type Part = Readonly<{
+  run: (options: PartOptions) => Promise<Tally>;
+  /** Why it cannot run here; undefined where it can. */
+  whyNot?: () => string | undefined;
+}>;
 
 /** Every part with how often it does its harm unless told otherwise, in the order in which they run. */
 export const parts = {

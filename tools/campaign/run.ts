@@ -5,7 +5,7 @@
  *   npm run campaign -- --only kills,freezes
  */
 import { Command, InvalidArgumentError } from 'commander';
-import { partNames, parts, type PartName, type Tally } from './part.ts';
+import { partNames, type PartOptions, parts, type PartName, type Tally } from './part.ts';
 
 const whole = (text: string): number => {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It takes a whole number.');
@@ -42,16 +42,21 @@ async function runPart(name: PartName): Promise<Tally> {
   const count = typeof given === 'number' ? given : parts[name].count;
   const began = performance.now();
   const log = (line: string): void => say(`${name}: ${line}`);
-  const tally = await parts[name]
-    .load()
-    .then((part) => part.run({ count, seed, log }))
-    .catch((caught: unknown) => {
-      log(caught instanceof Error ? (caught.stack ?? caught.message) : String(caught));
-      return { passed: 0, failed: 1 };
-    });
+  const tally = await runIfPossible(name, { count, seed, log }).catch((caught: unknown) => {
+    log(caught instanceof Error ? (caught.stack ?? caught.message) : String(caught));
+    return { passed: 0, failed: 1 };
+  });
   const seconds = Math.round((performance.now() - began) / 1000);
   log(`${tally.passed} of ${count} passed, ${tally.failed} failed, in ${seconds} s`);
   return tally;
+}
+
+async function runIfPossible(name: PartName, options: PartOptions): Promise<Tally> {
+  const { run, whyNot } = await parts[name].load();
+  const reason = whyNot?.();
+  if (reason === undefined) return run(options);
+  options.log(`skipped: ${reason}`);
+  return { passed: 0, failed: 0 };
 }
 
 /** As commander names the option of a part. */
