@@ -9,8 +9,8 @@ import { countersBetween, type Names, namesAsRows, sorting } from './tallies.ts'
 /** What was paid in one denomination: decimal text of any size, and in how many transactions. */
 export type PaidTotal = Readonly<{ denom: string; amount: string; transactions: number }>;
 
-/** Heights are counted together in cells of this many: 18 days of them. */
-const heightsPerCell = 262_144;
+/** Heights are counted together in cells of this many: 73 days of them. */
+const heightsPerCell = 1_048_576;
 /** Digits of an amount in one counter, so that millions of payments add up exactly. */
 const digits = 9;
 const transactions = 't';

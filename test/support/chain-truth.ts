@@ -9,7 +9,7 @@ export type TrueStep = Readonly<{
   height: number;
   time: string;
   /** What the action module paid in its message. */
-  payments: readonly (Coin & { account: string })[];
+  payments: readonly (Coin & { account: string; again?: boolean })[];
   accounts: readonly string[];
   dataHash: string;
 }>;
@@ -117,11 +117,18 @@ export function trueValidator(chain: ChainState, operator: string, height: numbe
 function stepsIn(chain: ChainState): ReadonlyMap<string, TrueStep> {
   const steps = new Map<string, TrueStep>();
   for (const transaction of chain.transactions) {
+    const paidBefore = new Set<string>();
     for (const { type, attributes } of transaction.events) {
       const { action_id: id, msg_index: message = '' } = valuesOf(attributes);
       if (!/^action_(registered|finalized|approved)$/.test(type) || id === undefined) continue;
       if (steps.has(`${type} ${id}`)) throw new Error(`The chain tells of ${type} ${id} twice`);
-      steps.set(`${type} ${id}`, stepOf(transaction, type, message));
+      const step = stepOf(transaction, type, message);
+      const names = step.payments.map(({ account, denom }) => `${account} ${denom}`);
+      const payments = step.payments.map((paid, at) =>
+        paidBefore.has(names[at] ?? '') ? { ...paid, again: true } : paid,
+      );
+      for (const name of names) paidBefore.add(name);
+      steps.set(`${type} ${id}`, { ...step, payments });
     }
   }
   return steps;

@@ -100,7 +100,7 @@ function countersOf(rows: readonly Row[]): Cells[] {
 
 /** Amounts are kept in digits of a billion, the lowest first. */
 function paidIn({ account, denom, amount, height, again }: ActionRow['payments'][number]): [string, number][] {
-  const name = `paid:${account},${withLength(Math.floor(height / 262_144))},${denom}`;
+  const name = `paid:${account},${withLength(Math.floor(height / 1_048_576))},${denom}`;
   const counts: [string, number][] = again ? [] : [[`${name},t`, 1]];
   for (let [rest, place] = [BigInt(amount), 0]; rest > 0n; rest /= 1_000_000_000n, place += 1)
     counts.push([`${name},${place}`, Number(rest % 1_000_000_000n)]);

@@ -23,7 +23,9 @@ export function transactionsIn(facts: readonly Recorded[]): Record<string, unkno
     if (fact.type === 'ActionRegistered' || fact.type === 'ActionApproved') return [[at, fact.data.transaction]];
     if (fact.type !== 'ActionFinalized') return [];
     const { transaction, accounts, payments } = fact.data;
-    return [[at, { ...transaction, accounts, payments: payments.toSorted(byAccount) }]];
+    // Whether a transaction is counted elsewhere shows in the counts of `paymentInfo`.
+    const paid = payments.map(({ account, denom, amount }) => ({ account, denom, amount }));
+    return [[at, { ...transaction, accounts, payments: paid.toSorted(byAccount) }]];
   });
   return Object.fromEntries(told);
 }
