@@ -3,13 +3,11 @@ import { once as when } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { once, type Context } from '../context.ts';
 import { openDatabase } from '../database.ts';
-import { openLoop, type Times } from '../reads/open-loop.ts';
+import { besidePonder } from '../reads/beside.ts';
 import type { Replay } from '../reads/replay.ts';
-import { numbers, readsOf } from '../reads/requests.ts';
-import { worldOf } from '../reads/world.ts';
+import { slowestOf } from '../reads/slowest.ts';
 import type { Figures, Row } from '../row.ts';
 
-const perSecond = 500;
 const targetMs = 10;
 
 type Served = Readonly<{ url: string; replay: Replay }>;
@@ -23,13 +21,7 @@ export function rows(context: Context): readonly Row[] {
   };
   const served = once(() => serve(context, size));
   const shape = { unit: 'ms', better: 'lower', peerName: null } as const;
-  const measure = async ({ url }: Served, seed: number): Promise<Figures> => {
-    const load = { url, perSecond, random: numbers(seed), signal: context.signal };
-    const reads = readsOf(worldOf(size));
-    await openLoop(reads, { ...load, seconds: context.size(5, 1) });
-    const times = await openLoop(reads, { ...load, seconds: context.size(90, 2) });
-    return told(context, times);
-  };
+  const measure = async ({ url }: Served, seed: number): Promise<Figures> => slowestOf(context, { url, size, seed });
   return [
     { ...shape, name: 'reads', target: { ours: targetMs }, measure: async () => measure(await served(), 1) },
     {
@@ -43,6 +35,17 @@ export function rows(context: Context): readonly Row[] {
         const note = child.exitCode === null ? 'replay went on all the while' : 'replay ended before';
         child.kill();
         return { ...figures, note: `${figures.note ?? ''}; ${note}` };
+      },
+    },
+    {
+      name: 'reads-ponder',
+      unit: 'requests/s',
+      better: 'higher',
+      peerName: 'ponder 0.16.10, GraphQL with totalCount, as many rows',
+      target: { ratio: 5 },
+      measure: async () => {
+        const { url } = await served();
+        return besidePonder(context, size, url);
       },
     },
   ];
@@ -64,15 +67,4 @@ function start(context: Context, file: string, args: readonly string[]): ReturnT
   const child = fork(script, [...args], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   context.defer(() => child.kill());
   return child;
-}
-
-function told(context: Context, times: readonly Times[]): Figures {
-  for (const { name, count, failed, p50, p99 } of times)
-    context.say(
-      `  ${name.padEnd(46)} ${String(count).padStart(6)} p50 ${p50.toFixed(1).padStart(7)} p99 ${p99.toFixed(1).padStart(7)}${failed > 0 ? ` FAILED ${failed}` : ''}`,
-    );
-  const slowest = times.toSorted((a, b) => b.p99 - a.p99)[0];
-  const failed = times.reduce((sum, one) => sum + one.failed, 0);
-  if (failed > 0) throw new Error(`${failed} reads failed`);
-  return { ours: slowest?.p99 ?? Infinity, peer: null, ratio: null, note: `slowest: ${slowest?.name ?? 'none'}` };
 }
