@@ -7,6 +7,7 @@ import { kyselyOver } from './kysely-client.ts';
 
 /** A live generation as readers see it. */
 export type Live = Omit<Followed, 'sequence'> & Pick<Generation, 'projection' | 'schema' | 'position'>;
+/** The live generations by projection. */
 export type LiveGenerations = ReadonlyMap<ProjectionName, Live>;
 
 /** The generations are not what a look took them for: what was read may be wrong, and is read anew. */
