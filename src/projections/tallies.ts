@@ -14,6 +14,7 @@ export type Names = Readonly<{ from: string; until: string }>;
 type Cell = Readonly<{ type?: string | undefined; status?: string | undefined }>;
 
 const coarse = 16n;
+const allInGroups = `all${coarse}`;
 
 /** A tally of one scope counts this many blocks of ids together: all actions are many, those of one creator few. */
 export const blocksPerGroup = (scope: Scope): bigint => (scope === 'all' ? 1n : coarse);
@@ -28,7 +29,7 @@ export const blocksPerGroup = (scope: Scope): bigint => (scope === 'all' ? 1n : 
  */
 export function tallyNames({ id, type, status, creator, accounts }: ActionRow): string[] {
   const block = blockOf(id);
-  const inGroups = ['all16', `creator:${creator}`, ...accounts.map((account) => `account:${account}`)];
+  const inGroups = [allInGroups, `creator:${creator}`, ...accounts.map((account) => `account:${account}`)];
   return [
     `all,${sorting(block)},${type},${status}`,
     ...inGroups.map((scope) => `${scope},${sorting(block / coarse)},${type},${status}`),
@@ -45,7 +46,7 @@ export function talliesOf(scope: Scope, { first, last }: Groups): Names[] {
   if (from > to) return between(scope, first, last);
   return [
     ...between(scope, first, from * coarse - 1n),
-    ...between('all16', from, to),
+    ...between(allInGroups, from, to),
     ...between(scope, (to + 1n) * coarse, last),
   ];
 }

@@ -3,6 +3,7 @@ import { toAppError } from '../../../src/commands/errors.ts';
 import { createLog, type Log } from '../../../src/edges/nats/log.ts';
 import { createPace, type Pace } from '../../../src/edges/nats/pace.ts';
 import { testNats } from '../../support/servers.ts';
+import { appendWhileBreaking } from './breaking-link.ts';
 import { type FaultyLink, faultyLink } from './faulty-link.ts';
 import { cause, connected, decision, everything, freshLog, probeOf, validatorOf } from './fresh-log.ts';
 
@@ -88,20 +89,7 @@ test('append of a group that a link loses after it was stored stores each fact e
 
 test('append by many in groups over a link that breaks again and again stores each fact exactly once', async () => {
   const { log, grouping, link } = await logs();
-  const total = 600;
-  let next = 0;
-  const writer = async (): Promise<void> => {
-    while (next < total) {
-      const i = next++;
-      if (i % 200 === 100) {
-        link.deafen();
-        void log.head('PROBES').then(link.cut);
-      }
-      await grouping.append([decision(0, probeOf(`n${i}`))], cause);
-    }
-  };
-  await Promise.all(Array.from({ length: 32 }, writer));
-  expect(await everything(log, 'PROBES')).toHaveLength(total);
+  await appendWhileBreaking({ log, over: grouping, link });
 });
 
 test('append in a group to a full stream stores what fits, and the others are UNAVAILABLE', async () => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { entityOf } from '../../../src/events/catalogue.ts';
 import { createLog, type Log } from '../../../src/edges/nats/log.ts';
 import { judge } from '../../../src/edges/nats/verdict.ts';
 import { testNats } from '../../support/servers.ts';
+import { appendWhileBreaking } from './breaking-link.ts';
 import { faultyLink, type FaultyLink } from './faulty-link.ts';
 import { actionOf, cause, connected, decision, everything, freshLog, probeOf } from './fresh-log.ts';
 
@@ -54,22 +54,7 @@ test('append whose answer was lost is a conflict where another one wrote since',
 
 test('append by many over a link that breaks again and again stores each fact exactly once', async () => {
   const { log, remote, link } = await logs();
-  const total = 600;
-  let next = 0;
-  const writer = async (): Promise<void> => {
-    while (next < total) {
-      const i = next++;
-      if (i % 200 === 100) {
-        link.deafen();
-        void log.head('PROBES').then(link.cut);
-      }
-      await remote.append([decision(0, probeOf(`n${i}`))], cause);
-    }
-  };
-  await Promise.all(Array.from({ length: 32 }, writer));
-  const facts = await everything(log, 'PROBES');
-  expect(facts).toHaveLength(total);
-  expect(new Set(facts.map(({ fact }) => entityOf(fact))).size).toBe(total);
+  await appendWhileBreaking({ log, over: remote, link });
 });
 
 test('judge tells a full stream from a conflict, which share an error code', () => {
