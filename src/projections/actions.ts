@@ -45,7 +45,7 @@ export const actions: Projection<ActionRow, ActionFactType> = {
     ...row.payments.map((paid): Derived => ({ table: 'payments', values: { id: row.id, ...paid } })),
   ],
   counts: (row) => [
-    ...counterNames(row),
+    ...counterNames(row.type, row.status),
     ...bucketNames(row),
     ...placeNames(row),
     ...tallyNames(row),

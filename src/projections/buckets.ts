@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Reading } from './reading.ts';
+import { remembered } from './remembered.ts';
 import type { ActionRow } from './tables.ts';
 import { countersBetween, type Names, namesAsRows } from './tallies.ts';
 
@@ -17,11 +18,17 @@ const behind = '~';
  *
  * @example ['day:2026-01-31,type:sense,status:approved', 'month:2026-01,type:sense,status:approved']
  */
-export function bucketNames({ created_at, type, status, chain_state }: ActionRow): string[] {
+export function bucketNames({ created_at, type, status, chain_state }: ActionRow): readonly string[] {
   if (created_at === null) return [];
-  const cell = `type:${type},status:${status}${chain_state === 'expired' ? ',expired' : ''}`;
-  return [`day:${dayOf(created_at)},${cell}`, `month:${monthOf(created_at)},${cell}`];
+  return namesOn(dayOf(created_at), (chain_state === 'expired' ? expiredCell : cell)(type, status));
 }
+
+const cell = remembered((type: string, status: string) => `type:${type},status:${status}`);
+const expiredCell = remembered((type: string, status: string) => `${cell(type, status)},expired`);
+const namesOn = remembered((day: string, within: string): readonly string[] => [
+  `day:${day},${within}`,
+  `month:${monthOf(day)},${within}`,
+]);
 
 /** Splits a window of creation, both ends included; the days of its ends are edges. Times are written as `created_at` is. */
 export function splitTimes(from?: string, to?: string): Split {

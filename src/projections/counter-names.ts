@@ -1,3 +1,5 @@
+import { remembered } from './remembered.ts';
+
 /** Which actions a counter counts; any type or status where it is left out. */
 export type CounterCell = Readonly<{ type?: string | undefined; status?: string | undefined }>;
 
@@ -12,9 +14,12 @@ export function counterName({ type, status }: CounterCell): string {
 }
 
 /** The counters of all actions that an action adds one to: all, its type, its status, both. */
-export function counterNames({ type, status }: Required<CounterCell>): string[] {
-  return [counterName({}), counterName({ type }), counterName({ status }), counterName({ type, status })];
-}
+export const counterNames = remembered((type: string, status: string): readonly string[] => [
+  counterName({}),
+  counterName({ type }),
+  counterName({ status }),
+  counterName({ type, status }),
+]);
 
 /** The counter of what an account finalized of a type, whatever became of it since. */
-export const finalizedName = (account: string, type: string): string => `finalized:${type},${account}`;
+export const finalizedName = remembered((account: string, type: string) => `finalized:${type},${account}`);

@@ -3,6 +3,7 @@ import type { Heights } from './cover.ts';
 import type { Owned } from './ownership.ts';
 import type { Count } from './projection.ts';
 import type { Reading } from './reading.ts';
+import { remembered } from './remembered.ts';
 import type { PaymentOf } from './tables.ts';
 import { countersBetween, type Names, namesAsRows, sorting } from './tallies.ts';
 
@@ -22,13 +23,18 @@ const transactions = 't';
  * @example ['paid:lumera1a,010,ulume,t', ['paid:lumera1a,010,ulume,0', 250]]
  */
 export function paidCounts({ account, denom, amount, height, again }: PaymentOf): Count[] {
-  const name = `paid:${account},${sorting(BigInt(Math.floor(height / heightsPerCell)))},${denom}`;
-  const parts = Array.from({ length: Math.ceil(amount.length / digits) }, (_, place) => {
-    const end = amount.length - place * digits;
-    return [`${name},${place}`, Number(amount.slice(Math.max(end - digits, 0), end))] as const;
-  });
-  return [...(again ? [] : [`${name},${transactions}`]), ...parts.filter(([, n]) => n > 0)];
+  const name = nameOf(account, within(Math.floor(height / heightsPerCell), denom));
+  const counts: Count[] = again ? [] : [partOf(name, transactions)];
+  for (let place = 0, end = amount.length; end > 0; place += 1, end -= digits) {
+    const n = Number(amount.slice(Math.max(end - digits, 0), end));
+    if (n > 0) counts.push([partOf(name, place), n]);
+  }
+  return counts;
 }
+
+const within = remembered((cell: number, denom: string) => `${sorting(BigInt(cell))},${denom}`);
+const nameOf = remembered((account: string, cell: string) => `paid:${account},${cell}`);
+const partOf = remembered((name: string, part: string | number) => `${name},${part}`);
 
 /** The counters of whole cells within some heights, and the heights beside them. */
 function split({ account, from, to }: Owned): { names: Names[]; edges: Heights[] } {

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Groups } from './cover.ts';
-import { blockOf } from './places.ts';
+import { blockNameOf } from './places.ts';
 import type { Reading } from './reading.ts';
+import { remembered } from './remembered.ts';
 import type { ActionRow } from './tables.ts';
 
 /** Whose actions are counted. */
@@ -28,13 +29,19 @@ export const blocksPerGroup = (scope: Scope): bigint => (scope === 'all' ? 1n : 
  * @example ['all,010,sense,approved', 'all16,010,sense,approved', 'creator:lumera1c,010,sense,approved']
  */
 export function tallyNames({ id, type, status, creator, accounts }: ActionRow): string[] {
-  const block = blockOf(id);
-  const inGroups = [allInGroups, `creator:${creator}`, ...accounts.map((account) => `account:${account}`)];
-  return [
-    `all,${sorting(block)},${type},${status}`,
-    ...inGroups.map((scope) => `${scope},${sorting(block / coarse)},${type},${status}`),
-  ];
+  const { ofAll, inGroup } = within(blockNameOf(id), cellOf(type, status));
+  const names = [...ofAll, ofCreator(creator, inGroup)];
+  for (const account of accounts) names.push(ofAccount(account, inGroup));
+  return names;
 }
+
+const cellOf = remembered((type: string, status: string) => `${type},${status}`);
+const within = remembered((block: string | number, cell: string) => {
+  const inGroup = `${sorting(BigInt(block) / coarse)},${cell}`;
+  return { ofAll: [`all,${sorting(BigInt(block))},${cell}`, `${allInGroups},${inGroup}`], inGroup };
+});
+const ofCreator = remembered((creator: string, inGroup: string) => `creator:${creator},${inGroup}`);
+const ofAccount = remembered((account: string, inGroup: string) => `account:${account},${inGroup}`);
 
 /** All tallies of a scope. */
 export const everyTally = (scope: Scope): Names => ({ from: `${scope},`, until: `${scope}-` });

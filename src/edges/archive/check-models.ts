@@ -2,11 +2,10 @@ import type { AnyProjection } from '../../projections/all.ts';
 import { StopError } from '../postgres/database-error.ts';
 import { foldingOf } from '../postgres/folding.ts';
 import { liveGeneration } from '../postgres/generations.ts';
-import { createIndependentFold } from '../postgres/independent-fold.ts';
 import { readUpTo } from '../postgres/load.ts';
 import { withClient } from '../postgres/pool.ts';
 import { storedTables } from '../postgres/stored-tables.ts';
-import { createVerification } from '../postgres/verify.ts';
+import { createVerification, type VerifyOptions } from '../postgres/verify.ts';
 import type { Models } from './models.ts';
 
 const everything = { count: () => 0 };
@@ -35,15 +34,12 @@ export async function checkModel(
       const upTo = { ...head, lastSequence: live.position };
       const reading = { source, stream, signal, head: upTo, ...everything };
       const isOurs = ({ sequence }: { sequence: number }): boolean => sequence <= live.position;
-      const first = createIndependentFold(folding);
-      await readUpTo(reading, async (facts) => first.take(facts.filter(isOurs)));
-      const verification = createVerification({
-        folding,
-        schema: live.schema,
-        generation: live.generation,
-        first,
-        again: (take) => readUpTo(reading, async (facts) => take(facts.filter(isOurs))).then(() => undefined),
-      });
+      const again: VerifyOptions['again'] = async (take) => {
+        await readUpTo(reading, async (facts) => take(facts.filter(isOurs)));
+      };
+      const { schema, generation } = live;
+      const verification = createVerification({ folding, schema, generation, again });
+      await again(verification.take);
       for (const table of storedTables(folding)) await verification.addStored(client, table);
       await verification.addFolded();
       await verification.compare(client);

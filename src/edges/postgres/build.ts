@@ -2,12 +2,11 @@ import { createFilling } from './fill.ts';
 import { finishTables } from './finish.ts';
 import type { Folding } from './folding.ts';
 import type { Generation } from './generations.ts';
-import { createIndependentFold, type IndependentFold } from './independent-fold.ts';
 import { readUpTo } from './load.ts';
 import { type Pools, withClient } from './pool.ts';
 import type { Count } from './progress.ts';
 import type { Head, Source } from './source.ts';
-import { createVerification } from './verify.ts';
+import { createVerification, type VerifyOptions } from './verify.ts';
 
 /** What is built, from what, and who hears of it; the limits are for tests. */
 export type BuildOptions = Readonly<{
@@ -34,24 +33,29 @@ export type Limits = Readonly<{ mostRows?: number; mostLate?: number; mostCompar
 export async function buildTables(options: BuildOptions): Promise<number> {
   const { pools, folding, generation, limits, signal } = options;
   const reading = { ...options, stream: folding.stream };
-  const first = createIndependentFold(folding, { mostRows: limits?.mostCompared });
   let position = 0;
-  const keyed = await withClient(pools.load, async (client) => {
-    const filling = createFilling({ client, folding, schema: generation.schema, ...limits });
-    position = await readUpTo(reading, async (facts) => {
-      await filling.take(facts);
-      first.take(facts);
-    });
-    return filling.end();
-  });
-  const again = async (take: IndependentFold['take']): Promise<void> => {
+  const again: VerifyOptions['again'] = async (take) => {
     const head = { ...options.head, lastSequence: position };
     await readUpTo({ ...reading, head, count: () => 0 }, async (facts) =>
       take(facts.filter(({ sequence }) => sequence <= position)),
     );
   };
   const { schema, generation: number } = generation;
-  const verification = createVerification({ folding, schema, generation: number, first, again });
+  const verification = createVerification({
+    folding,
+    schema,
+    generation: number,
+    again,
+    mostRows: limits?.mostCompared,
+  });
+  const keyed = await withClient(pools.load, async (client) => {
+    const filling = createFilling({ client, folding, schema, ...limits });
+    position = await readUpTo(reading, async (facts) => {
+      await filling.take(facts);
+      verification.take(facts);
+    });
+    return filling.end();
+  });
   await Promise.all([
     finishTables({ pools, folding, schema, signal }, { keyed, each: verification.addStored }),
     verification.addFolded(),

@@ -14,8 +14,8 @@ const buckets = 256;
 /** Six bytes of each hash are added up, modulo as many: such sums are exact as doubles. */
 const modulus = 2 ** 48;
 
-/** Adds up rows of one table that are given one by one. */
-export type Summing = Readonly<{ add: (row: Row) => void; checksum: () => Checksum; bucketOf: (row: Row) => number }>;
+/** Adds up rows of one table that are given one by one; `-1` takes one away again. */
+export type Summing = Readonly<{ add: (row: Row, times: 1 | -1) => void; checksum: () => Checksum; bucketOf: (row: Row) => number }>;
 
 /** Prepares the checksum of a table's rows. */
 export function createSumming(table: Table): Summing {
@@ -23,12 +23,12 @@ export function createSumming(table: Table): Summing {
   const found = Array.from({ length: buckets }, () => ({ rows: 0, sum: 0 }));
   const hashOf = (row: Row): string => hash('sha256', canonicalRow(columns, row));
   return {
-    add: (row) => {
+    add: (row, times) => {
       const hex = hashOf(row);
       const bucket = found[Number.parseInt(hex.slice(0, 2), 16)];
       if (!bucket) return;
-      bucket.rows += 1;
-      bucket.sum = (bucket.sum + Number.parseInt(hex.slice(2, 14), 16)) % modulus;
+      bucket.rows += times;
+      bucket.sum = (bucket.sum + modulus + times * Number.parseInt(hex.slice(2, 14), 16)) % modulus;
     },
     checksum: () => found,
     bucketOf: (row) => Number.parseInt(hashOf(row).slice(0, 2), 16),

@@ -5,9 +5,8 @@ import { createSumming } from './checksum.ts';
 import { StopError } from './database-error.ts';
 import type { Folding } from './folding.ts';
 import type { Generation } from './generations.ts';
-import { counterRows, createIndependentFold, type TableRow } from './independent-fold.ts';
+import { createIndependentFold } from './independent-fold.ts';
 import { storedTables } from './stored-tables.ts';
-import { createTally } from './tally.ts';
 
 /** Facts of every kind in orders that matter, refused ones among them; changes only together with every version. */
 const historyFile = new URL('golden-history.jsonl', import.meta.url);
@@ -36,7 +35,8 @@ export function refuseOtherHandlers(folding: Folding, { generation, version, fin
 }
 
 function fingerprint(folding: Folding): string {
-  const fold = createIndependentFold(folding);
+  const summings = new Map(storedTables(folding).map((table) => [table.name, createSumming(table)]));
+  const fold = createIndependentFold(folding, { see: (table, row, times) => summings.get(table)?.add(row, times) });
   const refused: number[] = [];
   for (const [index, fact] of history().entries()) {
     try {
@@ -45,11 +45,8 @@ function fingerprint(folding: Folding): string {
       refused.push(index);
     }
   }
-  const sums = createTally();
-  const summings = new Map(storedTables(folding).map((table) => [table.name, createSumming(table)]));
-  const add = ({ table, row }: TableRow): void => summings.get(table)?.add(row);
-  for (const one of fold.rows(sums)) add(one);
-  for (const one of counterRows(sums)) add(one);
+  fold.show(Infinity);
+  fold.showCounters();
   const rows = [...summings].map(([name, summing]) => [name, summing.checksum().filter((one) => one.rows > 0)]);
   return createHash('sha256')
     .update(JSON.stringify([folding.table, folding.derivedTables, refused, rows]))

@@ -2,79 +2,106 @@ import type { Recorded } from '../../commands/ports.ts';
 import type { Derived } from '../../projections/projection.ts';
 import { cleanRow, cleanText } from './clean.ts';
 import type { Folding, Row } from './folding.ts';
-import { hashOf } from './key-filter.ts';
+import { createKeyFilter, type KeyFilter } from './key-filter.ts';
 import { counters, type Kept, mainRow } from './stored-tables.ts';
-import type { Tally } from './tally.ts';
+import { createTally, type Tally } from './tally.ts';
 
-/** A row of one of a projection's tables. */
-export type TableRow = Readonly<{ table: string; row: Row }>;
+/** Is shown each row of one of a projection's tables; `-1` takes back a row that was shown before. */
+export type See = (table: string, row: Row, times: 1 | -1) => void;
 
 /** What the log says that a projection's tables hold: its handlers, one fact after the other, and nothing of the engine. */
 export type IndependentFold = Readonly<{
   /** Takes the next facts of the log, each once and in order. */
   take: (facts: readonly Recorded[]) => void;
-  /** How many parts the rows were split into so that one of them fits; `take` keeps the rows of part `part` only. */
-  parts: () => number;
-  /** Every row of this part's tables once, but for counters, which are added up in `sums` meanwhile. */
-  rows: (sums: Tally) => Iterable<TableRow>;
+  /** Shows rows that are held, at most so many, and holds them no more; gives back whether there are others. */
+  show: (most: number) => boolean;
+  /** Folds that correct what was shown of rows which changed afterwards; each has to take the whole log again, and to show all. */
+  corrections: () => Iterable<IndependentFold>;
+  /** Shows the counters, once everything else was shown. */
+  showCounters: () => void;
 }>;
 
-/** `part` of how many `parts` to keep; `mostRows` is how many rows may be held before the first part is split further. */
-export type FoldOptions = Readonly<{ part?: number; parts?: number; mostRows?: number }>;
+/** `mostRows` is how many rows may be held. */
+export type FoldOptions = Readonly<{ see: See; mostRows?: number | undefined }>;
 
-/** Rows that are held at once: about 700 MB of actions, which are the largest. */
-const mostRowsHeld = 500_000;
+/** About 70 MB of actions, which are the largest. */
+const mostRowsHeld = 50_000;
+
+type Shown = Readonly<{ folding: Folding; see: See; sums: Tally; mostRows: number }>;
 
 /**
  * Makes a fold in memory that shares nothing with how tables are written, to compare them with.
  *
- * Only the first part (0) may grow beyond `mostRows`: then it lets go of half of its keys, which are folded in a pass of
- * their own.
+ * It shows the rows that were touched longest ago as soon as it holds too many. What changes later is corrected by a fold of
+ * its own over the log, so that memory is bounded whatever the log holds.
  */
-export function createIndependentFold(folding: Folding, options: FoldOptions = {}): IndependentFold {
-  const { part = 0, mostRows = mostRowsHeld } = options;
+export function createIndependentFold(folding: Folding, { see, mostRows = mostRowsHeld }: FoldOptions): IndependentFold {
+  return foldOf({ folding, see, sums: createTally(), mostRows });
+}
+
+/** `changed`: take these keys alone, and take back what was shown of each before this sequence. */
+function foldOf(shown: Shown, changed?: ReadonlyMap<string, number>): IndependentFold {
+  const { folding, see, sums, mostRows } = shown;
+  // In the order in which they were last touched.
   const rows = new Map<string, Kept>();
-  let parts = options.parts ?? 1;
-  const isOurs = (key: string): boolean => parts === 1 || hashOf(key) % parts === part;
-  const halve = (): void => {
-    parts *= 2;
-    for (const key of rows.keys()) if (!isOurs(key)) rows.delete(key);
+  const late = new Map<string, number>();
+  const showRow = createShowing(shown);
+  let gone: KeyFilter | undefined;
+  const isHeldBack = (key: string, sequence: number): boolean => {
+    if (!gone?.mayHold(key)) return false;
+    if (!late.has(key)) late.set(key, sequence);
+    return true;
+  };
+  const takeOne = ({ fact, sequence }: Recorded): void => {
+    if (!folding.handles(fact)) return;
+    const key = cleanText(folding.key(fact));
+    const kept = rows.get(key);
+    if (!kept && (changed ? !changed.has(key) : isHeldBack(key, sequence))) return;
+    if (kept && changed?.get(key) === sequence) showRow(key, kept, -1);
+    const before = kept?.row ?? undefined;
+    const row = folding.next(before, fact);
+    if (kept) rows.delete(key);
+    rows.set(key, { row: row && cleanRow(row, before), position: sequence });
+  };
+  const show = (most: number): boolean => {
+    let left = most;
+    for (const [key, kept] of rows) {
+      if (left-- <= 0) return true;
+      showRow(key, kept, 1);
+      rows.delete(key);
+      if (!changed) (gone ??= createKeyFilter()).add(key);
+    }
+    return false;
   };
   return {
     take: (facts) => {
-      for (const { fact, sequence } of facts) {
-        if (!folding.handles(fact)) continue;
-        const key = cleanText(folding.key(fact));
-        if (!isOurs(key)) continue;
-        const before = rows.get(key)?.row ?? undefined;
-        const row = folding.next(before, fact);
-        rows.set(key, { row: row && cleanRow(row, before), position: sequence });
-        if (rows.size > mostRows && part === 0) halve();
-      }
+      for (const one of facts) takeOne(one);
+      if (!changed && rows.size > mostRows) show(rows.size - mostRows);
     },
-    parts: () => parts,
-    rows: function* (sums) {
-      for (const [key, kept] of rows) {
-        yield { table: folding.table.name, row: mainRow(folding.table, key, kept) };
-        if (!kept.row) continue;
-        yield* derivedRows(folding, kept.row);
-        sums.add(folding.counts(kept.row), 1);
-      }
+    show,
+    corrections: function* () {
+      const keys = [...late];
+      for (let from = 0; from < keys.length; from += mostRows)
+        yield foldOf(shown, new Map(keys.slice(from, from + mostRows)));
+    },
+    showCounters: () => {
+      for (const [name, n] of sums.sums()) see(counters.name, { name, n }, 1);
     },
   };
 }
 
-/** Derived rows of one row, the last of those with the same key. */
-function* derivedRows(folding: Folding, row: Row): Generator<TableRow> {
-  const derived = folding.derived(row);
+/** Shows a row of the main table with what follows from it. */
+function createShowing({ folding, see, sums }: Shown): (key: string, kept: Kept, times: 1 | -1) => void {
   const keys = new Map(folding.derivedTables.map(({ name, key }) => [name, key]));
   const nameOf = ({ table, values }: Derived): string =>
     JSON.stringify([table, ...(keys.get(table) ?? []).map((column) => values[column])]);
-  const distinct = derived.length < 2 ? derived : new Map(derived.map((one) => [nameOf(one), one])).values();
-  for (const { table, values } of distinct) yield { table, row: values };
-}
-
-/** Counters as rows of their table. */
-export function* counterRows(sums: Tally): Generator<TableRow> {
-  for (const [name, n] of sums.sums()) yield { table: counters.name, row: { name, n } };
+  return (key, kept, times) => {
+    see(folding.table.name, mainRow(folding.table, key, kept), times);
+    if (!kept.row) return;
+    const derived = folding.derived(kept.row);
+    // The last of those with the same key.
+    const distinct = derived.length < 2 ? derived : new Map(derived.map((one) => [nameOf(one), one])).values();
+    for (const { table, values } of distinct) see(table, values, times);
+    sums.add(folding.counts(kept.row), times);
+  };
 }

@@ -1,30 +1,34 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type pg from 'pg';
+import type { Recorded } from '../../commands/ports.ts';
 import type { Table } from '../../projections/projection.ts';
 import { type Checksum, createSumming, differing, namedRow, storedChecksum, storedRows } from './checksum.ts';
 import { StopError } from './database-error.ts';
 import type { Folding } from './folding.ts';
-import { counterRows, createIndependentFold, type IndependentFold, type TableRow } from './independent-fold.ts';
+import { createIndependentFold, type IndependentFold, type See } from './independent-fold.ts';
 import { storedTables } from './stored-tables.ts';
-import { createTally } from './tally.ts';
+
+type Take = IndependentFold['take'];
 
 /** Compares tables with what the log says that they hold. */
 export type Verification = Readonly<{
+  /** Takes the next facts of the log, each once and in order, up to where the tables are. */
+  take: Take;
   /** Adds up one stored table; call it for each. */
   addStored: (client: pg.ClientBase, table: Table) => Promise<void>;
-  /** Adds up the fold; may run at the same time. */
+  /** Adds up the fold of all that was taken; may run at the same time. */
   addFolded: () => Promise<void>;
   /** Fails with a `StopError` that names the first rows that differ, once both sides are added up. */
   compare: (client: pg.ClientBase) => Promise<void>;
 }>;
 
-/** `first` has taken the whole log up to where the tables are; `again` shows a further fold the same facts. */
+/** `again` shows the facts that were taken once more; `mostRows` is how many rows of the fold are held. */
 export type VerifyOptions = Readonly<{
   folding: Folding;
   schema: string;
   generation: number;
-  first: IndependentFold;
-  again: (take: IndependentFold['take']) => Promise<void>;
+  again: (take: (facts: readonly Recorded[]) => void) => Promise<void>;
+  mostRows?: number | undefined;
 }>;
 
 const rowsAtOnce = 1000;
@@ -37,13 +41,15 @@ export function createVerification(options: VerifyOptions): Verification {
   const tables = storedTables(folding);
   const summings = new Map(tables.map((table) => [table.name, createSumming(table)]));
   const stored = new Map<string, Checksum>();
+  const { take, end } = foldAll(options, (table, row, times) => summings.get(table)?.add(row, times));
   const wrong = (table: Table): number[] =>
     differing(summings.get(table.name)?.checksum() ?? [], stored.get(table.name) ?? []);
   return {
+    take,
     addStored: async (client, table) => {
       stored.set(table.name, await storedChecksum(client, schema, table));
     },
-    addFolded: () => eachFolded(options, ({ table, row }) => summings.get(table)?.add(row)),
+    addFolded: end,
     compare: async (client) => {
       for (const table of tables) {
         const within = wrong(table);
@@ -57,25 +63,23 @@ export function createVerification(options: VerifyOptions): Verification {
   };
 }
 
-/** Shows every row that the fold makes, part by part where it does not fit at once. */
-async function eachFolded({ folding, first, again }: VerifyOptions, see: (row: TableRow) => void): Promise<void> {
-  const sums = createTally();
-  const parts = first.parts();
-  for (let part = 0; part < parts; part++) {
-    const fold = part === 0 ? first : createIndependentFold(folding, { part, parts });
-    if (part > 0) await again(fold.take);
-    await eachOf(fold.rows(sums), see);
-  }
-  await eachOf(counterRows(sums), see);
-}
-
-async function eachOf(rows: Iterable<TableRow>, see: (row: TableRow) => void): Promise<void> {
-  let seen = 0;
-  for (const row of rows) {
-    see(row);
-    seen += 1;
-    if (seen % rowsAtOnce === 0) await yieldToOthers();
-  }
+/** Shows every row that the fold makes of the facts it is given, in the end. */
+function foldAll({ folding, mostRows, again }: VerifyOptions, see: See): { take: Take; end: () => Promise<void> } {
+  const fold = createIndependentFold(folding, { see, mostRows });
+  const showAll = async (one: IndependentFold): Promise<void> => {
+    while (one.show(rowsAtOnce)) await yieldToOthers();
+  };
+  return {
+    take: fold.take,
+    end: async () => {
+      await showAll(fold);
+      for (const correction of fold.corrections()) {
+        await again(correction.take);
+        await showAll(correction);
+      }
+      fold.showCounters();
+    },
+  };
 }
 
 async function describe(
@@ -86,9 +90,14 @@ async function describe(
   const wanted = new Set(within);
   const { bucketOf } = createSumming(table);
   const folded = new Map<string, string>();
-  await eachFolded(options, ({ table: name, row }) => {
-    if (name === table.name && wanted.has(bucketOf(row))) folded.set(...namedRow(table, row));
+  const { take, end } = foldAll(options, (name, row, times) => {
+    if (name !== table.name || !wanted.has(bucketOf(row))) return;
+    const [key, text] = namedRow(table, row);
+    if (times === 1) folded.set(key, text);
+    else folded.delete(key);
   });
+  await options.again(take);
+  await end();
   const kept = await storedRows(client, options.schema, { table, within });
   const keys = [...new Set([...folded.keys(), ...kept.keys()])].filter((key) => folded.get(key) !== kept.get(key));
   const named = keys
