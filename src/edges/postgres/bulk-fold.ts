@@ -15,7 +15,7 @@ export type Written = Readonly<{
 /** Folds a log from its beginning, and lets go of the rows that were touched longest ago when there are too many. */
 export type BulkFold = Readonly<{
   take: (facts: readonly Recorded[]) => void;
-  /** Takes out some rows to write, if there are more than may be held, or any at `end`; each comes once, in the end. */
+  /** Takes out some rows to write, if there are more than may be held, or any at the `end` of the log; each comes once, in the end. */
   letGo: (at?: 'end') => Written | undefined;
   /** Takes out the facts of rows that were let go before: they change what has been written. */
   late: () => readonly Keyed[];
@@ -60,10 +60,10 @@ export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkF
     letGo: (at) => {
       if (rows.size === 0 || (at !== 'end' && rows.size <= mostRows)) return undefined;
       const main = oldest(Math.min(rows.size, Math.max(1, Math.min(rowsAtOnce, mostRows / 4))));
-      gone ??= createKeyFilter();
-      for (const [key] of main) {
-        rows.delete(key);
-        gone.add(key);
+      for (const [key] of main) rows.delete(key);
+      if (at !== 'end') {
+        gone ??= createKeyFilter();
+        for (const [key] of main) gone.add(key);
       }
       return { main, derived: consequencesOf(folding, main, counters) };
     },

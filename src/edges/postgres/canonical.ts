@@ -74,32 +74,31 @@ function doubleHex(value: number): string {
 
 /** JSON as `jsonb` prints it: keys by length, then bytewise; blanks after colons and commas; no exponents. */
 function jsonbText(value: unknown): string {
-  if (typeof value === 'number') return plainDecimal(JSON.stringify(value));
+  if (typeof value === 'string') return plainString.test(value) ? `"${value}"` : JSON.stringify(value);
+  if (typeof value === 'number')
+    return Number.isSafeInteger(value) ? String(value) : plainDecimal(JSON.stringify(value));
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   if (Array.isArray(value)) return value.length === 0 ? '[]' : `[${value.map(jsonbText).join(', ')}]`;
-  const found: Readonly<Record<string, unknown>> = { ...value };
+  const found = value as Readonly<Record<string, unknown>>;
   let members = '';
   for (const name of inOrder(Object.keys(found))) {
     const member = found[name];
-    if (member !== undefined) members += `${members === '' ? '' : ', '}${JSON.stringify(name)}: ${jsonbText(member)}`;
+    if (member !== undefined) members += `${members === '' ? '' : ', '}${jsonbText(name)}: ${jsonbText(member)}`;
   }
   return `{${members}}`;
 }
 
-const orders = new Map<string, readonly string[]>();
-const mostOrders = 1000;
+/** What JSON writes as it is. */
+const plainString = /^[ !#-[\]-~]*$/;
 
-/** Objects of one shape come often. */
-function inOrder(names: readonly string[]): readonly string[] {
-  const shape = `${names.length}\0${names.join('\0')}`;
-  const known = orders.get(shape);
-  if (known) return known;
-  const bytes = new Map(names.map((name) => [name, Buffer.from(name)]));
-  const of = (name: string): Buffer => bytes.get(name) ?? Buffer.of();
-  const sorted = names.toSorted((a, b) => of(a).length - of(b).length || Buffer.compare(of(a), of(b)));
-  if (orders.size >= mostOrders) orders.clear();
-  orders.set(shape, sorted);
-  return sorted;
+function inOrder(names: string[]): string[] {
+  for (const name of names) if (!plainString.test(name)) return names.toSorted(byBytes);
+  return names.length < 2 ? names : names.sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
+}
+
+function byBytes(one: string, other: string): number {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length - b.length || Buffer.compare(a, b);
 }
 
 function plainDecimal(text: string): string {

@@ -21,18 +21,26 @@ export type Summing = Readonly<{ add: (row: Row, times: 1 | -1) => void; checksu
 export function createSumming(table: Table): Summing {
   const columns = columnsOf(table);
   const found = Array.from({ length: buckets }, () => ({ rows: 0, sum: 0 }));
-  const hashOf = (row: Row): string => hash('sha256', canonicalRow(columns, row));
+  // One character for each byte of the hash.
+  const hashOf = (row: Row): string => hash('sha256', canonicalRow(columns, row), 'binary');
   return {
     add: (row, times) => {
-      const hex = hashOf(row);
-      const bucket = found[Number.parseInt(hex.slice(0, 2), 16)];
+      const hashed = hashOf(row);
+      const bucket = found[hashed.charCodeAt(0)];
       if (!bucket) return;
       bucket.rows += times;
-      bucket.sum = (bucket.sum + modulus + times * Number.parseInt(hex.slice(2, 14), 16)) % modulus;
+      bucket.sum = (bucket.sum + modulus + times * partOf(hashed)) % modulus;
     },
     checksum: () => found,
-    bucketOf: (row) => Number.parseInt(hashOf(row).slice(0, 2), 16),
+    bucketOf: (row) => hashOf(row).charCodeAt(0),
   };
+}
+
+/** The six bytes after the first, as a number. */
+function partOf(hashed: string): number {
+  let part = 0;
+  for (let at = 1; at <= 6; at++) part = part * 256 + hashed.charCodeAt(at);
+  return part;
 }
 
 /** The checksum of a table as it is stored, added up by PostgreSQL; `offset 0` keeps it from hashing each row twice. */

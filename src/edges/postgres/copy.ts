@@ -42,6 +42,7 @@ const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '
 
 function field(cell: Cell | undefined, type: ColumnType): string {
   if (cell === undefined || cell === null) return '\\N';
+  if (type !== 'jsonb' && typeof cell !== 'string') return plainText(cell);
   const text = type === 'jsonb' ? JSON.stringify(cell) : plainText(cell);
   return special.test(text) ? text.replaceAll(/[\\\n\r\t]/g, (char) => escapes[char] ?? char) : text;
 }

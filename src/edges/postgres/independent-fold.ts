@@ -13,7 +13,7 @@ export type See = (table: string, row: Row, times: 1 | -1) => void;
 export type IndependentFold = Readonly<{
   /** Takes the next facts of the log, each once and in order. */
   take: (facts: readonly Recorded[]) => void;
-  /** Shows rows that are held, at most so many, and holds them no more; gives back whether there are others. */
+  /** Shows rows at the end of the log, at most so many, and holds them no more; gives back whether there are others. */
   show: (most: number) => boolean;
   /** Folds that correct what was shown of rows which changed afterwards; each has to take the whole log again, and to show all. */
   corrections: () => Iterable<IndependentFold>;
@@ -63,22 +63,22 @@ function foldOf(shown: Shown, changed?: ReadonlyMap<string, number>): Independen
     if (kept) rows.delete(key);
     rows.set(key, { row: row && cleanRow(row, before), position: sequence });
   };
-  const show = (most: number): boolean => {
+  const show = (most: number, into?: KeyFilter): boolean => {
     let left = most;
     for (const [key, kept] of rows) {
       if (left-- <= 0) return true;
       showRow(key, kept, 1);
       rows.delete(key);
-      if (!changed) (gone ??= createKeyFilter()).add(key);
+      into?.add(key);
     }
     return false;
   };
   return {
     take: (facts) => {
       for (const one of facts) takeOne(one);
-      if (!changed && rows.size > mostRows) show(rows.size - mostRows);
+      if (!changed && rows.size > mostRows) show(rows.size - mostRows, (gone ??= createKeyFilter()));
     },
-    show,
+    show: (most) => show(most),
     corrections: function* () {
       const keys = [...late];
       for (let from = 0; from < keys.length; from += mostRows)
