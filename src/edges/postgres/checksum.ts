@@ -15,7 +15,11 @@ const buckets = 256;
 const modulus = 2 ** 48;
 
 /** Adds up rows of one table that are given one by one; `-1` takes one away again. */
-export type Summing = Readonly<{ add: (row: Row, times: 1 | -1) => void; checksum: () => Checksum; bucketOf: (row: Row) => number }>;
+export type Summing = Readonly<{
+  add: (row: Row, times: 1 | -1) => void;
+  checksum: () => Checksum;
+  bucketOf: (row: Row) => number;
+}>;
 
 /** Prepares the checksum of a table's rows. */
 export function createSumming(table: Table): Summing {

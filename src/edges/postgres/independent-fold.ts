@@ -35,7 +35,10 @@ type Shown = Readonly<{ folding: Folding; see: See; sums: Tally; mostRows: numbe
  * It shows the rows that were touched longest ago as soon as it holds too many. What changes later is corrected by a fold of
  * its own over the log, so that memory is bounded whatever the log holds.
  */
-export function createIndependentFold(folding: Folding, { see, mostRows = mostRowsHeld }: FoldOptions): IndependentFold {
+export function createIndependentFold(
+  folding: Folding,
+  { see, mostRows = mostRowsHeld }: FoldOptions,
+): IndependentFold {
   return foldOf({ folding, see, sums: createTally(), mostRows });
 }
 
