@@ -91,10 +91,12 @@ function jsonbText(value: unknown): string {
 /** What JSON writes as it is. */
 const plainString = /^[ !#-[\]-~]*$/;
 
-function inOrder(names: string[]): string[] {
-  for (const name of names) if (!plainString.test(name)) return names.toSorted(byBytes);
-  return names.length < 2 ? names : names.sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
+function inOrder(names: readonly string[]): string[] {
+  const isPlain = names.every((name) => plainString.test(name));
+  return names.toSorted(isPlain ? byLength : byBytes);
 }
+
+const byLength = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : 1);
 
 function byBytes(one: string, other: string): number {
   const [a, b] = [Buffer.from(one), Buffer.from(other)];
