@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Asked, type Cover, coverOf, type Heights } from './cover.ts';
+import { type Asked, type Cover, coverOf, type Heights, type Ids } from './cover.ts';
 import { type Owned, ownedBy } from './ownership.ts';
 import { extentsOf } from './places.ts';
 import type { Reading } from './reading.ts';
+import { type Given, slot } from './statement.ts';
 import { blocksPerGroup, type Scope } from './tallies.ts';
 
 /** Which actions to list; what is left out does not matter. */
@@ -80,48 +81,61 @@ export async function covered(
 
 const isWithin = ({ finalized: { from, to } }: Stretch) => from > 0 || to < Infinity;
 
+/** What a filter asks for, whatever the values: statements of one shape have one text, with a slot for each value. */
+export type Shape = Readonly<{ [Name in keyof ActionFilter]?: boolean }>;
+
+/** The shape of a filter, and the values of its slots. */
+export function shapeOf(filter: ActionFilter): { shape: Shape; given: Given } {
+  const given = Object.entries(filter).filter(([, value]) => value !== undefined);
+  return { shape: Object.fromEntries(given.map(([name]) => [name, true])), given: Object.fromEntries(given) };
+}
+
 /** A part of what matches, which an index holds in the order of the list: of one type and state, or of any. */
-export type Branch = Readonly<{ type?: string; state?: string }>;
+export type Branch = Readonly<{ type?: RawBuilder<unknown>; state?: RawBuilder<unknown> }>;
 
 /**
  * The branches of a filter, which together hold all that matches.
  *
  * What one account finalized of one creator is little enough to be looked through whole, other lists are not.
  */
-export function branchesOf(filter: ActionFilter): Branch[] {
-  if (isPair(filter)) return [{}];
-  const { type, state } = filter;
-  const all = type === undefined ? types : [type];
-  return all.flatMap((one) => (state === undefined ? states : [state]).map((other) => ({ type: one, state: other })));
+export function branchesOf(shape: Shape): Branch[] {
+  if (isPair(shape)) return [{}];
+  const each = shape.type ? [slot('type')] : types.map((type) => sql`${type}`);
+  const inEach = shape.state ? [slot('state')] : states.map((state) => sql`${state}`);
+  return each.flatMap((type) => inEach.map((state) => ({ type, state })));
 }
 
 /** Whether the actions of a creator and of accounts are asked for, of which no tally knows. */
-export const isPair = ({ creator, supernode }: ActionFilter): boolean =>
-  creator !== undefined && supernode !== undefined;
+export const isPair = ({ creator, supernode }: Shape): boolean => Boolean(creator && supernode);
 
-/** Stretches as rows: `account`, the ids `low` and `high` and the heights `since` and `until`, null where there is no bound. */
-export function stretchesAsRows(
-  stretches: readonly Pick<Stretch, 'account' | 'finalized'>[],
-  ids: readonly ({ low: string; high: string } | undefined)[],
-): RawBuilder<unknown> {
-  const column = <T>(of: (stretch: (typeof stretches)[number], at: number) => T) => stretches.map(of);
+/** A stretch, of which those among some ids are looked at, all where none are told. */
+export type Part = Readonly<{ stretch: Stretch; ids: Ids | undefined }>;
+
+/** The stretches in a slot as rows: `account`, the ids `low` and `high` and the heights `since` and `until`, null where there is no bound. */
+export function stretchesAsRows(of: string): RawBuilder<unknown> {
   return sql`(select * from unnest(
-    ${column(({ account }) => account)}::text[],
-    ${column((_, at) => ids[at]?.low ?? null)}::numeric[], ${column((_, at) => ids[at]?.high ?? null)}::numeric[],
-    ${column(({ finalized }) => (finalized.from > 0 ? finalized.from : null))}::int8[],
-    ${column(({ finalized }) => (finalized.to < Infinity ? finalized.to : null))}::int8[]
+    ${slot(`${of}.account`)}::text[], ${slot(`${of}.low`)}::numeric[], ${slot(`${of}.high`)}::numeric[],
+    ${slot(`${of}.since`)}::int8[], ${slot(`${of}.until`)}::int8[]
   ) with ordinality as given (account, low, high, since, until, place))`;
 }
 
+/** Fills the slot `of` with stretches. */
+export const stretchesIn = (of: string, parts: readonly Part[]): Given => ({
+  [`${of}.account`]: parts.map(({ stretch }) => stretch.account),
+  [`${of}.low`]: parts.map(({ ids }) => ids?.low ?? null),
+  [`${of}.high`]: parts.map(({ ids }) => ids?.high ?? null),
+  [`${of}.since`]: parts.map(({ stretch: { finalized } }) => (finalized.from > 0 ? finalized.from : null)),
+  [`${of}.until`]: parts.map(({ stretch: { finalized } }) => (finalized.to < Infinity ? finalized.to : null)),
+});
+
 /** What no index needs to find; an unknown height of a finalization is beyond all others. */
-function others(filter: ActionFilter): RawBuilder<unknown>[] {
-  const { fromHeight, toHeight, supernode, type, state } = filter;
+function others(shape: Shape): RawBuilder<unknown>[] {
   return [
-    ...(isPair(filter) && type !== undefined ? [sql`m.type = ${type}`] : []),
-    ...(isPair(filter) && state !== undefined ? [sql`m.status = ${state}`] : []),
-    ...(fromHeight === undefined ? [] : [sql`m.height >= ${fromHeight}`]),
-    ...(toHeight === undefined ? [] : [sql`m.height <= ${toHeight}`]),
-    ...(supernode
+    ...(isPair(shape) && shape.type ? [sql`m.type = ${slot('type')}`] : []),
+    ...(isPair(shape) && shape.state ? [sql`m.status = ${slot('state')}`] : []),
+    ...(shape.fromHeight ? [sql`m.height >= ${slot('fromHeight')}`] : []),
+    ...(shape.toHeight ? [sql`m.height <= ${slot('toHeight')}`] : []),
+    ...(shape.supernode
       ? [
           sql`(own.since is null or m.at_height is null or m.at_height >= own.since)`,
           sql`(own.until is null or m.at_height <= own.until)`,
@@ -134,42 +148,42 @@ function others(filter: ActionFilter): RawBuilder<unknown>[] {
 type Fixed = Readonly<{ column: RawBuilder<unknown>; value: RawBuilder<unknown> }>;
 
 /** What the index of a branch begins with; its ids follow. */
-function fixed({ supernode, creator }: ActionFilter, { type, state }: Branch): Fixed[] {
+function fixed({ supernode, creator }: Shape, { type, state }: Branch): Fixed[] {
   return [
-    ...(creator === undefined ? [] : [{ column: sql`m.creator`, value: sql`${creator}::text` }]),
+    ...(creator ? [{ column: sql`m.creator`, value: sql`${slot('creator')}::text` }] : []),
     ...(supernode ? [{ column: sql`m.account`, value: sql`own.account collate "C"` }] : []),
-    ...(type === undefined ? [] : [{ column: sql`m.type`, value: sql`${type}::text` }]),
-    ...(state === undefined ? [] : [{ column: sql`m.status`, value: sql`${state}::text` }]),
+    ...(type ? [{ column: sql`m.type`, value: sql`${type}::text` }] : []),
+    ...(state ? [{ column: sql`m.status`, value: sql`${state}::text` }] : []),
   ];
 }
 
 /**
- * Holds for a row `m` of a branch that matches and whose id is within those of the stretch `own`, and below `after`.
+ * Holds for a row `m` of a branch that matches and whose id is within those of the stretch `own`, and below the end of the page where there is one.
  *
  * The last column and the id are written as two places between which the index of the branch, and no other one, is read,
  * whatever the planner expects; what comes before them is equal, which costs less for each row.
  */
-export function branchFits(filter: ActionFilter, branch: Branch, after?: string): RawBuilder<unknown> {
-  const all = fixed(filter, branch);
+export function branchFits(shape: Shape, branch: Branch, after?: 'after'): RawBuilder<unknown> {
+  const all = fixed(shape, branch);
   const same = all.slice(0, -1).map(({ column, value }) => sql`${column} = ${value}`);
   const last = all.slice(-1);
   const place = sql`(${sql.join([...last.map(({ column }) => column), sql`m.id`])})`;
   const at = (id: RawBuilder<unknown>) => sql`(${sql.join([...last.map(({ value }) => value), id])})`;
   // NaN is beyond all numbers.
-  const end = sql`least(own.high, ${after ?? 'NaN'}::numeric)`;
+  const end = after ? sql`least(own.high, ${slot(after)}::numeric)` : sql`coalesce(own.high, 'NaN')`;
   return sql.join(
-    [...same, sql`${place} >= ${at(sql`coalesce(own.low, 0)`)}`, sql`${place} < ${at(end)}`, ...others(filter)],
+    [...same, sql`${place} >= ${at(sql`coalesce(own.low, 0)`)}`, sql`${place} < ${at(end)}`, ...others(shape)],
     sql` and `,
   );
 }
 
 /** The rows of a branch the newest first, in the words of its index. */
-export function newestFirst(filter: ActionFilter, branch: Branch): RawBuilder<unknown> {
-  const columns = [...fixed(filter, branch).map(({ column }) => column), sql`m.id`];
+export function newestFirst(shape: Shape, branch: Branch): RawBuilder<unknown> {
+  const columns = [...fixed(shape, branch).map(({ column }) => column), sql`m.id`];
   return sql`order by ${sql.join(columns.map((column) => sql`${column} desc`))}`;
 }
 
 /** The table in which a filter's actions are looked for. */
-export function tableOf({ schemas }: Reading, { supernode }: ActionFilter): RawBuilder<unknown> {
+export function tableOf({ schemas }: Reading, { supernode }: Shape): RawBuilder<unknown> {
   return sql`${sql.id(schemas.actions, supernode ? 'action_accounts' : 'actions')}`;
 }

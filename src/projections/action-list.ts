@@ -4,14 +4,17 @@ import {
   branchFits,
   newestFirst,
   branchesOf,
-  type Stretch,
+  type Shape,
+  shapeOf,
   stretchesAsRows,
+  stretchesIn,
   stretchesOf,
   tableOf,
 } from './action-filter.ts';
-import { totalOf } from './action-total.ts';
+import { type Counting, countingOf, shapeOfTotal, totalGiven, totalOf } from './action-total.ts';
 import { ownerAt } from './ownership.ts';
 import type { Reading } from './reading.ts';
+import { run, slot } from './statement.ts';
 import type { ActionRow } from './tables.ts';
 
 export type { ActionFilter } from './action-filter.ts';
@@ -55,40 +58,46 @@ export async function listActions(
   { after, limit, ...filter }: ActionFilter & Readonly<{ after?: string; limit: number }>,
 ): Promise<ActionPage> {
   const stretches = await stretchesOf(reading, filter);
-  const { rows } = await sql<Listed>`
-    with page as (
-      select id from (${pageOf(reading, { filter, stretches, after, limit: limit + 1 })} limit ${sql.lit(mostListed)}) matching
-      limit ${limit + 1}
-    )
-    select total.n as total, ${sql.join(shown.map((column) => sql.id('action', column)))}
-    from (${totalOf(reading, { filter, stretches })}) total
-    left join (page join ${sql.id(reading.schemas.actions, 'actions')} action using (id)) on true
-    order by action.id desc
-  `.execute(reading.db);
+  const { shape, given } = shapeOf(filter);
+  const counting = countingOf(shape, stretches);
+  const rows = await run<Listed>(reading, {
+    shape: `list ${reading.schemas.actions} ${Object.keys(shape).join()} ${shapeOfTotal(counting)}`,
+    text: () => textOf(reading, shape, counting),
+    given: {
+      ...given,
+      after: after ?? 'NaN',
+      limit: limit + 1,
+      ...totalGiven(filter, counting),
+      ...stretchesIn(
+        'page',
+        stretches.map((stretch) => ({ stretch, ids: stretch.cover?.ids })),
+      ),
+    },
+  });
   const found = rows.filter((row) => row.id !== null);
   return { rows: found.slice(0, limit), total: rows[0]?.total ?? 0, hasMore: found.length > limit };
 }
 
-type Page = Readonly<{
-  filter: ActionFilter;
-  stretches: readonly Stretch[];
-  after?: string | undefined;
-  limit: number;
-}>;
+function textOf(reading: Reading, shape: Shape, counting: Counting): RawBuilder<unknown> {
+  return sql`
+    with page as (
+      select id from (${pageOf(reading, shape)} limit ${sql.lit(mostListed)}) matching limit ${slot('limit')}
+    )
+    select total.n as total, ${sql.join(shown.map((column) => sql.id('action', column)))}
+    from (${totalOf(reading, shape, counting)}) total
+    left join (page join ${sql.id(reading.schemas.actions, 'actions')} action using (id)) on true
+    order by action.id desc`;
+}
 
-function pageOf(reading: Reading, { filter, stretches, after, limit }: Page): RawBuilder<unknown> {
-  const isPlain = Object.values(filter).every((value) => value === undefined);
-  if (isPlain)
-    return sql`select m.id from ${tableOf(reading, filter)} m where m.id < ${after ?? 'NaN'}::numeric order by id desc`;
-  const given = stretchesAsRows(
-    stretches,
-    stretches.map(({ cover }) => cover?.ids),
-  );
-  const branches = branchesOf(filter).map(
+function pageOf(reading: Reading, shape: Shape): RawBuilder<unknown> {
+  const table = tableOf(reading, shape);
+  const isPlain = Object.keys(shape).length === 0;
+  if (isPlain) return sql`select m.id from ${table} m where m.id < ${slot('after')}::numeric order by id desc`;
+  const branches = branchesOf(shape).map(
     (branch) => sql`(
-      select mine.id from ${given} own cross join lateral (
-        select m.id from ${tableOf(reading, filter)} m where ${branchFits(filter, branch, after)}
-        ${newestFirst(filter, branch)} limit ${limit}
+      select mine.id from ${stretchesAsRows('page')} own cross join lateral (
+        select m.id from ${table} m where ${branchFits(shape, branch, 'after')}
+        ${newestFirst(shape, branch)} limit ${slot('limit')}
       ) mine)`,
   );
   return sql`select id from (${sql.join(branches, sql` union all `)}) branch order by id desc`;
@@ -97,12 +106,17 @@ function pageOf(reading: Reading, { filter, stretches, after, limit }: Page): Ra
 /** The operators whose accounts finalized an action, as the accounts belonged to them at the time; each once, bytewise. */
 export async function operatorsOf(reading: Reading, { accounts, finalize_tx, height }: ActionRow): Promise<string[]> {
   if (accounts.length === 0) return [];
-  const at = sql`${finalize_tx?.height ?? height}::int8`;
-  const { rows } = await sql<{ operator: string }>`
+  const text = () => sql`
     select distinct operator from (
-      select ${ownerAt(reading, sql`finalizing.account`, at)} as operator from unnest(${accounts}::text[]) finalizing (account)
+      select ${ownerAt(reading, sql`finalizing.account`, sql`${slot('at')}::int8`)} as operator
+      from unnest(${slot('accounts')}::text[]) finalizing (account)
     ) owner
     where operator is not null order by operator
-  `.execute(reading.db);
+  `;
+  const rows = await run<{ operator: string }>(reading, {
+    shape: `operators ${reading.schemas.supernodes}`,
+    text,
+    given: { accounts, at: finalize_tx?.height ?? height },
+  });
   return rows.map(({ operator }) => operator);
 }

@@ -2,7 +2,9 @@ import { type RawBuilder, sql } from 'kysely';
 import { type BucketCell, cellsOf, splitTimes } from './buckets.ts';
 import { counterName } from './counter-names.ts';
 import type { Reading } from './reading.ts';
+import { run, slot } from './statement.ts';
 import type { ActionRow } from './tables.ts';
+import { namesIn } from './tallies.ts';
 
 /** Which actions to count; `from` and `to` are written as `created_at` is, to the second in UTC, both ends included. */
 export type StatsFilter = Readonly<{ type?: string; from?: string; to?: string }>;
@@ -19,9 +21,12 @@ export type ActionStats = Readonly<{
 }>;
 
 /** One action, or undefined where there is none of that id. An id is decimal text without leading zeros. */
-export async function actionById({ db, schemas }: Reading, id: string): Promise<ActionRow | undefined> {
+export async function actionById(reading: Reading, id: string): Promise<ActionRow | undefined> {
   if (!/^(0|[1-9]\d*)$/.test(id)) return undefined;
-  return db.withSchema(schemas.actions).selectFrom('actions').selectAll().where('id', '=', id).executeTakeFirst();
+  const { actions } = reading.schemas;
+  const text = () => sql`select * from ${sql.id(actions, 'actions')} where id = ${slot('id')}::numeric`;
+  const [action] = await run<ActionRow>(reading, { shape: `action ${actions}`, text, given: { id } });
+  return action;
 }
 
 /**
@@ -31,10 +36,24 @@ export async function actionById({ db, schemas }: Reading, id: string): Promise<
  */
 export async function actionStats(reading: Reading, { type, from, to }: StatsFilter): Promise<ActionStats> {
   if (from === undefined && to === undefined) return fromCounters(reading, type);
-  const { rows } = await sql<BucketCell>`
-    select type, status, expired, sum(n)::int8 as n from (${inWindow(reading, from, to)}) cell
-    where ${type === undefined ? sql`true` : sql`type = ${type}`} group by 1, 2, 3
-  `.execute(reading.db);
+  const { buckets, edges } = splitTimes(from, to);
+  const rows = await run<BucketCell>(reading, {
+    shape: `window ${reading.schemas.actions} ${edges.length} ${type !== undefined}`,
+    text: () => sql`
+      select type, status, expired, sum(n)::int8 as n from (${inWindow(reading, edges.length)}) cell
+      where ${type === undefined ? sql`true` : sql`type = ${slot('type')}`} group by 1, 2, 3
+    `,
+    given: {
+      type,
+      ...namesIn('buckets', buckets),
+      ...Object.fromEntries(
+        edges.flatMap((edge, at) => [
+          [`edge.${at}.from`, edge.from ?? ''],
+          [`edge.${at}.to`, edge.to ?? '~'],
+        ]),
+      ),
+    },
+  });
   const count = (fits: (cell: BucketCell) => boolean) => rows.filter(fits).reduce((sum, cell) => sum + cell.n, 0);
   return {
     total: count(() => true),
@@ -48,15 +67,15 @@ export async function actionStats(reading: Reading, { type, from, to }: StatsFil
 }
 
 /** What was created in a window: whole days from their counters, the days of its ends counted. */
-function inWindow(reading: Reading, from: string | undefined, to: string | undefined): RawBuilder<unknown> {
-  const { buckets, edges } = splitTimes(from, to);
-  const counts = edges.map(
-    (edge) => sql`
+function inWindow(reading: Reading, edges: number): RawBuilder<unknown> {
+  const counts = Array.from(
+    { length: edges },
+    (_, at) => sql`
       select type, status, chain_state = 'expired' as expired, count(*) as n
       from ${sql.id(reading.schemas.actions, 'actions')}
-      where created_at >= ${edge.from ?? ''} and created_at <= ${edge.to ?? '~'} group by 1, 2, 3`,
+      where created_at >= ${slot(`edge.${at}.from`)} and created_at <= ${slot(`edge.${at}.to`)} group by 1, 2, 3`,
   );
-  return sql.join([cellsOf(reading, buckets), ...counts], sql` union all `);
+  return sql.join([cellsOf(reading, 'buckets'), ...counts], sql` union all `);
 }
 
 async function fromCounters({ db, schemas }: Reading, type?: string): Promise<ActionStats> {

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Reading } from './reading.ts';
 import { remembered } from './remembered.ts';
 import type { ActionRow } from './tables.ts';
-import { countersBetween, type Names, namesAsRows } from './tallies.ts';
+import { countersBetween, type Names } from './tallies.ts';
 
 /** Actions of whole buckets: pairs of type, status and expiry with how many there are. */
 export type BucketCell = Readonly<{ type: string; status: string; expired: boolean; n: number }>;
@@ -56,12 +56,12 @@ function bucketsWithin(from?: string, to?: string): Names[] {
   ];
 }
 
-/** Rows `type, status, expired, n` of the counters of some buckets. */
-export function cellsOf(reading: Reading, buckets: readonly Names[]): RawBuilder<BucketCell> {
+/** Rows `type, status, expired, n` of the counters of the buckets whose names a slot holds. */
+export function cellsOf(reading: Reading, buckets: string): RawBuilder<BucketCell> {
   return sql`
     select split_part(split_part(name, ',', 2), ':', 2) as type, split_part(split_part(name, ',', 3), ':', 2) as status,
       split_part(name, ',', 4) = 'expired' as expired, n
-    from ${countersBetween(reading, namesAsRows(buckets))}`;
+    from ${countersBetween(reading, buckets)}`;
 }
 
 const dayOf = (time: string) => time.slice(0, 10);

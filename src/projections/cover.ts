@@ -20,9 +20,12 @@ export type Groups = Readonly<{ first: bigint; last: bigint }>;
 export type Cover = Readonly<{ ids: Ids; whole: readonly Groups[]; parts: readonly Ids[] }>;
 
 type Fit = 'none' | 'part' | 'all';
-type Block = Readonly<{ block: bigint; fit: Fit }>;
 /** Between which heights the actions of a group lie, and of each of its blocks. */
 type Group = Omit<Extent, 'block'> & Readonly<{ blocks: readonly Extent[] }>;
+type Asking = Readonly<{ heights: Heights; unknownIsLast: boolean }>;
+
+/** Where single blocks are told, they are passed over in groups of this many all the same. */
+const coarse = 16n;
 
 /**
  * Finds the ids that fit everything asked for; what a group has whole is told by groups of `blocksPerGroup` blocks.
@@ -30,32 +33,44 @@ type Group = Omit<Extent, 'block'> & Readonly<{ blocks: readonly Extent[] }>;
  * Blocks are looked at where their group as a whole neither fits nor fails to.
  */
 export function coverOf(asked: readonly Asked[], blocksPerGroup: bigint): Cover {
-  const inGroups = asked.map((one) => ({ ...one, groups: groupsOf(one.extents, blocksPerGroup) }));
-  const fitting: bigint[] = [];
-  const whole: bigint[] = [];
-  const parts: bigint[] = [];
-  for (const [group, { blocks }] of inGroups[0]?.groups ?? []) {
-    const own = inGroups.map(({ groups, ...rest }) => ({ ...rest, found: groups.get(group) }));
-    const fit = own.map(({ found, ...rest }) => (found ? fitOf(found, rest) : 'none')).reduce(lesser);
+  const isByBlock = blocksPerGroup === 1n;
+  const size = isByBlock ? coarse : blocksPerGroup;
+  const groups = asked.map(({ extents }) => groupsOf(extents, size));
+  const fitting: Runs = [];
+  const whole: Runs = [];
+  const parts: Runs = [];
+  for (const group of groups[0]?.keys() ?? []) {
+    const own = groups.map((all) => all.get(group));
+    const fit = fitOfAll(own, asked);
     if (fit === 'none') continue;
-    const found = fit === 'all' ? blocks.map(({ block }) => block) : within(own);
-    fitting.push(...found);
-    if (fit === 'all') whole.push(group);
-    else parts.push(...found);
+    if (fit === 'all') {
+      add(fitting, group * size, (group + 1n) * size - 1n);
+      if (isByBlock) add(whole, group * size, (group + 1n) * size - 1n);
+      else add(whole, group, group);
+      continue;
+    }
+    for (const { block } of own[0]?.blocks ?? []) {
+      const inBlock = fitOfAll(
+        own.map((one) => one?.blocks.find((other) => other.block === block)),
+        asked,
+      );
+      if (inBlock === 'none') continue;
+      add(fitting, block, block);
+      add(isByBlock && inBlock === 'all' ? whole : parts, block, block);
+    }
   }
   const [first, last] = [fitting[0], fitting.at(-1)];
-  if (first === undefined || last === undefined) return { ids: { low: '0', high: '0' }, whole: [], parts: [] };
-  return {
-    ids: idsOf(first, last),
-    whole: runsOf(whole),
-    parts: runsOf(parts).map((run) => idsOf(run.first, run.last)),
-  };
+  if (!first || !last) return { ids: { low: '0', high: '0' }, whole: [], parts: [] };
+  return { ids: idsOf(first.first, last.last), whole, parts: parts.map((run) => idsOf(run.first, run.last)) };
 }
 
-/** The blocks of one group that fit at least in part. */
-function within(asked: readonly (Omit<Asked, 'extents'> & { readonly found: Group | undefined })[]): bigint[] {
-  const blocks = common(asked.map(({ found, ...rest }) => ({ ...rest, extents: found?.blocks ?? [] })));
-  return blocks.filter(({ fit }) => fit !== 'none').map(({ block }) => block);
+/** Numbers in their order as runs of those that follow one another. */
+type Runs = { first: bigint; last: bigint }[];
+
+function add(runs: Runs, first: bigint, last: bigint): void {
+  const run = runs.at(-1);
+  if (run && run.last + 1n === first) run.last = last;
+  else runs.push({ first, last });
 }
 
 const grouped = new WeakMap<readonly Extent[], Map<bigint, ReadonlyMap<bigint, Group>>>();
@@ -79,40 +94,25 @@ const groupOf = (blocks: readonly Extent[]): Group => ({
   blocks,
 });
 
-/** How every block fits all that is asked for; one without any such height holds nothing that could be counted. */
-function common(asked: readonly Asked[]): Block[] {
-  const [first, ...others] = asked.map(({ extents, ...rest }) =>
-    extents.map((extent) => ({ block: extent.block, fit: fitOf(extent, rest) })),
-  );
-  return others.reduce((blocks, more) => {
-    const fits = new Map(more.map(({ block, fit }) => [block, fit]));
-    return blocks.flatMap(({ block, fit }) => {
-      const other = fits.get(block);
-      return other === undefined ? [] : [{ block, fit: lesser(fit, other) }];
-    });
-  }, first ?? []);
+/** How the same ids fit all that is asked for; where there is no such height there is nothing that could be counted. */
+function fitOfAll(found: readonly (Omit<Extent, 'block'> | undefined)[], asked: readonly Asking[]): Fit {
+  let fit: Fit = 'all';
+  for (const [at, one] of asked.entries()) {
+    const own = found[at];
+    const other = own ? fitOf(own, one) : 'none';
+    if (other === 'none') return 'none';
+    if (other === 'part') fit = 'part';
+  }
+  return fit;
 }
 
-function fitOf(extent: Omit<Extent, 'block'>, { heights, unknownIsLast }: Omit<Asked, 'extents'>): Fit {
+function fitOf(extent: Omit<Extent, 'block'>, { heights, unknownIsLast }: Asking): Fit {
   const { low, high, hasUnknown } = extent;
   const unknownFits = hasUnknown && unknownIsLast && heights.to === Infinity;
   const touches = high >= heights.from && low <= heights.to && high >= low;
   if (!touches && !unknownFits) return 'none';
   const isKnownIn = low >= heights.from && high <= heights.to;
   return isKnownIn && hasUnknown === unknownFits ? 'all' : 'part';
-}
-
-const lesser = (a: Fit, b: Fit): Fit => (a === 'none' || b === 'none' ? 'none' : a === 'all' ? b : a);
-
-/** Numbers in their order as runs of those that follow one another. */
-function runsOf(numbers: readonly bigint[]): Groups[] {
-  const runs: { first: bigint; last: bigint }[] = [];
-  for (const one of numbers) {
-    const run = runs.at(-1);
-    if (run && run.last + 1n === one) run.last = one;
-    else runs.push({ first: one, last: one });
-  }
-  return runs;
 }
 
 const idsOf = (first: bigint, last: bigint): Ids => ({

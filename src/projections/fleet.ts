@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Reading } from './reading.ts';
+import { run, slot } from './statement.ts';
 import type { AvailabilityRow, SuperNodeRow, ValidatorRow } from './tables.ts';
 
 /** A SuperNode's record with what its probes found and its validator; before the first probe it is unavailable. */
@@ -54,8 +55,13 @@ export async function listSuperNodes(
 
 /** One listed SuperNode by its operator address, or undefined. */
 export async function superNodeById(reading: Reading, operator: string): Promise<FleetNode | undefined> {
-  const { rows } = await sql<FleetNode>`${fleet(reading, sql`s.id = ${operator}`)}`.execute(reading.db);
-  return rows[0];
+  const { supernodes, availability, validators } = reading.schemas;
+  const [node] = await run<FleetNode>(reading, {
+    shape: `node ${supernodes} ${availability} ${validators}`,
+    text: () => fleet(reading, sql`s.id = ${slot('operator')}`),
+    given: { operator },
+  });
+  return node;
 }
 
 /** The SuperNodes that are not available, ordered by id bytewise. */

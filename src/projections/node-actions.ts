@@ -1,11 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
-import { covered, stretchesAsRows, stretchOf } from './action-filter.ts';
+import { covered, stretchesAsRows, stretchesIn, stretchOf } from './action-filter.ts';
 import { partsOf, rowsIn, tallies } from './action-total.ts';
 import { finalizedName } from './counter-names.ts';
 import { type Owned, ownedIn } from './ownership.ts';
 import type { Reading } from './reading.ts';
 import type { SuperNodeAccountRow } from './tables.ts';
-import { countersBetween, namesAsRows } from './tallies.ts';
+import { run, slot } from './statement.ts';
+import { countersBetween, namesIn } from './tallies.ts';
 
 /** How many actions a SuperNode finalized. */
 export type NodeActions = Readonly<{ id: string; cascade: number; sense: number }>;
@@ -73,21 +74,26 @@ async function turnTotals(reading: Reading, owned: readonly Owned[]): Promise<re
   const stretches = (await covered(reading, owned.map(stretchOf))).map((stretch, at) => ({ stretch, at }));
   const tallied = stretches.flatMap(({ stretch, at }) => tallies(stretch).map((names) => ({ names, at })));
   const parts = stretches.flatMap(({ stretch, at }) => partsOf(stretch).map((ids) => ({ stretch, ids, at })));
-  const rows = stretchesAsRows(
-    parts.map(({ stretch }) => stretch),
-    parts.map(({ ids }) => ids),
-  );
-  const { rows: totals } = await sql<TurnTotal>`
+  const text = () => sql`
     select at, coalesce(sum(n) filter (where is_cascade), 0)::int8 as cascade,
       coalesce(sum(n) filter (where is_sense), 0)::int8 as sense
     from (
-      select (${tallied.map(({ at }) => at)}::int4[])[run.place] as at,
+      select (${slot('tallied.at')}::int4[])[run.place] as at,
         counter.name like '%,cascade,%' as is_cascade, counter.name like '%,sense,%' as is_sense, counter.n
-      from ${countersBetween(reading, namesAsRows(tallied.map(({ names }) => names)))}
+      from ${countersBetween(reading, 'tallied')}
       union all
-      select (${parts.map(({ at }) => at)}::int4[])[own.place], m.type = 'cascade', m.type = 'sense', 1
-      from ${rows} own cross join lateral (${rowsIn(reading, { supernode: { account: '' } })}) m
+      select (${slot('parts.at')}::int4[])[own.place], m.type = 'cascade', m.type = 'sense', 1
+      from ${stretchesAsRows('parts')} own cross join lateral (${rowsIn(reading, { supernode: true })}) m
     ) counted group by at
-  `.execute(reading.db);
-  return totals;
+  `;
+  const given = {
+    ...namesIn(
+      'tallied',
+      tallied.map(({ names }) => names),
+    ),
+    'tallied.at': tallied.map(({ at }) => at),
+    ...stretchesIn('parts', parts),
+    'parts.at': parts.map(({ at }) => at),
+  };
+  return await run<TurnTotal>(reading, { shape: `turns ${reading.schemas.actions}`, text, given });
 }

@@ -1,6 +1,7 @@
 import { type Expression, type RawBuilder, sql } from 'kysely';
 import type { Heights } from './cover.ts';
 import type { Reading } from './reading.ts';
+import { run, slot } from './statement.ts';
 import type { SuperNodeAccountRow } from './tables.ts';
 
 /** Beyond every height: what is of unknown height counts by who owns the account now. */
@@ -31,15 +32,15 @@ export function ownerAt(
 }
 
 /** The accounts that ever were an operator's, and when. */
-export async function ownedBy({ db, schemas }: Reading, operator: string): Promise<Owned[]> {
-  const claims = await db
-    .withSchema(schemas.supernodes)
-    .selectFrom('supernode_accounts')
-    .selectAll()
-    .where('account', 'in', (mine) =>
-      mine.selectFrom('supernode_accounts').select('account').where('operator', '=', operator),
-    )
-    .execute();
+export async function ownedBy(reading: Reading, operator: string): Promise<Owned[]> {
+  const { supernodes } = reading.schemas;
+  const table = sql.id(supernodes, 'supernode_accounts');
+  const claims = await run<SuperNodeAccountRow>(reading, {
+    shape: `owned ${supernodes}`,
+    text: () =>
+      sql`select * from ${table} where account in (select account from ${table} where operator = ${slot('operator')})`,
+    given: { operator },
+  });
   return ownedIn(claims).filter((owned) => owned.operator === operator);
 }
 

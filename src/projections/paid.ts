@@ -5,7 +5,8 @@ import type { Count } from './projection.ts';
 import type { Reading } from './reading.ts';
 import { remembered } from './remembered.ts';
 import type { PaymentOf } from './tables.ts';
-import { countersBetween, type Names, namesAsRows, sorting } from './tallies.ts';
+import { run, slot } from './statement.ts';
+import { countersBetween, type Names, namesIn, sorting } from './tallies.ts';
 
 /** What was paid in one denomination: decimal text of any size, and in how many transactions. */
 export type PaidTotal = Readonly<{ denom: string; amount: string; transactions: number }>;
@@ -56,34 +57,34 @@ export async function paidTo(reading: Reading, owned: readonly Owned[]): Promise
   const parts = owned.map((one) => ({ account: one.account, ...split(one) }));
   const edges = parts.flatMap(({ account, edges: all }) => all.map((edge) => ({ account, ...edge })));
   const names = parts.flatMap((part) => part.names);
-  const { rows } = await sql<PaidTotal>`
+  const text = () => sql`
     select denom, sum(amount)::text as amount, sum(transactions)::int8 as transactions from (
-      ${inCells(names, reading)} union all ${inRows(edges, reading)}
+      ${inCells(reading)} union all ${inRows(reading)}
     ) paid group by denom order by denom
-  `.execute(reading.db);
+  `;
+  const given = {
+    ...namesIn('cells', names),
+    accounts: edges.map(({ account }) => account),
+    since: edges.map(({ from }) => from),
+    until: edges.map(({ to }) => (to === Infinity ? null : to)),
+  };
+  const rows = await run<PaidTotal>(reading, { shape: `paid ${reading.schemas.actions}`, text, given });
   return [...rows];
 }
 
-function inCells(names: readonly Names[], reading: Reading): RawBuilder<unknown> {
+function inCells(reading: Reading): RawBuilder<unknown> {
   const part = sql`split_part(counter.name, ',', 4)`;
   return sql`
     select split_part(counter.name, ',', 3) as denom,
       case when ${part} = ${transactions} then 0 else (counter.n::text || repeat('0', ${digits}::int4 * ${part}::int4))::numeric end as amount,
       case when ${part} = ${transactions} then counter.n else 0 end as transactions
-    from ${countersBetween(reading, namesAsRows(names))}`;
+    from ${countersBetween(reading, 'cells')}`;
 }
 
-function inRows(
-  edges: readonly (Heights & Readonly<{ account: string }>)[],
-  { schemas }: Reading,
-): RawBuilder<unknown> {
-  const column = <T>(of: (edge: (typeof edges)[number]) => T): T[] => edges.map(of);
+function inRows({ schemas }: Reading): RawBuilder<unknown> {
   return sql`
     select p.denom, p.amount, (not p.again)::int4 as transactions
-    from unnest(
-      ${column(({ account }) => account)}::text[], ${column(({ from }) => from)}::int8[],
-      ${column(({ to }) => (to === Infinity ? null : to))}::int8[]
-    ) as own (account, since, until)
+    from unnest(${slot('accounts')}::text[], ${slot('since')}::int8[], ${slot('until')}::int8[]) as own (account, since, until)
     cross join lateral (
       select * from ${sql.id(schemas.actions, 'payments')} p
       where p.account = own.account collate "C" and p.height >= own.since and (own.until is null or p.height <= own.until)

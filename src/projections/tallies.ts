@@ -3,6 +3,7 @@ import type { Groups } from './cover.ts';
 import { blockNameOf } from './places.ts';
 import type { Reading } from './reading.ts';
 import { remembered } from './remembered.ts';
+import { type Given, slot } from './statement.ts';
 import type { ActionRow } from './tables.ts';
 
 /** Whose actions are counted. */
@@ -61,20 +62,30 @@ export function talliesOf(scope: Scope, { first, last }: Groups): Names[] {
 const between = (scope: string, first: bigint, last: bigint): Names[] =>
   first > last ? [] : [{ from: `${scope},${sorting(first)}`, until: `${scope},${sorting(last)}-` }];
 
-/** The counters between names as rows `name` and `n`, of one kind where one is given. */
-export function countersBetween({ schemas }: Reading, names: RawBuilder<unknown>, kind?: Cell): RawBuilder<unknown> {
-  const fits = kind ? sql`and k.name like ${`%,${kind.type ?? '%'},${kind.status ?? '%'}`}` : sql``;
-  return sql`${names} run cross join lateral (
+/** How the tallies of a kind end, as a pattern of `like`. */
+export const kindOf = ({ type = '%', status = '%' }: Cell): string => `%,${type},${status}`;
+
+/** The counters between the names of a slot as rows `name` and `n`, of the `kind` in the slot of that name where it is asked for. */
+export function countersBetween({ schemas }: Reading, names: string, kind?: 'kind'): RawBuilder<unknown> {
+  const fits = kind ? sql`and k.name like ${slot(kind)}` : sql``;
+  return sql`${namesAsRows(names)} run cross join lateral (
     select k.name, k.n from ${sql.id(schemas.actions, 'counters')} k
     where k.name >= run.low collate "C" and k.name < run.high collate "C" ${fits} offset 0
   ) counter`;
 }
 
-/** Names as rows `low` and `high`. */
-export function namesAsRows(names: readonly Names[]): RawBuilder<unknown> {
-  const [from, until] = [names.map((one) => one.from), names.map((one) => one.until)];
-  return sql`(select * from unnest(${from}::text[], ${until}::text[]) with ordinality as given (low, high, place))`;
+/** The names in a slot as rows `low` and `high`. */
+function namesAsRows(of: string): RawBuilder<unknown> {
+  return sql`(
+    select * from unnest(${slot(`${of}.from`)}::text[], ${slot(`${of}.until`)}::text[]) with ordinality as given (low, high, place)
+  )`;
 }
+
+/** Fills the slot `of` with names. */
+export const namesIn = (of: string, names: readonly Names[]): Given => ({
+  [`${of}.from`]: names.map(({ from }) => from),
+  [`${of}.until`]: names.map(({ until }) => until),
+});
 
 /** A number so that it sorts as one, whatever its size. */
 export function sorting(number: bigint): string {

@@ -1,4 +1,12 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+} from 'node:crypto';
 import { base64urlnopad } from '@scure/base';
 import { AppError } from '../../commands/errors.ts';
 
@@ -51,7 +59,7 @@ export function createCursors(key: string | Uint8Array): Cursors {
   };
 }
 
-function decrypt(key: Buffer, bound: Buffer, cursor: string): string {
+function decrypt(key: KeyObject, bound: Buffer, cursor: string): string {
   try {
     const bytes = Buffer.from(base64urlnopad.decode(cursor));
     if (bytes.length <= nonceLength + tagLength) throw foreign();
@@ -79,8 +87,8 @@ function bindingOf({ list, filters }: Walk): Buffer {
     .digest();
 }
 
-function derive(key: string | Uint8Array, purpose: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', key, '', purpose, 32));
+function derive(key: string | Uint8Array, purpose: string): KeyObject {
+  return createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, 32)));
 }
 
 function foreign(cause?: unknown): AppError {

@@ -1,0 +1,46 @@
+import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
+import type { Reading } from './reading.ts';
+
+/** What the slots of a statement hold in one run, by their names. */
+export type Given = Readonly<Record<string, unknown>>;
+
+class Slot {
+  readonly name: string;
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/** A place in a statement for a value that each run gives anew. */
+export const slot = (name: string): RawBuilder<unknown> => sql`${new Slot(name)}`;
+
+/** A statement of one shape: `shape` tells its text from all others, also those over other generations. */
+export type Statement = Readonly<{ shape: string; text: () => RawBuilder<unknown>; given: Given }>;
+
+/** More than there are shapes; those of dropped generations make room when it is full. */
+const mostShapes = 500;
+const texts = new Map<string, CompiledQuery>();
+
+/**
+ * Runs a statement and gives its rows. The text is made the first time and the same from then on: making it takes
+ * longer than all else that an answer needs.
+ *
+ * @example run<{ n: number }>(reading, { shape: 'sum', text: () => sql`select ${slot('a')}::int4 + 1 as n`, given: { a: 1 } })
+ */
+export async function run<Row>({ db }: Reading, { shape, text, given }: Statement): Promise<readonly Row[]> {
+  let known = texts.get(shape);
+  if (!known) {
+    if (texts.size >= mostShapes) texts.clear();
+    texts.set(shape, (known = text().compile(db)));
+  }
+  const parameters = known.parameters.map((parameter) =>
+    parameter instanceof Slot ? held(given, parameter) : parameter,
+  );
+  const { rows } = await db.executeQuery<Row>({ ...known, parameters });
+  return rows;
+}
+
+function held(given: Given, { name }: Slot): unknown {
+  if (!(name in given)) throw new Error(`A statement has a slot ${name}, but nothing was given for it`);
+  return given[name];
+}
