@@ -10,6 +10,7 @@ import {
 } from 'kysely';
 import type pg from 'pg';
 import type { Tables } from '../../projections/tables.ts';
+import type { Ask } from './batch.ts';
 
 /** Statements that are named at once; those of dropped generations make room when it is full. */
 const mostNames = 500;
@@ -27,27 +28,35 @@ function nameOf(text: string): string {
   return name;
 }
 
-const made = new WeakMap<pg.ClientBase, Kysely<Tables>>();
+type Asking = { ask: Ask };
+const made = new WeakMap<pg.ClientBase, Readonly<{ db: Kysely<Tables>; asking: Asking }>>();
 
-/** Kysely over one connection, which stays the caller's: whatever transaction is open there holds for every query. */
-export function kyselyOver(client: pg.ClientBase): Kysely<Tables> {
+/** Kysely over one connection, which stays the caller's; it asks as the last caller had it ask. */
+export function kyselyOver(client: pg.ClientBase, ask: Ask): Kysely<Tables> {
   const known = made.get(client);
-  if (known) return known;
+  if (known) {
+    known.asking.ask = ask;
+    return known.db;
+  }
+  const asking: Asking = { ask };
   const db = new Kysely<Tables>({
     dialect: {
       createAdapter: () => new PostgresAdapter(),
-      createDriver: () => driverOver(client),
+      createDriver: () => driverOver(asking),
       createIntrospector: (of) => new PostgresIntrospector(of),
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   });
-  made.set(client, db);
+  made.set(client, { db, asking });
   return db;
 }
 
-function driverOver(client: pg.ClientBase): Driver {
+function driverOver(asking: Asking): Driver {
   const connection: DatabaseConnection = {
-    executeQuery: <R>({ sql, parameters }: CompiledQuery) => run<R>(client, sql, parameters),
+    executeQuery: async <R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> => {
+      const rows = await asking.ask({ name: nameOf(sql), text: sql, values: [...parameters] });
+      return { rows: rows as R[] };
+    },
     streamQuery: () => refuse('streaming'),
   };
   const nothing = (): Promise<void> => Promise.resolve();
@@ -60,11 +69,6 @@ function driverOver(client: pg.ClientBase): Driver {
     releaseConnection: nothing,
     destroy: nothing,
   };
-}
-
-async function run<R>(client: pg.ClientBase, text: string, parameters: readonly unknown[]): Promise<QueryResult<R>> {
-  const { rows } = await client.query({ name: nameOf(text), text, values: [...parameters] });
-  return { rows };
 }
 
 function refuse(what: string): never {

@@ -2,11 +2,13 @@ import type pg from 'pg';
 import { AppError } from '../../commands/errors.ts';
 import { projectionNames, type ProjectionName } from '../../projections/projection.ts';
 import type { Followed, Reading } from '../../projections/reading.ts';
-import type { Generation } from './generations.ts';
+import { type Ask, type Rows, sendBatch } from './batch.ts';
 import { kyselyOver } from './kysely-client.ts';
+import { metaSchema } from './names.ts';
+import type { Statement } from './pool.ts';
 
 /** A live generation as readers see it. */
-export type Live = Omit<Followed, 'sequence'> & Pick<Generation, 'projection' | 'schema' | 'position'>;
+export type Live = Readonly<{ projection: ProjectionName; schema: string; followed: Followed }>;
 /** The live generations by projection. */
 export type LiveGenerations = ReadonlyMap<ProjectionName, Live>;
 
@@ -18,17 +20,66 @@ export class Moved extends AppError {
   }
 }
 
-/** A reading, and whether what it took for granted of the projections that it named was so. */
-export type Look = Readonly<{ reading: Reading; isSound: () => Promise<boolean> }>;
+/** The statement that finds the live generations of a network. */
+export const findLive = (network: string): Statement => ({
+  name: `live.${network}`,
+  text: `select projection, schema_name as schema, stream, incarnation, position
+    from ${metaSchema(network)}.generations where status = 'live'`,
+});
 
-/** Starts a look within an open transaction; the generations are `taken` to be what the transaction is `finding` out. */
-export function startLook(
-  client: pg.PoolClient,
-  taken: LiveGenerations,
-  finding: Promise<LiveGenerations>,
-  reader: object,
-): Look {
+/** The live generations from the rows of `findLive`. */
+export function liveFrom(rows: Rows): LiveGenerations {
+  const all = rows as readonly (Omit<Live, 'followed'> & Omit<Followed, 'sequence'> & { readonly position: number })[];
+  return new Map(
+    all.map(({ projection, schema, stream, incarnation, position: sequence }) => [
+      projection,
+      { projection, schema, followed: { stream, incarnation, sequence } },
+    ]),
+  );
+}
+
+type Asking = Readonly<{
+  client: pg.ClientBase;
+  /** The same for all looks at one database. */
+  reader: object;
+  taken: LiveGenerations;
+}>;
+
+/**
+ * A look that takes the generations for what they were before: with whatever is asked within one turn of the event loop goes
+ * the question where they stand, and nothing is answered from other ones. It fails with `Moved` then.
+ */
+export function guessingLook({ client, reader, taken }: Asking, live: Statement): Reading {
   const named = new Set<ProjectionName>();
+  let checked = 0;
+  const send = (statements: readonly Statement[]): Promise<Rows>[] => {
+    const [found, ...answers] = sendBatch(client, [live, ...statements]);
+    const sound = (found ?? Promise.resolve([])).then((rows) => {
+      const now = liveFrom(rows);
+      if ([...named].some((name) => !isSame(taken.get(name), now.get(name)))) throw new Moved();
+      checked = named.size;
+      return rows;
+    });
+    return [sound, ...answers.map(async (answer) => await sound.then(() => answer))];
+  };
+  const confirmed = async (): Promise<void> => {
+    if (checked < named.size) await send([])[0];
+  };
+  return readingOf(
+    { client, reader, taken },
+    { named, ask: gather((statements) => send(statements).slice(1)), confirmed },
+  );
+}
+
+/** A look within an open transaction that has found the generations. */
+export function heldLook(asking: Asking): Reading {
+  const ask = gather((statements) => sendBatch(asking.client, statements));
+  return readingOf(asking, { named: new Set(), ask, confirmed: () => Promise.resolve() });
+}
+
+type Ways = Readonly<{ named: Set<ProjectionName>; ask: Ask; confirmed: () => Promise<void> }>;
+
+function readingOf({ client, reader, taken }: Asking, { named, ask, confirmed }: Ways): Reading {
   const of = (name: ProjectionName): Live => {
     named.add(name);
     const live = taken.get(name);
@@ -36,32 +87,46 @@ export function startLook(
       throw new AppError('UNAVAILABLE', `Projection ${name} is being built for the first time; try again soon`);
     return live;
   };
-  const isSound = async (): Promise<boolean> => {
-    const found = await finding;
-    return [...named].every((name) => isSame(taken.get(name), found.get(name)));
+  return { db: kyselyOver(client, ask), reader, schemas: schemasOf(of), followed: positionsOf(of), confirmed };
+}
+
+/** Statements asked within one turn of the event loop leave together. */
+function gather(send: (statements: readonly Statement[]) => readonly Promise<Rows>[]): Ask {
+  let waiting: { statement: Statement; answer: (rows: Promise<Rows>) => void }[] = [];
+  const leave = (): void => {
+    const all = waiting;
+    waiting = [];
+    const answers = send(all.map(({ statement }) => statement));
+    all.forEach(({ answer }, at) => answer(answers[at] ?? Promise.resolve([])));
   };
-  const reading = {
-    db: kyselyOver(client),
-    reader,
-    schemas: onDemand((name) => of(name).schema),
-    followed: onDemand((name) => {
-      const { stream, incarnation, position } = of(name);
-      return { stream, incarnation, sequence: position };
-    }),
-    confirmed: async (): Promise<void> => {
-      if (!(await isSound())) throw new Moved();
-    },
-  };
-  return { reading, isSound };
+  return async (statement) =>
+    await new Promise((answer) => {
+      if (waiting.length === 0) process.nextTick(leave);
+      waiting.push({ statement, answer });
+    });
 }
 
 function isSame(a: Live | undefined, b: Live | undefined): boolean {
-  return a?.schema === b?.schema && a?.position === b?.position && a?.incarnation === b?.incarnation;
+  return (
+    a?.schema === b?.schema &&
+    a?.followed.sequence === b?.followed.sequence &&
+    a?.followed.incarnation === b?.followed.incarnation
+  );
 }
 
-/** A record whose values are found when they are asked for, so that a read needs only the projections that it names. */
-function onDemand<T>(find: (name: ProjectionName) => T): Readonly<Record<ProjectionName, T>> {
-  const record = {};
-  for (const name of projectionNames) Object.defineProperty(record, name, { enumerable: true, get: () => find(name) });
-  return record as Readonly<Record<ProjectionName, T>>;
+type Find = (name: ProjectionName) => Live;
+
+const schemasOf = recordsOf(({ schema }) => schema);
+const positionsOf = recordsOf(({ followed }) => followed);
+
+/** Makes records whose values are found when they are asked for, so that a read needs only the projections that it names. */
+function recordsOf<T>(value: (live: Live) => T): (find: Find) => Readonly<Record<ProjectionName, T>> {
+  const shared = {};
+  for (const name of projectionNames)
+    Object.defineProperty(shared, name, {
+      get(this: { find: Find }): T {
+        return value(this.find(name));
+      },
+    });
+  return (find) => Object.assign(Object.create(shared) as Readonly<Record<ProjectionName, T>>, { find });
 }

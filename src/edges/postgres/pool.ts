@@ -5,9 +5,9 @@ import { isDamage, toDatabaseError } from './database-error.ts';
 /**
  * Connections by what they are for.
  *
- * `read` answers requests, `write` carries live batches, `bulk` carries rebuilds and changes of tables. All of them
+ * `read` answers requests in batches, `write` carries live batches, `bulk` carries rebuilds and changes of tables. The last two
  * pipeline: statements sent without waiting go out together. `load` does not, so that it can carry COPY, and plans as
- * PostgreSQL would: it reads and fills whole tables.
+ * PostgreSQL would: it reads and fills whole tables. All statements of one transaction of `read` see the same instant.
  */
 export type Pools = Readonly<{
   read: pg.Pool;
@@ -30,6 +30,8 @@ const lifetimeSeconds = 600;
 
 /** One plan per named statement, whatever its parameters. */
 const readPlans = '-c plan_cache_mode=force_generic_plan -c jit=off';
+/** Whatever is asked together sees one instant, and changes nothing. */
+const readOnce = `${readPlans} -c default_transaction_isolation=repeatable\\ read -c default_transaction_read_only=on`;
 /** Every write finds its rows by key; a plan made while a table was empty must not scan it once it is full. */
 const writePlans = `${readPlans} -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off`;
 /** What is loaded is lost with its rebuild anyway, until the switch; sorting for indexes gets some memory. */
@@ -58,7 +60,8 @@ export function createPools(config: pg.ClientConfig, options: PoolOptions): Pool
   const read = openPool({
     ...common,
     max: readers,
-    options: readPlans,
+    options: readOnce,
+    pipeline: false,
     statement_timeout: readTimeoutMs,
     query_timeout: 2 * readTimeoutMs,
     idle_in_transaction_session_timeout: idleReaderMs,

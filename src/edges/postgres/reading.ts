@@ -1,10 +1,11 @@
 import type pg from 'pg';
+import { AppError } from '../../commands/errors.ts';
 import type { Reading } from '../../projections/reading.ts';
+import { sendBatch } from './batch.ts';
 import { toReadError } from './database-error.ts';
 import { type Generation, listGenerations } from './generations.ts';
-import { type Live, type LiveGenerations, Moved, startLook } from './look.ts';
-import { metaSchema } from './names.ts';
-import { type Pools, sendAll } from './pool.ts';
+import { findLive, guessingLook, heldLook, liveFrom, type LiveGenerations, Moved } from './look.ts';
+import type { Pools } from './pool.ts';
 
 /** Reads what projections made. */
 export type Reader = Readonly<{
@@ -26,55 +27,55 @@ const mostTries = 4;
 /**
  * Makes the reader of a network; it opens nothing of its own.
  *
- * Queries leave together with the question where the generations stand, taken for what the look before found: most reads
- * take one round trip. Where the answer is another one, they are made anew.
+ * A read takes the generations for what the one before found, and asks where they stand along with everything else: most take
+ * one trip to PostgreSQL. Where they stand elsewhere, it runs again within a transaction that is held until its end.
  */
 export function createReader({ pools, network }: { pools: Pools; network: string }): Reader {
-  const snapshot = [
-    { text: 'begin isolation level repeatable read, read only' },
-    {
-      name: `live.${network}`,
-      text: `select projection, schema_name as schema, stream, incarnation, position
-        from ${metaSchema(network)}.generations where status = 'live'`,
-    },
-  ];
+  const live = findLive(network);
   const reader = {};
   let known: LiveGenerations | undefined;
-  const find = async (client: pg.PoolClient): Promise<LiveGenerations> => {
-    const [, live] = await sendAll(client, snapshot);
-    const rows: readonly Live[] = live?.rows ?? [];
-    return (known = new Map(rows.map((row) => [row.projection, row])));
+  const guess = async <T>(client: pg.ClientBase, taken: LiveGenerations, use: Use<T>): Promise<T> => {
+    const reading = guessingLook({ client, reader, taken }, live);
+    const [outcome] = await Promise.allSettled([use(reading)]);
+    await reading.confirmed();
+    return valueOf(outcome);
+  };
+  const hold = async <T>(client: pg.ClientBase, use: Use<T>): Promise<T> => {
+    const [, found] = await Promise.all(sendBatch(client, [{ text: 'begin' }, live]));
+    known = liveFrom(found ?? []);
+    const [outcome] = await Promise.allSettled([use(heldLook({ client, reader, taken: known }))]);
+    await Promise.all(sendBatch(client, [{ text: 'commit' }]));
+    return valueOf(outcome);
   };
   return {
     read: async (use) => {
       const client = await pools.read.connect().catch(fail);
-      let ending: Promise<unknown> | undefined;
+      let isBroken = true;
       try {
         for (let tries = 1; ; tries += 1) {
-          const finding = find(client);
-          finding.catch(() => undefined);
-          const look = startLook(client, tries === 1 && known ? known : await finding, finding, reader);
-          const [outcome] = await Promise.allSettled([use(look.reading)]);
-          ending = client.query('commit');
-          ending.catch(() => undefined);
-          const isSound = await look.isSound();
-          const isMoved = !isSound || (outcome.status === 'rejected' && outcome.reason instanceof Moved);
+          const [outcome] = await Promise.allSettled([
+            known && tries === 1 ? guess(client, known, use) : hold(client, use),
+          ]);
+          const isMoved = outcome.status === 'rejected' && outcome.reason instanceof Moved;
           if (isMoved && tries < mostTries) continue;
-          if (outcome.status === 'rejected') throw outcome.reason;
-          return outcome.value;
+          isBroken = outcome.status === 'rejected' && !(outcome.reason instanceof AppError);
+          return valueOf(outcome);
         }
       } catch (caught) {
         throw toReadError(caught);
       } finally {
-        // Nobody has to wait for the end of the transaction.
-        (ending ?? client.query('commit')).then(
-          () => client.release(),
-          () => client.release(true),
-        );
+        client.release(isBroken);
       }
     },
     generations: () => listGenerations(pools.read, network).catch(fail),
   };
+}
+
+type Use<T> = (reading: Reading) => Promise<T>;
+
+function valueOf<T>(outcome: PromiseSettledResult<T>): T {
+  if (outcome.status === 'rejected') throw outcome.reason;
+  return outcome.value;
 }
 
 function fail(caught: unknown): never {
