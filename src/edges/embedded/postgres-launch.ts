@@ -27,11 +27,11 @@ const LEFTOVERS = /pre-existing shared memory block|lock file ".*" already exist
 
 const MEGABYTE = 2 ** 20;
 
-/** Memory for pages of the database, taken as it is filled: a twenty-fourth of what there is, within bounds. */
+/** Memory for pages of the database, taken as it is filled: a tenth of what there is, within bounds. */
 function sharedBuffers(): string {
   const bytes = Math.min(os.totalmem(), process.constrainedMemory() || Infinity);
-  const megabytes = Math.floor(bytes / 24 / MEGABYTE);
-  return `${Math.min(Math.max(megabytes, 64), 1024)}MB`;
+  const megabytes = Math.floor(bytes / 10 / MEGABYTE);
+  return `${Math.min(Math.max(megabytes, 64), 4096)}MB`;
 }
 
 const LEAN = {
