@@ -1,4 +1,4 @@
-import { Agent, request } from 'undici';
+import { Pool } from 'undici';
 import type { Read } from './requests.ts';
 
 /** How long requests of one name took, in milliseconds, and how many failed. */
@@ -17,14 +17,29 @@ export async function openLoop(
 ): Promise<Times[]> {
   const took = new Map<string, number[]>(reads.map(({ name }) => [name, []]));
   const failed = new Map<string, number>();
-  const dispatcher = new Agent({ connections: 64, pipelining: 1 });
-  const sent: Promise<void>[] = [];
+  const pool = new Pool(url, { connections: 64, pipelining: 1 });
+  let open = 0;
+  let whenAnswered: (() => void) | undefined;
   const began = performance.now();
-  const ask = async ({ name, path }: Read, due: number): Promise<void> => {
-    const { statusCode, body } = await request(url + path(random), { dispatcher });
-    await body.dump({ limit: 2 ** 24 });
-    took.get(name)?.push(performance.now() - due);
-    if (statusCode !== 200) failed.set(name, (failed.get(name) ?? 0) + 1);
+  const ask = ({ name, path }: Read, due: number): void => {
+    const answered = (isSound: boolean): void => {
+      took.get(name)?.push(performance.now() - due);
+      if (!isSound) failed.set(name, (failed.get(name) ?? 0) + 1);
+      open -= 1;
+      whenAnswered?.();
+    };
+    let status = 0;
+    open += 1;
+    pool.dispatch(
+      { path: path(random), method: 'GET' },
+      {
+        onRequestStart: () => undefined,
+        onResponseStart: (_, code) => void (status = code),
+        onResponseData: () => undefined,
+        onResponseEnd: () => answered(status === 200),
+        onResponseError: () => answered(false),
+      },
+    );
   };
   for (let count = 0; count < perSecond * seconds && !signal.aborted;) {
     const isDue = began + (count * 1000) / perSecond;
@@ -33,11 +48,11 @@ export async function openLoop(
       continue;
     }
     const read = reads[Math.floor(random() * reads.length)];
-    if (read) sent.push(ask(read, isDue).catch(() => void failed.set(read.name, (failed.get(read.name) ?? 0) + 1)));
+    if (read) ask(read, isDue);
     count += 1;
   }
-  await Promise.all(sent);
-  await dispatcher.close();
+  while (open > 0) await new Promise<void>((resolve) => (whenAnswered = resolve));
+  await pool.close();
   return [...took].map(([name, times]) => ({ name, failed: failed.get(name) ?? 0, ...summed(times) }));
 }
 

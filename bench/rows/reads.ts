@@ -7,6 +7,7 @@ import { besidePonder } from '../reads/beside.ts';
 import type { Replay } from '../reads/replay.ts';
 import { slowestOf } from '../reads/slowest.ts';
 import type { Figures, Row } from '../row.ts';
+import lean from '../../tools/boot/lean.json' with { type: 'json' };
 
 const targetMs = 10;
 
@@ -62,9 +63,11 @@ async function serve(context: Context, size: Replay['size']): Promise<Served> {
   return { url, replay: { ...replay, only: ['actions'] } };
 }
 
+/** Starts a program of the load, with the memory that the product gives itself. */
 function start(context: Context, file: string, args: readonly string[]): ReturnType<typeof fork> {
   const script = fileURLToPath(new URL(`../reads/${file}`, import.meta.url));
-  const child = fork(script, [...args], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const execArgv = [...process.execArgv, ...lean];
+  const child = fork(script, [...args], { execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   context.defer(() => child.kill());
   return child;
 }
