@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { giveWay } from '../../src/edges/give-way.ts';
 import { migrate } from '../../src/edges/postgres/migrate.ts';
 import { createPools } from '../../src/edges/postgres/pool.ts';
 import { rebuild } from '../../src/edges/postgres/rebuild.ts';
@@ -12,6 +13,7 @@ export type Replay = Readonly<{ config: pg.ClientConfig; network: string; size: 
 // Builds read models from the load's log, as a process of its own; says how fast, and ends.
 const { config, network, size, only } = JSON.parse(process.argv[2] ?? '{}') as Replay;
 const pools = createPools(config, { applicationName: 'replay' });
+await giveWay(pools, config);
 const source = sourceOf(worldOf(size));
 const ending = new AbortController();
 process.on('disconnect', () => process.exit());

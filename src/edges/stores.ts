@@ -1,4 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
+import { giveWay } from './give-way.ts';
 import { findInstance, type Instance } from './instance.ts';
 import type { Config } from './config.ts';
 import { connectNats } from './nats/connection.ts';
@@ -12,6 +13,8 @@ export type Stores = Readonly<{
   connection: NatsConnection;
   log: Log;
   pools: Pools;
+  /** Lets everybody else on this machine go first from now on; call it before the pools are used. */
+  giveWay: () => Promise<void>;
 }>;
 
 /** Opens the stores of the running instance for as long as `use` takes. */
@@ -21,7 +24,14 @@ export async function withStores<T>(config: Config, name: string, use: (stores: 
   const connection = await connectNats({ ...instance.nats, name: `annals ${name}` });
   const pools = createPools(instance.postgres, { applicationName: `annals ${name}` });
   try {
-    return await use({ instance, network, connection, log: createLog(connection, network), pools });
+    return await use({
+      instance,
+      network,
+      connection,
+      log: createLog(connection, network),
+      pools,
+      giveWay: () => giveWay(pools, instance.postgres),
+    });
   } finally {
     await Promise.allSettled([pools.end(), connection.close()]);
   }

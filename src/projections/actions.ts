@@ -49,7 +49,7 @@ export const actions: Projection<ActionRow, ActionFactType> = {
     ...bucketNames(row),
     ...placeNames(row),
     ...tallyNames(row),
-    ...row.accounts.map((account) => finalizedName(account, row.type)),
+    ...row.accounts.map((account) => finalizedName(row.type, account)),
     ...row.payments.flatMap(paidCounts),
     ...(row.chain_state === 'expired' ? ['expired', `expired,type:${row.type}`] : []),
   ],

@@ -20,12 +20,12 @@ const behind = '~';
  */
 export function bucketNames({ created_at, type, status, chain_state }: ActionRow): readonly string[] {
   if (created_at === null) return [];
-  return namesOn(dayOf(created_at), (chain_state === 'expired' ? expiredCell : cell)(type, status));
+  return namesOn((chain_state === 'expired' ? expiredCell : cell)(type, status), dayOf(created_at));
 }
 
 const cell = remembered((type: string, status: string) => `type:${type},status:${status}`);
 const expiredCell = remembered((type: string, status: string) => `${cell(type, status)},expired`);
-const namesOn = remembered((day: string, within: string): readonly string[] => [
+const namesOn = remembered((within: string, day: string): readonly string[] => [
   `day:${day},${within}`,
   `month:${monthOf(day)},${within}`,
 ]);

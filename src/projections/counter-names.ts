@@ -22,4 +22,4 @@ export const counterNames = remembered((type: string, status: string): readonly 
 ]);
 
 /** The counter of what an account finalized of a type, whatever became of it since. */
-export const finalizedName = remembered((account: string, type: string) => `finalized:${type},${account}`);
+export const finalizedName = remembered((type: string, account: string) => `finalized:${type},${account}`);

@@ -35,7 +35,7 @@ export async function actionStatsByNode(reading: Reading): Promise<NodeActions[]
 /** Every listed node with what its undisputed accounts finalized. */
 async function ofUndisputed(reading: Reading): Promise<NodeActions[]> {
   const { schemas, db } = reading;
-  const [cascade, sense] = [finalizedName('', 'cascade'), finalizedName('', 'sense')];
+  const [cascade, sense] = [finalizedName('cascade', ''), finalizedName('sense', '')];
   const { rows } = await sql<NodeActions>`
     select s.id, coalesce(sum(done.cascade), 0)::int8 as cascade, coalesce(sum(done.sense), 0)::int8 as sense
     from ${sql.id(schemas.supernodes, 'supernodes')} s

@@ -24,18 +24,18 @@ const transactions = 't';
  * @example ['paid:lumera1a,010,ulume,t', ['paid:lumera1a,010,ulume,0', 250]]
  */
 export function paidCounts({ account, denom, amount, height, again }: PaymentOf): Count[] {
-  const name = nameOf(account, within(Math.floor(height / heightsPerCell), denom));
-  const counts: Count[] = again ? [] : [partOf(name, transactions)];
+  const name = nameOf(within(denom, Math.floor(height / heightsPerCell)), account);
+  const counts: Count[] = again ? [] : [partOf(transactions, name)];
   for (let place = 0, end = amount.length; end > 0; place += 1, end -= digits) {
     const n = Number(amount.slice(Math.max(end - digits, 0), end));
-    if (n > 0) counts.push([partOf(name, place), n]);
+    if (n > 0) counts.push([partOf(place, name), n]);
   }
   return counts;
 }
 
-const within = remembered((cell: number, denom: string) => `${sorting(BigInt(cell))},${denom}`);
-const nameOf = remembered((account: string, cell: string) => `paid:${account},${cell}`);
-const partOf = remembered((name: string, part: string | number) => `${name},${part}`);
+const within = remembered((denom: string, cell: number) => `${sorting(BigInt(cell))},${denom}`);
+const nameOf = remembered((cell: string, account: string) => `paid:${account},${cell}`);
+const partOf = remembered((part: string | number, name: string) => `${name},${part}`);
 
 /** The counters of whole cells within some heights, and the heights beside them. */
 function split({ account, from, to }: Owned): { names: Names[]; edges: Heights[] } {

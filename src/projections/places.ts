@@ -22,13 +22,13 @@ const unknown = 'unknown';
  */
 export function placeNames(row: ActionRow): string[] {
   const block = blockNameOf(row.id);
-  const names = [registeredName(block, cellOf(row.height))];
-  if (row.accounts.length > 0) names.push(finalizedName(block, cellOf(row.finalize_tx?.height ?? row.height)));
+  const names = [registeredName(cellOf(row.height), block)];
+  if (row.accounts.length > 0) names.push(finalizedName(cellOf(row.finalize_tx?.height ?? row.height), block));
   return names;
 }
 
 const nameFor = (of: HeightOf) =>
-  remembered((block: string | number, cell: string | number) => `heights:${of},${cell},${block}`);
+  remembered((cell: string | number, block: string | number) => `heights:${of},${cell},${block}`);
 const registeredName = nameFor('registered');
 const finalizedName = nameFor('finalized');
 

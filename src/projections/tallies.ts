@@ -30,19 +30,19 @@ export const blocksPerGroup = (scope: Scope): bigint => (scope === 'all' ? 1n : 
  * @example ['all,010,sense,approved', 'all16,010,sense,approved', 'creator:lumera1c,010,sense,approved']
  */
 export function tallyNames({ id, type, status, creator, accounts }: ActionRow): string[] {
-  const { ofAll, inGroup } = within(blockNameOf(id), cellOf(type, status));
-  const names = [...ofAll, ofCreator(creator, inGroup)];
-  for (const account of accounts) names.push(ofAccount(account, inGroup));
+  const { ofAll, inGroup } = within(cellOf(type, status), blockNameOf(id));
+  const names = [...ofAll, ofCreator(inGroup, creator)];
+  for (const account of accounts) names.push(ofAccount(inGroup, account));
   return names;
 }
 
 const cellOf = remembered((type: string, status: string) => `${type},${status}`);
-const within = remembered((block: string | number, cell: string) => {
+const within = remembered((cell: string, block: string | number) => {
   const inGroup = `${sorting(BigInt(block) / coarse)},${cell}`;
   return { ofAll: [`all,${sorting(BigInt(block))},${cell}`, `${allInGroups},${inGroup}`], inGroup };
 });
-const ofCreator = remembered((creator: string, inGroup: string) => `creator:${creator},${inGroup}`);
-const ofAccount = remembered((account: string, inGroup: string) => `account:${account},${inGroup}`);
+const ofCreator = remembered((inGroup: string, creator: string) => `creator:${creator},${inGroup}`);
+const ofAccount = remembered((inGroup: string, account: string) => `account:${account},${inGroup}`);
 
 /** All tallies of a scope. */
 export const everyTally = (scope: Scope): Names => ({ from: `${scope},`, until: `${scope}-` });

@@ -1,3 +1,5 @@
+import { constants, getPriority } from 'node:os';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { streams } from '../../src/events/catalogue.ts';
 import { projectionNames } from '../../src/projections/projection.ts';
@@ -9,7 +11,7 @@ import { type Polled, type Pollers, startPollers } from '../support/pollers.ts';
 import { type Program, startProgram } from '../support/program.ts';
 import { openProgramLog, type ProgramLog, untilFollowed } from '../support/program-log.ts';
 import { seeded } from '../support/random-history.ts';
-import { jsonLines, runVerb } from '../support/verb.ts';
+import { jsonLines, runVerb, startVerb } from '../support/verb.ts';
 
 const leastEvents = 50_000;
 const actionCount = 14_000;
@@ -45,6 +47,7 @@ describe('annals replay all over a long log, under readers of every endpoint and
   let polled: readonly Polled[];
   const replayed: Line[][] = [];
   let written = 0;
+  const priorities: number[] = [];
 
   beforeAll(async () => {
     stub = await startChainStub();
@@ -67,7 +70,7 @@ describe('annals replay all over a long log, under readers of every endpoint and
     await pollers.further(answersAround);
     const ending = new AbortController();
     const writing = write(log, ending.signal);
-    for (let n = 0; n < replays; n++) replayed.push(await replayAll(program));
+    for (let n = 0; n < replays; n++) replayed.push(await replayAll(program, priorities));
     await pollers.further(answersAround);
     ending.abort();
     written = await writing;
@@ -115,6 +118,11 @@ describe('annals replay all over a long log, under readers of every endpoint and
     }
   });
 
+  test('replay has the lowest priority on its machine, and so have its connections to the database', () => {
+    const { PRIORITY_LOW } = constants.priority;
+    expect(priorities).toEqual(Array.from({ length: replays }, () => [PRIORITY_LOW, PRIORITY_LOW]).flat());
+  });
+
   test('what nobody wrote about is answered as before, byte for byte', async () => {
     expect([...(await unchanging(program.base))]).toEqual([...before]);
   });
@@ -157,10 +165,33 @@ async function write(log: ProgramLog, signal: AbortSignal): Promise<number> {
   return id - actionCount;
 }
 
-async function replayAll({ dataDir }: Program): Promise<Line[]> {
-  const ran = await runVerb(dataDir, 'replay', 'all', '--json');
+/** Adds the lowered priorities of the process and of one of its connections; fails when they are never lowered. */
+async function replayAll({ dataDir, instance }: Program, priorities: number[]): Promise<Line[]> {
+  const { pid, ran: running } = startVerb(dataDir, 'replay', 'all', '--json');
+  const client = new pg.Client(instance.postgres);
+  await client.connect();
+  try {
+    priorities.push(await lowPriority('the replay gives way', async () => [pid]));
+    priorities.push(await lowPriority('its connections give way', () => connectionsOf(client, 'annals replay')));
+  } finally {
+    await client.end();
+  }
+  const ran = await running;
   expect(ran, ran.stderr).toMatchObject({ status: 0, stderr: '' });
   return jsonLines(ran) as Line[];
+}
+
+async function lowPriority(what: string, pids: () => Promise<number[]>): Promise<number> {
+  const { PRIORITY_LOW } = constants.priority;
+  return until(what, async () => (await pids()).map((pid) => getPriority(pid)).find((found) => found === PRIORITY_LOW));
+}
+
+/** Process ids of the connections of an application. */
+async function connectionsOf(client: pg.Client, name: string): Promise<number[]> {
+  const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity where application_name = $1', [
+    name,
+  ]);
+  return rows.map(({ pid }) => pid);
 }
 
 async function liveGenerations({ dataDir }: Program): Promise<ReadonlyMap<string, number>> {

@@ -10,16 +10,21 @@ const entry = fileURLToPath(new URL('../../src/edges/cli/main.ts', import.meta.u
 const command = ['--disable-warning=ExperimentalWarning', entry];
 
 /** Runs a verb of the command line on the data of an instance, to its end. */
-export async function runVerb(dataDir: string, ...args: readonly string[]): Promise<Ran> {
+export function runVerb(dataDir: string, ...args: readonly string[]): Promise<Ran> {
+  return startVerb(dataDir, ...args).ran;
+}
+
+/** The same as a process that can be looked at meanwhile. */
+export function startVerb(dataDir: string, ...args: readonly string[]): { pid: number; ran: Promise<Ran> } {
   const { promise, resolve } = Promise.withResolvers<Ran>();
   const env = { ...process.env, DATA_DIR: dataDir };
-  execFile(
+  const { pid = 0 } = execFile(
     process.execPath,
     [...command, ...args],
     { env, timeout: 60_000, maxBuffer: 32 << 20 },
     (error, stdout, stderr) => resolve({ status: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
   );
-  return await promise;
+  return { pid, ran: promise };
 }
 
 /** The lines of JSON that a verb printed. */

@@ -15,6 +15,8 @@ export type ReplayOptions = Readonly<{ json: boolean; back?: boolean; dropPrevio
 /**
  * `annals replay <projection|all>`: rebuilds from the log beside the live generation, compares with an independent fold, then
  * switches readers over; or goes back to the generation before, which stays until the next rebuild or until it is dropped.
+ *
+ * A rebuild gives way to readers on the same machine (`Stores.giveWay`).
  */
 export async function replay(name: string, options: ReplayOptions): Promise<void> {
   const wanted = projections.filter((projection) => name === 'all' || projection.name === name);
@@ -30,6 +32,7 @@ export async function replay(name: string, options: ReplayOptions): Promise<void
   const run = verbOf(options);
   await withStores(configFromEnvironment(), 'replay', async (stores) => {
     const refused: AppError[] = [];
+    if (run === buildOne) await stores.giveWay();
     for (const projection of wanted) {
       try {
         await run(stores, { projection, json: options.json, signal: stop.signal });

@@ -1,0 +1,34 @@
+import { readdir } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type pg from 'pg';
+import { runsWith } from './embedded/predecessor.ts';
+import type { Pools } from './postgres/pool.ts';
+
+/**
+ * Lets everybody else on this machine go first from now on: this process has the lowest priority, and so has what an embedded
+ * database does for its `bulk` and `load` pools, which have no connection yet.
+ *
+ * What the system refuses stays as it is. A database that is not ours may run anywhere and is left alone.
+ */
+export async function giveWay({ bulk, load }: Pools, postgres: pg.ClientConfig): Promise<void> {
+  lower(process.pid);
+  // Where each thread has a priority of its own that was the main one.
+  for (const thread of await readdir('/proc/self/task').catch(() => [])) lower(Number(thread));
+  // An embedded database is reached by a socket in its folder, another one by a connection string.
+  if (!path.isAbsolute(postgres.host ?? '')) return;
+  for (const pool of [bulk, load]) pool.on('connect', (client) => void lowerBackend(client));
+}
+
+async function lowerBackend(client: pg.ClientBase): Promise<void> {
+  const pid: unknown = Reflect.get(client, 'processID');
+  if (typeof pid === 'number' && (await runsWith(pid, 'postgres'))) lower(pid);
+}
+
+function lower(pid: number): void {
+  try {
+    os.setPriority(pid, os.constants.priority.PRIORITY_LOW);
+  } catch {
+    // Not ours, or over already.
+  }
+}
