@@ -5,8 +5,8 @@ import { createSumming } from './checksum.ts';
 import { StopError } from './database-error.ts';
 import type { Folding } from './folding.ts';
 import type { Generation } from './generations.ts';
-import { createIndependentFold } from './independent-fold.ts';
-import { storedTables } from './stored-tables.ts';
+import { createIndependentFold, type See } from './independent-fold.ts';
+import { counters, storedTables } from './stored-tables.ts';
 
 /** Facts of every kind in orders that matter, refused ones among them; changes only together with every version. */
 const historyFile = new URL('golden-history.jsonl', import.meta.url);
@@ -36,7 +36,8 @@ export function refuseOtherHandlers(folding: Folding, { generation, version, fin
 
 function fingerprint(folding: Folding): string {
   const summings = new Map(storedTables(folding).map((table) => [table.name, createSumming(table)]));
-  const fold = createIndependentFold(folding, { see: (table, row, times) => summings.get(table)?.add(row, times) });
+  const see: See = (table, row, times) => summings.get(table)?.add(row, times);
+  const fold = createIndependentFold(folding, { see });
   const refused: number[] = [];
   for (const [index, fact] of history().entries()) {
     try {
@@ -46,7 +47,7 @@ function fingerprint(folding: Folding): string {
     }
   }
   fold.show(Infinity);
-  fold.showCounters();
+  for (const row of fold.counters()) see(counters.name, row, 1);
   const rows = [...summings].map(([name, summing]) => [name, summing.checksum().filter((one) => one.rows > 0)]);
   return createHash('sha256')
     .update(JSON.stringify([folding.table, folding.derivedTables, refused, rows]))

@@ -80,7 +80,7 @@ export function createConsequences(
     all: () => ({
       gone: byTable([...had].filter(([id]) => !has.has(id))),
       fresh: byTable([...has].filter(([id, derived]) => !isSame(had.get(id), derived))),
-      counters: new Map(counters.sums().toSorted(([a], [b]) => (a < b ? -1 : 1))),
+      counters: new Map([...counters.sums()].toSorted(([a], [b]) => (a < b ? -1 : 1))),
     }),
   };
 }

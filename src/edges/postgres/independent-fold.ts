@@ -3,7 +3,7 @@ import type { Derived } from '../../projections/projection.ts';
 import { cleanRow, cleanText } from './clean.ts';
 import type { Folding, Row } from './folding.ts';
 import { createKeyFilter, type KeyFilter } from './key-filter.ts';
-import { counters, type Kept, mainRow } from './stored-tables.ts';
+import { type Kept, mainRow } from './stored-tables.ts';
 import { createTally, type Tally } from './tally.ts';
 
 /** Is shown each row of one of a projection's tables; `-1` takes back a row that was shown before. */
@@ -17,8 +17,8 @@ export type IndependentFold = Readonly<{
   show: (most: number) => boolean;
   /** Folds that correct what was shown of rows which changed afterwards; each has to take the whole log again, and to show all. */
   corrections: () => Iterable<IndependentFold>;
-  /** Shows the counters, once everything else was shown. */
-  showCounters: () => void;
+  /** Rows of the counters, once everything else was shown. */
+  counters: () => Iterable<Row>;
 }>;
 
 /** `mostRows` is how many rows may be held. */
@@ -44,7 +44,7 @@ export function createIndependentFold(
 
 /** `changed`: take these keys alone, and take back what was shown of each before this sequence. */
 function foldOf(shown: Shown, changed?: ReadonlyMap<string, number>): IndependentFold {
-  const { folding, see, sums, mostRows } = shown;
+  const { folding, sums, mostRows } = shown;
   // In the order in which they were last touched.
   const rows = new Map<string, Kept>();
   const late = new Map<string, number>();
@@ -87,8 +87,8 @@ function foldOf(shown: Shown, changed?: ReadonlyMap<string, number>): Independen
       for (let from = 0; from < keys.length; from += mostRows)
         yield foldOf(shown, new Map(keys.slice(from, from + mostRows)));
     },
-    showCounters: () => {
-      for (const [name, n] of sums.sums()) see(counters.name, { name, n }, 1);
+    counters: function* () {
+      for (const [name, n] of sums.sums()) yield { name, n };
     },
   };
 }

@@ -5,7 +5,7 @@ export type Tally = Readonly<{
   /** Adds counts as many times. */
   add: (counts: readonly Count[], times: number) => void;
   /** All sums that are not zero. */
-  sums: () => [name: string, n: number][];
+  sums: () => Iterable<readonly [name: string, n: number]>;
 }>;
 
 /** Makes an empty tally: each sum lies in a box of its own, so that to add to it takes one look-up. */
@@ -20,6 +20,8 @@ export function createTally(): Tally {
         else boxes.set(name, { n: much });
       }
     },
-    sums: () => [...boxes].flatMap(([name, { n }]) => (n === 0 ? [] : [[name, n]])),
+    sums: function* () {
+      for (const [name, { n }] of boxes) if (n !== 0) yield [name, n];
+    },
   };
 }

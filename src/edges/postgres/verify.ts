@@ -6,7 +6,7 @@ import { type Checksum, createSumming, differing, namedRow, storedChecksum, stor
 import { StopError } from './database-error.ts';
 import type { Folding } from './folding.ts';
 import { createIndependentFold, type IndependentFold, type See } from './independent-fold.ts';
-import { storedTables } from './stored-tables.ts';
+import { counters, storedTables } from './stored-tables.ts';
 
 type Take = IndependentFold['take'];
 
@@ -77,7 +77,12 @@ function foldAll({ folding, mostRows, again }: VerifyOptions, see: See): { take:
         await again(correction.take);
         await showAll(correction);
       }
-      fold.showCounters();
+      let shown = 0;
+      for (const row of fold.counters()) {
+        see(counters.name, row, 1);
+        shown += 1;
+        if (shown % rowsAtOnce === 0) await yieldToOthers();
+      }
     },
   };
 }
