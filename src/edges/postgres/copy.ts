@@ -5,8 +5,8 @@ import type { Cell, ColumnType, Table } from '../../projections/projection.ts';
 import { plainText } from './canonical.ts';
 import type { Row } from './folding.ts';
 
-/** Text that is sent at once. */
-const chunkLength = 256 * 1024;
+/** Text that is sent at once: so little that the server always has some to read while more is made. */
+const chunkLength = 48 * 1024;
 
 /** Writes rows into a table in bulk; fails as a whole. `client` must not pipeline, and nobody else may use it meanwhile. */
 export async function copyRows(
