@@ -59,8 +59,9 @@ export const stretchOf = ({ account, from, to }: Omit<Owned, 'operator'>): Stret
 export async function covered(
   reading: Reading,
   stretches: readonly Stretch[],
-  { fromHeight, toHeight }: Pick<ActionFilter, 'fromHeight' | 'toHeight'> = {},
+  filter: ActionFilter = {},
 ): Promise<Stretch[]> {
+  const { fromHeight, toHeight } = filter;
   const isBounded = fromHeight !== undefined || toHeight !== undefined;
   const registered = isBounded
     ? [
@@ -75,7 +76,8 @@ export async function covered(
   return stretches.map((stretch) => {
     const finalized = isWithin(stretch) ? [{ extents, heights: stretch.finalized, unknownIsLast: true }] : [];
     const asked: Asked[] = [...registered, ...finalized];
-    return asked.length === 0 ? stretch : { ...stretch, cover: coverOf(asked, blocksPerGroup(stretch.scope)) };
+    const groups = isPair(shapeOf(filter).shape) ? undefined : blocksPerGroup(stretch.scope);
+    return asked.length === 0 ? stretch : { ...stretch, cover: coverOf(asked, groups) };
   });
 }
 
@@ -128,11 +130,18 @@ export const stretchesIn = (of: string, parts: readonly Part[]): Given => ({
   [`${of}.until`]: parts.map(({ stretch: { finalized } }) => (finalized.to < Infinity ? finalized.to : null)),
 });
 
-/** What no index needs to find; an unknown height of a finalization is beyond all others. */
-function others(shape: Shape): RawBuilder<unknown>[] {
+/** What a pair asks for of the kinds that its index has last. */
+function kindsOfPair(shape: Shape): RawBuilder<unknown>[] {
+  if (!isPair(shape)) return [];
   return [
-    ...(isPair(shape) && shape.type ? [sql`m.type = ${slot('type')}`] : []),
-    ...(isPair(shape) && shape.state ? [sql`m.status = ${slot('state')}`] : []),
+    ...(shape.type ? [sql`m.type = ${slot('type')}`] : []),
+    ...(shape.state ? [sql`m.status = ${slot('state')}`] : []),
+  ];
+}
+
+/** Heights asked for; an unknown height of a finalization is beyond all others. */
+function withinHeights(shape: Shape): RawBuilder<unknown>[] {
+  return [
     ...(shape.fromHeight ? [sql`m.height >= ${slot('fromHeight')}`] : []),
     ...(shape.toHeight ? [sql`m.height <= ${slot('toHeight')}`] : []),
     ...(shape.supernode
@@ -158,21 +167,24 @@ function fixed({ supernode, creator }: Shape, { type, state }: Branch): Fixed[] 
 }
 
 /**
- * Holds for a row `m` of a branch that matches and whose id is within those of the stretch `own`, and below the end of the page where there is one.
+ * Holds for a row `m` of a branch that matches and whose id is within those of the stretch `own`, and below `after` on a page.
+ *
+ * Within `inner` ids all heights fit, and are not looked at.
  *
  * The last column and the id are written as two places between which the index of the branch, and no other one, is read,
  * whatever the planner expects; what comes before them is equal, which costs less for each row.
  */
-export function branchFits(shape: Shape, branch: Branch, after?: 'after'): RawBuilder<unknown> {
+export function branchFits(shape: Shape, branch: Branch, among: 'page' | 'part' | 'inner'): RawBuilder<unknown> {
   const all = fixed(shape, branch);
   const same = all.slice(0, -1).map(({ column, value }) => sql`${column} = ${value}`);
   const last = all.slice(-1);
   const place = sql`(${sql.join([...last.map(({ column }) => column), sql`m.id`])})`;
   const at = (id: RawBuilder<unknown>) => sql`(${sql.join([...last.map(({ value }) => value), id])})`;
   // NaN is beyond all numbers.
-  const end = after ? sql`least(own.high, ${slot(after)}::numeric)` : sql`coalesce(own.high, 'NaN')`;
+  const end = among === 'page' ? sql`least(own.high, ${slot('after')}::numeric)` : sql`coalesce(own.high, 'NaN')`;
+  const others = [...kindsOfPair(shape), ...(among === 'inner' ? [] : withinHeights(shape))];
   return sql.join(
-    [...same, sql`${place} >= ${at(sql`coalesce(own.low, 0)`)}`, sql`${place} < ${at(end)}`, ...others(shape)],
+    [...same, sql`${place} >= ${at(sql`coalesce(own.low, 0)`)}`, sql`${place} < ${at(end)}`, ...others],
     sql` and `,
   );
 }

@@ -17,15 +17,20 @@ import type { Reading } from './reading.ts';
 import { type Given, slot } from './statement.ts';
 import { countersBetween, everyTally, kindOf, type Names, namesIn, talliesOf } from './tallies.ts';
 
-/** How many match, as a statement finds it: of what `parts` hold each is counted, what `tallied` names is added up. */
-export type Counting = Readonly<{ parts: readonly Part[]; tallied: readonly Names[] }>;
+/**
+ * How many match, as a statement finds it: those that fit of `parts`, all of `inner`, and what `tallied` names is added up.
+ */
+export type Counting = Readonly<{ parts: readonly Part[]; inner: readonly Part[]; tallied: readonly Names[] }>;
 
-/** What tallies hold is added up, the rest counted. */
+/** What tallies hold is added up, the rest counted; of a pair none knows. */
 export function countingOf(shape: Shape, stretches: readonly Stretch[]): Counting {
-  const isCountedWhole = isPair(shape);
+  const everywhere = isPair(shape) ? [undefined] : [];
+  const partsOf = (of: (stretch: Stretch) => readonly (Ids | undefined)[]): Part[] =>
+    stretches.flatMap((stretch) => of(stretch).map((ids) => ({ stretch, ids })));
   return {
-    parts: stretches.flatMap((stretch) => partsOf(stretch, isCountedWhole).map((ids) => ({ stretch, ids }))),
-    tallied: isCountedWhole ? [] : stretches.flatMap(tallies),
+    parts: partsOf(({ cover }) => cover?.parts ?? []),
+    inner: partsOf(({ cover }) => cover?.inner ?? everywhere),
+    tallied: isPair(shape) ? [] : stretches.flatMap(tallies),
   };
 }
 
@@ -34,38 +39,50 @@ const isCounter = ({ creator, supernode, fromHeight, toHeight }: Shape): boolean
   !(creator || supernode || fromHeight || toHeight);
 
 /** Tells the texts of `totalOf` from one another; one that looks for nothing is cheaper. */
-export const shapeOfTotal = ({ parts, tallied }: Counting): string => `${parts.length > 0} ${tallied.length > 0}`;
+export const shapeOfTotal = (counting: Counting): string =>
+  Object.entries(counting)
+    .filter(([, some]) => some.length > 0)
+    .map(([name]) => name)
+    .join();
 
 /** One row `n`: how many actions match. */
-export function totalOf(reading: Reading, shape: Shape, { parts, tallied }: Counting): RawBuilder<unknown> {
+export function totalOf(reading: Reading, shape: Shape, { parts, inner, tallied }: Counting): RawBuilder<unknown> {
   if (isCounter(shape)) return sql`select ${counted(reading, slot('counter'))} as n`;
-  const looked = sql`(
-    select count(*) from ${stretchesAsRows('part')} own cross join lateral (${rowsIn(reading, shape)}) m)`;
+  const looked = (among: Among) =>
+    sql`(
+      select coalesce(sum(found.n), 0) from ${stretchesAsRows(among)} own
+      cross join lateral (${matchesIn(reading, shape, { among, show: sql`count(*) as n` })}) found)`;
   const added = sql`(select coalesce(sum(counter.n), 0) from ${countersBetween(reading, 'tallied', 'kind')})`;
-  const sums = [...(parts.length > 0 ? [looked] : []), ...(tallied.length > 0 ? [added] : []), sql`0`];
+  const sums = [
+    ...(parts.length > 0 ? [looked('part')] : []),
+    ...(inner.length > 0 ? [looked('inner')] : []),
+    ...(tallied.length > 0 ? [added] : []),
+    sql`0`,
+  ];
   return sql`select (${sql.join(sums, sql` + `)})::int8 as n`;
 }
 
 /** Fills the slots of `totalOf`. */
-export const totalGiven = ({ type, state: status }: ActionFilter, { parts, tallied }: Counting): Given => ({
+export const totalGiven = ({ type, state: status }: ActionFilter, { parts, inner, tallied }: Counting): Given => ({
   counter: counterName({ type, status }),
   kind: kindOf({ type, status }),
   ...stretchesIn('part', parts),
+  ...stretchesIn('inner', inner),
   ...namesIn('tallied', tallied),
 });
 
-/** The matches of a stretch `own` as rows `type`, in no order; each branch by its own index. */
-export function rowsIn(reading: Reading, shape: Shape): RawBuilder<unknown> {
+type Among = 'part' | 'inner';
+
+/** What is to `show` of the matches `m` of a stretch `own`, for each branch by its own index. */
+export function matchesIn(
+  reading: Reading,
+  shape: Shape,
+  { among, show }: { among: Among; show: RawBuilder<unknown> },
+): RawBuilder<unknown> {
   const branches = branchesOf(shape).map(
-    (branch) => sql`select m.type from ${tableOf(reading, shape)} m where ${branchFits(shape, branch)}`,
+    (branch) => sql`select ${show} from ${tableOf(reading, shape)} m where ${branchFits(shape, branch, among)}`,
   );
   return sql`${sql.join(branches, sql` union all `)} offset 0`;
-}
-
-/** Ids that have to be looked at: all of them where there are no tallies. */
-export function partsOf({ cover }: Stretch, isCountedWhole = false): readonly (Ids | undefined)[] {
-  if (isCountedWhole) return [cover?.ids];
-  return cover?.parts ?? [];
 }
 
 /** The tallies that count what need not be looked at. */

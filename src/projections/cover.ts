@@ -15,38 +15,40 @@ export type Groups = Readonly<{ first: bigint; last: bigint }>;
 /**
  * Which ids can be within the heights asked for.
  *
- * All actions of `whole` groups are, no need to look at them; those of `parts` have to be looked at; `ids` holds both.
+ * All actions of `whole` groups are, and of `inner` ids, which no group tells of; those of `parts` have to be looked at. `ids`
+ * holds all three.
  */
-export type Cover = Readonly<{ ids: Ids; whole: readonly Groups[]; parts: readonly Ids[] }>;
+export type Cover = Readonly<{ ids: Ids; whole: readonly Groups[]; inner: readonly Ids[]; parts: readonly Ids[] }>;
 
 type Fit = 'none' | 'part' | 'all';
 /** Between which heights the actions of a group lie, and of each of its blocks. */
 type Group = Omit<Extent, 'block'> & Readonly<{ blocks: readonly Extent[] }>;
 type Asking = Readonly<{ heights: Heights; unknownIsLast: boolean }>;
 
-/** Where single blocks are told, they are passed over in groups of this many all the same. */
+/** Where single blocks are told, or none, they are passed over in groups of this many all the same. */
 const coarse = 16n;
 
 /**
- * Finds the ids that fit everything asked for; what a group has whole is told by groups of `blocksPerGroup` blocks.
+ * Finds the ids that fit everything asked for; what a group has whole is told by groups of `blocksPerGroup` blocks, where there are any.
  *
  * Blocks are looked at where their group as a whole neither fits nor fails to.
  */
-export function coverOf(asked: readonly Asked[], blocksPerGroup: bigint): Cover {
-  const isByBlock = blocksPerGroup === 1n;
-  const size = isByBlock ? coarse : blocksPerGroup;
+export function coverOf(asked: readonly Asked[], blocksPerGroup?: bigint): Cover {
+  const size = blocksPerGroup === undefined || blocksPerGroup === 1n ? coarse : blocksPerGroup;
   const groups = asked.map(({ extents }) => groupsOf(extents, size));
   const fitting: Runs = [];
   const whole: Runs = [];
+  const inner: Runs = [];
   const parts: Runs = [];
   for (const group of groups[0]?.keys() ?? []) {
     const own = groups.map((all) => all.get(group));
     const fit = fitOfAll(own, asked);
     if (fit === 'none') continue;
     if (fit === 'all') {
-      add(fitting, group * size, (group + 1n) * size - 1n);
-      if (isByBlock) add(whole, group * size, (group + 1n) * size - 1n);
-      else add(whole, group, group);
+      const [first, last] = [group * size, (group + 1n) * size - 1n];
+      add(fitting, first, last);
+      if (blocksPerGroup === undefined) add(inner, first, last);
+      else add(whole, first / blocksPerGroup, last / blocksPerGroup);
       continue;
     }
     for (const { block } of own[0]?.blocks ?? []) {
@@ -56,12 +58,14 @@ export function coverOf(asked: readonly Asked[], blocksPerGroup: bigint): Cover 
       );
       if (inBlock === 'none') continue;
       add(fitting, block, block);
-      add(isByBlock && inBlock === 'all' ? whole : parts, block, block);
+      const fitsWhole = blocksPerGroup === 1n ? whole : inner;
+      add(inBlock === 'all' ? fitsWhole : parts, block, block);
     }
   }
   const [first, last] = [fitting[0], fitting.at(-1)];
-  if (!first || !last) return { ids: { low: '0', high: '0' }, whole: [], parts: [] };
-  return { ids: idsOf(first.first, last.last), whole, parts: parts.map((run) => idsOf(run.first, run.last)) };
+  const toIds = (runs: Runs) => runs.map((run) => idsOf(run.first, run.last));
+  if (!first || !last) return { ids: { low: '0', high: '0' }, whole, inner: [], parts: [] };
+  return { ids: idsOf(first.first, last.last), whole, inner: toIds(inner), parts: toIds(parts) };
 }
 
 /** Numbers in their order as runs of those that follow one another. */

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { covered, stretchesAsRows, stretchesIn, stretchOf } from './action-filter.ts';
-import { partsOf, rowsIn, tallies } from './action-total.ts';
+import { matchesIn, tallies } from './action-total.ts';
 import { finalizedName } from './counter-names.ts';
 import { type Owned, ownedIn } from './ownership.ts';
 import type { Reading } from './reading.ts';
@@ -73,7 +73,9 @@ type TurnTotal = Readonly<{ at: number; cascade: number; sense: number }>;
 async function turnTotals(reading: Reading, owned: readonly Owned[]): Promise<readonly TurnTotal[]> {
   const stretches = (await covered(reading, owned.map(stretchOf))).map((stretch, at) => ({ stretch, at }));
   const tallied = stretches.flatMap(({ stretch, at }) => tallies(stretch).map((names) => ({ names, at })));
-  const parts = stretches.flatMap(({ stretch, at }) => partsOf(stretch).map((ids) => ({ stretch, ids, at })));
+  const parts = stretches.flatMap(({ stretch, at }) =>
+    [...(stretch.cover?.parts ?? []), ...(stretch.cover?.inner ?? [])].map((ids) => ({ stretch, ids, at })),
+  );
   const text = () => sql`
     select at, coalesce(sum(n) filter (where is_cascade), 0)::int8 as cascade,
       coalesce(sum(n) filter (where is_sense), 0)::int8 as sense
@@ -83,7 +85,7 @@ async function turnTotals(reading: Reading, owned: readonly Owned[]): Promise<re
       from ${countersBetween(reading, 'tallied')}
       union all
       select (${slot('parts.at')}::int4[])[own.place], m.type = 'cascade', m.type = 'sense', 1
-      from ${stretchesAsRows('parts')} own cross join lateral (${rowsIn(reading, { supernode: true })}) m
+      from ${stretchesAsRows('parts')} own cross join lateral (${matchesIn(reading, { supernode: true }, { among: 'part', show: sql`m.type` })}) m
     ) counted group by at
   `;
   const given = {
