@@ -169,25 +169,25 @@ function fixed({ supernode, creator }: Shape, { type, state }: Branch): Fixed[] 
 /**
  * Holds for a row `m` of a branch that matches and whose id is within those of the stretch `own`, and below `after` on a page.
  *
- * Within `inner` ids all heights fit, and are not looked at.
- *
- * The last column and the id are written as two places between which the index of the branch, and no other one, is read,
- * whatever the planner expects; what comes before them is equal, which costs less for each row.
+ * Within `inner` ids all heights fit, and are not looked at. Where nothing behind the id is asked for, PostgreSQL compares
+ * whole pages of the branch's index. Else the last column and the id are written as two places between which this index, and
+ * no other one, is read, whatever the planner expects; what comes before them is equal, which costs less for each row.
  */
 export function branchFits(shape: Shape, branch: Branch, among: 'page' | 'part' | 'inner'): RawBuilder<unknown> {
   const all = fixed(shape, branch);
-  const same = all.slice(0, -1).map(({ column, value }) => sql`${column} = ${value}`);
+  const same = all.map(({ column, value }) => sql`${column} = ${value}`);
+  const others = [...kindsOfPair(shape), ...(among === 'inner' ? [] : withinHeights(shape))];
+  // NaN is beyond all numbers.
+  const from = sql`coalesce(own.low, 0)`;
+  const end = among === 'page' ? sql`least(own.high, ${slot('after')}::numeric)` : sql`coalesce(own.high, 'NaN')`;
+  if (among === 'inner' && others.length === 0) return every([...same, sql`m.id >= ${from}`, sql`m.id < ${end}`]);
   const last = all.slice(-1);
   const place = sql`(${sql.join([...last.map(({ column }) => column), sql`m.id`])})`;
   const at = (id: RawBuilder<unknown>) => sql`(${sql.join([...last.map(({ value }) => value), id])})`;
-  // NaN is beyond all numbers.
-  const end = among === 'page' ? sql`least(own.high, ${slot('after')}::numeric)` : sql`coalesce(own.high, 'NaN')`;
-  const others = [...kindsOfPair(shape), ...(among === 'inner' ? [] : withinHeights(shape))];
-  return sql.join(
-    [...same, sql`${place} >= ${at(sql`coalesce(own.low, 0)`)}`, sql`${place} < ${at(end)}`, ...others],
-    sql` and `,
-  );
+  return every([...same.slice(0, -1), sql`${place} >= ${at(from)}`, sql`${place} < ${at(end)}`, ...others]);
 }
+
+const every = (conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> => sql.join(conditions, sql` and `);
 
 /** The rows of a branch the newest first, in the words of its index. */
 export function newestFirst(shape: Shape, branch: Branch): RawBuilder<unknown> {
