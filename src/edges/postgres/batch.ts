@@ -37,16 +37,22 @@ export function sendBatch(client: pg.ClientBase, statements: readonly Statement[
   return answers;
 }
 
-/** What each connection has parsed, with the columns of its rows. */
-const parsed = new WeakMap<pg.ClientBase, Map<string, Columns>>();
+/** A connection: the columns of what it has parsed, and its watch. */
+type Link = { readonly parsed: Map<string, Columns>; watch?: NodeJS.Timeout; isWaiting: boolean };
+const links = new WeakMap<pg.ClientBase, Link>();
 
-/** The part of `pg`'s own queries that its client asks for; see pg-cursor for another one. */
+/** Longer than any statement may take: a server that says nothing for so long stands still, or the way to it is lost. */
+const answerWithinMs = 10_000;
+
+/**
+ * The part of `pg`'s own queries that its client asks for; see pg-cursor for another one.
+ *
+ * A connection has one timer, which is wound up again: one for each query keeps what it was for in memory long after.
+ */
 class Batch {
-  /** `pg` puts its time limit around it. */
-  callback: (error: Error | null) => void = () => undefined;
   readonly #client: pg.ClientBase;
   readonly #sent: readonly Sent[];
-  readonly #parsed: Map<string, Columns>;
+  readonly #link: Link;
   #at = 0;
   #rows: Record<string, unknown>[] = [];
   #columns: Columns | undefined;
@@ -54,16 +60,16 @@ class Batch {
   constructor(client: pg.ClientBase, sent: readonly Sent[]) {
     this.#client = client;
     this.#sent = sent;
-    const known = parsed.get(client) ?? new Map<string, Columns>();
-    parsed.set(client, known);
-    this.#parsed = known;
+    this.#link = links.get(client) ?? { parsed: new Map(), isWaiting: false };
+    links.set(client, this.#link);
   }
 
   submit(connection: pg.Connection): void {
+    this.#watch(connection);
     connection.stream.cork();
     for (const { statement, values } of this.#sent) {
       const { name = '', text } = statement;
-      const isParsed = this.#parsed.has(name);
+      const isParsed = this.#link.parsed.has(name);
       // A name may be left over from a batch that failed.
       if (!isParsed && name !== '') connection.close({ type: 'S', name }, true);
       if (!isParsed) connection.parse({ name, text, types: [] }, true);
@@ -75,6 +81,15 @@ class Batch {
     connection.stream.uncork();
   }
 
+  #watch({ stream }: pg.Connection): void {
+    const link = this.#link;
+    link.isWaiting = true;
+    link.watch ??= setTimeout(() => {
+      if (link.isWaiting) stream.destroy(new Error(`read timeout: no answer for ${answerWithinMs} ms`));
+    }, answerWithinMs).unref();
+    link.watch.refresh();
+  }
+
   handleRowDescription({ fields }: { fields: readonly pg.FieldDef[] }): void {
     this.#columns = fields.map(({ name, dataTypeID }) => ({
       name,
@@ -83,7 +98,7 @@ class Batch {
   }
 
   handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
-    const columns = (this.#columns ??= this.#parsed.get(this.#sent[this.#at]?.statement.name ?? '') ?? []);
+    const columns = (this.#columns ??= this.#link.parsed.get(this.#sent[this.#at]?.statement.name ?? '') ?? []);
     const row: Record<string, unknown> = {};
     for (let at = 0; at < columns.length; at += 1) {
       const [column, text] = [columns[at], fields[at]];
@@ -95,7 +110,7 @@ class Batch {
   handleCommandComplete(): void {
     const sent = this.#sent[this.#at];
     const name = sent?.statement.name;
-    if (name !== undefined && !this.#parsed.has(name)) this.#parsed.set(name, this.#columns ?? []);
+    if (name !== undefined && !this.#link.parsed.has(name)) this.#link.parsed.set(name, this.#columns ?? []);
     sent?.resolve(this.#rows);
     this.#at += 1;
     this.#rows = [];
@@ -107,12 +122,12 @@ class Batch {
   }
 
   handleReadyForQuery(): void {
-    this.callback(null);
+    this.#link.isWaiting = false;
   }
 
   handleError(error: Error): void {
+    this.#link.isWaiting = false;
     for (const { reject } of this.#sent.slice(this.#at)) reject(error);
-    this.callback(error);
   }
 }
 

@@ -30,12 +30,16 @@ const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY
 export const generationColumns = `projection, generation, version, fingerprint, schema_name as schema, status, stream,
   incarnation, position, epoch, ${instant('stopped_at')} as "stoppedAt", stopped_reason as "stoppedReason"`;
 
+const listWithinMs = 10_000;
+
 /** All generations that are not retired, by projection. */
 export async function listGenerations(client: pg.ClientBase | pg.Pool, network: string): Promise<Generation[]> {
-  const { rows } = await client.query<Generation>(
-    `select ${generationColumns} from ${metaSchema(network)}.generations where status <> 'retired'
+  const asked = {
+    text: `select ${generationColumns} from ${metaSchema(network)}.generations where status <> 'retired'
       order by projection, generation`,
-  );
+    query_timeout: listWithinMs,
+  };
+  const { rows } = await client.query<Generation>(asked);
   return rows;
 }
 

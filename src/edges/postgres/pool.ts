@@ -63,7 +63,6 @@ export function createPools(config: pg.ClientConfig, options: PoolOptions): Pool
     options: readOnce,
     pipeline: false,
     statement_timeout: readTimeoutMs,
-    query_timeout: 2 * readTimeoutMs,
     idle_in_transaction_session_timeout: idleReaderMs,
   });
   const writing = { ...common, options: writePlans, idle_in_transaction_session_timeout: idleWriterMs };
