@@ -167,24 +167,40 @@ function fixed({ supernode, creator }: Shape, { type, state }: Branch): Fixed[] 
 }
 
 /**
- * Holds for a row `m` of a branch that matches and whose id is within those of the stretch `own`, and below `after` on a page.
+ * Holds for a row `m` of a branch that matches and whose id is within those of the stretch `own`, and below `after`.
  *
- * Within `inner` ids all heights fit, and are not looked at. Where nothing behind the id is asked for, PostgreSQL compares
- * whole pages of the branch's index. Else the last column and the id are written as two places between which this index, and
- * no other one, is read, whatever the planner expects; what comes before them is equal, which costs less for each row.
+ * The last column and the id are written as two places between which the index of the branch, and no other one, is read in its
+ * order, whatever the planner expects; what comes before them is equal, which costs less for each row.
  */
-export function branchFits(shape: Shape, branch: Branch, among: 'page' | 'part' | 'inner'): RawBuilder<unknown> {
+export function branchFits(shape: Shape, branch: Branch): RawBuilder<unknown> {
   const all = fixed(shape, branch);
-  const same = all.map(({ column, value }) => sql`${column} = ${value}`);
-  const others = [...kindsOfPair(shape), ...(among === 'inner' ? [] : withinHeights(shape))];
-  // NaN is beyond all numbers.
-  const from = sql`coalesce(own.low, 0)`;
-  const end = among === 'page' ? sql`least(own.high, ${slot('after')}::numeric)` : sql`coalesce(own.high, 'NaN')`;
-  if (among === 'inner' && others.length === 0) return every([...same, sql`m.id >= ${from}`, sql`m.id < ${end}`]);
+  const same = all.slice(0, -1).map(({ column, value }) => sql`${column} = ${value}`);
   const last = all.slice(-1);
   const place = sql`(${sql.join([...last.map(({ column }) => column), sql`m.id`])})`;
   const at = (id: RawBuilder<unknown>) => sql`(${sql.join([...last.map(({ value }) => value), id])})`;
-  return every([...same.slice(0, -1), sql`${place} >= ${at(from)}`, sql`${place} < ${at(end)}`, ...others]);
+  // NaN is beyond all numbers.
+  const end = sql`least(own.high, ${slot('after')}::numeric)`;
+  const bounds = [sql`${place} >= ${at(sql`coalesce(own.low, 0)`)}`, sql`${place} < ${at(end)}`];
+  return every([...same, ...bounds, ...kindsOfPair(shape), ...withinHeights(shape)]);
+}
+
+/**
+ * How many rows `m` of a branch match, of those whose id is within those of the stretch `own`; the heights of all `inner` ones fit.
+ *
+ * Only what the index of the branch begins with decides where it is read, so that PostgreSQL compares whole pages of it.
+ */
+export function countOf(
+  { among, ...reading }: Pick<Reading, 'schemas'> & { readonly among: 'part' | 'inner' },
+  shape: Shape,
+  branch: Branch,
+): RawBuilder<unknown> {
+  const same = fixed(shape, branch).map(({ column, value }) => sql`${column} = ${value}`);
+  const others = [...kindsOfPair(shape), ...(among === 'inner' ? [] : withinHeights(shape))];
+  const fitting = others.length > 0 ? sql`filter (where ${every(others)})` : sql``;
+  const ids = [sql`m.id >= coalesce(own.low, 0)`, sql`m.id < coalesce(own.high, 'NaN')`];
+  return sql`
+    select ${branch.type ?? sql`null`}::text as type, count(*) ${fitting} as n
+    from ${tableOf(reading, shape)} m where ${every([...same, ...ids])}`;
 }
 
 const every = (conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> => sql.join(conditions, sql` and `);
@@ -196,6 +212,6 @@ export function newestFirst(shape: Shape, branch: Branch): RawBuilder<unknown> {
 }
 
 /** The table in which a filter's actions are looked for. */
-export function tableOf({ schemas }: Reading, { supernode }: Shape): RawBuilder<unknown> {
+export function tableOf({ schemas }: Pick<Reading, 'schemas'>, { supernode }: Shape): RawBuilder<unknown> {
   return sql`${sql.id(schemas.actions, supernode ? 'action_accounts' : 'actions')}`;
 }

@@ -96,7 +96,7 @@ function pageOf(reading: Reading, shape: Shape): RawBuilder<unknown> {
   const branches = branchesOf(shape).map(
     (branch) => sql`(
       select mine.id from ${stretchesAsRows('page')} own cross join lateral (
-        select m.id from ${table} m where ${branchFits(shape, branch, 'page')}
+        select m.id from ${table} m where ${branchFits(shape, branch)}
         ${newestFirst(shape, branch)} limit ${slot('limit')}
       ) mine)`,
   );

@@ -2,14 +2,13 @@ import { type RawBuilder, sql } from 'kysely';
 import {
   type ActionFilter,
   branchesOf,
+  countOf,
   isPair,
-  branchFits,
   type Part,
   type Shape,
   type Stretch,
   stretchesAsRows,
   stretchesIn,
-  tableOf,
 } from './action-filter.ts';
 import { counterName } from './counter-names.ts';
 import type { Ids } from './cover.ts';
@@ -51,7 +50,7 @@ export function totalOf(reading: Reading, shape: Shape, { parts, inner, tallied 
   const looked = (among: Among) =>
     sql`(
       select coalesce(sum(found.n), 0) from ${stretchesAsRows(among)} own
-      cross join lateral (${matchesIn(reading, shape, { among, show: sql`count(*) as n` })}) found)`;
+      cross join lateral (${countsIn(reading, shape, among)}) found)`;
   const added = sql`(select coalesce(sum(counter.n), 0) from ${countersBetween(reading, 'tallied', 'kind')})`;
   const sums = [
     ...(parts.length > 0 ? [looked('part')] : []),
@@ -73,16 +72,10 @@ export const totalGiven = ({ type, state: status }: ActionFilter, { parts, inner
 
 type Among = 'part' | 'inner';
 
-/** What is to `show` of the matches `m` of a stretch `own`, for each branch by its own index. */
-export function matchesIn(
-  reading: Reading,
-  shape: Shape,
-  { among, show }: { among: Among; show: RawBuilder<unknown> },
-): RawBuilder<unknown> {
-  const branches = branchesOf(shape).map(
-    (branch) => sql`select ${show} from ${tableOf(reading, shape)} m where ${branchFits(shape, branch, among)}`,
-  );
-  return sql`${sql.join(branches, sql` union all `)} offset 0`;
+/** How many of a stretch `own` match as rows `type, n`, each branch by its own index. */
+export function countsIn({ schemas }: Reading, shape: Shape, among: Among): RawBuilder<unknown> {
+  const branches = branchesOf(shape).map((branch) => countOf({ schemas, among }, shape, branch));
+  return sql.join(branches, sql` union all `);
 }
 
 /** The tallies that count what need not be looked at. */

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { covered, stretchesAsRows, stretchesIn, stretchOf } from './action-filter.ts';
-import { matchesIn, tallies } from './action-total.ts';
+import { countsIn, tallies } from './action-total.ts';
 import { finalizedName } from './counter-names.ts';
 import { type Owned, ownedIn } from './ownership.ts';
 import type { Reading } from './reading.ts';
@@ -84,8 +84,8 @@ async function turnTotals(reading: Reading, owned: readonly Owned[]): Promise<re
         counter.name like '%,cascade,%' as is_cascade, counter.name like '%,sense,%' as is_sense, counter.n
       from ${countersBetween(reading, 'tallied')}
       union all
-      select (${slot('parts.at')}::int4[])[own.place], m.type = 'cascade', m.type = 'sense', 1
-      from ${stretchesAsRows('parts')} own cross join lateral (${matchesIn(reading, { supernode: true }, { among: 'part', show: sql`m.type` })}) m
+      select (${slot('parts.at')}::int4[])[own.place], found.type = 'cascade', found.type = 'sense', found.n
+      from ${stretchesAsRows('parts')} own cross join lateral (${countsIn(reading, { supernode: true }, 'part')}) found
     ) counted group by at
   `;
   const given = {
