@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import type { Context } from '../context.ts';
 import type { Figures } from '../row.ts';
-import { openLoop, type Times } from './open-loop.ts';
-import { numbers, readsOf } from './requests.ts';
-import { type Size, worldOf } from './world.ts';
+import type { Load } from './load.ts';
+import type { Times } from './open-loop.ts';
+import { startProgram } from './start-program.ts';
+import type { Size } from './world.ts';
 
 const perSecond = 500;
 
@@ -11,10 +13,18 @@ export async function slowestOf(
   context: Context,
   { url, size, seed }: { url: string; size: Size; seed: number },
 ): Promise<Figures> {
-  const load = { url, perSecond, random: numbers(seed), signal: context.signal };
-  const reads = readsOf(worldOf(size));
-  await openLoop(reads, { ...load, seconds: context.size(20, 1) });
-  return told(context, await openLoop(reads, { ...load, seconds: context.size(90, 2) }));
+  const load: Load = {
+    url,
+    size,
+    seed,
+    perSecond,
+    warmUpSeconds: context.size(20, 1),
+    seconds: context.size(90, 2),
+  };
+  const program = startProgram(context, 'load.ts', [JSON.stringify(load)]);
+  const [times] = (await once(program, 'message', { signal: context.signal })) as [Times[]];
+  program.kill();
+  return told(context, times);
 }
 
 function told(context: Context, times: readonly Times[]): Figures {

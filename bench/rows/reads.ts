@@ -1,13 +1,11 @@
-import { fork } from 'node:child_process';
 import { once as when } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { once, type Context } from '../context.ts';
 import { openDatabase } from '../database.ts';
 import { besidePonder } from '../reads/beside.ts';
 import type { Replay } from '../reads/replay.ts';
 import { slowestOf } from '../reads/slowest.ts';
+import { startProgram } from '../reads/start-program.ts';
 import type { Figures, Row } from '../row.ts';
-import lean from '../../tools/boot/lean.json' with { type: 'json' };
 
 const targetMs = 10;
 
@@ -31,7 +29,7 @@ export function rows(context: Context): readonly Row[] {
       target: { ours: 2 * targetMs },
       measure: async () => {
         const { url, replay } = await served();
-        const child = start(context, 'replay.ts', [JSON.stringify(replay)]);
+        const child = startProgram(context, 'replay.ts', [JSON.stringify(replay)]);
         const figures = await measure({ url, replay }, 2);
         const note = child.exitCode === null ? 'replay went on all the while' : 'replay ended before';
         child.kill();
@@ -56,18 +54,9 @@ async function serve(context: Context, size: Replay['size']): Promise<Served> {
   const { network } = await openDatabase(context, 'reads');
   const { config } = await context.postgres();
   const replay: Replay = { config, network, size };
-  const [code] = (await when(start(context, 'replay.ts', [JSON.stringify(replay)]), 'exit')) as [number | null];
+  const [code] = (await when(startProgram(context, 'replay.ts', [JSON.stringify(replay)]), 'exit')) as [number | null];
   if (code !== 0) throw new Error('The load could not be built');
-  const server = start(context, 'serve.ts', [JSON.stringify(config), network]);
+  const server = startProgram(context, 'serve.ts', [JSON.stringify(config), network]);
   const [url] = (await when(server, 'message')) as [string];
   return { url, replay: { ...replay, only: ['actions'] } };
-}
-
-/** Starts a program of the load, with the memory that the product gives itself. */
-function start(context: Context, file: string, args: readonly string[]): ReturnType<typeof fork> {
-  const script = fileURLToPath(new URL(`../reads/${file}`, import.meta.url));
-  const execArgv = [...process.execArgv, ...lean];
-  const child = fork(script, [...args], { execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-  context.defer(() => child.kill());
-  return child;
 }
