@@ -23,5 +23,7 @@ for (const projection of projections.filter(({ name }) => !only || only.includes
   const { facts } = await rebuild({ pools, source, projection, network, signal: ending.signal });
   process.stderr.write(`${projection.name}: ${facts} facts in ${Math.round(performance.now() - began)} ms\n`);
 }
+// What was written goes to disk now, not while something else is measured.
+await pools.bulk.query('checkpoint');
 await pools.end();
 process.disconnect?.();

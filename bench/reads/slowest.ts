@@ -22,7 +22,11 @@ export async function slowestOf(
     seconds: context.size(90, 2),
   };
   const program = startProgram(context, 'load.ts', [JSON.stringify(load)]);
-  const [times] = (await once(program, 'message', { signal: context.signal })) as [Times[]];
+  const ended = once(program, 'exit').then(() => {
+    throw new Error('The load ended before it had been asked');
+  });
+  const [times] = (await Promise.race([once(program, 'message', { signal: context.signal }), ended])) as [Times[]];
+  ended.catch(() => undefined);
   program.kill();
   return told(context, times);
 }
