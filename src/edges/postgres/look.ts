@@ -96,8 +96,13 @@ function gather(send: (statements: readonly Statement[]) => readonly Promise<Row
   const leave = (): void => {
     const all = waiting;
     waiting = [];
-    const answers = send(all.map(({ statement }) => statement));
-    all.forEach(({ answer }, at) => answer(answers[at] ?? Promise.resolve([])));
+    try {
+      const answers = send(all.map(({ statement }) => statement));
+      all.forEach(({ answer }, at) => answer(answers[at] ?? Promise.resolve([])));
+    } catch (caught) {
+      // What cannot be sent fails whoever asked, not the turn that it leaves in.
+      for (const { answer } of all) answer(Promise.reject(caught));
+    }
   };
   return async (statement) =>
     await new Promise((answer) => {

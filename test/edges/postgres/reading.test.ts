@@ -102,6 +102,8 @@ test('read gives numbers, exact decimals and parsed JSON, and answers queries th
 test('read fails with what the caller threw, and writes nothing', async () => {
   const { reader } = await withOneNode();
   await expect(reader.read(() => Promise.reject(new RangeError('mine')))).rejects.toThrow(RangeError);
+  for (const _ of ['held', 'guessed'])
+    await expect(reader.read(({ db, schemas }) => sql`select ${schemas} as n`.execute(db))).rejects.toThrow(TypeError);
   await expect(
     reader.read(({ db, schemas }) => db.withSchema(schemas.supernodes).deleteFrom('counters').execute()),
   ).rejects.toThrow(/PostgreSQL|read-only/);
