@@ -14,9 +14,8 @@ export type Load = Readonly<{
 
 // Asks, as a process of its own, so that nothing else that is measured with holds it up; sends its times to its parent.
 const { url, size, seed, perSecond, warmUpSeconds, seconds } = JSON.parse(process.argv[2] ?? '{}') as Load;
-const stopping = new AbortController();
 process.on('disconnect', () => process.exit());
 const reads = readsOf(worldOf(size));
-const load = { url, perSecond, random: numbers(seed), signal: stopping.signal };
+const load = { url, perSecond, random: numbers(seed) };
 await openLoop(reads, { ...load, seconds: warmUpSeconds });
 process.send?.(await openLoop(reads, { ...load, seconds }));

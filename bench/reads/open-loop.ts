@@ -4,17 +4,14 @@ import type { Read } from './requests.ts';
 /** How long requests of one name took, in milliseconds, and how many failed. */
 export type Times = Readonly<{ name: string; count: number; failed: number; p50: number; p99: number }>;
 
-type Load = Readonly<{ url: string; perSecond: number; seconds: number; random: () => number; signal: AbortSignal }>;
+type Load = Readonly<{ url: string; perSecond: number; seconds: number; random: () => number }>;
 
 /**
  * Sends reads at their times, whether or not earlier ones were answered; each is timed from when it was due.
  *
  * All reads come equally often, in an order that the numbers decide.
  */
-export async function openLoop(
-  reads: readonly Read[],
-  { url, perSecond, seconds, random, signal }: Load,
-): Promise<Times[]> {
+export async function openLoop(reads: readonly Read[], { url, perSecond, seconds, random }: Load): Promise<Times[]> {
   const took = new Map<string, number[]>(reads.map(({ name }) => [name, []]));
   const failed = new Map<string, number>();
   const pool = new Pool(url, { connections: 64, pipelining: 1 });
@@ -41,7 +38,7 @@ export async function openLoop(
       },
     );
   };
-  for (let count = 0; count < perSecond * seconds && !signal.aborted;) {
+  for (let count = 0; count < perSecond * seconds;) {
     const isDue = began + (count * 1000) / perSecond;
     if (isDue > performance.now()) {
       await new Promise((resolve) => setTimeout(resolve, 1));

@@ -1,20 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
-import {
-  type ActionFilter,
-  branchFits,
-  newestFirst,
-  branchesOf,
-  type Shape,
-  shapeOf,
-  stretchesAsRows,
-  stretchesIn,
-  stretchesOf,
-  tableOf,
-} from './action-filter.ts';
+import { type ActionFilter, type Shape, shapeOf } from './action-filter.ts';
 import { type Counting, countingOf, shapeOfTotal, totalGiven, totalOf } from './action-total.ts';
+import { branchesOf, branchFits, newestFirst, tableOf } from './branches.ts';
 import { ownerAt } from './ownership.ts';
 import type { Reading } from './reading.ts';
 import { run, slot } from './statement.ts';
+import { stretchesAsRows, stretchesIn, stretchesOf } from './stretches.ts';
 import type { ActionRow } from './tables.ts';
 
 export type { ActionFilter } from './action-filter.ts';

@@ -1,24 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
-import {
-  type ActionFilter,
-  branchesOf,
-  countOf,
-  isPair,
-  type Part,
-  type Shape,
-  type Stretch,
-  stretchesAsRows,
-  stretchesIn,
-} from './action-filter.ts';
+import { type ActionFilter, isPair, type Shape } from './action-filter.ts';
+import { type Among, branchesOf, countOf } from './branches.ts';
 import { counterName } from './counter-names.ts';
 import type { Ids } from './cover.ts';
 import type { Reading } from './reading.ts';
 import { type Given, slot } from './statement.ts';
+import { type Part, type Stretch, stretchesAsRows, stretchesIn } from './stretches.ts';
 import { countersBetween, everyTally, kindOf, type Names, namesIn, talliesOf } from './tallies.ts';
 
-/**
- * How many match, as a statement finds it: those that fit of `parts`, all of `inner`, and what `tallied` names is added up.
- */
+/** How many match, as a statement finds it: those that fit of `parts`, all of `inner`, and what `tallied` names is added up. */
 export type Counting = Readonly<{ parts: readonly Part[]; inner: readonly Part[]; tallied: readonly Names[] }>;
 
 /** What tallies hold is added up, the rest counted; of a pair none knows. */
@@ -70,11 +60,9 @@ export const totalGiven = ({ type, state: status }: ActionFilter, { parts, inner
   ...namesIn('tallied', tallied),
 });
 
-type Among = 'part' | 'inner';
-
 /** How many of a stretch `own` match as rows `type, n`, each branch by its own index. */
-export function countsIn({ schemas }: Reading, shape: Shape, among: Among): RawBuilder<unknown> {
-  const branches = branchesOf(shape).map((branch) => countOf({ schemas, among }, shape, branch));
+export function countsIn(reading: Reading, shape: Shape, among: Among): RawBuilder<unknown> {
+  const branches = branchesOf(shape).map((branch) => countOf(reading, branch, { shape, among }));
   return sql.join(branches, sql` union all `);
 }
 

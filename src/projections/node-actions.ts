@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
-import { covered, stretchesAsRows, stretchesIn, stretchOf } from './action-filter.ts';
 import { countsIn, tallies } from './action-total.ts';
 import { finalizedName } from './counter-names.ts';
 import { type Owned, ownedIn } from './ownership.ts';
 import type { Reading } from './reading.ts';
 import type { SuperNodeAccountRow } from './tables.ts';
 import { run, slot } from './statement.ts';
+import { covered, stretchesAsRows, stretchesIn, stretchOf } from './stretches.ts';
 import { countersBetween, namesIn } from './tallies.ts';
 
 /** How many actions a SuperNode finalized. */

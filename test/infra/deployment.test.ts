@@ -7,6 +7,7 @@ import { parseAllDocuments } from 'yaml';
 import { parseConfig, settings } from '../../src/edges/config.ts';
 import { natsVersion } from '../../src/edges/embedded/nats-release.ts';
 import { leastServer } from '../../src/edges/nats/streams.ts';
+import lean from '../../tools/boot/lean.json' with { type: 'json' };
 
 type Json = { readonly [field: string]: Json } & readonly Json[];
 
@@ -197,4 +198,6 @@ test('infra/Dockerfile copies what is there, and runs as an ordinary user', () =
   expect(lines.findLast((line) => line.startsWith('USER '))).toBe('USER node');
   const [, entry = ''] = /ENTRYPOINT .*"(src\/[^"]+)"/.exec(read('Dockerfile')) ?? [];
   expect(existsSync(path.join(infra, '..', entry))).toBe(true);
+  const command = /ENTRYPOINT (.*)/.exec(read('Dockerfile'))?.[1] ?? '[]';
+  expect(JSON.parse(command)).toEqual(expect.arrayContaining(lean));
 });

@@ -1,0 +1,109 @@
+import { type RawBuilder, sql } from 'kysely';
+import { isPair, type Shape } from './action-filter.ts';
+import type { Reading } from './reading.ts';
+import { slot } from './statement.ts';
+
+const types = ['cascade', 'sense'];
+const states = ['registered', 'finalized', 'approved'];
+
+/** A part of what matches, which an index holds in the order of the list: of one type and state, or of any. */
+export type Branch = Readonly<{ type?: RawBuilder<unknown>; state?: RawBuilder<unknown> }>;
+
+/**
+ * The branches of a filter, which together hold all that matches.
+ *
+ * What one account finalized of one creator is little enough to be looked through whole, other lists are not.
+ */
+export function branchesOf(shape: Shape): Branch[] {
+  if (isPair(shape)) return [{}];
+  const each = shape.type ? [slot('type')] : types.map((type) => sql`${type}`);
+  const inEach = shape.state ? [slot('state')] : states.map((state) => sql`${state}`);
+  return each.flatMap((type) => inEach.map((state) => ({ type, state })));
+}
+
+/** What a pair asks for of the kinds that its index has last. */
+function kindsOfPair(shape: Shape): RawBuilder<unknown>[] {
+  if (!isPair(shape)) return [];
+  return [
+    ...(shape.type ? [sql`m.type = ${slot('type')}`] : []),
+    ...(shape.state ? [sql`m.status = ${slot('state')}`] : []),
+  ];
+}
+
+/** Heights asked for; an unknown height of a finalization is beyond all others. */
+function withinHeights(shape: Shape): RawBuilder<unknown>[] {
+  return [
+    ...(shape.fromHeight ? [sql`m.height >= ${slot('fromHeight')}`] : []),
+    ...(shape.toHeight ? [sql`m.height <= ${slot('toHeight')}`] : []),
+    ...(shape.supernode
+      ? [
+          sql`(own.since is null or m.at_height is null or m.at_height >= own.since)`,
+          sql`(own.until is null or m.at_height <= own.until)`,
+        ]
+      : []),
+  ];
+}
+
+/** A column of an index and what it has to be. */
+type Fixed = Readonly<{ column: RawBuilder<unknown>; value: RawBuilder<unknown> }>;
+
+/** What the index of a branch begins with; its ids follow. */
+function fixed({ supernode, creator }: Shape, { type, state }: Branch): Fixed[] {
+  return [
+    ...(creator ? [{ column: sql`m.creator`, value: sql`${slot('creator')}::text` }] : []),
+    ...(supernode ? [{ column: sql`m.account`, value: sql`own.account collate "C"` }] : []),
+    ...(type ? [{ column: sql`m.type`, value: sql`${type}::text` }] : []),
+    ...(state ? [{ column: sql`m.status`, value: sql`${state}::text` }] : []),
+  ];
+}
+
+/**
+ * Holds for a row `m` of a branch that matches and whose id is within those of the stretch `own`, and below `after`.
+ *
+ * The last column and the id are written as two places between which the index of the branch, and no other one, is read in its
+ * order, whatever the planner expects; what comes before them is equal, which costs less for each row.
+ */
+export function branchFits(shape: Shape, branch: Branch): RawBuilder<unknown> {
+  const all = fixed(shape, branch);
+  const same = all.slice(0, -1).map(({ column, value }) => sql`${column} = ${value}`);
+  const last = all.slice(-1);
+  const place = sql`(${sql.join([...last.map(({ column }) => column), sql`m.id`])})`;
+  const at = (id: RawBuilder<unknown>) => sql`(${sql.join([...last.map(({ value }) => value), id])})`;
+  // NaN is beyond all numbers.
+  const end = sql`least(own.high, ${slot('after')}::numeric)`;
+  const bounds = [sql`${place} >= ${at(sql`coalesce(own.low, 0)`)}`, sql`${place} < ${at(end)}`];
+  return every([...same, ...bounds, ...kindsOfPair(shape), ...withinHeights(shape)]);
+}
+
+/** Which ids of a stretch are counted: those of its `part`s, whose heights have to be looked at, or its `inner` ones. */
+export type Among = 'part' | 'inner';
+
+/**
+ * How many rows of a branch match, of those whose id is within those of the stretch `own`, as a row `type, n`.
+ *
+ * Only what the index of the branch begins with decides where it is read, so that PostgreSQL compares whole pages of it.
+ */
+export function countOf(reading: Reading, branch: Branch, { shape, among }: Counted): RawBuilder<unknown> {
+  const same = fixed(shape, branch).map(({ column, value }) => sql`${column} = ${value}`);
+  const others = [...kindsOfPair(shape), ...(among === 'inner' ? [] : withinHeights(shape))];
+  const fitting = others.length > 0 ? sql`filter (where ${every(others)})` : sql``;
+  const ids = [sql`m.id >= coalesce(own.low, 0)`, sql`m.id < coalesce(own.high, 'NaN')`];
+  return sql`
+    select ${branch.type ?? sql`null`}::text as type, count(*) ${fitting} as n
+    from ${tableOf(reading, shape)} m where ${every([...same, ...ids])}`;
+}
+
+type Counted = Readonly<{ shape: Shape; among: Among }>;
+
+const every = (conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> => sql.join(conditions, sql` and `);
+
+/** The rows of a branch the newest first, in the words of its index. */
+export function newestFirst(shape: Shape, branch: Branch): RawBuilder<unknown> {
+  const columns = [...fixed(shape, branch).map(({ column }) => column), sql`m.id`];
+  return sql`order by ${sql.join(columns.map((column) => sql`${column} desc`))}`;
+}
+
+/** The table in which a filter's actions are looked for. */
+export function tableOf({ schemas }: Reading, { supernode }: Shape): RawBuilder<unknown> {
+  return sql`${sql.id(schemas.actions, supernode ? 'action_accounts' : 'actions')}`;
+}
