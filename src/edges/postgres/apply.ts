@@ -69,7 +69,7 @@ type Batch = Readonly<{
 }>;
 
 /** PostgreSQL writes the rows of one part while the next one is made ready. */
-const rowsInPart = 2000;
+const rowsInPart = 250;
 
 /** Sends what a batch changes, then the last statements; gives back the answers to those. */
 async function sendChanges(
