@@ -96,9 +96,13 @@ const isSame = (live: Generation, now: Generation | undefined): now is Generatio
  *
  * PostgreSQL does so by itself, but only after a minute; until then plans made for empty tables would read full ones.
  */
-function statisticsOf({ pools, folding }: Following, { schema }: Generation): (facts: number) => Promise<void> {
+function statisticsOf(
+  { pools, folding }: Following,
+  { schema, position }: Generation,
+): (facts: number) => Promise<void> {
   let written = 0;
-  let due = firstStatisticsAfter;
+  // What was there before has been looked at by now.
+  let due = Math.max(firstStatisticsAfter, position);
   return async (facts) => {
     written += facts;
     if (written < due) return;
