@@ -14,7 +14,7 @@ export type Table = Readonly<{
 /** A value of a cell. */
 export type Cell = string | number | boolean | null | readonly unknown[] | Readonly<Record<string, unknown>>;
 
-/** A row of another table that follows from one row: a pair to join by, a payment, a period. `values` holds every column, keys too. */
+/** A row of another table that follows from one row alone, as its key says: a pair to join by, a payment, a period. `values` holds every column, keys too. */
 export type Derived = Readonly<{ table: string; values: Readonly<Record<string, Cell>> }>;
 
 /** A counter that is added to: one, or as many as are named, up to 10 digits so that sums stay exact. */

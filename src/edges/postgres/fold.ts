@@ -13,8 +13,10 @@ export type Rows = readonly (readonly [key: string, kept: Kept])[];
 export type Consequences = Readonly<{
   /** Derived rows to take away, by table; only their key columns count. */
   gone: ReadonlyMap<string, readonly Row[]>;
-  /** Derived rows to put in place, by table. */
+  /** Derived rows that are new, by table. */
   fresh: ReadonlyMap<string, readonly Row[]>;
+  /** Derived rows that were there with other values, by table. */
+  changed: ReadonlyMap<string, readonly Row[]>;
   /** What to add to each counter; never zero. */
   counters: ReadonlyMap<string, number>;
 }>;
@@ -79,7 +81,8 @@ export function createConsequences(
     },
     all: () => ({
       gone: byTable([...had].filter(([id]) => !has.has(id))),
-      fresh: byTable([...has].filter(([id, derived]) => !isSame(had.get(id), derived))),
+      fresh: byTable([...has].filter(([id]) => !had.has(id))),
+      changed: byTable([...has].filter(([id, derived]) => isOther(had.get(id), derived))),
       counters: new Map([...counters.sums()].toSorted(([a], [b]) => (a < b ? -1 : 1))),
     }),
   };
@@ -98,11 +101,11 @@ function identity({ table, values }: Derived, tables: ReadonlyMap<string, Table>
   return name;
 }
 
-function isSame(had: Derived | undefined, has: Derived): boolean {
+function isOther(had: Derived | undefined, has: Derived): boolean {
   if (!had) return false;
   const covers = (one: Row, other: Row): boolean =>
     Object.keys(one).every((name) => isEqual(one[name] ?? null, other[name] ?? null));
-  return covers(had.values, has.values) && covers(has.values, had.values);
+  return !covers(had.values, has.values) || !covers(has.values, had.values);
 }
 
 const isEqual = (a: Cell, b: Cell): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);

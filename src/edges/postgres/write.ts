@@ -36,6 +36,7 @@ export function createWriter(folding: Folding, schema: string): Writer {
   const derived = folding.derivedTables.map((table) => ({
     name: table.name,
     remove: bulk(schema, keysOf(table), remove),
+    insert: bulk(schema, table, insertion),
     upsert: bulk(schema, table, upsert),
   }));
   const count = bulk(schema, counters, addUp);
@@ -49,9 +50,10 @@ export function createWriter(folding: Folding, schema: string): Writer {
       // To look for conflicts where there can be none takes as long again as to insert.
       return [...insertMain(stored(false)), ...upsertMain(stored(true))];
     },
-    consequences: ({ gone, fresh, counters: sums }) => [
+    consequences: ({ gone, fresh, changed, counters: sums }) => [
       ...derived.flatMap((table) => table.remove(gone.get(table.name) ?? [])),
-      ...derived.flatMap((table) => table.upsert(fresh.get(table.name) ?? [])),
+      ...derived.flatMap((table) => table.insert(fresh.get(table.name) ?? [])),
+      ...derived.flatMap((table) => table.upsert(changed.get(table.name) ?? [])),
       ...count([...sums].map(([name, n]) => ({ name, n }))),
       ...dropZeroes([...sums].filter(([, n]) => n < 0).map(([name]) => ({ name }))),
     ],
