@@ -29,7 +29,12 @@ export const actionTable: Table = {
   indexes: ['type, status, id, height', 'creator, type, status, id, height', 'created_at, type, status, chain_state'],
 };
 
-/** Which account finalized which action, with all that the list filters by. */
+/**
+ * Which account finalized which action, with all that the list filters by.
+ *
+ * A creator and an account are looked for together by 128 bits that they hash to: both addresses would make the rows of the index
+ * more than twice as long, and such lists are counted row by row.
+ */
 export const actionAccounts: Table = {
   name: 'action_accounts',
   columns: {
@@ -41,8 +46,12 @@ export const actionAccounts: Table = {
     height: 'int8',
     at_height: 'int8',
   },
+  generated: {
+    pair: { type: 'int8', as: `hashtextextended(creator || ' ' || account, 0)` },
+    pair_again: { type: 'int8', as: `hashtextextended(creator || ' ' || account, 1)` },
+  },
   key: ['account', 'id'],
-  indexes: ['account, type, status, id, height, at_height', 'creator, account, id, type, status, height, at_height'],
+  indexes: ['account, type, status, id, height, at_height', 'pair, pair_again, id, type, status, height, at_height'],
 };
 
 /** One row per account, denomination, action and transaction that paid. */

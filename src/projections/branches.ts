@@ -48,7 +48,9 @@ function withinHeights(shape: Shape): RawBuilder<unknown>[] {
 type Fixed = Readonly<{ column: RawBuilder<unknown>; value: RawBuilder<unknown> }>;
 
 /** What the index of a branch begins with; its ids follow. */
-function fixed({ supernode, creator }: Shape, { type, state }: Branch): Fixed[] {
+function fixed(shape: Shape, { type, state }: Branch): Fixed[] {
+  const { supernode, creator } = shape;
+  if (isPair(shape)) return [pairFits('pair', 0), pairFits('pair_again', 1)];
   return [
     ...(creator ? [{ column: sql`m.creator`, value: sql`${slot('creator')}::text` }] : []),
     ...(supernode ? [{ column: sql`m.account`, value: sql`own.account collate "C"` }] : []),
@@ -56,6 +58,12 @@ function fixed({ supernode, creator }: Shape, { type, state }: Branch): Fixed[] 
     ...(state ? [{ column: sql`m.status`, value: sql`${state}::text` }] : []),
   ];
 }
+
+/** A column that holds what creator and account hash to. */
+const pairFits = (column: string, seed: number): Fixed => ({
+  column: sql`${sql.id('m', column)}`,
+  value: sql`hashtextextended(${slot('creator')}::text || ' ' || own.account, ${sql.lit(seed)})`,
+});
 
 /**
  * Holds for a row `m` of a branch that matches and whose id is within those of the stretch `own`, and below `after`.

@@ -10,7 +10,7 @@ export type Extent = Readonly<{ block: bigint; low: number; high: number; hasUnk
 
 /** Ids that follow one another are looked at together, in blocks of this many. */
 export const idsPerBlock = 1024n;
-const heightsPerCell = 32_768;
+const heightsPerCell = 4096;
 const unknown = 'unknown';
 
 /**

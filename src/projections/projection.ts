@@ -3,10 +3,15 @@ import type { Fact, FactType, StreamName } from '../events/catalogue.ts';
 /** Column types that the engine writes; text sorts bytewise, `int8` and `float8` read as numbers, `numeric` as text. */
 export type ColumnType = 'text' | 'int4' | 'int8' | 'numeric' | 'float8' | 'bool' | 'jsonb';
 
-/** A table of a projection: its columns, which of them are the key, and its other indexes as SQL column lists. */
+/**
+ * A table of a projection: its columns, which of them are the key, and its other indexes as SQL column lists.
+ *
+ * `generated` columns are worked out of the others by PostgreSQL, by an expression, and stored; only indexes and queries know them.
+ */
 export type Table = Readonly<{
   name: string;
   columns: Readonly<Record<string, ColumnType>>;
+  generated?: Readonly<Record<string, Readonly<{ type: ColumnType; as: string }>>>;
   key: readonly string[];
   indexes?: readonly string[];
 }>;

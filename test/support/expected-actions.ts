@@ -115,7 +115,7 @@ function countedIn(row: Row): string[] {
   const scopes = ['all16', `creator:${creator}`, ...accounts.map((account) => `account:${account}`)];
   const block = Math.floor(id / 1024);
   const place = (of: string, at: number | null) =>
-    `heights:${of},${at === null ? 'unknown' : Math.floor(at / 32_768)},${block}`;
+    `heights:${of},${at === null ? 'unknown' : Math.floor(at / 4096)},${block}`;
   return [
     'all',
     `type:${type}`,

@@ -90,8 +90,10 @@ function* mainRows({ table }: Folding, rows: Written['main']): Generator<Row> {
   for (const [key, kept] of rows) yield mainRow(table, key, kept);
 }
 
+/** Counters whose names begin alike are read together, so they are written to lie together. */
 function* counted(sums: BulkFold['counters']): Generator<Row> {
-  for (const [name, n] of sums.sums()) yield { name, n };
+  const together = Map.groupBy(sums.sums(), ([name]) => name.slice(0, name.indexOf(',')));
+  for (const alike of together.values()) for (const [name, n] of alike) yield { name, n };
 }
 
 type Late = Readonly<{

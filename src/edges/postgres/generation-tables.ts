@@ -124,8 +124,17 @@ function withoutStatistics(schema: string, { name, key, columns, indexes = [] }:
   return settings.length === 0 ? [] : [`alter table ${schema}.${quoted(name)} ${settings.join(', ')}`];
 }
 
-function createTable(schema: string, { name, columns }: Table, storage: Readonly<Record<string, number>>): string {
-  const lines = Object.entries(columns).map(([column, type]) => `${quoted(column)} ${columnType(type)}`);
+function createTable(
+  schema: string,
+  { name, columns, generated = {} }: Table,
+  storage: Readonly<Record<string, number>>,
+): string {
+  const lines = [
+    ...Object.entries(columns).map(([column, type]) => `${quoted(column)} ${columnType(type)}`),
+    ...Object.entries(generated).map(
+      ([column, { type, as }]) => `${quoted(column)} ${columnType(type)} generated always as (${as}) stored`,
+    ),
+  ];
   const settings = Object.entries(storage).map(([setting, value]) => `${setting} = ${value}`);
   return `create table ${schema}.${quoted(name)} (${lines.join(', ')}) with (${settings.join(', ')})`;
 }
