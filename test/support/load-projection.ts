@@ -111,10 +111,14 @@ async function load(pool: pg.Pool, projection: AnyProjection, facts: readonly Fa
   );
 }
 
-async function create(pool: pg.Pool, schema: string, { name, columns, key, indexes = [] }: Table): Promise<void> {
-  const defined = Object.entries(columns).map(
-    ([column, type]) => `${column} ${type}${type === 'text' ? ' collate "C"' : ''}`,
-  );
+async function create(pool: pg.Pool, schema: string, table: Table): Promise<void> {
+  const { name, columns, generated = {}, key, indexes = [] } = table;
+  const defined = [
+    ...Object.entries(columns).map(([column, type]) => `${column} ${type}${type === 'text' ? ' collate "C"' : ''}`),
+    ...Object.entries(generated).map(
+      ([column, { type, as }]) => `${column} ${type} generated always as (${as}) stored`,
+    ),
+  ];
   await pool.query(`create table ${schema}.${name} (${defined.join(', ')}, primary key (${key.join(', ')}))`);
   for (const index of indexes) await pool.query(`create index on ${schema}.${name} (${index})`);
 }

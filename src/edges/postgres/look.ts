@@ -8,7 +8,7 @@ import { metaSchema } from './names.ts';
 import type { Statement } from './pool.ts';
 
 /** A live generation as readers see it. */
-export type Live = Readonly<{ projection: ProjectionName; schema: string; followed: Followed }>;
+export type Live = Readonly<{ projection: ProjectionName; version: number; schema: string; followed: Followed }>;
 /** The live generations by projection. */
 export type LiveGenerations = ReadonlyMap<ProjectionName, Live>;
 
@@ -23,7 +23,7 @@ export class Moved extends AppError {
 /** The statement that finds the live generations of a network. */
 export const findLive = (network: string): Statement => ({
   name: `live.${network}`,
-  text: `select projection, schema_name as schema, stream, incarnation, position
+  text: `select projection, version, schema_name as schema, stream, incarnation, position
     from ${metaSchema(network)}.generations where status = 'live'`,
 });
 
@@ -31,9 +31,9 @@ export const findLive = (network: string): Statement => ({
 export function liveFrom(rows: Rows): LiveGenerations {
   const all = rows as readonly (Omit<Live, 'followed'> & Omit<Followed, 'sequence'> & { readonly position: number })[];
   return new Map(
-    all.map(({ projection, schema, stream, incarnation, position: sequence }) => [
+    all.map(({ projection, version, schema, stream, incarnation, position: sequence }) => [
       projection,
-      { projection, schema, followed: { stream, incarnation, sequence } },
+      { projection, version, schema, followed: { stream, incarnation, sequence } },
     ]),
   );
 }
@@ -42,6 +42,8 @@ type Asking = Readonly<{
   client: pg.ClientBase;
   /** The same for all looks at one database. */
   reader: object;
+  /** Which version of each projection this program reads: the tables of another one mean something else. */
+  versions: ReadonlyMap<string, number>;
   taken: LiveGenerations;
 }>;
 
@@ -49,7 +51,8 @@ type Asking = Readonly<{
  * A look that takes the generations for what they were before: with whatever is asked within one turn of the event loop goes
  * the question where they stand, and nothing is answered from other ones. It fails with `Moved` then.
  */
-export function guessingLook({ client, reader, taken }: Asking, live: Statement): Reading {
+export function guessingLook(asking: Asking, live: Statement): Reading {
+  const { client, taken } = asking;
   const named = new Set<ProjectionName>();
   let checked = 0;
   const send = (statements: readonly Statement[]): Promise<Rows>[] => {
@@ -65,10 +68,7 @@ export function guessingLook({ client, reader, taken }: Asking, live: Statement)
   const confirmed = async (): Promise<void> => {
     if (checked < named.size) await send([])[0];
   };
-  return readingOf(
-    { client, reader, taken },
-    { named, ask: gather((statements) => send(statements).slice(1)), confirmed },
-  );
+  return readingOf(asking, { named, ask: gather((statements) => send(statements).slice(1)), confirmed });
 }
 
 /** A look within an open transaction that has found the generations. */
@@ -79,12 +79,23 @@ export function heldLook(asking: Asking): Reading {
 
 type Ways = Readonly<{ named: Set<ProjectionName>; ask: Ask; confirmed: () => Promise<void> }>;
 
-function readingOf({ client, reader, taken }: Asking, { named, ask, confirmed }: Ways): Reading {
+function readingOf({ client, reader, versions, taken }: Asking, { named, ask, confirmed }: Ways): Reading {
   const of = (name: ProjectionName): Live => {
     named.add(name);
     const live = taken.get(name);
     if (!live)
       throw new AppError('UNAVAILABLE', `Projection ${name} is being built for the first time; try again soon`);
+    const version = versions.get(name) ?? live.version;
+    if (live.version < version)
+      throw new AppError(
+        'UNAVAILABLE',
+        `Projection ${name} is being built anew for version ${version}; try again soon`,
+      );
+    if (live.version > version)
+      throw new AppError(
+        'UNAVAILABLE',
+        `Projection ${name} is of version ${live.version} by now, and this program reads version ${version}: update it`,
+      );
     return live;
   };
   return { db: kyselyOver(client, ask), reader, schemas: schemasOf(of), followed: positionsOf(of), confirmed };

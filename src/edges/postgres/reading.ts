@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { AppError } from '../../commands/errors.ts';
+import { type AnyProjection, projections as all } from '../../projections/all.ts';
 import type { Reading } from '../../projections/reading.ts';
 import { sendBatch } from './batch.ts';
 import { toReadError } from './database-error.ts';
@@ -13,13 +14,21 @@ export type Reader = Readonly<{
    * Runs queries against one snapshot of all live generations; their positions are of that same instant.
    *
    * `use` runs again where the generations turn out to be others than it was told, and only the last run counts. Fails with
-   * `UNAVAILABLE` when PostgreSQL is away or its tables are being made, and when `use` asks for a projection that has no live generation yet.
+   * `UNAVAILABLE` when PostgreSQL is away or its tables are being made, and when `use` asks for a projection that has no live
+   * generation of the version that this program reads.
    *
    * @example await reader.read(rounds)
    */
   read: <T>(use: (reading: Reading) => Promise<T>) => Promise<T>;
   /** How every projection stands, its unfinished generations included. */
   generations: () => Promise<readonly Generation[]>;
+}>;
+
+/** Whose read models, and which versions of projections are read; those that are not named, in any version. */
+export type ReaderOptions = Readonly<{
+  pools: Pools;
+  network: string;
+  projections?: readonly Pick<AnyProjection, 'name' | 'version'>[];
 }>;
 
 const mostTries = 4;
@@ -30,12 +39,13 @@ const mostTries = 4;
  * A read takes the generations for what the one before found, and asks where they stand along with everything else: most take
  * one trip to PostgreSQL. Where they stand elsewhere, it runs again within a transaction that is held until its end.
  */
-export function createReader({ pools, network }: { pools: Pools; network: string }): Reader {
+export function createReader({ pools, network, projections = all }: ReaderOptions): Reader {
   const live = findLive(network);
+  const versions = new Map(projections.map(({ name, version }) => [name, version]));
   const reader = {};
   let known: LiveGenerations | undefined;
   const guess = async <T>(client: pg.ClientBase, taken: LiveGenerations, use: Use<T>): Promise<T> => {
-    const reading = guessingLook({ client, reader, taken }, live);
+    const reading = guessingLook({ client, reader, versions, taken }, live);
     const [outcome] = await Promise.allSettled([use(reading)]);
     await reading.confirmed();
     return valueOf(outcome);
@@ -43,7 +53,7 @@ export function createReader({ pools, network }: { pools: Pools; network: string
   const hold = async <T>(client: pg.ClientBase, use: Use<T>): Promise<T> => {
     const [, found] = await Promise.all(sendBatch(client, [{ text: 'begin' }, live]));
     known = liveFrom(found ?? []);
-    const [outcome] = await Promise.allSettled([use(heldLook({ client, reader, taken: known }))]);
+    const [outcome] = await Promise.allSettled([use(heldLook({ client, reader, versions, taken: known }))]);
     await Promise.all(sendBatch(client, [{ text: 'commit' }]));
     return valueOf(outcome);
   };

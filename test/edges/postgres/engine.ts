@@ -39,7 +39,7 @@ export async function openDatabase(): Promise<Database> {
 export function databaseOf(config: Database['config'], network: string): Database {
   const pools = createPools(config, { applicationName: 'annals test' });
   onTestFinished(() => pools.end());
-  const reader = createReader({ pools, network });
+  const reader = createReader({ pools, network, projections: [] });
   return {
     config,
     network,

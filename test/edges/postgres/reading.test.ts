@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { expect, test, vi } from 'vitest';
+import { createReader } from '../../../src/edges/postgres/reading.ts';
 import { nodeFacts } from '../../support/facts.ts';
 import { databaseOf, openDatabase, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
@@ -23,6 +24,23 @@ test('read fails with UNAVAILABLE for a projection that was never built, and onl
     `annals_${network}_supernodes_g1`,
     { stream: 'NODES', incarnation: '2026-01-01T00:00:00Z', sequence: 1 },
   ]);
+});
+
+test('read fails with UNAVAILABLE for tables of another version than the program reads, and says which', async () => {
+  const { pools, network } = await withOneNode();
+  const readBy = (version: number) =>
+    createReader({ pools, network, projections: [{ name: 'supernodes', version }] }).read(
+      async ({ schemas }) => schemas.supernodes,
+    );
+  expect(await readBy(1)).toBe(`annals_${network}_supernodes_g1`);
+  await expect(readBy(2)).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: expect.stringMatching(/anew for version 2/),
+  });
+  await expect(readBy(0)).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: expect.stringMatching(/version 1 by now/),
+  });
 });
 
 test('read fails with UNAVAILABLE while the tables, or the whole database, are being made', async () => {

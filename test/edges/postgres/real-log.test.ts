@@ -49,12 +49,14 @@ async function followsAll(database: Database, log: Log, facts: readonly Fact[]):
 
 async function kept({ reader }: Database, { name, table, derivedTables }: AnyProjection) {
   return reader.read(async ({ db, schemas }) => {
-    const all = async (from: string) =>
-      (await sql<Record<string, unknown>>`select * from ${sql.id(schemas[name], from)}`.execute(db)).rows;
+    const all = async (from: string, columns = sql`*`) =>
+      (await sql<Record<string, unknown>>`select ${columns} from ${sql.id(schemas[name], from)}`.execute(db)).rows;
     const rows = await all(table.name);
     const own = new Set(['position', 'removed']);
     const withoutOwn = (row: object) => Object.fromEntries(Object.entries(row).filter(([column]) => !own.has(column)));
-    const derived = await Promise.all(derivedTables.map((one) => all(one.name)));
+    const derived = await Promise.all(
+      derivedTables.map((one) => all(one.name, sql.join(Object.keys(one.columns).map((column) => sql.id(column))))),
+    );
     return {
       rows: unordered(rows.filter(({ removed }) => removed === false).map(withoutOwn)),
       removed: rows.filter(({ removed }) => removed === true).map((row) => row[table.key[0] ?? '']),
