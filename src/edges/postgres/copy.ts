@@ -14,13 +14,25 @@ export async function copyRows(
   schema: string,
   { table, rows }: { table: Table; rows: Iterable<Row> },
 ): Promise<void> {
-  const columns = Object.entries(table.columns);
-  const names = columns.map(([name]) => `"${name}"`).join(', ');
-  const into = client.query(copyFrom(`copy ${schema}."${table.name}" (${names}) from stdin`));
-  await pipeline(chunks(columns, rows), into);
+  await pipeline(chunks(table, rows), client.query(copyFrom(copyInto(schema, table))));
 }
 
-function* chunks(columns: readonly (readonly [string, ColumnType])[], rows: Iterable<Row>): Generator<Buffer> {
+/** The statement that takes in rows of a table. */
+export function copyInto(schema: string, { name, columns }: Table): string {
+  const names = Object.keys(columns).map((column) => `"${column}"`);
+  return `copy ${schema}."${name}" (${names.join(', ')}) from stdin`;
+}
+
+/** Rows as that statement takes them. */
+export function copyText(table: Table, rows: readonly Row[]): string {
+  const columns = Object.entries(table.columns);
+  let text = '';
+  for (const row of rows) text += line(columns, row);
+  return text;
+}
+
+function* chunks(table: Table, rows: Iterable<Row>): Generator<Buffer> {
+  const columns = Object.entries(table.columns);
   let text = '';
   for (const row of rows) {
     text += line(columns, row);

@@ -1,13 +1,11 @@
 import type pg from 'pg';
 import type { Recorded } from '../../commands/ports.ts';
 import { type BulkFold, createBulkFold, type Written } from './bulk-fold.ts';
-import { checkCommitted } from './apply.ts';
+import { changeWritten } from './change-written.ts';
 import { copyRows } from './copy.ts';
-import { createConsequences, fold } from './fold.ts';
 import type { Folding, Row } from './folding.ts';
 import { createKey } from './generation-tables.ts';
-import { counters, type Kept, mainRow, storedTables, withOwnColumns } from './stored-tables.ts';
-import { createWriter } from './write.ts';
+import { counters, mainRow, storedTables, withOwnColumns } from './stored-tables.ts';
 
 /** Fills empty tables without keys from facts, in memory first. */
 export type Filling = Readonly<{
@@ -94,31 +92,4 @@ function* mainRows({ table }: Folding, rows: Written['main']): Generator<Row> {
 function* counted(sums: BulkFold['counters']): Generator<Row> {
   const together = Map.groupBy(sums.sums(), ([name]) => name.slice(0, name.indexOf(',')));
   for (const alike of together.values()) for (const [name, n] of alike) yield { name, n };
-}
-
-type Late = Readonly<{
-  client: pg.ClientBase;
-  folding: Folding;
-  schema: string;
-  late: ReturnType<BulkFold['late']>;
-  sums: BulkFold['counters'];
-}>;
-
-/** Brings written rows forward as a live batch does, but for counters, which are added up in memory. */
-async function changeWritten({ client, folding, schema, late, sums }: Late): Promise<void> {
-  const writer = createWriter(folding, schema);
-  const keys = [...new Set(late.map(({ key }) => key))];
-  await client.query(
-    'begin; set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off',
-  );
-  const { rows } = await client.query({ ...writer.select(keys) });
-  const before: ReadonlyMap<string, Kept> = writer.kept(rows);
-  const changed = fold(folding, late, before);
-  const following = createConsequences(folding, before);
-  following.add(changed);
-  const { counters: changes, ...others } = following.all();
-  const statements = [...writer.rows(changed, before), ...writer.consequences({ ...others, counters: new Map() })];
-  for (const statement of statements) await client.query({ ...statement });
-  for (const [name, n] of changes) sums.add([name], n);
-  checkCommitted(await client.query('commit'));
 }

@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
 import pg from 'pg';
+import { CopyIn } from './copy-in.ts';
 import { isDamage, toDatabaseError } from './database-error.ts';
 
 /**
@@ -112,13 +113,22 @@ export async function withClient<T>(pool: pg.Pool, use: (client: pg.PoolClient) 
   }
 }
 
-/** A statement as `pg` takes it; a named one is parsed once per connection. */
-export type Statement = Readonly<{ name?: string; text: string; values?: unknown[] }>;
+/** A statement as `pg` takes it; a named one is parsed once per connection. COPY takes in rows as text. */
+export type Statement = Readonly<{ name?: string; text: string; values?: unknown[]; rows?: string }>;
+
+/** Sends a statement. */
+export function send(client: pg.ClientBase, statement: Statement): Promise<pg.QueryResult> {
+  const { text, rows } = statement;
+  if (rows === undefined) return client.query({ ...statement });
+  const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>();
+  client.query(new CopyIn(text, rows, (error, result) => (error ? reject(error) : resolve(result))));
+  return promise;
+}
 
 /** Sends statements in one go, with whatever follows at once, and waits for all answers; fails with the first failure, when nothing is under way any more. */
 export async function sendAll(client: pg.ClientBase, statements: readonly Statement[]): Promise<pg.QueryResult[]> {
   sendTogether(client);
-  const answers = await Promise.allSettled(statements.map((statement) => client.query({ ...statement })));
+  const answers = await Promise.allSettled(statements.map((statement) => send(client, statement)));
   return answers.map((answer) => {
     if (answer.status === 'rejected') throw answer.reason;
     return answer.value;

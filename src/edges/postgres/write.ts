@@ -10,6 +10,7 @@ import {
 } from 'kysely';
 import type { ColumnType, Table } from '../../projections/projection.ts';
 import { plainText } from './canonical.ts';
+import { copyInto, copyText } from './copy.ts';
 import type { Consequences, Rows } from './fold.ts';
 import type { Folding, Row } from './folding.ts';
 import type { Statement } from './pool.ts';
@@ -31,12 +32,12 @@ export type Writer = Readonly<{
 export function createWriter(folding: Folding, schema: string): Writer {
   const main = withOwnColumns(folding.table);
   const select = prepare(selectByKey(schema, folding.table));
-  const insertMain = bulk(schema, main, insertion);
+  const insertMain = copying(schema, main);
   const upsertMain = bulk(schema, main, upsert);
   const derived = folding.derivedTables.map((table) => ({
     name: table.name,
     remove: bulk(schema, keysOf(table), remove),
-    insert: bulk(schema, table, insertion),
+    insert: copying(schema, table),
     upsert: bulk(schema, table, upsert),
   }));
   const count = bulk(schema, counters, addUp);
@@ -61,6 +62,12 @@ export function createWriter(folding: Folding, schema: string): Writer {
 }
 
 type Sql = RawBuilder<unknown>;
+
+/** A COPY of all rows, which takes half as long as an insertion; none for no rows. */
+function copying(schema: string, table: Table): (rows: readonly Row[]) => Statement[] {
+  const text = copyInto(schema, table);
+  return (rows) => (rows.length === 0 ? [] : [{ text, rows: copyText(table, rows) }]);
+}
 
 /** A statement over all rows at once; none for no rows. */
 function bulk(
