@@ -1,6 +1,6 @@
 import type { Table } from './projection.ts';
 
-/** The main table; the list walks its indexes in the order of the ids, one pair of type and status at a time. */
+/** The main table; the list walks its indexes in the order of the ids, one pair of type and status at a time where either is asked for. */
 export const actionTable: Table = {
   name: 'actions',
   columns: {
@@ -26,7 +26,13 @@ export const actionTable: Table = {
     payments: 'jsonb',
   },
   key: ['id'],
-  indexes: ['type, status, id, height', 'creator, type, status, id, height', 'created_at, type, status, chain_state'],
+  covered: ['height'],
+  indexes: [
+    'type, status, id, height',
+    'creator, id, height',
+    'creator, type, status, id, height',
+    'created_at, type, status, chain_state',
+  ],
 };
 
 /**
@@ -51,6 +57,7 @@ export const actionAccounts: Table = {
     pair_again: { type: 'int8', as: `hashtextextended(creator || ' ' || account, 1)` },
   },
   key: ['account', 'id'],
+  covered: ['height', 'at_height'],
   indexes: ['account, type, status, id, height, at_height', 'pair, pair_again, id, type, status, height, at_height'],
 };
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type ActionFilter, isPair, type Shape } from './action-filter.ts';
-import { type Among, branchesOf, countOf } from './branches.ts';
+import { type Among, type Branch, branchesOf, type Counted, countOf } from './branches.ts';
 import { counterName } from './counter-names.ts';
 import type { Ids } from './cover.ts';
 import type { Reading } from './reading.ts';
@@ -40,7 +40,7 @@ export function totalOf(reading: Reading, shape: Shape, { parts, inner, tallied 
   const looked = (among: Among) =>
     sql`(
       select coalesce(sum(found.n), 0) from ${stretchesAsRows(among)} own
-      cross join lateral (${countsIn(reading, shape, among)}) found)`;
+      cross join lateral (${countsIn(reading, branchesOf(shape), { shape, among })}) found)`;
   const added = sql`(select coalesce(sum(counter.n), 0) from ${countersBetween(reading, 'tallied', 'kind')})`;
   const sums = [
     ...(parts.length > 0 ? [looked('part')] : []),
@@ -61,9 +61,11 @@ export const totalGiven = ({ type, state: status }: ActionFilter, { parts, inner
 });
 
 /** How many of a stretch `own` match as rows `type, n`, each branch by its own index. */
-export function countsIn(reading: Reading, shape: Shape, among: Among): RawBuilder<unknown> {
-  const branches = branchesOf(shape).map((branch) => countOf(reading, branch, { shape, among }));
-  return sql.join(branches, sql` union all `);
+export function countsIn(reading: Reading, branches: readonly Branch[], what: Counted): RawBuilder<unknown> {
+  return sql.join(
+    branches.map((branch) => countOf(reading, branch, what)),
+    sql` union all `,
+  );
 }
 
 /** The tallies that count what need not be looked at. */

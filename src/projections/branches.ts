@@ -10,12 +10,16 @@ const states = ['registered', 'finalized', 'approved'];
 export type Branch = Readonly<{ type?: RawBuilder<unknown>; state?: RawBuilder<unknown> }>;
 
 /**
- * The branches of a filter, which together hold all that matches.
+ * The branches of a filter, which together hold all that matches: one where neither type nor state is asked for.
  *
  * What one account finalized of one creator is little enough to be looked through whole, other lists are not.
  */
 export function branchesOf(shape: Shape): Branch[] {
-  if (isPair(shape)) return [{}];
+  return isPair(shape) || !(shape.type || shape.state) ? [{}] : kindsOf(shape);
+}
+
+/** A branch for each type and state that may match. */
+export function kindsOf(shape: Shape): Branch[] {
   const each = shape.type ? [slot('type')] : types.map((type) => sql`${type}`);
   const inEach = shape.state ? [slot('state')] : states.map((state) => sql`${state}`);
   return each.flatMap((type) => inEach.map((state) => ({ type, state })));
@@ -86,6 +90,9 @@ export function branchFits(shape: Shape, branch: Branch): RawBuilder<unknown> {
 /** Which ids of a stretch are counted: those of its `part`s, whose heights have to be looked at, or its `inner` ones. */
 export type Among = 'part' | 'inner';
 
+/** What is counted. */
+export type Counted = Readonly<{ shape: Shape; among: Among }>;
+
 /**
  * How many rows of a branch match, of those whose id is within those of the stretch `own`, as a row `type, n`.
  *
@@ -100,8 +107,6 @@ export function countOf(reading: Reading, branch: Branch, { shape, among }: Coun
     select ${branch.type ?? sql`null`}::text as type, count(*) ${fitting} as n
     from ${tableOf(reading, shape)} m where ${every([...same, ...ids])}`;
 }
-
-type Counted = Readonly<{ shape: Shape; among: Among }>;
 
 const every = (conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> => sql.join(conditions, sql` and `);
 

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { countsIn, tallies } from './action-total.ts';
+import { kindsOf } from './branches.ts';
 import { finalizedName } from './counter-names.ts';
 import { type Owned, ownedIn } from './ownership.ts';
 import type { Reading } from './reading.ts';
@@ -76,6 +77,7 @@ async function turnTotals(reading: Reading, owned: readonly Owned[]): Promise<re
   const parts = stretches.flatMap(({ stretch, at }) =>
     [...(stretch.cover?.parts ?? []), ...(stretch.cover?.inner ?? [])].map((ids) => ({ stretch, ids, at })),
   );
+  const shape = { supernode: true };
   const text = () => sql`
     select at, coalesce(sum(n) filter (where is_cascade), 0)::int8 as cascade,
       coalesce(sum(n) filter (where is_sense), 0)::int8 as sense
@@ -85,7 +87,8 @@ async function turnTotals(reading: Reading, owned: readonly Owned[]): Promise<re
       from ${countersBetween(reading, 'tallied')}
       union all
       select (${slot('parts.at')}::int4[])[own.place], found.type = 'cascade', found.type = 'sense', found.n
-      from ${stretchesAsRows('parts')} own cross join lateral (${countsIn(reading, { supernode: true }, 'part')}) found
+      from ${stretchesAsRows('parts')} own cross join lateral (
+        ${countsIn(reading, kindsOf(shape), { shape, among: 'part' })}) found
     ) counted group by at
   `;
   const given = {

@@ -6,13 +6,15 @@ export type ColumnType = 'text' | 'int4' | 'int8' | 'numeric' | 'float8' | 'bool
 /**
  * A table of a projection: its columns, which of them are the key, and its other indexes as SQL column lists.
  *
- * `generated` columns are worked out of the others by PostgreSQL, by an expression, and stored; only indexes and queries know them.
+ * `covered` columns are in the index of the key as well, so that it answers alone. `generated` columns are worked out of the
+ * others by PostgreSQL, by an expression, and stored; only indexes and queries know them.
  */
 export type Table = Readonly<{
   name: string;
   columns: Readonly<Record<string, ColumnType>>;
   generated?: Readonly<Record<string, Readonly<{ type: ColumnType; as: string }>>>;
   key: readonly string[];
+  covered?: readonly string[];
   indexes?: readonly string[];
 }>;
 

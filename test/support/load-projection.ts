@@ -112,14 +112,15 @@ async function load(pool: pg.Pool, projection: AnyProjection, facts: readonly Fa
 }
 
 async function create(pool: pg.Pool, schema: string, table: Table): Promise<void> {
-  const { name, columns, generated = {}, key, indexes = [] } = table;
+  const { name, columns, generated = {}, key, covered, indexes = [] } = table;
   const defined = [
     ...Object.entries(columns).map(([column, type]) => `${column} ${type}${type === 'text' ? ' collate "C"' : ''}`),
     ...Object.entries(generated).map(
       ([column, { type, as }]) => `${column} ${type} generated always as (${as}) stored`,
     ),
   ];
-  await pool.query(`create table ${schema}.${name} (${defined.join(', ')}, primary key (${key.join(', ')}))`);
+  const more = covered ? ` include (${covered.join(', ')})` : '';
+  await pool.query(`create table ${schema}.${name} (${defined.join(', ')}, primary key (${key.join(', ')})${more})`);
   for (const index of indexes) await pool.query(`create index on ${schema}.${name} (${index})`);
 }
 

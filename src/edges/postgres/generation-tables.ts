@@ -38,8 +38,9 @@ export async function createGeneration(
 }
 
 /** Makes the key of a table, by which it can be written row by row. */
-export async function createKey(client: pg.ClientBase, schema: string, { name, key }: Table): Promise<void> {
-  await client.query(`alter table ${schema}.${quoted(name)} add primary key (${key.map(quoted).join(', ')})`);
+export async function createKey(client: pg.ClientBase, schema: string, { name, key, covered }: Table): Promise<void> {
+  const more = covered ? ` include (${listed(covered)})` : '';
+  await client.query(`alter table ${schema}.${quoted(name)} add primary key (${listed(key)})${more}`);
 }
 
 /** Makes the indexes of a table that readers need: the end of a load, in no transaction. */
@@ -115,9 +116,9 @@ function tableStatements(folding: Folding, schema: string): string[] {
 }
 
 /** Rows of a table with indexes are looked for by what those hold: to learn about its other columns is dear and of no use. */
-function withoutStatistics(schema: string, { name, key, columns, indexes = [] }: Table): string[] {
+function withoutStatistics(schema: string, { name, key, covered = [], columns, indexes = [] }: Table): string[] {
   if (indexes.length === 0) return [];
-  const sought = new Set([...key, ...indexes.flatMap((list) => list.split(/\W+/))]);
+  const sought = new Set([...key, ...covered, ...indexes.flatMap((list) => list.split(/\W+/))]);
   const settings = Object.keys(columns)
     .filter((column) => !sought.has(column))
     .map((column) => `alter column ${quoted(column)} set statistics 0`);
@@ -140,5 +141,7 @@ function createTable(
 }
 
 const columnType = (type: ColumnType): string => (type === 'text' ? 'text collate "C"' : type);
+
+const listed = (columns: readonly string[]): string => columns.map(quoted).join(', ');
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
