@@ -16,7 +16,7 @@ export type TablesRead = Readonly<{
   tables: Readonly<Record<string, readonly Cells[]>>;
 }>;
 
-/** Reads all rows of all read models past the program, in one snapshot of the database. */
+/** Reads all rows of all read models past the program, in one snapshot of the database; without what PostgreSQL works out itself. */
 export async function readTables({ postgres, network }: Pick<Instance, 'postgres' | 'network'>): Promise<TablesRead[]> {
   const client = new pg.Client(postgres);
   await client.connect();
@@ -32,7 +32,11 @@ export async function readTables({ postgres, network }: Pick<Instance, 'postgres
       const names = Object.keys(expectedTables[projection]([]));
       const tables: Record<string, Cells[]> = {};
       for (const name of names) {
-        const found = await client.query<{ row: Cells }>(`select to_jsonb(t) as row from ${schema}.${name} t`);
+        const found = await client.query<{ row: Cells }>(
+          `select to_jsonb(t) - array(
+              select attname::text from pg_attribute where attrelid = '${schema}.${name}'::regclass and attgenerated <> ''
+            ) as row from ${schema}.${name} t`,
+        );
         tables[name] = found.rows.map(({ row }) => row);
       }
       read.push({ projection, stream, position, tables });
