@@ -28,6 +28,8 @@ const idleReaderMs = 30_000;
 /** A frozen writer gives its locks back after this. */
 const idleWriterMs = 15_000;
 const lifetimeSeconds = 600;
+/** Readers come in bursts and would wait for a new connection; whoever writes does not mind, and each takes some 5 MB. */
+const keptIdleMs = { read: 60_000, others: 10_000 };
 
 /** One plan per named statement, whatever its parameters. */
 const readPlans = '-c plan_cache_mode=force_generic_plan -c jit=off';
@@ -53,7 +55,7 @@ export function createPools(config: pg.ClientConfig, options: PoolOptions): Pool
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     connectionTimeoutMillis: connectTimeoutMs,
-    idleTimeoutMillis: 60_000,
+    idleTimeoutMillis: keptIdleMs.others,
     maxLifetimeSeconds: lifetimeSeconds,
     pipeline: true,
     types: { getTypeParser },
@@ -61,6 +63,7 @@ export function createPools(config: pg.ClientConfig, options: PoolOptions): Pool
   const read = openPool({
     ...common,
     max: readers,
+    idleTimeoutMillis: keptIdleMs.read,
     options: readOnce,
     pipeline: false,
     statement_timeout: readTimeoutMs,
