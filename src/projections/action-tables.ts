@@ -58,12 +58,7 @@ export const actionAccounts: Table = {
   },
   key: ['account', 'id'],
   covered: ['height', 'at_height'],
-  indexes: [
-    'account, type, status, id, height, at_height',
-    // What is counted whole needs nothing else of each row: half as many bytes, half as long.
-    'pair, pair_again, id',
-    'pair, pair_again, id, type, status, height, at_height',
-  ],
+  indexes: ['account, type, status, id, height, at_height', 'pair, pair_again, id, type, status, height, at_height'],
 };
 
 /** One row per account, denomination, action and transaction that paid. */
