@@ -63,7 +63,7 @@ function fixed(shape: Shape, { type, state }: Branch): Fixed[] {
   ];
 }
 
-/** A column that holds what creator and account hash to. */
+/** A column that holds what creator and account hash to, in the words of `actionAccounts`. */
 const pairFits = (column: string, seed: number): Fixed => ({
   column: sql`${sql.id('m', column)}`,
   value: sql`hashtextextended(${slot('creator')}::text || ' ' || own.account, ${sql.lit(seed)})`,

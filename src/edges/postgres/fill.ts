@@ -88,8 +88,8 @@ function* mainRows({ table }: Folding, rows: Written['main']): Generator<Row> {
   for (const [key, kept] of rows) yield mainRow(table, key, kept);
 }
 
-/** Counters whose names begin alike are read together, so they are written to lie together. */
+/** Counters whose names have the same first part are read together, so they are written to lie together. */
 function* counted(sums: BulkFold['counters']): Generator<Row> {
-  const together = Map.groupBy(sums.sums(), ([name]) => name.slice(0, name.indexOf(',')));
+  const together = Map.groupBy(sums.sums(), ([name]) => name.split(',', 1)[0]);
   for (const alike of together.values()) for (const [name, n] of alike) yield { name, n };
 }
