@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type ActionFilter, type Shape, shapeOf } from './action-filter.ts';
 import { type Counting, countingOf, shapeOfTotal, totalGiven, totalOf } from './action-total.ts';
-import { branchesOf, branchFits, newestFirst, tableOf } from './branches.ts';
+import { branchesOf, branchFits, kindsGiven, newestFirst, tableOf } from './branches.ts';
 import { ownerAt } from './ownership.ts';
 import type { Reading } from './reading.ts';
 import { run, slot } from './statement.ts';
@@ -41,8 +41,8 @@ type Listed = (ListedAction | { readonly id: null }) & { readonly total: number 
 /**
  * A page of actions, the newest first: by id as a number of any size, descending, those below `after`.
  *
- * Page and total come from one statement, hence from one snapshot; the total is exact for every filter. Each pair of
- * type and state is a branch of its own, which reads its index in the order of the list.
+ * Page and total come from one statement, hence from one snapshot; the total is exact for every filter. Each kind
+ * is a branch of its own where type or state is asked for, which reads its index in the order of the list.
  */
 export async function listActions(
   reading: Reading,
@@ -56,6 +56,7 @@ export async function listActions(
     text: () => textOf(reading, shape, counting),
     given: {
       ...given,
+      ...kindsGiven(filter),
       after: after ?? 'NaN',
       limit: limit + 1,
       ...totalGiven(filter, counting),

@@ -1,6 +1,7 @@
+import { kindColumn } from './kinds.ts';
 import type { Table } from './projection.ts';
 
-/** The main table; the list walks its indexes in the order of the ids, one pair of type and status at a time where either is asked for. */
+/** The main table; the list walks its indexes in the order of the ids, one kind at a time where type or state is asked for. */
 export const actionTable: Table = {
   name: 'actions',
   columns: {
@@ -25,12 +26,13 @@ export const actionTable: Table = {
     accounts: 'jsonb',
     payments: 'jsonb',
   },
+  generated: { kind: kindColumn },
   key: ['id'],
   covered: ['height'],
   indexes: [
-    'type, status, id, height',
-    'creator, id, height',
-    'creator, type, status, id, height',
+    { columns: 'kind, id', covered: 'height' },
+    { columns: 'creator, id', covered: 'height' },
+    { columns: 'creator, kind, id', covered: 'height' },
     'created_at, type, status, chain_state',
   ],
 };
@@ -39,7 +41,7 @@ export const actionTable: Table = {
  * Which account finalized which action, with all that the list filters by.
  *
  * A creator and an account are looked for together by 128 bits that they hash to: both addresses would make the rows of the index
- * more than twice as long, and such lists are counted row by row.
+ * more than twice as long, and such lists are counted row by row. Heights would as well; they are looked at for few of them.
  */
 export const actionAccounts: Table = {
   name: 'action_accounts',
@@ -53,12 +55,16 @@ export const actionAccounts: Table = {
     at_height: 'int8',
   },
   generated: {
+    kind: kindColumn,
     pair: { type: 'int8', as: `hashtextextended(creator || ' ' || account, 0)` },
     pair_again: { type: 'int8', as: `hashtextextended(creator || ' ' || account, 1)` },
   },
   key: ['account', 'id'],
   covered: ['height', 'at_height'],
-  indexes: ['account, type, status, id, height, at_height', 'pair, pair_again, id, type, status, height, at_height'],
+  indexes: [
+    { columns: 'account, kind, id', covered: 'height, at_height' },
+    { columns: 'pair, pair_again, id', covered: 'kind' },
+  ],
 };
 
 /** One row per account, denomination, action and transaction that paid. */

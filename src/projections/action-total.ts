@@ -60,7 +60,7 @@ export const totalGiven = ({ type, state: status }: ActionFilter, { parts, inner
   ...namesIn('tallied', tallied),
 });
 
-/** How many of a stretch `own` match as rows `type, n`, each branch by its own index. */
+/** How many of a stretch `own` match as rows `kind, n`, each branch by its own index. */
 export function countsIn(reading: Reading, branches: readonly Branch[], what: Counted): RawBuilder<unknown> {
   return sql.join(
     branches.map((branch) => countOf(reading, branch, what)),

@@ -22,7 +22,7 @@ type Transaction = NonNullable<Data<'ActionApproved'>['transaction']>;
 /** Every action with its accounts, payments and exact counters: overall, by time, per creator and per finalizing account. */
 export const actions: Projection<ActionRow, ActionFactType> = {
   name: 'actions',
-  version: 8,
+  version: 9,
   stream: 'ACTIONS',
   table: actionTable,
   derivedTables: [actionAccounts, payments],

@@ -1,13 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
-import { isPair, type Shape } from './action-filter.ts';
+import { type ActionFilter, isPair, type Shape } from './action-filter.ts';
+import { kindsIn } from './kinds.ts';
 import type { Reading } from './reading.ts';
-import { slot } from './statement.ts';
+import { type Given, slot } from './statement.ts';
 
-const types = ['cascade', 'sense'];
-const states = ['registered', 'finalized', 'approved'];
-
-/** A part of what matches, which an index holds in the order of the list: of one type and state, or of any. */
-export type Branch = Readonly<{ type?: RawBuilder<unknown>; state?: RawBuilder<unknown> }>;
+/** A part of what matches, which an index holds in the order of the list: of one kind, or of any. */
+export type Branch = Readonly<{ kind?: RawBuilder<unknown> }>;
 
 /**
  * The branches of a filter, which together hold all that matches: one where neither type nor state is asked for.
@@ -18,21 +16,22 @@ export function branchesOf(shape: Shape): Branch[] {
   return isPair(shape) || !(shape.type || shape.state) ? [{}] : kindsOf(shape);
 }
 
-/** A branch for each type and state that may match. */
-export function kindsOf(shape: Shape): Branch[] {
-  const each = shape.type ? [slot('type')] : types.map((type) => sql`${type}`);
-  const inEach = shape.state ? [slot('state')] : states.map((state) => sql`${state}`);
-  return each.flatMap((type) => inEach.map((state) => ({ type, state })));
-}
+/** A branch for each kind that may match. */
+export const kindsOf = (shape: Shape): Branch[] => kindSlots(shape).map((kind) => ({ kind }));
 
-/** What a pair asks for of the kinds that its index has last. */
-function kindsOfPair(shape: Shape): RawBuilder<unknown>[] {
-  if (!isPair(shape)) return [];
-  return [
-    ...(shape.type ? [sql`m.type = ${slot('type')}`] : []),
-    ...(shape.state ? [sql`m.status = ${slot('state')}`] : []),
-  ];
-}
+/** Fills the slots of the kinds. */
+export const kindsGiven = (filter: ActionFilter): Given =>
+  Object.fromEntries(kindsIn(filter).map((kind, at) => [`kind.${at}`, kind]));
+
+/** Only how many kinds there are is known of a shape. */
+const kindSlots = ({ type, state }: Shape): RawBuilder<unknown>[] =>
+  kindsIn({ ...(type && { type: '' }), ...(state && { state: '' }) }).map(
+    (_, at) => sql`${slot(`kind.${at}`)}::"char"`,
+  );
+
+/** What a pair asks for of the kind, which its index has last. */
+const kindsOfPair = (shape: Shape): RawBuilder<unknown>[] =>
+  isPair(shape) && (shape.type || shape.state) ? [sql`m.kind in (${sql.join(kindSlots(shape))})`] : [];
 
 /** Heights asked for; an unknown height of a finalization is beyond all others. */
 function withinHeights(shape: Shape): RawBuilder<unknown>[] {
@@ -52,14 +51,13 @@ function withinHeights(shape: Shape): RawBuilder<unknown>[] {
 type Fixed = Readonly<{ column: RawBuilder<unknown>; value: RawBuilder<unknown> }>;
 
 /** What the index of a branch begins with; its ids follow. */
-function fixed(shape: Shape, { type, state }: Branch): Fixed[] {
+function fixed(shape: Shape, { kind }: Branch): Fixed[] {
   const { supernode, creator } = shape;
   if (isPair(shape)) return [pairFits('pair', 0), pairFits('pair_again', 1)];
   return [
     ...(creator ? [{ column: sql`m.creator`, value: sql`${slot('creator')}::text` }] : []),
     ...(supernode ? [{ column: sql`m.account`, value: sql`own.account collate "C"` }] : []),
-    ...(type ? [{ column: sql`m.type`, value: sql`${type}::text` }] : []),
-    ...(state ? [{ column: sql`m.status`, value: sql`${state}::text` }] : []),
+    ...(kind ? [{ column: sql`m.kind`, value: kind }] : []),
   ];
 }
 
@@ -94,7 +92,7 @@ export type Among = 'part' | 'inner';
 export type Counted = Readonly<{ shape: Shape; among: Among }>;
 
 /**
- * How many rows of a branch match, of those whose id is within those of the stretch `own`, as a row `type, n`.
+ * How many rows of a branch match, of those whose id is within those of the stretch `own`, as a row `kind, n`.
  *
  * Only what the index of the branch begins with decides where it is read, so that PostgreSQL compares whole pages of it.
  */
@@ -104,9 +102,13 @@ export function countOf(reading: Reading, branch: Branch, { shape, among }: Coun
   const fitting = others.length > 0 ? sql`filter (where ${every(others)})` : sql``;
   const ids = [sql`m.id >= coalesce(own.low, 0)`, sql`m.id < coalesce(own.high, 'NaN')`];
   return sql`
-    select ${branch.type ?? sql`null`}::text as type, count(*) ${fitting} as n
+    select ${branch.kind ?? sql`null::"char"`} as kind, count(*) ${fitting} as n
     from ${tableOf(reading, shape)} m where ${every([...same, ...ids])}`;
 }
+
+/** Holds for a `kind` of a type, as `countOf` gives it. */
+export const isOfType = (type: string): RawBuilder<unknown> =>
+  sql`kind in (${sql.join(kindsIn({ type }).map((kind) => sql.lit(kind)))})`;
 
 const every = (conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> => sql.join(conditions, sql` and `);
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { countsIn, tallies } from './action-total.ts';
-import { kindsOf } from './branches.ts';
+import { isOfType, kindsGiven, kindsOf } from './branches.ts';
 import { finalizedName } from './counter-names.ts';
 import { type Owned, ownedIn } from './ownership.ts';
 import type { Reading } from './reading.ts';
@@ -86,12 +86,13 @@ async function turnTotals(reading: Reading, owned: readonly Owned[]): Promise<re
         counter.name like '%,cascade,%' as is_cascade, counter.name like '%,sense,%' as is_sense, counter.n
       from ${countersBetween(reading, 'tallied')}
       union all
-      select (${slot('parts.at')}::int4[])[own.place], found.type = 'cascade', found.type = 'sense', found.n
+      select (${slot('parts.at')}::int4[])[own.place], ${isOfType('cascade')}, ${isOfType('sense')}, found.n
       from ${stretchesAsRows('parts')} own cross join lateral (
         ${countsIn(reading, kindsOf(shape), { shape, among: 'part' })}) found
     ) counted group by at
   `;
   const given = {
+    ...kindsGiven({}),
     ...namesIn(
       'tallied',
       tallied.map(({ names }) => names),

@@ -2,9 +2,11 @@ import type { Fact, FactType, StreamName } from '../events/catalogue.ts';
 
 /** Column types that the engine writes; text sorts bytewise, `int8` and `float8` read as numbers, `numeric` as text. */
 export type ColumnType = 'text' | 'int4' | 'int8' | 'numeric' | 'float8' | 'bool' | 'jsonb';
+/** Column types that PostgreSQL works out; `"char"` is one byte. */
+export type GeneratedType = 'int8' | '"char"';
 
 /**
- * A table of a projection: its columns, which of them are the key, and its other indexes as SQL column lists.
+ * A table of a projection: its columns, which of them are the key, and its other indexes.
  *
  * `covered` columns are in the index of the key as well, so that it answers alone. `generated` columns are worked out of the
  * others by PostgreSQL, by an expression, and stored; only indexes and queries know them.
@@ -12,11 +14,14 @@ export type ColumnType = 'text' | 'int4' | 'int8' | 'numeric' | 'float8' | 'bool
 export type Table = Readonly<{
   name: string;
   columns: Readonly<Record<string, ColumnType>>;
-  generated?: Readonly<Record<string, Readonly<{ type: ColumnType; as: string }>>>;
+  generated?: Readonly<Record<string, Readonly<{ type: GeneratedType; as: string }>>>;
   key: readonly string[];
   covered?: readonly string[];
-  indexes?: readonly string[];
+  indexes?: readonly Index[];
 }>;
+
+/** Columns as a list of SQL, and those that the index holds without being ordered by them. */
+export type Index = string | Readonly<{ columns: string; covered: string }>;
 
 /** A value of a cell. */
 export type Cell = string | number | boolean | null | readonly unknown[] | Readonly<Record<string, unknown>>;

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Fact, FactType } from '../../src/events/catalogue.ts';
+import { indexAsSql } from '../../src/edges/postgres/generation-tables.ts';
 import { foldingOf, type Row } from '../../src/edges/postgres/folding.ts';
 import { type AnyProjection, projections } from '../../src/projections/all.ts';
 import type { Count, Derived, Projection, Table } from '../../src/projections/projection.ts';
@@ -121,7 +122,7 @@ async function create(pool: pg.Pool, schema: string, table: Table): Promise<void
   ];
   const more = covered ? ` include (${covered.join(', ')})` : '';
   await pool.query(`create table ${schema}.${name} (${defined.join(', ')}, primary key (${key.join(', ')})${more})`);
-  for (const index of indexes) await pool.query(`create index on ${schema}.${name} (${index})`);
+  for (const index of indexes) await pool.query(`create index on ${schema}.${name} ${indexAsSql(index)}`);
 }
 
 async function insert(pool: pg.Pool, schema: string, { name, columns }: Table, rows: readonly Cells[]): Promise<void> {

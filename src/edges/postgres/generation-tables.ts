@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { ColumnType, Table } from '../../projections/projection.ts';
+import type { ColumnType, Index, Table } from '../../projections/projection.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import type { Folding } from './folding.ts';
 import { type Generation, generationColumns, previousGeneration } from './generations.ts';
@@ -46,7 +46,7 @@ export async function createKey(client: pg.ClientBase, schema: string, { name, k
 /** Makes the indexes of a table that readers need: the end of a load, in no transaction. */
 export async function createIndexes(client: pg.ClientBase, schema: string, table: Table): Promise<void> {
   const { name, indexes = [] } = table;
-  for (const columns of indexes) await client.query(`create index on ${schema}.${quoted(name)} (${columns})`);
+  for (const index of indexes) await client.query(`create index on ${schema}.${quoted(name)} ${indexAsSql(index)}`);
 }
 
 /** Tells the planner what the tables hold, and every connection to plan anew. */
@@ -118,7 +118,7 @@ function tableStatements(folding: Folding, schema: string): string[] {
 /** Rows of a table with indexes are looked for by what those hold: to learn about its other columns is dear and of no use. */
 function withoutStatistics(schema: string, { name, key, covered = [], columns, indexes = [] }: Table): string[] {
   if (indexes.length === 0) return [];
-  const sought = new Set([...key, ...covered, ...indexes.flatMap((list) => list.split(/\W+/))]);
+  const sought = new Set([...key, ...covered, ...indexes.flatMap((index) => indexAsSql(index).split(/\W+/))]);
   const settings = Object.keys(columns)
     .filter((column) => !sought.has(column))
     .map((column) => `alter column ${quoted(column)} set statistics 0`);
@@ -133,7 +133,7 @@ function createTable(
   const lines = [
     ...Object.entries(columns).map(([column, type]) => `${quoted(column)} ${columnType(type)}`),
     ...Object.entries(generated).map(
-      ([column, { type, as }]) => `${quoted(column)} ${columnType(type)} generated always as (${as}) stored`,
+      ([column, { type, as }]) => `${quoted(column)} ${type} generated always as (${as}) stored`,
     ),
   ];
   const settings = Object.entries(storage).map(([setting, value]) => `${setting} = ${value}`);
@@ -145,3 +145,7 @@ const columnType = (type: ColumnType): string => (type === 'text' ? 'text collat
 const listed = (columns: readonly string[]): string => columns.map(quoted).join(', ');
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** An index as SQL, from its columns on. */
+export const indexAsSql = (index: Index): string =>
+  typeof index === 'string' ? `(${index})` : `(${index.columns}) include (${index.covered})`;

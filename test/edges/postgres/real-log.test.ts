@@ -52,7 +52,7 @@ async function kept({ reader }: Database, { name, table, derivedTables }: AnyPro
     const all = async (from: string, columns = sql`*`) =>
       (await sql<Record<string, unknown>>`select ${columns} from ${sql.id(schemas[name], from)}`.execute(db)).rows;
     const rows = await all(table.name);
-    const own = new Set(['position', 'removed']);
+    const own = new Set(['position', 'removed', ...Object.keys(table.generated ?? {})]);
     const withoutOwn = (row: object) => Object.fromEntries(Object.entries(row).filter(([column]) => !own.has(column)));
     const derived = await Promise.all(
       derivedTables.map((one) => all(one.name, sql.join(Object.keys(one.columns).map((column) => sql.id(column))))),

@@ -1,0 +1,24 @@
+/** The types and states of actions, and a letter for each pair of them, by which indexes tell them apart. */
+const kinds = [
+  { type: 'cascade', state: 'registered', letter: 'r' },
+  { type: 'cascade', state: 'finalized', letter: 'f' },
+  { type: 'cascade', state: 'approved', letter: 'a' },
+  { type: 'sense', state: 'registered', letter: 'R' },
+  { type: 'sense', state: 'finalized', letter: 'F' },
+  { type: 'sense', state: 'approved', letter: 'A' },
+];
+const types = ['cascade', 'sense'];
+const states = ['registered', 'finalized', 'approved'];
+
+/** The kinds that may match; null is one that no action is of. How many there are depends on what is asked for alone. */
+export const kindsIn = ({ type, state }: { readonly type?: string; readonly state?: string }): (string | null)[] =>
+  (type === undefined ? types : [type]).flatMap((one) =>
+    (state === undefined ? states : [state]).map(
+      (inOne) => kinds.find((kind) => kind.type === one && kind.state === inOne)?.letter ?? null,
+    ),
+  );
+
+const cases = kinds.map(({ type, state, letter }) => `when type = '${type}' and status = '${state}' then '${letter}'`);
+
+/** The column of the letter: one byte in an index, where type and state are twenty. */
+export const kindColumn = { type: '"char"', as: `(case ${cases.join(' ')} end)::"char"` } as const;
