@@ -18,7 +18,7 @@ export async function startApi(context: Context, chainUrl: string | null): Promi
   const { config, network, profile, version, broker, pools, logger, signal } = context;
   const isWhole = config.roles.includes('indexer');
   const reader = createReader({ pools, network });
-  const wakeups = createWakeups(context.postgres, network, logger);
+  const wakeups = createWakeups({ config: context.postgres, pools, network }, logger);
   const bus = await createBus({
     requestSync: async ({ at }) => {
       const [{ sequence }, { incarnation }] = await Promise.all([requestSync(broker.log, at), broker.log.head('SYNC')]);

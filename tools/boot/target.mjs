@@ -24,7 +24,7 @@ const LIFELINE = ['--import', pathToFileURL(path.join(root, 'tools/boot/lifeline
  */
 export function targetArguments([kind, ...rest]) {
   if (kind === undefined) return undefined;
-  if (kind === 'cli') return [QUIET, ...LEAN, path.join(root, CLI), ...rest];
+  if (kind === 'shell') return [QUIET, ...LEAN, path.join(root, CLI)];
   process.chdir(root);
   const [what, ...args] = rest;
   switch (kind) {
@@ -35,7 +35,7 @@ export function targetArguments([kind, ...rest]) {
     case 'run':
       return [...LIFELINE, QUIET, path.join(root, what), ...args];
     default:
-      throw new Error(`boot.mjs knows cli, dev, bin and run, not "${kind}"`);
+      throw new Error(`boot.mjs knows shell, dev, bin and run, not "${kind}"`);
   }
 }
 

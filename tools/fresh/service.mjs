@@ -11,15 +11,9 @@ const CONTENT_WITHIN_MS = 120_000;
 const DOWN_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 
-/** Who is killed; where Node was new enough there is no wrapper. */
-const VICTIMS = {
-  'the program': (command) => command.includes('src/edges/cli/main.ts'),
-  'its wrapper': (command) => command.includes('tools/boot.mjs'),
-};
-
 /**
  * `npm start` comes alive on free ports, shows real content in time, and ends at a SIGTERM with nothing left. Started
- * again it takes up its data, and nothing is left either when the program or its wrapper is killed with kill -9.
+ * again it takes up its data, and nothing is left either when the program is killed with kill -9.
  */
 export async function checkService(clone, { time, note }) {
   const [port, natsPort, wsPort, lcdPort] = await freePorts(4);
@@ -42,18 +36,13 @@ export async function checkService(clone, { time, note }) {
     await untilNoneLeft(clone, DOWN_WITHIN_MS);
   });
 
-  for (const [name, isVictim] of Object.entries(VICTIMS)) {
-    const again = start();
-    await time('npm start once more, until ready', () => until(again, UP_WITHIN_MS, '200 from /readyz', isReady));
-    const victim = leftProcesses(clone).find(({ command }) => isVictim(command));
-    if (!victim) continue;
-    await time(`kill -9 of ${name}, nothing left`, async () => {
-      process.kill(victim.pid, 'SIGKILL');
-      await untilNoneLeft(clone, DOWN_WITHIN_MS);
-    });
-  }
-  for (const { pid } of leftProcesses(clone)) process.kill(pid, 'SIGTERM');
-  await untilNoneLeft(clone, DOWN_WITHIN_MS);
+  const again = start();
+  await time('npm start once more, until ready', () => until(again, UP_WITHIN_MS, '200 from /readyz', isReady));
+  const program = leftProcesses(clone).find(({ command }) => command.includes('src/edges/cli/main.ts'));
+  await time('kill -9 of the program, nothing left', async () => {
+    process.kill(program.pid, 'SIGKILL');
+    await untilNoneLeft(clone, DOWN_WITHIN_MS);
+  });
 }
 
 /** The addresses that the program listed, one at the end of each line, once its own API is among them. */

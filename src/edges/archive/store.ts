@@ -1,4 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import pLimit from 'p-limit';
+import type pg from 'pg';
 import type { StreamName } from '../../events/catalogue.ts';
 import { metaSchema } from '../postgres/names.ts';
 import { type Pools, withClient } from '../postgres/pool.ts';
@@ -19,28 +21,41 @@ export type ArchiveHead = Readonly<{
 }>;
 
 /** The archive's tables of one network. */
-export type ArchiveStore = ReturnType<typeof reading> & ReturnType<typeof writing> & Book & Readonly<{ pools: Pools }>;
+export type ArchiveStore = ReturnType<typeof reading> &
+  ReturnType<typeof writing> &
+  Book &
+  Readonly<{ pools: Pools; head: ReturnType<typeof headIn> }>;
 
 const columns = `sequence, subject, id, stored_nanos::text as "storedNanos", body, previous, hash`;
 
 /** Opens the archive of a network; its tables are there already (`migrate`). */
 export function createArchiveStore(pools: Pools, network: string): ArchiveStore {
   const schema = metaSchema(network);
-  const query: Query = async (text, values = []) =>
-    withClient(pools.bulk, async (client) => (await client.query(text, values)).rows);
-  return { pools, ...reading(query, schema), ...writing(query, pools, schema), ...createBook(query, schema) };
+  const through =
+    (pool: pg.Pool): Query =>
+    async (text, values = []) =>
+      withClient(pool, async (client) => (await client.query(text, values)).rows);
+  const query = through(pools.bulk);
+  return {
+    pools,
+    head: headIn(through(pools.write), schema),
+    ...reading(query, schema),
+    ...writing(query, pools, schema),
+    ...createBook(query, schema),
+  };
+}
+
+/** Every stream's is asked for each second, all at once: one after the other they keep one connection open, and no more. */
+function headIn(query: Query, schema: string) {
+  const oneAtATime = pLimit(1);
+  const text = `select ${headColumns(schema)} from ${schema}.archive_heads as had where stream = $1`;
+  /** Undefined where nothing of the stream was ever archived. */
+  return async (stream: StreamName): Promise<ArchiveHead | undefined> =>
+    (await oneAtATime(() => query<ArchiveHead>(text, [stream])))[0];
 }
 
 function reading(query: Query, schema: string) {
   return {
-    /** Undefined where nothing of the stream was ever archived. */
-    head: async (stream: StreamName): Promise<ArchiveHead | undefined> =>
-      (
-        await query<ArchiveHead>(
-          `select ${headColumns(schema)} from ${schema}.archive_heads as had where stream = $1`,
-          [stream],
-        )
-      )[0],
     /** Links after a sequence, in their order. */
     read: (stream: StreamName, after: number, limit: number): Promise<Link[]> =>
       query<Link>(

@@ -10,6 +10,8 @@ export type LengthLook = Readonly<{
   short: readonly string[];
   /** Whether a file is there. */
   has: (file: string) => boolean;
+  /** How long all of them are together. */
+  bytes: number;
   /** From now on every file has to be as long as it was found. */
   remember: () => Promise<void>;
 }>;
@@ -31,6 +33,7 @@ export async function lookAtLengths(cluster: string): Promise<LengthLook> {
       .filter(([file, length]) => (now[file] ?? 0) < length)
       .map(([file]) => file),
     has: (file) => now[file] !== undefined,
+    bytes: Object.values(now).reduce((sum, length) => sum + length, 0),
     remember: async () => {
       const changed = Object.keys(now).filter((file) => now[file] !== before[file]);
       if (changed.length === 0 && Object.keys(now).length === Object.keys(before).length) return;

@@ -8,7 +8,8 @@ export type BlockLook = (created: string) => Promise<string | undefined>;
 type Seen = Readonly<{ created: string; number: number; inode: number; length: number; sum: string }>;
 
 const blockFile = /^(\d+)\.blk$/;
-const atOnce = 1 << 20;
+/** Bytes read at a time, into one place: a new one for every look would fill memory. */
+const atOnce = 1 << 16;
 
 /**
  * Watches the block file that a broker appends the events of a stream to; `folder` is the stream's, `created` tells one life of it from
@@ -19,6 +20,7 @@ const atOnce = 1 << 20;
  */
 export function watchLastBlock(folder: string): BlockLook {
   let seen: Seen | undefined;
+  const buffer = Buffer.allocUnsafeSlow(atOnce);
   return async (created) => {
     const before = seen?.created === created ? seen : undefined;
     seen = undefined;
@@ -31,9 +33,9 @@ export function watchLastBlock(folder: string): BlockLook {
       const isSame = before?.number === number && before.inode === inode;
       if (isSame && size < before.length) return `block ${number} was cut from ${before.length} to ${size}`;
       const hash = createHash('sha256');
-      const earlier = isSame ? await sumOf(handle, { hash, from: 0, to: before.length }) : '';
+      const earlier = isSame ? await sumOf(handle, { hash, buffer, from: 0, to: before.length }) : '';
       if (isSame && earlier !== before.sum) return `block ${number} is not what was written`;
-      const sum = await sumOf(handle, { hash, from: isSame ? before.length : 0, to: size });
+      const sum = await sumOf(handle, { hash, buffer, from: isSame ? before.length : 0, to: size });
       seen = { created, number, inode, length: size, sum };
       return undefined;
     } finally {
@@ -50,9 +52,8 @@ async function lastBlock(folder: string): Promise<number> {
 
 async function sumOf(
   handle: FileHandle,
-  { hash, from, to }: Readonly<{ hash: Hash; from: number; to: number }>,
+  { hash, buffer, from, to }: Readonly<{ hash: Hash; buffer: Buffer; from: number; to: number }>,
 ): Promise<string> {
-  const buffer = Buffer.alloc(Math.min(atOnce, Math.max(1, to - from)));
   for (let at = from; at < to;) {
     const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, to - at), at);
     if (bytesRead === 0) break;

@@ -27,16 +27,20 @@ const LEFTOVERS = /pre-existing shared memory block|lock file ".*" already exist
 
 const MEGABYTE = 2 ** 20;
 
-/** Memory for pages of the database, taken as it is filled: a tenth of what there is, within bounds. */
-function sharedBuffers(): string {
-  const bytes = Math.min(os.totalmem(), process.constrainedMemory() || Infinity);
-  const megabytes = Math.floor(bytes / 10 / MEGABYTE);
-  return `${Math.min(Math.max(megabytes, 64), 4096)}MB`;
+/**
+ * Memory for pages of the database, taken as it is filled: what its files hold, between 256 MB and 4 GB, a tenth of the memory there is
+ * at most. Each gigabyte takes 20 MB from the start, whether it is filled or not.
+ */
+function bufferSize(held: number): string {
+  const most = Math.min(os.totalmem(), process.constrainedMemory() || Infinity) / 10;
+  const bytes = Math.min(Math.max(held, 256 * MEGABYTE), most, 4096 * MEGABYTE);
+  return `${Math.max(Math.floor(bytes / MEGABYTE), 64)}MB`;
 }
 
 const LEAN = {
-  shared_buffers: sharedBuffers(),
   max_connections: '60',
+  // A process that waits for subscriptions, of which there are none.
+  max_logical_replication_workers: '0',
   jit: 'off',
   max_wal_size: '512MB',
   io_method: 'sync',
@@ -61,8 +65,8 @@ export function endLeftPostgres(dir: string): Promise<void> {
 /** Starts the server and waits until it answers. Fails with `DamagedCluster` when it does not run on its data, or files lack their ends. */
 export async function launchPostgres(launch: Launch): Promise<Daemon> {
   // The server writes beyond the end of a file that was cut, and then its length tells nothing any more.
-  const { short } = await lookAtLengths(launch.cluster.folder);
-  const daemon = await launchOnce(launch);
+  const { short, bytes } = await lookAtLengths(launch.cluster.folder);
+  const daemon = await launchOnce({ ...launch, sharedBuffers: bufferSize(bytes) });
   try {
     const damaged = await neededOf(launch.config, short);
     if (damaged.length > 0) throw new DamagedCluster(`PostgreSQL lacks the ends of files: ${damaged.join(', ')}`);
@@ -73,8 +77,10 @@ export async function launchPostgres(launch: Launch): Promise<Daemon> {
   }
 }
 
+type Sized = Launch & Readonly<{ sharedBuffers: string }>;
+
 /** Again and again while processes of a killed server hold its memory. */
-async function launchOnce(launch: Launch): Promise<Daemon> {
+async function launchOnce(launch: Sized): Promise<Daemon> {
   const deadline = performance.now() + LEFTOVERS_WITHIN_MS;
   for (;;) {
     const daemon = startServer(launch);
@@ -93,9 +99,18 @@ async function launchOnce(launch: Launch): Promise<Daemon> {
   }
 }
 
-function startServer({ dir, bin, cluster: { folder, identity }, config, ephemeral, isOpen }: Launch): Daemon {
+function startServer({
+  dir,
+  bin,
+  cluster: { folder, identity },
+  config,
+  ephemeral,
+  isOpen,
+  sharedBuffers,
+}: Sized): Daemon {
   const settings = {
     ...LEAN,
+    shared_buffers: sharedBuffers,
     ...(ephemeral ? FORGETFUL : {}),
     port: config.port,
     listen_addresses: isOpen ? '127.0.0.1' : '',

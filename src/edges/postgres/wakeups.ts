@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { projectionNames, type ProjectionName } from '../../projections/projection.ts';
 import type { Logger } from '../log.ts';
 import { listen } from './listen.ts';
 import { channelOf, metaSchema } from './names.ts';
+import type { Pools } from './pool.ts';
 
 /** A projection that shows more than before, up to a sequence of its stream. */
 export type Moved = Readonly<{ projection: ProjectionName; sequence: number }>;
@@ -18,12 +19,15 @@ export type Wakeups = Readonly<{
 const pollEachMs = 500;
 const answerWithinMs = 3000;
 
+/** The database as it is listened to and as it is asked. */
+export type Woken = Readonly<{ config: pg.ClientConfig; pools: Pools; network: string }>;
+
 /**
  * Listens for moves of a network's live generations, and looks at their checkpoints each half second as well.
  *
  * Never fails: while PostgreSQL is away nothing is told, and afterwards everything that was missed.
  */
-export function createWakeups(config: pg.ClientConfig, network: string, log: Logger): Wakeups {
+export function createWakeups({ config, pools, network }: Woken, log: Logger): Wakeups {
   const listeners = new Set<(moved: Moved) => void>();
   const seen = new Map<string, Readonly<{ generation: number; sequence: number }>>();
   const note = (projection: ProjectionName, generation: number, sequence: number): void => {
@@ -40,7 +44,7 @@ export function createWakeups(config: pg.ClientConfig, network: string, log: Log
     connectionTimeoutMillis: answerWithinMs,
     query_timeout: answerWithinMs,
   };
-  const poll = pollCheckpoints(connection, network, note);
+  const poll = pollCheckpoints(pools, network, note);
   const listening = listen(connection, {
     channel: channelOf(network),
     log,
@@ -68,14 +72,14 @@ const isProjection = (name: unknown): name is ProjectionName => projectionNames.
 type Note = (projection: ProjectionName, generation: number, sequence: number) => void;
 type Checkpoint = Readonly<{ projection: ProjectionName; generation: number; position: string }>;
 
-function pollCheckpoints(config: pg.ClientConfig, network: string, note: Note) {
-  const pool = new pg.Pool({ ...config, max: 1 });
-  pool.on('error', () => undefined);
+function pollCheckpoints({ write }: Pools, network: string, note: Note) {
+  const asked: pg.QueryConfig & { query_timeout: number } = {
+    text: `select projection, generation, position from ${metaSchema(network)}.generations where status = 'live'`,
+    query_timeout: answerWithinMs,
+  };
   const stop = new AbortController();
   const look = async (): Promise<void> => {
-    const { rows } = await pool.query<Checkpoint>(
-      `select projection, generation, position from ${metaSchema(network)}.generations where status = 'live'`,
-    );
+    const { rows } = await write.query<Checkpoint>(asked);
     for (const { projection, generation, position } of rows) note(projection, generation, Number(position));
   };
   const lookQuietly = (): Promise<void> => look().catch(() => undefined);
@@ -90,7 +94,6 @@ function pollCheckpoints(config: pg.ClientConfig, network: string, note: Note) {
     close: async () => {
       stop.abort();
       await polling;
-      await pool.end();
     },
   };
 }

@@ -16,7 +16,7 @@ test('projector, reader and wake-ups come back by themselves after PostgreSQL wa
   const database = databaseOf(server.config, 'kills');
   await migrate(database);
   const log = new MemoryLog();
-  const wakeups = createWakeups(server.config, 'kills', silent);
+  const wakeups = createWakeups(database, silent);
   onTestFinished(() => wakeups.close());
   let seen = -1;
   wakeups.onMoved(({ sequence }) => (seen = sequence));

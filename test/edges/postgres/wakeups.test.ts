@@ -4,8 +4,8 @@ import { nodeFacts } from '../../support/facts.ts';
 import { type Database, openDatabase, silent, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 
-function heard({ config, network }: Database) {
-  const wakeups = createWakeups(config, network, silent);
+function heard(database: Database) {
+  const wakeups = createWakeups(database, silent);
   onTestFinished(() => wakeups.close());
   const moves: Moved[] = [];
   return { moves, end: wakeups.onMoved((moved) => moves.push(moved)) };
