@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Program, runProgram } from '../../test/support/run-program.ts';
+import lean from '../../tools/boot/lean.json' with { type: 'json' };
 import { type Context, once } from '../context.ts';
 import { milliseconds } from '../rounds.ts';
 import type { Figures, Row } from '../row.ts';
@@ -59,7 +60,7 @@ async function untilReady(dataDir: string): Promise<number> {
 }
 
 async function start(dataDir: string): Promise<Program> {
-  const program = await runProgram({ dataDir, network: 'local' });
+  const program = await runProgram({ dataDir, network: 'local', nodeArguments: lean });
   try {
     await program.untilReady();
     return program;

@@ -14,7 +14,7 @@ export const cache = path.resolve(
 const compiled = path.join(root, 'node_modules/.cache/annals-compiled');
 
 /** Has the C library give memory back that threads are done with. */
-const tidyMemory = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' };
+const tidyMemory = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' };
 
 /** The environment in which programs find this Node and the installed packages' programs first. */
 export function environmentOf(node) {

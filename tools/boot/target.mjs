@@ -10,7 +10,8 @@ const QUIET = '--disable-warning=ExperimentalWarning';
 
 /**
  * The program holds little that is new at a time: a larger place for it stays resident and takes longer to look through. One
- * thread beside it tidies memory up; more would take the cores on which the database answers.
+ * thread beside it tidies memory up; more would take the cores on which the database answers. The compiler between the quick one and the
+ * good one takes 14 MB and saves no time that can be measured.
  */
 const LEAN = JSON.parse(readFileSync(new URL('lean.json', import.meta.url), 'utf8'));
 
