@@ -32,7 +32,6 @@ export async function isToBeHealed(stores: BothStores, stream: StreamName): Prom
   const head = await stores.store.head(stream);
   if (!head) return false;
   const state = await lookAt(stores, stream, head);
-  if (state === 'held' || head.position === 0) return state === 'held';
   if (state !== 'other life') return state !== 'whole';
   return (await streamInfo(stores, stream))?.state.messages === 0;
 }

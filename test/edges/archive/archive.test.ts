@@ -159,6 +159,20 @@ test('keepArchive mends by itself what it finds, and goes on', async () => {
   await untilArchived(kept, 'ACTIONS');
 });
 
+test('keepArchive makes a stream again that is gone, though nothing was ever in it', async () => {
+  const kept = await keptLog();
+  const { stop } = kept.start();
+  await until('the archive knows the stream', async () => (await kept.store.head('LEDGER')) !== undefined);
+  await stop();
+  await (await jetstreamManager(kept.nc)).streams.delete(streamName('LEDGER', kept.network));
+  kept.start();
+  await until('the stream is there again', async () => {
+    const info = await streamInfo(kept, 'LEDGER');
+    return info?.config.deny_delete === true;
+  });
+  expect(isDamaged(await scrub(kept, 'LEDGER', options))).toBe(false);
+});
+
 test('drainArchive waits until all is archived, and says so where nobody archives', async () => {
   const kept = await keptLog();
   await appendFacts(kept.log, randomHistory(7, { actions: 60 }));
