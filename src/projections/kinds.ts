@@ -7,8 +7,8 @@ const kinds = [
   { type: 'sense', state: 'finalized', letter: 'F' },
   { type: 'sense', state: 'approved', letter: 'A' },
 ];
-const types = ['cascade', 'sense'];
-const states = ['registered', 'finalized', 'approved'];
+const types = [...new Set(kinds.map(({ type }) => type))];
+const states = [...new Set(kinds.map(({ state }) => state))];
 
 /** The kinds that may match; null is one that no action is of. How many there are depends on what is asked for alone. */
 export const kindsIn = ({ type, state }: { readonly type?: string; readonly state?: string }): (string | null)[] =>

@@ -15,7 +15,7 @@ const QUIET = '--disable-warning=ExperimentalWarning';
  */
 const LEAN = JSON.parse(readFileSync(new URL('lean.json', import.meta.url), 'utf8'));
 
-/** Ends programs that know nothing of the lifeline; the command line watches it itself. */
+/** Ends programs that know nothing of the lifeline. */
 const LIFELINE = ['--import', pathToFileURL(path.join(root, 'tools/boot/lifeline.mjs')).href];
 
 /**
