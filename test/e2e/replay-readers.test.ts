@@ -1,4 +1,5 @@
-import { constants, getPriority } from 'node:os';
+import { readFile } from 'node:fs/promises';
+import { constants, getPriority, platform } from 'node:os';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { streams } from '../../src/events/catalogue.ts';
@@ -47,7 +48,7 @@ describe('annals replay all over a long log, under readers of every endpoint and
   let polled: readonly Polled[];
   const replayed: Line[][] = [];
   let written = 0;
-  const priorities: number[] = [];
+  const gaveWay: number[] = [];
 
   beforeAll(async () => {
     stub = await startChainStub();
@@ -70,7 +71,7 @@ describe('annals replay all over a long log, under readers of every endpoint and
     await pollers.further(answersAround);
     const ending = new AbortController();
     const writing = write(log, ending.signal);
-    for (let n = 0; n < replays; n++) replayed.push(await replayAll(program, priorities));
+    for (let n = 0; n < replays; n++) replayed.push(await replayAll(program, gaveWay));
     await pollers.further(answersAround);
     ending.abort();
     written = await writing;
@@ -118,9 +119,8 @@ describe('annals replay all over a long log, under readers of every endpoint and
     }
   });
 
-  test('replay has the lowest priority on its machine, and so have its connections to the database', () => {
-    const { PRIORITY_LOW } = constants.priority;
-    expect(priorities).toEqual(Array.from({ length: replays }, () => [PRIORITY_LOW, PRIORITY_LOW]).flat());
+  test('replay runs where nobody else would, and so do its connections to the database', () => {
+    expect(new Set(gaveWay).size).toBe(2 * replays);
   });
 
   test('what nobody wrote about is answered as before, byte for byte', async () => {
@@ -165,14 +165,14 @@ async function write(log: ProgramLog, signal: AbortSignal): Promise<number> {
   return id - actionCount;
 }
 
-/** Adds the lowered priorities of the process and of one of its connections; fails when they are never lowered. */
-async function replayAll({ dataDir, instance }: Program, priorities: number[]): Promise<Line[]> {
+/** Adds the process and one of its connections; fails when they never give way. */
+async function replayAll({ dataDir, instance }: Program, gaveWay: number[]): Promise<Line[]> {
   const { pid, ran: running } = startVerb(dataDir, 'replay', 'all', '--json');
   const client = new pg.Client(instance.postgres);
   await client.connect();
   try {
-    priorities.push(await lowPriority('the replay gives way', async () => [pid]));
-    priorities.push(await lowPriority('its connections give way', () => connectionsOf(client, 'annals replay')));
+    gaveWay.push(await givingWay('the replay gives way', async () => [pid]));
+    gaveWay.push(await givingWay('its connections give way', () => connectionsOf(client, 'annals replay')));
   } finally {
     await client.end();
   }
@@ -181,9 +181,22 @@ async function replayAll({ dataDir, instance }: Program, priorities: number[]): 
   return jsonLines(ran) as Line[];
 }
 
-async function lowPriority(what: string, pids: () => Promise<number[]>): Promise<number> {
-  const { PRIORITY_LOW } = constants.priority;
-  return until(what, async () => (await pids()).map((pid) => getPriority(pid)).find((found) => found === PRIORITY_LOW));
+/** The first of these processes that has the lowest priority and, on Linux, runs in the idle class. */
+async function givingWay(what: string, pids: () => Promise<number[]>): Promise<number> {
+  return until(what, async () => {
+    const low = (await pids()).filter((pid) => getPriority(pid) === constants.priority.PRIORITY_LOW);
+    if (platform() !== 'linux') return low[0];
+    const classes = await Promise.all(low.map(schedulingClass));
+    return low[classes.indexOf(schedIdle)];
+  });
+}
+
+const schedIdle = '5';
+
+/** As proc_pid_stat(5) numbers it, field 41; the name before the third field may hold anything. */
+async function schedulingClass(pid: number): Promise<string | undefined> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ')[41 - 3];
 }
 
 /** Process ids of the connections of an application. */
