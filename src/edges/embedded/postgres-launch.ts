@@ -28,12 +28,12 @@ const LEFTOVERS = /pre-existing shared memory block|lock file ".*" already exist
 const MEGABYTE = 2 ** 20;
 
 /**
- * Memory for pages of the database, taken as it is filled: what its files hold, between 256 MB and 4 GB, a tenth of the memory there is
+ * Memory for pages of the database, taken as it is filled: what its files hold, between 512 MB and 4 GB, a tenth of the memory there is
  * at most. Each gigabyte takes 20 MB from the start, whether it is filled or not.
  */
 function bufferSize(held: number): string {
   const most = Math.min(os.totalmem(), process.constrainedMemory() || Infinity) / 10;
-  const bytes = Math.min(Math.max(held, 256 * MEGABYTE), most, 4096 * MEGABYTE);
+  const bytes = Math.min(Math.max(held, 512 * MEGABYTE), most, 4096 * MEGABYTE);
   return `${Math.max(Math.floor(bytes / MEGABYTE), 64)}MB`;
 }
 
@@ -43,6 +43,8 @@ const LEAN = {
   max_logical_replication_workers: '0',
   jit: 'off',
   max_wal_size: '512MB',
+  // By itself a thirty-second of the other memory; every process that writes comes to hold all of it.
+  wal_buffers: '4MB',
   io_method: 'sync',
   // A file that becomes shorter is damaged (`lookAtLengths`).
   vacuum_truncate: 'off',

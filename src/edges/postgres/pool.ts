@@ -29,7 +29,7 @@ const idleReaderMs = 30_000;
 const idleWriterMs = 15_000;
 const lifetimeSeconds = 600;
 /** Readers come in bursts and would wait for a new connection; whoever writes does not mind, and each takes some 5 MB of its own. */
-const keptIdleMs = { read: 60_000, others: 1_000 };
+const keptIdleMs = { read: 10_000, others: 1_000 };
 
 /** One plan per named statement, whatever its parameters. */
 const readPlans = '-c plan_cache_mode=force_generic_plan -c jit=off';
