@@ -4,7 +4,7 @@ import type pg from 'pg';
 import type { Say } from './commands.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
 import { makeFolder, openCluster, setClusterAside, writeAccess } from './postgres-cluster.ts';
-import { DATABASE, prepareDatabase, SOCKET_NUMBER, USER } from './postgres-database.ts';
+import { DATABASE, prepareDatabase, prewarm, SOCKET_NUMBER, USER } from './postgres-database.ts';
 import { DamagedCluster, endLeftPostgres, isRefusal, launchPostgres, notWell } from './postgres-launch.ts';
 import { whileSaying } from './slow.ts';
 import { socketPath } from './socket-path.ts';
@@ -70,6 +70,7 @@ async function startOnce(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const daemon = await whileSaying(say, 'starting PostgreSQL', () => launchPostgres(launch));
   try {
     const version = await prepareDatabase(config, pgPort === undefined ? undefined : password);
+    void prewarm(config);
     return { config, version, pid: daemon.pid, exited: daemon.exited, stop: daemon.stop };
   } catch (error) {
     await daemon.stop();

@@ -34,6 +34,32 @@ test('startPostgres after kill -9 of the server, with clients at work, keeps wha
   expect(await interrupted).toMatch(/terminated|closed/i);
 });
 
+test('a server that starts again reads the read models into its memory, their indexes first', async () => {
+  const dir = temporaryFolder();
+  const first = await startPostgres({ dir, say });
+  await query(
+    first.config,
+    `create schema annals_main_actions_g1; create extension pg_buffercache;
+     create table annals_main_actions_g1.actions (id, text) as select n, repeat('x', 500) from generate_series(1, 20000) n;
+     create index on annals_main_actions_g1.actions (id)`,
+  );
+  await first.stop();
+  const second = await startPostgres({ dir, say });
+  onTestFinished(() => second.stop());
+  const pages = `select model.relname as name, pg_relation_size(model.oid) > 50 * 8192 as "isLarge",
+      pg_relation_size(model.oid) / 8192 - (
+        select count(*) from pg_buffercache where relfilenode = model.relfilenode and relforknumber = 0
+      ) as missing
+    from pg_class model where relnamespace = 'annals_main_actions_g1'::regnamespace order by relname`;
+  const held = { isLarge: true, missing: '0' };
+  await expect
+    .poll(() => query(second.config, pages), { timeout: 20_000 })
+    .toEqual([
+      { name: 'actions', ...held },
+      { name: 'actions_id_idx', ...held },
+    ]);
+});
+
 test('pgPort opens 127.0.0.1, for the password only', async () => {
   const pgPort = await freePort();
   const dir = temporaryFolder();
