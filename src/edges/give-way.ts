@@ -21,7 +21,8 @@ export async function giveWay({ bulk, load }: Pools, postgres: pg.ClientConfig):
   for (const pool of [bulk, load]) pool.on('connect', (client) => void lowerBackend(client));
 }
 
-async function lowerBackend(client: pg.ClientBase): Promise<void> {
+/** Lets everybody else go first before what a connection to an embedded database asks for from now on. */
+export async function lowerBackend(client: pg.ClientBase): Promise<void> {
   const pid: unknown = Reflect.get(client, 'processID');
   if (typeof pid === 'number' && (await runsWith(pid, 'postgres'))) await goLast(pid);
 }

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { lowerBackend } from '../give-way.ts';
 import { isNeeded, knownFilesQuery } from './relation-files.ts';
 
 /** Names the socket's file; no port of this number is opened. */
@@ -54,13 +55,16 @@ const mostUseful = `
  * Reads the read models into the memory of a server that has just started, with its own `pg_prewarm`: by itself it reads a page when it
  * is first asked for, and requests would wait for that all through the first minute.
  *
- * Never fails: what cannot be read is told to whoever needs it. Ends with the server, if not before.
+ * Gives way to whoever is there already. Never fails: what cannot be read is told to whoever needs it. Ends with the server, if not
+ * before.
  */
 export async function prewarm(config: pg.ClientConfig): Promise<void> {
   const ignore = (): void => undefined;
   const warming = withClient({ ...config, application_name: 'annals prewarm' }, async (client) => {
     const { rows } = await client.query<{ oid: number; first: string }>(mostUseful);
-    if (rows.length > 0) await client.query('create extension if not exists pg_prewarm');
+    if (rows.length === 0) return;
+    await lowerBackend(client);
+    await client.query('create extension if not exists pg_prewarm');
     for (const { oid, first } of rows)
       await client.query('select pg_prewarm($1::oid, first_block => $2::int8)', [oid, first]).catch(ignore);
   });
