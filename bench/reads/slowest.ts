@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Context } from '../context.ts';
+import { median } from '../rounds.ts';
 import type { Figures } from '../row.ts';
 import type { Load } from './load.ts';
 import type { Times } from './open-loop.ts';
@@ -8,36 +9,59 @@ import type { Size } from './world.ts';
 
 const perSecond = 500;
 
-/** The p99 of the read that has the longest, in milliseconds, over a minute and a half of all of them. */
+/** The reads of one round. */
+type Round = readonly Times[];
+
+/**
+ * The p99 of the read that has the longest, in milliseconds: of each read the median of its rounds, a minute and a half together.
+ *
+ * `bare` answers everything with next to nothing, in turn: what the machine itself costs.
+ */
 export async function slowestOf(
   context: Context,
-  { url, size, seed }: { url: string; size: Size; seed: number },
+  { url, bare, size, seed }: { url: string; bare?: string; size: Size; seed: number },
 ): Promise<Figures> {
-  const load: Load = {
-    url,
-    size,
-    seed,
-    perSecond,
-    warmUpSeconds: context.size(20, 1),
-    seconds: context.size(90, 2),
-  };
+  const { rounds } = context;
+  const urls = [url, ...(bare === undefined ? [] : [bare])];
+  const warmUpSeconds = context.size(20, 1);
+  const load: Load = { urls, size, seed, perSecond, warmUpSeconds, rounds, seconds: context.size(90, 2) / rounds };
   const program = startProgram(context, 'load.ts', [JSON.stringify(load)]);
-  const [times] = (await Promise.race([
+  const [asked] = (await Promise.race([
     once(program, 'message', { signal: context.signal }),
     once(program, 'exit'),
   ])) as [unknown];
-  if (!Array.isArray(times)) throw new Error('The load ended before all had been asked');
+  if (!Array.isArray(asked)) throw new Error('The load ended before all had been asked');
   program.kill();
-  return told(context, times as Times[]);
+  const [ours = [], others] = asked as (readonly Round[])[];
+  const slowest = slowestIn(told(context, ours));
+  const figures = { ours: slowest.p99, note: `slowest: ${slowest.name}` };
+  if (!others) return { ...figures, peer: null, ratio: null };
+  const ratios = ours.map((round, place) => slowestIn(others[place] ?? []).p99 / slowestIn(round).p99);
+  return { ...figures, peer: slowestIn(overAll(others)).p99, ratio: median(ratios) };
 }
 
-function told(context: Context, times: readonly Times[]): Figures {
+function told(context: Context, rounds: readonly Round[]): Round {
+  const times = overAll(rounds);
   for (const { name, count, failed, p50, p99 } of times)
     context.say(
       `  ${name.padEnd(46)} ${String(count).padStart(6)} p50 ${p50.toFixed(1).padStart(7)} p99 ${p99.toFixed(1).padStart(7)}${failed > 0 ? ` FAILED ${failed}` : ''}`,
     );
-  const slowest = times.toSorted((a, b) => b.p99 - a.p99)[0];
-  const failed = times.reduce((sum, one) => sum + one.failed, 0);
+  const failed = sum(times.map((one) => one.failed));
   if (failed > 0) throw new Error(`${failed} reads failed`);
-  return { ours: slowest?.p99 ?? Infinity, peer: null, ratio: null, note: `slowest: ${slowest?.name ?? 'none'}` };
+  return times;
 }
+
+/** Each read over all rounds: how many, and the medians of what each round says. */
+function overAll(rounds: readonly Round[]): Round {
+  return [...Map.groupBy(rounds.flat(), ({ name }) => name)].map(([name, all]) => ({
+    name,
+    count: sum(all.map((one) => one.count)),
+    failed: sum(all.map((one) => one.failed)),
+    p50: median(all.map((one) => one.p50)),
+    p99: median(all.map((one) => one.p99)),
+  }));
+}
+
+const none: Pick<Times, 'name' | 'p99'> = { name: 'none', p99: Infinity };
+const slowestIn = (round: Round): Pick<Times, 'name' | 'p99'> => round.toSorted((a, b) => b.p99 - a.p99)[0] ?? none;
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);

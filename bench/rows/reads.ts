@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { once as when } from 'node:events';
 import { once, type Context } from '../context.ts';
 import { openDatabase } from '../database.ts';
@@ -5,7 +6,7 @@ import { besidePonder } from '../reads/beside.ts';
 import type { Replay } from '../reads/replay.ts';
 import { slowestOf } from '../reads/slowest.ts';
 import { startProgram } from '../reads/start-program.ts';
-import type { Figures, Row } from '../row.ts';
+import type { Row } from '../row.ts';
 
 const targetMs = 10;
 
@@ -19,18 +20,29 @@ export function rows(context: Context): readonly Row[] {
     creators: context.size(20_000, 100),
   };
   const served = once(() => serve(context, size));
-  const shape = { unit: 'ms', better: 'lower', peerName: null } as const;
-  const measure = async ({ url }: Served, seed: number): Promise<Figures> => slowestOf(context, { url, size, seed });
+  const shape = { unit: 'ms', better: 'lower' } as const;
   return [
-    { ...shape, name: 'reads', target: { ours: targetMs }, measure: async () => measure(await served(), 1) },
+    {
+      ...shape,
+      name: 'reads',
+      peerName: 'a bare server before the same database, the same load',
+      target: { ours: targetMs },
+      measure: async () => {
+        const { url } = await served();
+        const { config } = await context.postgres();
+        const bare = await addressOf(startProgram(context, 'bare.ts', [JSON.stringify(config)]));
+        return await slowestOf(context, { url, bare, size, seed: 1 });
+      },
+    },
     {
       ...shape,
       name: 'reads-beside-replay',
+      peerName: null,
       target: { ours: 2 * targetMs },
       measure: async () => {
         const { url, replay } = await served();
         const child = startProgram(context, 'replay.ts', [JSON.stringify(replay)]);
-        const figures = await measure({ url, replay }, 2);
+        const figures = await slowestOf(context, { url, size, seed: 2 });
         const note = child.exitCode === null ? 'replay went on all the while' : 'replay ended before';
         child.kill();
         return { ...figures, note: `${figures.note ?? ''}; ${note}` };
@@ -58,7 +70,11 @@ async function serve(context: Context, size: Replay['size']): Promise<Served> {
   if (code !== 0) throw new Error('The load could not be built');
   // With memory for what it holds by now, as after an update of the service.
   await context.restartPostgres();
-  const server = startProgram(context, 'serve.ts', [JSON.stringify(config), network]);
-  const [url] = (await when(server, 'message')) as [string];
+  const url = await addressOf(startProgram(context, 'serve.ts', [JSON.stringify(config), network]));
   return { url, replay: { ...replay, only: ['actions'] } };
+}
+
+async function addressOf(server: ChildProcess): Promise<string> {
+  const [url] = (await when(server, 'message')) as [string];
+  return url;
 }
