@@ -27,8 +27,6 @@ export type Context = Amount &
     nats: (grade: 'strict' | 'relaxed') => Promise<EmbeddedNats>;
     /** The group's PostgreSQL, as durable as the program's own. */
     postgres: () => Promise<EmbeddedPostgres>;
-    /** Ends that server and starts it again on its folder, where clients find it as before. */
-    restartPostgres: () => Promise<void>;
     /** A peer's program; fails with a word why when it cannot be installed or started. */
     peer: (name: string) => Promise<Peer>;
     /** Measures in turn with the group's rounds. */
@@ -59,14 +57,6 @@ export async function withContext<T>(
     const dir = await folder('nats');
     return stopped(await startNats({ dir, host: '127.0.0.1', port: 0, wsPort: 0, ephemeral, say, signal }));
   };
-  let server: EmbeddedPostgres | undefined;
-  const startDatabase = async (dir: string): Promise<EmbeddedPostgres> =>
-    (server = await startPostgres({ dir, say, signal }));
-  const database = once(async () => {
-    const dir = await folder('pg');
-    defer(() => server?.stop());
-    return { dir, first: await startDatabase(dir) };
-  });
   const strict = once(() => broker(false));
   const relaxed = once(() => broker(true));
   const peers = new Map<string, Promise<Peer>>();
@@ -76,12 +66,7 @@ export async function withContext<T>(
     folder,
     defer,
     nats: (grade) => (grade === 'strict' ? strict() : relaxed()),
-    postgres: async () => (await database()).first,
-    restartPostgres: async () => {
-      const { dir } = await database();
-      await server?.stop();
-      await startDatabase(dir);
-    },
+    postgres: once(async () => stopped(await startPostgres({ dir: await folder('pg'), say, signal }))),
     peer: (name) => {
       const opened = peers.get(name) ?? openPeer(name, { say, signal }).then(stopped);
       peers.set(name, opened);

@@ -68,8 +68,6 @@ async function serve(context: Context, size: Replay['size']): Promise<Served> {
   const replay: Replay = { config, network, size };
   const [code] = (await when(startProgram(context, 'replay.ts', [JSON.stringify(replay)]), 'exit')) as [number | null];
   if (code !== 0) throw new Error('The load could not be built');
-  // With memory for what it holds by now, as after an update of the service.
-  await context.restartPostgres();
   const url = await addressOf(startProgram(context, 'serve.ts', [JSON.stringify(config), network]));
   return { url, replay: { ...replay, only: ['actions'] } };
 }
