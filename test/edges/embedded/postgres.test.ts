@@ -34,7 +34,7 @@ test('startPostgres after kill -9 of the server, with clients at work, keeps wha
   expect(await interrupted).toMatch(/terminated|closed/i);
 });
 
-test('a server that starts again reads the read models into its memory, their indexes first', async () => {
+test('a server that starts again reads the tables and indexes of the read models into its memory', async () => {
   const dir = temporaryFolder();
   const first = await startPostgres({ dir, say });
   await query(
