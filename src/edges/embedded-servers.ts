@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Config } from './config.ts';
 import { type EmbeddedNats, startNats } from './embedded/nats-server.ts';
-import { watchWrites } from './embedded/nats-writes.ts';
+import { watchServer } from './embedded/nats-watch.ts';
 import { startPostgres } from './embedded/postgres.ts';
 import { clusterFolder, setClusterAside } from './embedded/postgres-cluster.ts';
 import { keepRunning } from './keep-running.ts';
@@ -34,9 +34,8 @@ export async function embeddedNats(
   ports = { port: Number(new URL(first.url).port), wsPort: Number(new URL(first.wsUrl).port) };
   const { url, wsUrl, user, pass, from } = first;
   const { current, stop } = keepRunning('nats-server', first, start, tools);
-  const unwatch = watchWrites(current, dir, {
-    onStuck: (reason) =>
-      tools.log.error({ reason }, 'the broker could not write; there is room again, so it is started anew'),
+  const unwatch = watchServer(current, dir, {
+    onStuck: (reason) => tools.log.error({ reason }, 'the broker is stuck and is started anew'),
   });
   return {
     access: {

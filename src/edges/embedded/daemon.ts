@@ -25,6 +25,8 @@ export type Daemon = Readonly<{
   exited: Promise<string>;
   hasExited(): boolean;
   stop(): Promise<void>;
+  /** Ends the server without asking it. */
+  kill(): Promise<void>;
 }>;
 
 const QUIT_AFTER_MS = 10_000;
@@ -59,6 +61,9 @@ export function startDaemon(options: DaemonOptions): Daemon {
   }).finally(() => (ended = true));
   const exited = ending.then(async (reason) => `${reason}\n${await lastLines(options.logFile)}`.trimEnd());
   const guard = child.pid === undefined ? undefined : spawnGuard(child.pid, options);
+  const cleanUp = (): void => {
+    if (options.removeAfterwards) rmSync(options.removeAfterwards, { recursive: true, force: true });
+  };
   // A guard must not outlive its server: another process may get that pid.
   void ending.then(() => guard?.kill('SIGKILL'));
   child.unref();
@@ -69,7 +74,12 @@ export function startDaemon(options: DaemonOptions): Daemon {
     hasExited: () => ended,
     async stop() {
       if (!ended) await stopChild(child, options.stopSignal, ending);
-      if (options.removeAfterwards) rmSync(options.removeAfterwards, { recursive: true, force: true });
+      cleanUp();
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await ending;
+      cleanUp();
     },
   };
 }

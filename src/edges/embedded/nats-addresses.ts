@@ -4,11 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isAboutData, setAside } from './aside.ts';
 import type { Say } from './commands.ts';
 import { type Daemon } from './daemon.ts';
+import { whileSaying } from './slow.ts';
 
 /** Where a nats-server listens. */
 export type Addresses = Readonly<{ url: string; wsUrl: string; monitorUrl: string }>;
 
 const READY_WITHIN_MS = 60_000;
+
+type Waiting = Readonly<{ host: string; say: Say; signal?: AbortSignal }>;
 
 /** The server ended because of what lies in its folder. */
 export class DamagedStore extends Error {}
@@ -19,11 +22,11 @@ export async function setStoreAside(dir: string, say: Say): Promise<void> {
 }
 
 /** Waits until the server has told where it listens. Fails with `DamagedStore` when it ends because of what lies in its folder. */
-export async function untilReady(
-  daemon: Daemon,
-  folder: string,
-  { host, signal }: Readonly<{ host: string; signal?: AbortSignal }>,
-): Promise<Addresses> {
+export async function untilReady(daemon: Daemon, folder: string, { say, ...options }: Waiting): Promise<Addresses> {
+  return await whileSaying(say, 'starting nats-server', () => addressesOf(daemon, folder, options));
+}
+
+async function addressesOf(daemon: Daemon, folder: string, { host, signal }: Omit<Waiting, 'say'>): Promise<Addresses> {
   const deadline = performance.now() + READY_WITHIN_MS;
   for (;;) {
     signal?.throwIfAborted();

@@ -7,7 +7,7 @@ import { DamagedStore, setStoreAside, untilReady } from './nats-addresses.ts';
 import { natsConfig } from './nats-config.ts';
 import { keptPassword } from './nats-password.ts';
 import { endPredecessor, rememberServer } from './predecessor.ts';
-import { whileSaying } from './slow.ts';
+import { mendHeads } from './record-heads.ts';
 
 /** A nats-server of our own; `user` and `pass` are for ourselves, outsiders connect without. */
 export type EmbeddedNats = Readonly<{
@@ -24,6 +24,8 @@ export type EmbeddedNats = Readonly<{
   /** Resolves with the reason and the last log lines when the server has ended, asked or not. */
   exited: Promise<string>;
   stop(): Promise<void>;
+  /** Ends the server without asking it. */
+  kill(): Promise<void>;
 }>;
 
 /** A port of 0 takes a free one. `ephemeral` (for tests) trades durability for speed and removes `dir` at the end. */
@@ -42,7 +44,8 @@ const USER = 'annals';
 /**
  * Starts nats-server with JetStream on `dir`, fetching the program when there is none, and returns once it listens.
  *
- * A store that the server cannot run on is moved aside; the archive has what was in it.
+ * A store that the server cannot run on is moved aside; the archive has what was in it. A record that would keep it from becoming ready is
+ * mended before.
  * May be called again on the same folder after a crash, with the ports of before, so that clients find it again. The
  * caller holds the folder's lock (`lockDir`).
  */
@@ -68,6 +71,7 @@ async function startOnce(options: NatsOptions): Promise<EmbeddedNats> {
   await rm(ports, { recursive: true, force: true });
   await mkdir(ports);
   const pass = await keptPassword(inside('nats.pass'));
+  await mendHeads(inside('js'), say);
   await writeFile(configFile, natsConfig({ ...options, dir, user: USER, pass, ephemeral }), { mode: 0o600 });
 
   const daemon = startDaemon({
@@ -79,10 +83,10 @@ async function startOnce(options: NatsOptions): Promise<EmbeddedNats> {
   });
   try {
     await rememberServer(pidFile, daemon.pid);
-    const addresses = await whileSaying(say, 'starting nats-server', () => untilReady(daemon, ports, options));
+    const addresses = await untilReady(daemon, ports, options);
     const { version, from } = program;
-    const { pid, exited, stop } = daemon;
-    return { ...addresses, user: USER, pass, version, from, pid, exited, stop };
+    const { pid, exited, stop, kill } = daemon;
+    return { ...addresses, user: USER, pass, version, from, pid, exited, stop, kill };
   } catch (error) {
     await daemon.stop();
     throw error;

@@ -1,4 +1,14 @@
-import { readdirSync, rmSync, statSync, truncateSync, openSync, readSync, writeSync, closeSync } from 'node:fs';
+import {
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  openSync,
+  readSync,
+  writeSync,
+  closeSync,
+} from 'node:fs';
 import path from 'node:path';
 import type { Random } from '../../../test/support/random-history.ts';
 
@@ -29,6 +39,9 @@ const written = /postmaster\.(pid|opts)$|\.(conf|lock)$|pgsql_tmp/;
 const events = /streams\/[A-Z]+_\w+\/msgs\/\d+\.blk$/;
 const leases = /streams\/KV_/;
 const pageBytes = 8192;
+/** Of the flips in blocks of the broker, those that hit what tells the length, number, time and subject of a record. */
+const headShare = 0.3;
+const headBytes = 22;
 
 /** Damages one file, and says what was done. A file is cut anywhere, or where a page of the database ends. */
 export function harm(folder: string, { store, kind, isLive, tables, part = '' }: Aim, random: Random): string {
@@ -47,7 +60,8 @@ export function harm(folder: string, { store, kind, isLive, tables, part = '' }:
     rmSync(target);
     return `${said} of ${size}`;
   }
-  const anywhere = random.below(size);
+  const isInHead = store === 'nats' && kind === 'flip' && file.endsWith('.blk') && random.chance(headShare);
+  const anywhere = isInHead ? headBefore(target, random.below(size)) + random.below(headBytes) : random.below(size);
   if (kind === 'cut') {
     const at = store === 'db' && random.chance(0.3) ? anywhere - (anywhere % pageBytes) : anywhere;
     truncateSync(target, at);
@@ -55,6 +69,18 @@ export function harm(folder: string, { store, kind, isLive, tables, part = '' }:
   }
   flip(target, anywhere, 1 << random.below(8));
   return `${said} at ${anywhere} of ${size}`;
+}
+
+/** Where the record begins that lies at a place; the beginning of a block whose records are compressed. */
+function headBefore(file: string, place: number): number {
+  const block = readFileSync(file);
+  let at = 0;
+  while (at + headBytes < block.length) {
+    const next = at + (block.readUInt32LE(at) & 0x7fff_ffff);
+    if (next === at || next > place) break;
+    at = next;
+  }
+  return at;
 }
 
 function flip(file: string, at: number, bit: number): void {

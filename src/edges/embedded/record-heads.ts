@@ -1,0 +1,99 @@
+import { open, readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Say } from './commands.ts';
+
+/** A record of a block file whose number cannot be that of its place; `seq` is the one that it must have been written with. */
+export type WrongHead = Readonly<{ file: string; at: number; seq: bigint; found: bigint }>;
+
+type Head = Readonly<{ file: string; at: number; seq: bigint; isMark: boolean }>;
+
+/** A record is its length (4 bytes), number (8), time (8), length of subject (2), subject, headers, body and checksum (8). */
+const headBytes = 22;
+const checksumBytes = 8;
+const erased = 1n << 63n;
+/** Set where a record only says that another one was deleted. */
+const mark = 1n << 62n;
+const compressed = 'cmp';
+/** The server counts each number that is left out; so many take it less than a second. */
+const fewLeftOut = 1n << 22n;
+/** After the last record there is nothing to compare with, and a bucket may have left out what it wrote for decades. */
+const manyLeftOut = 1n << 30n;
+
+/**
+ * Looks for records in the block files below `folder` whose numbers leave out more than was ever written.
+ *
+ * nats-server 2.15.1 checks the checksum of a record only after it has noted every number between the record and the one before it: one
+ * flipped bit then keeps it busy for hours, with more and more memory. Compressed blocks are left out; the server checks those as a whole.
+ */
+export async function wrongHeads(folder: string): Promise<WrongHead[]> {
+  const names = await readdir(folder, { recursive: true }).catch(() => []);
+  const wrong: WrongHead[] = [];
+  for (const messages of names.filter((name) => path.basename(name) === 'msgs')) {
+    const heads: Head[] = [];
+    for (const file of await blocksOf(path.join(folder, messages))) heads.push(...(await headsOf(file)));
+    wrong.push(...outOfOrder(heads.filter(({ isMark }) => !isMark)));
+  }
+  return wrong;
+}
+
+/**
+ * Gives such records their numbers again, on disk, and says so. To be called while no server runs on the files.
+ *
+ * The server then checks them by their checksums as any other: where more than the number was wrong, it drops them.
+ */
+export async function mendHeads(folder: string, say: Say): Promise<void> {
+  for (const { file, at, seq, found } of await wrongHeads(folder)) {
+    say(`a record of ${file} is damaged: it is number ${found} where ${seq} must be; it gets that number`);
+    const handle = await open(file, 'r+');
+    try {
+      const number = Buffer.alloc(8);
+      number.writeBigUInt64LE(seq);
+      await handle.write(number, 0, number.length, at + 4);
+      await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+/** In the order in which they were written. */
+async function blocksOf(messages: string): Promise<string[]> {
+  const names = await readdir(messages).catch(() => []);
+  const blocks = names.filter((name) => /^\d+\.blk$/.test(name));
+  return blocks.toSorted((a, b) => Number.parseInt(a) - Number.parseInt(b)).map((name) => path.join(messages, name));
+}
+
+/** As far as records follow each other; where the length of one is wrong, those after it are not known. */
+async function headsOf(file: string): Promise<Head[]> {
+  const block = await readFile(file).catch(() => Buffer.of());
+  const heads: Head[] = [];
+  if (block.toString('latin1', 0, compressed.length) === compressed) return heads;
+  for (let at = 0; at + headBytes + checksumBytes <= block.length;) {
+    const length = block.readUInt32LE(at) & 0x7fff_ffff;
+    const subject = block.readUInt16LE(at + 20);
+    if (length < headBytes + checksumBytes + subject || at + length > block.length) break;
+    const number = block.readBigUInt64LE(at + 4) & ~erased;
+    heads.push({ file, at, seq: number & ~mark, isMark: (number & mark) !== 0n });
+    at += length;
+  }
+  return heads;
+}
+
+function outOfOrder(heads: readonly Head[]): WrongHead[] {
+  const wrong: WrongHead[] = [];
+  let before: bigint | undefined;
+  for (const [index, { file, at, seq: found }] of heads.entries()) {
+    const after = heads[index + 1]?.seq;
+    const seq = before === undefined ? (after ?? 1n) - 1n : before + 1n;
+    const isWrong = before === undefined ? after !== undefined && found > after : isFar(found, { before, after });
+    if (isWrong) wrong.push({ file, at, seq, found });
+    before = isWrong ? seq : found;
+  }
+  return wrong;
+}
+
+function isFar(found: bigint, { before, after }: Readonly<{ before: bigint; after: bigint | undefined }>): boolean {
+  if (after === undefined) return found - before > manyLeftOut;
+  const away = found > before ? found - before : before - found;
+  return away > fewLeftOut && !(before < found && found < after);
+}
