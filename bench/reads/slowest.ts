@@ -13,7 +13,7 @@ const perSecond = 500;
 type Round = readonly Times[];
 
 /**
- * The p99 of the read that has the longest, in milliseconds: of each read the median of its rounds, a minute and a half together.
+ * The p99 of the read that has the longest, in milliseconds: of each read the median of its rounds, three minutes together.
  *
  * `bare` answers everything with next to nothing, in turn: what the machine itself costs.
  */
@@ -24,7 +24,7 @@ export async function slowestOf(
   const { rounds } = context;
   const urls = [url, ...(bare === undefined ? [] : [bare])];
   const warmUpSeconds = context.size(20, 1);
-  const load: Load = { urls, size, seed, perSecond, warmUpSeconds, rounds, seconds: context.size(90, 2) / rounds };
+  const load: Load = { urls, size, seed, perSecond, warmUpSeconds, rounds, seconds: context.size(180, 2) / rounds };
   const program = startProgram(context, 'load.ts', [JSON.stringify(load)]);
   const [asked] = (await Promise.race([
     once(program, 'message', { signal: context.signal }),

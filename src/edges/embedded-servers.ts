@@ -35,6 +35,7 @@ export async function embeddedNats(
   const { url, wsUrl, user, pass, from } = first;
   const { current, stop } = keepRunning('nats-server', first, start, tools);
   const unwatch = watchServer(current, dir, {
+    say: tools.say,
     onStuck: (reason) => tools.log.error({ reason }, 'the broker is stuck and is started anew'),
   });
   return {

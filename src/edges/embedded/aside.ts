@@ -14,13 +14,16 @@ export function isAboutData(lastWords: string): boolean {
   return !surroundings.test(lastWords);
 }
 
-/** Moves a damaged folder out of the way, where it stays until three newer ones lie there or somebody removes it; gives back its new name. */
-export async function setAside(folder: string, say: Say): Promise<string | undefined> {
+/**
+ * Moves a damaged folder out of the way, where it stays until three newer ones lie there or somebody removes it; gives back its new name,
+ * which begins with `name`.
+ */
+export async function setAside(folder: string, say: Say, name = folder): Promise<string | undefined> {
   if (!existsSync(folder)) return undefined;
-  const to = `${folder}.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+  const to = `${name}.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   await rename(folder, to);
-  say(`${folder} is damaged; it was moved to ${to} and is made anew from the other store`);
-  await removeOldest(folder, say);
+  say(`${folder} is damaged; it was moved to ${to} and is made anew`);
+  await removeOldest(name, say);
   return to;
 }
 

@@ -13,20 +13,23 @@ const withinMs = 20_000;
 const wrongLastSequence = 10_071;
 
 /**
- * A secret that all processes of a network share: 32 random bytes, created once and kept beside the log for ever.
+ * A secret that all processes of a network share: 32 random bytes, created once and kept beside the log for as long as that is sound.
  *
  * Whoever asks first creates it; those that race agree.
  */
 export async function sharedSecret(nc: NatsConnection, network: string, name: string): Promise<Uint8Array> {
-  const bucket = await openBucket(nc, network, `annals-secrets_${network}`);
+  let bucket: KV | undefined;
   let cause: unknown;
   for (const deadline = performance.now() + withinMs; performance.now() < deadline;) {
     try {
+      bucket ??= await openBucket(nc, network, `annals-secrets_${network}`);
       const secret = (await read(bucket, name)) ?? (await create(bucket, name));
       if (secret) return secret;
       // Another one has just created it, and the replica that answers reads may not have it yet.
     } catch (caught) {
       cause = caught;
+      // A damaged one is made anew.
+      bucket = undefined;
     }
     await pause(waitMs);
   }

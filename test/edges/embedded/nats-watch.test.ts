@@ -1,8 +1,13 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { expect, onTestFinished, test } from 'vitest';
-import type { EmbeddedNats } from '../../../src/edges/embedded/nats-server.ts';
+import { type EmbeddedNats, startNats } from '../../../src/edges/embedded/nats-server.ts';
 import { watchServer } from '../../../src/edges/embedded/nats-watch.ts';
+import { streamsFolder } from '../../../src/edges/embedded/stream-files.ts';
+import { sharedSecret } from '../../../src/edges/nats/secrets.ts';
 import { temporaryFolder } from '../../support/processes.ts';
 
 /** What nats-server 2.15.1 answers to `/healthz` after a write met a full disk, recorded. */
@@ -41,8 +46,45 @@ async function serverThatSays(
 test('watchServer stops a server that takes nothing more since a write failed, and says why', async () => {
   const { server, stopped } = await serverThatSays('{"status":"ok"}', '{"status":"ok"}', stuck);
   const { promise: reason, resolve } = Promise.withResolvers<string>();
-  const end = watchServer(() => server, temporaryFolder(), { onStuck: resolve, lookEachMs: 5 });
+  const end = watchServer(() => server, temporaryFolder(), { onStuck: resolve, say: () => undefined, lookEachMs: 5 });
   onTestFinished(end);
   expect(await reason).toMatch(/write error: .*no space left/);
   expect(await stopped).toBe(3);
 });
+
+test('watchServer sets a bucket aside that cannot be written to for a damaged value, and it is made anew', async () => {
+  const dir = temporaryFolder();
+  const said: string[] = [];
+  const options = { dir, host: '127.0.0.1', say: (text: string) => void said.push(text) };
+  const first = await startNats({ ...options, port: 0, wsPort: 0 });
+  await sharedSecret(await clientOf(first), 'damaged', 'cursor');
+  await first.stop();
+  flipWithin(path.join(streamsFolder(dir), 'KV_annals-secrets_damaged', 'msgs', '1.blk'), 'NATS/1.0');
+
+  const ports = { port: Number(new URL(first.url).port), wsPort: Number(new URL(first.wsUrl).port) };
+  const second = await startNats({ ...options, ...ports });
+  const onStuck = (reason: string): void => void said.push(reason);
+  onTestFinished(watchServer(() => second, dir, { ...options, onStuck, lookEachMs: 50 }));
+  const made = sharedSecret(await clientOf(second), 'damaged', 'cursor');
+  expect(await second.exited).toContain('SIGKILL');
+  const third = await startNats({ ...options, ...ports });
+  const secret = await made;
+  expect(said.join('\n')).toMatch(/KV_annals-secrets_damaged' write error: malformed .*made anew[^]* was moved to /);
+  await third.stop();
+  const last = await startNats({ ...options, ...ports });
+  onTestFinished(() => last.stop());
+  expect(await sharedSecret(await clientOf(last), 'damaged', 'cursor')).toEqual(secret);
+});
+
+async function clientOf({ url, user, pass }: EmbeddedNats): Promise<NatsConnection> {
+  const nc = await connect({ servers: url, user, pass, maxReconnectAttempts: -1, reconnectTimeWait: 50 });
+  onTestFinished(() => nc.close());
+  return nc;
+}
+
+function flipWithin(file: string, text: string): void {
+  const bytes = readFileSync(file);
+  const at = bytes.indexOf(text) + 1;
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+  writeFileSync(file, bytes);
+}
