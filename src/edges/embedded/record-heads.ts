@@ -65,9 +65,8 @@ async function blocksOf(messages: string): Promise<string[]> {
 
 /** As far as records follow each other; where the length of one is wrong, those after it are not known. */
 async function headsOf(file: string): Promise<Head[]> {
-  const block = await readFile(file).catch(() => Buffer.of());
   const heads: Head[] = [];
-  if (block.toString('latin1', 0, compressed.length) === compressed) return heads;
+  const block = await plainBlock(file).catch(() => Buffer.of());
   for (let at = 0; at + headBytes + checksumBytes <= block.length;) {
     const length = block.readUInt32LE(at) & 0x7fff_ffff;
     const subject = block.readUInt16LE(at + 20);
@@ -77,6 +76,17 @@ async function headsOf(file: string): Promise<Head[]> {
     at += length;
   }
   return heads;
+}
+
+/** Nothing of a compressed one, of which a large log has many. */
+async function plainBlock(file: string): Promise<Buffer> {
+  const handle = await open(file);
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(compressed.length), 0, compressed.length, 0);
+    return buffer.toString('latin1') === compressed ? Buffer.of() : await readFile(file);
+  } finally {
+    await handle.close();
+  }
 }
 
 function outOfOrder(heads: readonly Head[]): WrongHead[] {
