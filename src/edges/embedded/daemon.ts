@@ -77,6 +77,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
       cleanUp();
     },
     async kill() {
+      child.ref();
       child.kill('SIGKILL');
       await ending;
       cleanUp();

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type EmbeddedNats, startNats } from '../../../src/edges/embedded/nats-server.ts';
@@ -6,6 +6,7 @@ import { streamsFolder } from '../../../src/edges/embedded/stream-files.ts';
 import { connectNats } from '../../../src/edges/nats/connection.ts';
 import { createLog } from '../../../src/edges/nats/log.ts';
 import { ensureStreams, streamName } from '../../../src/edges/nats/streams.ts';
+import { flipBit } from '../../support/flip-bit.ts';
 import { until } from '../../support/polling.ts';
 import { temporaryFolder } from '../../support/processes.ts';
 import { randomHistory } from '../../support/random-history.ts';
@@ -77,9 +78,5 @@ function keepWriting(log: Parameters<typeof appendFacts>[0]) {
 /** In place, while the broker goes on appending. */
 function flipIn(folder: string): void {
   const [name = ''] = readdirSync(folder).filter((file) => file.endsWith('.blk'));
-  const handle = openSync(path.join(folder, name), 'r+');
-  const byte = Buffer.alloc(1);
-  readSync(handle, byte, 0, 1, 300);
-  writeSync(handle, Buffer.of(byte.readUInt8() ^ 1), 0, 1, 300);
-  closeSync(handle);
+  flipBit(path.join(folder, name), 300);
 }

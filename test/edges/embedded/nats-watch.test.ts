@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -8,6 +8,7 @@ import { type EmbeddedNats, startNats } from '../../../src/edges/embedded/nats-s
 import { watchServer } from '../../../src/edges/embedded/nats-watch.ts';
 import { streamsFolder } from '../../../src/edges/embedded/stream-files.ts';
 import { sharedSecret } from '../../../src/edges/nats/secrets.ts';
+import { flipBit } from '../../support/flip-bit.ts';
 import { temporaryFolder } from '../../support/processes.ts';
 
 /** What nats-server 2.15.1 answers to `/healthz` after a write met a full disk, recorded. */
@@ -59,7 +60,8 @@ test('watchServer sets a bucket aside that cannot be written to for a damaged va
   const first = await startNats({ ...options, port: 0, wsPort: 0 });
   await sharedSecret(await clientOf(first), 'damaged', 'cursor');
   await first.stop();
-  flipWithin(path.join(streamsFolder(dir), 'KV_annals-secrets_damaged', 'msgs', '1.blk'), 'NATS/1.0');
+  const block = path.join(streamsFolder(dir), 'KV_annals-secrets_damaged', 'msgs', '1.blk');
+  flipBit(block, readFileSync(block).indexOf('NATS/1.0') + 1);
 
   const ports = { port: Number(new URL(first.url).port), wsPort: Number(new URL(first.wsUrl).port) };
   const second = await startNats({ ...options, ...ports });
@@ -80,11 +82,4 @@ async function clientOf({ url, user, pass }: EmbeddedNats): Promise<NatsConnecti
   const nc = await connect({ servers: url, user, pass, maxReconnectAttempts: -1, reconnectTimeWait: 50 });
   onTestFinished(() => nc.close());
   return nc;
-}
-
-function flipWithin(file: string, text: string): void {
-  const bytes = readFileSync(file);
-  const at = bytes.indexOf(text) + 1;
-  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
-  writeFileSync(file, bytes);
 }

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
@@ -7,6 +7,7 @@ import { type EmbeddedNats, startNats } from '../../../src/edges/embedded/nats-s
 import { watchServer } from '../../../src/edges/embedded/nats-watch.ts';
 import { wrongHeads } from '../../../src/edges/embedded/record-heads.ts';
 import { streamsFolder } from '../../../src/edges/embedded/stream-files.ts';
+import { flipBit } from '../../support/flip-bit.ts';
 import { temporaryFolder } from '../../support/processes.ts';
 
 const stream = 'KEPT';
@@ -55,15 +56,12 @@ async function kept(server: EmbeddedNats): Promise<string[]> {
 
 const all = Array.from({ length: messages }, (_, n) => `fact ${n + 1}`);
 
-/** In place, also while a server runs on it. */
 function flipNumber({ dir }: Store, nth: number, byte: number): void {
   const file = path.join(streamsFolder(dir), stream, 'msgs', '1.blk');
   const block = readFileSync(file);
   let at = 0;
   for (let n = 1; n < nth; n++) at += block.readUInt32LE(at) & 0x7fff_ffff;
-  const handle = openSync(file, 'r+');
-  writeSync(handle, Buffer.of(block.readUInt8(at + 4 + byte) ^ 1), 0, 1, at + 4 + byte);
-  closeSync(handle);
+  flipBit(file, at + 4 + byte);
 }
 
 test.for([

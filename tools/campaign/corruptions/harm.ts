@@ -1,15 +1,6 @@
-import {
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  openSync,
-  readSync,
-  writeSync,
-  closeSync,
-} from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
+import { flipBit } from '../../../test/support/flip-bit.ts';
 import type { Random } from '../../../test/support/random-history.ts';
 
 /** The two stores of a local instance. */
@@ -61,13 +52,14 @@ export function harm(folder: string, { store, kind, isLive, tables, part = '' }:
     return `${said} of ${size}`;
   }
   const isInHead = store === 'nats' && kind === 'flip' && file.endsWith('.blk') && random.chance(headShare);
-  const anywhere = isInHead ? headBefore(target, random.below(size)) + random.below(headBytes) : random.below(size);
+  const inHead = (place: number): number => Math.min(headBefore(target, place) + random.below(headBytes), size - 1);
+  const anywhere = isInHead ? inHead(random.below(size)) : random.below(size);
   if (kind === 'cut') {
     const at = store === 'db' && random.chance(0.3) ? anywhere - (anywhere % pageBytes) : anywhere;
     truncateSync(target, at);
     return `${said} from ${size} to ${at}`;
   }
-  flip(target, anywhere, 1 << random.below(8));
+  flipBit(target, anywhere, 1 << random.below(8));
   return `${said} at ${anywhere} of ${size}`;
 }
 
@@ -81,15 +73,6 @@ function headBefore(file: string, place: number): number {
     at = next;
   }
   return at;
-}
-
-function flip(file: string, at: number, bit: number): void {
-  const handle = openSync(file, 'r+');
-  const byte = Buffer.alloc(1);
-  readSync(handle, byte, 0, 1, at);
-  byte.writeUInt8(byte.readUInt8() ^ bit);
-  writeSync(handle, byte, 0, 1, at);
-  closeSync(handle);
 }
 
 function filesIn(root: string): string[] {
