@@ -111,9 +111,8 @@ export const validatorFacts = (validator: string) => {
 };
 
 /** Facts of a node's probes. */
-export const probeFacts = (node: string) => {
+export const probeFacts = (node: string, at = '2026-01-02T00:00:00Z') => {
   const ports = [4444, 4445, 8002].map((port) => ({ port, outcome: 'open' }));
-  const at = '2026-01-02T00:00:00Z';
   return {
     succeeded: (
       figures: Partial<NonNullable<Data<'ProbeSucceeded'>['known']['figures']>> = {},

@@ -1,3 +1,5 @@
+import type { Decider } from '../../src/commands/decider.ts';
+import { handle } from '../../src/commands/handle.ts';
 import type { Decision } from '../../src/commands/ports.ts';
 import { entityOf, type Fact } from '../../src/events/catalogue.ts';
 import type { Log } from '../../src/edges/nats/log.ts';
@@ -30,9 +32,9 @@ export function lifeOf(random: Random, id: number, workers: readonly [string, ..
   return life;
 }
 
-/** What probes of a node found over time; it ends available where `isUp`. */
+/** What probes of a node found, all of them just now, so that none is due; it ends available where `isUp`. */
 export function probesOf(random: Random, node: string, count: number, isUp: boolean): Fact[] {
-  const probes = probeFacts(node);
+  const probes = probeFacts(node, new Date().toISOString());
   const figures = { version: 'v2.4.0', cpuUsagePercent: 40, memoryTotalGb: 32, storageTotalGb: 2048 };
   let failures = 0;
   return Array.from({ length: count }, (_, place) => {
@@ -59,16 +61,23 @@ export function changesOf(log: Log, node: string, count: number): Promise<Fact[]
   });
 }
 
-/** Appends the facts of one entity after what the log has of it. */
+/** Appends the facts of one entity after what the log has of it, whoever else writes about it. */
 export async function appendTo(log: Log, kind: Decision['kind'], facts: readonly Fact[]): Promise<void> {
   const [first] = facts;
   if (!first) return;
   const entity = entityOf(first);
-  for (let from = 0; from < facts.length; from += batchFacts) {
-    const expected = (await log.last(kind, [entity])).get(entity)?.sequence ?? 0;
-    await log.append([{ kind, entity, facts: facts.slice(from, from + batchFacts), expected }], cause());
-  }
+  for (let from = 0; from < facts.length; from += batchFacts)
+    await handle(log, writing(kind, entity), new Map([[entity, facts.slice(from, from + batchFacts)]]), cause());
 }
+
+/** Whatever is asked to be written is written. */
+const writing = (kind: Decision['kind'], entity: string): Decider<readonly Fact[], undefined, Fact> => ({
+  kind,
+  initialState: undefined,
+  after: () => undefined,
+  decide: (facts) => facts,
+  isOwn: (fact): fact is Fact => entityOf(fact) === entity,
+});
 
 /** Appends lives of actions that the log does not know yet, many at once. */
 export async function appendLives(log: Log, lives: readonly (readonly Fact[])[]): Promise<void> {

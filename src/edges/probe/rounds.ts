@@ -1,5 +1,6 @@
 import { setInterval, setTimeout as sleep } from 'node:timers/promises';
 import { toAppError } from '../../commands/errors.ts';
+import type { Fact } from '../../events/catalogue.ts';
 import { type Leasing, whileHeld } from '../leasing.ts';
 import type { Logger } from '../log.ts';
 import { followFleet, type WatchedLog } from './fleet.ts';
@@ -17,6 +18,8 @@ const retryMs = 1_000;
 /**
  * Probes every listed SuperNode each interval, at once when it is first listed, and at once after a round of sync that
  * somebody asked for; until the signal ends it. One replica at a time does so, under the lease `probe`.
+ *
+ * Whoever takes over goes on in the rhythm that the log shows: nodes see no storm where a process starts again and again.
  *
  * @example await runProbing({ log, leases, intervalMs: 60_000, allowPrivate: false, allowHostNames: false, logger, signal })
  */
@@ -48,20 +51,30 @@ async function probeWhileHeld(options: HeldOptions): Promise<void> {
   const signal = AbortSignal.any([options.signal, ended.signal]);
   try {
     const recorder = createRecorder(log, logger, signal);
-    const probe = createProber({ ...how, recorder, logger, signal, servicesAskedAt: await servicesAskedAtOf(log) });
+    const last = await lastProbes(log);
+    const servicesAskedAt = new Map([...last].flatMap(([node, { known }]) => entryOf(node, known.servicesAskedAt)));
+    const probe = createProber({ ...how, recorder, logger, signal, servicesAskedAt });
     const probeNow = (nodes: ReadonlyMap<string, string>, reason: Reason = {}) =>
       probe({ nodes, reason, spreadMs: 0, isFresh: true });
-    const fleet = await followFleet(log, { logger, signal, onListed: (nodes) => void probeNow(nodes) });
+    const dueIn = waitsOf(last, intervalMs);
+    const firstInMs = Math.min(intervalMs, ...dueIn.values());
+    const onListed = (nodes: ReadonlyMap<string, string>) =>
+      void probeNow(new Map([...nodes].filter(([node]) => !dueIn.has(node))));
+    const fleet = await followFleet(log, { logger, signal, onListed });
+    dueIn.clear();
     const onAnswered = async (reason: Reason) => {
       await fleet.refresh();
       await probeNow(fleet.addresses(), reason);
     };
     await followRequests(log, { logger, signal, onAnswered });
     const spreadMs = Math.min(intervalMs / 10, maxSpreadMs);
-    for await (const _ of setInterval(intervalMs, undefined, { signal })) {
+    const sweep = async () => {
       await fleet.refresh();
       void probe({ nodes: fleet.addresses(), reason: {}, spreadMs, isFresh: false });
-    }
+    };
+    await sleep(firstInMs, undefined, { signal });
+    await sweep();
+    for await (const _ of setInterval(intervalMs, undefined, { signal })) await sweep();
   } catch (caught) {
     if (!signal.aborted) throw caught;
   } finally {
@@ -69,12 +82,20 @@ async function probeWhileHeld(options: HeldOptions): Promise<void> {
   }
 }
 
-async function servicesAskedAtOf(log: WatchedLog): Promise<Map<string, string>> {
-  const askedAt = new Map<string, string>();
-  for (const [node, { fact }] of await log.lastOfAll('probe')) {
-    if (fact.type !== 'ProbeSucceeded' && fact.type !== 'ProbeFailed') continue;
-    const at = fact.data.known.servicesAskedAt;
-    if (at !== undefined) askedAt.set(node, at);
-  }
-  return askedAt;
+type Probed = Fact<'ProbeSucceeded' | 'ProbeFailed'>['data'];
+
+async function lastProbes(log: WatchedLog): Promise<Map<string, Probed>> {
+  const probes = new Map<string, Probed>();
+  for (const [node, { fact }] of await log.lastOfAll('probe'))
+    if (fact.type === 'ProbeSucceeded' || fact.type === 'ProbeFailed') probes.set(node, fact.data);
+  return probes;
+}
+
+const entryOf = <T>(node: string, value: T | undefined): [string, T][] => (value === undefined ? [] : [[node, value]]);
+
+/** In how many milliseconds each node is due that was probed less than an interval ago; a time to come is nobody's. */
+function waitsOf(last: ReadonlyMap<string, Probed>, intervalMs: number): Map<string, number> {
+  const now = Date.now();
+  const waits = [...last].map(([node, { at }]) => [node, Date.parse(at) + intervalMs - now] as const);
+  return new Map(waits.filter(([, wait]) => wait > 0 && wait <= intervalMs));
 }

@@ -8,6 +8,7 @@ import { createLog, type Log } from '../../../src/edges/nats/log.ts';
 import { ensureStreams } from '../../../src/edges/nats/streams.ts';
 import { type ProbingOptions, runProbing } from '../../../src/edges/probe/rounds.ts';
 import type { Fact } from '../../../src/events/catalogue.ts';
+import { probeFacts } from '../../support/facts.ts';
 import { freshNetwork, testNats } from '../../support/servers.ts';
 import { asRecorded, closedPort, dialInstead, type Doors, recorded, startBlackHole, startNode } from './fake-node.ts';
 
@@ -241,8 +242,35 @@ describe('runProbing', () => {
     const whileFirst = node.http.accepted();
     firstStop.abort();
     await first;
-    await vi.waitFor(async () => expect(await probes()).toHaveLength(4), soon);
-    // A probe takes two connections to that port: for the status, and for the services, which nobody is asked twice.
+    await list({ three: '1.1.1.3' });
+    await vi.waitFor(async () => expect(await probes()).toHaveLength(3), soon);
+    // A probe takes two connections to that port: for the status, and for the services.
     expect([whileFirst, node.http.accepted()]).toEqual([4, 6]);
+  });
+
+  it('goes on in the rhythm of whoever probed before: a node is due an interval after its last probe', async () => {
+    await using node = await startNode();
+    await list({ early: '1.1.1.1', late: '1.1.1.2' });
+    const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
+    const decisions = Object.entries({ early: 60_000, late: 59_000 }).map(
+      ([entity, ms]) =>
+        ({ kind: 'probe', entity, facts: [probeFacts(entity, ago(ms)).succeeded()], expected: 0 }) as const,
+    );
+    await log.append(decisions, { at: at() });
+    start(() => node.doors);
+    await vi.waitFor(async () => expect((await probes()).length).toBeGreaterThan(3), soon);
+    const [, , ...made] = (await probes()).map(({ data }) => data.node);
+    expect(made[0]).toBe('early');
+    expect(made).toContain('late');
+  });
+
+  it('leaves alone nodes that were probed a moment ago', async () => {
+    await using node = await startNode();
+    await list({ old: '1.1.1.1' });
+    const probed = { kind: 'probe', entity: 'old', facts: [probeFacts('old', at()).succeeded()], expected: 0 } as const;
+    await log.append([probed], { at: at() });
+    start(() => node.doors);
+    await list({ young: '1.1.1.3' });
+    await vi.waitFor(async () => expect((await probes()).map(({ data }) => data.node)).toEqual(['old', 'young']), soon);
   });
 });
