@@ -7,9 +7,6 @@ export type Ran = Readonly<{ status: number; stdout: string; stderr: string }>;
 
 const entry = fileURLToPath(new URL('../../src/edges/cli/main.ts', import.meta.url));
 
-/** Dropping a generation takes a minute. */
-const withinMs = 110_000;
-
 const command = ['--disable-warning=ExperimentalWarning', entry];
 
 /** Runs a verb of the command line on the data of an instance, to its end. */
@@ -24,7 +21,7 @@ export function startVerb(dataDir: string, ...args: readonly string[]): { pid: n
   const { pid = 0 } = execFile(
     process.execPath,
     [...command, ...args],
-    { env, timeout: withinMs, maxBuffer: 32 << 20 },
+    { env, timeout: 60_000, maxBuffer: 32 << 20 },
     (error, stdout, stderr) => resolve({ status: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
   );
   return { pid, ran: promise };
