@@ -57,7 +57,7 @@ async function probeWhileHeld(options: HeldOptions): Promise<void> {
     const probeNow = (nodes: ReadonlyMap<string, string>, reason: Reason = {}) =>
       probe({ nodes, reason, spreadMs: 0, isFresh: true });
     const dueIn = waitsOf(last, intervalMs);
-    const firstInMs = Math.min(intervalMs, ...dueIn.values());
+    const firstInMs = [...dueIn.values()].reduce((least, wait) => Math.min(least, wait), intervalMs);
     const onListed = (nodes: ReadonlyMap<string, string>) =>
       void probeNow(new Map([...nodes].filter(([node]) => !dueIn.has(node))));
     const fleet = await followFleet(log, { logger, signal, onListed });
