@@ -20,10 +20,11 @@ const fewLeftOut = 1n << 22n;
 const manyLeftOut = 1n << 30n;
 
 /**
- * Looks for records in the block files below `folder` whose numbers leave out more than was ever written.
+ * Looks for records in the block files below `folder` whose numbers cannot be theirs: they leave out more than was ever written, or are not
+ * the one that is missing between their neighbours.
  *
  * nats-server 2.15.1 checks the checksum of a record only after it has noted every number between the record and the one before it: one
- * flipped bit then keeps it busy for hours, with more and more memory. Compressed blocks are left out; the server checks those as a whole.
+ * flipped bit then keeps it busy for hours, with more and more memory. Behind a number that is too low it drops all that follows. Compressed blocks are left out; the server checks those as a whole.
  */
 export async function wrongHeads(folder: string): Promise<WrongHead[]> {
   const names = await readdir(folder, { recursive: true }).catch(() => []);
@@ -39,20 +40,25 @@ export async function wrongHeads(folder: string): Promise<WrongHead[]> {
 /**
  * Gives such records their numbers again, on disk, and says so. To be called while no server runs on the files.
  *
- * The server then checks them by their checksums as any other: where more than the number was wrong, it drops them.
+ * The server then checks them by their checksums as any other: where more than the number was wrong, it drops them. Never fails: what
+ * cannot be written is said, and the server starts on what is there.
  */
 export async function mendHeads(folder: string, say: Say): Promise<void> {
   for (const { file, at, seq, found } of await wrongHeads(folder)) {
     say(`a record of ${file} is damaged: it is number ${found} where ${seq} must be; it gets that number`);
-    const handle = await open(file, 'r+');
-    try {
-      const number = Buffer.alloc(8);
-      number.writeBigUInt64LE(seq);
-      await handle.write(number, 0, number.length, at + 4);
-      await handle.datasync();
-    } finally {
-      await handle.close();
-    }
+    await writeNumber(file, at, seq).catch((caught: unknown) => say(`${file} cannot be mended: ${String(caught)}`));
+  }
+}
+
+async function writeNumber(file: string, at: number, seq: bigint): Promise<void> {
+  const handle = await open(file, 'r+');
+  try {
+    const number = Buffer.alloc(8);
+    number.writeBigUInt64LE(seq);
+    await handle.write(number, 0, number.length, at + 4);
+    await handle.datasync();
+  } finally {
+    await handle.close();
   }
 }
 
@@ -93,17 +99,26 @@ function outOfOrder(heads: readonly Head[]): WrongHead[] {
   const wrong: WrongHead[] = [];
   let before: bigint | undefined;
   for (const [index, { file, at, seq: found }] of heads.entries()) {
-    const after = heads[index + 1]?.seq;
-    const seq = before === undefined ? (after ?? 1n) - 1n : before + 1n;
-    const isWrong = before === undefined ? after !== undefined && found > after : isFar(found, { before, after });
+    const [after, next] = [heads[index + 1]?.seq, heads[index + 2]?.seq];
+    const isWrong = before === undefined ? isOutFirst(found, after, next) : isOut(found, { before, after });
+    const seq = before === undefined ? (after ?? found) - 1n : before + 1n;
     if (isWrong) wrong.push({ file, at, seq, found });
     before = isWrong ? seq : found;
   }
   return wrong;
 }
 
-function isFar(found: bigint, { before, after }: Readonly<{ before: bigint; after: bigint | undefined }>): boolean {
+/** Nothing is before the first one: it is wrong where the two after it agree that it is far beyond them. There is no number 0. */
+function isOutFirst(found: bigint, after: bigint | undefined, next: bigint | undefined): boolean {
+  if (after === undefined || after <= 1n) return false;
+  if (found === 0n) return true;
+  return found - after > fewLeftOut && (next === undefined || (next > after && next < found));
+}
+
+/** Where one number is missing between its neighbours it is that one; else only what is far from both is surely none of them. */
+function isOut(found: bigint, { before, after }: Readonly<{ before: bigint; after: bigint | undefined }>): boolean {
   if (after === undefined) return found - before > manyLeftOut;
+  if (after === before + 2n) return found !== before + 1n;
   const away = found > before ? found - before : before - found;
   return away > fewLeftOut && !(before < found && found < after);
 }

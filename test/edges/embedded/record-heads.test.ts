@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
+import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { type EmbeddedNats, startNats } from '../../../src/edges/embedded/nats-server.ts';
 import { watchServer } from '../../../src/edges/embedded/nats-watch.ts';
@@ -12,8 +13,8 @@ import { temporaryFolder } from '../../support/processes.ts';
 
 const stream = 'KEPT';
 const messages = 20;
-/** Of number 2^40 and of number 2^24: the server would count for hours, and for a second. */
-const bytesOfNumber = [5, 3];
+/** By 2^40 and by 2^24: the server would count for hours, and for a second. By 1: it would drop all that follows. */
+const bytesOfNumber = [5, 3, 0];
 
 type Store = Readonly<{ dir: string; start: () => Promise<EmbeddedNats>; said: () => string }>;
 
@@ -101,17 +102,43 @@ test.for([
   ['a number that is too low', [9n * mega, 9n * mega + 1n, 2n, 9n * mega + 3n], [[2n, 9n * mega + 2n]]],
   ['a number that is too high', [5n, 6n, 9n * mega, 8n], [[9n * mega, 7n]]],
   ['a number before the others that is too high', [9n * mega, 8n, 9n], [[9n * mega, 7n]]],
+  ['a second number that is none at all', [1n, 0n, 3n, 4n], [[0n, 2n]]],
+  ['a first number that is none at all', [0n, 2n, 3n], [[0n, 1n]]],
+  ['a first number that is a little too high, which nothing tells', [3n, 2n, 3n, 4n], []],
+  ['a second number that is far too low', [9n * mega, 1n * mega, 9n * mega + 2n], [[1n * mega, 9n * mega + 1n]]],
   ['a last number that is far too high', [5n, 1n << 40n], [[1n << 40n, 6n]]],
 ] as const)('wrongHeads of %s', async ([, numbers, expected]) => {
+  expect(await wrongOf(temporaryFolder(), numbers)).toEqual(expected);
+});
+
+test('wrongHeads names no other record than the one whose number lost or gained a bit, and knows what it was', async () => {
   const folder = temporaryFolder();
-  mkdirSync(path.join(folder, 'S', 'msgs'), { recursive: true });
+  const flips = fc.record({
+    first: fc.bigInt(1n, 1n << 40n),
+    count: fc.integer({ min: 3, max: 6 }),
+    which: fc.nat(5),
+    bit: fc.bigInt(0n, 61n),
+  });
+  const check = fc.asyncProperty(flips, async ({ first, count, which, bit }) => {
+    const numbers = Array.from({ length: count }, (_, n) => first + BigInt(n));
+    const at = which % count;
+    const was = numbers[at] ?? 0n;
+    const flipped = numbers.with(at, was ^ (1n << bit));
+    for (const one of await wrongOf(folder, flipped)) expect(one).toEqual([flipped[at], was]);
+  });
+  await fc.assert(check, { numRuns: 200 });
+});
+
+/** Numbers found, with what they should have been, of records in two blocks with half a record behind them. */
+async function wrongOf(folder: string, numbers: readonly bigint[]): Promise<[found: bigint, seq: bigint][]> {
+  const blocks = path.join(folder, 'S', 'msgs');
+  mkdirSync(blocks, { recursive: true });
   const records = numbers.map((seq) => recordOf(seq));
   const halfWritten = recordOf(1n << 50n).subarray(0, 35);
-  writeFileSync(path.join(folder, 'S', 'msgs', '9.blk'), Buffer.concat(records.slice(0, 2)));
-  writeFileSync(path.join(folder, 'S', 'msgs', '10.blk'), Buffer.concat([...records.slice(2), halfWritten]));
-  const found = await wrongHeads(folder);
-  expect(found.map((wrong) => [wrong.found, wrong.seq])).toEqual(expected);
-});
+  writeFileSync(path.join(blocks, '9.blk'), Buffer.concat(records.slice(0, 2)));
+  writeFileSync(path.join(blocks, '10.blk'), Buffer.concat([...records.slice(2), halfWritten]));
+  return (await wrongHeads(folder)).map((wrong) => [wrong.found, wrong.seq]);
+}
 
 function recordOf(seq: bigint): Buffer {
   const record = Buffer.alloc(22 + 1 + 5 + 8);
