@@ -5,7 +5,7 @@ import type { Say } from './commands.ts';
 /** A record of a block file whose number cannot be that of its place; `seq` is the one that it must have been written with. */
 export type WrongHead = Readonly<{ file: string; at: number; seq: bigint; found: bigint }>;
 
-type Head = Readonly<{ file: string; at: number; seq: bigint; isMark: boolean }>;
+type Head = Readonly<{ file: string; at: number; seq: bigint }>;
 
 /** A record is its length (4 bytes), number (8), time (8), length of subject (2), subject, headers, body and checksum (8). */
 const headBytes = 22;
@@ -31,8 +31,9 @@ export async function wrongHeads(folder: string): Promise<WrongHead[]> {
   const wrong: WrongHead[] = [];
   for (const messages of names.filter((name) => path.basename(name) === 'msgs')) {
     const heads: Head[] = [];
-    for (const file of await blocksOf(path.join(folder, messages))) heads.push(...(await headsOf(file)));
-    wrong.push(...outOfOrder(heads.filter(({ isMark }) => !isMark)));
+    for (const file of await blocksOf(path.join(folder, messages)))
+      for (const head of await headsOf(file)) heads.push(head);
+    wrong.push(...outOfOrder(heads));
   }
   return wrong;
 }
@@ -69,7 +70,7 @@ async function blocksOf(messages: string): Promise<string[]> {
   return blocks.toSorted((a, b) => Number.parseInt(a) - Number.parseInt(b)).map((name) => path.join(messages, name));
 }
 
-/** As far as records follow each other; where the length of one is wrong, those after it are not known. */
+/** As far as records follow each other, without marks; where the length of one is wrong, those after it are not known. */
 async function headsOf(file: string): Promise<Head[]> {
   const heads: Head[] = [];
   const block = await plainBlock(file).catch(() => Buffer.of());
@@ -78,7 +79,7 @@ async function headsOf(file: string): Promise<Head[]> {
     const subject = block.readUInt16LE(at + 20);
     if (length < headBytes + checksumBytes + subject || at + length > block.length) break;
     const number = block.readBigUInt64LE(at + 4) & ~erased;
-    heads.push({ file, at, seq: number & ~mark, isMark: (number & mark) !== 0n });
+    if ((number & mark) === 0n) heads.push({ file, at, seq: number });
     at += length;
   }
   return heads;
