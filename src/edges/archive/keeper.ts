@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type StreamName, streams } from '../../events/catalogue.ts';
 import type { Leasing } from '../leasing.ts';
-import { incarnationOf } from '../nats/streams.ts';
+import { ensureStreams, incarnationOf } from '../nats/streams.ts';
 import { archiveStream, lookAt, StreamBroken } from './archiver.ts';
 import { isDamaged, type Range, sentences } from './damage.ts';
 import { isToBeHealed } from './heal.ts';
@@ -58,7 +58,8 @@ async function turn(options: KeeperOptions, { stream, watch }: Watched, signal: 
     throw new Error(`${stream} was created anew and holds other events than the archive`);
   }
   const info = await streamInfo(options, stream);
-  if (!info) throw new Error(`the broker has no stream ${stream} yet`);
+  // Nor has the archive, which was made anew with the database: there is nothing that could be brought back.
+  if (!info) return await ensureStreams(options.nc, options.network);
   const head = await store.lead(stream, incarnationOf(info));
   const ending = new AbortController();
   const either = AbortSignal.any([signal, ending.signal]);

@@ -173,6 +173,15 @@ test('keepArchive makes a stream again that is gone, though nothing was ever in 
   expect(isDamaged(await scrub(kept, 'LEDGER', options))).toBe(false);
 });
 
+test('keepArchive makes a stream again that is gone, and of which an archive that was made anew knows nothing', async () => {
+  const kept = await keptLog();
+  await (await jetstreamManager(kept.nc)).streams.delete(streamName('LEDGER', kept.network));
+  kept.start();
+  await until('the archive knows the stream', async () => (await kept.store.head('LEDGER')) !== undefined);
+  expect((await streamInfo(kept, 'LEDGER'))?.config.deny_delete).toBe(true);
+  expect(isDamaged(await scrub(kept, 'LEDGER', options))).toBe(false);
+});
+
 test('drainArchive waits until all is archived, and says so where nobody archives', async () => {
   const kept = await keptLog();
   await appendFacts(kept.log, randomHistory(7, { actions: 60 }));
