@@ -138,7 +138,7 @@ describe.each(majors)('two indexers and two projectors on three nats-servers and
     });
     const answers = deposed.nats.release();
     process.kill(deposed.program.pid, 'SIGCONT');
-    await until('the deposed one has counted a refusal', async () => (await refused()) > refusedBefore);
+    await until('the deposed one has counted a refusal', async () => (await refused()) > 0);
     await untilRead();
     expect(bytes).toContain('Nats-Expected-Last-Subject-Sequence');
     const acknowledged = new RegExp(`\\{"stream":"(${streams.join('|')})_${network}", ?"seq":`, 'g');
