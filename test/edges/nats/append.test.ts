@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { toAppError } from '../../../src/commands/errors.ts';
 import { createAppender } from '../../../src/edges/nats/appender.ts';
+import { createLog } from '../../../src/edges/nats/log.ts';
 import { actionOf, cause, connected, decision, everything, freshLog, probeOf, validatorOf } from './fresh-log.ts';
 
 const codeOf = (promise: Promise<unknown>): Promise<string> =>
@@ -45,13 +46,16 @@ test('append stores a CloudEvent that says why it was written', async () => {
   }
 });
 
-test('append refuses an expectation that no longer holds', async () => {
-  const { log } = await freshLog();
+test('append refuses an expectation that no longer holds, and says so once each', async () => {
+  const { nc, network } = await freshLog();
+  const refused: string[] = [];
+  const log = createLog(nc, network, { onRefused: (stream) => refused.push(stream) });
   await log.append([decision(0, probeOf('a', 1))], cause);
   expect(await codeOf(log.append([decision(0, probeOf('a', 2))], cause))).toBe('CONFLICT');
   expect(await codeOf(log.append([decision(1, probeOf('a', 2))], cause))).toBe('stored');
   expect(await codeOf(log.append([decision(1, probeOf('a', 3))], cause))).toBe('CONFLICT');
   expect(await codeOf(log.append([decision(9, probeOf('b', 3))], cause))).toBe('CONFLICT');
+  expect(refused).toEqual(['PROBES', 'PROBES', 'PROBES']);
   expect((await log.head('PROBES')).lastSequence).toBe(2);
 });
 
