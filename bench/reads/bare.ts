@@ -6,7 +6,8 @@ import { createPools } from '../../src/edges/postgres/pool.ts';
 const [, , config = '{}'] = process.argv;
 const { read } = createPools(JSON.parse(config) as pg.ClientConfig, { applicationName: 'bare' });
 const server = createServer((_request, response) => {
-  const answer = (status: number) => void response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
+  const answer = (status: number) =>
+    void response.writeHead(status, { 'content-type': 'application/json', 'content-length': 2 }).end('{}');
   read.query({ name: 'one', text: 'select 1' }).then(
     () => answer(200),
     () => answer(503),

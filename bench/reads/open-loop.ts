@@ -1,8 +1,10 @@
-import { Pool } from 'undici';
+import { Line } from './line.ts';
 import type { Read } from './requests.ts';
 
 /** How long requests of one name took, in milliseconds, and how many failed. */
 export type Times = Readonly<{ name: string; count: number; failed: number; p50: number; p99: number }>;
+
+const mostLines = 64;
 
 type Load = Readonly<{ url: string; perSecond: number; seconds: number; random: () => number }>;
 
@@ -14,42 +16,38 @@ type Load = Readonly<{ url: string; perSecond: number; seconds: number; random: 
 export async function openLoop(reads: readonly Read[], { url, perSecond, seconds, random }: Load): Promise<Times[]> {
   const took = new Map<string, number[]>(reads.map(({ name }) => [name, []]));
   const failed = new Map<string, number>();
-  const pool = new Pool(url, { connections: 64, pipelining: 1 });
+  const lines = Array.from({ length: mostLines }, () => new Line(url));
+  const free = [...lines];
+  const waiting: { read: Read; due: number }[] = [];
   let open = 0;
   let whenAnswered: (() => void) | undefined;
   const began = performance.now();
-  const ask = ({ name, path }: Read, due: number): void => {
-    const answered = (isSound: boolean): void => {
+  const ask = (line: Line, { name, path }: Read, due: number): void =>
+    line.ask(path(random), (isSound) => {
       took.get(name)?.push(performance.now() - due);
       if (!isSound) failed.set(name, (failed.get(name) ?? 0) + 1);
       open -= 1;
+      const next = waiting.shift();
+      if (next) ask(line, next.read, next.due);
+      else free.push(line);
       whenAnswered?.();
-    };
-    let status = 0;
-    open += 1;
-    pool.dispatch(
-      { path: path(random), method: 'GET' },
-      {
-        onRequestStart: () => undefined,
-        onResponseStart: (_, code) => void (status = code),
-        onResponseData: () => undefined,
-        onResponseEnd: () => answered(status === 200),
-        onResponseError: () => answered(false),
-      },
-    );
-  };
+    });
   for (let count = 0; count < perSecond * seconds;) {
-    const isDue = began + (count * 1000) / perSecond;
-    if (isDue > performance.now()) {
+    const due = began + (count * 1000) / perSecond;
+    if (due > performance.now()) {
       await new Promise((resolve) => setTimeout(resolve, 1));
       continue;
     }
-    const read = reads[Math.floor(random() * reads.length)];
-    if (read) ask(read, isDue);
     count += 1;
+    const read = reads[Math.floor(random() * reads.length)];
+    if (!read) continue;
+    open += 1;
+    const line = free.shift();
+    if (line) ask(line, read, due);
+    else waiting.push({ read, due });
   }
   while (open > 0) await new Promise<void>((resolve) => (whenAnswered = resolve));
-  await pool.close();
+  for (const line of lines) line.close();
   return [...took].map(([name, times]) => ({ name, failed: failed.get(name) ?? 0, ...summed(times) }));
 }
 
