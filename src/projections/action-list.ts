@@ -50,7 +50,7 @@ export async function listActions(
 ): Promise<ActionPage> {
   const stretches = await stretchesOf(reading, filter);
   const { shape, given } = shapeOf(filter);
-  const counting = countingOf(shape, stretches);
+  const counting = await countingOf(reading, filter, stretches);
   const rows = await run<Listed>(reading, {
     shape: `list ${reading.schemas.actions} ${Object.keys(shape).join()} ${shapeOfTotal(counting)}`,
     text: () => textOf(reading, shape, counting),

@@ -2,25 +2,43 @@ import { type RawBuilder, sql } from 'kysely';
 import { type ActionFilter, isPair, type Shape } from './action-filter.ts';
 import { type Among, type Branch, branchesOf, type Counted, countOf } from './branches.ts';
 import { counterName } from './counter-names.ts';
-import type { Ids } from './cover.ts';
+import { type Ids, idsOfGroups } from './cover.ts';
+import { countInGroups } from './pair-counts.ts';
 import type { Reading } from './reading.ts';
 import { type Given, slot } from './statement.ts';
 import { type Part, type Stretch, stretchesAsRows, stretchesIn } from './stretches.ts';
-import { countersBetween, everyTally, kindOf, type Names, namesIn, talliesOf } from './tallies.ts';
+import { blocksPerGroup, countersBetween, everyTally, kindOf, type Names, namesIn, talliesOf } from './tallies.ts';
 
-/** How many match, as a statement finds it: those that fit of `parts`, all of `inner`, and what `tallied` names is added up. */
-export type Counting = Readonly<{ parts: readonly Part[]; inner: readonly Part[]; tallied: readonly Names[] }>;
+/**
+ * How many match, as a statement finds it: those that fit of `parts`, all of `inner`, what `tallied` names and `known` is added up.
+ */
+export type Counting = Readonly<{
+  parts: readonly Part[];
+  inner: readonly Part[];
+  tallied: readonly Names[];
+  known: number;
+}>;
 
-/** What tallies hold is added up, the rest counted; of a pair none knows. */
-export function countingOf(shape: Shape, stretches: readonly Stretch[]): Counting {
-  const everywhere = isPair(shape) ? [undefined] : [];
+/** What tallies hold, or is known of a pair, is added up, the rest counted. */
+export async function countingOf(
+  reading: Reading,
+  filter: ActionFilter,
+  stretches: readonly Stretch[],
+): Promise<Counting> {
   const partsOf = (of: (stretch: Stretch) => readonly (Ids | undefined)[]): Part[] =>
     stretches.flatMap((stretch) => of(stretch).map((ids) => ({ stretch, ids })));
-  return {
-    parts: partsOf(({ cover }) => cover?.parts ?? []),
-    inner: partsOf(({ cover }) => cover?.inner ?? everywhere),
-    tallied: isPair(shape) ? [] : stretches.flatMap(tallies),
+  const parts = partsOf(({ cover }) => cover?.parts ?? []);
+  if (!isPair(filter)) {
+    const inner = partsOf(({ cover }) => cover?.inner ?? []);
+    return { parts, inner, tallied: stretches.flatMap(tallies), known: 0 };
+  }
+  const known = await countInGroups(reading, filter, stretches);
+  const looked = ({ scope, cover }: Stretch): readonly (Ids | undefined)[] => {
+    if (!cover) return [undefined];
+    const whole = known === undefined ? cover.whole : [];
+    return [...cover.inner, ...whole.map((groups) => idsOfGroups(groups, blocksPerGroup(scope)))];
   };
+  return { parts, inner: partsOf(looked), tallied: [], known: known ?? 0 };
 }
 
 /** Whether one counter holds the total. */
@@ -28,8 +46,8 @@ const isCounter = ({ creator, supernode, fromHeight, toHeight }: Shape): boolean
   !(creator || supernode || fromHeight || toHeight);
 
 /** Tells the texts of `totalOf` from one another; one that looks for nothing is cheaper. */
-export const shapeOfTotal = (counting: Counting): string =>
-  Object.entries(counting)
+export const shapeOfTotal = ({ parts, inner, tallied }: Counting): string =>
+  Object.entries({ parts, inner, tallied })
     .filter(([, some]) => some.length > 0)
     .map(([name]) => name)
     .join();
@@ -46,13 +64,17 @@ export function totalOf(reading: Reading, shape: Shape, { parts, inner, tallied 
     ...(parts.length > 0 ? [looked('part')] : []),
     ...(inner.length > 0 ? [looked('inner')] : []),
     ...(tallied.length > 0 ? [added] : []),
-    sql`0`,
+    sql`${slot('known')}::int8`,
   ];
   return sql`select (${sql.join(sums, sql` + `)})::int8 as n`;
 }
 
 /** Fills the slots of `totalOf`. */
-export const totalGiven = ({ type, state: status }: ActionFilter, { parts, inner, tallied }: Counting): Given => ({
+export const totalGiven = (
+  { type, state: status }: ActionFilter,
+  { parts, inner, tallied, known }: Counting,
+): Given => ({
+  known,
   counter: counterName({ type, status }),
   kind: kindOf({ type, status }),
   ...stretchesIn('part', parts),

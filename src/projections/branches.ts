@@ -106,6 +106,14 @@ export function countOf(reading: Reading, branch: Branch, { shape, among }: Coun
     from ${tableOf(reading, shape)} m where ${every([...same, ...ids])}`;
 }
 
+/** How many rows of a pair there are of each kind and group of ids, of all heights, as rows `group, kind, n`. */
+export function countOfPair(reading: Reading, shape: Shape, idsPerGroup: bigint): RawBuilder<unknown> {
+  const same = fixed(shape, {}).map(({ column, value }) => sql`${column} = ${value}`);
+  return sql`
+    select div(m.id, ${sql.lit(String(idsPerGroup))}::numeric)::text as "group", m.kind::text as kind, count(*) as n
+    from ${tableOf(reading, shape)} m where ${every(same)} group by 1, 2`;
+}
+
 /** Holds for a `kind` of a type, as `countOf` gives it. */
 export const isOfType = (type: string): RawBuilder<unknown> =>
   sql`kind in (${sql.join(kindsIn({ type }).map((kind) => sql.lit(kind)))})`;

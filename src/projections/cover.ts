@@ -25,16 +25,16 @@ type Fit = 'none' | 'part' | 'all';
 type Group = Omit<Extent, 'block'> & Readonly<{ blocks: readonly Extent[] }>;
 type Asking = Readonly<{ heights: Heights; unknownIsLast: boolean }>;
 
-/** Where single blocks are told, or none, they are passed over in groups of this many all the same. */
+/** Where single blocks are told they are passed over in groups of this many all the same. */
 const coarse = 16n;
 
 /**
- * Finds the ids that fit everything asked for; what a group has whole is told by groups of `blocksPerGroup` blocks, where there are any.
+ * Finds the ids that fit everything asked for; what a group has whole is told by groups of `blocksPerGroup` blocks.
  *
  * Blocks are looked at where their group as a whole neither fits nor fails to.
  */
-export function coverOf(asked: readonly Asked[], blocksPerGroup?: bigint): Cover {
-  const size = blocksPerGroup === undefined || blocksPerGroup === 1n ? coarse : blocksPerGroup;
+export function coverOf(asked: readonly Asked[], blocksPerGroup: bigint): Cover {
+  const size = blocksPerGroup === 1n ? coarse : blocksPerGroup;
   const groups = asked.map(({ extents }) => groupsOf(extents, size));
   const fitting: Runs = [];
   const whole: Runs = [];
@@ -47,8 +47,7 @@ export function coverOf(asked: readonly Asked[], blocksPerGroup?: bigint): Cover
     if (fit === 'all') {
       const [first, last] = [group * size, (group + 1n) * size - 1n];
       add(fitting, first, last);
-      if (blocksPerGroup === undefined) add(inner, first, last);
-      else add(whole, first / blocksPerGroup, last / blocksPerGroup);
+      add(whole, first / blocksPerGroup, last / blocksPerGroup);
       continue;
     }
     for (const { block } of own[0]?.blocks ?? []) {
@@ -67,6 +66,14 @@ export function coverOf(asked: readonly Asked[], blocksPerGroup?: bigint): Cover
   if (!first || !last) return { ids: { low: '0', high: '0' }, whole, inner: [], parts: [] };
   return { ids: idsOf(first.first, last.last), whole, inner: toIds(inner), parts: toIds(parts) };
 }
+
+/** The ids of groups of so many blocks. */
+export const idsOfGroups = ({ first, last }: Groups, blocksPerGroup: bigint): Ids =>
+  idsOf(first * blocksPerGroup, (last + 1n) * blocksPerGroup - 1n);
+
+/** How many groups of so many blocks there are. */
+export const countGroups = (extents: readonly Extent[], blocksPerGroup: bigint): number =>
+  groupsOf(extents, blocksPerGroup).size;
 
 /** Numbers in their order as runs of those that follow one another. */
 type Runs = { first: bigint; last: bigint }[];

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type ActionFilter, isPair } from './action-filter.ts';
+import type { ActionFilter } from './action-filter.ts';
 import { type Asked, type Cover, coverOf, type Heights, type Ids } from './cover.ts';
 import { type Owned, ownedBy } from './ownership.ts';
 import { extentsOf } from './places.ts';
@@ -63,8 +63,7 @@ export async function covered(
   return stretches.map((stretch) => {
     const finalized = isWithin(stretch) ? [{ extents, heights: stretch.finalized, unknownIsLast: true }] : [];
     const asked: Asked[] = [...registered, ...finalized];
-    const groups = isPair(filter) ? undefined : blocksPerGroup(stretch.scope);
-    return asked.length === 0 ? stretch : { ...stretch, cover: coverOf(asked, groups) };
+    return asked.length === 0 ? stretch : { ...stretch, cover: coverOf(asked, blocksPerGroup(stretch.scope)) };
   });
 }
 

@@ -25,40 +25,34 @@ const range = fc
 
 it('coverOf has each action that fits once, whole groups without any that does not', () => {
   fc.assert(
-    fc.property(
-      found,
-      range,
-      range,
-      fc.constantFrom(1n, 4n, undefined),
-      (list, registered, finalized, blocksPerGroup) => {
-        const rows = list.map(([more, luck], at) => {
-          const rising = more > 3000 ? more : at * 3500 + more;
-          const own = luck === 0 ? null : rising;
-          const finalize_tx = luck === 1 || own === null ? null : { tx_hash: null, height: own + luck * 900 };
-          return { ...row, id: String(BigInt(at) * (idsPerBlock / 2n)), height: own, finalize_tx, accounts: ['a'] };
-        });
-        const names = rows.flatMap(placeNames);
-        const extents = (of: string) =>
-          extentsIn([...new Set(names)].filter((name) => name.startsWith(`heights:${of},`)));
-        const asked = [
-          { extents: extents('registered'), heights: registered, unknownIsLast: false },
-          { extents: extents('finalized'), heights: finalized, unknownIsLast: true },
-        ];
-        const { ids, whole, inner, parts } = coverOf(asked, blocksPerGroup);
-        const isIn = (one: number, { from, to }: Heights) => one >= from && one <= to;
-        for (const one of rows) {
-          const at = one.finalize_tx?.height ?? one.height ?? Infinity;
-          const fits = one.height !== null && isIn(one.height, registered) && isIn(at, finalized);
-          const group = blockOf(one.id) / (blocksPerGroup ?? 1n);
-          const holding = whole.filter(({ first, last }) => group >= first && group <= last).length;
-          const among = (all: readonly Ids[]) =>
-            all.filter(({ low, high }) => BigInt(one.id) >= BigInt(low) && BigInt(one.id) < BigInt(high)).length;
-          if (fits) expect(holding + among(inner) + among(parts)).toBe(1);
-          if (fits) expect(BigInt(one.id) >= BigInt(ids.low) && BigInt(one.id) < BigInt(ids.high)).toBe(true);
-          if (!fits) expect(holding + among(inner)).toBe(0);
-        }
-      },
-    ),
+    fc.property(found, range, range, fc.constantFrom(1n, 4n), (list, registered, finalized, blocksPerGroup) => {
+      const rows = list.map(([more, luck], at) => {
+        const rising = more > 3000 ? more : at * 3500 + more;
+        const own = luck === 0 ? null : rising;
+        const finalize_tx = luck === 1 || own === null ? null : { tx_hash: null, height: own + luck * 900 };
+        return { ...row, id: String(BigInt(at) * (idsPerBlock / 2n)), height: own, finalize_tx, accounts: ['a'] };
+      });
+      const names = rows.flatMap(placeNames);
+      const extents = (of: string) =>
+        extentsIn([...new Set(names)].filter((name) => name.startsWith(`heights:${of},`)));
+      const asked = [
+        { extents: extents('registered'), heights: registered, unknownIsLast: false },
+        { extents: extents('finalized'), heights: finalized, unknownIsLast: true },
+      ];
+      const { ids, whole, inner, parts } = coverOf(asked, blocksPerGroup);
+      const isIn = (one: number, { from, to }: Heights) => one >= from && one <= to;
+      for (const one of rows) {
+        const at = one.finalize_tx?.height ?? one.height ?? Infinity;
+        const fits = one.height !== null && isIn(one.height, registered) && isIn(at, finalized);
+        const group = blockOf(one.id) / blocksPerGroup;
+        const holding = whole.filter(({ first, last }) => group >= first && group <= last).length;
+        const among = (all: readonly Ids[]) =>
+          all.filter(({ low, high }) => BigInt(one.id) >= BigInt(low) && BigInt(one.id) < BigInt(high)).length;
+        if (fits) expect(holding + among(inner) + among(parts)).toBe(1);
+        if (fits) expect(BigInt(one.id) >= BigInt(ids.low) && BigInt(one.id) < BigInt(ids.high)).toBe(true);
+        if (!fits) expect(holding + among(inner)).toBe(0);
+      }
+    }),
   );
 });
 
