@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type ActionFilter, isPair, type Shape } from './action-filter.ts';
 import { kindsIn } from './kinds.ts';
+import { idsPerBlock } from './places.ts';
 import type { Reading } from './reading.ts';
 import { type Given, slot } from './statement.ts';
 
@@ -107,10 +108,10 @@ export function countOf(reading: Reading, branch: Branch, { shape, among }: Coun
 }
 
 /** How many rows of a pair there are of each kind and group of ids, of all heights, as rows `group, kind, n`. */
-export function countOfPair(reading: Reading, shape: Shape, idsPerGroup: bigint): RawBuilder<unknown> {
+export function countOfPair(reading: Reading, shape: Shape, blocksPerGroup: bigint): RawBuilder<unknown> {
   const same = fixed(shape, {}).map(({ column, value }) => sql`${column} = ${value}`);
   return sql`
-    select div(m.id, ${sql.lit(String(idsPerGroup))}::numeric)::text as "group", m.kind::text as kind, count(*) as n
+    select div(m.id, ${sql.lit(String(blocksPerGroup * idsPerBlock))}::numeric)::text as "group", m.kind::text as kind, count(*) as n
     from ${tableOf(reading, shape)} m where ${every(same)} group by 1, 2`;
 }
 

@@ -1,22 +1,20 @@
 import { sql } from 'kysely';
 import { type ActionFilter, shapeOf } from './action-filter.ts';
 import { countOfPair } from './branches.ts';
-import { countGroups, type Groups } from './cover.ts';
+import type { Groups } from './cover.ts';
+import { keptAtPosition } from './kept.ts';
 import { kindsIn } from './kinds.ts';
-import { extentsOf, idsPerBlock } from './places.ts';
 import type { Reading } from './reading.ts';
 import { run } from './statement.ts';
-import { type Stretch, stretchesAsRows, stretchesIn } from './stretches.ts';
+import { haveHalf, type Stretch, stretchesAsRows, stretchesIn } from './stretches.ts';
 import { blocksPerGroup } from './tallies.ts';
 
 /** How many actions of a kind an account finalized for the creator of a pair, among a group of ids. */
 type Found = Readonly<{ account: string; group: string; kind: string | null; n: number }>;
 
-type Kept = { of: string; pairs: Map<string, readonly Found[]>; rows: number };
-
 /** So many rows are some megabytes. */
 const mostRows = 50_000;
-const kept = new WeakMap<object, Kept>();
+const keptPairs = keptAtPosition(() => ({ pairs: new Map<string, readonly Found[]>(), rows: 0 }));
 
 /**
  * How many actions of a creator and of accounts are in the groups of ids that `stretches` have whole; undefined where they are to
@@ -30,22 +28,18 @@ export async function countInGroups(
   filter: ActionFilter,
   stretches: readonly Stretch[],
 ): Promise<number | undefined> {
-  const { pairs, keep } = keptAt(reading);
+  const kept = keptPairs(reading);
   const accounts = [...new Map(stretches.map((stretch) => [stretch.account, stretch])).values()];
   const pair = [filter.creator, ...accounts.map(({ account }) => account)].join(' ');
-  const known = pairs.get(pair);
+  const known = kept.pairs.get(pair);
   if (known) return sum(known, filter, stretches);
-  const whole = stretches.flatMap(({ cover }) => cover?.whole ?? []);
-  const asked = whole.reduce((all, { first, last }) => all + Number(last - first) + 1, 0);
-  if (asked === 0) return undefined;
-  const groups = countGroups(await extentsOf(reading, 'registered'), perGroup);
-  if (2 * asked < groups * accounts.length) return undefined;
+  if (!(await haveHalf(reading, stretches, accounts.length))) return undefined;
   const { shape, given } = shapeOf({ creator: filter.creator, supernode: filter.supernode });
   const found = await run<Found>(reading, {
     shape: `pair ${reading.schemas.actions}`,
     text: () => sql`
       select own.account, found."group", found.kind, found.n from ${stretchesAsRows('pair')} own
-      cross join lateral (${countOfPair(reading, shape, perGroup * idsPerBlock)}) found`,
+      cross join lateral (${countOfPair(reading, shape, blocksPerGroup('account:'))}) found`,
     given: {
       ...given,
       ...stretchesIn(
@@ -55,11 +49,14 @@ export async function countInGroups(
     },
   });
   await reading.confirmed();
-  keep(pair, found);
+  if (kept.rows + found.length > mostRows) {
+    kept.pairs.clear();
+    kept.rows = 0;
+  }
+  kept.pairs.set(pair, found);
+  kept.rows += found.length + 1;
   return sum(found, filter, stretches);
 }
-
-const perGroup = blocksPerGroup('account:');
 
 function sum(found: readonly Found[], { type, state }: ActionFilter, stretches: readonly Stretch[]): number {
   const isAnyKind = type === undefined && state === undefined;
@@ -71,20 +68,4 @@ function sum(found: readonly Found[], { type, state }: ActionFilter, stretches: 
     return (isAnyKind || kinds.includes(kind)) && stretches.some(isIn);
   };
   return found.reduce((all, one) => (fits(one) ? all + one.n : all), 0);
-}
-
-/** What is kept of pairs at the position of a look. */
-function keptAt({ reader, schemas, followed }: Reading) {
-  const of = JSON.stringify([schemas.actions, followed.actions]);
-  const fresh = (): Kept => ({ of, pairs: new Map(), rows: 0 });
-  let own = kept.get(reader);
-  if (own?.of !== of) kept.set(reader, (own = fresh()));
-  const { pairs } = own;
-  const keep = (pair: string, found: readonly Found[]): void => {
-    let room = own;
-    if (room.rows + found.length > mostRows) kept.set(reader, (room = fresh()));
-    room.pairs.set(pair, found);
-    room.rows += found.length + 1;
-  };
-  return { pairs, keep };
 }

@@ -1,3 +1,4 @@
+import { keptAtPosition } from './kept.ts';
 import type { Reading } from './reading.ts';
 import { remembered } from './remembered.ts';
 import type { ActionRow } from './tables.ts';
@@ -43,17 +44,14 @@ export const blockNameOf = (id: string): string | number =>
 
 const cellOf = (height: number | null) => (height === null ? unknown : Math.floor(height / heightsPerCell));
 
-type Known = { of: string; extents: readonly Extent[] };
-const known = new WeakMap<object, Map<HeightOf, Known>>();
+const kept = keptAtPosition(() => new Map<HeightOf, readonly Extent[]>());
 
 /** Between which heights every block of ids lies, by block; read once per position. */
 export async function extentsOf(reading: Reading, of: HeightOf): Promise<readonly Extent[]> {
-  const { db, schemas, followed, reader } = reading;
-  const at = JSON.stringify([schemas.actions, followed.actions]);
-  const own = known.get(reader) ?? new Map<HeightOf, Known>();
-  known.set(reader, own);
+  const { db, schemas } = reading;
+  const own = kept(reading);
   const before = own.get(of);
-  if (before?.of === at) return before.extents;
+  if (before) return before;
   const rows = await db
     .withSchema(schemas.actions)
     .selectFrom('counters')
@@ -63,7 +61,7 @@ export async function extentsOf(reading: Reading, of: HeightOf): Promise<readonl
     .execute();
   await reading.confirmed();
   const extents = extentsIn(rows.map(({ name }) => name));
-  own.set(of, { of: at, extents });
+  own.set(of, extents);
   return extents;
 }
 

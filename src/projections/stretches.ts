@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ActionFilter } from './action-filter.ts';
-import { type Asked, type Cover, coverOf, type Heights, type Ids } from './cover.ts';
+import { type Asked, countGroups, type Cover, coverOf, type Heights, type Ids } from './cover.ts';
 import { type Owned, ownedBy } from './ownership.ts';
 import { extentsOf } from './places.ts';
 import type { Reading } from './reading.ts';
@@ -65,6 +65,14 @@ export async function covered(
     const asked: Asked[] = [...registered, ...finalized];
     return asked.length === 0 ? stretch : { ...stretch, cover: coverOf(asked, blocksPerGroup(stretch.scope)) };
   });
+}
+
+/** Whether stretches of some accounts have at least half of all groups of ids whole. */
+export async function haveHalf(reading: Reading, stretches: readonly Stretch[], accounts: number): Promise<boolean> {
+  const whole = stretches.flatMap(({ cover }) => cover?.whole ?? []);
+  const asked = whole.reduce((all, { first, last }) => all + Number(last - first) + 1, 0);
+  if (asked === 0) return false;
+  return 2 * asked >= accounts * countGroups(await extentsOf(reading, 'registered'), blocksPerGroup('account:'));
 }
 
 const isWithin = ({ finalized: { from, to } }: Stretch) => from > 0 || to < Infinity;
