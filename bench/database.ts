@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
-import { liveGeneration } from '../src/edges/postgres/generations.ts';
-import { migrate } from '../src/edges/postgres/migrate.ts';
-import { createPools, type Pools } from '../src/edges/postgres/pool.ts';
-import { runProjector } from '../src/edges/postgres/projector.ts';
-import type { Leasing } from '../src/edges/leasing.ts';
-import type { Source } from '../src/edges/postgres/source.ts';
+import { liveGeneration } from '../src/edges/models/engine/generations.ts';
+import { migrate } from '../src/edges/models/migrate.ts';
+import { createPools, type Pools } from '../src/edges/models/pool.ts';
+import { runProjector } from '../src/edges/models/engine/projector.ts';
+import type { Leasing } from '../src/edges/log/leasing.ts';
+import type { Source } from '../src/edges/models/engine/source.ts';
 import type { AnyProjection } from '../src/projections/all.ts';
 import type { Context } from './context.ts';
 

@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import { pino } from 'pino';
-import { decodeMetadata } from '../../src/edges/chain/metadata.ts';
-import { createPools } from '../../src/edges/postgres/pool.ts';
-import { createReader } from '../../src/edges/postgres/reading.ts';
-import { createRest } from '../../src/edges/rest/rest.ts';
-import { defaultSettings } from '../../test/edges/rest/rest-server.ts';
+import { decodeMetadata } from '../../src/edges/indexer/chain/metadata.ts';
+import { createPools } from '../../src/edges/models/pool.ts';
+import { createReader } from '../../src/edges/models/read/reading.ts';
+import { createRest } from '../../src/edges/indexer/rest/rest.ts';
+import { defaultSettings } from '../../test/edges/indexer/rest/rest-server.ts';
 
 // The API over tables that are there already, as a process of its own; says where it listens and ends with its parent's channel.
 const [, , config = '{}', network = ''] = process.argv;

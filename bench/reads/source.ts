@@ -1,6 +1,6 @@
 import type { Recorded } from '../../src/commands/ports.ts';
 import type { Fact, StreamName } from '../../src/events/catalogue.ts';
-import type { Head, Source } from '../../src/edges/postgres/source.ts';
+import type { Head, Source } from '../../src/edges/models/engine/source.ts';
 import { fleetFacts, lastProbes, lastRounds, lifeOf } from './facts.ts';
 import type { World } from './world.ts';
 

@@ -1,5 +1,5 @@
-import { actions } from '../../src/projections/actions.ts';
-import { rebuild } from '../../src/edges/postgres/rebuild.ts';
+import { actions } from '../../src/projections/actions/actions.ts';
+import { rebuild } from '../../src/edges/models/build/rebuild.ts';
 import type { Context } from '../context.ts';
 import { openDatabase, startProjector, untilFollowed } from '../database.ts';
 import { appendActions, connectTo, freshLog } from '../log.ts';

@@ -1,7 +1,7 @@
-import { rebuild } from '../../src/edges/postgres/rebuild.ts';
-import { actions } from '../../src/projections/actions.ts';
+import { rebuild } from '../../src/edges/models/build/rebuild.ts';
+import { actions } from '../../src/projections/actions/actions.ts';
 import type { AnyProjection } from '../../src/projections/all.ts';
-import { availability } from '../../src/projections/availability.ts';
+import { availability } from '../../src/projections/fleet/availability.ts';
 import { once, type Context } from '../context.ts';
 import { openDatabase } from '../database.ts';
 import { appendActions, appendProbes, connectTo, freshLog, probeOf } from '../log.ts';

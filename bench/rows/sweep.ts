@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
-import { type ProbeOptions, probeNode } from '../../src/edges/probe/probe.ts';
-import { type ProbingOptions, runProbing } from '../../src/edges/probe/rounds.ts';
-import { dialInstead, startBlackHole, startNode } from '../../test/edges/probe/fake-node.ts';
+import { type ProbeOptions, probeNode } from '../../src/edges/indexer/probe/probe.ts';
+import { type ProbingOptions, runProbing } from '../../src/edges/indexer/probe/rounds.ts';
+import { dialInstead, startBlackHole, startNode } from '../../test/edges/indexer/probe/fake-node.ts';
 import { nodeFacts } from '../../test/support/facts.ts';
 import type { Context } from '../context.ts';
 import { connectTo, freshLog } from '../log.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { rebuild } from '../../src/edges/postgres/rebuild.ts';
-import { actions } from '../../src/projections/actions.ts';
+import { rebuild } from '../../src/edges/models/build/rebuild.ts';
+import { actions } from '../../src/projections/actions/actions.ts';
 import { startChain } from '../chain.ts';
 import { type Context, once } from '../context.ts';
 import { openDatabase, startProjector, untilFollowed } from '../database.ts';

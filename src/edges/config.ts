@@ -1,5 +1,5 @@
 import type { Network } from '../events/ids.ts';
-import { hostPort } from './host-port.ts';
+import { hostPort } from './kit/net-address.ts';
 import {
   addresses,
   duration,
@@ -15,7 +15,7 @@ import {
   Unfit,
   url,
   whole,
-} from './setting-forms.ts';
+} from './kit/setting-forms.ts';
 
 /** One setting: its environment variable, what it means, its default as an operator would write it, and how its text is read. */
 type Setting<T> = Readonly<{

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { toAppError } from '../commands/errors.ts';
-import { startApi } from './api.ts';
+import { startApi } from './indexer/rest/start-api.ts';
 import type { Config } from './config.ts';
-import { announce, type Instance } from './instance.ts';
-import type { Logger } from './log.ts';
-import { type Part, startLedger, startProbing, startProjector, startSync } from './roles.ts';
-import { startServers } from './servers.ts';
-import { type Phase, shutDown, stopSignal } from './shutdown.ts';
-import { type Context, openStores } from './wiring.ts';
+import { announce, type Instance } from './kit/instance.ts';
+import type { Logger } from './kit/logger.ts';
+import { type Part, startLedger, startProbing, startProjector, startSync } from './roles/roles.ts';
+import { startServers } from './servers/servers.ts';
+import { type Phase, shutDown, stopSignal } from './kit/shutdown.ts';
+import { type Context, openStores } from './roles/context.ts';
 
 /**
  * Runs the configured roles until the process is told to stop, or one of them fails.

@@ -1,9 +1,9 @@
-import { actions } from './actions.ts';
-import { availability } from './availability.ts';
+import { actions } from './actions/actions.ts';
+import { availability } from './fleet/availability.ts';
 import type { Projection } from './projection.ts';
-import { syncRounds } from './rounds.ts';
-import { supernodes } from './supernodes.ts';
-import { validators } from './validators.ts';
+import { syncRounds } from './rounds/rounds.ts';
+import { supernodes } from './fleet/supernodes.ts';
+import { validators } from './fleet/validators.ts';
 
 /** A projection whose row type is nobody's business but its own: what an engine runs, giving it no rows but its own. */
 export type AnyProjection = Projection<never, never>;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type Decider, ownFacts } from '../../src/commands/decider.ts';
 import { toAppError } from '../../src/commands/errors.ts';
 import { handle } from '../../src/commands/handle.ts';
-import { createLog } from '../../src/edges/nats/log.ts';
+import { createLog } from '../../src/edges/log/log.ts';
 import type { Fact } from '../../src/events/catalogue.ts';
 import {
   actionOf,
@@ -13,7 +13,7 @@ import {
   freshLog,
   probeOf,
   validatorOf,
-} from '../edges/nats/fresh-log.ts';
+} from '../edges/log/fresh-log.ts';
 
 /** Counts: every command that was not the last one adds a fact with the number of facts so far. */
 const counting: Decider<number, { count: number; last: number }, Fact<'ProbeFailed'>> = {

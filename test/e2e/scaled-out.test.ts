@@ -1,8 +1,8 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Recorded } from '../../src/commands/ports.ts';
-import { connectNats } from '../../src/edges/nats/connection.ts';
-import { leaseMs, renewalsPerLease } from '../../src/edges/nats/leases.ts';
+import { connectNats } from '../../src/edges/log/connection.ts';
+import { leaseMs, renewalsPerLease } from '../../src/edges/log/leases.ts';
 import { streams } from '../../src/events/catalogue.ts';
 import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
 import { GrowingChain } from '../support/growing-chain.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openBroker } from '../../src/edges/nats/broker.ts';
+import { openBroker } from '../../src/edges/log/broker.ts';
 import { projections } from '../../src/projections/all.ts';
-import { validators } from '../../src/projections/validators.ts';
-import { migrate } from '../../src/edges/postgres/migrate.ts';
-import { createPools } from '../../src/edges/postgres/pool.ts';
-import { createReader } from '../../src/edges/postgres/reading.ts';
-import { rebuild } from '../../src/edges/postgres/rebuild.ts';
+import { validators } from '../../src/projections/fleet/validators.ts';
+import { migrate } from '../../src/edges/models/migrate.ts';
+import { createPools } from '../../src/edges/models/pool.ts';
+import { createReader } from '../../src/edges/models/read/reading.ts';
+import { rebuild } from '../../src/edges/models/build/rebuild.ts';
 import { freshDatabase, freshNetwork, testNats } from '../support/servers.ts';
 
 const at = '2026-11-21T10:00:00.000Z';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { entityIn } from '../../src/edges/nats/scan.ts';
+import { entityIn } from '../../src/edges/log/scan.ts';
 import { subjectOf, subjectsOf } from '../../src/events/catalogue.ts';
 import { parseNetwork } from '../../src/events/ids.ts';
 

@@ -5,8 +5,8 @@ import { gte } from 'semver';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { parseConfig, settings } from '../../src/edges/config.ts';
-import { natsVersion } from '../../src/edges/embedded/nats-release.ts';
-import { leastServer } from '../../src/edges/nats/streams.ts';
+import { natsVersion } from '../../src/edges/servers/nats/nats-release.ts';
+import { leastServer } from '../../src/edges/log/streams.ts';
 import lean from '../../tools/boot/lean.json' with { type: 'json' };
 
 type Json = { readonly [field: string]: Json } & readonly Json[];

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
-import { fingerprintOf } from '../../src/edges/postgres/fingerprint.ts';
-import { foldingOf } from '../../src/edges/postgres/folding.ts';
-import { actions } from '../../src/projections/actions.ts';
+import { fingerprintOf } from '../../src/edges/models/engine/fingerprint.ts';
+import { foldingOf } from '../../src/edges/models/engine/folding.ts';
+import { actions } from '../../src/projections/actions/actions.ts';
 import { type AnyProjection, projections } from '../../src/projections/all.ts';
 
 /** By projection and version; what stands there once is never changed. */

@@ -1,11 +1,11 @@
 import type { Fact } from '../../src/events/catalogue.ts';
-import type { ActionFilter } from '../../src/projections/action-list.ts';
-import { actions } from '../../src/projections/actions.ts';
-import { availability } from '../../src/projections/availability.ts';
-import type { CurrentState, FleetFilter } from '../../src/projections/fleet.ts';
-import { supernodes } from '../../src/projections/supernodes.ts';
+import type { ActionFilter } from '../../src/projections/actions/action-list.ts';
+import { actions } from '../../src/projections/actions/actions.ts';
+import { availability } from '../../src/projections/fleet/availability.ts';
+import type { CurrentState, FleetFilter } from '../../src/projections/fleet/fleet.ts';
+import { supernodes } from '../../src/projections/fleet/supernodes.ts';
 import type { ActionRow, AvailabilityRow, SuperNodeRow, ValidatorRow } from '../../src/projections/tables.ts';
-import { validators } from '../../src/projections/validators.ts';
+import { validators } from '../../src/projections/fleet/validators.ts';
 import { rowsOf } from './load-projection.ts';
 
 /** All rows of a small network: what the queries must answer from. */

@@ -1,8 +1,8 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Fact, FactType } from '../../src/events/catalogue.ts';
-import { indexAsSql } from '../../src/edges/postgres/generation-tables.ts';
-import { foldingOf, type Row } from '../../src/edges/postgres/folding.ts';
+import { indexAsSql } from '../../src/edges/models/engine/generation-tables.ts';
+import { foldingOf, type Row } from '../../src/edges/models/engine/folding.ts';
 import { type AnyProjection, projections } from '../../src/projections/all.ts';
 import type { Count, Derived, Projection, Table } from '../../src/projections/projection.ts';
 import type { Reading } from '../../src/projections/reading.ts';

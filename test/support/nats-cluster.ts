@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { jetstreamManager } from '@nats-io/jetstream';
-import { type Daemon, startDaemon } from '../../src/edges/embedded/daemon.ts';
-import { fetchNats } from '../../src/edges/embedded/fetch-nats.ts';
-import { connectNats } from '../../src/edges/nats/connection.ts';
+import { type Daemon, startDaemon } from '../../src/edges/servers/daemon.ts';
+import { fetchNats } from '../../src/edges/servers/nats/fetch-nats.ts';
+import { connectNats } from '../../src/edges/log/connection.ts';
 import { until } from './polling.ts';
 
 /** One server of a cluster. */

@@ -6,10 +6,10 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { cacheFolder } from '../../src/edges/embedded/commands.ts';
-import { startDaemon } from '../../src/edges/embedded/daemon.ts';
-import { makeFolder } from '../../src/edges/embedded/postgres-cluster.ts';
-import { type Identity, postgresIdentity } from '../../src/edges/embedded/postgres-identity.ts';
+import { cacheFolder } from '../../src/edges/servers/commands.ts';
+import { startDaemon } from '../../src/edges/servers/daemon.ts';
+import { makeFolder } from '../../src/edges/servers/postgres/postgres-cluster.ts';
+import { type Identity, postgresIdentity } from '../../src/edges/servers/postgres/postgres-identity.ts';
 import { until } from './polling.ts';
 
 /** A PostgreSQL of another major than the embedded one. */

@@ -1,8 +1,8 @@
 import type { Recorded } from '../../src/commands/ports.ts';
 import type { StreamName } from '../../src/events/catalogue.ts';
-import type { Instance } from '../../src/edges/instance.ts';
-import { connectNats } from '../../src/edges/nats/connection.ts';
-import { createLog, type Log } from '../../src/edges/nats/log.ts';
+import type { Instance } from '../../src/edges/kit/instance.ts';
+import { connectNats } from '../../src/edges/log/connection.ts';
+import { createLog, type Log } from '../../src/edges/log/log.ts';
 import { projections } from '../../src/projections/all.ts';
 import { until } from './polling.ts';
 

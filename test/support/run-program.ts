@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { settings } from '../../src/edges/config.ts';
-import type { Instance } from '../../src/edges/instance.ts';
+import type { Instance } from '../../src/edges/kit/instance.ts';
 import { until } from './polling.ts';
 
 /** How to start the program: its settings, and `DATA_DIR`, which may be that of an earlier start to go on with it. */

@@ -1,6 +1,6 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import type { Recorded } from '../../src/commands/ports.ts';
-import type { Instance } from '../../src/edges/instance.ts';
+import type { Instance } from '../../src/edges/kit/instance.ts';
 import { type StreamName, streamOf, streams } from '../../src/events/catalogue.ts';
 import { sources } from '../../src/commands/sync/sources.ts';
 import type { ChainState } from '../../test/support/chain-stub-state.ts';

@@ -1,12 +1,12 @@
 import { Presets, SingleBar } from 'cli-progress';
 import { type StreamName, streams } from '../../events/catalogue.ts';
-import { isDamaged, type ScrubReport, sentences } from '../archive/damage.ts';
-import { type Repairable, repairStream } from '../archive/repair.ts';
-import { scrub as scrubStream } from '../archive/scrub.ts';
-import { createArchiveStore } from '../archive/store.ts';
+import { isDamaged, type ScrubReport, sentences } from '../audit/damage.ts';
+import { type Repairable, repairStream } from '../audit/repair.ts';
+import { scrub as scrubStream } from '../audit/scrub.ts';
+import { createArchiveStore } from '../audit/store.ts';
 import { configFromEnvironment } from '../config.ts';
-import type { Log } from '../nats/log.ts';
-import { withStores } from '../stores.ts';
+import type { Log } from '../log/log.ts';
+import { withStores } from './stores.ts';
 import { print, table } from './output.ts';
 
 type Seen = Readonly<{ report: ScrubReport; done: readonly string[] }>;

@@ -1,10 +1,10 @@
 import { toAppError } from '../../commands/errors.ts';
 import { configFromEnvironment, type Config } from '../config.ts';
-import { cacheFolder } from '../embedded/commands.ts';
-import { findNats } from '../embedded/fetch-nats.ts';
-import { POSTGRES_MAJOR, postgresBinaries } from '../embedded/postgres-binaries.ts';
-import { dataFolder, findInstance } from '../instance.ts';
-import { assertPortsFree, plannedPorts } from '../ports-free.ts';
+import { cacheFolder } from '../servers/commands.ts';
+import { findNats } from '../servers/nats/fetch-nats.ts';
+import { POSTGRES_MAJOR, postgresBinaries } from '../servers/postgres/postgres-binaries.ts';
+import { dataFolder, findInstance } from '../kit/instance.ts';
+import { assertPortsFree, plannedPorts } from '../roles/ports-free.ts';
 import { print, table } from './output.ts';
 
 type Finding = Readonly<{ what: string; ok: boolean; found: string }>;

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { ownVersion } from '../own-version.ts';
+import { ownVersion } from '../kit/version.ts';
 import { isForMachines, refusal } from './run-verb.ts';
 
 const hint = '(annals --help lists the verbs)';

@@ -3,10 +3,10 @@ import prettyMs from 'pretty-ms';
 import { AppError } from '../../commands/errors.ts';
 import { type AnyProjection, projections } from '../../projections/all.ts';
 import { configFromEnvironment } from '../config.ts';
-import { dropPrevious } from '../postgres/drop-previous.ts';
-import { rebuild } from '../postgres/rebuild.ts';
-import { switchBack } from '../postgres/switch-back.ts';
-import { type Stores, withStores } from '../stores.ts';
+import { dropPrevious } from '../models/build/drop-previous.ts';
+import { rebuild } from '../models/build/rebuild.ts';
+import { switchBack } from '../models/build/switch-back.ts';
+import { type Stores, withStores } from './stores.ts';
 import { print } from './output.ts';
 
 /** `back` switches to the previous generation instead of building one; `dropPrevious` drops that. */

@@ -1,10 +1,10 @@
 import prettyMs from 'pretty-ms';
 import { streams } from '../../events/catalogue.ts';
-import { rounds } from '../../projections/rounds.ts';
-import { archiveStateOf } from '../archive/state.ts';
+import { rounds } from '../../projections/rounds/rounds.ts';
+import { archiveStateOf } from '../audit/state.ts';
 import { configFromEnvironment } from '../config.ts';
-import { createReader } from '../postgres/reading.ts';
-import { type Stores, withStores } from '../stores.ts';
+import { createReader } from '../models/read/reading.ts';
+import { type Stores, withStores } from './stores.ts';
 import { print, table } from './output.ts';
 
 /** `annals status`: streams, projections, sync and lag of the running instance. */

@@ -11,8 +11,8 @@ import {
 } from '../../events/catalogue.ts';
 import { configFromEnvironment } from '../config.ts';
 import { eventType } from '../../events/upcast.ts';
-import type { Log } from '../nats/log.ts';
-import { withStores } from '../stores.ts';
+import type { Log } from '../log/log.ts';
+import { withStores } from './stores.ts';
 
 type Options = Readonly<{ from?: string; limit?: string; json: boolean }>;
 

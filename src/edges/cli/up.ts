@@ -1,6 +1,6 @@
 import { AppError } from '../../commands/errors.ts';
 import { type Config, configFromEnvironment } from '../config.ts';
-import { createLogger } from '../log.ts';
+import { createLogger } from '../kit/logger.ts';
 import { main } from '../main.ts';
 
 /** `roles` as in `ROLES`, which it replaces. */

@@ -1,7 +1,7 @@
 import type { Message } from '../../commands/ledger/messages.ts';
-import { hostPort } from '../host-port.ts';
-import type { Leasing } from '../leasing.ts';
-import type { Logger } from '../log.ts';
+import { hostPort } from '../kit/net-address.ts';
+import type { Leasing } from '../log/leasing.ts';
+import type { Logger } from '../kit/logger.ts';
 import type { Chain } from './chain.ts';
 import { listen } from './listening.ts';
 import { type Beginning, keepUp, type LedgerLog, openChain } from './log-fold.ts';

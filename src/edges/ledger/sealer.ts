@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError, toAppError } from '../../commands/errors.ts';
 import { refusalOf } from '../../commands/ledger/execute.ts';
 import type { Message } from '../../commands/ledger/messages.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../kit/logger.ts';
 import { transactionBytes } from './blocks.ts';
 import type { Chain, Pending } from './chain.ts';
 import { catchUp, type LedgerLog } from './log-fold.ts';

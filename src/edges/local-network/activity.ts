@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { toAppError } from '../../commands/errors.ts';
 import type { Ledger } from '../ledger/run-ledger.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../kit/logger.ts';
 import { castOf } from './cast.ts';
 import { messagesOf } from './deeds.ts';
 import { type Step, timeline } from './timeline.ts';

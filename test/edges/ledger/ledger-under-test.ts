@@ -1,7 +1,7 @@
 import { pino } from 'pino';
-import { connectNats } from '../../../src/edges/nats/connection.ts';
-import { createLog, type Log } from '../../../src/edges/nats/log.ts';
-import { ensureStreams } from '../../../src/edges/nats/streams.ts';
+import { connectNats } from '../../../src/edges/log/connection.ts';
+import { createLog, type Log } from '../../../src/edges/log/log.ts';
+import { ensureStreams } from '../../../src/edges/log/streams.ts';
 import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import type { RestOptions } from '../../../src/edges/ledger/rest/answer.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';

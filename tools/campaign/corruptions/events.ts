@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import path from 'node:path';
-import { readRaw, streamInfo } from '../../../src/edges/archive/raw.ts';
-import { sentences } from '../../../src/edges/archive/damage.ts';
-import { damagedLengths } from '../../../src/edges/archive/damaged-lengths.ts';
-import { damagedPages } from '../../../src/edges/embedded/damaged-pages.ts';
-import { scrub } from '../../../src/edges/archive/scrub.ts';
-import { type Pools, withClient } from '../../../src/edges/postgres/pool.ts';
+import { readRaw, streamInfo } from '../../../src/edges/audit/raw.ts';
+import { sentences } from '../../../src/edges/audit/damage.ts';
+import { damagedLengths } from '../../../src/edges/audit/damaged-lengths.ts';
+import { damagedPages } from '../../../src/edges/servers/postgres/damaged-pages.ts';
+import { scrub } from '../../../src/edges/audit/scrub.ts';
+import { type Pools, withClient } from '../../../src/edges/models/pool.ts';
 import type { StreamName } from '../../../src/events/catalogue.ts';
 
 /** Every event that was ever seen, by stream and sequence, as a hash of its subject and bytes. */

@@ -1,9 +1,9 @@
-import { checkModel } from '../../../src/edges/archive/check-models.ts';
+import { checkModel } from '../../../src/edges/audit/check-models.ts';
 import { damagedFiles, inStream, lookInto, type Truth } from './events.ts';
-import { createArchiveStore } from '../../../src/edges/archive/store.ts';
-import { connectNats } from '../../../src/edges/nats/connection.ts';
-import { createLog } from '../../../src/edges/nats/log.ts';
-import { createPools } from '../../../src/edges/postgres/pool.ts';
+import { createArchiveStore } from '../../../src/edges/audit/store.ts';
+import { connectNats } from '../../../src/edges/log/connection.ts';
+import { createLog } from '../../../src/edges/log/log.ts';
+import { createPools } from '../../../src/edges/models/pool.ts';
 import { type StreamName, streams } from '../../../src/events/catalogue.ts';
 import { projections } from '../../../src/projections/all.ts';
 import type { Program } from '../../../test/support/run-program.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createPools, withClient } from '../../../src/edges/postgres/pool.ts';
+import { createPools, withClient } from '../../../src/edges/models/pool.ts';
 import { until } from '../../../test/support/polling.ts';
 import { type Program, runProgram } from '../../../test/support/run-program.ts';
 import type { Truth } from './events.ts';

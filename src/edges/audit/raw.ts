@@ -1,0 +1,85 @@
+import { type Delivered, Feed } from '../log/feed.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { JetStreamApiError, type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { StreamName } from '../../events/catalogue.ts';
+import { unlessBroken } from '../log/breaks.ts';
+import { streamName } from '../log/streams.ts';
+import type { RawEvent } from './chain.ts';
+
+/** Header of a restored event: when it was first stored. */
+export const storedHeader = 'Annals-Stored';
+
+/** Where the log is, for whoever reads it as bytes. */
+export type RawLog = Readonly<{ nc: NatsConnection; network: string }>;
+
+const streamNotFound = 10_059;
+const atOnce = 2000;
+
+/** A stored message as the archive keeps it. */
+export function rawFrom(message: Delivered): RawEvent {
+  return {
+    sequence: message.sequence,
+    subject: message.subject,
+    id: idIn(message.bytes),
+    storedNanos: message.header(storedHeader) ?? message.storedNanos,
+    body: message.bytes,
+  };
+}
+
+const idWithin = 256;
+
+/** The id stands near the beginning of an event's text, so that no event need be parsed for it; empty where there is none. */
+function idIn(body: Uint8Array): string {
+  const { buffer, byteOffset, byteLength } = body;
+  const text = Buffer.from(buffer, byteOffset, Math.min(byteLength, idWithin)).toString('latin1');
+  return /"id":"([^"\\\0]*)"/.exec(text)?.[1] ?? '';
+}
+
+/** Speaks to the broker about streams. */
+export function managerOf(nc: NatsConnection): Promise<JetStreamManager> {
+  return jetstreamManager(nc, { checkAPI: false });
+}
+
+/** What the broker says of a stream; undefined where it has none of this name. */
+export async function streamInfo({ nc, network }: RawLog, stream: StreamName): Promise<StreamInfo | undefined> {
+  const manager = await managerOf(nc);
+  try {
+    return await unlessBroken(nc, manager.streams.info(streamName(stream, network)));
+  } catch (caught) {
+    if (caught instanceof JetStreamApiError && caught.code === streamNotFound) return undefined;
+    throw caught;
+  }
+}
+
+/**
+ * Everything of a stream after a sequence, up to another, in batches; also ends where the broker has no more to give.
+ *
+ * A broker that lost events in the middle passes over them, and one that lost its end falls silent: then this ends.
+ */
+export async function* readRaw(
+  { nc, network }: RawLog,
+  stream: StreamName,
+  { after, upTo, silenceMs = 4000 }: Readonly<{ after: number; upTo: number; silenceMs?: number }>,
+): AsyncGenerator<readonly RawEvent[], void, undefined> {
+  if (after >= upTo) return;
+  const feed = await Feed.open(nc, streamName(stream, network), { after });
+  const over = new AbortController();
+  try {
+    for (let behind = feed.pendingAtStart; behind > 0;) {
+      const messages = await Promise.race([
+        feed.take(atOnce),
+        pause(silenceMs, undefined, { signal: over.signal }).catch(() => undefined),
+      ]);
+      const last = messages?.at(-1);
+      if (!messages || !last) return;
+      const wanted = messages.filter(({ sequence }) => sequence <= upTo);
+      if (wanted.length > 0) yield wanted.map(rawFrom);
+      if (last.sequence >= upTo) return;
+      behind = last.behind;
+    }
+  } finally {
+    over.abort();
+    feed.close();
+  }
+}

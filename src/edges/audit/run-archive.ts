@@ -1,0 +1,31 @@
+import type { Context } from '../roles/context.ts';
+import { guardDatabase } from './database-guard.ts';
+import { drainArchive } from './drain.ts';
+import { keepArchive } from './keeper.ts';
+import { keepModels } from './keep-models.ts';
+import { createArchiveStore } from './store.ts';
+import { guardStreams } from './stream-guard.ts';
+
+const drainedWithinMs = 3000;
+
+/** Keeps the archive of a network and watches the read models and the database that they lie in, until the signal ends it; never fails. */
+export async function runArchive(context: Context, signal: AbortSignal): Promise<void> {
+  const { config, broker, pools, network, logger: log, database: files, streamFiles } = context;
+  const { connection: nc, log: source, leases } = broker;
+  const { scrubIntervalMs, scrubPerSecond } = config;
+  const common = { pools, network, log, scrubIntervalMs, signal };
+  const store = createArchiveStore(pools, network);
+  await Promise.all([
+    guardDatabase({ ...common, files }),
+    keepArchive({ ...common, nc, store, source, leases, scrubPerSecond, streamFiles }),
+    guardStreams({ ...common, nc, store, folder: streamFiles }),
+    keepModels({ ...common, nc, store, source, leases }),
+  ]);
+}
+
+/** Before the archive ends in good order: gives it a moment to take what was written last. Never fails. */
+export async function finishArchive({ broker, pools, network, logger }: Context): Promise<void> {
+  const stores = { nc: broker.connection, network, store: createArchiveStore(pools, network) };
+  const isWhole = await drainArchive(stores, drainedWithinMs).catch(() => false);
+  if (!isWhole) logger.warn('the archive ends before the log does; it is brought forward at the next start');
+}

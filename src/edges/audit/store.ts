@@ -1,0 +1,198 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import pLimit from 'p-limit';
+import type pg from 'pg';
+import type { StreamName } from '../../events/catalogue.ts';
+import { metaSchema } from '../models/engine/names.ts';
+import { type Pools, withClient } from '../models/pool.ts';
+import { type Book, createBook, type Query } from './book.ts';
+import { beginning, type Link } from './chain.ts';
+
+/** How far the archive holds a stream: its last link, and how many leaders wrote it; only the last one may. */
+export type ArchiveHead = Readonly<{
+  stream: StreamName;
+  incarnation: string;
+  position: number;
+  hash: Uint8Array;
+  epoch: number;
+  /** The furthest that a read model has followed this life of the stream. */
+  followed: number;
+  /** How many events are known to be lost. */
+  lost: number;
+}>;
+
+/** The archive's tables of one network. */
+export type ArchiveStore = ReturnType<typeof reading> &
+  ReturnType<typeof writing> &
+  Book &
+  Readonly<{ pools: Pools; head: ReturnType<typeof headIn> }>;
+
+const columns = `sequence, subject, id, stored_nanos::text as "storedNanos", body, previous, hash`;
+
+/** Opens the archive of a network; its tables are there already (`migrate`). */
+export function createArchiveStore(pools: Pools, network: string): ArchiveStore {
+  const schema = metaSchema(network);
+  const through =
+    (pool: pg.Pool): Query =>
+    async (text, values = []) =>
+      withClient(pool, async (client) => (await client.query(text, values)).rows);
+  const query = through(pools.bulk);
+  return {
+    pools,
+    head: headIn(through(pools.write), schema),
+    ...reading(query, schema),
+    ...writing(query, pools, schema),
+    ...createBook(query, schema),
+  };
+}
+
+/** Every stream's is asked for each second, all at once: one after the other they keep one connection open, and no more. */
+function headIn(query: Query, schema: string) {
+  const oneAtATime = pLimit(1);
+  const text = `select ${headColumns(schema)} from ${schema}.archive_heads as had where stream = $1`;
+  /** Undefined where nothing of the stream was ever archived. */
+  return async (stream: StreamName): Promise<ArchiveHead | undefined> =>
+    (await oneAtATime(() => query<ArchiveHead>(text, [stream])))[0];
+}
+
+function reading(query: Query, schema: string) {
+  return {
+    /** Links after a sequence, in their order. */
+    read: (stream: StreamName, after: number, limit: number): Promise<Link[]> =>
+      query<Link>(
+        `select ${columns} from ${schema}.archive where stream = $1 and sequence > $2 order by sequence limit $3`,
+        [stream, after, limit],
+      ),
+    /** The last link before a sequence. */
+    before: async (stream: StreamName, sequence: number): Promise<Link | undefined> =>
+      (
+        await query<Link>(
+          `select ${columns} from ${schema}.archive where stream = $1 and sequence < $2 order by sequence desc limit 1`,
+          [stream, sequence],
+        )
+      )[0],
+    /** Ids of all events from a sequence on. */
+    idsFrom: async (stream: StreamName, sequence: number): Promise<Set<string>> => {
+      const rows = await query<{ id: string }>(
+        `select id from ${schema}.archive where stream = $1 and sequence >= $2`,
+        [stream, sequence],
+      );
+      return new Set(rows.map(({ id }) => id));
+    },
+    /** The first sequence of which the stream itself keeps something, where it keeps so many of each subject. */
+    firstKept: async (stream: StreamName, perSubject: number): Promise<number> => {
+      const [row] = await query<{ first: number | null }>(
+        `select min(sequence) as first from (${ranked(schema)}) as kept where nth <= $2`,
+        [stream, perSubject],
+      );
+      return row?.first ?? 1;
+    },
+    /** Which of these sequences the stream drops by itself, keeping so many of each subject. */
+    dropped: async (stream: StreamName, sequences: readonly number[], perSubject: number): Promise<Set<number>> => {
+      const rows = await query<{ sequence: number }>(
+        `select sequence from (${ranked(schema)}) as kept where nth > $2 and sequence = any ($3)`,
+        [stream, perSubject, sequences],
+      );
+      return new Set(rows.map(({ sequence }) => sequence));
+    },
+  };
+}
+
+function writing(query: Query, pools: Pools, schema: string) {
+  return {
+    /** Takes the stream over: every earlier leader is refused from now on. */
+    lead: async (stream: StreamName, incarnation: string): Promise<ArchiveHead> => {
+      const [head] = await query<ArchiveHead>(
+        `insert into ${schema}.archive_heads as had (stream, incarnation, hash, epoch) values ($1, $2, $3, 1)
+          on conflict (stream) do update set epoch = had.epoch + 1 returning ${headColumns(schema)}`,
+        [stream, incarnation, beginning],
+      );
+      if (!head) throw new Error(`The archive of ${stream} has no head`);
+      return head;
+    },
+    /** Adds links at the end, or nothing at all: false when somebody else leads or the end is elsewhere by now. */
+    extend: (head: ArchiveHead, links: readonly Link[]): Promise<boolean> => extend(pools, schema, head, links),
+    /** Puts links in place of what is there under their sequences. */
+    replace: async (stream: StreamName, links: readonly Link[]): Promise<void> => {
+      await query(
+        `insert into ${schema}.archive (stream, sequence, subject, id, stored_nanos, body, previous, hash)
+          ${given} on conflict (stream, sequence) do update set subject = excluded.subject, id = excluded.id,
+            stored_nanos = excluded.stored_nanos, body = excluded.body, previous = excluded.previous, hash = excluded.hash`,
+        parameters(stream, links),
+      );
+    },
+    /** Moves the end without adding anything: after a mending changed the last hash, or the life of the stream. */
+    moveHead: async (to: Pick<ArchiveHead, 'stream' | 'position' | 'hash' | 'incarnation'>): Promise<void> => {
+      await query(
+        `update ${schema}.archive_heads set position = $2, hash = $3, incarnation = $4, epoch = epoch + 1 where stream = $1`,
+        [to.stream, to.position, to.hash, to.incarnation],
+      );
+    },
+    /** One at a time, in whatever process: `work` mends a stream. Whoever waits holds no connection, for the work needs some. */
+    alone: async <T>(work: () => Promise<T>): Promise<T> => {
+      for (;;) {
+        const done = await aloneNow(pools, schema, work);
+        if (done) return done.result;
+        await pause(askAgainMs);
+      }
+    },
+  };
+}
+
+const askAgainMs = 200;
+
+async function aloneNow<T>(pools: Pools, schema: string, work: () => Promise<T>): Promise<{ result: T } | undefined> {
+  return withClient(pools.bulk, async (client) => {
+    const { rows } = await client.query<{ is_ours: boolean }>(
+      'select pg_try_advisory_lock(hashtextextended($1, 3)) as is_ours',
+      [schema],
+    );
+    if (rows[0]?.is_ours !== true) return undefined;
+    try {
+      return { result: await work() };
+    } finally {
+      await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
+    }
+  });
+}
+
+const headColumns = (schema: string): string => `stream, incarnation, position, hash, epoch,
+  coalesce((select max(position) from ${schema}.generations as one where one.stream = had.stream
+    and one.incarnation = had.incarnation and status = 'live'), 0) as followed,
+  coalesce((select sum(last - first + 1) from ${schema}.archive_losses as loss where loss.stream = had.stream), 0)::int8 as lost`;
+
+const ranked = (schema: string): string =>
+  `select sequence, row_number() over (partition by subject order by sequence desc) as nth
+    from ${schema}.archive where stream = $1`;
+
+const given = `select $1, * from unnest($2::int8[], $3::text[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::bytea[])`;
+
+function parameters(stream: StreamName, links: readonly Link[]): unknown[] {
+  const column = <T>(pick: (link: Link) => T): T[] => links.map(pick);
+  return [
+    stream,
+    column(({ sequence }) => sequence),
+    column(({ subject }) => subject),
+    column(({ id }) => id),
+    column(({ storedNanos }) => storedNanos),
+    column(({ body }) => Buffer.from(body)),
+    column(({ previous }) => Buffer.from(previous)),
+    column(({ hash }) => Buffer.from(hash)),
+  ];
+}
+
+/** One statement, so that links and end move together or not at all. */
+async function extend(pools: Pools, schema: string, head: ArchiveHead, links: readonly Link[]): Promise<boolean> {
+  const last = links.at(-1);
+  if (!last) return true;
+  const { rowCount } = await withClient(pools.write, (client) =>
+    client.query({
+      name: `archive.${schema}`,
+      text: `with moved as (update ${schema}.archive_heads set position = $9, hash = $10
+          where stream = $1 and position = $11 and epoch = $12 returning 1)
+        insert into ${schema}.archive (stream, sequence, subject, id, stored_nanos, body, previous, hash)
+          ${given} where exists (select from moved)`,
+      values: [...parameters(head.stream, links), last.sequence, Buffer.from(last.hash), head.position, head.epoch],
+    }),
+  );
+  return rowCount === links.length;
+}

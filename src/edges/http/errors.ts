@@ -1,0 +1,93 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { AppError, type ErrorCode } from '../../commands/errors.ts';
+import type { Logger } from '../kit/logger.ts';
+import { toDatabaseError } from '../models/database-error.ts';
+
+/** HTTP status of every code (spec 2, open points: error body). */
+export const statusOf = {
+  INVALID_ARGUMENT: 400,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  CONFLICT: 409,
+  TOO_MANY_REQUESTS: 429,
+  UNAVAILABLE: 503,
+  INTERNAL: 500,
+} as const satisfies Record<ErrorCode, number>;
+
+/** Seconds after which a caller may try again when a store or the server itself could not answer. */
+export const retryAfterSeconds = 5;
+
+/** What a caller reads instead of an answer. */
+export type ErrorBody = Readonly<{ error: string; code: ErrorCode }>;
+
+/** The body of an error; the message of an `INTERNAL` one stays here. */
+export function bodyOf(error: AppError): ErrorBody {
+  const message =
+    error.code === 'INTERNAL'
+      ? 'Something went wrong on our side; the detail is in our log. Try again later.'
+      : error.message;
+  return { error: message, code: error.code };
+}
+
+/**
+ * Answers every error of a route in one shape; what is not the caller's doing is logged with its detail.
+ *
+ * A database that is away is `UNAVAILABLE`, not `INTERNAL`, whatever library says so.
+ */
+export function createErrorHandler(
+  logger: Logger,
+): (caught: unknown, request: FastifyRequest, reply: FastifyReply) => void {
+  return (caught, request, reply) => {
+    const error = toRestError(caught);
+    const status = statusOf[error.code];
+    if (status >= 500)
+      logger[error.code === 'INTERNAL' ? 'error' : 'warn'](
+        { err: caught, route: request.routeOptions.url },
+        'request failed',
+      );
+    if (status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', String(retryAfterSeconds));
+    reply.code(status).send(bodyOf(error));
+  };
+}
+
+/** Any caught value as the error that its caller reads: the server's own refusals and lost stores have codes of ours. */
+export function toRestError(thrown: unknown): AppError {
+  const caught = thrown instanceof Error ? toDatabaseError(thrown) : thrown;
+  if (caught instanceof AppError) return caught.code === 'UNAVAILABLE' && caught.cause ? withoutDetail(caught) : caught;
+  const refusal = caught instanceof Error ? refusals[codeOf(caught)] : undefined;
+  if (refusal) return new AppError(refusal[0], refusal[1], { cause: caught });
+  if (isClientError(caught))
+    return new AppError('INVALID_ARGUMENT', `The request cannot be read: ${caught.message}`, { cause: caught });
+  return new AppError('INTERNAL', caught instanceof Error ? caught.message : String(caught), { cause: caught });
+}
+
+/** What a store says of itself names addresses; that is for the log. */
+function withoutDetail(error: AppError): AppError {
+  return new AppError('UNAVAILABLE', 'The database or the log does not answer; try again shortly.', { cause: error });
+}
+
+const refusals: Readonly<Record<string, readonly [ErrorCode, string] | undefined>> = {
+  FST_ERR_BAD_URL: ['NOT_FOUND', 'Nothing lies at this path; its percent-encoding cannot be read.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['NOT_FOUND', 'Nothing lies at this path; no id is that long.'],
+  FST_ERR_HANDLER_TIMEOUT: [
+    'UNAVAILABLE',
+    'The answer took too long; try again, with a narrower question where there is one.',
+  ],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['INVALID_ARGUMENT', 'The request body is too large; this API reads none.'],
+};
+
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+function isClientError(caught: unknown): caught is FastifyError {
+  if (!(caught instanceof Error) || !('statusCode' in caught)) return false;
+  return typeof caught.statusCode === 'number' && caught.statusCode >= 400 && caught.statusCode < 500;
+}
+
+/** The refusal of who asks too often; `after` says in words when to come back. */
+export function tooMany(_request: unknown, { after }: { after: string }): AppError {
+  return new AppError('TOO_MANY_REQUESTS', `Too many of these requests; try again in ${after}.`);
+}

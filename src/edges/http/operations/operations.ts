@@ -1,0 +1,66 @@
+import { Type } from 'typebox';
+import type { RouteDependencies } from '../../indexer/rest/shared.ts';
+import { retryAfterSeconds } from '../errors.ts';
+import type { Metrics } from './metrics.ts';
+import { liveness, readiness } from './operation-schemas.ts';
+import { assess } from './readiness.ts';
+import { type App, errors, plainAnswer } from '../schema.ts';
+
+const tags = ['Operations'];
+const noStore = { 'cache-control': 'no-store' };
+
+/** `/healthz`, `/readyz`, `/openapi.json` and `/metrics`. */
+export function operationRoutes(app: App, dependencies: RouteDependencies, metrics: Metrics): void {
+  const alive = {
+    tags,
+    operationId: 'healthz',
+    summary: 'Whether the process runs',
+    response: { 200: plainAnswer('It does.', liveness.ref) },
+  };
+  app.get('/healthz', { schema: alive }, async (_request, reply) => {
+    reply.headers(noStore);
+    return { status: 'ok' };
+  });
+  addReadiness(app, dependencies);
+  const document = {
+    tags,
+    operationId: 'openapi',
+    summary: 'This document',
+    response: { 200: plainAnswer('OpenAPI 3.0.', Type.Unsafe<object>({ type: 'object', additionalProperties: true })) },
+  };
+  app.get('/openapi.json', { schema: document }, () => app.swagger());
+  addMetrics(app, metrics);
+}
+
+function addReadiness(app: App, dependencies: RouteDependencies): void {
+  const schema = {
+    tags,
+    operationId: 'readyz',
+    summary: 'Whether the answers can be relied on',
+    description:
+      'Not ready only when the database or the broker is down, a projection has stopped or is not built yet, or a source of sync has no completed round in the log.',
+    response: { 200: plainAnswer('Ready.', readiness.ref), 503: plainAnswer('Not ready, and why.', readiness.ref) },
+  };
+  app.get('/readyz', { schema }, async (_request, reply) => {
+    const { reasons, warnings, durability } = await assess(dependencies);
+    reply.headers(noStore);
+    if (reasons.length === 0) return { ready: true, warnings: [...warnings], durability };
+    reply.code(503).header('retry-after', String(retryAfterSeconds));
+    return { ready: false, reasons: [...reasons], warnings: [...warnings], durability };
+  });
+}
+
+function addMetrics(app: App, metrics: Metrics): void {
+  const text = { description: 'Prometheus text format.', content: { 'text/plain': { schema: Type.String() } } };
+  const schema = {
+    tags,
+    operationId: 'metrics',
+    summary: 'Figures of this instance for Prometheus',
+    response: { 200: text, ...errors() },
+  };
+  app.get('/metrics', { schema }, async (_request, reply) => {
+    const figures = await metrics.text();
+    reply.headers({ ...noStore, 'content-type': metrics.contentType });
+    return figures;
+  });
+}

@@ -1,0 +1,30 @@
+import type { FastifyInstance } from 'fastify';
+import { Counter, Histogram, type Registry } from 'prom-client';
+import { isLive } from '../indexer/rest/live.ts';
+
+const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+/** Counts the requests of an app from now on, and how long they take; those that last are counted only. */
+export function countRequests(app: FastifyInstance, registry: Registry): void {
+  const registers = [registry];
+  const labelNames = ['route', 'method', 'status'] as const;
+  const requests = new Counter({
+    name: 'annals_http_requests_total',
+    help: 'Requests answered',
+    labelNames,
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'annals_http_request_duration_seconds',
+    help: 'Time from the first byte of a request to the last byte of its answer',
+    labelNames: ['route', 'method'] as const,
+    buckets: secondsBuckets,
+    registers,
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'none';
+    requests.inc({ route, method: request.method, status: String(reply.statusCode) });
+    if (!isLive(route)) durations.observe({ route, method: request.method }, reply.elapsedTime / 1000);
+    done();
+  });
+}

@@ -1,0 +1,118 @@
+import { handle } from '../../../commands/handle.ts';
+import type { Cause, FactLog } from '../../../commands/ports.ts';
+import { isOpen, type KnownAction, knowsTransaction } from '../../../commands/sync/action-states.ts';
+import { actions } from '../../../commands/sync/actions.ts';
+import { packOpen, unpackOpen } from '../../../commands/sync/open-actions.ts';
+import type { RecordAction } from '../../../commands/sync/record-action.ts';
+import type { CompleteRound, KnownSource } from '../../../commands/sync/sources.ts';
+
+/** Unread records that are remembered; where there may be more, the next round reads the whole list again. */
+export const mostUnread = 100;
+
+/** Reasons that are kept; a round shows fewer. */
+const mostSkipped = 100;
+
+/** What a round of actions writes, and what it hands on to the next one: open actions, unread records, the greatest id. */
+export class ActionBook {
+  facts = 0;
+  readonly #log: FactLog;
+  readonly #cause: Cause;
+  readonly #open: Map<string, string>;
+  readonly #unread: Set<string>;
+  readonly #skipped = new Map<string, string>();
+  /** From when on the open actions are not known; undefined where all are. */
+  #completeUntil: string | undefined;
+  #last: bigint;
+
+  constructor(log: FactLog, cause: Cause, known: KnownSource) {
+    this.#log = log;
+    this.#cause = cause;
+    this.#open = known.openActions ? unpackOpen(known.openActions) : new Map();
+    this.#completeUntil = known.openActions ? known.openActions.completeUntil : '';
+    this.#unread = new Set(known.unread);
+    this.#last = BigInt(known.lastAction ?? '0');
+  }
+
+  /** What the log knows of these actions. */
+  async known(ids: readonly string[]): Promise<ReadonlyMap<string, KnownAction>> {
+    const last = await this.#log.last('action', ids);
+    return new Map(
+      [...last].flatMap(([id, { fact }]) => (actions.isOwn(fact) ? [[id, fact.data.known] as const] : [])),
+    );
+  }
+
+  /** Decides and appends. */
+  async record(commands: readonly RecordAction[]): Promise<void> {
+    if (commands.length === 0) return;
+    const byAction = new Map(commands.map((command) => [command.action, command]));
+    const handled = await handle(this.#log, actions, byAction, this.#cause);
+    this.facts += handled.facts;
+    const after = await this.known([...byAction.keys()]);
+    for (const { action, record, found } of commands) {
+      if (record !== undefined) this.#unread.delete(action);
+      const known = after.get(action);
+      if (known === undefined) continue;
+      this.notice(action, known);
+      const left = found.filter(({ step, transaction }) => !knowsTransaction(known, step, transaction.hash)).length;
+      if (left > 0) this.skip(action, `${left} of its transactions are not recorded: it has more than are kept`);
+    }
+  }
+
+  /** What is open follows from the log, so that actions of a round that was cut off are not forgotten. */
+  notice(action: string, { chainState, expiresAt }: KnownAction): void {
+    if (expiresAt !== undefined && isOpen(chainState)) this.#open.set(action, expiresAt);
+    else this.#open.delete(action);
+  }
+
+  /** Remembers a record that could not be read, to be tried again each round. */
+  leaveUnread(action: string, reason: string): void {
+    this.skip(action, reason);
+    if (this.#unread.size < mostUnread) this.#unread.add(action);
+  }
+
+  /** Says why something was left out. */
+  skip(record: string, reason: string): void {
+    if (this.#skipped.size < mostSkipped) this.#skipped.set(record, reason);
+  }
+
+  /** Raises the greatest id up to which the ids are known without a gap. */
+  raiseLast(action: string): void {
+    const id = BigInt(action);
+    if (id > this.#last) this.#last = id;
+  }
+
+  get last(): bigint {
+    return this.#last;
+  }
+
+  get unread(): readonly string[] {
+    return [...this.#unread];
+  }
+
+  /** Whether all open actions whose time has come by a block's time are known; else only the whole list tells. */
+  knowsDue(blockTime: string): boolean {
+    return this.#completeUntil === undefined || blockTime < this.#completeUntil;
+  }
+
+  /** Every action was recorded, so all that are open are known. */
+  knowsAll(): void {
+    this.#completeUntil = undefined;
+  }
+
+  /** Open actions whose time has come by a block's time. */
+  due(blockTime: string): readonly string[] {
+    return [...this.#open].filter(([, expiresAt]) => expiresAt <= blockTime).map(([action]) => action);
+  }
+
+  get skipped(): CompleteRound['skipped'] {
+    return [...this.#skipped].map(([record, reason]) => ({ record, reason }));
+  }
+
+  get learned(): Pick<CompleteRound['learned'], 'openActions' | 'unread' | 'lastAction'> {
+    return {
+      openActions: packOpen(this.#open, { completeUntil: this.#completeUntil }),
+      unread: this.unread,
+      ...(this.#last === 0n ? {} : { lastAction: String(this.#last) }),
+    };
+  }
+}

@@ -1,0 +1,91 @@
+import type { PortResult, RecordProbe, StatusAnswer } from '../../../commands/probing.ts';
+import { askJson, type JsonAnswer } from './ask.ts';
+import { type Dial, dialPort } from './dial.ts';
+import { parseServices, servicesPath } from './services.ts';
+import { type NodeStatus, parseStatus, statusPath } from './status.ts';
+import { resolveTarget, type TargetOptions, targetOf } from './target.ts';
+
+/** The ports that a node has to have open: gRPC, peers, HTTP; no other is ever dialled. */
+export const probePorts = [4444, 4445, 8002] as const;
+/** The port that is asked for the status, beyond being open. */
+export const httpPort = 8002;
+
+/** Bounds of one probe (section 9 of the design). */
+export type ProbeLimits = Readonly<{ connectMs: number; statusMs: number; servicesMs: number; maxBytes: number }>;
+const defaultLimits: ProbeLimits = { connectMs: 2_000, statusMs: 6_000, servicesMs: 2_000, maxBytes: 1_048_576 };
+
+/** How a node is probed. */
+export type ProbeOptions = TargetOptions &
+  Readonly<{
+    /** Whether the list of services is asked for, where the status names none. */
+    isServicesDue: boolean;
+    signal: AbortSignal;
+    dial?: Dial;
+    limits?: ProbeLimits;
+  }>;
+
+/** What a probe found out, to be recorded of every node at that address. */
+export type Probed = Omit<RecordProbe, 'node'>;
+
+type HttpPart = Readonly<{ outcome: PortResult; answer: StatusAnswer; status?: NodeStatus; listed?: Probed['listed'] }>;
+type Door = Readonly<{ ip: string; dial: Dial; limits: ProbeLimits; signal: AbortSignal }>;
+
+/**
+ * Probes the node at an address as the chain keeps it: its three ports at once, and its status over the HTTP port's connection.
+ *
+ * An address that may not be dialled is an outcome too. Fails only when it is called off or this machine has no sockets left.
+ *
+ * @example await probeNode('203.0.113.7:4444', { allowPrivate: false, allowHostNames: false, isServicesDue: true, signal })
+ */
+export async function probeNode(address: string, options: ProbeOptions): Promise<Probed> {
+  const { dial = dialPort, limits = defaultLimits, signal } = options;
+  const began = performance.now();
+  const target = await resolveTarget(targetOf(address, options), options);
+  const done = () => ({ at: new Date().toISOString(), tookMs: Math.round(performance.now() - began) });
+  if (target.kind === 'refused') {
+    const ports = probePorts.map((port) => ({ port, outcome: 'not_dialled' }) as const);
+    return { ...done(), ports, statusAnswer: 'not_asked', reported: [] };
+  }
+  const door: Door = { ip: target.ip, dial, limits, signal };
+  const [http, ...others] = await Promise.all([
+    askHttp(door, options.isServicesDue),
+    ...probePorts.filter((port) => port !== httpPort).map(async (port) => ({ port, outcome: await knock(door, port) })),
+  ]);
+  const { outcome, answer, status, listed } = http;
+  return {
+    ...done(),
+    ports: [...others, { port: httpPort, outcome }],
+    statusAnswer: answer,
+    ...(status && { figures: status.figures }),
+    reported: status?.services ?? [],
+    ...(listed && { listed }),
+  };
+}
+
+async function knock({ ip, dial, limits, signal }: Door, port: number): Promise<PortResult> {
+  const dialled = await dial(ip, port, { connectMs: limits.connectMs, signal });
+  if (dialled.outcome === 'open') dialled.socket.destroy();
+  return dialled.outcome;
+}
+
+async function askHttp(door: Door, isServicesDue: boolean): Promise<HttpPart> {
+  const { outcome, asked } = await get(door, statusPath, door.limits.statusMs);
+  if (asked.answer !== 'ok') return { outcome, answer: asked.answer };
+  const status = parseStatus(asked.body);
+  if (!status) return { outcome, answer: 'malformed' };
+  if (status.services.length > 0 || !isServicesDue) return { outcome, answer: 'ok', status };
+  const list = await get(door, servicesPath, door.limits.servicesMs);
+  const services = list.asked.answer === 'ok' ? parseServices(list.asked.body) : [];
+  return { outcome, answer: 'ok', status, listed: { at: new Date().toISOString(), services } };
+}
+
+type Got = Readonly<{ outcome: PortResult; asked: JsonAnswer | Readonly<{ answer: 'not_asked' }> }>;
+
+async function get({ ip, dial, limits, signal }: Door, path: string, wholeMs: number): Promise<Got> {
+  const dialled = await dial(ip, httpPort, { connectMs: limits.connectMs, signal });
+  if (dialled.outcome !== 'open') return { outcome: dialled.outcome, asked: { answer: 'not_asked' } };
+  return {
+    outcome: 'open',
+    asked: await askJson(dialled.socket, path, { wholeMs, maxBytes: limits.maxBytes, signal }),
+  };
+}

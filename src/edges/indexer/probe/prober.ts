@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { toAppError } from '../../../commands/errors.ts';
+import type { Logger } from '../../kit/logger.ts';
+import { type Dial, dialPort } from './dial.ts';
+import { httpPort, probeNode, probePorts, type ProbeLimits } from './probe.ts';
+import type { Reason, Recorder } from './recorder.ts';
+import { isServicesDue } from './services.ts';
+import { SocketBudget, withSockets } from './socket-budget.ts';
+import { hostKey, type TargetOptions } from './target.ts';
+
+/** Some nodes to probe, and how. */
+export type Sweep = Readonly<{
+  nodes: ReadonlyMap<string, string>;
+  reason: Reason;
+  /** Over how long the probes begin, so that they do not all begin at once. */
+  spreadMs: number;
+  /** Whether a node that is being probed at this moment is probed once more afterwards; else that probe will do. */
+  isFresh: boolean;
+}>;
+
+/** What a prober works with. */
+export type ProberOptions = TargetOptions &
+  Readonly<{
+    recorder: Recorder;
+    logger: Logger;
+    signal: AbortSignal;
+    /** When each node's list of services was last asked for; kept up to date here. */
+    servicesAskedAt: Map<string, string>;
+    dial?: Dial;
+    limits?: ProbeLimits;
+  }>;
+
+type Running = { hasBegun: boolean; done: Promise<void> };
+
+const maxSockets = 1_024;
+
+/**
+ * Makes the function that probes nodes: each at most once at a time, all together with no more sockets than allowed.
+ *
+ * Nodes that share a host share one probe, so that many records cannot aim us at one address. Resolves when the sweep's
+ * probes have ended; never fails.
+ */
+export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<void> {
+  const { recorder, logger, signal, servicesAskedAt, dial = dialPort, ...how } = options;
+  const budget = new SocketBudget(maxSockets);
+  const sockets = { count: probePorts.length, asked: httpPort, dial };
+  const running = new Map<string, Running>();
+
+  const probeHost = async (nodes: readonly string[], address: string, reason: Reason, within: Dial) => {
+    const isDue = nodes.some((node) => isServicesDue(servicesAskedAt.get(node), Date.now()));
+    const probed = await probeNode(address, { ...how, dial: within, signal, isServicesDue: isDue });
+    for (const node of nodes) {
+      if (probed.listed) servicesAskedAt.set(node, probed.listed.at);
+      recorder.add({ node, ...probed }, reason);
+    }
+  };
+
+  const probeOnce = async (host: string, nodes: readonly string[], address: string, sweep: Sweep): Promise<void> => {
+    const other = running.get(host);
+    if (other && !(sweep.isFresh && other.hasBegun)) return other.done;
+    const mine: Running = { hasBegun: false, done: Promise.resolve() };
+    const begin = (within: Dial) => {
+      mine.hasBegun = true;
+      return probeHost(nodes, address, sweep.reason, within);
+    };
+    mine.done = (other?.done ?? sleep(Math.random() * sweep.spreadMs, undefined, { signal }))
+      .then(() => withSockets(budget, sockets, begin))
+      .catch((caught: unknown) => {
+        if (!signal.aborted) logger.warn({ reason: toAppError(caught).message }, 'a node could not be probed');
+      });
+    running.set(host, mine);
+    await mine.done;
+    if (running.get(host) === mine) running.delete(host);
+  };
+
+  return async (sweep) => {
+    const began = performance.now();
+    const hosts = Map.groupBy(sweep.nodes, ([, address]) => hostKey(address, how));
+    const probes = [...hosts].map(([host, members]) =>
+      probeOnce(
+        host,
+        members.map(([node]) => node),
+        members[0]?.[1] ?? '',
+        sweep,
+      ),
+    );
+    await Promise.all(probes);
+    const ms = Math.round(performance.now() - began);
+    if (!signal.aborted) logger.debug({ nodes: sweep.nodes.size, hosts: hosts.size, ms }, 'probe sweep done');
+  };
+}

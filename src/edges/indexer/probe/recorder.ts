@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { toAppError } from '../../../commands/errors.ts';
+import { handle } from '../../../commands/handle.ts';
+import type { Cause, FactLog } from '../../../commands/ports.ts';
+import { probing, type RecordProbe } from '../../../commands/probing.ts';
+import type { Logger } from '../../kit/logger.ts';
+
+/** Why a probe was made; a probe of its own accord has no cause. */
+export type Reason = Readonly<Pick<Cause, 'causation' | 'correlation'>>;
+
+/** Takes outcomes of probes as they come in. */
+export type Recorder = Readonly<{
+  add: (probe: RecordProbe, reason: Reason) => void;
+}>;
+
+type Waiting = Readonly<{ probe: RecordProbe; reason: Reason }>;
+
+const groupMs = 50;
+const groupSize = 200;
+const retryMs = 1_000;
+
+/**
+ * Writes outcomes in small groups soon after they came in, so that no outcome waits for a slow node.
+ *
+ * While the log is unavailable outcomes wait, the latest of each node; what cannot be decided is dropped, with a warning.
+ */
+export function createRecorder(log: FactLog, logger: Logger, signal: AbortSignal): Recorder {
+  const waiting = new Map<string, Waiting>();
+  let isWriting = false;
+
+  const writeGroup = async (group: ReadonlyMap<string, Waiting>, reason: Reason) => {
+    const probes = new Map([...group].map(([node, { probe }]) => [node, probe]));
+    try {
+      await handle(log, probing, probes, { ...reason, at: new Date().toISOString() });
+    } catch (caught) {
+      signal.throwIfAborted();
+      const { code, message } = toAppError(caught);
+      const isLost = code !== 'UNAVAILABLE';
+      logger.warn({ code, reason: message, probes: group.size, isLost }, 'probes could not be recorded');
+      if (!isLost) {
+        await sleep(retryMs, undefined, { signal });
+        return;
+      }
+    }
+    for (const [node, one] of group) if (waiting.get(node) === one) waiting.delete(node);
+  };
+
+  const writeAll = async () => {
+    isWriting = true;
+    try {
+      for (let [first] = waiting.values(); first; [first] = waiting.values()) {
+        await sleep(groupMs, undefined, { signal });
+        const { reason } = first;
+        const alike = [...waiting].filter(([, one]) => one.reason.causation === reason.causation);
+        await writeGroup(new Map(alike.slice(0, groupSize)), reason);
+      }
+    } catch (caught) {
+      if (!signal.aborted) throw caught;
+    } finally {
+      isWriting = false;
+    }
+  };
+
+  return {
+    add(probe, reason) {
+      waiting.set(probe.node, { probe, reason });
+      if (!isWriting && !signal.aborted) void writeAll();
+    },
+  };
+}

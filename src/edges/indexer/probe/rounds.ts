@@ -1,0 +1,101 @@
+import { setInterval, setTimeout as sleep } from 'node:timers/promises';
+import { toAppError } from '../../../commands/errors.ts';
+import type { Fact } from '../../../events/catalogue.ts';
+import { type Leasing, whileHeld } from '../../log/leasing.ts';
+import type { Logger } from '../../kit/logger.ts';
+import { followFleet, type WatchedLog } from './fleet.ts';
+import { createProber, type ProberOptions } from './prober.ts';
+import { createRecorder, type Reason } from './recorder.ts';
+import { followRequests } from './requests.ts';
+
+/** What probing works with. */
+export type ProbingOptions = Pick<ProberOptions, 'allowPrivate' | 'allowHostNames' | 'dial' | 'limits'> &
+  Readonly<{ log: WatchedLog; leases: Leasing; intervalMs: number; logger: Logger; signal: AbortSignal }>;
+
+const maxSpreadMs = 2_000;
+const retryMs = 1_000;
+
+/**
+ * Probes every listed SuperNode each interval, at once when it is first listed, and at once after a round of sync that
+ * somebody asked for; until the signal ends it. One replica at a time does so, under the lease `probe`.
+ *
+ * Whoever takes over goes on in the rhythm that the log shows: nodes see no storm where a process starts again and again.
+ *
+ * @example await runProbing({ log, leases, intervalMs: 60_000, allowPrivate: false, allowHostNames: false, logger, signal })
+ */
+export function runProbing(options: ProbingOptions): Promise<void> {
+  return options.leases.hold('probe', options.signal, ({ signal }) =>
+    keepProbing({ ...options, log: whileHeld(options.log, signal), signal }),
+  );
+}
+
+type HeldOptions = Omit<ProbingOptions, 'leases'>;
+
+async function keepProbing(options: HeldOptions): Promise<void> {
+  while (!options.signal.aborted) {
+    try {
+      await probeWhileHeld(options);
+    } catch (caught) {
+      const { code, message } = toAppError(caught);
+      if (options.signal.aborted) return;
+      if (code !== 'UNAVAILABLE') throw caught;
+      options.logger.warn({ reason: message }, 'probing waits for the log');
+      await sleep(retryMs, undefined, { signal: options.signal }).catch(() => undefined);
+    }
+  }
+}
+
+async function probeWhileHeld(options: HeldOptions): Promise<void> {
+  const { log, logger, intervalMs, ...how } = options;
+  const ended = new AbortController();
+  const signal = AbortSignal.any([options.signal, ended.signal]);
+  try {
+    const recorder = createRecorder(log, logger, signal);
+    const last = await lastProbes(log);
+    const servicesAskedAt = new Map([...last].flatMap(([node, { known }]) => entryOf(node, known.servicesAskedAt)));
+    const probe = createProber({ ...how, recorder, logger, signal, servicesAskedAt });
+    const probeNow = (nodes: ReadonlyMap<string, string>, reason: Reason = {}) =>
+      probe({ nodes, reason, spreadMs: 0, isFresh: true });
+    const dueIn = waitsOf(last, intervalMs);
+    const firstInMs = [...dueIn.values()].reduce((least, wait) => Math.min(least, wait), intervalMs);
+    const onListed = (nodes: ReadonlyMap<string, string>) =>
+      void probeNow(new Map([...nodes].filter(([node]) => !dueIn.has(node))));
+    const fleet = await followFleet(log, { logger, signal, onListed });
+    dueIn.clear();
+    const onAnswered = async (reason: Reason) => {
+      await fleet.refresh();
+      await probeNow(fleet.addresses(), reason);
+    };
+    await followRequests(log, { logger, signal, onAnswered });
+    const spreadMs = Math.min(intervalMs / 10, maxSpreadMs);
+    const sweep = async () => {
+      await fleet.refresh();
+      void probe({ nodes: fleet.addresses(), reason: {}, spreadMs, isFresh: false });
+    };
+    await sleep(firstInMs, undefined, { signal });
+    await sweep();
+    for await (const _ of setInterval(intervalMs, undefined, { signal })) await sweep();
+  } catch (caught) {
+    if (!signal.aborted) throw caught;
+  } finally {
+    ended.abort();
+  }
+}
+
+type Probed = Fact<'ProbeSucceeded' | 'ProbeFailed'>['data'];
+
+async function lastProbes(log: WatchedLog): Promise<Map<string, Probed>> {
+  const probes = new Map<string, Probed>();
+  for (const [node, { fact }] of await log.lastOfAll('probe'))
+    if (fact.type === 'ProbeSucceeded' || fact.type === 'ProbeFailed') probes.set(node, fact.data);
+  return probes;
+}
+
+const entryOf = <T>(node: string, value: T | undefined): [string, T][] => (value === undefined ? [] : [[node, value]]);
+
+/** In how many milliseconds each node is due that was probed less than an interval ago; a time to come is nobody's. */
+function waitsOf(last: ReadonlyMap<string, Probed>, intervalMs: number): Map<string, number> {
+  const now = Date.now();
+  const waits = [...last].map(([node, { at }]) => [node, Date.parse(at) + intervalMs - now] as const);
+  return new Map(waits.filter(([, wait]) => wait > 0 && wait <= intervalMs));
+}

@@ -1,0 +1,99 @@
+import { Type } from 'typebox';
+import { AppError } from '../../../commands/errors.ts';
+import { listActions } from '../../../projections/actions/action-list.ts';
+import { actionById, actionStats } from '../../../projections/actions/action-stats.ts';
+import { actionDetail, actionList, actionListQuery, actionStatsAnswer, actionStatsQuery } from './action-schemas.ts';
+import { readFilter, readWindow } from './action-filter.ts';
+import { detailOf, listItemOf } from './action-views.ts';
+import type { RouteDependencies } from './shared.ts';
+import { type App, errors, readAnswer } from '../../http/schema.ts';
+
+const tags = ['Actions'];
+const ofActions = { projections: ['actions'], sources: ['actions'] } as const;
+/** An operator's accounts come from the SuperNodes: in the list's filter and in the detail. */
+const withNodes = { projections: ['actions', 'supernodes'], sources: ['actions', 'supernodes'] } as const;
+
+/** `/v1/actions`, its counts, and one action. */
+export function actionRoutes(app: App, dependencies: RouteDependencies): void {
+  addList(app, dependencies);
+  addCounts(app, dependencies);
+  addDetail(app, dependencies);
+}
+
+function addList(app: App, { read, cursors, settings }: RouteDependencies): void {
+  const schema = {
+    tags,
+    operationId: 'listActions',
+    summary: 'Actions, the newest first',
+    description: 'Ordered by id as a number, descending. `cursor` leads to the next page; the total is exact.',
+    querystring: actionListQuery,
+    response: { 200: readAnswer('A page of actions.', actionList.ref), ...errors(400) },
+  };
+  app.get('/v1/actions', { schema }, async ({ query }, reply) => {
+    const { limit, cursor, include_transactions: withTransactions, ...given } = query;
+    const { walk, filter } = readFilter(given, settings.profile.addressPrefix);
+    const place = cursor === undefined ? undefined : cursors.open(walk, cursor);
+    return await read(reply, query.supernode === undefined ? ofActions : withNodes, async ({ reading }) => {
+      const found = await listActions(reading, { ...filter, after: place?.after, limit });
+      const page = (place?.pages ?? 0) + 1;
+      const last = found.rows.at(-1);
+      return {
+        actions: found.rows.map((row) => listItemOf(row, withTransactions)),
+        total: found.total,
+        page,
+        ...(found.hasMore && last ? { cursor: cursors.seal(walk, { after: last.id, pages: page }) } : {}),
+      };
+    });
+  });
+}
+
+function addCounts(app: App, { read }: RouteDependencies): void {
+  const schema = {
+    tags,
+    operationId: 'actionStats',
+    summary: 'Counts of actions',
+    description: '`from` and `to` compare `created_at`, both ends included; an action of unknown time is in no window.',
+    querystring: actionStatsQuery,
+    response: { 200: readAnswer('Exact counts.', actionStatsAnswer.ref), ...errors(400) },
+  };
+  app.get('/v1/actions/stats', { schema }, async ({ query }, reply) => {
+    const window = readWindow(query);
+    return await read(reply, ofActions, async ({ reading }) => {
+      const counts = await actionStats(reading, window);
+      return {
+        total_actions: counts.total,
+        cascade_count: counts.cascade,
+        sense_count: counts.sense,
+        registered_count: counts.registered,
+        finalized_count: counts.finalized,
+        approved_count: counts.approved,
+        expired_count: counts.expired,
+      };
+    });
+  });
+}
+
+function addDetail(app: App, { read, decodeMetadata }: RouteDependencies): void {
+  const schema = {
+    tags,
+    operationId: 'actionById',
+    summary: 'One action with all that is known of it',
+    params: Type.Object({ id: Type.String({ description: 'Decimal id on the chain.' }) }),
+    response: { 200: readAnswer('The action.', actionDetail.ref), ...errors(404) },
+  };
+  app.get(
+    '/v1/actions/:id',
+    { schema },
+    async ({ params: { id } }, reply) =>
+      await read(reply, withNodes, async ({ reading }) => {
+        const row = isActionId(id) ? await actionById(reading, id) : undefined;
+        if (!row) throw new AppError('NOT_FOUND', 'There is no action of this id.');
+        return await detailOf(reading, row, decodeMetadata);
+      }),
+  );
+}
+
+/** Decimal, as the chain writes it; no id is longer than the chain's own 64 bits, with room to spare. */
+function isActionId(id: string): boolean {
+  return /^(0|[1-9]\d{0,77})$/.test(id);
+}

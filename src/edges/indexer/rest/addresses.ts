@@ -1,0 +1,19 @@
+import { bech32 } from '@scure/base';
+import { AppError } from '../../../commands/errors.ts';
+import { shown } from '../../http/parameters.ts';
+
+/** A Bech32 address whose checksum holds, in lower case. */
+export type Address = Readonly<{ text: string; prefix: string }>;
+
+const longest = 128;
+
+/** Reads a parameter that is a Bech32 address of any prefix; `INVALID_ARGUMENT` where the checksum fails. */
+export function parseAddress(name: string, text: string): Address {
+  const decoded = text.length <= longest ? bech32.decodeUnsafe(text, longest) : undefined;
+  if (!decoded)
+    throw new AppError(
+      'INVALID_ARGUMENT',
+      `${name} is ${shown(text)}; it takes a Bech32 address, and its checksum does not hold.`,
+    );
+  return { text: text.toLowerCase(), prefix: decoded.prefix };
+}

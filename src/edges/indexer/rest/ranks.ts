@@ -1,0 +1,35 @@
+import { nodesToRank } from '../../../projections/fleet/fleet-stats.ts';
+import { createKeptHashes, ranksAt } from './rank.ts';
+import type { Look } from './reads.ts';
+
+/** Ranks at the height of the last completed SuperNode round, by operator address; those that the chain leaves out are missing. */
+export type Ranks = (look: Look) => Promise<ReadonlyMap<string, number>>;
+
+type Known = Readonly<{ of: string; ranks: ReturnType<Ranks> }>;
+
+/** Ranks that are computed once per round and state of the list, however many ask at once. */
+export function createRanks(): Ranks {
+  const hashes = createKeptHashes();
+  let known: Known | undefined;
+  const ranked = async ({ reading }: Look, height: number): ReturnType<Ranks> => {
+    const nodes = await nodesToRank(reading);
+    await reading.confirmed();
+    const ranks = ranksAt(height, nodes, hashes.hashOf);
+    hashes.letGoOfOthers();
+    return ranks;
+  };
+  return async (look) => {
+    const { reading, rounds } = look;
+    const height = rounds.find(({ source }) => source === 'supernodes')?.completed_height ?? null;
+    if (height === null) return new Map();
+    const of = JSON.stringify([height, reading.schemas.supernodes, reading.followed.supernodes]);
+    const found = known?.of === of ? known : { of, ranks: ranked(look, height) };
+    known = found;
+    try {
+      return await found.ranks;
+    } catch (caught) {
+      if (known === found) known = undefined;
+      throw caught;
+    }
+  };
+}

@@ -1,0 +1,45 @@
+import type { FastifyReply } from 'fastify';
+import type { ProjectionName } from '../../../projections/projection.ts';
+import type { Reading } from '../../../projections/reading.ts';
+import { rounds as readRounds } from '../../../projections/rounds/rounds.ts';
+import type { RoundRow } from '../../../projections/tables.ts';
+import type { RestDependencies } from './dependencies.ts';
+import { chainAgeMs, positionToken, type Source } from './headers.ts';
+import type { LagTracker } from './lag.ts';
+
+/** What a route reads: projections, and the sources of sync that feed them. */
+export type Scope = Readonly<{ projections: readonly ProjectionName[]; sources: readonly Source[] }>;
+
+/** One consistent look, with the rounds that go with it. */
+export type Look = Readonly<{ reading: Reading; rounds: readonly RoundRow[] }>;
+
+/** Answers a read: runs queries over one look and stamps position, lag and age, also on a 404. */
+export type Read = <T>(reply: FastifyReply, scope: Scope, answer: (look: Look) => Promise<T>) => Promise<T>;
+
+/** Reads with the three headers that every read carries. */
+export function createRead({ reader, clock }: Pick<RestDependencies, 'reader' | 'clock'>, lag: LagTracker): Read {
+  let known: { of: string; rounds: readonly RoundRow[] } | undefined;
+  const roundsOf = async (reading: Reading): Promise<readonly RoundRow[]> => {
+    const { incarnation, sequence } = reading.followed.rounds;
+    const of = JSON.stringify([reading.schemas.rounds, incarnation, sequence]);
+    if (known?.of === of) return known.rounds;
+    const found = await readRounds(reading);
+    await reading.confirmed();
+    known = { of, rounds: found };
+    return found;
+  };
+  return async (reply, scope, answer) =>
+    await reader.read(async (reading) => {
+      const rounds = await roundsOf(reading);
+      const followed = scope.projections.map((name) => reading.followed[name]);
+      const behindMs = Math.max(...followed.map(({ stream, sequence }) => lag.lagMs(stream, sequence)));
+      const ageMs = chainAgeMs(rounds, scope.sources, clock());
+      void reply.headers({
+        'Annals-Position': positionToken(followed),
+        'Annals-Lag-Ms': String(Math.round(behindMs)),
+        ...(ageMs === undefined ? {} : { 'Annals-Chain-Age-Ms': String(ageMs) }),
+        'Cache-Control': 'no-store',
+      });
+      return await answer({ reading, rounds });
+    });
+}

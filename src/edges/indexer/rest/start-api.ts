@@ -1,0 +1,94 @@
+import type { Reading } from '../../../projections/reading.ts';
+import { createBus, ReadModels, RequestSync } from '../../bus.ts';
+import { decodeMetadata } from '../chain/metadata.ts';
+import { requestSync } from '../chain/request-sync.ts';
+import { createReader } from '../../models/read/reading.ts';
+import { createWakeups } from '../../models/read/wakeups.ts';
+import { type About, registerPages } from '../pages/pages.ts';
+import { createRest } from './rest.ts';
+import type { Part } from '../../roles/roles.ts';
+import type { Context } from '../../roles/context.ts';
+
+/**
+ * The indexing REST API with its pages, listening; of a process that does not index, only how it does.
+ *
+ * The start page tells everybody `chainUrl`, so it is that of the local network or null: another one may hold a key.
+ */
+export async function startApi(context: Context, chainUrl: string | null): Promise<Part> {
+  const { config, network, profile, version, broker, pools, logger, signal } = context;
+  const isWhole = config.roles.includes('indexer');
+  const reader = createReader({ pools, network });
+  const wakeups = createWakeups({ config: context.postgres, pools, network }, logger);
+  const bus = await createBus({
+    requestSync: async ({ at }) => {
+      const [{ sequence }, { incarnation }] = await Promise.all([requestSync(broker.log, at), broker.log.head('SYNC')]);
+      return { position: { stream: 'SYNC' as const, incarnation, sequence }, at };
+    },
+    readModels: async (query) => await reader.read(query.answer),
+  });
+  const read = async <T>(answer: (reading: Reading) => Promise<T>): Promise<T> =>
+    await bus.query(new ReadModels(answer));
+  const app = createRest({
+    reader: { read, generations: reader.generations },
+    heads: broker.heads,
+    broker: broker.state,
+    archive: context.archive,
+    requestSync: async (at) => await bus.command(new RequestSync(at)),
+    subscribe: (onEvent) => {
+      const ends = [broker.live(onEvent), wakeups.onMoved((moved) => onEvent(JSON.stringify(moved), 'moved'))];
+      return () => ends.forEach((end) => end());
+    },
+    decodeMetadata,
+    settings: { ...config, profile },
+    cursorKey: config.cursorKey ?? (await broker.secret('cursor')),
+    logger,
+    clock: () => Date.now(),
+    signal,
+    version,
+    registry: context.leadership.registry,
+    operationsOnly: !isWhole,
+    registerPages: (pages) => registerPages(pages, () => aboutOf(context, { read, chainUrl })),
+  });
+  return listening(app, config.host, {
+    isWhole,
+    port: config.port,
+    close: async () => void (await Promise.all([app.close(), bus.close(), wakeups.close()])),
+  });
+}
+
+async function listening(
+  app: ReturnType<typeof createRest>,
+  host: string,
+  { isWhole, port, close }: { isWhole: boolean; port: number; close: () => Promise<void> },
+): Promise<Part> {
+  const start = await app.listen({ host, port });
+  const pages = {
+    start: `${start}/`,
+    api: `${start}/v1/actions`,
+    docs: `${start}/docs`,
+    openapi: `${start}/openapi.json`,
+  };
+  const urls = { ...(isWhole ? pages : {}), readiness: `${start}/readyz`, metrics: `${start}/metrics` };
+  return { name: 'REST API', urls, failed: new Promise<never>(() => undefined), stop: close };
+}
+
+type Looking = Readonly<{ read: <T>(answer: (reading: Reading) => Promise<T>) => Promise<T>; chainUrl: string | null }>;
+
+async function aboutOf({ network, nats }: Context, { read, chainUrl }: Looking): Promise<About> {
+  const chain = await read((reading) =>
+    reading.db
+      .withSchema(reading.schemas.rounds)
+      .selectFrom('rounds')
+      .select('chain_id')
+      .where('source', '=', 'chain')
+      .executeTakeFirst(),
+  ).catch(() => undefined);
+  const isOpen = nats.user !== undefined;
+  return {
+    network,
+    chain: chain?.chain_id ?? null,
+    nats: isOpen ? nats.url : null,
+    natsWebSocket: isOpen ? (nats.wsUrl ?? null) : null,
+    chainUrl,
+  };
+}

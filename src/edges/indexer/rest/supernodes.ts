@@ -1,0 +1,179 @@
+import { Type } from 'typebox';
+import { displayHost } from '../../../projections/fleet/address.ts';
+import { fleetStats, paymentsOf } from '../../../projections/fleet/fleet-stats.ts';
+import { actionStatsByNode } from '../../../projections/actions/node-actions.ts';
+import { listSuperNodes, unavailableNodes } from '../../../projections/fleet/fleet.ts';
+import { parseCurrentState } from './current-state.ts';
+import type { RouteDependencies } from './shared.ts';
+import { type App, errors, operatorAddress, readAnswer } from '../../http/schema.ts';
+import * as schemas from './supernode-schemas.ts';
+import { existing, metricsOf } from './supernode-views.ts';
+
+const tags = ['SuperNodes'];
+const gigabytesPerTerabyte = 1024;
+const ofFleet = {
+  projections: ['supernodes', 'availability', 'validators'],
+  sources: ['supernodes', 'validators'],
+} as const;
+/** Ranks are those of the last round, which is a fact too. */
+const withRanks = { ...ofFleet, projections: [...ofFleet.projections, 'rounds'] } as const;
+const withActions = { projections: ['supernodes', 'actions'], sources: ['supernodes', 'actions'] } as const;
+const params = Type.Object({ id: operatorAddress });
+
+/** `/v1/supernodes`: metrics, payments, statistics and who is unavailable. */
+export function superNodeRoutes(app: App, dependencies: RouteDependencies): void {
+  addList(app, dependencies);
+  addOne(app, dependencies);
+  addPayments(app, dependencies);
+  addStats(app, dependencies);
+  addActionStats(app, dependencies);
+  addUnavailable(app, dependencies);
+}
+
+function addList(app: App, { read, cursors, ranks }: RouteDependencies): void {
+  const schema = {
+    tags,
+    operationId: 'listSuperNodeMetrics',
+    summary: 'SuperNodes with their latest figures',
+    description:
+      'Every SuperNode of the chain’s list that fits, ordered by id, ascending, bytewise. `cursor` leads to the next page.',
+    querystring: schemas.superNodeListQuery,
+    response: { 200: readAnswer('A page of SuperNodes.', schemas.superNodeList.ref), ...errors(400) },
+  };
+  app.get('/v1/supernodes/metrics', { schema }, async ({ query: { limit, cursor, ...given } }, reply) => {
+    const currentState = parseCurrentState(given.currentState);
+    const walk = { list: 'supernodes', filters: { ...given, currentState } };
+    const place = cursor === undefined ? undefined : cursors.open(walk, cursor);
+    return await read(reply, withRanks, async (look) => {
+      const found = await listSuperNodes(look.reading, { ...given, currentState, after: place?.after, limit });
+      const rankOf = await ranks(look);
+      const pages = (place?.pages ?? 0) + 1;
+      const last = found.rows.at(-1);
+      return {
+        supernodes: found.rows.map((node) => metricsOf(node, rankOf)),
+        total: found.total,
+        ...(found.hasMore && last ? { cursor: cursors.seal(walk, { after: last.id, pages }) } : {}),
+      };
+    });
+  });
+}
+
+function addOne(app: App, { read, ranks }: RouteDependencies): void {
+  const schema = {
+    tags,
+    operationId: 'superNodeMetrics',
+    summary: 'One SuperNode with its latest figures',
+    params,
+    response: { 200: readAnswer('The SuperNode.', schemas.superNodeMetrics.ref), ...errors(404) },
+  };
+  app.get(
+    '/v1/supernodes/:id/metrics',
+    { schema },
+    async ({ params: { id } }, reply) =>
+      await read(reply, withRanks, async (look) => metricsOf(await existing(look, id), await ranks(look))),
+  );
+}
+
+function addPayments(app: App, { read }: RouteDependencies): void {
+  const schema = {
+    tags,
+    operationId: 'superNodePayments',
+    summary: 'What a SuperNode was paid',
+    description:
+      'Transfers from the action module to the accounts that were the operator’s at the time, inside finalize transactions.',
+    params,
+    response: { 200: readAnswer('One entry per denomination.', schemas.paymentInfo.ref), ...errors(404) },
+  };
+  app.get(
+    '/v1/supernodes/:id/paymentInfo',
+    { schema },
+    async ({ params: { id } }, reply) =>
+      await read(reply, withActions, async (look) => {
+        const node = await existing(look, id);
+        const totals = await paymentsOf(look.reading, node.id);
+        const payments = totals.map(({ denom, amount, transactions }) => ({
+          denom,
+          total_amount: amount,
+          payment_count: transactions,
+        }));
+        return { id: node.id, payments };
+      }),
+  );
+}
+
+function addStats(app: App, { read }: RouteDependencies): void {
+  const schema = {
+    tags,
+    operationId: 'fleetStats',
+    summary: 'Figures of all SuperNodes together',
+    response: {
+      200: readAnswer('Averages and sums are over available nodes.', schemas.fleetStatsAnswer.ref),
+      ...errors(),
+    },
+  };
+  const scope = { projections: ['supernodes', 'availability'], sources: ['supernodes'] } as const;
+  app.get(
+    '/v1/supernodes/stats',
+    { schema },
+    async (_request, reply) =>
+      await read(reply, scope, async ({ reading }) => {
+        const stats = await fleetStats(reading);
+        return {
+          total_supernodes: stats.total,
+          available_count: stats.available,
+          unavailable_count: stats.unavailable,
+          avg_cpu_usage_percent: stats.avg_cpu_usage_percent,
+          total_storage_tb: stats.storage_total_gb / gigabytesPerTerabyte,
+          total_memory_gb: stats.memory_total_gb,
+        };
+      }),
+  );
+}
+
+function addActionStats(app: App, { read }: RouteDependencies): void {
+  const schema = {
+    tags,
+    operationId: 'superNodeActionStats',
+    summary: 'How many actions each SuperNode finalized',
+    description: 'Every SuperNode, zeros too, ordered by id.',
+    response: { 200: readAnswer('Every SuperNode.', schemas.nodeActions.ref), ...errors() },
+  };
+  app.get(
+    '/v1/supernodes/action-stats',
+    { schema },
+    async (_request, reply) =>
+      await read(reply, withActions, async ({ reading }) => {
+        const nodes = await actionStatsByNode(reading);
+        const supernodes = nodes.map(({ id, cascade, sense }) => ({
+          id,
+          cascade_count: cascade,
+          sense_count: sense,
+          total_count: cascade + sense,
+        }));
+        return { supernodes };
+      }),
+  );
+}
+
+function addUnavailable(app: App, { read }: RouteDependencies): void {
+  const schema = {
+    tags,
+    operationId: 'unavailableSuperNodes',
+    summary: 'SuperNodes that are not available',
+    querystring: schemas.unavailableQuery,
+    response: { 200: readAnswer('Ordered by id.', schemas.unavailableList.ref), ...errors(400) },
+  };
+  app.get('/v1/supernodes/unavailable', { schema }, async ({ query }, reply) => {
+    const currentState = parseCurrentState(query.currentState);
+    return await read(reply, ofFleet, async ({ reading }) => {
+      const nodes = await unavailableNodes(reading, currentState);
+      const supernodes = nodes.map(({ id, address, failed_probe_counter, last_seen_at }) => ({
+        id,
+        ip: displayHost(address),
+        failed_probe_counter,
+        last_seen_at,
+      }));
+      return { supernodes };
+    });
+  });
+}

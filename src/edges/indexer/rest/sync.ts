@@ -1,0 +1,69 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { Type } from 'typebox';
+import { AppError } from '../../../commands/errors.ts';
+import type { RouteDependencies } from './shared.ts';
+import { positionToken } from './headers.ts';
+import { type App, component, errors, plainAnswer, time } from '../../http/schema.ts';
+
+const result = component(
+  'SyncResult',
+  Type.Object({
+    status: Type.String({ description: 'What was begun.' }),
+    triggered_at: time('When the round was asked for.'),
+    position: Type.String({
+      description:
+        'Place of the request in the log: an opaque, URL-safe token. The rounds that answer it name it as their cause.',
+    }),
+  }),
+);
+
+/** All components of this route. */
+export const syncComponents = [result];
+
+/** Without a token, or with one: the instance says which. */
+const security: Record<string, string[]>[] = [{}, { syncToken: [] }];
+/** Requests of one caller a minute. */
+const mostPerMinute = 30;
+
+/** `POST /v1/supernodes/sync`: asks for a round of SuperNodes and validators, and a probe of all, at once. */
+export function syncRoutes(app: App, { requestSync, settings, clock }: RouteDependencies): void {
+  const schema = {
+    tags: ['SuperNodes'],
+    operationId: 'requestSync',
+    summary: 'Sync and probe all SuperNodes now',
+    description:
+      'Only on instances with `ALLOW_MANUAL_SYNC=true`; those with a `SYNC_TOKEN` want it as bearer token. A round that is asked for already is joined.',
+    security,
+    response: {
+      202: plainAnswer('The round is asked for, and this is in the log.', result.ref),
+      ...errors(401, 403, 429),
+    },
+  };
+  const config = { rateLimit: { max: mostPerMinute, timeWindow: '1 minute' } };
+  app.post('/v1/supernodes/sync', { schema, config }, async ({ headers }, reply) => {
+    if (!settings.allowManualSync)
+      throw new AppError(
+        'FORBIDDEN',
+        'This instance does not take manual syncs; its operator allows them with ALLOW_MANUAL_SYNC=true.',
+      );
+    if (settings.syncToken !== undefined && !isBearer(headers.authorization, settings.syncToken)) {
+      reply.header('www-authenticate', 'Bearer');
+      throw new AppError('UNAUTHORIZED', 'This instance wants the header Authorization: Bearer with its sync token.');
+    }
+    const { position, at } = await requestSync(new Date(clock()).toISOString());
+    reply.code(202);
+    return {
+      status: 'sync of SuperNodes and validators requested; a probe of all follows',
+      triggered_at: at,
+      position: positionToken([position]),
+    };
+  });
+}
+
+/** Compares digests, so that the time taken tells nothing of the token or its length. */
+function isBearer(header: string | undefined, token: string): boolean {
+  const given = /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? '';
+  return timingSafeEqual(digest(given), digest(token));
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

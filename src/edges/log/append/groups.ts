@@ -1,0 +1,81 @@
+import { maxBatch } from '../../../commands/ports.ts';
+import { type Batch, messagesOf } from './batch.ts';
+import type { Pace } from './pace.ts';
+import type { Pipeline, Reply } from './pipeline.ts';
+
+type Task = Readonly<{ batch: Batch; settle: (reply: Reply) => void }>;
+
+/** One round in so many goes alone, to learn whether that has become the faster way. */
+const roundsUntilAlone = 16;
+
+/**
+ * Sends the single facts of one stream: each alone, or those that wait as one atomic batch where that is faster.
+ *
+ * A group keeps the expectation of each fact. One that is not stored is sent again fact by fact, so that each gets the answer that
+ * it alone would have had. No two facts that are under way may be of one entity.
+ */
+export class Groups {
+  readonly #pipeline: Pipeline;
+  readonly #pace: Pace;
+  #waiting: Task[] = [];
+  #underWay = 0;
+  #isGathering = false;
+  #rounds = 0;
+
+  constructor(pipeline: Pipeline, pace: Pace) {
+    this.#pipeline = pipeline;
+    this.#pace = pace;
+  }
+
+  /** Sends a batch; only one of a single fact with an expectation may share a group. Never rejects. */
+  send(batch: Batch): Promise<Reply> {
+    const [event, other] = batch.events;
+    if (other !== undefined || event?.expected === undefined) return this.#pipeline.send(messagesOf(batch));
+    return new Promise((settle) => {
+      const task = { batch, settle };
+      if (this.#isGathering || this.#pace.isForGroup(this.#underWay + this.#waiting.length + 1))
+        this.#waiting.push(task);
+      else void this.#sendAlone(task);
+    });
+  }
+
+  async #sendAlone({ batch, settle }: Task): Promise<void> {
+    const underWay = ++this.#underWay;
+    const started = performance.now();
+    const reply = await this.#pipeline.send(messagesOf(batch));
+    if (reply.kind !== 'lost') this.#pace.alone(performance.now() - started, underWay);
+    settle(reply);
+    if (--this.#underWay === 0 && this.#waiting.length > 0 && !this.#isGathering) this.#gather();
+  }
+
+  async #sendGroup(tasks: readonly Task[]): Promise<void> {
+    const [first] = tasks;
+    if (first === undefined) return;
+    const { stream } = first.batch;
+    this.#isGathering = true;
+    const started = performance.now();
+    const events = tasks.flatMap(({ batch }) => batch.events);
+    const subjects = events.map(({ subject }) => subject);
+    const reply = await this.#pipeline.send(messagesOf({ stream, subjects, events }));
+    this.#gather();
+    if (reply.kind === 'stored') {
+      const before = reply.sequence - tasks.length;
+      for (const [index, { settle }] of tasks.entries()) settle({ ...reply, sequence: before + index + 1 });
+    } else await Promise.all(tasks.map((task) => this.#sendAlone(task)));
+    this.#pace.grouped(performance.now() - started);
+  }
+
+  /** Whoever has just had an answer may come again before the next ones leave. */
+  #gather(): void {
+    this.#isGathering = true;
+    setImmediate(() => this.#release());
+  }
+
+  #release(): void {
+    this.#isGathering = false;
+    const tasks = this.#waiting.splice(0, maxBatch);
+    const isGroup = this.#pace.isForGroup(tasks.length) && ++this.#rounds % roundsUntilAlone !== 0;
+    if (isGroup) void this.#sendGroup(tasks);
+    else for (const task of tasks) void this.#sendAlone(task);
+  }
+}

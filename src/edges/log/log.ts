@@ -1,0 +1,71 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { FactLog, Recorded } from '../../commands/ports.ts';
+import { type Kind, kindTable, type StreamName, subjectOf } from '../../events/catalogue.ts';
+import { type AppenderOptions, createAppender } from './append/appender.ts';
+import { lastMessages, messageAt, type Stored } from './direct.ts';
+import { type FollowBatch, type FollowOptions, followStream } from './follow.ts';
+import { type Head, readHead } from './head.ts';
+import { recordedFrom } from './poison-event.ts';
+import { entityIn, everyEntity, lastOfEach, watchKinds } from './scan.ts';
+import { streamName } from './streams.ts';
+
+/** The log of one network. */
+export type Log = FactLog &
+  Readonly<{
+    /** The last fact of every entity of a kind, by entity, any number. */
+    lastOfAll: (kind: Kind) => Promise<ReadonlyMap<string, Recorded>>;
+    /** Asks the broker; fails with `UNAVAILABLE` when it does not answer. */
+    head: (stream: StreamName) => Promise<Head>;
+    /**
+     * All facts after a sequence, in order, then live ones, in batches of what is there; never waits to fill a batch.
+     *
+     * Comes back by itself when the broker was away and ends when the signal aborts. Throws `PoisonEvent` on an event that cannot be
+     * read, on a log shorter than `after`, and, in streams that keep everything, on a gap.
+     *
+     * @example for await (const { facts } of log.follow('ACTIONS', 41, { signal })) await project(facts)
+     */
+    follow: (stream: StreamName, after: number, options: FollowOptions) => AsyncIterable<FollowBatch>;
+    /** One fact by its sequence; throws `PoisonEvent` when it is there and cannot be read. */
+    readOne: (stream: StreamName, sequence: number) => Promise<Recorded | undefined>;
+    /**
+     * Calls back for every fact of these kinds once it is stored: a hint to read again. Gives back how to stop.
+     *
+     * Hints may be lost in the first moments and while the broker is away, so whoever relies on them also looks from time to
+     * time.
+     */
+    watch: (kinds: readonly Kind[], onFact: (kind: Kind, entity: string) => void) => () => void;
+  }>;
+
+/** The log of a network on a broker; its streams are there already (`ensureStreams`). Needs no closing of its own. */
+export function createLog(nc: NatsConnection, network: string, appending: AppenderOptions = {}): Log {
+  const nameOf = (kind: Kind): string => streamName(kindTable[kind].stream, network);
+  return {
+    append: createAppender(nc, network, appending),
+    last: async (kind, entities) => {
+      const bySubject = new Map(entities.map((entity) => [subjectOf(kind, network, entity), entity]));
+      return byEntity(
+        nameOf(kind),
+        await lastMessages(nc, nameOf(kind), [...bySubject.keys()]),
+        (subject) => bySubject.get(subject) ?? subject,
+      );
+    },
+    lastOfAll: async (kind) =>
+      byEntity(nameOf(kind), await lastOfEach(nc, nameOf(kind), everyEntity(kind, network)), entityIn),
+    head: (stream) => readHead(nc, streamName(stream, network)),
+    follow: (stream, after, options) => followStream(nc, { stream, network, after }, options),
+    readOne: async (stream, sequence) => {
+      const name = streamName(stream, network);
+      const found = await messageAt(nc, name, sequence);
+      return found ? recordedFrom(name, found) : undefined;
+    },
+    watch: (kinds, onFact) => watchKinds(nc, network, kinds, onFact),
+  };
+}
+
+function byEntity(
+  name: string,
+  messages: readonly Stored[],
+  entityOf: (subject: string) => string,
+): ReadonlyMap<string, Recorded> {
+  return new Map(messages.map((message) => [entityOf(message.subject), recordedFrom(name, message)]));
+}

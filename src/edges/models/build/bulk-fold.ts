@@ -1,0 +1,104 @@
+import type { Recorded } from '../../../commands/ports.ts';
+import type { Derived } from '../../../projections/projection.ts';
+import { attempt, type Keyed, keyed, step } from '../engine/fold.ts';
+import type { Folding, Row } from '../engine/folding.ts';
+import { createKeyFilter, type KeyFilter } from '../engine/key-filter.ts';
+import type { Kept } from '../engine/stored-tables.ts';
+import { createTally, type Tally } from '../engine/tally.ts';
+
+/** Rows that are ready to be written: of the main table and, by their names, of the derived ones. */
+export type Written = Readonly<{
+  main: readonly (readonly [key: string, kept: Kept])[];
+  derived: ReadonlyMap<string, readonly Row[]>;
+}>;
+
+/** Folds a log from its beginning, and lets go of the rows that were touched longest ago when there are too many. */
+export type BulkFold = Readonly<{
+  take: (facts: readonly Recorded[]) => void;
+  /** Takes out some rows to write, if there are more than may be held, or any at the `end` of the log; each comes once, in the end. */
+  letGo: (at?: 'end') => Written | undefined;
+  /** Takes out the facts of rows that were let go before: they change what has been written. */
+  late: () => readonly Keyed[];
+  lateCount: () => number;
+  /** Counters of all rows that were let go, by name. */
+  counters: Tally;
+}>;
+
+const mostRowsHeld = 100_000;
+/** Few enough that whoever shares the process goes on meanwhile. */
+const rowsAtOnce = 4000;
+
+/** Makes the fold; `mostRows` is for tests. */
+export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkFold {
+  // In the order in which they were last touched.
+  const rows = new Map<string, Kept>();
+  const counters = createTally();
+  let late: Keyed[] = [];
+  let gone: KeyFilter | undefined;
+  const takeOne = (one: Keyed): void => {
+    const kept = rows.get(one.key);
+    if (!kept && gone?.mayHold(one.key)) {
+      late.push(one);
+      return;
+    }
+    const next = step(folding, kept, one.recorded);
+    if (kept && mostRows < Infinity) rows.delete(one.key);
+    rows.set(one.key, next);
+  };
+  const oldest = (count: number): (readonly [string, Kept])[] => {
+    const taken: (readonly [string, Kept])[] = [];
+    for (const entry of rows) {
+      if (taken.length >= count) break;
+      taken.push(entry);
+    }
+    return taken;
+  };
+  return {
+    take: (facts) => {
+      for (const one of keyed(folding, facts)) takeOne(one);
+    },
+    letGo: (at) => {
+      if (rows.size === 0 || (at !== 'end' && rows.size <= mostRows)) return undefined;
+      const main = oldest(Math.min(rows.size, Math.max(1, Math.min(rowsAtOnce, mostRows / 4))));
+      for (const [key] of main) rows.delete(key);
+      if (at !== 'end') {
+        gone ??= createKeyFilter();
+        for (const [key] of main) gone.add(key);
+      }
+      return { main, derived: consequencesOf(folding, main, counters) };
+    },
+    late: () => {
+      const taken = late;
+      late = [];
+      return taken;
+    },
+    lateCount: () => late.length,
+    counters,
+  };
+}
+
+/** Derived rows of rows that are written for the first time, by table; their counters are added to `sums`. */
+function consequencesOf(folding: Folding, rows: Written['main'], sums: Tally): Written['derived'] {
+  const tables = new Map<string, Row[]>(folding.derivedTables.map(({ name }) => [name, []]));
+  for (const [, { row, position }] of rows) {
+    if (!row) continue;
+    const [derived, counts] = attempt(folding, position, () => [folding.derived(row), folding.counts(row)] as const);
+    sums.add(counts, 1);
+    for (const { table, values } of derived.length > 1 ? distinct(folding, derived) : derived) {
+      const into = tables.get(table);
+      if (!into) throw new Error(`There is no derived table ${table}`);
+      into.push(values);
+    }
+  }
+  return tables;
+}
+
+/** The last of those derived rows of one row that have the same key. */
+function distinct({ derivedTables }: Folding, derived: readonly Derived[]): Derived[] {
+  const isSame = (a: Derived, b: Derived): boolean =>
+    a.table === b.table &&
+    (derivedTables.find(({ name }) => name === a.table)?.key ?? []).every(
+      (column) => a.values[column] === b.values[column],
+    );
+  return derived.filter((one, at) => !derived.slice(at + 1).some((later) => isSame(one, later)));
+}

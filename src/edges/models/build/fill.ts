@@ -1,0 +1,95 @@
+import type pg from 'pg';
+import type { Recorded } from '../../../commands/ports.ts';
+import { type BulkFold, createBulkFold, type Written } from './bulk-fold.ts';
+import { changeWritten } from './change-written.ts';
+import { copyRows } from '../engine/copy.ts';
+import type { Folding, Row } from '../engine/folding.ts';
+import { createKey } from '../engine/generation-tables.ts';
+import { counters, mainRow, storedTables, withOwnColumns } from '../engine/stored-tables.ts';
+
+/** Fills empty tables without keys from facts, in memory first. */
+export type Filling = Readonly<{
+  /** Takes the next facts of the log, and writes what is too much to hold. */
+  take: (facts: readonly Recorded[]) => Promise<void>;
+  /** Writes all that is left; gives back the names of the tables that have their keys. */
+  end: () => Promise<ReadonlySet<string>>;
+}>;
+
+/** `client` is for this alone meanwhile and must not pipeline; `mostRows` and `mostLate` bound what is held in memory. */
+export type FillOptions = Readonly<{
+  client: pg.ClientBase;
+  folding: Folding;
+  schema: string;
+  mostRows?: number;
+  mostLate?: number;
+}>;
+
+/** Facts of rows written before that are held back, so that they change each of them once. */
+const mostLateHeld = 20_000;
+
+/**
+ * Prepares to fill a generation's tables; the checkpoint is the caller's.
+ *
+ * Rows are folded in memory and copied once they are final, or too many: about 100,000 are held, some 150 MB. Facts of rows
+ * that were copied before are kept aside and written row by row, for which their tables get keys.
+ */
+export function createFilling(options: FillOptions): Filling {
+  const { client, folding, schema, mostLate = mostLateHeld } = options;
+  const rows = createBulkFold(folding, options.mostRows);
+  const tables = storedTables(folding);
+  const main = withOwnColumns(folding.table);
+  const keyed = new Set<string>();
+  let copying: Promise<unknown> = Promise.resolve();
+
+  const write = async (written: Written): Promise<void> => {
+    await copying;
+    copying = copyAll(client, schema, { main, folding, written });
+    // Whoever waits for it next fails with it.
+    copying.catch(() => undefined);
+  };
+  const writeLate = async (): Promise<void> => {
+    const late = rows.late();
+    if (late.length === 0) return;
+    await copying;
+    for (const table of tables) {
+      if (table.name === counters.name || keyed.has(table.name)) continue;
+      await createKey(client, schema, table);
+      keyed.add(table.name);
+    }
+    await changeWritten({ client, folding, schema, late, sums: rows.counters });
+  };
+  return {
+    take: async (facts) => {
+      rows.take(facts);
+      for (let written = rows.letGo(); written; written = rows.letGo()) await write(written);
+      if (rows.lateCount() > mostLate) await writeLate();
+    },
+    end: async () => {
+      for (let written = rows.letGo('end'); written; written = rows.letGo('end')) await write(written);
+      await writeLate();
+      await copying;
+      await copyRows(client, schema, { table: counters, rows: counted(rows.counters) });
+      return keyed;
+    },
+  };
+}
+
+type Copied = Readonly<{ main: ReturnType<typeof withOwnColumns>; folding: Folding; written: Written }>;
+
+async function copyAll(client: pg.ClientBase, schema: string, { main, folding, written }: Copied): Promise<void> {
+  await copyRows(client, schema, { table: main, rows: mainRows(folding, written.main) });
+  for (const table of folding.derivedTables) {
+    const rows = written.derived.get(table.name) ?? [];
+    if (rows.length > 0) await copyRows(client, schema, { table, rows });
+  }
+}
+
+function* mainRows({ table }: Folding, rows: Written['main']): Generator<Row> {
+  for (const [key, kept] of rows) yield mainRow(table, key, kept);
+}
+
+/** Counters whose names have the same first part are read together, so they are written to lie together. */
+function* counted(sums: BulkFold['counters']): Generator<Row> {
+  const together = Map.groupBy(sums.sums(), ([name]) => name.split(',', 1)[0]);
+  for (const alike of together.values()) for (const [name, n] of alike) yield { name, n };
+}

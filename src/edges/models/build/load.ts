@@ -1,0 +1,82 @@
+import type pg from 'pg';
+import { AppError } from '../../../commands/errors.ts';
+import type { Recorded } from '../../../commands/ports.ts';
+import type { StreamName } from '../../../events/catalogue.ts';
+import type { Applier } from '../engine/apply.ts';
+import { replaced } from '../engine/generations.ts';
+import type { Count } from './progress.ts';
+import { readAhead } from '../engine/read-ahead.ts';
+import type { Head, Source } from '../engine/source.ts';
+
+/** Brings a filled generation that nobody reads yet up to the log, in big batches. */
+export type Load = Readonly<{
+  /** Until so little is missing that others can wait for it. */
+  nearlyToTheEnd: () => Promise<void>;
+  /** Until a sequence is applied, in a transaction of the caller that others wait for, so not for long. */
+  withinTransaction: (sequence: number, inTime: AbortSignal) => Promise<void>;
+}>;
+
+/** What a load reads, and who hears of it. */
+export type LoadOptions = Readonly<{ source: Source; stream: StreamName; signal: AbortSignal; count: Count }>;
+
+const maxFacts = 20_000;
+/** Few enough that whoever shares the process goes on meanwhile. */
+const maxFactsInMemory = 4000;
+const fewFacts = 2000;
+
+/** Prepares the load of an applier's generation; `client` has no transaction open but where it says so. */
+export function createLoad(client: pg.ClientBase, applier: Applier, options: LoadOptions): Load {
+  const { source, stream, signal, count } = options;
+  return {
+    nearlyToTheEnd: async () => {
+      const { firstSequence, lastSequence } = await source.head(stream);
+      const isEmpty = firstSequence > lastSequence;
+      if (isEmpty || applier.position() + fewFacts >= lastSequence) return;
+      const from = { stream, after: applier.position() };
+      for await (const { facts, behind } of readAhead(source, from, { maxFacts, fill: true, signal })) {
+        if (!(await applier.apply(client, facts))) throw replaced(stream);
+        count(facts.length);
+        if (signal.aborted) break;
+        if (behind < fewFacts) return;
+      }
+      throw ended(signal);
+    },
+    withinTransaction: async (sequence, inTime) => {
+      if (applier.position() >= sequence) return;
+      const either = AbortSignal.any([signal, inTime]);
+      const from = { stream, after: applier.position() };
+      for await (const { facts } of readAhead(source, from, { maxFacts, signal: either })) {
+        if (!(await applier.applyWithin(client, facts))) throw replaced(stream);
+        count(facts.length);
+        if (applier.position() >= sequence) return;
+      }
+      throw ended(either);
+    },
+  };
+}
+
+/** Which facts to read: those of a stream from the first on, up to where `head` stands and to the end of that batch. */
+export type Reading = LoadOptions & Readonly<{ head: Head }>;
+
+/** Shows facts batch by batch; gives back the sequence of the last one, 0 when there is none. */
+export async function readUpTo(
+  { source, stream, head, count, signal }: Reading,
+  take: (facts: readonly Recorded[]) => Promise<void>,
+): Promise<number> {
+  const { firstSequence, lastSequence } = head;
+  if (firstSequence > lastSequence || lastSequence === 0) return 0;
+  for await (const { facts } of readAhead(source, { stream, after: 0 }, { maxFacts: maxFactsInMemory, signal })) {
+    await take(facts);
+    count(facts.length);
+    const position = facts.at(-1)?.sequence ?? 0;
+    if (position >= lastSequence) return position;
+    if (signal.aborted) break;
+  }
+  throw ended(signal);
+}
+
+function ended(signal: AbortSignal): AppError {
+  return new AppError('UNAVAILABLE', 'The rebuild was ended before it was done; readers go on with what they have', {
+    cause: signal.reason,
+  });
+}

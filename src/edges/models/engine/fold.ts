@@ -1,0 +1,134 @@
+import type { Recorded } from '../../../commands/ports.ts';
+import type { Cell, Derived, Table } from '../../../projections/projection.ts';
+import { cleanRow, cleanText } from './clean.ts';
+import { StopError } from '../database-error.ts';
+import type { Folding, Row } from './folding.ts';
+import type { Kept } from './stored-tables.ts';
+import { createTally } from './tally.ts';
+
+/** Rows of the main table that a batch changes, each once. */
+export type Rows = readonly (readonly [key: string, kept: Kept])[];
+
+/** What follows from the rows that a batch changes. */
+export type Consequences = Readonly<{
+  /** Derived rows to take away, by table; only their key columns count. */
+  gone: ReadonlyMap<string, readonly Row[]>;
+  /** Derived rows that are new, by table. */
+  fresh: ReadonlyMap<string, readonly Row[]>;
+  /** Derived rows that were there with other values, by table. */
+  changed: ReadonlyMap<string, readonly Row[]>;
+  /** What to add to each counter; never zero. */
+  counters: ReadonlyMap<string, number>;
+}>;
+
+/** Facts that the projection handles, each with the key of its row. */
+export type Keyed = Readonly<{ key: string; recorded: Recorded }>;
+
+/** Picks the facts that the projection handles. Fails with the sequence of the fact that it cannot take. */
+export function keyed(folding: Folding, facts: readonly Recorded[]): Keyed[] {
+  const found: Keyed[] = [];
+  for (const recorded of facts) {
+    if (!folding.handles(recorded.fact)) continue;
+    found.push({ key: cleanText(attempt(folding, recorded.sequence, () => folding.key(recorded.fact))), recorded });
+  }
+  return found;
+}
+
+/**
+ * Folds facts over the rows as they were; pure.
+ *
+ * A row that was last touched at or after a fact's sequence ignores the fact, so any split, overlap or repetition of the
+ * same facts ends in the same rows. Fails with a `StopError` that names the fact which the projection cannot take.
+ */
+export function fold(folding: Folding, facts: readonly Keyed[], before: ReadonlyMap<string, Kept>): Rows {
+  const after = new Map<string, Kept>();
+  for (const one of facts) {
+    const kept = after.get(one.key) ?? before.get(one.key);
+    const next = step(folding, kept, one.recorded);
+    if (next !== kept) after.set(one.key, next);
+  }
+  return [...after];
+}
+
+/** The row that a fact makes of another one; the very same where it was last touched at or after the fact. */
+export function step(folding: Folding, kept: Kept | undefined, { fact, sequence }: Recorded): Kept {
+  if (kept && kept.position >= sequence) return kept;
+  const row = attempt(folding, sequence, () => folding.next(kept?.row ?? undefined, fact));
+  return { row: row && cleanRow(row, kept?.row), position: sequence };
+}
+
+/** Finds out what follows from changed rows, which may be given part by part; `before` holds them as they were. */
+export function createConsequences(
+  folding: Folding,
+  before: ReadonlyMap<string, Kept>,
+): Readonly<{ add: (rows: Rows) => void; all: () => Consequences }> {
+  const had = new Map<string, Derived>();
+  const has = new Map<string, Derived>();
+  const counters = createTally();
+  const tables = new Map(folding.derivedTables.map((table) => [table.name, table]));
+  const follow = (row: Row | null | undefined, into: Map<string, Derived>, one: 1 | -1): void => {
+    if (!row) return;
+    for (const derived of folding.derived(row)) into.set(identity(derived, tables), derived);
+    counters.add(folding.counts(row), one);
+  };
+  return {
+    add: (rows) => {
+      for (const [key, kept] of rows)
+        attempt(folding, kept.position, () => {
+          follow(before.get(key)?.row, had, -1);
+          follow(kept.row, has, 1);
+        });
+    },
+    all: () => ({
+      gone: byTable([...had].filter(([id]) => !has.has(id))),
+      fresh: byTable([...has].filter(([id]) => !had.has(id))),
+      changed: byTable([...has].filter(([id, derived]) => isOther(had.get(id), derived))),
+      counters: new Map([...counters.sums()].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    }),
+  };
+}
+
+/** Names a derived row by its table and key. */
+function identity({ table, values }: Derived, tables: ReadonlyMap<string, Table>): string {
+  const found = tables.get(table);
+  if (!found) throw new Error(`There is no derived table ${table}`);
+  let name = table;
+  for (const column of found.key) {
+    const cell = values[column] ?? null;
+    // Clean text holds no NUL.
+    name += typeof cell === 'string' ? `\0=${cell}` : `\0${JSON.stringify(cell)}`;
+  }
+  return name;
+}
+
+function isOther(had: Derived | undefined, has: Derived): boolean {
+  if (!had) return false;
+  const covers = (one: Row, other: Row): boolean =>
+    Object.keys(one).every((name) => isEqual(one[name] ?? null, other[name] ?? null));
+  return !covers(had.values, has.values) || !covers(has.values, had.values);
+}
+
+const isEqual = (a: Cell, b: Cell): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
+
+function byTable(entries: readonly (readonly [string, Derived])[]): Map<string, Row[]> {
+  const tables = new Map<string, Row[]>();
+  for (const [, { table, values }] of entries) {
+    const rows = tables.get(table) ?? [];
+    tables.set(table, rows);
+    rows.push(values);
+  }
+  return tables;
+}
+
+/** Runs a part of a projection over a fact; what it fails with names the fact. */
+export function attempt<T>({ name, stream }: Folding, sequence: number, run: () => T): T {
+  try {
+    return run();
+  } catch (caught) {
+    const why = caught instanceof Error ? caught.message : String(caught);
+    throw new StopError(`Projection ${name} cannot take fact ${sequence} of ${stream}: ${why}`, {
+      cause: caught,
+      sequence,
+    });
+  }
+}

@@ -1,0 +1,185 @@
+import { createHash } from 'node:crypto';
+import {
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type RawBuilder,
+  sql,
+} from 'kysely';
+import type { ColumnType, Table } from '../../../projections/projection.ts';
+import { plainText } from './canonical.ts';
+import { copyInto, copyText } from './copy.ts';
+import type { Consequences, Rows } from './fold.ts';
+import type { Folding, Row } from './folding.ts';
+import type { Statement } from '../pool.ts';
+import { counters, type Kept, mainRow, withOwnColumns } from './stored-tables.ts';
+
+/** The statements that read and write one generation's tables, each parsed once per connection. */
+export type Writer = Readonly<{
+  /** Rows of the main table by key, each with the key as it was asked for. */
+  select: (keys: readonly string[]) => Statement;
+  /** What `select` answered, as rows by key. */
+  kept: (rows: readonly Record<string, unknown>[]) => Map<string, Kept>;
+  /** Statements that bring the main table to where a fold ended; `before` holds all rows that are there already. */
+  rows: (rows: Rows, before: ReadonlyMap<string, Kept>) => Statement[];
+  /** Statements that bring the other tables there. */
+  consequences: (consequences: Consequences) => Statement[];
+}>;
+
+/** Compiles the statements of a generation's tables. */
+export function createWriter(folding: Folding, schema: string): Writer {
+  const main = withOwnColumns(folding.table);
+  const select = prepare(selectByKey(schema, folding.table));
+  const insertMain = copying(schema, main);
+  const upsertMain = bulk(schema, main, upsert);
+  const derived = folding.derivedTables.map((table) => ({
+    name: table.name,
+    remove: bulk(schema, keysOf(table), remove),
+    insert: copying(schema, table),
+    upsert: bulk(schema, table, upsert),
+  }));
+  const count = bulk(schema, counters, addUp);
+  const dropZeroes = bulk(schema, keysOf(counters), removeZeroes);
+  return {
+    select: (keys) => ({ ...select, values: [keys] }),
+    kept: (rows) => new Map(rows.map(keptRow)),
+    rows: (rows, before) => {
+      const stored = (isKnown: boolean): Row[] =>
+        rows.filter(([key]) => before.has(key) === isKnown).map(([key, kept]) => mainRow(folding.table, key, kept));
+      // To look for conflicts where there can be none takes as long again as to insert.
+      return [...insertMain(stored(false)), ...upsertMain(stored(true))];
+    },
+    consequences: ({ gone, fresh, changed, counters: sums }) => [
+      ...derived.flatMap((table) => table.remove(gone.get(table.name) ?? [])),
+      ...derived.flatMap((table) => table.insert(fresh.get(table.name) ?? [])),
+      ...derived.flatMap((table) => table.upsert(changed.get(table.name) ?? [])),
+      ...count([...sums].map(([name, n]) => ({ name, n }))),
+      ...dropZeroes([...sums].filter(([, n]) => n < 0).map(([name]) => ({ name }))),
+    ],
+  };
+}
+
+type Sql = RawBuilder<unknown>;
+
+/** A COPY of all rows, which takes half as long as an insertion; none for no rows. */
+function copying(schema: string, table: Table): (rows: readonly Row[]) => Statement[] {
+  const text = copyInto(schema, table);
+  return (rows) => (rows.length === 0 ? [] : [{ text, rows: copyText(table, rows) }]);
+}
+
+/** A statement over all rows at once; none for no rows. */
+function bulk(
+  schema: string,
+  table: Table,
+  write: (where: Sql, table: Table) => Sql,
+): (rows: readonly Row[]) => Statement[] {
+  const statement = prepare(write(sql.id(schema, table.name), table));
+  const columns = Object.entries(table.columns);
+  return (rows) =>
+    rows.length === 0 ? [] : [{ ...statement, values: columns.map(([name, type]) => arrayText(rows, name, type)) }];
+}
+
+function selectByKey(schema: string, table: Table): Sql {
+  const asked: Table = { ...table, columns: { 'asked for': 'text' }, key: ['asked for'] };
+  const [key = ''] = table.key;
+  const columns = names([...Object.keys(table.columns), 'position', 'removed']);
+  const match = sql`${sql.id('kept', key)} = asked."asked for"::${typeOf(table, key)}`;
+  return sql`select asked."asked for", found.* from ${given('asked', asked)}
+    cross join lateral (${oneByOne(columns, sql.id(schema, table.name), match)}) as found`;
+}
+
+/**
+ * Looks one row up for each row given, by its key.
+ *
+ * `offset 0` keeps the planner from turning the look-up around: a plan made while the table was empty would go through all
+ * of it once it is full.
+ */
+function oneByOne(columns: Sql, where: Sql, match: Sql): Sql {
+  return sql`select ${columns} from ${where} as kept where ${match} offset 0`;
+}
+
+function upsert(where: Sql, table: Table): Sql {
+  const { key, columns } = table;
+  const rest = Object.keys(columns).filter((name) => !key.includes(name));
+  const changed = sql.join(rest.map((name) => sql`${sql.id(name)} = ${sql.id('excluded', name)}`));
+  const otherwise = rest.length === 0 ? sql`do nothing` : sql`do update set ${changed}`;
+  return sql`${insertion(where, table)} on conflict (${names(key)}) ${otherwise}`;
+}
+
+function addUp(where: Sql, table: Table): Sql {
+  return sql`${insertion(sql`${where} as had`, table)} on conflict (name) do update set n = had.n + excluded.n`;
+}
+
+function insertion(where: Sql, table: Table): Sql {
+  const columns = Object.keys(table.columns);
+  const values = sql.join(columns.map((name) => sql`${sql.id('fresh', name)}::${typeOf(table, name)}`));
+  return sql`insert into ${where} (${names(columns)}) select ${values} from ${given('fresh', table)}`;
+}
+
+function remove(where: Sql, table: Table): Sql {
+  const matches = table.key.map(
+    (name) => sql`${sql.id('kept', name)} = ${sql.id('gone', name)}::${typeOf(table, name)}`,
+  );
+  const found = oneByOne(sql`ctid`, where, sql.join(matches, sql` and `));
+  const places = sql`select found.ctid from ${given('gone', table)} cross join lateral (${found}) as found`;
+  return sql`delete from ${where} as had where had.ctid = any (array(${places}))`;
+}
+
+function removeZeroes(where: Sql, table: Table): Sql {
+  return sql`${remove(where, table)} and had.n = 0`;
+}
+
+/** The rows of a statement's parameters: one array per column; JSON travels as text. */
+function given(alias: string, { columns }: Table): Sql {
+  const arrays = Object.values(columns).map((type) => sql`${null}::${sql.raw(type === 'jsonb' ? 'text' : type)}[]`);
+  return sql`unnest(${sql.join(arrays)}) as ${sql.id(alias)} (${names(Object.keys(columns))})`;
+}
+
+const names = (columns: readonly string[]): Sql => sql.join(columns.map((name) => sql.id(name)));
+
+const typeOf = (table: Table, column: string): Sql => sql.raw(table.columns[column] ?? 'text');
+
+const keysOf = (table: Table): Table => ({
+  ...table,
+  columns: Object.fromEntries(Object.entries(table.columns).filter(([name]) => table.key.includes(name))),
+});
+
+function keptRow(answer: Record<string, unknown>): [string, Kept] {
+  const { 'asked for': key, position, removed, ...row } = answer;
+  return [String(key), { row: removed === true ? null : (row as Row), position: Number(position) }];
+}
+
+/** A column of rows as the text of an array, several times as fast as the driver makes it of any array. */
+function arrayText(rows: readonly Row[], name: string, type: ColumnType): string {
+  let text = '';
+  for (const row of rows) {
+    const cell = row[name];
+    text += text === '' ? '{' : ',';
+    if (cell === undefined || cell === null) text += 'NULL';
+    else
+      text +=
+        typeof cell === 'number' ? String(cell) : element(type === 'jsonb' ? JSON.stringify(cell) : plainText(cell));
+  }
+  return `${text}}`;
+}
+
+const special = /["\\]/;
+
+const element = (text: string): string => `"${special.test(text) ? text.replaceAll(/["\\]/g, String.raw`\$&`) : text}"`;
+
+const compiler = new Kysely<unknown>({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+});
+
+/** The name follows from the text, so that every connection and every writer means the same by it. */
+function prepare(statement: Sql): Statement {
+  const text = statement.compile(compiler).sql;
+  return { name: createHash('sha256').update(text).digest('base64url').slice(0, 24), text };
+}

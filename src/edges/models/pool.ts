@@ -1,0 +1,169 @@
+import { Writable } from 'node:stream';
+import pg from 'pg';
+import { CopyIn } from './engine/copy-in.ts';
+import { isDamage, toDatabaseError } from './database-error.ts';
+
+/**
+ * Connections by what they are for.
+ *
+ * `read` answers requests in batches, `write` carries live batches, `bulk` carries rebuilds and changes of tables. The last two
+ * pipeline: statements sent without waiting go out together. `load` does not, so that it can carry COPY, and plans as
+ * PostgreSQL would: it reads and fills whole tables. All statements of one transaction of `read` see the same instant.
+ */
+export type Pools = Readonly<{
+  read: pg.Pool;
+  write: pg.Pool;
+  bulk: pg.Pool;
+  load: pg.Pool;
+  end: () => Promise<void>;
+}>;
+
+/** How the connections are named in `pg_stat_activity`, and how many there may be. */
+export type PoolOptions = Readonly<{ applicationName: string; readers?: number; writers?: number }>;
+
+const readTimeoutMs = 5000;
+const connectTimeoutMs = 5000;
+/** A reader this slow has been cut off long before its generation's tables are dropped. */
+const idleReaderMs = 30_000;
+/** A frozen writer gives its locks back after this. */
+const idleWriterMs = 15_000;
+const lifetimeSeconds = 600;
+/** Readers come in bursts and would wait for a new connection; whoever writes does not mind, and each takes some 5 MB of its own. */
+const keptIdleMs = { read: 10_000, others: 1_000 };
+
+/** One plan per named statement, whatever its parameters. */
+const readPlans = '-c plan_cache_mode=force_generic_plan -c jit=off';
+/** Whatever is asked together sees one instant, and changes nothing. */
+const readOnce = `${readPlans} -c default_transaction_isolation=repeatable\\ read -c default_transaction_read_only=on`;
+/** Every write finds its rows by key; a plan made while a table was empty must not scan it once it is full. */
+const writePlans = `${readPlans} -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off`;
+/** What is loaded is lost with its rebuild anyway, until the switch; sorting for indexes gets some memory. */
+const loadMemory = '-c jit=off -c synchronous_commit=off -c maintenance_work_mem=128MB';
+/** Readers come first: a load takes one core for each of its connections and no more. */
+const loadPlans = `${loadMemory} -c max_parallel_workers_per_gather=0 -c max_parallel_maintenance_workers=0`;
+
+/**
+ * Opens the pools; no connection is made before one is needed.
+ *
+ * They survive restarts of the server: what is under way fails with `UNAVAILABLE`, what comes later connects anew.
+ */
+export function createPools(config: pg.ClientConfig, options: PoolOptions): Pools {
+  const { applicationName, readers = 4, writers = 8 } = options;
+  const common: pg.PoolConfig = {
+    ...config,
+    application_name: applicationName,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: keptIdleMs.others,
+    maxLifetimeSeconds: lifetimeSeconds,
+    pipeline: true,
+    types: { getTypeParser },
+  };
+  const read = openPool({
+    ...common,
+    max: readers,
+    idleTimeoutMillis: keptIdleMs.read,
+    options: readOnce,
+    pipeline: false,
+    statement_timeout: readTimeoutMs,
+    idle_in_transaction_session_timeout: idleReaderMs,
+  });
+  const writing = { ...common, options: writePlans, idle_in_transaction_session_timeout: idleWriterMs };
+  const write = openPool({ ...writing, max: writers, query_timeout: 60_000 });
+  const bulk = openPool({ ...writing, max: 4 });
+  const load = openPool({ ...common, max: 2, pipeline: false, options: loadPlans });
+  return {
+    read,
+    write,
+    bulk,
+    load,
+    end: async () => {
+      await Promise.all([read.end(), write.end(), bulk.end(), load.end()]);
+    },
+  };
+}
+
+const damageListeners = new WeakMap<pg.Pool, Set<(damage: Error) => void>>();
+
+/** Tells of answers that show damage in the database's own files, until the returned function is called. */
+export function onDamage({ read, write, bulk }: Pools, tell: (damage: Error) => void): () => void {
+  for (const pool of [read, write, bulk]) {
+    const listeners = damageListeners.get(pool) ?? new Set();
+    damageListeners.set(pool, listeners.add(tell));
+  }
+  return () => {
+    for (const pool of [read, write, bulk]) damageListeners.get(pool)?.delete(tell);
+  };
+}
+
+/**
+ * Lends a connection; one that a failure was seen on is closed rather than used again.
+ *
+ * Failures of the database come as `toDatabaseError` makes them, all others as they are.
+ */
+export async function withClient<T>(pool: pg.Pool, use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  let client: pg.PoolClient | undefined;
+  try {
+    client = await pool.connect();
+    const result = await use(client);
+    client.release();
+    return result;
+  } catch (caught) {
+    client?.release(true);
+    if (isDamage(caught)) for (const tell of damageListeners.get(pool) ?? []) tell(caught);
+    throw toDatabaseError(caught);
+  }
+}
+
+/** A statement as `pg` takes it; a named one is parsed once per connection. COPY takes in rows as text. */
+export type Statement = Readonly<{ name?: string; text: string; values?: unknown[]; rows?: string }>;
+
+/** Sends a statement. */
+export function send(client: pg.ClientBase, statement: Statement): Promise<pg.QueryResult> {
+  const { text, rows } = statement;
+  if (rows === undefined) return client.query({ ...statement });
+  const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>();
+  client.query(new CopyIn(text, rows, (error, result) => (error ? reject(error) : resolve(result))));
+  return promise;
+}
+
+/** Sends statements in one go, with whatever follows at once, and waits for all answers; fails with the first failure, when nothing is under way any more. */
+export async function sendAll(client: pg.ClientBase, statements: readonly Statement[]): Promise<pg.QueryResult[]> {
+  sendTogether(client);
+  const answers = await Promise.allSettled(statements.map((statement) => send(client, statement)));
+  return answers.map((answer) => {
+    if (answer.status === 'rejected') throw answer.reason;
+    return answer.value;
+  });
+}
+
+/** Lets all that is sent over a connection within this turn of the event loop leave in one piece: each piece wakes the server. */
+function sendTogether(client: pg.ClientBase): void {
+  const connection: unknown = Reflect.get(client, 'connection');
+  const stream: unknown = connection instanceof Object ? Reflect.get(connection, 'stream') : undefined;
+  if (!(stream instanceof Writable)) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+}
+
+function openPool(config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool(config);
+  const ignore = (): void => undefined;
+  // A connection lost while idle, or between two statements, must not end the process; whoever uses it next sees it.
+  pool.on('error', ignore);
+  pool.on('connect', (client) => client.on('error', ignore));
+  return pool;
+}
+
+const asText = (value: string): string => value;
+const { INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins;
+const ownParsers = new Map<number, (value: string) => unknown>([
+  [INT8, Number],
+  [NUMERIC, asText],
+  [TIMESTAMPTZ, asText],
+]);
+
+function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  return (format !== 'binary' && ownParsers.get(oid)) || pg.types.getTypeParser(oid, 'text');
+}

@@ -1,0 +1,72 @@
+import { guardedLog } from '../audit/guarded-log.ts';
+import { healLog } from '../audit/heal.ts';
+import { type Database, openDatabase } from '../audit/open-database.ts';
+import { loadProfile, type NetworkProfile } from '../indexer/chain/profile.ts';
+import type { Config } from '../config.ts';
+import { countLeadership, type Leadership } from '../log/leadership.ts';
+import type { Logger } from '../kit/logger.ts';
+import { type Broker, openBroker } from '../log/broker.ts';
+import { ownVersion } from '../kit/version.ts';
+import type { Servers } from '../servers/servers.ts';
+
+/** What every role works with. */
+export type Context = Readonly<{
+  config: Config;
+  network: Config['network'];
+  profile: NetworkProfile;
+  /** Of the program. */
+  version: string;
+  logger: Logger;
+  signal: AbortSignal;
+  nats: Servers['nats'];
+  broker: Broker;
+  leadership: Leadership;
+  postgres: Servers['postgres'];
+  database: Servers['database'];
+  streamFiles: Servers['streamFiles'];
+  pools: Database['pools'];
+  /** Does what a start needs of the database, on one made anew where it turns out to be damaged. */
+  onSoundDatabase: Database['onSound'];
+  /** How the archive stands. */
+  archive: Database['archive'];
+}>;
+
+/**
+ * Connects to the database and the broker and makes what is missing there: tables, streams (from the archive, where it holds them).
+ *
+ * Safe while other replicas do the same. Fails when the log is less durable than `DURABILITY` asks for.
+ */
+export async function openStores(
+  config: Config,
+  servers: Servers,
+  { logger, signal }: { logger: Logger; signal: AbortSignal },
+): Promise<Context> {
+  const { network } = config;
+  const wanted = config.durability || (config.natsUrl === undefined ? 'strict' : 'unknown');
+  const leadership = countLeadership();
+  const { pools, archive, onSound } = await openDatabase(servers, { network, logger });
+  const broker = await openBroker(servers.nats, {
+    network,
+    wanted,
+    heal: (connection) => onSound(() => healLog(connection, { network, pools, logger, signal })),
+    streams: { replicas: config.streamReplicas, maxBytes: config.streamMaxBytes },
+    ...leadership,
+  });
+  return {
+    config,
+    network,
+    logger,
+    signal,
+    broker: { ...broker, log: guardedLog(broker.log, broker.connection, { network, pools }) },
+    pools,
+    onSoundDatabase: onSound,
+    leadership,
+    archive,
+    profile: loadProfile(network),
+    version: await ownVersion(),
+    nats: servers.nats,
+    postgres: servers.postgres,
+    database: servers.database,
+    streamFiles: servers.streamFiles,
+  };
+}

@@ -1,0 +1,94 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Say } from '../commands.ts';
+import { startDaemon } from '../daemon.ts';
+import { fetchNats } from './fetch-nats.ts';
+import { DamagedStore, setStoreAside, untilReady } from './nats-addresses.ts';
+import { natsConfig } from './nats-config.ts';
+import { keptPassword } from './nats-password.ts';
+import { endPredecessor, rememberServer } from '../predecessor.ts';
+import { mendHeads } from './record-heads.ts';
+
+/** A nats-server of our own; `user` and `pass` are for ourselves, outsiders connect without. */
+export type EmbeddedNats = Readonly<{
+  url: string;
+  wsUrl: string;
+  /** The server's own monitoring (`/varz` and so on), on loopback only and on another port after each start. */
+  monitorUrl: string;
+  user: string;
+  pass: string;
+  version: string;
+  /** Where the program comes from, for people. */
+  from: string;
+  pid: number;
+  /** Resolves with the reason and the last log lines when the server has ended, asked or not. */
+  exited: Promise<string>;
+  stop(): Promise<void>;
+  /** Ends the server without asking it. */
+  kill(): Promise<void>;
+}>;
+
+/** A port of 0 takes a free one. `ephemeral` (for tests) trades durability for speed and removes `dir` at the end. */
+export type NatsOptions = Readonly<{
+  dir: string;
+  host: string;
+  port: number;
+  wsPort: number;
+  ephemeral?: boolean;
+  say: Say;
+  signal?: AbortSignal;
+}>;
+
+const USER = 'annals';
+
+/**
+ * Starts nats-server with JetStream on `dir`, fetching the program when there is none, and returns once it listens.
+ *
+ * A store that the server cannot run on is moved aside; the archive has what was in it. A record that would keep it from becoming ready is
+ * mended before.
+ * May be called again on the same folder after a crash, with the ports of before, so that clients find it again. The
+ * caller holds the folder's lock (`lockDir`).
+ */
+export async function startNats(options: NatsOptions): Promise<EmbeddedNats> {
+  try {
+    return await startOnce(options);
+  } catch (caught) {
+    if (!(caught instanceof DamagedStore)) throw caught;
+    options.say(caught.message);
+    await setStoreAside(options.dir, options.say);
+    return await startOnce(options);
+  }
+}
+
+async function startOnce(options: NatsOptions): Promise<EmbeddedNats> {
+  const { say, signal, ephemeral = false } = options;
+  const dir = path.resolve(options.dir);
+  const program = await fetchNats({ say, signal });
+  const inside = (name: string) => path.join(dir, name);
+  const [configFile, pidFile, ports] = [inside('nats.conf'), inside('nats.pid'), inside('ports')] as const;
+  await mkdir(inside('js'), { recursive: true, mode: 0o700 });
+  await endPredecessor(pidFile, configFile, 'SIGTERM');
+  await rm(ports, { recursive: true, force: true });
+  await mkdir(ports);
+  const pass = await keptPassword(inside('nats.pass'));
+  await mendHeads(inside('js'), say);
+  await writeFile(configFile, natsConfig({ ...options, dir, user: USER, pass, ephemeral }), { mode: 0o600 });
+
+  const daemon = startDaemon({
+    command: program.file,
+    args: ['-c', configFile],
+    logFile: inside('nats.log'),
+    stopSignal: 'SIGTERM',
+    removeAfterwards: ephemeral ? dir : undefined,
+  });
+  try {
+    await rememberServer(pidFile, daemon.pid);
+    const addresses = await untilReady(daemon, ports, options);
+    const { version, from } = program;
+    const { pid, exited, stop, kill } = daemon;
+    return { ...addresses, user: USER, pass, version, from, pid, exited, stop, kill };
+  } catch (error) {
+    await daemon.stop();
+    throw error;
+  }
+}

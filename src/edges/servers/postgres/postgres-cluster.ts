@@ -1,0 +1,111 @@
+import { existsSync } from 'node:fs';
+import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setAside } from '../aside.ts';
+import { run, type Say } from '../commands.ts';
+import { writeDurably } from '../durable-file.ts';
+import { POSTGRES_MAJOR } from './postgres-binaries.ts';
+import { isAlive, runsWith } from '../predecessor.ts';
+import { postgresIdentity, type Identity } from './postgres-identity.ts';
+
+/** The data folder of a PostgreSQL server and whom it belongs to. */
+export type Cluster = Readonly<{ folder: string; identity: Identity }>;
+
+/** How a cluster is opened. */
+export type Opening = Readonly<{ ephemeral: boolean; say: Say }>;
+
+/** Written beside the cluster once it is whole; holds the identity mode it was made in. */
+const MARKER = `pg${POSTGRES_MAJOR}.mode`;
+
+const INITDB = [
+  ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8'],
+  ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C', '--data-checksums'],
+].flat();
+
+/** The cluster's own folder in the folder of the server. */
+export function clusterFolder(dir: string): string {
+  return path.join(dir, `pg${POSTGRES_MAJOR}`);
+}
+
+/** Moves a damaged cluster out of the way, so that the next start makes a new one. */
+export async function setClusterAside(dir: string, say: Say): Promise<void> {
+  await setAside(clusterFolder(dir), say);
+  await rm(path.join(dir, MARKER), { force: true });
+}
+
+/**
+ * Opens the cluster in `dir`, or makes it. One that was left half made is made anew; one that lost its beginning is moved aside.
+ *
+ * `ephemeral` leaves out the flush to disk.
+ */
+export async function openCluster(bin: string, dir: string, { ephemeral, say }: Opening): Promise<Cluster> {
+  const folder = clusterFolder(dir);
+  const marker = path.join(dir, MARKER);
+  const mode = await readFile(marker, 'utf8').catch(() => undefined);
+  const identity = await postgresIdentity(mode);
+  if (mode !== undefined && existsSync(path.join(folder, 'PG_VERSION'))) {
+    if (mode !== identity.mode) throw new Error(`Cannot open ${folder}: ${differs(mode, identity.mode)}`);
+    await removeStalePid(folder);
+    return { folder, identity };
+  }
+  if (mode === undefined) await rm(folder, { recursive: true, force: true });
+  else await setClusterAside(dir, say);
+  await makeFolder(folder, identity);
+  await initialize(bin, folder, identity, ephemeral);
+  await writeDurably(marker, identity.mode);
+  return { folder, identity };
+}
+
+/**
+ * After a crash of the machine the pid in `postmaster.pid` may belong to something else by now, for which PostgreSQL
+ * would refuse to start. In every other case the file stays: PostgreSQL's own checks against a second server use it.
+ */
+async function removeStalePid(folder: string): Promise<void> {
+  const file = path.join(folder, 'postmaster.pid');
+  const pid = Number((await readFile(file, 'utf8').catch(() => '')).split('\n', 1)[0]);
+  if (pid > 1 && isAlive(pid) && !(await runsWith(pid, folder))) await rm(file, { force: true });
+}
+
+/**
+ * Writes who may connect: over the private socket whoever can reach it, over TCP (where it is opened) only with a
+ * password.
+ */
+export async function writeAccess({ folder, identity }: Cluster): Promise<void> {
+  const file = path.join(folder, 'pg_hba.conf');
+  await writeFile(file, 'local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n', { mode: 0o600 });
+  await giveTo(identity, file);
+}
+
+/** Makes a folder that only the server's user may enter. */
+export async function makeFolder(folder: string, identity: Identity): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
+  await giveTo(identity, folder);
+}
+
+async function giveTo({ uid, gid }: Identity, file: string): Promise<void> {
+  if (uid !== undefined && gid !== undefined) await chown(file, uid, gid);
+}
+
+const differs = (made: string, now: string) =>
+  `it was made in mode "${made}" and this process can only use "${now}"; start as the same user as before, or move the folder away`;
+
+async function initialize(bin: string, folder: string, identity: Identity, ephemeral: boolean): Promise<void> {
+  const { wrap, uid, gid } = identity;
+  const [file = '', ...args] = [...wrap, path.join(bin, 'initdb'), '-D', folder, ...INITDB];
+  const ids = uid === undefined || gid === undefined ? {} : { uid, gid };
+  try {
+    await run(file, [...args, ...(ephemeral ? ['--no-sync'] : [])], {
+      timeoutMs: 180_000,
+      cwd: '/',
+      env: { PATH: process.env.PATH, LC_ALL: 'C' },
+      ...ids,
+    });
+  } catch (error) {
+    const hint =
+      identity.mode === 'setuid'
+        ? ' (every folder above must be searchable by others, or run as an ordinary user, or set DB_DSN)'
+        : '';
+    throw new Error(`Cannot make a PostgreSQL cluster in ${folder}${hint}`, { cause: error });
+  }
+}

@@ -1,0 +1,169 @@
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { isAboutData } from '../aside.ts';
+import { startDaemon, type Daemon } from '../daemon.ts';
+import type { Cluster } from './postgres-cluster.ts';
+import { lookAtLengths } from './file-lengths.ts';
+import { assertAnswers, neededOf } from './postgres-database.ts';
+import { endPredecessor, rememberServer } from '../predecessor.ts';
+
+/** What a start needs once the cluster is there. `isOpen`: others may connect to the port of `config` on 127.0.0.1. */
+export type Launch = Readonly<{
+  dir: string;
+  bin: string;
+  cluster: Cluster;
+  config: pg.ClientConfig;
+  ephemeral: boolean;
+  isOpen: boolean;
+  signal?: AbortSignal | undefined;
+}>;
+
+const READY_WITHIN_MS = 60_000;
+/** How long processes of a killed server may take to notice. */
+const LEFTOVERS_WITHIN_MS = 15_000;
+const LEFTOVERS = /pre-existing shared memory block|lock file ".*" already exists/;
+
+const MEGABYTE = 2 ** 20;
+
+/**
+ * Memory for pages of the database, taken as it is filled: what its files hold, between 512 MB and 4 GB, a tenth of the memory there is
+ * at most. Each gigabyte takes 20 MB from the start, whether it is filled or not.
+ */
+function bufferSize(held: number): string {
+  const most = Math.min(os.totalmem(), process.constrainedMemory() || Infinity) / 10;
+  const bytes = Math.min(Math.max(held, 512 * MEGABYTE), most, 4096 * MEGABYTE);
+  return `${Math.max(Math.floor(bytes / MEGABYTE), 64)}MB`;
+}
+
+const LEAN = {
+  max_connections: '60',
+  // A process that waits for subscriptions, of which there are none.
+  max_logical_replication_workers: '0',
+  jit: 'off',
+  max_wal_size: '512MB',
+  // By itself a thirty-second of the other memory; every process that writes comes to hold all of it.
+  wal_buffers: '4MB',
+  io_method: 'sync',
+  // A file that becomes shorter is damaged (`lookAtLengths`).
+  vacuum_truncate: 'off',
+  log_min_messages: 'warning',
+  log_checkpoints: 'off',
+};
+const FORGETFUL = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  autovacuum: 'off',
+  max_connections: '200',
+};
+
+/** Ends a server that an earlier owner left behind on this folder. */
+export function endLeftPostgres(dir: string): Promise<void> {
+  return endPredecessor(pidFileIn(dir), dir, 'SIGINT');
+}
+
+/** Starts the server and waits until it answers. Fails with `DamagedCluster` when it does not run on its data, or files lack their ends. */
+export async function launchPostgres(launch: Launch): Promise<Daemon> {
+  // The server writes beyond the end of a file that was cut, and then its length tells nothing any more.
+  const { short, bytes } = await lookAtLengths(launch.cluster.folder);
+  const daemon = await launchOnce({ ...launch, sharedBuffers: bufferSize(bytes) });
+  try {
+    const damaged = await neededOf(launch.config, short);
+    if (damaged.length > 0) throw new DamagedCluster(`PostgreSQL lacks the ends of files: ${damaged.join(', ')}`);
+    return daemon;
+  } catch (error) {
+    await daemon.stop();
+    throw isRefusal(error) ? notWell(error) : error;
+  }
+}
+
+type Sized = Launch & Readonly<{ sharedBuffers: string }>;
+
+/** Again and again while processes of a killed server hold its memory. */
+async function launchOnce(launch: Sized): Promise<Daemon> {
+  const deadline = performance.now() + LEFTOVERS_WITHIN_MS;
+  for (;;) {
+    const daemon = startServer(launch);
+    try {
+      await rememberServer(pidFileIn(launch.dir), daemon.pid);
+      await untilReady(daemon, launch);
+      return daemon;
+    } catch (error) {
+      const mayPass = daemon.hasExited() && LEFTOVERS.test(await daemon.exited) && performance.now() < deadline;
+      if (!mayPass) {
+        await daemon.stop();
+        throw error;
+      }
+      await pause(200);
+    }
+  }
+}
+
+function startServer({
+  dir,
+  bin,
+  cluster: { folder, identity },
+  config,
+  ephemeral,
+  isOpen,
+  sharedBuffers,
+}: Sized): Daemon {
+  const settings = {
+    ...LEAN,
+    shared_buffers: sharedBuffers,
+    ...(ephemeral ? FORGETFUL : {}),
+    port: config.port,
+    listen_addresses: isOpen ? '127.0.0.1' : '',
+    unix_socket_directories: JSON.stringify(config.host),
+    unix_socket_permissions: '0700',
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const [command = '', ...args] = [...identity.wrap, path.join(bin, 'postgres'), '-D', folder, ...flags];
+  return startDaemon({
+    command,
+    args,
+    logFile: path.join(dir, 'postgres.log'),
+    stopSignal: 'SIGINT',
+    uid: identity.uid,
+    gid: identity.gid,
+    removeAfterwards: ephemeral ? dir : undefined,
+  });
+}
+
+async function untilReady(daemon: Daemon, { config, signal }: Launch): Promise<void> {
+  const deadline = performance.now() + READY_WITHIN_MS;
+  for (;;) {
+    signal?.throwIfAborted();
+    try {
+      await assertAnswers(config);
+      return;
+    } catch (error) {
+      if (daemon.hasExited()) throw endedBy(await daemon.exited, error);
+      if (isRefusal(error)) throw notWell(error);
+      if (performance.now() > deadline) throw new Error('PostgreSQL did not become ready', { cause: error });
+      await pause(25);
+    }
+  }
+}
+
+/** The server ended, or refuses to work, because of what lies in its folder. */
+export class DamagedCluster extends Error {}
+
+/** An error for a server that runs, and refuses what it is asked. */
+export function notWell(refusal: Error): DamagedCluster {
+  return new DamagedCluster(`PostgreSQL runs, but not well: ${refusal.message}`, { cause: refusal });
+}
+
+function endedBy(lastWords: string, cause: unknown): Error {
+  const Failure = isAboutData(lastWords) ? DamagedCluster : Error;
+  return new Failure(`PostgreSQL ${lastWords}`, { cause });
+}
+
+/** A server that is starting, stopping or out of resources says so with a code of its own; every other answer stays. */
+export function isRefusal(error: unknown): error is Error {
+  return error instanceof pg.DatabaseError && !/^(57|53)/.test(error.code ?? '57');
+}
+
+const pidFileIn = (dir: string) => path.join(dir, 'postgres.pid');

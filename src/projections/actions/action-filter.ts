@@ -1,0 +1,26 @@
+import type { Given } from '../statement.ts';
+
+/** Which actions to list; what is left out does not matter. */
+export type ActionFilter = Readonly<{
+  type?: string;
+  creator?: string;
+  state?: string;
+  /** Actions that this account finalized, or that any account finalized which was this operator's at the time. */
+  supernode?: { readonly account: string } | { readonly operator: string };
+  /** Height of the register transaction, both ends included. */
+  fromHeight?: number;
+  toHeight?: number;
+}>;
+
+/** What a filter asks for, whatever the values: statements of one shape have one text, with a slot for each value. */
+export type Shape = Readonly<{ [Name in keyof ActionFilter]?: boolean }>;
+
+/** The shape of a filter, and the values of its slots. */
+export function shapeOf(filter: ActionFilter): { shape: Shape; given: Given } {
+  const given = Object.entries(filter).filter(([, value]) => value !== undefined);
+  return { shape: Object.fromEntries(given.map(([name]) => [name, true])), given: Object.fromEntries(given) };
+}
+
+/** Whether the actions of a creator and of accounts are asked for, of which no tally knows. */
+export const isPair = ({ creator, supernode }: { readonly creator?: unknown; readonly supernode?: unknown }): boolean =>
+  creator !== undefined && supernode !== undefined;

@@ -1,0 +1,114 @@
+import { type RawBuilder, sql } from 'kysely';
+import { type ActionFilter, type Shape, shapeOf } from './action-filter.ts';
+import { type Counting, countingOf, shapeOfTotal, totalGiven, totalOf } from './totals/action-total.ts';
+import { branchesOf, branchFits, kindsGiven, newestFirst, tableOf } from './totals/branches.ts';
+import { ownerAt } from './ownership.ts';
+import type { Reading } from '../reading.ts';
+import { run, slot } from '../statement.ts';
+import { stretchesAsRows, stretchesIn, stretchesOf } from './totals/ownership-ranges.ts';
+import type { ActionRow } from '../tables.ts';
+
+export type { ActionFilter } from './action-filter.ts';
+
+/** What a list tells of an action; the rest is many times as much. */
+const shown = [
+  'id',
+  'type',
+  'status',
+  'chain_state',
+  'data_hash',
+  'created_at',
+  'finalized_at',
+  'register_tx',
+  'finalize_tx',
+  'approve_tx',
+] as const;
+/** An action as a list tells of it. */
+export type ListedAction = Pick<ActionRow, (typeof shown)[number]>;
+
+/** One page of the list, and how many actions match on every page. */
+export type ActionPage = Readonly<{
+  rows: ListedAction[];
+  total: number;
+  hasMore: boolean;
+}>;
+
+/** More than any page holds: a plan that does not know the limit must not expect a part of the whole table. */
+const mostListed = 1000;
+
+type Listed = (ListedAction | { readonly id: null }) & { readonly total: number };
+
+/**
+ * A page of actions, the newest first: by id as a number of any size, descending, those below `after`.
+ *
+ * Page and total come from one statement, hence from one snapshot; the total is exact for every filter. Each kind
+ * is a branch of its own where type or state is asked for, which reads its index in the order of the list.
+ */
+export async function listActions(
+  reading: Reading,
+  { after, limit, ...filter }: ActionFilter & Readonly<{ after?: string; limit: number }>,
+): Promise<ActionPage> {
+  const stretches = await stretchesOf(reading, filter);
+  const { shape, given } = shapeOf(filter);
+  const counting = await countingOf(reading, filter, stretches);
+  const rows = await run<Listed>(reading, {
+    shape: `list ${reading.schemas.actions} ${Object.keys(shape).join()} ${shapeOfTotal(counting)}`,
+    text: () => textOf(reading, shape, counting),
+    given: {
+      ...given,
+      ...kindsGiven(filter),
+      after: after ?? 'NaN',
+      limit: limit + 1,
+      ...totalGiven(filter, counting),
+      ...stretchesIn(
+        'page',
+        stretches.map((stretch) => ({ stretch, ids: stretch.cover?.ids })),
+      ),
+    },
+  });
+  const found = rows.filter((row) => row.id !== null);
+  return { rows: found.slice(0, limit), total: rows[0]?.total ?? 0, hasMore: found.length > limit };
+}
+
+function textOf(reading: Reading, shape: Shape, counting: Counting): RawBuilder<unknown> {
+  return sql`
+    with page as (
+      select id from (${pageOf(reading, shape)} limit ${sql.lit(mostListed)}) matching limit ${slot('limit')}
+    )
+    select total.n as total, ${sql.join(shown.map((column) => sql.id('action', column)))}
+    from (${totalOf(reading, shape, counting)}) total
+    left join (page join ${sql.id(reading.schemas.actions, 'actions')} action using (id)) on true
+    order by action.id desc`;
+}
+
+function pageOf(reading: Reading, shape: Shape): RawBuilder<unknown> {
+  const table = tableOf(reading, shape);
+  const isPlain = Object.keys(shape).length === 0;
+  if (isPlain) return sql`select m.id from ${table} m where m.id < ${slot('after')}::numeric order by id desc`;
+  const branches = branchesOf(shape).map(
+    (branch) => sql`(
+      select mine.id from ${stretchesAsRows('page')} own cross join lateral (
+        select m.id from ${table} m where ${branchFits(shape, branch)}
+        ${newestFirst(shape, branch)} limit ${slot('limit')}
+      ) mine)`,
+  );
+  return sql`select id from (${sql.join(branches, sql` union all `)}) branch order by id desc`;
+}
+
+/** The operators whose accounts finalized an action, as the accounts belonged to them at the time; each once, bytewise. */
+export async function operatorsOf(reading: Reading, { accounts, finalize_tx, height }: ActionRow): Promise<string[]> {
+  if (accounts.length === 0) return [];
+  const text = () => sql`
+    select distinct operator from (
+      select ${ownerAt(reading, sql`finalizing.account`, sql`${slot('at')}::int8`)} as operator
+      from unnest(${slot('accounts')}::text[]) finalizing (account)
+    ) owner
+    where operator is not null order by operator
+  `;
+  const rows = await run<{ operator: string }>(reading, {
+    shape: `operators ${reading.schemas.supernodes}`,
+    text,
+    given: { accounts, at: finalize_tx?.height ?? height },
+  });
+  return rows.map(({ operator }) => operator);
+}

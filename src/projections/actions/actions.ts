@@ -1,0 +1,167 @@
+import type { Fact } from '../../events/catalogue.ts';
+import { actionAccounts, actionTable, payments } from './action-tables.ts';
+import { bucketNames } from './totals/buckets.ts';
+import { counterNames, finalizedName } from './totals/counter-names.ts';
+import { paidCounts } from './totals/paid.ts';
+import { withPayments } from './payments.ts';
+import { placeNames } from './totals/height-extents.ts';
+import type { Derived, Projection } from '../projection.ts';
+import type { ActionRow, StepTransaction } from '../tables.ts';
+import { tallyNames } from './totals/block-counters.ts';
+
+type ActionFactType =
+  | 'ActionRegistered'
+  | 'ActionFinalized'
+  | 'ActionApproved'
+  | 'ActionExpired'
+  | 'ActionStateObserved'
+  | 'ActionTransactionFound';
+type Data<T extends ActionFactType> = Fact<T>['data'];
+type Transaction = NonNullable<Data<'ActionApproved'>['transaction']>;
+
+/** Every action with its accounts, payments and exact counters: overall, by time, per creator and per finalizing account. */
+export const actions: Projection<ActionRow, ActionFactType> = {
+  name: 'actions',
+  version: 9,
+  stream: 'ACTIONS',
+  table: actionTable,
+  derivedTables: [actionAccounts, payments],
+  key: ({ data }) => data.action,
+  on: {
+    ActionRegistered: registered,
+    ActionFinalized: finalized,
+    ActionApproved: (row, { action, transaction, known }) => {
+      const before = existing(row, action, 'approve');
+      if (before.status !== 'finalized')
+        throw new Error(`Cannot approve action ${action}: it is ${before.status}, not finalized`);
+      return { ...before, ...carried(before, known), status: 'approved', ...approvedBy(transaction) };
+    },
+    ActionExpired: (row, { action, known }) => observed(existing(row, action, 'expire'), known),
+    ActionStateObserved: (row, { action, known }) => observed(existing(row, action, 'change the state of'), known),
+    ActionTransactionFound: found,
+  },
+  derived: (row) => [
+    ...row.accounts.map((account) => finalizedBy(account, row)),
+    ...row.payments.map((paid): Derived => ({ table: 'payments', values: { id: row.id, ...paid } })),
+  ],
+  counts: (row) => [
+    ...counterNames(row.type, row.status),
+    ...bucketNames(row),
+    ...placeNames(row),
+    ...tallyNames(row),
+    ...row.accounts.map((account) => finalizedName(row.type, account)),
+    ...row.payments.flatMap(paidCounts),
+    ...(row.chain_state === 'expired' ? ['expired', `expired,type:${row.type}`] : []),
+  ],
+};
+
+function registered(row: ActionRow | undefined, data: Data<'ActionRegistered'>): ActionRow {
+  if (row)
+    throw new Error(`Cannot register action ${data.action} again: it is registered, and no decider registers it twice`);
+  const { action, kind, price, transaction, known } = data;
+  const height = data.height ?? transaction?.height ?? null;
+  return {
+    id: action,
+    type: kind,
+    status: 'registered',
+    ...carried({ data_hash: null, expires_at: null }, known),
+    height,
+    price_denom: price?.denom ?? null,
+    price_amount: price?.amount ?? null,
+    file_size_kbs: data.fileSizeKbs,
+    metadata: data.metadata,
+    created_at: transaction?.time ?? null,
+    finalized_at: null,
+    approved_at: null,
+    register_tx: transaction ? shown(transaction) : withoutHash(height),
+    finalize_tx: null,
+    approve_tx: null,
+    accounts: [],
+    payments: [],
+  };
+}
+
+function finalized(row: ActionRow | undefined, data: Data<'ActionFinalized'>): ActionRow {
+  const { action, transaction, known } = data;
+  const before = existing(row, action, 'finalize');
+  if (before.status !== 'registered')
+    throw new Error(`Cannot finalize action ${action}: it is ${before.status} already`);
+  const finalizing = transaction ? finalizedIn(transaction) : {};
+  return {
+    ...before,
+    ...carried(before, known),
+    ...finalizing,
+    status: 'finalized',
+    metadata: data.metadata || before.metadata,
+    accounts: union(before.accounts, data.accounts),
+    payments: withPayments(before, data.payments, transaction),
+  };
+}
+
+/** A transaction found late fills what was unknown; a further finalize transaction adds its accounts and payments. */
+function found(row: ActionRow | undefined, data: Data<'ActionTransactionFound'>): ActionRow {
+  const { action, step, transaction, known } = data;
+  const before = existing(row, action, 'add a transaction to');
+  if (!transaction) throw new Error(`Cannot add a transaction to action ${action}: the fact holds none`);
+  return {
+    ...before,
+    ...carried(before, known),
+    ...(isShown(before, step) ? {} : filledBy(step, transaction, before)),
+    accounts: union(before.accounts, data.accounts),
+    payments: withPayments(before, data.payments, transaction),
+  };
+}
+
+function filledBy(step: string, transaction: Transaction, row: ActionRow): Partial<ActionRow> {
+  if (step === 'finalize') return finalizedIn(transaction);
+  if (step === 'approve') return approvedBy(transaction);
+  const height = row.height ?? transaction.height;
+  return { height, register_tx: shown(transaction), created_at: transaction.time ?? null };
+}
+
+/** Whether the step's transaction is known already: the first one stays. */
+function isShown(row: ActionRow, step: string): boolean {
+  if (step === 'register') return typeof row.register_tx?.tx_hash === 'string';
+  if (step === 'finalize') return row.finalize_tx !== null;
+  if (step === 'approve') return row.approve_tx !== null;
+  throw new Error(`Cannot add a transaction of step ${JSON.stringify(step)} to action ${row.id}: no such step`);
+}
+
+function observed(row: ActionRow, known: Data<'ActionExpired'>['known']): ActionRow {
+  return { ...row, ...carried(row, known) };
+}
+
+/** What every fact says anew; a hash once known is never emptied. */
+function carried(before: Pick<ActionRow, 'data_hash' | 'expires_at'>, known: Data<ActionFactType>['known']) {
+  return {
+    chain_state: known.chainState,
+    creator: known.creator,
+    data_hash: known.dataHash || before.data_hash,
+    expires_at: known.expiresAt ?? before.expires_at,
+  };
+}
+
+const finalizedIn = (transaction: Transaction) => ({
+  finalize_tx: shown(transaction),
+  finalized_at: transaction.time ?? null,
+});
+
+const approvedBy = (transaction: Transaction | undefined) =>
+  transaction ? { approve_tx: shown(transaction), approved_at: transaction.time ?? null } : {};
+
+const shown = ({ hash, height }: Transaction): StepTransaction => ({ tx_hash: hash, height });
+
+const withoutHash = (height: number | null): StepTransaction | null =>
+  height === null ? null : { tx_hash: null, height };
+
+const union = (before: readonly string[], more: readonly string[]) => [...new Set([...before, ...more])];
+
+function existing(row: ActionRow | undefined, action: string, doing: string): ActionRow {
+  if (!row) throw new Error(`Cannot ${doing} action ${action}: no registration before it, which no decider writes`);
+  return row;
+}
+
+function finalizedBy(account: string, { id, type, status, creator, height, finalize_tx }: ActionRow): Derived {
+  const at_height = finalize_tx?.height ?? height;
+  return { table: 'action_accounts', values: { account, id, type, status, creator, height, at_height } };
+}

@@ -1,0 +1,133 @@
+import { type RawBuilder, sql } from 'kysely';
+import { type ActionFilter, isPair, type Shape } from '../action-filter.ts';
+import { kindsIn } from '../kinds.ts';
+import { idsPerBlock } from './height-extents.ts';
+import type { Reading } from '../../reading.ts';
+import { type Given, slot } from '../../statement.ts';
+
+/** A part of what matches, which an index holds in the order of the list: of one kind, or of any. */
+export type Branch = Readonly<{ kind?: RawBuilder<unknown> }>;
+
+/**
+ * The branches of a filter, which together hold all that matches: one where neither type nor state is asked for.
+ *
+ * What one account finalized of one creator is little enough to be looked through whole, other lists are not.
+ */
+export function branchesOf(shape: Shape): Branch[] {
+  return isPair(shape) || !(shape.type || shape.state) ? [{}] : kindsOf(shape);
+}
+
+/** A branch for each kind that may match. */
+export const kindsOf = (shape: Shape): Branch[] => kindSlots(shape).map((kind) => ({ kind }));
+
+/** Fills the slots of the kinds. */
+export const kindsGiven = (filter: ActionFilter): Given =>
+  Object.fromEntries(kindsIn(filter).map((kind, at) => [`kind.${at}`, kind]));
+
+/** Only how many kinds there are is known of a shape. */
+const kindSlots = ({ type, state }: Shape): RawBuilder<unknown>[] =>
+  kindsIn({ ...(type && { type: '' }), ...(state && { state: '' }) }).map(
+    (_, at) => sql`${slot(`kind.${at}`)}::"char"`,
+  );
+
+/** What a pair asks for of the kind, which its index has last. */
+const kindsOfPair = (shape: Shape): RawBuilder<unknown>[] =>
+  isPair(shape) && (shape.type || shape.state) ? [sql`m.kind in (${sql.join(kindSlots(shape))})`] : [];
+
+/** Heights asked for; an unknown height of a finalization is beyond all others. */
+function withinHeights(shape: Shape): RawBuilder<unknown>[] {
+  return [
+    ...(shape.fromHeight ? [sql`m.height >= ${slot('fromHeight')}`] : []),
+    ...(shape.toHeight ? [sql`m.height <= ${slot('toHeight')}`] : []),
+    ...(shape.supernode
+      ? [
+          sql`(own.since is null or m.at_height is null or m.at_height >= own.since)`,
+          sql`(own.until is null or m.at_height <= own.until)`,
+        ]
+      : []),
+  ];
+}
+
+/** A column of an index and what it has to be. */
+type Fixed = Readonly<{ column: RawBuilder<unknown>; value: RawBuilder<unknown> }>;
+
+/** What the index of a branch begins with; its ids follow. */
+function fixed(shape: Shape, { kind }: Branch): Fixed[] {
+  const { supernode, creator } = shape;
+  if (isPair(shape)) return [pairFits('pair', 0), pairFits('pair_again', 1)];
+  return [
+    ...(creator ? [{ column: sql`m.creator`, value: sql`${slot('creator')}::text` }] : []),
+    ...(supernode ? [{ column: sql`m.account`, value: sql`own.account collate "C"` }] : []),
+    ...(kind ? [{ column: sql`m.kind`, value: kind }] : []),
+  ];
+}
+
+/** A column that holds what creator and account hash to, in the words of `actionAccounts`. */
+const pairFits = (column: string, seed: number): Fixed => ({
+  column: sql`${sql.id('m', column)}`,
+  value: sql`hashtextextended(${slot('creator')}::text || ' ' || own.account, ${sql.lit(seed)})`,
+});
+
+/**
+ * Holds for a row `m` of a branch that matches and whose id is within those of the stretch `own`, and below `after`.
+ *
+ * The last column and the id are written as two places between which the index of the branch, and no other one, is read in its
+ * order, whatever the planner expects; what comes before them is equal, which costs less for each row.
+ */
+export function branchFits(shape: Shape, branch: Branch): RawBuilder<unknown> {
+  const all = fixed(shape, branch);
+  const same = all.slice(0, -1).map(({ column, value }) => sql`${column} = ${value}`);
+  const last = all.slice(-1);
+  const place = sql`(${sql.join([...last.map(({ column }) => column), sql`m.id`])})`;
+  const at = (id: RawBuilder<unknown>) => sql`(${sql.join([...last.map(({ value }) => value), id])})`;
+  // NaN is beyond all numbers.
+  const end = sql`least(own.high, ${slot('after')}::numeric)`;
+  const bounds = [sql`${place} >= ${at(sql`coalesce(own.low, 0)`)}`, sql`${place} < ${at(end)}`];
+  return every([...same, ...bounds, ...kindsOfPair(shape), ...withinHeights(shape)]);
+}
+
+/** Which ids of a stretch are counted: those of its `part`s, whose heights have to be looked at, or its `inner` ones. */
+export type Among = 'part' | 'inner';
+
+/** What is counted. */
+export type Counted = Readonly<{ shape: Shape; among: Among }>;
+
+/**
+ * How many rows of a branch match, of those whose id is within those of the stretch `own`, as a row `kind, n`.
+ *
+ * Only what the index of the branch begins with decides where it is read, so that PostgreSQL compares whole pages of it.
+ */
+export function countOf(reading: Reading, branch: Branch, { shape, among }: Counted): RawBuilder<unknown> {
+  const same = fixed(shape, branch).map(({ column, value }) => sql`${column} = ${value}`);
+  const others = [...kindsOfPair(shape), ...(among === 'inner' ? [] : withinHeights(shape))];
+  const fitting = others.length > 0 ? sql`filter (where ${every(others)})` : sql``;
+  const ids = [sql`m.id >= coalesce(own.low, 0)`, sql`m.id < coalesce(own.high, 'NaN')`];
+  return sql`
+    select ${branch.kind ?? sql`null::"char"`} as kind, count(*) ${fitting} as n
+    from ${tableOf(reading, shape)} m where ${every([...same, ...ids])}`;
+}
+
+/** How many rows of a pair there are of each kind and group of ids, of all heights, as rows `group, kind, n`. */
+export function countOfPair(reading: Reading, shape: Shape, blocksPerGroup: bigint): RawBuilder<unknown> {
+  const same = fixed(shape, {}).map(({ column, value }) => sql`${column} = ${value}`);
+  return sql`
+    select div(m.id, ${sql.lit(String(blocksPerGroup * idsPerBlock))}::numeric)::text as "group", m.kind::text as kind, count(*) as n
+    from ${tableOf(reading, shape)} m where ${every(same)} group by 1, 2`;
+}
+
+/** Holds for a `kind` of a type, as `countOf` gives it. */
+export const isOfType = (type: string): RawBuilder<unknown> =>
+  sql`kind in (${sql.join(kindsIn({ type }).map((kind) => sql.lit(kind)))})`;
+
+const every = (conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> => sql.join(conditions, sql` and `);
+
+/** The rows of a branch the newest first, in the words of its index. */
+export function newestFirst(shape: Shape, branch: Branch): RawBuilder<unknown> {
+  const columns = [...fixed(shape, branch).map(({ column }) => column), sql`m.id`];
+  return sql`order by ${sql.join(columns.map((column) => sql`${column} desc`))}`;
+}
+
+/** The table in which a filter's actions are looked for. */
+export function tableOf({ schemas }: Reading, { supernode }: Shape): RawBuilder<unknown> {
+  return sql`${sql.id(schemas.actions, supernode ? 'action_accounts' : 'actions')}`;
+}

@@ -1,0 +1,69 @@
+import type { Fact } from '../../events/catalogue.ts';
+import type { Projection } from '../projection.ts';
+import type { AvailabilityRow } from '../tables.ts';
+
+type Known = Fact<'ProbeFailed'>['data']['known'];
+
+/** What the latest probe of every node found. Each probe carries all that is known, so earlier ones may be gone. */
+export const availability: Projection<AvailabilityRow, 'ProbeSucceeded' | 'ProbeFailed'> = {
+  name: 'availability',
+  version: 2,
+  stream: 'PROBES',
+  table: {
+    name: 'availability',
+    columns: {
+      id: 'text',
+      available: 'bool',
+      failed_probe_counter: 'int8',
+      last_seen_at: 'text',
+      probed_at: 'text',
+      ports: 'jsonb',
+      status_answer: 'text',
+      services: 'jsonb',
+      version: 'text',
+      peer_count: 'int8',
+      cpu_cores: 'int8',
+      cpu_usage_percent: 'float8',
+      memory_total_gb: 'float8',
+      memory_used_gb: 'float8',
+      storage_total_gb: 'float8',
+      storage_used_gb: 'float8',
+      uptime_seconds: 'float8',
+    },
+    key: ['id'],
+  },
+  derivedTables: [],
+  key: ({ data }) => data.node,
+  on: {
+    ProbeSucceeded: (_row, data) => probed({ ...data, statusAnswer: 'ok' }, true),
+    ProbeFailed: (_row, data) => probed(data, false),
+  },
+};
+
+function probed(probe: Omit<Fact<'ProbeFailed'>['data'], 'tookMs'>, available: boolean): AvailabilityRow {
+  return {
+    id: probe.node,
+    available,
+    failed_probe_counter: probe.known.consecutiveFailures,
+    last_seen_at: probe.known.lastSeenAt ?? null,
+    probed_at: probe.at,
+    ports: probe.ports.map(({ port, outcome }) => ({ port, outcome })),
+    status_answer: probe.statusAnswer,
+    services: probe.known.services,
+    ...figuresOf(probe.known),
+  };
+}
+
+function figuresOf({ figures }: Known) {
+  return {
+    version: figures?.version || null,
+    peer_count: figures?.peerCount ?? null,
+    cpu_cores: figures?.cpuCores ?? null,
+    cpu_usage_percent: figures?.cpuUsagePercent ?? null,
+    memory_total_gb: figures?.memoryTotalGb ?? null,
+    memory_used_gb: figures?.memoryUsedGb ?? null,
+    storage_total_gb: figures?.storageTotalGb ?? null,
+    storage_used_gb: figures?.storageUsedGb ?? null,
+    uptime_seconds: figures?.uptimeSeconds ?? null,
+  };
+}

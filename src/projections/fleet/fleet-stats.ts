@@ -1,0 +1,60 @@
+import { sql } from 'kysely';
+import { fleet } from './fleet.ts';
+import { ownedBy } from '../actions/ownership.ts';
+import { type PaidTotal, paidTo } from '../actions/totals/paid.ts';
+import type { Reading } from '../reading.ts';
+
+/** Averages and sums are over available nodes, 0 where there is none. */
+export type FleetStats = Readonly<{
+  total: number;
+  available: number;
+  unavailable: number;
+  avg_cpu_usage_percent: number;
+  storage_total_gb: number;
+  memory_total_gb: number;
+}>;
+
+/** A version that a listed node reports, and whether that node is available. */
+export type VersionInUse = Readonly<{ version: string; available: boolean }>;
+
+/** A listed SuperNode with the state and the height that decide whether it has a rank. */
+export type NodeToRank = Readonly<{ operator: string; state: string; registeredHeight: number | null }>;
+
+/** Figures of all listed SuperNodes together. */
+export async function fleetStats(reading: Reading): Promise<FleetStats> {
+  const { rows } = await sql<FleetStats>`
+    select count(*) as total,
+      count(*) filter (where available) as available,
+      count(*) filter (where not available) as unavailable,
+      coalesce(avg(cpu_usage_percent) filter (where available), 0) as avg_cpu_usage_percent,
+      coalesce(sum(storage_total_gb) filter (where available), 0) as storage_total_gb,
+      coalesce(sum(memory_total_gb) filter (where available), 0) as memory_total_gb
+    from (${fleet(reading, sql`true`)}) node
+  `.execute(reading.db);
+  const [stats] = rows;
+  if (!stats) throw new Error('The figures of the fleet have one row, whatever the tables hold');
+  return stats;
+}
+
+/** What an operator was paid, by denomination: payments to an account that was its own at the payment's height. */
+export async function paymentsOf(reading: Reading, operator: string): Promise<PaidTotal[]> {
+  return await paidTo(reading, await ownedBy(reading, operator));
+}
+
+/** The versions that listed nodes report, one entry per version and availability. */
+export async function versionsInUse(reading: Reading): Promise<VersionInUse[]> {
+  const { rows } = await sql<VersionInUse>`
+    select distinct version, available from (${fleet(reading, sql`a.version is not null`)}) node order by version, available
+  `.execute(reading.db);
+  return [...rows];
+}
+
+/** What a rank is computed from, of every listed SuperNode. */
+export async function nodesToRank({ db, schemas }: Reading): Promise<NodeToRank[]> {
+  return db
+    .withSchema(schemas.supernodes)
+    .selectFrom('supernodes')
+    .select(['id as operator', 'state', 'registered_height as registeredHeight'])
+    .where('removed', '=', false)
+    .execute();
+}

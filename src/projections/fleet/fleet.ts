@@ -1,0 +1,104 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Reading } from '../reading.ts';
+import { run, slot } from '../statement.ts';
+import type { AvailabilityRow, SuperNodeRow, ValidatorRow } from '../tables.ts';
+
+/** A SuperNode's record with what its probes found and its validator; before the first probe it is unavailable. */
+export type FleetNode = SuperNodeRow &
+  Omit<AvailabilityRow, 'id' | 'probed_at' | 'status_answer'> &
+  Readonly<{
+    probed_at: string | null;
+    status_answer: string | null;
+    moniker: string | null;
+    validator_status: ValidatorRow['status'] | null;
+    jailed: boolean | null;
+  }>;
+
+/** A state of the SuperNode itself, the bond status of its validator, or the validator's flag `jailed`. */
+export type CurrentState = Readonly<
+  { family: 'supernode' | 'validator'; value: string } | { family: 'jailed'; value?: string }
+>;
+
+/** Which SuperNodes to list; what is left out does not matter. */
+export type FleetFilter = Readonly<{
+  status?: 'available' | 'unavailable';
+  currentState?: CurrentState;
+  version?: string;
+  /** Failed probes in a row, at least. */
+  minFailedProbeCounter?: number;
+}>;
+
+/** A SuperNode that is not available, as far as its list tells of it. */
+export type UnavailableNode = Pick<FleetNode, 'id' | 'address' | 'failed_probe_counter' | 'last_seen_at'>;
+
+/** `total` counts all that match, on every page. */
+export type FleetPage = Readonly<{ rows: FleetNode[]; total: number; hasMore: boolean }>;
+
+type Listed = (FleetNode | { readonly id: null }) & { readonly total: number };
+
+/** A page of SuperNodes, ordered by id bytewise, those beyond `after`; page and total from one statement. */
+export async function listSuperNodes(
+  reading: Reading,
+  { after, limit, ...filter }: FleetFilter & Readonly<{ after?: string; limit: number }>,
+): Promise<FleetPage> {
+  const fits = conditions(filter);
+  const beyond = after === undefined ? fits : sql`${fits} and s.id > ${after}`;
+  const { rows } = await sql<Listed>`
+    select total.n as total, node.*
+    from (select count(*) as n from (${fleet(reading, fits)}) matching) total
+    left join (${fleet(reading, beyond)} order by s.id limit ${limit + 1}) node on true
+    order by node.id
+  `.execute(reading.db);
+  const found = rows.filter((row) => row.id !== null);
+  return { rows: found.slice(0, limit), total: rows[0]?.total ?? 0, hasMore: found.length > limit };
+}
+
+/** One listed SuperNode by its operator address, or undefined. */
+export async function superNodeById(reading: Reading, operator: string): Promise<FleetNode | undefined> {
+  const { supernodes, availability, validators } = reading.schemas;
+  const [node] = await run<FleetNode>(reading, {
+    shape: `node ${supernodes} ${availability} ${validators}`,
+    text: () => fleet(reading, sql`s.id = ${slot('operator')}`),
+    given: { operator },
+  });
+  return node;
+}
+
+/** The SuperNodes that are not available, ordered by id bytewise. */
+export async function unavailableNodes(reading: Reading, currentState?: CurrentState): Promise<UnavailableNode[]> {
+  const fits = conditions({ status: 'unavailable', currentState });
+  const { rows } = await sql<UnavailableNode>`
+    select id, address, failed_probe_counter, last_seen_at from (${fleet(reading, fits)}) node order by id
+  `.execute(reading.db);
+  return [...rows];
+}
+
+/** Every listed SuperNode that fits, joined with its latest probe (`a`) and its validator (`v`). */
+export function fleet({ schemas }: Reading, fits: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    select s.id, s.state, s.state_height, s.state_reason, s.address, s.account, s.accounts, s.note, s.p2p_port, s.registered_height,
+      coalesce(a.available, false) as available, coalesce(a.failed_probe_counter, 0) as failed_probe_counter,
+      a.last_seen_at, a.probed_at, coalesce(a.ports, '[]') as ports, a.status_answer, coalesce(a.services, '[]') as services,
+      a.version, a.peer_count, a.cpu_cores, a.cpu_usage_percent, a.memory_total_gb, a.memory_used_gb,
+      a.storage_total_gb, a.storage_used_gb, a.uptime_seconds,
+      v.moniker, v.status as validator_status, v.jailed
+    from ${sql.id(schemas.supernodes, 'supernodes')} s
+    left join ${sql.id(schemas.availability, 'availability')} a on a.id = s.id and not a.removed
+    left join ${sql.id(schemas.validators, 'validators')} v on v.id = s.id and not v.removed
+    where not s.removed and ${fits}`;
+}
+
+function conditions({ status, currentState, version, minFailedProbeCounter }: FleetFilter): RawBuilder<unknown> {
+  const all = [
+    status === undefined ? [] : sql`coalesce(a.available, false) = ${status === 'available'}`,
+    version === undefined ? [] : sql`a.version = ${version}`,
+    minFailedProbeCounter === undefined ? [] : sql`coalesce(a.failed_probe_counter, 0) >= ${minFailedProbeCounter}`,
+    currentState === undefined ? [] : inState(currentState),
+  ].flat();
+  return all.length > 0 ? sql.join(all, sql` and `) : sql`true`;
+}
+
+function inState({ family, value = '' }: CurrentState): RawBuilder<unknown> {
+  const holds = { supernode: sql`s.state = ${value}`, validator: sql`v.status = ${value}`, jailed: sql`v.jailed` };
+  return holds[family];
+}

@@ -1,0 +1,105 @@
+import type { Fact } from '../../events/catalogue.ts';
+import type { Projection } from '../projection.ts';
+import type { Reading } from '../reading.ts';
+import type { RoundRow } from '../tables.ts';
+
+type RoundFactType = 'ChainIdentified' | 'SyncRequested' | 'SyncRoundCompleted' | 'SyncRoundFailed';
+type Known = Fact<'SyncRoundFailed'>['data']['known'];
+
+/** How far each source of sync has come, and the chain it follows. Facts carry on what is known, so earlier ones may be gone. */
+export const syncRounds: Projection<RoundRow, RoundFactType> = {
+  name: 'rounds',
+  version: 2,
+  stream: 'SYNC',
+  table: {
+    name: 'rounds',
+    columns: {
+      source: 'text',
+      chain_id: 'text',
+      completed_at: 'text',
+      completed_height: 'int8',
+      completed_block_time: 'text',
+      cursor: 'int8',
+      requests: 'int8',
+      facts: 'int8',
+      skipped: 'jsonb',
+      failed_at: 'text',
+      failed_reason: 'text',
+      failed_message: 'text',
+      minimum_version: 'text',
+      requested_at: 'text',
+    },
+    key: ['source'],
+  },
+  derivedTables: [],
+  key: ({ data }) => data.source,
+  on: {
+    ChainIdentified: (row, { source, chainId }) => {
+      if (row && row.chain_id !== chainId)
+        throw new Error(`Cannot follow chain ${chainId}: the log is that of ${row.chain_id}`);
+      return { ...nothingKnown(source), chain_id: chainId };
+    },
+    SyncRequested: (row, { source, at, known }) => ({ ...carried(row, source, known), requested_at: at }),
+    SyncRoundCompleted: (row, data) => ({
+      ...carried(row, data.source, data.known),
+      completed_at: data.at,
+      completed_height: data.height,
+      completed_block_time: data.blockTime,
+      requests: data.requests,
+      facts: data.facts,
+      skipped: data.skipped.map(({ record, reason }) => ({ record, reason })),
+      failed_at: null,
+      failed_reason: null,
+      failed_message: null,
+    }),
+    SyncRoundFailed: (row, { source, at, reason, message, known }) => ({
+      ...carried(row, source, known),
+      failed_at: at,
+      failed_reason: reason,
+      failed_message: message,
+    }),
+  },
+};
+
+/** Every source that has facts, and `chain`, by name. */
+export async function rounds({ db, schemas }: Reading): Promise<RoundRow[]> {
+  return db
+    .withSchema(schemas.rounds)
+    .selectFrom('rounds')
+    .selectAll()
+    .where('removed', '=', false)
+    .orderBy('source')
+    .execute();
+}
+
+/** What a fact says of the rounds before it, and what only the row still knows. */
+function carried(row: RoundRow | undefined, source: string, known: Known): RoundRow {
+  return {
+    ...(row ?? nothingKnown(source)),
+    chain_id: known.chainId || (row?.chain_id ?? null),
+    cursor: known.cursor,
+    completed_at: known.completedAt ?? row?.completed_at ?? null,
+    completed_height: known.completedHeight ?? row?.completed_height ?? null,
+    minimum_version: known.minimumVersion ?? row?.minimum_version ?? null,
+    requested_at: known.request ? (row?.requested_at ?? null) : null,
+  };
+}
+
+function nothingKnown(source: string): RoundRow {
+  return {
+    source,
+    chain_id: null,
+    completed_at: null,
+    completed_height: null,
+    completed_block_time: null,
+    cursor: 0,
+    requests: null,
+    facts: null,
+    skipped: [],
+    failed_at: null,
+    failed_reason: null,
+    failed_message: null,
+    minimum_version: null,
+    requested_at: null,
+  };
+}

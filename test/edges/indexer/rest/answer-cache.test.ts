@@ -1,0 +1,94 @@
+import { expect, it } from 'vitest';
+import type { Reading } from '../../../../src/projections/reading.ts';
+import { actionFacts, nodeFacts, transactionAt } from '../../../support/facts.ts';
+import { loadReading } from '../../../support/load-projection.ts';
+import { startRest } from './rest-server.ts';
+
+const facts = [nodeFacts('one').listed(), actionFacts('1').registered()];
+
+/** An API whose looks are moved on by hand. */
+async function startMoving() {
+  const { reading, close } = await loadReading(facts);
+  let sequence = 1;
+  let meanwhile: (() => Promise<unknown>) | undefined;
+  const looks: Reading[] = [];
+  const generations = async () => [];
+  const read = async <T>(use: (reading: Reading) => Promise<T>): Promise<T> => {
+    const followed = { ...reading.followed, actions: { ...reading.followed.actions, sequence } };
+    const look = { ...reading, followed };
+    looks.push(look);
+    const happens = meanwhile;
+    meanwhile = undefined;
+    if (!happens) return await use(look);
+    const confirmed = async () => {
+      await happens();
+      throw new Error('moved');
+    };
+    return await use({ ...look, confirmed }).catch(async () => await use(look));
+  };
+  const rest = await startRest([], { reader: { read, generations } });
+  return {
+    get: rest.get,
+    looks,
+    move: () => (sequence += 1),
+    /** The next look is not what it was taken for, because something happens meanwhile, and is made anew. */
+    mistakeNext: (happens: () => Promise<unknown>) => (meanwhile = happens),
+    count: async (name: string, n: number) =>
+      await reading.db
+        .withSchema(reading.schemas.actions)
+        .insertInto('counters')
+        .values({ name, n })
+        .onConflict((conflict) => conflict.column('name').doUpdateSet({ n }))
+        .execute(),
+    close: async () => {
+      await rest.close();
+      await close();
+    },
+  };
+}
+
+it('GET /v1/supernodes/action-stats is made anew when a read model moved, and only then', async () => {
+  const { get, looks, move, count, close } = await startMoving();
+  const ask = async () => {
+    const { status, headers, body } = await get('/v1/supernodes/action-stats');
+    expect({ status, type: headers.get('content-type') }).toEqual({
+      status: 200,
+      type: 'application/json; charset=utf-8',
+    });
+    return body;
+  };
+  const empty = await ask();
+  expect(empty).toEqual({ supernodes: [{ id: 'one', cascade_count: 0, sense_count: 0, total_count: 0 }] });
+  await count('finalized:sense,lumera1account', 3);
+  expect(await ask()).toEqual(empty);
+  expect(looks).toHaveLength(2);
+  move();
+  expect(await ask()).toEqual({ supernodes: [{ id: 'one', cascade_count: 0, sense_count: 3, total_count: 3 }] });
+  await close();
+});
+
+it('GET /v1/supernodes/action-stats keeps nothing of a look that was not what it was taken for', async () => {
+  const { get, mistakeNext, count, close } = await startMoving();
+  mistakeNext(async () => await count('finalized:sense,lumera1account', 3));
+  for (const _ of [1, 2])
+    expect((await get('/v1/supernodes/action-stats')).body).toEqual({
+      supernodes: [{ id: 'one', cascade_count: 0, sense_count: 3, total_count: 3 }],
+    });
+  await close();
+});
+
+it('GET /v1/supernodes/{id}/paymentInfo keeps no refusal and tells nodes apart', async () => {
+  const work = actionFacts('7').finalized({
+    accounts: ['lumera1account'],
+    payments: [{ account: 'lumera1account', denom: 'ulume', amount: '5' }],
+    transaction: transactionAt(9),
+  });
+  const rest = await startRest([...facts, actionFacts('7').registered(), work]);
+  const refused = async () => expect((await rest.get('/v1/supernodes/two/paymentInfo')).status).toBe(404);
+  const paid = async () => {
+    const { body } = await rest.get('/v1/supernodes/one/paymentInfo');
+    expect(body).toEqual({ id: 'one', payments: [{ denom: 'ulume', total_amount: '5', payment_count: 1 }] });
+  };
+  for (const ask of [refused, paid, refused, paid]) await ask();
+  await rest.close();
+});

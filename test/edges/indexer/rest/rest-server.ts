@@ -1,0 +1,138 @@
+import { AppError } from '../../../../src/commands/errors.ts';
+import { decodeMetadata } from '../../../../src/edges/indexer/chain/metadata.ts';
+import { pino } from 'pino';
+import type { RestDependencies } from '../../../../src/edges/indexer/rest/dependencies.ts';
+import { createRest } from '../../../../src/edges/indexer/rest/rest.ts';
+import type { Fact } from '../../../../src/events/catalogue.ts';
+import { projectionNames } from '../../../../src/projections/projection.ts';
+import { loadReading } from '../../../support/load-projection.ts';
+import { timeOf } from '../../../support/facts.ts';
+
+/** An answer; the body is empty where it is no JSON object. */
+export type Answer = Readonly<{
+  status: number;
+  headers: Headers;
+  body: Readonly<Record<string, unknown>>;
+  text: string;
+}>;
+
+/** A running API over facts. */
+export type RestServer = Readonly<{
+  url: string;
+  get: (path: string, init?: RequestInit) => Promise<Answer>;
+  close: () => Promise<void>;
+}>;
+
+/** The settings of an instance of which nothing was set. */
+export const defaultSettings: RestDependencies['settings'] = {
+  corsAllowOrigins: '*',
+  allowManualSync: false,
+  syncToken: undefined,
+  actionsSyncIntervalMs: 30_000,
+  supernodesSyncIntervalMs: 120_000,
+  validatorsSyncIntervalMs: 300_000,
+  probeIntervalMs: 60_000,
+  scrubIntervalMs: 20_000,
+  scrubPerSecond: 10,
+  profile: { addressPrefix: 'lumera' },
+};
+
+/** The time of all answers, unless a test says otherwise: two minutes after the last round of the sample. */
+export const now = Date.parse(timeOf(94));
+
+type Changes = Omit<Partial<RestDependencies>, 'settings'> & { settings?: Partial<RestDependencies['settings']> };
+
+/** Starts the API on a free port, on real tables that were folded from the facts; `changes` replaces what comes from outside. */
+export async function startRest(facts: readonly Fact[], { settings, ...changes }: Changes = {}): Promise<RestServer> {
+  const { reading, close } = await loadReading(facts);
+  const ending = new AbortController();
+  const generations = projectionNames.map((projection) => ({
+    projection,
+    generation: 1,
+    status: 'live' as const,
+    stream: reading.followed[projection].stream,
+    position: reading.followed[projection].sequence,
+    stoppedReason: null,
+  }));
+  const app = createRest({
+    reader: { read: async (use) => await use(reading), generations: async () => generations },
+    heads: async () => ({}),
+    broker: async () => ({ durability: 'strict', warnings: [] }),
+    archive: async () => ({ standings: [], losses: [] }),
+    requestSync: async () => {
+      throw new AppError('UNAVAILABLE', 'Nobody syncs here.');
+    },
+    subscribe: () => () => undefined,
+    decodeMetadata,
+    settings: { ...defaultSettings, ...settings },
+    cursorKey: 'a key of at least sixteen characters',
+    logger: pino({ level: 'silent' }),
+    clock: () => now,
+    signal: ending.signal,
+    version: '0.0.0',
+    ...changes,
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    url,
+    get: async (path, init) => await ask(url + path, init),
+    close: async () => {
+      ending.abort();
+      await app.close();
+      await close();
+    },
+  };
+}
+
+async function ask(url: string, init?: RequestInit): Promise<Answer> {
+  const response = await fetch(url, init);
+  const text = await response.text();
+  const isJson = text !== '' && (response.headers.get('content-type') ?? '').startsWith('application/json');
+  return { status: response.status, headers: response.headers, text, body: isJson ? asRecord(JSON.parse(text)) : {} };
+}
+
+/** What an API over facts of its own answers to one request. */
+export async function askOnce(path: string, ...started: Parameters<typeof startRest>): Promise<Answer> {
+  const server = await startRest(...started);
+  try {
+    return await server.get(path);
+  } finally {
+    await server.close();
+  }
+}
+
+/** A value as an object, to look into. */
+export function asRecord(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Error(`No object: ${JSON.stringify(value)}`);
+  return value as Readonly<Record<string, unknown>>;
+}
+
+/** A value as a list of objects, to look into. */
+export function asRecords(value: unknown): Readonly<Record<string, unknown>>[] {
+  if (!Array.isArray(value)) throw new Error(`No list: ${JSON.stringify(value)}`);
+  return value.map(asRecord);
+}
+
+/** The ids of a list of records, in its order. */
+export function idsOf(list: unknown): unknown[] {
+  return asRecords(list).map(({ id }) => id);
+}
+
+/** Follows the cursors of a list from its first page to its last. */
+export async function walk(
+  rest: RestServer,
+  path: string,
+  between: (page: Answer) => Promise<void> = async () => undefined,
+): Promise<Answer[]> {
+  const pages: Answer[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await rest.get(cursor === undefined ? path : `${path}&cursor=${cursor}`);
+    if (page.status !== 200) throw new Error(`${path} answered ${page.status}: ${page.text}`);
+    pages.push(page);
+    cursor = typeof page.body.cursor === 'string' ? page.body.cursor : undefined;
+    await between(page);
+  } while (cursor !== undefined);
+  return pages;
+}

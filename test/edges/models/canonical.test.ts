@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { canonicalRow, canonicalSql } from '../../../src/edges/models/engine/canonical.ts';
+import { cleanRow } from '../../../src/edges/models/engine/clean.ts';
+import { copyRows } from '../../../src/edges/models/engine/copy.ts';
+import type { Row } from '../../../src/edges/models/engine/folding.ts';
+import { withClient } from '../../../src/edges/models/pool.ts';
+import type { Table } from '../../../src/projections/projection.ts';
+import { openDatabase } from './engine.ts';
+
+const table: Table = {
+  name: 'cells',
+  columns: {
+    n: 'int4',
+    words: 'text',
+    amount: 'numeric',
+    big: 'int8',
+    ratio: 'float8',
+    is_so: 'bool',
+    json: 'jsonb',
+  },
+  key: ['n'],
+};
+const columns = Object.entries(table.columns);
+
+const text = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom('\t', '\n', '\r', '\\', '"', '\0', '\u001f', ' ', 'ü', '😀'),
+    fc.string({ maxLength: 1 }),
+  ),
+});
+const json = fc.jsonValue({ stringUnit: 'grapheme' });
+const rows = fc.array(
+  fc.record({
+    words: fc.option(text),
+    amount: fc.option(fc.constantFrom('0', '-0.00', '007', '1.50', '-12.250', '99999999999999999999999.1')),
+    big: fc.option(fc.maxSafeInteger()),
+    ratio: fc.option(fc.double({ noNaN: true, noDefaultInfinity: true })),
+    is_so: fc.option(fc.boolean()),
+    // A JSON null is the null of the column.
+    json: fc.option(json.filter((value) => value !== null)),
+  }),
+  { minLength: 1, maxLength: 20 },
+);
+
+test('canonicalRow of what is copied into a table is what PostgreSQL makes of what is stored', async () => {
+  const { pools, network } = await openDatabase();
+  const schema = `annals_${network}`;
+  const defined = columns.map(([name, type]) => `${name} ${type}`).join(', ');
+  await pools.bulk.query(`create table ${schema}.cells (${defined})`);
+  await fc.assert(
+    fc.asyncProperty(rows, async (cells) => {
+      const given = cells.map((row, n): Row => cleanRow({ n, ...(row as Row) }, undefined));
+      await withClient(pools.load, async (client) => {
+        await client.query(`truncate ${schema}.cells`);
+        await copyRows(client, schema, { table, rows: given });
+      });
+      const { rows: stored } = await pools.read.query<{ text: string }>(
+        `select ${canonicalSql(columns)} as text from ${schema}.cells order by n`,
+      );
+      expect(stored.map((row) => row.text)).toEqual(given.map((row) => canonicalRow(columns, row)));
+    }),
+    { numRuns: 60 },
+  );
+});

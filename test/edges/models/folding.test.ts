@@ -1,0 +1,41 @@
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { AppError } from '../../../src/commands/errors.ts';
+import { StopError, toDatabaseError } from '../../../src/edges/models/database-error.ts';
+import { fingerprintOf } from '../../../src/edges/models/engine/fingerprint.ts';
+import { foldingOf } from '../../../src/edges/models/engine/folding.ts';
+import { small } from './small-projection.ts';
+
+test('foldingOf refuses a projection of facts that are not in its stream, and one without a single key', () => {
+  expect(() => foldingOf({ ...small, stream: 'ACTIONS' })).toThrow(/takes SuperNodeListed, which is not in ACTIONS/);
+  expect(() => foldingOf({ ...small, table: { ...small.table, key: ['id', 'account'] } })).toThrow(/2 key columns/);
+  expect(() => foldingOf({ ...small, table: { ...small.table, key: ['nothing'] } })).toThrow(/no column nothing/);
+});
+
+test('foldingOf gives another fingerprint to other tables only', () => {
+  const fingerprint = fingerprintOf(foldingOf(small));
+  expect(fingerprintOf(foldingOf({ ...small, version: 9 }))).toBe(fingerprint);
+  expect(fingerprintOf(foldingOf({ ...small, derivedTables: [] }))).not.toBe(fingerprint);
+});
+
+const refused = (code: string) => Object.assign(new pg.DatabaseError('no', 2, 'error'), { code });
+
+test('toDatabaseError tells what passes by itself from what does not', () => {
+  for (const code of ['57P01', '57P03', '08006', '53300', '40P01', '55P03', '57014', '25P03', '25P04']) {
+    expect(toDatabaseError(refused(code))).toMatchObject({ code: 'UNAVAILABLE' });
+  }
+  for (const code of ['ECONNREFUSED', 'ENOENT', 'ECONNRESET']) {
+    expect(toDatabaseError(Object.assign(new Error('connect'), { code }))).toMatchObject({ code: 'UNAVAILABLE' });
+  }
+  for (const message of [
+    'Connection terminated unexpectedly',
+    'timeout exceeded when trying to connect',
+    'Query read timeout',
+  ]) {
+    expect(toDatabaseError(new Error(message))).toMatchObject({ code: 'UNAVAILABLE' });
+  }
+  for (const code of ['22P02', '42P01', '23505']) expect(toDatabaseError(refused(code))).toBeInstanceOf(StopError);
+  const ours = new AppError('NOT_FOUND', 'nothing');
+  const theirs = new RangeError('mine');
+  expect([toDatabaseError(ours), toDatabaseError(theirs)]).toEqual([ours, theirs]);
+});

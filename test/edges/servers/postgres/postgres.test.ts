@@ -1,0 +1,92 @@
+import { createServer } from 'node:net';
+import pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { startPostgres } from '../../../../src/edges/servers/postgres/postgres.ts';
+import { temporaryFolder } from '../../../support/processes.ts';
+import { freshDatabase } from '../../../support/servers.ts';
+
+const say = () => undefined;
+
+test('freshDatabase is empty, in UTF8 with the same collation everywhere', async () => {
+  const rows = await query(
+    await freshDatabase(),
+    `select (select count(*)::int from pg_stat_user_tables) as tables, pg_encoding_to_char(encoding) as encoding,
+            datlocprovider::text as provider, datlocale as locale, current_setting('data_checksums') as checksums
+       from pg_database where datname = current_database()`,
+  );
+  expect(rows).toEqual([{ tables: 0, encoding: 'UTF8', provider: 'b', locale: 'C.UTF-8', checksums: 'on' }]);
+});
+
+test('startPostgres after kill -9 of the server, with clients at work, keeps what was committed', async () => {
+  const dir = temporaryFolder();
+  const first = await startPostgres({ dir, say });
+  await query(first.config, 'create table kept as select 7 as value');
+  const busy = new pg.Client(first.config);
+  busy.on('error', () => undefined);
+  await busy.connect();
+  const interrupted = busy.query('select pg_sleep(60)').catch((error: Error) => error.message);
+
+  process.kill(first.pid, 'SIGKILL');
+  expect(await first.exited).toContain('was ended by SIGKILL');
+  const second = await startPostgres({ dir, say });
+  onTestFinished(() => second.stop());
+  expect(await query(second.config, 'select value from kept')).toEqual([{ value: 7 }]);
+  expect(await interrupted).toMatch(/terminated|closed/i);
+});
+
+test('a server that starts again reads the tables and indexes of the read models into its memory', async () => {
+  const dir = temporaryFolder();
+  const first = await startPostgres({ dir, say });
+  await query(
+    first.config,
+    `create schema annals_main_actions_g1; create extension pg_buffercache;
+     create table annals_main_actions_g1.actions (id, text) as select n, repeat('x', 500) from generate_series(1, 20000) n;
+     create index on annals_main_actions_g1.actions (id)`,
+  );
+  await first.stop();
+  const second = await startPostgres({ dir, say });
+  onTestFinished(() => second.stop());
+  const pages = `select model.relname as name, pg_relation_size(model.oid) > 50 * 8192 as "isLarge",
+      pg_relation_size(model.oid) / 8192 - (
+        select count(*) from pg_buffercache where relfilenode = model.relfilenode and relforknumber = 0
+      ) as missing
+    from pg_class model where relnamespace = 'annals_main_actions_g1'::regnamespace order by relname`;
+  const held = { isLarge: true, missing: '0' };
+  await expect
+    .poll(() => query(second.config, pages), { timeout: 20_000 })
+    .toEqual([
+      { name: 'actions', ...held },
+      { name: 'actions_id_idx', ...held },
+    ]);
+});
+
+test('pgPort opens 127.0.0.1, for the password only', async () => {
+  const pgPort = await freePort();
+  const dir = temporaryFolder();
+  await expect(startPostgres({ dir, pgPort, say })).rejects.toThrow('set POSTGRES_PASSWORD');
+  const server = await startPostgres({ dir, ephemeral: true, pgPort, password: `it's "secret"`, say });
+  onTestFinished(() => server.stop());
+  const tcp = { host: '127.0.0.1', port: pgPort, user: 'postgres', database: 'annals' };
+  expect(await query({ ...tcp, password: `it's "secret"` }, 'select 1 as one')).toEqual([{ one: 1 }]);
+  await expect(query({ ...tcp, password: 'guessed' }, 'select 1')).rejects.toThrow(/password authentication failed/);
+  expect(await query(server.config, 'show listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
+});
+
+async function query(config: pg.ClientConfig, text: string): Promise<unknown[]> {
+  const client = new pg.Client(config);
+  try {
+    await client.connect();
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}
