@@ -8,6 +8,8 @@ export const errorCodes = [
   'CONFLICT',
   'TOO_MANY_REQUESTS',
   'UNAVAILABLE',
+  'DEADLINE',
+  'CANCELLED',
   'INTERNAL',
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
@@ -22,9 +24,18 @@ export class AppError extends Error {
   }
 }
 
-/** Any caught value as an AppError; what is not one already becomes `INTERNAL` with the value as its cause. */
+/**
+ * Any caught value as an AppError; what is not one already has the value as its cause.
+ *
+ * A `TimeoutError` becomes `DEADLINE` and an `AbortError` becomes `CANCELLED`, whoever threw them; anything else is `INTERNAL`.
+ */
 export function toAppError(caught: unknown): AppError {
   if (caught instanceof AppError) return caught;
-  const message = caught instanceof Error ? caught.message : String(caught);
-  return new AppError('INTERNAL', message, { cause: caught });
+  if (!(caught instanceof Error)) return new AppError('INTERNAL', String(caught), { cause: caught });
+  return new AppError(codesOfNames[caught.name] ?? 'INTERNAL', caught.message, { cause: caught });
 }
+
+const codesOfNames: Readonly<Record<string, ErrorCode | undefined>> = {
+  TimeoutError: 'DEADLINE',
+  AbortError: 'CANCELLED',
+};

@@ -13,6 +13,8 @@ export const statusOf = {
   CONFLICT: 409,
   TOO_MANY_REQUESTS: 429,
   UNAVAILABLE: 503,
+  DEADLINE: 504,
+  CANCELLED: 499,
   INTERNAL: 500,
 } as const satisfies Record<ErrorCode, number>;
 

@@ -1,0 +1,140 @@
+import type { Transferable } from 'node:worker_threads';
+import { AppError } from '../../commands/errors.ts';
+import { Thread, type ThreadOptions } from './thread.ts';
+
+/**
+ * What a task is given beside its input. A task is an exported function of a module that workers load:
+ *
+ * `export async function compare(input: Input, { signal, progress }: TaskContext<Progress>): Promise<Output>`
+ *
+ * Input, progress and output travel as structured clones: plain data, no functions and no classes.
+ */
+export type TaskContext<Progress = never> = Readonly<{
+  /** Aborts when the caller wants no result any more; a task that goes on nevertheless is ended together with its thread. */
+  signal: AbortSignal;
+  /** Tells the caller something before the result; in order. */
+  progress: (value: Progress) => void;
+}>;
+
+type InputOf<T> = T extends (input: infer Input, ...rest: never) => unknown ? Input : never;
+type ProgressOf<T> = T extends (input: never, context: TaskContext<infer Progress>) => unknown ? Progress : never;
+type OutputOf<T> = T extends (...given: never) => infer Output ? Awaited<Output> : never;
+
+/** The names under which a module exports tasks. */
+export type TaskName<Module> = { [Key in keyof Module]: Module[Key] extends Function ? Key : never }[keyof Module] &
+  string;
+
+/** What may end a call, and what is done beside it; `transfer` hands memory over instead of copying it. */
+export type CallOptions<Progress> = Readonly<{
+  signal?: AbortSignal;
+  /** From when a thread begins with it: waiting for a free one does not count. */
+  timeoutMs?: number;
+  onProgress?: (value: Progress) => void;
+  transfer?: readonly Transferable[];
+}>;
+
+/** Some threads that run the tasks of one module, and the calls that wait for them. */
+export type WorkerPool<Module> = Readonly<{
+  /**
+   * Runs a task in a thread that is free, the first come first.
+   *
+   * Rejects with an AppError: of the task's own code, `CANCELLED` when the signal aborted, `DEADLINE` when it took too long, and
+   * `INTERNAL` when its thread failed or ended. In each case the task surely runs no more; later calls find another thread.
+   */
+  call: <Name extends TaskName<Module>>(
+    name: Name,
+    input: InputOf<Module[Name]>,
+    options?: CallOptions<ProgressOf<Module[Name]>>,
+  ) => Promise<OutputOf<Module[Name]>>;
+  /** Ends all threads; calls that run or wait are rejected with `CANCELLED`. */
+  close: () => Promise<void>;
+}>;
+
+/**
+ * Prepares worker threads for the tasks of a module; each is started when there is a call for it.
+ *
+ * @example
+ * import type * as hashing from './hashing-thread.ts';
+ * const pool = createWorkerPool<typeof hashing>({ name: 'hashing', module: new URL('hashing-thread.ts', import.meta.url), size: 2 });
+ * await pool.call('sha256', bytes, { timeoutMs: 5_000 });
+ */
+export function createWorkerPool<Module>({ size, ...how }: ThreadOptions & { size: number }): WorkerPool<Module> {
+  const threads = new Set<Thread>();
+  const idle: Thread[] = [];
+  const slots = createSlots(size);
+  const closing = new AbortController();
+  const takeThread = (): Thread => {
+    const thread = idle.pop() ?? new Thread(how);
+    threads.add(thread);
+    if (thread.isAlive) return thread;
+    threads.delete(thread);
+    return takeThread();
+  };
+  return {
+    call: async (task, input, { signal, ...rest } = {}) => {
+      const ending = AbortSignal.any([closing.signal, ...(signal ? [signal] : [])]);
+      await slots.take(ending, `A call of task ${task} of worker ${how.name} was cancelled`);
+      const thread = takeThread();
+      try {
+        const options = { ...rest, ...(signal && { signal }) };
+        return (await thread.call({ task, input, ...options })) as OutputOf<Module[typeof task]>;
+      } finally {
+        idle.push(thread);
+        slots.give();
+      }
+    },
+    close: async () => {
+      closing.abort();
+      await Promise.all([...threads].map((thread) => thread.end()));
+    },
+  };
+}
+
+/**
+ * Runs one task in a thread of its own, which ends with it.
+ *
+ * @example await runInWorker<typeof fold>({ name: 'fold', module: new URL('fold-thread.ts', import.meta.url) }, 'fold', input, { signal })
+ */
+export async function runInWorker<Module, Name extends TaskName<Module> = TaskName<Module>>(
+  how: ThreadOptions,
+  name: Name,
+  input: InputOf<Module[Name]>,
+  options?: CallOptions<ProgressOf<Module[Name]>>,
+): Promise<OutputOf<Module[Name]>> {
+  const pool = createWorkerPool<Module>({ ...how, size: 1 });
+  try {
+    return await pool.call(name, input, options);
+  } finally {
+    await pool.close();
+  }
+}
+
+type Slots = Readonly<{ take: (signal: AbortSignal, refusal: string) => Promise<void>; give: () => void }>;
+
+/** So many at a time; who waits is served in turn, and leaves the queue when its signal aborts. */
+function createSlots(size: number): Slots {
+  let free = size;
+  const waiting: PromiseWithResolvers<void>[] = [];
+  return {
+    take: async (signal, refusal) => {
+      if (signal.aborted) throw new AppError('CANCELLED', refusal);
+      if (free > 0) {
+        free -= 1;
+        return;
+      }
+      const turn = Promise.withResolvers<void>();
+      const leave = (): void => {
+        if (waiting.includes(turn)) waiting.splice(waiting.indexOf(turn), 1);
+        turn.reject(new AppError('CANCELLED', refusal));
+      };
+      waiting.push(turn);
+      signal.addEventListener('abort', leave, { once: true });
+      await turn.promise.finally(() => signal.removeEventListener('abort', leave));
+    },
+    give: () => {
+      const next = waiting.shift();
+      if (next) next.resolve();
+      else free += 1;
+    },
+  };
+}
