@@ -1,4 +1,5 @@
-import type { Fact, FactType, Kind } from '../events/catalogue.ts';
+import type { Fact, FactType } from '../events/catalogue.ts';
+import type { Kind } from '../events/streams.ts';
 import type { Recorded } from './ports.ts';
 
 /**

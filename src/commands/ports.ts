@@ -1,4 +1,5 @@
-import type { Fact, Kind, StreamName } from '../events/catalogue.ts';
+import type { Fact } from '../events/catalogue.ts';
+import type { Kind, StreamName } from '../events/streams.ts';
 
 /** A fact as it lies in the log. */
 export type Recorded<F extends Fact = Fact> = Readonly<{

@@ -4,24 +4,7 @@ import { ProbeFailedSchema, ProbeSucceededSchema } from './gen/annals/events/v1/
 import * as actions from './gen/annals/events/v1/sync_actions_pb.ts';
 import * as nodes from './gen/annals/events/v1/sync_nodes_pb.ts';
 import * as rounds from './gen/annals/events/v1/sync_rounds_pb.ts';
-
-/** The streams of the log, one per domain. */
-export const streams = ['ACTIONS', 'NODES', 'PROBES', 'SYNC', 'LEDGER'] as const;
-export type StreamName = (typeof streams)[number];
-
-/** What a subject is about: the second token of `evt.<kind>.<network>.<entity>`. */
-export const kinds = ['action', 'node', 'validator', 'probe', 'sync', 'ledger'] as const;
-export type Kind = (typeof kinds)[number];
-
-/** Where facts of a kind lie, and whether outsiders may read them as `live.<kind>.<network>.<entity>`. */
-export const kindTable = {
-  action: { stream: 'ACTIONS', live: true },
-  node: { stream: 'NODES', live: true },
-  validator: { stream: 'NODES', live: false },
-  probe: { stream: 'PROBES', live: true },
-  sync: { stream: 'SYNC', live: false },
-  ledger: { stream: 'LEDGER', live: false },
-} as const satisfies Record<Kind, { stream: StreamName; live: boolean }>;
+import { type Kind, type StreamName, streamOfKind } from './streams.ts';
 
 type Entry = Readonly<{ schema: DescMessage; kind: Kind; entity: string }>;
 
@@ -85,7 +68,7 @@ export function entityOf(fact: Fact): string {
 
 /** The stream that a fact lies in. */
 export function streamOf(type: FactType): StreamName {
-  return kindTable[catalogue[type].kind].stream;
+  return streamOfKind(catalogue[type].kind);
 }
 
 /**
@@ -97,11 +80,6 @@ export function streamOf(type: FactType): StreamName {
  */
 export function subjectOf(kind: Kind, network: string, entity: string): string {
   return `evt.${kind}.${network}.${encodeToken(entity)}`;
-}
-
-/** Everything that a stream takes in: one pattern per kind. */
-export function subjectsOf(stream: StreamName, network: string): string[] {
-  return kinds.filter((kind) => kindTable[kind].stream === stream).map((kind) => `evt.${kind}.${network}.*`);
 }
 
 function encodeToken(text: string): string {

@@ -1,4 +1,5 @@
-import type { Fact, FactType, StreamName } from '../events/catalogue.ts';
+import type { Fact, FactType } from '../events/catalogue.ts';
+import type { StreamName } from '../events/streams.ts';
 
 /** Column types that the engine writes; text sorts bytewise, `int8` and `float8` read as numbers, `numeric` as text. */
 export type ColumnType = 'text' | 'int4' | 'int8' | 'numeric' | 'float8' | 'bool' | 'jsonb';

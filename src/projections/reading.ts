@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { StreamName } from '../events/catalogue.ts';
+import type { StreamName } from '../events/streams.ts';
 import type { ProjectionName } from './projection.ts';
 import type { Tables } from './tables.ts';
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connectNats } from '../../src/edges/log/connection.ts';
 import { createLeases } from '../../src/edges/log/leases.ts';
 import { createLog } from '../../src/edges/log/log.ts';
-import { streams } from '../../src/events/catalogue.ts';
+import { streams } from '../../src/events/streams.ts';
 import { allAnswers } from '../support/all-answers.ts';
 import { until } from '../support/polling.ts';
 import { dataFolder, type Program, startProgram } from '../support/program.ts';

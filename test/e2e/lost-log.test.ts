@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import type { StreamName } from '../../src/events/catalogue.ts';
+import type { StreamName } from '../../src/events/streams.ts';
 import { startChainStub } from '../support/chain-stub.ts';
 import { GrowingChain } from '../support/growing-chain.ts';
 import { until } from '../support/polling.ts';

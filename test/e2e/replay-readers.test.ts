@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { constants, getPriority, platform } from 'node:os';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { streams } from '../../src/events/catalogue.ts';
+import { streams } from '../../src/events/streams.ts';
 import { projectionNames } from '../../src/projections/projection.ts';
 import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
 import { accountOf, operatorOf } from '../support/chain-stub-state.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Recorded } from '../../src/commands/ports.ts';
 import { connectNats } from '../../src/edges/log/connection.ts';
 import { leaseMs, renewalsPerLease } from '../../src/edges/log/leases.ts';
-import { streams } from '../../src/events/catalogue.ts';
+import { streams } from '../../src/events/streams.ts';
 import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
 import { GrowingChain } from '../support/growing-chain.ts';
 import { watchLeases } from '../support/lease-watch.ts';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { entityIn } from '../../src/edges/log/scan.ts';
-import { subjectOf, subjectsOf } from '../../src/events/catalogue.ts';
+import { subjectOf } from '../../src/events/catalogue.ts';
+import { streamTable, subjectsOf } from '../../src/events/streams.ts';
 import { parseNetwork } from '../../src/events/ids.ts';
 
 test('subjectOf makes one token of any entity, which entityIn reads again', () => {
@@ -18,7 +19,7 @@ test('subjectOf makes one token of any entity, which entityIn reads again', () =
 });
 
 test('subjectsOf names one pattern for each kind of a stream', () => {
-  expect(subjectsOf('NODES', 'main')).toEqual(['evt.node.main.*', 'evt.validator.main.*']);
+  expect(subjectsOf(streamTable.NODES, 'main')).toEqual(['evt.node.main.*', 'evt.validator.main.*']);
 });
 
 test('parseNetwork takes what fits into every name', () => {

@@ -1,7 +1,8 @@
 import { deepStrictEqual, notDeepStrictEqual, ok } from 'node:assert/strict';
 import type { Recorded } from '../../src/commands/ports.ts';
 import { sources } from '../../src/commands/sync/sources.ts';
-import { entityOf, type Fact, type StreamName, streams } from '../../src/events/catalogue.ts';
+import { entityOf, type Fact } from '../../src/events/catalogue.ts';
+import { type StreamName, streams } from '../../src/events/streams.ts';
 import type { ChainState } from './chain-stub-state.ts';
 import { trueActions, trueFacts, trueNode, trueValidator } from './chain-truth.ts';
 

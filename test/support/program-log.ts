@@ -1,5 +1,5 @@
 import type { Recorded } from '../../src/commands/ports.ts';
-import type { StreamName } from '../../src/events/catalogue.ts';
+import type { StreamName } from '../../src/events/streams.ts';
 import type { Instance } from '../../src/edges/kit/instance.ts';
 import { connectNats } from '../../src/edges/log/connection.ts';
 import { createLog, type Log } from '../../src/edges/log/log.ts';

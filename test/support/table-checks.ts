@@ -2,7 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict';
 import pg from 'pg';
 import type { Recorded } from '../../src/commands/ports.ts';
 import type { Instance } from '../../src/edges/kit/instance.ts';
-import type { StreamName } from '../../src/events/catalogue.ts';
+import type { StreamName } from '../../src/events/streams.ts';
 import { type ProjectionName, projectionNames } from '../../src/projections/projection.ts';
 import { expectedTables } from './expected-tables.ts';
 import type { Cells } from './lives.ts';

@@ -1,7 +1,8 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import type { Recorded } from '../../src/commands/ports.ts';
 import type { Instance } from '../../src/edges/kit/instance.ts';
-import { type StreamName, streamOf, streams } from '../../src/events/catalogue.ts';
+import { streamOf } from '../../src/events/catalogue.ts';
+import { type StreamName, streams } from '../../src/events/streams.ts';
 import { sources } from '../../src/commands/sync/sources.ts';
 import type { ChainState } from '../../test/support/chain-stub-state.ts';
 import { checkActions, checkCounts, checkNodes, checkOnce, type Facts } from '../../test/support/log-checks.ts';

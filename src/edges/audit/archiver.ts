@@ -1,14 +1,24 @@
-import type { StreamName } from '../../events/catalogue.ts';
+import { forgets, type StreamName, type StreamPolicies, type StreamPolicy, streamTable } from '../../events/streams.ts';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { Pools } from '../models/pool.ts';
 import { Feed } from '../log/feed.ts';
-import { incarnationOf, keptOf, streamName } from '../log/streams.ts';
+import { incarnationOf, streamName } from '../log/streams.ts';
 import { chained, hashOf, isSame } from './chain.ts';
 import { type RawLog, rawFrom, readRaw, streamInfo } from './raw.ts';
 import { heldMark, restoringKey } from './restore.ts';
-import type { ArchiveHead, ArchiveStore } from './store.ts';
+import { type ArchiveHead, type ArchiveStore, createArchiveStore } from './store.ts';
 import type { Range, StreamState } from './damage.ts';
 
 /** Both stores of one network. */
 export type BothStores = RawLog & Readonly<{ store: ArchiveStore }>;
+
+/** The stores of a network, each stream treated as its policy says. */
+export function bothStoresOf(
+  nc: NatsConnection,
+  { network, pools, policies = streamTable }: Readonly<{ network: string; pools: Pools; policies?: StreamPolicies }>,
+): BothStores {
+  return { nc, network, policies, store: createArchiveStore(pools, network) };
+}
 
 /** Another leader writes the archive. */
 export class Deposed extends Error {}
@@ -38,7 +48,7 @@ export async function lookAt(stores: BothStores, stream: StreamName, head: Archi
   if (incarnationOf(info) !== head.incarnation) return 'other life';
   const { messages, last_seq: last } = info.state;
   if (last < Math.max(head.position, head.followed)) return 'short';
-  return keptOf(stream) === undefined && messages + head.lost < last ? 'holes' : sound;
+  return !forgets(stores.policies[stream]) && messages + head.lost < last ? 'holes' : sound;
 }
 
 /**
@@ -52,6 +62,7 @@ export async function archiveStream(
   { signal, onArchived }: Readonly<{ signal: AbortSignal; onArchived: (head: ArchiveHead) => void }>,
 ): Promise<ArchiveHead> {
   const { stream } = begun;
+  const policy = stores.policies[stream];
   let head = begun;
   const lost = (await stores.store.losses()).filter((loss) => loss.stream === stream);
   await checkJoint(stores, head);
@@ -65,7 +76,7 @@ export async function archiveStream(
       if (messages.length === 0) return head;
       const began = performance.now();
       const events = messages.map(rawFrom);
-      checkGaps(stream, { after: head.position, lost }, events);
+      checkGaps(stream, { policy, after: head.position, lost }, events);
       const links = chained(stream, events, head.hash);
       if (!(await stores.store.extend(head, links))) throw new Deposed(`another process archives ${stream}`);
       const last = links.at(-1);
@@ -90,14 +101,14 @@ async function checkJoint(stores: BothStores, head: ArchiveHead): Promise<void> 
     if (!isJoint) throw new StreamBroken(`${stream} holds another event at ${head.position} than the archive`);
     return;
   }
-  if (keptOf(stream) === undefined) throw new StreamBroken(`${stream} has no event at ${head.position}`);
+  if (!forgets(stores.policies[stream])) throw new StreamBroken(`${stream} has no event at ${head.position}`);
 }
 
-type Before = Readonly<{ after: number; lost: readonly Range[] }>;
+type Before = Readonly<{ policy: StreamPolicy; after: number; lost: readonly Range[] }>;
 
 /** In a stream that keeps everything, only what is known to be lost may be missing. */
-function checkGaps(stream: StreamName, { after, lost }: Before, events: readonly { sequence: number }[]): void {
-  if (keptOf(stream) !== undefined) return;
+function checkGaps(stream: StreamName, { policy, after, lost }: Before, events: readonly { sequence: number }[]): void {
+  if (forgets(policy)) return;
   let last = after;
   for (const { sequence } of events) {
     const gap = { first: last + 1, last: sequence - 1 };

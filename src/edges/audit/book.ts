@@ -1,4 +1,4 @@
-import type { StreamName } from '../../events/catalogue.ts';
+import type { StreamName } from '../../events/streams.ts';
 
 /** Runs one statement and gives back its rows. */
 export type Query = <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;

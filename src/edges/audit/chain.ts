@@ -1,5 +1,5 @@
 import { createHash, hash as digest } from 'node:crypto';
-import type { StreamName } from '../../events/catalogue.ts';
+import type { StreamName } from '../../events/streams.ts';
 
 /** An event with everything that makes it what it is, byte for byte. */
 export type RawEvent = Readonly<{

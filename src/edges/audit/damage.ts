@@ -1,4 +1,4 @@
-import type { StreamName } from '../../events/catalogue.ts';
+import type { StreamName } from '../../events/streams.ts';
 import type { RawEvent } from './chain.ts';
 
 /** Sequences from one to another, both included. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { streams } from '../../events/catalogue.ts';
+import { streams } from '../../events/streams.ts';
 import type { BothStores } from './archiver.ts';
 import { streamInfo } from './raw.ts';
 

@@ -1,13 +1,12 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { type StreamName, streams } from '../../events/catalogue.ts';
+import { type StreamName, streams } from '../../events/streams.ts';
 import type { Logger } from '../kit/logger.ts';
 import { createLog } from '../log/log.ts';
 import type { Pools } from '../models/pool.ts';
-import { type BothStores, lookAt } from './archiver.ts';
+import { type BothStores, bothStoresOf, lookAt } from './archiver.ts';
 import { sentences } from './damage.ts';
 import { streamInfo } from './raw.ts';
 import { repairStream } from './repair.ts';
-import { createArchiveStore } from './store.ts';
 
 /** What a look at the log before the start takes. */
 export type HealOptions = Readonly<{ network: string; pools: Pools; logger: Logger; signal: AbortSignal }>;
@@ -18,7 +17,7 @@ export type HealOptions = Readonly<{ network: string; pools: Pools; logger: Logg
  * Does nothing where there is no archive. Fails when the archive cannot be read or the broker does not take the events.
  */
 export async function healLog(nc: NatsConnection, { network, pools, logger, signal }: HealOptions): Promise<void> {
-  const stores = { nc, network, store: createArchiveStore(pools, network), source: createLog(nc, network) };
+  const stores = { ...bothStoresOf(nc, { network, pools }), source: createLog(nc, network) };
   for (const stream of streams) {
     if (!(await isToBeHealed(stores, stream))) continue;
     logger.warn({ stream }, 'the broker has lost events; restoring them from the archive');

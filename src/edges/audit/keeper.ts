@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type StreamName, streams } from '../../events/catalogue.ts';
+import { type StreamName, streams } from '../../events/streams.ts';
 import type { Leasing } from '../log/leasing.ts';
 import { ensureStreams, incarnationOf } from '../log/streams.ts';
 import { archiveStream, lookAt, StreamBroken } from './archiver.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../commands/errors.ts';
-import type { StreamName } from '../../events/catalogue.ts';
+import type { StreamName } from '../../events/streams.ts';
 import { type BothStores } from './archiver.ts';
 import { beginning, chained, isSame, isSound, type Link, provesItself, type RawEvent } from './chain.ts';
 import { isDamaged, type Range, type ScrubReport } from './damage.ts';

@@ -1,4 +1,4 @@
-import type { StreamName } from '../../events/catalogue.ts';
+import type { StreamName } from '../../events/streams.ts';
 import { type AnyProjection, projections } from '../../projections/all.ts';
 import { liveGeneration } from '../models/engine/generations.ts';
 import { metaSchema } from '../models/engine/names.ts';

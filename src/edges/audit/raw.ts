@@ -2,7 +2,7 @@ import { type Delivered, Feed } from '../log/feed.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { JetStreamApiError, type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { StreamName } from '../../events/catalogue.ts';
+import type { StreamName, StreamPolicies } from '../../events/streams.ts';
 import { unlessBroken } from '../log/breaks.ts';
 import { streamName } from '../log/streams.ts';
 import type { RawEvent } from './chain.ts';
@@ -11,7 +11,7 @@ import type { RawEvent } from './chain.ts';
 export const storedHeader = 'Annals-Stored';
 
 /** Where the log is, for whoever reads it as bytes. */
-export type RawLog = Readonly<{ nc: NatsConnection; network: string }>;
+export type RawLog = Readonly<{ nc: NatsConnection; network: string; policies: StreamPolicies }>;
 
 const streamNotFound = 10_059;
 const atOnce = 2000;
@@ -42,7 +42,10 @@ export function managerOf(nc: NatsConnection): Promise<JetStreamManager> {
 }
 
 /** What the broker says of a stream; undefined where it has none of this name. */
-export async function streamInfo({ nc, network }: RawLog, stream: StreamName): Promise<StreamInfo | undefined> {
+export async function streamInfo(
+  { nc, network }: Pick<RawLog, 'nc' | 'network'>,
+  stream: StreamName,
+): Promise<StreamInfo | undefined> {
   const manager = await managerOf(nc);
   try {
     return await unlessBroken(nc, manager.streams.info(streamName(stream, network)));

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { StreamName } from '../../events/catalogue.ts';
+import type { StreamName } from '../../events/streams.ts';
 import type { Source } from '../models/engine/source.ts';
 import type { BothStores } from './archiver.ts';
 import { sentences } from './damage.ts';

@@ -1,8 +1,8 @@
 import { JetStreamApiError, type StreamInfo } from '@nats-io/jetstream';
 import { AppError } from '../../commands/errors.ts';
-import type { StreamName } from '../../events/catalogue.ts';
+import { keptPerEntity, type StreamName } from '../../events/streams.ts';
 import { Pipeline } from '../log/append/pipeline.ts';
-import { incarnationKey, incarnationOf, keptOf, type Shape, shapeOf, streamName } from '../log/streams.ts';
+import { incarnationKey, incarnationOf, type Shape, shapeOf, streamName } from '../log/streams.ts';
 import type { RawEvent } from './chain.ts';
 import { managerOf, type RawLog, storedHeader, streamInfo } from './raw.ts';
 import type { ArchiveStore } from './store.ts';
@@ -38,15 +38,15 @@ export async function restoreStream(
   stores: RawLog & Readonly<{ store: ArchiveStore }>,
   restoration: Restoration,
 ): Promise<Restored> {
-  const { nc, network, store } = stores;
+  const { nc, network, policies, store } = stores;
   const { stream, position, incarnation } = restoration;
   const manager = await managerOf(nc);
   const name = streamName(stream, network);
   const before = await streamInfo(stores, stream);
-  const kept = keptOf(stream);
+  const kept = keptPerEntity(policies[stream]);
   const [firstArchived] = await store.read(stream, 0, 1);
   const first = kept === undefined ? (firstArchived?.sequence ?? 1) : await store.firstKept(stream, kept);
-  const shape = { ...shapeOf(stream, network), ...choiceIn(before), first_seq: first };
+  const shape = { ...shapeOf(stream, network, policies[stream]), ...choiceIn(before), first_seq: first };
   await createEmpty(stores, stream, shape);
   const lost = (await store.losses()).filter((loss) => loss.stream === stream);
   const isLost = (sequence: number): boolean => lost.some((one) => one.first <= sequence && sequence <= one.last);
@@ -112,7 +112,7 @@ async function createEmpty(log: RawLog, stream: StreamName, shape: Shape): Promi
   );
 }
 
-function fill({ nc, network }: RawLog, stream: StreamName, first: number) {
+function fill({ nc, network }: Pick<RawLog, 'nc' | 'network'>, stream: StreamName, first: number) {
   const pipeline = new Pipeline(nc, { timeoutMs: 30_000 });
   const prefix = `restore.${streamName(stream, network)}.`;
   const empty: number[] = [];

@@ -3,7 +3,7 @@ import { guardDatabase } from './database-guard.ts';
 import { drainArchive } from './drain.ts';
 import { keepArchive } from './keeper.ts';
 import { keepModels } from './keep-models.ts';
-import { createArchiveStore } from './store.ts';
+import { bothStoresOf } from './archiver.ts';
 import { guardStreams } from './stream-guard.ts';
 
 const drainedWithinMs = 3000;
@@ -14,18 +14,18 @@ export async function runArchive(context: Context, signal: AbortSignal): Promise
   const { connection: nc, log: source, leases } = broker;
   const { scrubIntervalMs, scrubPerSecond } = config;
   const common = { pools, network, log, scrubIntervalMs, signal };
-  const store = createArchiveStore(pools, network);
+  const stores = bothStoresOf(nc, { network, pools });
   await Promise.all([
     guardDatabase({ ...common, files }),
-    keepArchive({ ...common, nc, store, source, leases, scrubPerSecond, streamFiles }),
-    guardStreams({ ...common, nc, store, folder: streamFiles }),
-    keepModels({ ...common, nc, store, source, leases }),
+    keepArchive({ ...common, ...stores, source, leases, scrubPerSecond, streamFiles }),
+    guardStreams({ ...common, ...stores, folder: streamFiles }),
+    keepModels({ ...common, ...stores, source, leases }),
   ]);
 }
 
 /** Before the archive ends in good order: gives it a moment to take what was written last. Never fails. */
 export async function finishArchive({ broker, pools, network, logger }: Context): Promise<void> {
-  const stores = { nc: broker.connection, network, store: createArchiveStore(pools, network) };
+  const stores = bothStoresOf(broker.connection, { network, pools });
   const isWhole = await drainArchive(stores, drainedWithinMs).catch(() => false);
   if (!isWhole) logger.warn('the archive ends before the log does; it is brought forward at the next start');
 }

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../../commands/errors.ts';
-import type { StreamName } from '../../events/catalogue.ts';
+import { forgets, keptPerEntity, type StreamName } from '../../events/streams.ts';
 import { messageAt } from '../log/direct.ts';
-import { keptOf, streamName } from '../log/streams.ts';
+import { streamName } from '../log/streams.ts';
 import { type BothStores, lookAt } from './archiver.ts';
 import { beginning, hashOf, isSame, isSound, type Link, provesItself, type RawEvent } from './chain.ts';
 import { isDamaged, rangesOf, type ScrubReport } from './damage.ts';
@@ -55,7 +55,11 @@ export async function scrub(stores: BothStores, stream: StreamName, options: Scr
       const events = (await messages?.upTo(upTo)) ?? new Map<number, RawEvent>();
       const archived = links.filter(({ sequence }) => sequence <= upTo);
       throwIfEnded(stream, options.signal);
-      previous = judge(stream, { links: archived, events, previous, isLost }, found);
+      previous = judge(
+        stream,
+        { links: archived, events, previous, isLost, isWhole: !forgets(stores.policies[stream]) },
+        found,
+      );
       after = upTo;
       options.onProgress?.(found.events, head.position);
       await keepPace(began, links.length, options);
@@ -96,17 +100,23 @@ type Chunk = Readonly<{
   previous: Link | undefined;
   /** Known to be lost: neither copy counts, and what follows is tied to nothing. */
   isLost: (sequence: number) => boolean;
+  /** Whether the stream keeps everything, so that what neither copy has is lost. */
+  isWhole: boolean;
 }>;
 
 /** Judges a chunk of both copies; gives back its last link. */
-function judge(stream: StreamName, { links, events, previous, isLost }: Chunk, found: Found): Link | undefined {
+function judge(
+  stream: StreamName,
+  { links, events, previous, isLost, isWhole }: Chunk,
+  found: Found,
+): Link | undefined {
   let before = previous;
   const archived = new Map(links.map((link) => [link.sequence, link]));
   const sequences = [...new Set([...archived.keys(), ...events.keys()])].toSorted((a, b) => a - b);
   for (const sequence of sequences) {
     const [link, event] = [archived.get(sequence), events.get(sequence)];
     found.events += 1;
-    if (keptOf(stream) === undefined) found.both.push(...between(found.last, sequence).filter((gone) => !isLost(gone)));
+    if (isWhole) found.both.push(...between(found.last, sequence).filter((gone) => !isLost(gone)));
     found.last = sequence;
     if (isLost(sequence)) continue;
     judgeOne(stream, { sequence, link, event, before: isLost(sequence - 1) ? undefined : before }, found);
@@ -149,7 +159,7 @@ function judgeOne(stream: StreamName, { sequence, link, event, before }: Pair, f
 
 /** What the stream drops by itself is not missing, and neither is what is there when it is asked for alone. */
 async function reallyMissing(stores: BothStores, stream: StreamName, missing: readonly number[]): Promise<number[]> {
-  const kept = keptOf(stream);
+  const kept = keptPerEntity(stores.policies[stream]);
   const dropped =
     kept === undefined || missing.length === 0 ? new Set<number>() : await stores.store.dropped(stream, missing, kept);
   const left = missing.filter((sequence) => !dropped.has(sequence));

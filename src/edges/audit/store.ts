@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type pg from 'pg';
-import type { StreamName } from '../../events/catalogue.ts';
+import type { StreamName } from '../../events/streams.ts';
 import { metaSchema } from '../models/engine/names.ts';
 import { type Pools, withClient } from '../models/pool.ts';
 import { type Book, createBook, type Query } from './book.ts';

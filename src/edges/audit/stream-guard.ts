@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { StorageType, type StreamInfo } from '@nats-io/jetstream';
-import { streams } from '../../events/catalogue.ts';
+import { streams } from '../../events/streams.ts';
 import { damagedMeta, type Sums } from '../servers/nats/stream-files.ts';
 import type { Logger } from '../kit/logger.ts';
 import { streamName } from '../log/streams.ts';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { StreamName } from '../../events/catalogue.ts';
+import type { StreamName } from '../../events/streams.ts';
 import { type BlockLook, watchLastBlock } from '../servers/nats/last-block.ts';
 import { streamName } from '../log/streams.ts';
 import { type RawLog, streamInfo } from './raw.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { StreamName } from '../../events/catalogue.ts';
+import type { StreamName } from '../../events/streams.ts';
 import type { Logger } from '../kit/logger.ts';
 import { type BothStores, lookAt } from './archiver.ts';
 import { isDamaged, sentences } from './damage.ts';

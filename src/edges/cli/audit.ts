@@ -1,9 +1,9 @@
 import { Presets, SingleBar } from 'cli-progress';
-import { type StreamName, streams } from '../../events/catalogue.ts';
+import { type StreamName, streams } from '../../events/streams.ts';
 import { isDamaged, type ScrubReport, sentences } from '../audit/damage.ts';
 import { type Repairable, repairStream } from '../audit/repair.ts';
 import { scrub as scrubStream } from '../audit/scrub.ts';
-import { createArchiveStore } from '../audit/store.ts';
+import { bothStoresOf } from '../audit/archiver.ts';
 import { configFromEnvironment } from '../config.ts';
 import type { Log } from '../log/log.ts';
 import { withStores } from './stores.ts';
@@ -38,7 +38,7 @@ async function each(verb: string, { json }: { json: boolean }, look: Look): Prom
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   await withStores(configFromEnvironment(), verb, async ({ connection: nc, network, pools, log }) => {
-    const stores = { nc, network, store: createArchiveStore(pools, network), source: log, log };
+    const stores = { ...bothStoresOf(nc, { network, pools }), source: log, log };
     for (const stream of streams) {
       const bar = json || !process.stderr.isTTY ? undefined : progressBar(stream);
       const onProgress = (done: number, total: number): void => {

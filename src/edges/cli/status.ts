@@ -1,5 +1,5 @@
 import prettyMs from 'pretty-ms';
-import { streams } from '../../events/catalogue.ts';
+import { streams } from '../../events/streams.ts';
 import { rounds } from '../../projections/rounds/rounds.ts';
 import { archiveStateOf } from '../audit/state.ts';
 import { configFromEnvironment } from '../config.ts';

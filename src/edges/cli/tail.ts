@@ -1,14 +1,7 @@
 import { AppError } from '../../commands/errors.ts';
 import type { Recorded } from '../../commands/ports.ts';
-import {
-  catalogue,
-  entityOf,
-  type StreamName,
-  streamOf,
-  streams,
-  subjectOf,
-  subjectsOf,
-} from '../../events/catalogue.ts';
+import { catalogue, entityOf, streamOf, subjectOf } from '../../events/catalogue.ts';
+import { type StreamName, streams, streamTable, subjectsOf } from '../../events/streams.ts';
 import { configFromEnvironment } from '../config.ts';
 import { eventType } from '../../events/upcast.ts';
 import type { Log } from '../log/log.ts';
@@ -32,7 +25,7 @@ export async function tail(subject: string, { from, limit, json }: Options): Pro
       if (printed >= most) stop.abort();
     };
     const reached = streams.filter((stream) =>
-      subjectsOf(stream, network).some((pattern) => overlaps(wanted, pattern)),
+      subjectsOf(streamTable[stream], network).some((pattern) => overlaps(wanted, pattern)),
     );
     if (reached.length === 0)
       throw new AppError(

@@ -1,7 +1,7 @@
 import { AppError, toAppError } from '../../commands/errors.ts';
 import type { Genesis } from '../../commands/ledger/chain.ts';
 import type { FactLog, Recorded } from '../../commands/ports.ts';
-import type { StreamName } from '../../events/catalogue.ts';
+import type { StreamName } from '../../events/streams.ts';
 import { bodiesIn } from './bodies.ts';
 import { Chain } from './chain.ts';
 

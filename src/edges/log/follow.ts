@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Recorded } from '../../commands/ports.ts';
-import type { StreamName } from '../../events/catalogue.ts';
+import { forgets, type StreamName, type StreamPolicy, streamTable } from '../../events/streams.ts';
 import { unlessBroken } from './breaks.ts';
 import { type Delivered, Feed } from './feed.ts';
 import { PoisonEvent, recordedFrom } from './poison-event.ts';
@@ -16,24 +16,24 @@ export type FollowOptions = Readonly<{ maxFacts?: number; signal: AbortSignal }>
 
 type Following = Readonly<{
   nc: NatsConnection;
-  stream: StreamName;
   name: string;
+  /** Whether the stream forgets, so that holes in its sequences are normal. */
+  hasGaps: boolean;
   signal: AbortSignal;
   maxFacts: number;
 }>;
 
-/** Streams that drop old facts of an entity, so that holes in their sequences are normal. */
-const withGaps: ReadonlySet<StreamName> = new Set(['PROBES', 'SYNC']);
 const streamNotFound = 10_059;
 const defaultMaxFacts = 5000;
 
 /** All facts of a stream after a sequence, in order and for ever; see `Log.follow`. */
 export async function* followStream(
   nc: NatsConnection,
-  at: Readonly<{ stream: StreamName; network: string; after: number }>,
+  at: Readonly<{ stream: StreamName; network: string; after: number; policy?: StreamPolicy }>,
   { signal, maxFacts = defaultMaxFacts }: FollowOptions,
 ): AsyncGenerator<FollowBatch, void, undefined> {
-  const following = { nc, stream: at.stream, name: streamName(at.stream, at.network), signal, maxFacts };
+  const hasGaps = forgets(at.policy ?? streamTable[at.stream]);
+  const following = { nc, name: streamName(at.stream, at.network), hasGaps, signal, maxFacts };
   let after = at.after;
   while (!signal.aborted) {
     for await (const { batch, poison, last } of untilLost(following, after)) {
@@ -70,13 +70,13 @@ async function* untilLost(following: Following, start: number): AsyncGenerator<S
 }
 
 /** Undefined when the broker is away. */
-async function openFeed({ nc, stream, name }: Following, after: number): Promise<Feed | undefined> {
+async function openFeed({ nc, name, hasGaps }: Following, after: number): Promise<Feed | undefined> {
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
     const { state } = await unlessBroken(nc, manager.streams.info(name));
     if (state.last_seq < after)
       throw new PoisonEvent(name, after, `the log ends at ${state.last_seq}: it has lost its end or was created anew`);
-    if (state.first_seq > after + 1 && !withGaps.has(stream))
+    if (state.first_seq > after + 1 && !hasGaps)
       throw new PoisonEvent(name, after + 1, `the log begins at ${state.first_seq}`);
     return await Feed.open(nc, name, { after });
   } catch (caught) {
@@ -87,13 +87,13 @@ async function openFeed({ nc, stream, name }: Following, after: number): Promise
 }
 
 /** The facts of messages, up to the first that cannot be read. */
-function read({ stream, name }: Following, after: number, messages: readonly Delivered[]): Step {
+function read({ name, hasGaps }: Following, after: number, messages: readonly Delivered[]): Step {
   const facts: Recorded[] = [];
   let last = after;
   let behind = 0;
   try {
     for (const message of messages) {
-      if (message.sequence !== last + 1 && !withGaps.has(stream))
+      if (message.sequence !== last + 1 && !hasGaps)
         throw new PoisonEvent(name, last + 1, `the log goes on at ${message.sequence}`);
       facts.push(recordedFrom(name, message));
       last = message.sequence;

@@ -1,4 +1,4 @@
-import { type StreamName, streams } from '../../events/catalogue.ts';
+import { type StreamName, streams } from '../../events/streams.ts';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../commands/errors.ts';

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Registry } from 'prom-client';
-import { streams } from '../../events/catalogue.ts';
+import { streams } from '../../events/streams.ts';
 import { projectionNames } from '../../projections/projection.ts';
 
 /** Figures of what this process leads, and of what was refused to it because another one leads now. */

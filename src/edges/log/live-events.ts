@@ -1,4 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
+import { liveKinds, streams, streamTable } from '../../events/streams.ts';
 
 /**
  * Calls back with every event that outsiders may see, as the JSON text that lies in the log, from now on.
@@ -6,7 +7,8 @@ import type { NatsConnection } from '@nats-io/transport-node';
  * Nothing is kept while the broker is away. Returns what ends it.
  */
 export function liveEvents(nc: NatsConnection, network: string, onEvent: (json: string) => void): () => void {
-  const subscriptions = ['action', 'node', 'probe'].map((kind) =>
+  const kinds = streams.flatMap((stream) => liveKinds(streamTable[stream]));
+  const subscriptions = kinds.map((kind) =>
     nc.subscribe(`live.${kind}.${network}.>`, {
       callback: (err, message) => (err ? undefined : onEvent(message.string())),
     }),

@@ -1,6 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { FactLog, Recorded } from '../../commands/ports.ts';
-import { type Kind, kindTable, type StreamName, subjectOf } from '../../events/catalogue.ts';
+import { subjectOf } from '../../events/catalogue.ts';
+import { type Kind, streamOfKind, type StreamName } from '../../events/streams.ts';
 import { type AppenderOptions, createAppender } from './append/appender.ts';
 import { lastMessages, messageAt, type Stored } from './direct.ts';
 import { type FollowBatch, type FollowOptions, followStream } from './follow.ts';
@@ -38,7 +39,7 @@ export type Log = FactLog &
 
 /** The log of a network on a broker; its streams are there already (`ensureStreams`). Needs no closing of its own. */
 export function createLog(nc: NatsConnection, network: string, appending: AppenderOptions = {}): Log {
-  const nameOf = (kind: Kind): string => streamName(kindTable[kind].stream, network);
+  const nameOf = (kind: Kind): string => streamName(streamOfKind(kind), network);
   return {
     append: createAppender(nc, network, appending),
     last: async (kind, entities) => {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../commands/errors.ts';
-import { type Kind, kindTable } from '../../events/catalogue.ts';
+import { type Kind, streamOfKind } from '../../events/streams.ts';
 import type { Stored } from './direct.ts';
 import { Feed } from './feed.ts';
 import { streamName } from './streams.ts';
@@ -69,7 +69,7 @@ type Watching = Readonly<{
 export function watchKinds(nc: NatsConnection, network: string, kinds: readonly Kind[], onFact: OnFact): () => void {
   const stopping = new AbortController();
   for (const kind of kinds) {
-    const [stream, pattern] = [streamName(kindTable[kind].stream, network), everyEntity(kind, network)];
+    const [stream, pattern] = [streamName(streamOfKind(kind), network), everyEntity(kind, network)];
     void watchSubjects({
       nc,
       stream,

@@ -13,7 +13,17 @@ import { errors, type NatsConnection, nanos } from '@nats-io/transport-node';
 import pRetry from 'p-retry';
 import { gte } from 'semver';
 import { AppError } from '../../commands/errors.ts';
-import { kinds, kindTable, type StreamName, streams, subjectsOf } from '../../events/catalogue.ts';
+import {
+  keptDays,
+  keptPerEntity,
+  liveKinds,
+  type StreamName,
+  type StreamPolicies,
+  type StreamPolicy,
+  streams,
+  streamTable,
+  subjectsOf,
+} from '../../events/streams.ts';
 
 /** The least nats-server that has every guard the log relies on: atomic batches with an expected sequence for each subject. */
 export const leastServer = '2.12.1';
@@ -22,20 +32,10 @@ const duplicateWindowMs = 120_000;
 const answerWithinMs = 5000;
 const askedAgain = { retries: 11, minTimeout: 200, factor: 1 };
 
-/** Facts kept of each entity; the oldest of that entity is dropped. Streams that are not named keep all for ever. */
-const keptPerEntity: Partial<Record<StreamName, number>> = {
-  // 30 days of one probe a minute
-  PROBES: 43_200,
-  SYNC: 10_000,
-};
-
-/** How many facts of one entity a stream keeps; undefined where it keeps all. */
-export function keptOf(stream: StreamName): number | undefined {
-  return keptPerEntity[stream];
-}
-
 /** What an operator may choose for the streams; what is left out stays as it is. */
 export type StreamOptions = Readonly<{ replicas?: number | undefined; maxBytes?: number | undefined }>;
+
+const dayMs = 24 * 3_600_000;
 
 /** Of streams that are new on a cluster, where nothing is chosen. */
 const replicasOnCluster = 3;
@@ -59,9 +59,14 @@ export function incarnationOf(info: StreamInfo): string {
 /**
  * Creates every stream of a network, or checks that it is as it must be; safe to repeat and to race.
  *
- * Fails with `CONFLICT` when a stream exists with another shape, and with `UNAVAILABLE` when the server is too old.
+ * One that exists gains the kinds that it does not take in yet. Fails with `CONFLICT` when a stream exists with another shape or
+ * takes in more than is known here, and with `UNAVAILABLE` when the server is too old.
  */
-export async function ensureStreams(nc: NatsConnection, network: string, options: StreamOptions = {}): Promise<void> {
+export async function ensureStreams(
+  nc: NatsConnection,
+  network: string,
+  { policies = streamTable, ...options }: StreamOptions & Readonly<{ policies?: StreamPolicies }> = {},
+): Promise<void> {
   const version = nc.info?.version ?? '0.0.0';
   if (!gte(version, leastServer))
     throw new AppError('UNAVAILABLE', `The broker is nats-server ${version}; ${leastServer} or later is needed`);
@@ -69,7 +74,7 @@ export async function ensureStreams(nc: NatsConnection, network: string, options
     const manager = await jetstreamManager(nc, { timeout: answerWithinMs });
     const isCluster = nc.info?.cluster !== undefined;
     const fresh = { replicas: isCluster ? replicasOnCluster : 1 };
-    const ensuring = { manager, network, options, fresh };
+    const ensuring = { manager, network, policies, options, fresh };
     await pRetry(() => Promise.all(streams.map((stream) => ensureStream(ensuring, stream))), {
       ...askedAgain,
       shouldRetry: ({ error }) => error instanceof errors.TimeoutError,
@@ -89,27 +94,34 @@ export async function ensureStreams(nc: NatsConnection, network: string, options
 type Ensuring = Readonly<{
   manager: JetStreamManager;
   network: string;
+  policies: StreamPolicies;
   options: StreamOptions;
   /** What new streams have where the options leave it open. */
   fresh: StreamOptions;
 }>;
 
 async function ensureStream(ensuring: Ensuring, stream: StreamName): Promise<void> {
-  const { manager, network, options } = ensuring;
-  const shape = shapeOf(stream, network);
-  const chosen = choiceOf(options);
+  const { manager, network, options, policies } = ensuring;
+  const shape = shapeOf(stream, network, policies[stream]);
   const found = await findStream(manager, shape.name);
   if (found === undefined) return createStream(ensuring, stream);
-  const wrong = differences(shape, found.config);
+  const { subjects, republish, ...fixed } = shape;
+  const foreign = found.config.subjects.filter((subject) => !subjects.includes(subject));
+  const wrong = [
+    ...differences(fixed, found.config),
+    ...(foreign.length > 0 ? [`it takes in ${foreign.join(', ')}, which this version does not know`] : []),
+  ];
   if (wrong.length > 0)
     throw new AppError('CONFLICT', `Stream ${shape.name} exists with another configuration: ${wrong.join('; ')}`);
-  if (differences(chosen, found.config).length > 0)
-    await manager.streams.update(shape.name, { ...found.config, ...chosen });
+  const changed = { subjects, ...(republish === undefined ? {} : { republish }), ...choiceOf(options) };
+  const isRepublishedInVain = republish === undefined && found.config.republish !== undefined;
+  if (isRepublishedInVain || differences(changed, found.config).length > 0)
+    await manager.streams.update(shape.name, { ...found.config, ...choiceOf(options), subjects, republish });
 }
 
 async function createStream(ensuring: Ensuring, stream: StreamName): Promise<void> {
-  const { manager, network, options, fresh } = ensuring;
-  const shape = shapeOf(stream, network);
+  const { manager, network, policies, options, fresh } = ensuring;
+  const shape = shapeOf(stream, network, policies[stream]);
   try {
     await manager.streams.add({ ...shape, ...choiceOf(fresh), ...choiceOf(options) });
   } catch (caught) {
@@ -137,14 +149,14 @@ async function findStream(manager: JetStreamManager, name: string): Promise<Stre
 }
 
 /** A configuration as far as it is ours to say. */
-export type Shape = Partial<StreamConfig> & Pick<StreamConfig, 'name'>;
+export type Shape = Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'subjects'>;
 
-/** What makes a stream part of the log; nothing of it may differ. */
-export function shapeOf(stream: StreamName, network: string): Shape {
-  const live = kinds.find((kind) => kindTable[kind].stream === stream && kindTable[kind].live);
+/** What makes a stream part of the log; nothing of it may differ, but that it gains kinds. */
+export function shapeOf(stream: StreamName, network: string, policy: StreamPolicy): Shape {
+  const republish = republishOf(stream, network, policy);
   return {
     name: streamName(stream, network),
-    subjects: subjectsOf(stream, network),
+    subjects: subjectsOf(policy, network),
     storage: StorageType.File,
     compression: StoreCompression.S2,
     retention: RetentionPolicy.Limits,
@@ -154,10 +166,23 @@ export function shapeOf(stream: StreamName, network: string): Shape {
     allow_direct: true,
     allow_atomic: true,
     duplicate_window: nanos(duplicateWindowMs),
-    max_msgs_per_subject: keptPerEntity[stream] ?? -1,
-    max_age: 0,
-    ...(live ? { republish: { src: `evt.${live}.${network}.>`, dest: `live.${live}.${network}.>` } } : {}),
+    max_msgs_per_subject: keptPerEntity(policy) ?? -1,
+    max_age: nanos((keptDays(policy) ?? 0) * dayMs),
+    ...(republish === undefined ? {} : { republish }),
   };
+}
+
+/** JetStream republishes one pattern for each stream: that of the one live kind, or a wildcard where all kinds are live. */
+function republishOf(stream: StreamName, network: string, policy: StreamPolicy): StreamConfig['republish'] {
+  const [live, ...others] = liveKinds(policy);
+  if (live === undefined) return undefined;
+  if (others.length === 0) return { src: `evt.${live}.${network}.>`, dest: `live.${live}.${network}.>` };
+  if (others.length + 1 < Object.keys(policy.kinds).length)
+    throw new AppError(
+      'INTERNAL',
+      `${stream} has several live kinds and others: give those that are not live a stream of their own`,
+    );
+  return { src: `evt.*.${network}.>`, dest: `live.{{wildcard(1)}}.${network}.>` };
 }
 
 function choiceOf({ replicas, maxBytes }: StreamOptions): Partial<StreamConfig> {
@@ -167,9 +192,17 @@ function choiceOf({ replicas, maxBytes }: StreamOptions): Partial<StreamConfig> 
   };
 }
 
+/** What is not as wanted, by the keys of what is wanted: servers add keys of their own, and may leave out what is zero or false. */
 function differences(wanted: Partial<StreamConfig>, found: StreamConfig): string[] {
   const actual = new Map<string, unknown>(Object.entries(found));
   return Object.entries(wanted)
-    .filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(actual.get(key)))
+    .filter(([key, value]) => !isAsWanted(value, actual.get(key)))
     .map(([key, value]) => `${key} is ${JSON.stringify(actual.get(key))}, not ${JSON.stringify(value)}`);
+}
+
+function isAsWanted(wanted: unknown, found: unknown): boolean {
+  if (!(wanted instanceof Object)) return wanted === found || (found === undefined && !wanted);
+  if (!(found instanceof Object)) return false;
+  if (Array.isArray(wanted) && Array.isArray(found) && wanted.length !== found.length) return false;
+  return Object.entries(wanted).every(([key, value]) => isAsWanted(value, Reflect.get(found, key)));
 }

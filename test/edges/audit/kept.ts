@@ -1,8 +1,7 @@
 import { onTestFinished } from 'vitest';
-import type { StreamName } from '../../../src/events/catalogue.ts';
-import type { BothStores } from '../../../src/edges/audit/archiver.ts';
+import type { StreamName, StreamPolicies } from '../../../src/events/streams.ts';
+import { type BothStores, bothStoresOf } from '../../../src/edges/audit/archiver.ts';
 import { keepArchive } from '../../../src/edges/audit/keeper.ts';
-import { createArchiveStore } from '../../../src/edges/audit/store.ts';
 import { createLeases } from '../../../src/edges/log/leases.ts';
 import type { Log } from '../../../src/edges/log/log.ts';
 import { migrate } from '../../../src/edges/models/migrate.ts';
@@ -16,16 +15,17 @@ export type Kept = BothStores & Readonly<{ log: Log; source: Log; start: () => {
 
 type Keeping = Readonly<{
   scrubIntervalMs?: number;
+  policies?: StreamPolicies;
   /** A broker of its own, and where the folders of its streams lie. */
   own?: Awaited<ReturnType<typeof freshLog>> & Readonly<{ streamFiles: string }>;
 }>;
 
 /** Opens a log and an archive beside it; `start` keeps the archive until it is stopped. */
-export async function keptLog({ scrubIntervalMs = 3_600_000, own }: Keeping = {}): Promise<Kept> {
-  const { nc, network, log } = own ?? (await freshLog());
+export async function keptLog({ scrubIntervalMs = 3_600_000, own, policies }: Keeping = {}): Promise<Kept> {
+  const { nc, network, log } = own ?? (await freshLog(policies ? { policies } : {}));
   const { pools } = databaseOf(await freshDatabase(), network);
   await migrate({ pools, network });
-  const stores = { nc, network, store: createArchiveStore(pools, network) };
+  const stores = bothStoresOf(nc, { network, pools, ...(policies ? { policies } : {}) });
   const leases = createLeases(nc, network, { ttlMs: 1000 });
   const start = () => {
     const ending = new AbortController();

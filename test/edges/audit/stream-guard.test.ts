@@ -3,7 +3,7 @@ import path from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { expect, onTestFinished, test } from 'vitest';
-import { createArchiveStore } from '../../../src/edges/audit/store.ts';
+import { type BothStores, bothStoresOf } from '../../../src/edges/audit/archiver.ts';
 import { guardStreams } from '../../../src/edges/audit/stream-guard.ts';
 import { startNats } from '../../../src/edges/servers/nats/nats-server.ts';
 import { damagedMeta, streamsFolder, type Sums } from '../../../src/edges/servers/nats/stream-files.ts';
@@ -33,10 +33,11 @@ async function broker() {
 async function guarded({ nc, folder }: Awaited<ReturnType<typeof broker>>) {
   const { pools } = databaseOf(await freshDatabase(), network);
   await migrate({ pools, network });
-  const store = createArchiveStore(pools, network);
+  const stores = bothStoresOf(nc, { network, pools });
+  const { store } = stores;
   await store.lead('NODES', 'this life');
   const ending = new AbortController();
-  const common = { nc, network, store, log: silent, scrubIntervalMs: 50, signal: ending.signal };
+  const common = { ...stores, log: silent, scrubIntervalMs: 50, signal: ending.signal };
   const running = guardStreams({ ...common, folder });
   onTestFinished(async () => {
     ending.abort();
@@ -82,6 +83,6 @@ test('damagedMeta knows a sum by the description that it was first seen with', a
   expect(await damagedMeta(folder, told, sums)).toBeUndefined();
 });
 
-async function mendedOf({ standings }: ReturnType<typeof createArchiveStore>): Promise<readonly string[]> {
+async function mendedOf({ standings }: BothStores['store']): Promise<readonly string[]> {
   return (await standings()).find(({ stream }) => stream === 'NODES')?.mended ?? [];
 }

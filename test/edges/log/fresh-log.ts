@@ -2,10 +2,11 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { onTestFinished } from 'vitest';
 import type { Cause, Decision } from '../../../src/commands/ports.ts';
-import { catalogue, entityOf, type Fact, type StreamName } from '../../../src/events/catalogue.ts';
+import { catalogue, entityOf, type Fact } from '../../../src/events/catalogue.ts';
+import type { StreamName } from '../../../src/events/streams.ts';
 import { connectNats } from '../../../src/edges/log/connection.ts';
 import { createLog, type Log } from '../../../src/edges/log/log.ts';
-import { ensureStreams, type StreamOptions, streamName } from '../../../src/edges/log/streams.ts';
+import { ensureStreams, streamName } from '../../../src/edges/log/streams.ts';
 import { freshNetwork, testNats } from '../../support/servers.ts';
 
 /** A connection as ourselves that is closed when the test ends. */
@@ -19,7 +20,9 @@ export async function connected(
 }
 
 /** The log of a network that nobody else uses. */
-export async function freshLog(options?: StreamOptions): Promise<{ nc: NatsConnection; network: string; log: Log }> {
+export async function freshLog(
+  options?: Parameters<typeof ensureStreams>[2],
+): Promise<{ nc: NatsConnection; network: string; log: Log }> {
   const nc = await connected();
   const network = freshNetwork();
   await ensureStreams(nc, network, options);

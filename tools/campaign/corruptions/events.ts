@@ -6,7 +6,7 @@ import { damagedLengths } from '../../../src/edges/audit/damaged-lengths.ts';
 import { damagedPages } from '../../../src/edges/servers/postgres/damaged-pages.ts';
 import { scrub } from '../../../src/edges/audit/scrub.ts';
 import { type Pools, withClient } from '../../../src/edges/models/pool.ts';
-import type { StreamName } from '../../../src/events/catalogue.ts';
+import type { StreamName } from '../../../src/events/streams.ts';
 
 /** Every event that was ever seen, by stream and sequence, as a hash of its subject and bytes. */
 export type Truth = Map<string, string>;

@@ -1,10 +1,10 @@
 import { checkModel } from '../../../src/edges/audit/check-models.ts';
 import { damagedFiles, inStream, lookInto, type Truth } from './events.ts';
-import { createArchiveStore } from '../../../src/edges/audit/store.ts';
+import { bothStoresOf } from '../../../src/edges/audit/archiver.ts';
 import { connectNats } from '../../../src/edges/log/connection.ts';
 import { createLog } from '../../../src/edges/log/log.ts';
 import { createPools } from '../../../src/edges/models/pool.ts';
-import { type StreamName, streams } from '../../../src/events/catalogue.ts';
+import { type StreamName, streams } from '../../../src/events/streams.ts';
 import { projections } from '../../../src/projections/all.ts';
 import type { Program } from '../../../test/support/run-program.ts';
 
@@ -17,7 +17,7 @@ export async function problemsOf(program: Program, truth: Truth): Promise<string
   const { nats, network, postgres } = program.instance;
   const nc = await connectNats({ ...nats, name: 'campaign' });
   const pools = createPools(postgres, { applicationName: 'campaign' });
-  const stores = { nc, network, store: createArchiveStore(pools, network) };
+  const stores = bothStoresOf(nc, { network, pools });
   const { signal } = new AbortController();
   const problems: string[] = [];
   const fresh = new Map<string, string>();

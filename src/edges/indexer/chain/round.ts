@@ -10,7 +10,7 @@ import {
   type SourceCommand,
   syncing,
 } from '../../../commands/sync/sources.ts';
-import type { Kind } from '../../../events/catalogue.ts';
+import type { Kind } from '../../../events/streams.ts';
 import type { ChainClient, ChainSession } from './client.ts';
 import { ChainFailure } from './failure.ts';
 import { type ChainHead, readHead } from './head.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FactLog, Recorded } from '../../../commands/ports.ts';
-import type { Kind } from '../../../events/catalogue.ts';
+import type { Kind } from '../../../events/streams.ts';
 import type { Logger } from '../../kit/logger.ts';
 
 /** What probing needs of the log: the last facts of a whole kind, and a hint whenever a fact of a kind is written. */

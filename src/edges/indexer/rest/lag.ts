@@ -1,4 +1,4 @@
-import type { StreamName } from '../../../events/catalogue.ts';
+import type { StreamName } from '../../../events/streams.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { within } from '../../kit/within.ts';
 

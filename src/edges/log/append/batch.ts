@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../../../commands/errors.ts';
 import { type Cause, type Decision, maxBatch } from '../../../commands/ports.ts';
-import { catalogue, entityOf, kindTable, type StreamName } from '../../../events/catalogue.ts';
+import { catalogue, entityOf } from '../../../events/catalogue.ts';
+import { streamOfKind, type StreamName } from '../../../events/streams.ts';
 import { type Encoded, encode } from '../envelope.ts';
 import type { Outgoing } from './pipeline.ts';
 
@@ -20,7 +21,7 @@ export function prepare(decisions: readonly Decision[], network: string, cause: 
   const streams = new Set<StreamName>();
   const events: Prepared[] = [];
   for (const { kind, entity, facts, expected } of decisions) {
-    if (facts.length > 0) streams.add(kindTable[kind].stream);
+    if (facts.length > 0) streams.add(streamOfKind(kind));
     for (const fact of facts) {
       if (catalogue[fact.type].kind !== kind || entityOf(fact) !== entity) {
         throw new AppError('INTERNAL', `A ${fact.type} of ${entityOf(fact)} does not belong to ${kind} ${entity}`);

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../../commands/errors.ts';
-import type { StreamName } from '../../../events/catalogue.ts';
+import type { StreamName } from '../../../events/streams.ts';
 import { onBreak } from '../breaks.ts';
 
 /** Waits until a stream may be written to. */

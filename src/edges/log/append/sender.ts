@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { streams } from '../../../events/catalogue.ts';
+import { streams } from '../../../events/streams.ts';
 import { type Batch, messagesOf } from './batch.ts';
 import { Groups } from './groups.ts';
 import { createPace, type Pace } from './pace.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { AppError } from '../../../commands/errors.ts';
 import type { Recorded } from '../../../commands/ports.ts';
-import type { StreamName } from '../../../events/catalogue.ts';
+import type { StreamName } from '../../../events/streams.ts';
 import type { Applier } from '../engine/apply.ts';
 import { replaced } from '../engine/generations.ts';
 import type { Count } from './progress.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { AppError } from '../../../commands/errors.ts';
 import type { ProjectionName } from '../../../projections/projection.ts';
-import type { StreamName } from '../../../events/catalogue.ts';
+import type { StreamName } from '../../../events/streams.ts';
 import { metaSchema } from './names.ts';
 
 /** One generation of a projection: which tables, made by which version, how far they followed which log. */

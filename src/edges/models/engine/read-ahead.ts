@@ -1,5 +1,5 @@
 import type { Recorded } from '../../../commands/ports.ts';
-import type { StreamName } from '../../../events/catalogue.ts';
+import type { StreamName } from '../../../events/streams.ts';
 import type { Batch, Source } from './source.ts';
 
 /** `maxFacts` bounds what is held; `fill` waits for that many as long as there are more to come. */

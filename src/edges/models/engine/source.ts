@@ -1,5 +1,5 @@
 import type { Recorded } from '../../../commands/ports.ts';
-import type { StreamName } from '../../../events/catalogue.ts';
+import type { StreamName } from '../../../events/streams.ts';
 
 /** The end of a stream; the first sequence is beyond the last one while the stream is empty. */
 export type Head = Readonly<{ incarnation: string; firstSequence: number; lastSequence: number }>;

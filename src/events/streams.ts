@@ -1,0 +1,87 @@
+/**
+ * What a stream keeps: everything, the last so many facts of each entity, or what is younger than so many days by the broker's clock.
+ *
+ * An entity never loses its last fact where a number is kept; by days it does.
+ */
+export type Keeps = 'forever' | Readonly<{ perEntity: number }> | Readonly<{ days: number }>;
+
+/**
+ * How one stream is set up, archived and restored; nothing else decides any of it.
+ *
+ * - `kinds`: what its subjects are about, and whether outsiders may read a kind as `live.<kind>.<network>.<entity>`. JetStream
+ *   republishes one pattern for each stream: of its kinds none, one, or all can be live.
+ * - `archive`: `all` for ever, what the stream `keeps`, or `nothing`.
+ * - `restore`: whether a damaged stream is restored from the archive by the program itself (with brakes), or when an operator asks for it.
+ */
+export type StreamPolicy = Readonly<{
+  kinds: Readonly<Record<string, Readonly<{ live: boolean }>>>;
+  keeps: Keeps;
+  archive: 'all' | 'keeps' | 'nothing';
+  restore: 'itself' | 'operator';
+}>;
+
+/** The streams of the log, one per domain. A stream that exists may gain kinds; nothing else of it may change. */
+export const streamTable = {
+  ACTIONS: { kinds: { action: { live: true } }, keeps: 'forever', archive: 'all', restore: 'itself' },
+  NODES: {
+    kinds: { node: { live: true }, validator: { live: false } },
+    keeps: 'forever',
+    archive: 'all',
+    restore: 'itself',
+  },
+  // 30 days of one probe a minute
+  PROBES: { kinds: { probe: { live: true } }, keeps: { perEntity: 43_200 }, archive: 'keeps', restore: 'itself' },
+  SYNC: { kinds: { sync: { live: false } }, keeps: { perEntity: 10_000 }, archive: 'keeps', restore: 'itself' },
+  LEDGER: { kinds: { ledger: { live: false } }, keeps: 'forever', archive: 'all', restore: 'itself' },
+} as const satisfies Record<string, StreamPolicy>;
+
+export type StreamName = keyof typeof streamTable;
+/** What a subject is about: the second token of `evt.<kind>.<network>.<entity>`. */
+export type Kind = { [Name in StreamName]: keyof (typeof streamTable)[Name]['kinds'] }[StreamName];
+
+/** The policies by stream, as whoever works with streams takes them. */
+export type StreamPolicies = Readonly<Record<StreamName, StreamPolicy>>;
+
+/** The names of all streams, in the order of the table. */
+export const streams = Object.keys(streamTable).filter((name): name is StreamName => Object.hasOwn(streamTable, name));
+
+const streamByKind: ReadonlyMap<string, StreamName> = new Map(
+  streams.flatMap((stream) => Object.keys(streamTable[stream].kinds).map((kind) => [kind, stream])),
+);
+
+/** The stream that facts of a kind lie in. */
+export function streamOfKind(kind: Kind): StreamName {
+  const stream = streamByKind.get(kind);
+  if (stream === undefined) throw new Error(`No stream holds facts of kind ${kind}`);
+  return stream;
+}
+
+/** Everything that a stream takes in: one pattern per kind. */
+export function subjectsOf({ kinds }: Pick<StreamPolicy, 'kinds'>, network: string): string[] {
+  return Object.keys(kinds).map((kind) => `evt.${kind}.${network}.*`);
+}
+
+/** Kinds of a stream that outsiders may read. */
+export function liveKinds({ kinds }: Pick<StreamPolicy, 'kinds'>): string[] {
+  return Object.keys(kinds).filter((kind) => kinds[kind]?.live);
+}
+
+/** Whether holes in a stream's sequences, and a first sequence above 1, are normal. */
+export function forgets({ keeps }: Pick<StreamPolicy, 'keeps'>): boolean {
+  return keeps !== 'forever';
+}
+
+/** How many facts of one entity a stream keeps; undefined where no number bounds them. */
+export function keptPerEntity({ keeps }: Pick<StreamPolicy, 'keeps'>): number | undefined {
+  return typeof keeps === 'object' && 'perEntity' in keeps ? keeps.perEntity : undefined;
+}
+
+/** How many days a stream keeps a fact; undefined where it keeps it longer. */
+export function keptDays({ keeps }: Pick<StreamPolicy, 'keeps'>): number | undefined {
+  return typeof keeps === 'object' && 'days' in keeps ? keeps.days : undefined;
+}
+
+/** Whether the archive holds anything of a stream. */
+export function isArchived({ archive }: Pick<StreamPolicy, 'archive'>): boolean {
+  return archive !== 'nothing';
+}
