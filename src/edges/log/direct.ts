@@ -14,9 +14,13 @@ const attemptMs = 5000;
 const giveUpAfterMs = 20_000;
 
 type Question = Readonly<
-  { multi_last: readonly string[]; max_bytes: number; seq?: number; up_to_seq?: number } | { seq: number }
+  | { multi_last: readonly string[]; max_bytes: number; seq?: number; up_to_seq?: number }
+  | { next_by_subj: string; seq: number; batch: number; max_bytes: number }
+  | { seq: number }
 >;
-type Page = Readonly<{ messages: readonly Stored[]; left: number; last: number; upTo: number }>;
+
+/** Messages that were asked for together; `left` counts those that match as well and did not fit. */
+export type Page = Readonly<{ messages: readonly Stored[]; left: number; last: number; upTo: number }>;
 
 /**
  * The last message of each subject, any number of subjects; those without any are left out. Exact subjects only.
@@ -42,6 +46,15 @@ export async function messageAt(nc: NatsConnection, stream: string, sequence: nu
   return (await ask(nc, stream, { seq: sequence })).messages[0];
 }
 
+/** The messages of one subject from a sequence on, in order, at most so many and so many bytes. */
+export async function messagesOf(
+  nc: NatsConnection,
+  stream: string,
+  { subject, from, most }: Readonly<{ subject: string; from: number; most: number }>,
+): Promise<Page> {
+  return ask(nc, stream, { next_by_subj: subject, seq: from, batch: most, max_bytes: maxReplyBytes });
+}
+
 /** Asks until there is a whole answer: reading may be repeated freely. */
 async function ask(nc: NatsConnection, stream: string, question: Question): Promise<Page> {
   const deadline = performance.now() + giveUpAfterMs;
@@ -57,7 +70,7 @@ async function ask(nc: NatsConnection, stream: string, question: Question): Prom
 /** One page, or why there is none. */
 function askOnce(nc: NatsConnection, stream: string, question: Question): Promise<Page | string> {
   const messages: Stored[] = [];
-  const isSingle = !('multi_last' in question);
+  const isSingle = !('max_bytes' in question);
   return new Promise((resolve) => {
     const inbox = createInbox();
     const done = (answer: Page | string): void => {

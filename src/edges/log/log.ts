@@ -6,6 +6,7 @@ import { type AppenderOptions, createAppender } from './append/appender.ts';
 import { lastMessages, messageAt, type Stored } from './direct.ts';
 import { type FollowBatch, type FollowOptions, followStream } from './follow.ts';
 import { type Head, readHead } from './head.ts';
+import { type HistoryOptions, historyOf } from './history.ts';
 import { recordedFrom } from './poison-event.ts';
 import { entityIn, everyEntity, lastOfEach, watchKinds } from './scan.ts';
 import { streamName } from './streams.ts';
@@ -26,6 +27,20 @@ export type Log = FactLog &
      * @example for await (const { facts } of log.follow('ACTIONS', 41, { signal })) await project(facts)
      */
     follow: (stream: StreamName, after: number, options: FollowOptions) => AsyncIterable<FollowBatch>;
+    /**
+     * The facts of one entity after a sequence of its stream, in order, page by page, up to the end as it is then; what the stream
+     * has dropped is left out.
+     *
+     * Fails with `UNAVAILABLE` when the broker does not answer for a while; throws `PoisonEvent` on an event that cannot be read.
+     *
+     * @example for await (const facts of log.history('action', '7', 41)) show(facts)
+     */
+    history: (
+      kind: Kind,
+      entity: string,
+      after: number,
+      options?: HistoryOptions,
+    ) => AsyncIterable<readonly Recorded[]>;
     /** One fact by its sequence; throws `PoisonEvent` when it is there and cannot be read. */
     readOne: (stream: StreamName, sequence: number) => Promise<Recorded | undefined>;
     /**
@@ -54,6 +69,8 @@ export function createLog(nc: NatsConnection, network: string, appending: Append
       byEntity(nameOf(kind), await lastOfEach(nc, nameOf(kind), everyEntity(kind, network)), entityIn),
     head: (stream) => readHead(nc, streamName(stream, network)),
     follow: (stream, after, options) => followStream(nc, { stream, network, after }, options),
+    history: (kind, entity, after, options) =>
+      historyOf(nc, { stream: nameOf(kind), subject: subjectOf(kind, network, entity), after }, options),
     readOne: async (stream, sequence) => {
       const name = streamName(stream, network);
       const found = await messageAt(nc, name, sequence);
