@@ -1,5 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../commands/errors.ts';
+import type { StreamName } from '../../events/streams.ts';
+import { createGate } from './append/gate.ts';
 import { connectNats } from './connection.ts';
 import { type Durability, grades, readDurability } from './durability.ts';
 import { createLeases, type Leases } from './leases.ts';
@@ -39,6 +41,8 @@ export type BrokerOptions = Readonly<{
   streams?: StreamOptions;
   /** Brings back what the broker has lost, before what is missing is made empty. */
   heal?: (connection: NatsConnection) => Promise<void>;
+  /** What stands in the way of writing to a stream; nobody writes before it says that nothing does. */
+  obstacle?: (connection: NatsConnection, stream: StreamName) => Promise<string | undefined>;
   onAppendRefused?: (stream: string) => void;
   onLease?: (lease: string, isHeld: boolean) => void;
 }>;
@@ -50,7 +54,7 @@ export type BrokerOptions = Readonly<{
  */
 export async function openBroker(
   access: BrokerAccess,
-  { network, wanted, streams = {}, heal, ...hears }: BrokerOptions,
+  { network, wanted, streams = {}, heal, obstacle, ...hears }: BrokerOptions,
 ): Promise<Broker> {
   const connection = await connectNats({ ...access, name: `annals ${network}` });
   const atStart = await readDurability(access.monitorUrl);
@@ -62,7 +66,10 @@ export async function openBroker(
   }
   await heal?.(connection);
   await ensureStreams(connection, network, streams);
-  const log = createLog(connection, network, hears.onAppendRefused && { onRefused: hears.onAppendRefused });
+  const log = createLog(connection, network, {
+    ...(hears.onAppendRefused ? { onRefused: hears.onAppendRefused } : {}),
+    ...(obstacle ? { gate: createGate(connection, (stream) => obstacle(connection, stream)) } : {}),
+  });
   return {
     connection,
     log,

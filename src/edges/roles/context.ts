@@ -1,6 +1,6 @@
-import { guardedLog } from '../audit/guarded-log.ts';
 import { healLog } from '../audit/heal.ts';
 import { type Database, openDatabase } from '../audit/open-database.ts';
+import { obstacleIn } from '../audit/write-gate.ts';
 import { loadProfile, type NetworkProfile } from '../indexer/chain/profile.ts';
 import type { Config } from '../config.ts';
 import { countLeadership, type Leadership } from '../log/leadership.ts';
@@ -49,6 +49,7 @@ export async function openStores(
     network,
     wanted,
     heal: (connection) => onSound(() => healLog(connection, { network, pools, logger, signal })),
+    obstacle: obstacleIn({ network, pools }),
     streams: { replicas: config.streamReplicas, maxBytes: config.streamMaxBytes },
     ...leadership,
   });
@@ -57,7 +58,7 @@ export async function openStores(
     network,
     logger,
     signal,
-    broker: { ...broker, log: guardedLog(broker.log, broker.connection, { network, pools }) },
+    broker,
     pools,
     onSoundDatabase: onSound,
     leadership,

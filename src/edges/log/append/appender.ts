@@ -4,17 +4,21 @@ import { AppError } from '../../../commands/errors.ts';
 import type { Appended, FactLog } from '../../../commands/ports.ts';
 import { type Batch, checkSizes, prepare } from './batch.ts';
 import { lastMessages } from '../direct.ts';
+import type { Gate } from './gate.ts';
 import { createLanes } from './lanes.ts';
 import { createSender, type SenderOptions } from './sender.ts';
 import { streamName } from '../streams.ts';
 import { judge, saying, type Verdict } from './verdict.ts';
 
 /**
- * `giveUpAfterMs`: how long a restart of the broker, or an election, is waited for. `onRefused` hears of every append that
- * ends as a conflict.
+ * What an appender may be given.
+ *
+ * - `giveUpAfterMs`: how long a restart of the broker, or an election, is waited for;
+ * - `onRefused` hears of every append that ends as a conflict;
+ * - `gate` is waited for before every try.
  */
 export type AppenderOptions = SenderOptions &
-  Readonly<{ giveUpAfterMs?: number; onRefused?: (stream: string) => void }>;
+  Readonly<{ giveUpAfterMs?: number; onRefused?: (stream: string) => void; gate?: Gate }>;
 
 const defaultGiveUpAfterMs = 25_000;
 /** Keeps writers that met on one entity from meeting again, and lets a follower that answers reads catch up. */
@@ -51,7 +55,7 @@ export function createAppender(nc: NatsConnection, network: string, options: App
 function deliverOn(
   nc: NatsConnection,
   network: string,
-  { giveUpAfterMs = defaultGiveUpAfterMs, ...options }: AppenderOptions,
+  { giveUpAfterMs = defaultGiveUpAfterMs, gate, ...options }: AppenderOptions,
 ): Deliver {
   const sender = createSender(nc, options);
   return async (batch) => {
@@ -59,6 +63,7 @@ function deliverOn(
     const deadline = performance.now() + giveUpAfterMs;
     let withId = true;
     for (let attempt = 0; ; attempt++) {
+      await gate?.(batch.stream);
       const reply = await (attempt === 0 ? sender.first(batch) : sender.again(batch, withId));
       if (reply.kind === 'stored') {
         const { sequence } = reply;

@@ -7,27 +7,38 @@ import { onBreak } from '../breaks.ts';
 /** Waits until a stream may be written to. */
 export type Gate = (stream: StreamName) => Promise<void>;
 
+/** Says what stands in the way of writing to a stream, as the end of a sentence; undefined when nothing does. */
+export type Obstacle = (stream: StreamName) => Promise<string | undefined>;
+
 const waitAtMostMs = 10_000;
 const askAgainMs = 200;
 
 /**
- * After each break of the connection lets nobody write to a stream before `isWhole` says so: a broker that lost events shows an older
- * state, on which no decision may rest.
+ * At first, and again after each break of the connection, lets nobody write to a stream before there is surely no obstacle: a broker
+ * that lost events shows an older state, on which no decision may rest.
  *
- * Fails with `UNAVAILABLE` when that takes long.
+ * What cannot be told stands in the way too. Fails with `UNAVAILABLE` when that takes long.
  */
-export function createGate(nc: NatsConnection, isWhole: (stream: StreamName) => Promise<boolean>): Gate {
-  let breaks = 0;
+export function createGate(
+  nc: NatsConnection,
+  obstacleOf: Obstacle,
+  { giveUpAfterMs = waitAtMostMs }: Readonly<{ giveUpAfterMs?: number }> = {},
+): Gate {
+  let breaks = 1;
   onBreak(nc, () => (breaks += 1));
   const seenWhole = new Map<StreamName, number>();
   return async (stream) => {
-    const deadline = performance.now() + waitAtMostMs;
-    while ((seenWhole.get(stream) ?? 0) !== breaks) {
+    const deadline = performance.now() + giveUpAfterMs;
+    while (seenWhole.get(stream) !== breaks) {
       const before = breaks;
-      if (await isWhole(stream).catch(() => false)) seenWhole.set(stream, before);
+      const obstacle = await obstacleOf(stream).catch(saying);
+      if (obstacle === undefined) seenWhole.set(stream, before);
       else if (performance.now() > deadline)
-        throw new AppError('UNAVAILABLE', `${stream} may have lost events; nobody writes to it before they are back`);
+        throw new AppError('UNAVAILABLE', `Nobody writes to ${stream} at present: ${obstacle}`);
       else await pause(askAgainMs);
     }
   };
 }
+
+const saying = (caught: unknown): string =>
+  `it is not known whether it is whole (${caught instanceof Error ? caught.message : String(caught)})`;

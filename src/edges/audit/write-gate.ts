@@ -1,0 +1,26 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { StreamName } from '../../events/streams.ts';
+import type { Pools } from '../models/pool.ts';
+import { bothStoresOf, lookAt } from './archiver.ts';
+
+/**
+ * Tells what stands in the way of writing to a stream: that it lacks what the archive or a read model knows of it, which a broker that
+ * was away may have lost.
+ *
+ * Fails while the database does not answer, for then nobody knows.
+ */
+export function obstacleIn({
+  network,
+  pools,
+}: Readonly<{ network: string; pools: Pools }>): (
+  nc: NatsConnection,
+  stream: StreamName,
+) => Promise<string | undefined> {
+  return async (nc, stream) => {
+    const stores = bothStoresOf(nc, { network, pools });
+    const head = await stores.store.head(stream);
+    // Another life of the stream is for people to judge.
+    const isWhole = !head || ['whole', 'other life'].includes(await lookAt(stores, stream, head));
+    return isWhole ? undefined : 'it may have lost events, and they are not back yet';
+  };
+}
