@@ -199,11 +199,12 @@ async function schedulingClass(pid: number): Promise<string | undefined> {
   return text.slice(text.lastIndexOf(')') + 2).split(' ')[41 - 3];
 }
 
-/** Process ids of the connections of an application. */
+/** Process ids of the connections of an application, whichever of its pools they belong to. */
 async function connectionsOf(client: pg.Client, name: string): Promise<number[]> {
-  const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity where application_name = $1', [
-    name,
-  ]);
+  const { rows } = await client.query<{ pid: number }>(
+    "select pid from pg_stat_activity where application_name like $1 || ' %'",
+    [name],
+  );
   return rows.map(({ pid }) => pid);
 }
 

@@ -35,10 +35,10 @@ export function createArchiveStore(pools: Pools, network: string): ArchiveStore 
     (pool: pg.Pool): Query =>
     async (text, values = []) =>
       withClient(pool, async (client) => (await client.query(text, values)).rows);
-  const query = through(pools.bulk);
+  const query = through(pools.archive);
   return {
     pools,
-    head: headIn(through(pools.write), schema),
+    head: headIn(through(pools.archive), schema),
     ...reading(query, schema),
     ...writing(query, pools, schema),
     ...createBook(query, schema),
@@ -141,7 +141,7 @@ function writing(query: Query, pools: Pools, schema: string) {
 const askAgainMs = 200;
 
 async function aloneNow<T>(pools: Pools, schema: string, work: () => Promise<T>): Promise<{ result: T } | undefined> {
-  return withClient(pools.bulk, async (client) => {
+  return withClient(pools.archive, async (client) => {
     const { rows } = await client.query<{ is_ours: boolean }>(
       'select pg_try_advisory_lock(hashtextextended($1, 3)) as is_ours',
       [schema],
@@ -184,7 +184,7 @@ function parameters(stream: StreamName, links: readonly Link[]): unknown[] {
 async function extend(pools: Pools, schema: string, head: ArchiveHead, links: readonly Link[]): Promise<boolean> {
   const last = links.at(-1);
   if (!last) return true;
-  const { rowCount } = await withClient(pools.write, (client) =>
+  const { rowCount } = await withClient(pools.archive, (client) =>
     client.query({
       name: `archive.${schema}`,
       text: `with moved as (update ${schema}.archive_heads set position = $9, hash = $10

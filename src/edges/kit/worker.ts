@@ -1,5 +1,5 @@
 import type { Transferable } from 'node:worker_threads';
-import { AppError } from '../../commands/errors.ts';
+import { createSlots } from './slots.ts';
 import { Thread, type ThreadOptions } from './thread.ts';
 
 /**
@@ -61,7 +61,7 @@ export type WorkerPool<Module> = Readonly<{
 export function createWorkerPool<Module>({ size, ...how }: ThreadOptions & { size: number }): WorkerPool<Module> {
   const threads = new Set<Thread>();
   const idle: Thread[] = [];
-  const slots = createSlots(size);
+  const slots = createSlots(size, `A call of worker ${how.name}`);
   const closing = new AbortController();
   const takeThread = (): Thread => {
     const thread = idle.pop() ?? new Thread(how);
@@ -71,18 +71,16 @@ export function createWorkerPool<Module>({ size, ...how }: ThreadOptions & { siz
     return takeThread();
   };
   return {
-    call: async (task, input, { signal, ...rest } = {}) => {
-      const ending = AbortSignal.any([closing.signal, ...(signal ? [signal] : [])]);
-      await slots.take(ending, `A call of task ${task} of worker ${how.name} was cancelled`);
-      const thread = takeThread();
-      try {
-        const options = { ...rest, ...(signal && { signal }) };
-        return (await thread.call({ task, input, ...options })) as OutputOf<Module[typeof task]>;
-      } finally {
-        idle.push(thread);
-        slots.give();
-      }
-    },
+    call: (task, input, { signal, ...rest } = {}) =>
+      slots.run(
+        async () => {
+          const thread = takeThread();
+          const options = { ...rest, ...(signal && { signal }) };
+          const output = await thread.call({ task, input, ...options }).finally(() => idle.push(thread));
+          return output as OutputOf<Module[typeof task]>;
+        },
+        AbortSignal.any([closing.signal, ...(signal ? [signal] : [])]),
+      ),
     close: async () => {
       closing.abort();
       await Promise.all([...threads].map((thread) => thread.end()));
@@ -107,34 +105,4 @@ export async function runInWorker<Module, Name extends TaskName<Module> = TaskNa
   } finally {
     await pool.close();
   }
-}
-
-type Slots = Readonly<{ take: (signal: AbortSignal, refusal: string) => Promise<void>; give: () => void }>;
-
-/** So many at a time; who waits is served in turn, and leaves the queue when its signal aborts. */
-function createSlots(size: number): Slots {
-  let free = size;
-  const waiting: PromiseWithResolvers<void>[] = [];
-  return {
-    take: async (signal, refusal) => {
-      if (signal.aborted) throw new AppError('CANCELLED', refusal);
-      if (free > 0) {
-        free -= 1;
-        return;
-      }
-      const turn = Promise.withResolvers<void>();
-      const leave = (): void => {
-        if (waiting.includes(turn)) waiting.splice(waiting.indexOf(turn), 1);
-        turn.reject(new AppError('CANCELLED', refusal));
-      };
-      waiting.push(turn);
-      signal.addEventListener('abort', leave, { once: true });
-      await turn.promise.finally(() => signal.removeEventListener('abort', leave));
-    },
-    give: () => {
-      const next = waiting.shift();
-      if (next) next.resolve();
-      else free += 1;
-    },
-  };
 }

@@ -2,24 +2,34 @@ import { Writable } from 'node:stream';
 import pg from 'pg';
 import { CopyIn } from './engine/copy-in.ts';
 import { isDamage, toDatabaseError } from './database-error.ts';
+import { projectionNames } from '../../projections/projection.ts';
+import { createSlots, type Slots } from '../kit/slots.ts';
+import { type SessionSettings, withSettings } from './session-settings.ts';
 
 /**
  * Connections by what they are for.
  *
- * `read` answers requests in batches, `write` carries live batches, `bulk` carries rebuilds and changes of tables. The last two
- * pipeline: statements sent without waiting go out together. `load` does not, so that it can carry COPY, and plans as
- * PostgreSQL would: it reads and fills whole tables. All statements of one transaction of `read` see the same instant.
+ * - `read` answers requests in batches; all statements of one transaction see the same instant.
+ * - `write` carries live batches.
+ * - `bulk` carries rebuilds and changes of tables.
+ * - `archive` is the archive's alone: neither a burst of facts nor a rebuild keeps it waiting.
+ * - `load` fills and reads whole tables, and plans as PostgreSQL would.
+ *
+ * `write`, `bulk` and `archive` pipeline: statements sent without waiting go out together. `load` does not, so that it can carry COPY.
  */
 export type Pools = Readonly<{
   read: pg.Pool;
   write: pg.Pool;
   bulk: pg.Pool;
+  archive: pg.Pool;
   load: pg.Pool;
+  /** Rebuilds of this process: so many at a time that each has the connections that it needs. */
+  builds: Slots;
   end: () => Promise<void>;
 }>;
 
-/** How the connections are named in `pg_stat_activity`, and how many there may be. */
-export type PoolOptions = Readonly<{ applicationName: string; readers?: number; writers?: number }>;
+/** How the connections are named in `pg_stat_activity`, each pool's with its own word behind, and how many may read. */
+export type PoolOptions = Readonly<{ applicationName: string; readers?: number }>;
 
 const readTimeoutMs = 5000;
 const connectTimeoutMs = 5000;
@@ -31,55 +41,77 @@ const lifetimeSeconds = 600;
 /** Readers come in bursts and would wait for a new connection; whoever writes does not mind, and each takes some 5 MB of its own. */
 const keptIdleMs = { read: 10_000, others: 1_000 };
 
+/** A rebuild takes a core for its fold and one or two for its indexes. */
+const buildsAtOnce = 2;
+/** Connections of `load` that a rebuild finishes its tables with; see `finishTables`. */
+export const loadersOfBuild = 2;
+const most = {
+  /** Each projection has a batch under way, and a few look up where things stand. */
+  write: projectionNames.length + 3,
+  /** Each rebuild holds one from beginning to end; two for what is swept away and for blockers that are ended. */
+  bulk: buildsAtOnce + 2,
+  load: buildsAtOnce * loadersOfBuild,
+  archive: 4,
+};
+
 /** One plan per named statement, whatever its parameters. */
-const readPlans = '-c plan_cache_mode=force_generic_plan -c jit=off';
+const readPlans = { plan_cache_mode: 'force_generic_plan', jit: 'off' };
 /** Whatever is asked together sees one instant, and changes nothing. */
-const readOnce = `${readPlans} -c default_transaction_isolation=repeatable\\ read -c default_transaction_read_only=on`;
+const readOnce = { default_transaction_isolation: 'repeatable read', default_transaction_read_only: 'on' };
 /** Every write finds its rows by key; a plan made while a table was empty must not scan it once it is full. */
-const writePlans = `${readPlans} -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off`;
+const writePlans = { ...readPlans, enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' };
 /** What is loaded is lost with its rebuild anyway, until the switch; sorting for indexes gets some memory. */
-const loadMemory = '-c jit=off -c synchronous_commit=off -c maintenance_work_mem=128MB';
+const loadMemory = { jit: 'off', synchronous_commit: 'off', maintenance_work_mem: '128MB' };
 /** Readers come first: a load takes one core for each of its connections and no more. */
-const loadPlans = `${loadMemory} -c max_parallel_workers_per_gather=0 -c max_parallel_maintenance_workers=0`;
+const loadPlans = { ...loadMemory, max_parallel_workers_per_gather: '0', max_parallel_maintenance_workers: '0' };
 
 /**
  * Opens the pools; no connection is made before one is needed.
  *
- * They survive restarts of the server: what is under way fails with `UNAVAILABLE`, what comes later connects anew.
+ * They survive restarts of the server: what is under way fails with `UNAVAILABLE`, what comes later connects anew. Fails with
+ * `INVALID_ARGUMENT` when the address of the database contradicts what a pool relies on.
  */
-export function createPools(config: pg.ClientConfig, options: PoolOptions): Pools {
-  const { applicationName, readers = 4, writers = 8 } = options;
-  const common: pg.PoolConfig = {
-    ...config,
-    application_name: applicationName,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
-    connectionTimeoutMillis: connectTimeoutMs,
-    idleTimeoutMillis: keptIdleMs.others,
-    maxLifetimeSeconds: lifetimeSeconds,
-    pipeline: true,
-    types: { getTypeParser },
-  };
-  const read = openPool({
-    ...common,
-    max: readers,
-    idleTimeoutMillis: keptIdleMs.read,
-    options: readOnce,
-    pipeline: false,
-    statement_timeout: readTimeoutMs,
-    idle_in_transaction_session_timeout: idleReaderMs,
-  });
-  const writing = { ...common, options: writePlans, idle_in_transaction_session_timeout: idleWriterMs };
-  const write = openPool({ ...writing, max: writers, query_timeout: 60_000 });
-  const bulk = openPool({ ...writing, max: 4 });
-  const load = openPool({ ...common, max: 2, pipeline: false, options: loadPlans });
+export function createPools(config: pg.ClientConfig, { applicationName, readers = 4 }: PoolOptions): Pools {
+  const open = (name: string, settings: SessionSettings, more: pg.PoolConfig): pg.Pool =>
+    openPool({
+      ...withSettings(config, settings),
+      application_name: `${applicationName} ${name}`,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+      connectionTimeoutMillis: connectTimeoutMs,
+      idleTimeoutMillis: keptIdleMs.others,
+      maxLifetimeSeconds: lifetimeSeconds,
+      pipeline: true,
+      types: { getTypeParser },
+      ...more,
+    });
+  const read = open(
+    'read',
+    { ...readPlans, ...readOnce },
+    {
+      max: readers,
+      idleTimeoutMillis: keptIdleMs.read,
+      pipeline: false,
+      statement_timeout: readTimeoutMs,
+      idle_in_transaction_session_timeout: idleReaderMs,
+    },
+  );
+  const writing = { idle_in_transaction_session_timeout: idleWriterMs };
+  const write = open('write', writePlans, { ...writing, max: most.write, query_timeout: 60_000 });
+  const bulk = open('bulk', writePlans, { ...writing, max: most.bulk });
+  const archive = open('archive', writePlans, { ...writing, max: most.archive });
+  const load = open('load', loadPlans, { max: most.load, pipeline: false });
+  const all = [read, write, bulk, archive, load];
+  const builds = createSlots(buildsAtOnce, 'A rebuild');
   return {
     read,
     write,
     bulk,
+    archive,
     load,
+    builds,
     end: async () => {
-      await Promise.all([read.end(), write.end(), bulk.end(), load.end()]);
+      await Promise.all(all.map((pool) => pool.end()));
     },
   };
 }
@@ -87,14 +119,20 @@ export function createPools(config: pg.ClientConfig, options: PoolOptions): Pool
 const damageListeners = new WeakMap<pg.Pool, Set<(damage: Error) => void>>();
 
 /** Tells of answers that show damage in the database's own files, until the returned function is called. */
-export function onDamage({ read, write, bulk }: Pools, tell: (damage: Error) => void): () => void {
-  for (const pool of [read, write, bulk]) {
+export function onDamage({ read, write, bulk, archive, load }: Pools, tell: (damage: Error) => void): () => void {
+  const pools = [read, write, bulk, archive, load];
+  for (const pool of pools) {
     const listeners = damageListeners.get(pool) ?? new Set();
     damageListeners.set(pool, listeners.add(tell));
   }
   return () => {
-    for (const pool of [read, write, bulk]) damageListeners.get(pool)?.delete(tell);
+    for (const pool of pools) damageListeners.get(pool)?.delete(tell);
   };
+}
+
+/** Reports an answer that a connection of the pool gave to whoever listens, if it shows damage. */
+export function reportDamage(pool: pg.Pool, caught: unknown): void {
+  if (isDamage(caught)) for (const tell of damageListeners.get(pool) ?? []) tell(caught);
 }
 
 /**
@@ -111,7 +149,7 @@ export async function withClient<T>(pool: pg.Pool, use: (client: pg.PoolClient) 
     return result;
   } catch (caught) {
     client?.release(true);
-    if (isDamage(caught)) for (const tell of damageListeners.get(pool) ?? []) tell(caught);
+    reportDamage(pool, caught);
     throw toDatabaseError(caught);
   }
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { expect, test, vi } from 'vitest';
+import { onDamage } from '../../../src/edges/models/pool.ts';
 import { createReader } from '../../../src/edges/models/read/reading.ts';
 import { nodeFacts } from '../../support/facts.ts';
 import { databaseOf, openDatabase, startProjector } from './engine.ts';
@@ -140,6 +141,20 @@ test('read cuts a query off that takes too long', async () => {
     }),
   ).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   expect(await pools.read.query('show statement_timeout')).toMatchObject({ rows: [{ statement_timeout: '5s' }] });
+});
+
+test('read reports an answer that shows damage of the database to whoever listens', async () => {
+  const { reader, pools } = await withOneNode();
+  await pools.bulk.query(`create function public.torn() returns int language plpgsql as
+    $$ begin raise exception 'invalid page in block 7' using errcode = 'data_corrupted'; end $$`);
+  const seen: string[] = [];
+  const stop = onDamage(pools, ({ message }) => seen.push(message));
+  const look = () => reader.read(({ db }) => sql`select public.torn()`.execute(db));
+  for (const _ of ['held', 'guessed']) await expect(look()).rejects.toThrow('invalid page');
+  expect(seen).toEqual(['invalid page in block 7', 'invalid page in block 7']);
+  stop();
+  await expect(look()).rejects.toThrow('invalid page');
+  expect(seen).toHaveLength(2);
 });
 
 test('generations tells how every projection stands', async () => {

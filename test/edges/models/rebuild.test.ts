@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { dropRetired } from '../../../src/edges/models/engine/generation-tables.ts';
 import type { Progress } from '../../../src/edges/models/build/progress.ts';
@@ -77,6 +78,67 @@ test('rebuild refuses to run twice at once', async () => {
   await run(database, { follow: log.follow, head: whileItRuns });
   expect(second).toMatchObject({ code: 'CONFLICT' });
   expect(await run(database, log)).toMatchObject({ generation: 2 });
+});
+
+test('rebuild finishes its tables over one connection when it gets no other', async () => {
+  const database = await openDatabase();
+  const log = new MemoryLog();
+  log.append(...many(50));
+  const { load } = database.pools;
+  load.options.connectionTimeoutMillis = 200;
+  const taken = await Promise.all(Array.from({ length: (load.options.max ?? 0) - 1 }, () => load.connect()));
+  onTestFinished(() => taken.forEach((client) => client.release()));
+  const blocking = new pg.Client(database.config);
+  await blocking.connect();
+  onTestFinished(() => blocking.end());
+  const held: Source = {
+    head: log.head,
+    follow: async function* (...where) {
+      for await (const batch of log.follow(...where)) {
+        // Rows may be copied, but no key made.
+        const table = `annals_${database.network}_supernodes_g1.nodes`;
+        await blocking.query(`begin; lock table ${table} in share update exclusive mode`);
+        yield batch;
+      }
+    },
+  };
+  const running = run(database, held);
+  running.catch(() => undefined);
+  await vi.waitFor(() => expect(load.waitingCount).toBe(1), { timeout: 10_000 });
+  await vi.waitFor(() => expect(load.waitingCount).toBe(0), { timeout: 10_000 });
+  await blocking.query('commit');
+  expect(await running).toMatchObject({ generation: 1, position: 50 });
+});
+
+test('rebuild waits while two others of the process run, and gives up its place when it is cancelled', async () => {
+  const database = await openDatabase();
+  const { pools, network } = database;
+  const log = new MemoryLog();
+  log.append(...many(20));
+  let running = 0;
+  let most = 0;
+  const both = Promise.withResolvers<void>();
+  const slow: Source = {
+    follow: log.follow,
+    head: async () => {
+      most = Math.max(most, ++running);
+      if (running === 2) both.resolve();
+      await both.promise;
+      const head = await log.head();
+      running -= 1;
+      return head;
+    },
+  };
+  const names = ['actions', 'supernodes', 'validators', 'availability'] as const;
+  const ending = new AbortController();
+  const build = (name: (typeof names)[number], signal = new AbortController().signal) =>
+    rebuild({ pools, network, source: slow, projection: { ...small, name }, signal });
+  const builds = names.map((name) => build(name));
+  const cancelled = build('supernodes', ending.signal);
+  ending.abort();
+  await expect(cancelled).rejects.toMatchObject({ code: 'CANCELLED' });
+  expect(await Promise.all(builds)).toMatchObject(names.map(() => ({ generation: 1, position: 20 })));
+  expect(most).toBe(2);
 });
 
 test('rebuild drops what an earlier one left unfinished, and a failed one changes nothing for readers', async () => {

@@ -28,7 +28,7 @@ export type Rebuilt = Readonly<{ generation: number; position: number; facts: nu
  * switches readers over to it.
  *
  * May run in any process, beside the live projector and under readers: they see no error, and no position goes back unless
- * the log was replaced. Fails with a `StopError` that names what differs when the comparison fails; that generation stays
+ * the log was replaced. A process runs a few at a time, the others wait for their turn. Fails with a `StopError` that names what differs when the comparison fails; that generation stays
  * to be looked at. Fails with `CONFLICT` while another rebuild of the projection runs; what a rebuild left unfinished is
  * dropped by the next one. The generation that was live stays as the previous one (`switchBack`).
  *
@@ -36,10 +36,12 @@ export type Rebuilt = Readonly<{ generation: number; position: number; facts: nu
  */
 export async function rebuild(options: RebuildOptions): Promise<Rebuilt> {
   const folding = foldingOf(options.projection);
-  const { network } = options;
-  return withClient(options.pools.bulk, (client) =>
-    withBuildLock(client, { network, projection: folding.name }, () => build(client, folding, options)),
-  );
+  const { pools, network, signal } = options;
+  const run = (): Promise<Rebuilt> =>
+    withClient(pools.bulk, (client) =>
+      withBuildLock(client, { network, projection: folding.name }, () => build(client, folding, options)),
+    );
+  return pools.builds.run(run, signal);
 }
 
 async function build(client: pg.PoolClient, folding: Folding, options: RebuildOptions): Promise<Rebuilt> {

@@ -6,7 +6,7 @@ import { sendBatch } from './batch.ts';
 import { toReadError } from '../database-error.ts';
 import { type Generation, listGenerations } from '../engine/generations.ts';
 import { findLive, guessingLook, heldLook, liveFrom, type LiveGenerations, Moved } from './snapshot.ts';
-import type { Pools } from '../pool.ts';
+import { type Pools, reportDamage } from '../pool.ts';
 
 /** Reads what projections made. */
 export type Reader = Readonly<{
@@ -51,7 +51,9 @@ export function createReader({ pools, network, projections = all }: ReaderOption
     return valueOf(outcome);
   };
   const hold = async <T>(client: pg.ClientBase, use: Use<T>): Promise<T> => {
-    const [, found] = await Promise.all(sendBatch(client, [{ text: 'begin' }, live]));
+    const [, found] = await Promise.all(
+      sendBatch(client, [{ text: 'begin isolation level repeatable read read only' }, live]),
+    );
     known = liveFrom(found ?? []);
     const [outcome] = await Promise.allSettled([use(heldLook({ client, reader, versions, taken: known }))]);
     await Promise.all(sendBatch(client, [{ text: 'commit' }]));
@@ -72,6 +74,7 @@ export function createReader({ pools, network, projections = all }: ReaderOption
           return valueOf(outcome);
         }
       } catch (caught) {
+        reportDamage(pools.read, caught);
         throw toReadError(caught);
       } finally {
         client.release(isBroken);
