@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import pg from 'pg';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { migrate } from '../../../src/edges/models/migrate.ts';
 import { metaSchema } from '../../../src/edges/models/engine/names.ts';
 import { rebuild } from '../../../src/edges/models/build/rebuild.ts';
@@ -67,7 +67,7 @@ test('runProjector takes over from a leader that keeps its row locked and neithe
   const first = startProjector(database, log);
   await reaches(database, log.append(...many(5)));
   await first.stop();
-  const frozen = new pg.Client(database.config);
+  const frozen = new pg.Client({ ...database.config, application_name: 'annals test write' });
   frozen.on('error', () => undefined);
   await frozen.connect();
   await frozen.query('begin');
@@ -76,6 +76,43 @@ test('runProjector takes over from a leader that keeps its row locked and neithe
   await reaches(database, log.append(...many(5)));
   await expect(frozen.query('commit')).rejects.toThrow();
   expect(await database.tables()).toEqual(expected(log.facts));
+});
+
+test('runProjector waits for a switch that keeps its row locked, and does not end it', async () => {
+  const database = await openDatabase();
+  const log = new MemoryLog();
+  const first = startProjector(database, log);
+  await reaches(database, log.append(...many(5)));
+  await first.stop();
+  const switching = new pg.Client({ ...database.config, application_name: 'annals test bulk' });
+  await switching.connect();
+  onTestFinished(() => switching.end());
+  await switching.query('begin');
+  await switching.query(`update ${metaSchema(database.network)}.generations set switched_at = now()`);
+  let looks = 0;
+  database.pools.bulk.on('release', () => looks++);
+  startProjector(database, log);
+  // Twice it looked for a frozen writer, and found none.
+  await vi.waitFor(() => expect(looks).toBeGreaterThan(1), { timeout: 10_000 });
+  await switching.query('commit');
+  await reaches(database, log.append(...many(5)));
+  expect(await database.tables()).toEqual(expected(log.facts));
+});
+
+test('runProjector goes on while somebody keeps the planner from learning about a table', async () => {
+  const database = await openDatabase();
+  const log = new MemoryLog();
+  startProjector(database, log);
+  await reaches(database, log.append(...many(10)));
+  const blocking = new pg.Client(database.config);
+  await blocking.connect();
+  onTestFinished(() => blocking.end());
+  // The lock of VACUUM, ANALYZE and CREATE INDEX CONCURRENTLY: rows may be written.
+  await blocking.query(`begin; lock table ${(await database.live())?.schema}.nodes in share update exclusive mode`);
+  await reaches(database, log.append(...many(600)));
+  await reaches(database, log.append(...many(5)));
+  await reaches(database, log.append(...many(5)));
+  await blocking.query('commit');
 });
 
 test('runProjector stops at an event that cannot be read, with what came before it applied, until a rebuild can read it', async () => {

@@ -89,10 +89,12 @@ function raise({ pools, network, folding }: Task): Promise<number | undefined> {
   });
 }
 
-async function endBlockers({ bulk }: Pools, pid: number | undefined): Promise<void> {
-  const text = 'select pg_terminate_backend(blocker) from unnest(pg_blocking_pids($1)) as blocker';
+/** Ends writers of live batches alone: a switch lets go by itself after a moment, and an hour's rebuild may stand behind it. */
+async function endBlockers({ bulk, write }: Pools, pid: number | undefined): Promise<void> {
+  const text = `select pg_terminate_backend(pid) from pg_stat_activity
+    where pid = any (pg_blocking_pids($1)) and application_name = $2`;
   // A database that is away ends the connection that waits as well.
-  await withClient(bulk, (client) => client.query(text, [pid])).catch(() => undefined);
+  await withClient(bulk, (client) => client.query(text, [pid, write.options.application_name])).catch(() => undefined);
 }
 
 async function buildNext(task: Task, signal: AbortSignal): Promise<void> {

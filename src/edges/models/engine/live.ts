@@ -43,7 +43,7 @@ export async function followLive(following: Following, live: Generation, signal:
     const from = { stream: live.stream, after: live.position };
     for await (const { facts } of readAhead(source, from, { maxFacts, signal: either })) {
       if (!(await applyAll(following, applier, facts))) return following.onRefused?.(folding.name);
-      await grow(facts.length);
+      grow(facts.length);
       if (either.aborted) break;
     }
     if (ground.signal.reason === gone) return;
@@ -94,22 +94,25 @@ const isSame = (live: Generation, now: Generation | undefined): now is Generatio
 /**
  * Refreshes what the planner knows each time that many more facts were written than the time before.
  *
- * PostgreSQL does so by itself, but only after a minute; until then plans made for empty tables would read full ones.
+ * PostgreSQL does so by itself, but only after a minute; until then plans made for empty tables would read full ones. Nobody waits
+ * for it: on a big table it takes seconds, and as long as somebody else changes the table.
  */
-function statisticsOf(
-  { pools, folding }: Following,
-  { schema, position }: Generation,
-): (facts: number) => Promise<void> {
+function statisticsOf({ pools, folding }: Following, { schema, position }: Generation): (facts: number) => void {
   let written = 0;
   // What was there before has been looked at by now.
   let due = Math.max(firstStatisticsAfter, position);
-  return async (facts) => {
-    written += facts;
-    if (written < due) return;
-    while (due <= written) due *= 4;
-    const analyze = withClient(pools.write, (client) => analyzeTables(client, folding, schema));
+  let isUnderWay = false;
+  const analyze = async (): Promise<void> => {
+    isUnderWay = true;
     // Whatever is wrong with the database, the next batch finds it as well.
-    await analyze.catch(() => undefined);
+    await withClient(pools.bulk, (client) => analyzeTables(client, folding, schema)).catch(() => undefined);
+    isUnderWay = false;
+  };
+  return (facts) => {
+    written += facts;
+    if (written < due || isUnderWay) return;
+    while (due <= written) due *= 4;
+    void analyze();
   };
 }
 
