@@ -1,4 +1,5 @@
 import type { Network } from '../events/ids.ts';
+import { type RoleName, roleNames, rolesUnasked } from './roles/names.ts';
 import { hostPort } from './kit/net-address.ts';
 import {
   addresses,
@@ -26,12 +27,8 @@ type Setting<T> = Readonly<{
   secret?: boolean;
 }>;
 
-/** The parts of the program that a process can run. */
-export const roles = ['ledger', 'indexer', 'projector'] as const;
-export type Role = (typeof roles)[number];
-
-function roleList(value: string): readonly Role[] {
-  return value.split(',').map((word) => oneOf(...roles)(word.trim()));
+function roleList(value: string): readonly RoleName[] | undefined {
+  return value === '' ? undefined : value.split(',').map((word) => oneOf(...roleNames)(word.trim()));
 }
 
 function origins(value: string): readonly string[] | '*' {
@@ -148,7 +145,12 @@ export const settings = {
     'Network profile; data of each network lie apart. Unset: main with CHAIN_API_BASE, else local',
   ),
   dataDir: setting('DATA_DIR', 'data', text, 'Folder of the embedded servers, one folder per network inside'),
-  roles: setting('ROLES', roles.join(','), roleList, 'Parts that this process runs, separated by commas'),
+  roles: setting(
+    'ROLES',
+    '',
+    roleList,
+    `Parts that this process runs, separated by commas: ${roleNames.join(', ')}; unset: all on the local network, else all that a real one needs`,
+  ),
   lcdPort: setting('LCD_PORT', '1317', port, 'Port of the local network’s chain REST'),
   localSeed: setting('LOCAL_SEED', '1', whole(1, 4_294_967_295), 'Seed of what happens on the local network'),
   localSubnet: setting(
@@ -216,10 +218,11 @@ type Settings = typeof settings;
 type Parsed = { readonly [K in keyof Settings]: Settings[K] extends Setting<infer T> ? T : never };
 
 /** What the environment says, with the defaults that depend on one another filled in. */
-export type Config = Omit<Parsed, 'network' | 'probePrivateAddresses'> &
+export type Config = Omit<Parsed, 'network' | 'probePrivateAddresses' | 'roles'> &
   Readonly<{
     network: Network;
     probePrivateAddresses: boolean;
+    roles: readonly RoleName[];
     /** Whether the local network runs and is what is indexed. */
     isLocal: boolean;
     /** Chain REST that is indexed; that of the local network where none is given, unless its port is 0. */
@@ -265,6 +268,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
   return Object.freeze({
     ...parsed,
     isLocal,
+    roles: parsed.roles ?? rolesUnasked({ isLocal, isSet: (variable) => Boolean(env[variable]) }),
     chainUrl: parsed.chainApiBase ?? `http://${hostPort(parsed.host, parsed.lcdPort)}`,
     network: parsed.network ?? network(isLocal ? 'local' : 'main'),
     probePrivateAddresses: parsed.probePrivateAddresses === '' ? isLocal : parsed.probePrivateAddresses === 'allow',

@@ -1,13 +1,15 @@
 import { once } from 'node:events';
 import { toAppError } from '../commands/errors.ts';
-import { startApi } from './indexer/rest/start-api.ts';
 import type { Config } from './config.ts';
+import { startApi } from './indexer/rest/start-api.ts';
 import { announce, type Instance } from './kit/instance.ts';
 import type { Logger } from './kit/logger.ts';
-import { type Part, startLedger, startProbing, startProjector, startSync } from './roles/roles.ts';
-import { startServers } from './servers/servers.ts';
 import { type Phase, shutDown, stopSignal } from './kit/shutdown.ts';
+import { configuredRoles } from './roles/all.ts';
 import { type Context, openStores } from './roles/context.ts';
+import { assertPortsFree, plannedPorts } from './roles/ports.ts';
+import { type Part, urlOf } from './roles/role.ts';
+import { startServers } from './servers/servers.ts';
 
 /**
  * Runs the configured roles until the process is told to stop, or one of them fails.
@@ -20,6 +22,7 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
   const failure = new AbortController();
   const signal = AbortSignal.any([told, failure.signal]);
   try {
+    await assertPortsFree(plannedPorts(config));
     const servers = await startServers(config, logger, told);
     phases.unshift({ name: 'embedded servers', capMs: 15_000, run: servers.stop });
     const context = await openStores(config, servers, { logger, signal });
@@ -27,7 +30,7 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
     phases.unshift({ name: 'connections', capMs: 5000, run: () => Promise.allSettled([pools.end(), broker.close()]) });
 
     const parts: Part[] = [];
-    for await (const part of startRoles(context)) {
+    for await (const part of startRoles(context, parts)) {
       parts.push(part);
       phases.unshift({ name: part.name, capMs: 10_000, run: part.stop });
     }
@@ -48,21 +51,10 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
   process.exit();
 }
 
-/** Each configured role once the one before it runs; the API comes last, when there is something to answer from. */
-async function* startRoles(context: Context): AsyncGenerator<Part> {
-  const { config } = context;
-  let { chainUrl } = config;
-  if (config.isLocal && config.roles.includes('ledger')) {
-    const local = await startLedger(context);
-    chainUrl = local.urls.chain ?? chainUrl;
-    yield local;
-  }
-  if (config.roles.includes('projector')) yield await startProjector(context);
-  if (config.roles.includes('indexer')) {
-    yield await startSync(context, chainUrl);
-    yield await startProbing(context);
-  }
-  yield await startApi(context, config.isLocal ? chainUrl : null);
+/** The parts of each configured role once the role before it runs, and operations where no role shows them; `running` grows with them. */
+async function* startRoles(context: Context, running: readonly Part[]): AsyncGenerator<Part> {
+  for (const role of configuredRoles(context.config)) yield* role.start({ ...context, running });
+  if (urlOf(running, 'readiness') === undefined) yield await startApi({ ...context, running }, null);
 }
 
 function describe({ network, nats, postgres }: Context, parts: readonly Part[]): Instance {

@@ -4,7 +4,7 @@ import { cacheFolder } from '../servers/commands.ts';
 import { findNats } from '../servers/nats/fetch-nats.ts';
 import { POSTGRES_MAJOR, postgresBinaries } from '../servers/postgres/postgres-binaries.ts';
 import { dataFolder, findInstance } from '../kit/instance.ts';
-import { assertPortsFree, plannedPorts } from '../roles/ports-free.ts';
+import { assertPortsFree, plannedPorts } from '../roles/ports.ts';
 import { print, table } from './output.ts';
 
 type Finding = Readonly<{ what: string; ok: boolean; found: string }>;

@@ -4,7 +4,8 @@ import { createProgram, json } from './program.ts';
 import { replay } from './replay.ts';
 import { reset } from './reset.ts';
 import { endWithReader, run } from './run-verb.ts';
-import { settingHelp } from './setting-help.ts';
+import { roleNames } from '../roles/names.ts';
+import { roleHelp, settingHelp } from './setting-help.ts';
 import { status } from './status.ts';
 import { tail } from './tail.ts';
 import type { UpOptions } from './up.ts';
@@ -14,12 +15,12 @@ const program = await createProgram();
 program
   .command('up')
   .description('start the program: everything on one machine, or the roles that are named')
-  .option('--roles <list>', 'ledger, indexer, projector; separated by commas (default: ROLES)')
+  .option('--roles <list>', `${roleNames.join(', ')}; separated by commas (default: ROLES)`)
   .addOption(json)
   .addHelpText(
     'after',
     () =>
-      `\nSettings are read from the environment:\n\n${settingHelp()}\n\nExample:\n  CHAIN_API_BASE=https://lcd.example.org annals up`,
+      `\nRoles:\n\n${roleHelp()}\n\nSettings are read from the environment:\n\n${settingHelp()}\n\nExample:\n  CHAIN_API_BASE=https://lcd.example.org annals up`,
   )
   // What a start needs takes a second to load; the other verbs go without.
   .action(run(async (options: UpOptions) => (await import('./up.ts')).up(options)));

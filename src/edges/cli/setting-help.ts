@@ -1,4 +1,5 @@
 import { settingRows } from '../config.ts';
+import { roleNames, roleTable } from '../roles/names.ts';
 import { table } from './output.ts';
 
 /** All settings as `--help` shows them. */
@@ -10,5 +11,13 @@ export function settingHelp(): string {
       fallback === '' ? '(unset)' : fallback,
       meaning,
     ]),
+  );
+}
+
+/** All roles as `--help` shows them. */
+export function roleHelp(): string {
+  return table(
+    ['Role', 'What it runs'],
+    roleNames.map((name) => [name, roleTable[name].does]),
   );
 }

@@ -1,4 +1,5 @@
 import type { Message } from '../../commands/ledger/messages.ts';
+import { failureOf } from '../kit/failure.ts';
 import { hostPort } from '../kit/net-address.ts';
 import type { Leasing } from '../log/leasing.ts';
 import type { Logger } from '../kit/logger.ts';
@@ -33,6 +34,8 @@ export type Ledger = Readonly<{
   submitAt: (at: number, ...messages: readonly Message[]) => Promise<Receipt>;
   /** How far the chain is. */
   status: () => Readonly<{ chainId: string; startedAt: string; height: number; time: string; transactions: number }>;
+  /** Rejects when the chain can be sealed or read no more, whatever is tried again; never resolves. */
+  failed: Promise<never>;
   stop: () => Promise<void>;
 }>;
 
@@ -54,15 +57,15 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   const url = `http://${hostPort(options.host, port)}`;
   const sealer = new Sealer(chain, log, logger);
   const sealing = leases ? leases.hold('ledger', signal, (held) => sealer.run(held.signal)) : sealer.run(signal);
-  sealing.catch((err: unknown) => logger.error({ err }, 'ledger stopped sealing'));
   const following = keepUp(chain, log, signal);
-  following.catch((err: unknown) => logger.error({ err }, 'ledger stopped reading its log'));
+  const failed = failureOf([sealing, following], signal);
   logger.info({ url, height: chain.height }, 'ledger runs');
   return {
     url,
     submit: (...messages) => sealer.submit(messages),
     submitAt: (at, ...messages) => sealer.submit(messages, at),
     status: () => statusOf(chain),
+    failed,
     stop: async () => {
       own.abort();
       sealer.close();

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { AppError, toAppError } from '../../commands/errors.ts';
+import { AppError, type ErrorCode, toAppError } from '../../commands/errors.ts';
 import { refusalOf } from '../../commands/ledger/execute.ts';
 import type { Message } from '../../commands/ledger/messages.ts';
 import type { Logger } from '../kit/logger.ts';
@@ -19,6 +19,8 @@ type Waiting = {
   hash: string;
 };
 
+/** What goes by: a log out of reach, and another process that seals. */
+const passing: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'CONFLICT', 'DEADLINE']);
 const retryMs = 1000;
 /** Timers cannot be longer than 2^31 ms; the loop looks again anyway. */
 const longestWaitMs = 3_600_000;
@@ -51,7 +53,7 @@ export class Sealer {
     for (const { settled } of this.#queue.splice(0)) settled.reject(closed);
   }
 
-  /** Seals until the signal says stop; a log out of reach is waited for. */
+  /** Seals until the signal says stop; a log out of reach is waited for, and whatever else stops it fails. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = (): void => this.#wake();
     signal.addEventListener('abort', stop);
@@ -60,7 +62,9 @@ export class Sealer {
         await this.#step(signal);
       } catch (caught) {
         if (signal.aborted) break;
-        this.#logger.warn({ err: toAppError(caught) }, 'ledger could not seal; trying again');
+        const err = toAppError(caught);
+        if (!passing.has(err.code)) throw err;
+        this.#logger.warn({ err }, 'ledger could not seal; trying again');
         await this.#sleep(retryMs);
       }
     }

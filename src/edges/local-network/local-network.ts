@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { toAppError } from '../../commands/errors.ts';
+import { failureOf } from '../kit/failure.ts';
 import { playActivity } from './activity.ts';
 import type { ActivityOptions } from './activity.ts';
 import { answering, type Cast, castOf } from './cast.ts';
@@ -13,7 +14,12 @@ export const nodePorts: NodePorts = { grpc: 4444, p2p: 4445, http: 8002 };
 export type LocalNetworkOptions = ActivityOptions & Readonly<{ ports?: NodePorts }>;
 
 /** A running local network. */
-export type LocalNetwork = Readonly<{ nodes: readonly LocalNode[]; stop: () => Promise<void> }>;
+export type LocalNetwork = Readonly<{
+  nodes: readonly LocalNode[];
+  /** Rejects when nothing happens there any more; never resolves. */
+  failed: Promise<never>;
+  stop: () => Promise<void>;
+}>;
 
 const versions = ['v2.6.2', 'v2.6.2', 'v2.6.1'];
 const firstOutage = { afterMs: 70_000, forMs: 75_000 };
@@ -26,7 +32,7 @@ const firstOutage = { afterMs: 70_000, forMs: 75_000 };
  * @example await startLocalNetwork({ ledger, seed: 1, logger, signal })
  */
 export async function startLocalNetwork(options: LocalNetworkOptions): Promise<LocalNetwork> {
-  const { seed, logger } = options;
+  const { seed } = options;
   const own = new AbortController();
   const signal = AbortSignal.any([options.signal, own.signal]);
   const nodes = nodesOf(castOf(seed, options.subnet), seed, options.ports ?? nodePorts);
@@ -42,10 +48,11 @@ export async function startLocalNetwork(options: LocalNetworkOptions): Promise<L
     playActivity({ ...options, signal, onHistory: history.resolve }),
     playOutages(nodes, { ...options, signal }),
   ];
-  for (const part of work) part.catch((err: unknown) => logger.error({ err }, 'part of the local network stopped'));
+  const failed = failureOf(work, signal);
   await Promise.race([history.promise, ...work]);
   return {
     nodes,
+    failed,
     stop: async () => {
       own.abort();
       await goDown();

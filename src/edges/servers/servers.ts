@@ -6,7 +6,6 @@ import { streamsFolder } from './nats/stream-files.ts';
 import { embeddedNats, embeddedPostgres, type NatsAccess } from './embedded-servers.ts';
 import { dataFolder } from '../kit/instance.ts';
 import type { Logger } from '../kit/logger.ts';
-import { assertPortsFree, plannedPorts } from '../roles/ports-free.ts';
 
 /** The two stores, embedded or external. */
 export type Servers = Readonly<{
@@ -22,11 +21,10 @@ export type Servers = Readonly<{
 /**
  * Starts the embedded servers that no setting replaces, both at once, and starts one again when it dies unasked.
  *
- * Addresses stay the same over restarts, so that clients find a server again by themselves. Fails before anything is started when a
- * port of the whole program is taken, or another process uses the data folder.
+ * Addresses stay the same over restarts, so that clients find a server again by themselves. Fails before anything is started when
+ * another process uses the data folder.
  */
 export async function startServers(config: Config, log: Logger, signal: AbortSignal): Promise<Servers> {
-  await assertPortsFree(plannedPorts(config));
   if (config.natsUrl === undefined || config.dbDsn === undefined) await lockDir(dataFolder(config));
   const say = (message: string): void => log.info(message);
   const folder = dataFolder(config);

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { assertPortsFree } from '../../../src/edges/roles/ports-free.ts';
+import { assertPortsFree } from '../../../src/edges/roles/ports.ts';
 import { shutDown } from '../../../src/edges/kit/shutdown.ts';
 
 const silent = pino({ level: 'silent' });

@@ -105,6 +105,31 @@ describe('runLedger', () => {
     expect(await list(one)).toMatchObject({ total: '6' });
   });
 
+  test('fails when its log holds what no chain could have written', async () => {
+    await using fresh = await freshLog();
+    await using ledger = await startLedger(fresh.log);
+    const time = new Date().toISOString();
+    const data = { chain: 'chain', height: 99, time, transactions: [], endBlockEvents: [] };
+    await fresh.log.append([{ kind: 'ledger', entity: 'chain', facts: [{ type: 'BlockSealed', data }], expected: 1 }], {
+      at: time,
+    });
+    await expect(ledger.failed).rejects.toThrow('Block 99 follows block 0');
+  });
+
+  test('fails when what it would seal goes against its rules, and not when it is stopped', async () => {
+    await using fresh = await freshLog();
+    await (await startLedger(fresh.log)).stop();
+    const log = { ...fresh.log, append: async () => await Promise.reject(new Error('no such stream')) };
+    await using ledger = await startLedger(log);
+    ledger.submit(...register()).catch(() => undefined);
+    await expect(ledger.failed).rejects.toThrow('no such stream');
+    await using other = await startLedger(fresh.log);
+    await other.stop();
+    expect(await Promise.race([other.failed, new Promise((resolve) => setImmediate(resolve, 'stopped'))])).toBe(
+      'stopped',
+    );
+  });
+
   test('a port that is taken is named', async () => {
     await using fresh = await freshLog();
     await using ledger = await startLedger(fresh.log);

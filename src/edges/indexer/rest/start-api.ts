@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { toAppError } from '../../../commands/errors.ts';
 import type { Reading } from '../../../projections/reading.ts';
 import { createBus, ReadModels, RequestSync } from '../../bus.ts';
 import { decodeMetadata } from '../chain/metadata.ts';
@@ -6,15 +8,14 @@ import { createReader } from '../../models/read/reading.ts';
 import { createWakeups } from '../../models/read/wakeups.ts';
 import { type About, registerPages } from '../pages/pages.ts';
 import { createRest } from './rest.ts';
-import type { Part } from '../../roles/roles.ts';
-import type { Context } from '../../roles/context.ts';
+import type { Part, RoleContext } from '../../roles/role.ts';
 
 /**
  * The indexing REST API with its pages, listening; of a process that does not index, only how it does.
  *
  * The start page tells everybody `chainUrl`, so it is that of the local network or null: another one may hold a key.
  */
-export async function startApi(context: Context, chainUrl: string | null): Promise<Part> {
+export async function startApi(context: RoleContext, chainUrl: string | null): Promise<Part> {
   const { config, network, profile, version, broker, pools, logger, signal } = context;
   const isWhole = config.roles.includes('indexer');
   const reader = createReader({ pools, network });
@@ -69,12 +70,14 @@ async function listening(
     openapi: `${start}/openapi.json`,
   };
   const urls = { ...(isWhole ? pages : {}), readiness: `${start}/readyz`, metrics: `${start}/metrics` };
-  return { name: 'REST API', urls, failed: new Promise<never>(() => undefined), stop: close };
+  const failed = once(app.server, 'error').then(([error]: unknown[]) => Promise.reject(toAppError(error)));
+  failed.catch(() => undefined);
+  return { name: 'REST API', urls, checks: [], gauges: [], failed, stop: close };
 }
 
 type Looking = Readonly<{ read: <T>(answer: (reading: Reading) => Promise<T>) => Promise<T>; chainUrl: string | null }>;
 
-async function aboutOf({ network, nats }: Context, { read, chainUrl }: Looking): Promise<About> {
+async function aboutOf({ network, nats }: RoleContext, { read, chainUrl }: Looking): Promise<About> {
   const chain = await read((reading) =>
     reading.db
       .withSchema(reading.schemas.rounds)

@@ -64,7 +64,7 @@ describe('settings', () => {
       host: '127.0.0.1',
       dataDir: 'data',
       natsUrl: undefined,
-      roles: ['ledger', 'indexer', 'projector'],
+      roles: ['ledger', 'projector', 'indexer'],
     });
     expect(parseConfig({ ROLES: 'indexer, projector' }).roles).toEqual(['indexer', 'projector']);
     expect(problemsOf({ ROLES: 'nobody' })).toHaveLength(1);

@@ -1,21 +1,21 @@
 import { createServer } from 'node:net';
 import { AppError } from '../../commands/errors.ts';
 import type { Config } from '../config.ts';
+import { configuredRoles } from './all.ts';
+import type { PlannedPort } from './role.ts';
 
-/** A port that is about to be opened, and the setting that names it. */
-export type PlannedPort = Readonly<{ setting: string; host: string; port: number }>;
-
-/** Ports that a start opens, by the setting that names each. */
+/** Ports that a start opens: those of the embedded servers, of the configured roles, and of operations, which every process answers. */
 export function plannedPorts(config: Config): PlannedPort[] {
   const { host } = config;
   const opened = (needed: boolean, setting: string, port: number | undefined): PlannedPort[] =>
     needed && port !== undefined ? [{ setting, host, port }] : [];
+  const isShown = config.roles.includes('indexer');
   return [
-    ...opened(true, 'PORT', config.port),
+    ...opened(!isShown, 'PORT', config.port),
     ...opened(config.natsUrl === undefined, 'NATS_PORT', config.natsPort),
     ...opened(config.natsUrl === undefined, 'NATS_WS_PORT', config.natsWsPort),
     ...opened(config.dbDsn === undefined, 'PG_PORT', config.pgPort),
-    ...opened(config.isLocal && config.roles.includes('ledger'), 'LCD_PORT', config.lcdPort),
+    ...configuredRoles(config).flatMap((role) => role.ports(config)),
   ];
 }
 

@@ -1,0 +1,15 @@
+import type { Config } from '../config.ts';
+import { indexer } from './indexer.ts';
+import { ledger } from './ledger.ts';
+import type { RoleName } from './names.ts';
+import { roleNames } from './names.ts';
+import { projector } from './projector.ts';
+import type { Role } from './role.ts';
+
+/** The module of every role; a name without one does not compile. */
+export const roles: { readonly [Name in RoleName]: Role & Readonly<{ name: Name }> } = { ledger, projector, indexer };
+
+/** The roles that a process is to run, in the order of their start. */
+export function configuredRoles(config: Pick<Config, 'roles'>): Role[] {
+  return roleNames.filter((name) => config.roles.includes(name)).map((name) => roles[name]);
+}

@@ -1,0 +1,39 @@
+import { failureOf } from '../kit/failure.ts';
+import { runLedger } from '../ledger/run-ledger.ts';
+import { localBeginning } from '../local-network/beginning.ts';
+import { startLocalNetwork } from '../local-network/local-network.ts';
+import type { Part, Role, RoleContext } from './role.ts';
+
+/** The local network: its chain, its SuperNodes, and what happens there; nothing where another chain is indexed. */
+export const ledger = {
+  name: 'ledger',
+  ports: ({ isLocal, host, lcdPort }) => (isLocal ? [{ setting: 'LCD_PORT', host, port: lcdPort }] : []),
+  async *start(context) {
+    if (context.config.isLocal) yield await startLocal(context);
+  },
+} as const satisfies Role;
+
+async function startLocal({ config, broker, logger, signal }: RoleContext): Promise<Part> {
+  const { log, leases } = broker;
+  const { localSeed: seed, localSubnet: subnet } = config;
+  const chain = await runLedger({
+    log,
+    leases,
+    beginning: () => localBeginning(seed, Date.now(), subnet),
+    host: config.host,
+    lcdPort: config.lcdPort,
+    logger,
+    signal,
+  });
+  const starting = startLocalNetwork({ ledger: chain, seed, subnet, logger, signal });
+  const network = await Promise.race([starting, chain.failed]).catch(async (caught: unknown) => {
+    await chain.stop();
+    throw caught;
+  });
+  const stop = async (): Promise<void> => {
+    await network.stop();
+    await chain.stop();
+  };
+  const failed = failureOf([chain.failed, network.failed], signal);
+  return { name: 'local network', urls: { chain: chain.url }, checks: [], gauges: [], failed, stop };
+}

@@ -1,0 +1,29 @@
+/** What decides whether a role runs where `ROLES` is unset: whether the chain is the local one, and which variables are set. */
+export type Surroundings = Readonly<{ isLocal: boolean; isSet: (variable: string) => boolean }>;
+
+type Named = Readonly<{
+  /** What it does, for the help. */
+  does: string;
+  runsUnasked: (where: Surroundings) => boolean;
+}>;
+
+/** The parts of the program that a process can run, in the order in which they start; their modules are in `all.ts`. */
+export const roleTable = {
+  ledger: {
+    does: 'the local network: its chain, its SuperNodes, and what happens there',
+    runsUnasked: ({ isLocal }) => isLocal,
+  },
+  projector: { does: 'every read model and the archive of the log', runsUnasked: () => true },
+  indexer: { does: 'sync with the chain, probes of SuperNodes, the indexing REST API', runsUnasked: () => true },
+} as const satisfies Readonly<Record<string, Named>>;
+
+/** Name of a role, as it stands in `ROLES`. */
+export type RoleName = keyof typeof roleTable;
+
+/** Every name, in the order of the start. */
+export const roleNames = Object.keys(roleTable) as readonly RoleName[];
+
+/** The roles that run where `ROLES` is unset. */
+export function rolesUnasked(where: Surroundings): readonly RoleName[] {
+  return roleNames.filter((name) => roleTable[name].runsUnasked(where));
+}
