@@ -46,14 +46,16 @@ function filledIn(schema: DescMessage, data: JsonValue, names: Set<string>): voi
   }
 }
 
+/** A fact's type is the head of the name of its file; one that gained fields has a file for each form that was ever written. */
+const typeOf = (file: string) => factTypes.find((type) => file.startsWith(`${type}.v1.`));
+
 test('every fact of the catalogue has a stored event, and every stored event is of a fact', () => {
-  expect(files.toSorted((a, b) => a.localeCompare(b))).toEqual(
-    factTypes.map((type) => `${type}.v1.json`).toSorted((a, b) => a.localeCompare(b)),
-  );
+  expect(new Set(files.map(typeOf))).toEqual(new Set(factTypes));
 });
 
-describe.each(factTypes)('a stored %s', (type) => {
-  const { bytes, event } = load(`${type}.v1.json`);
+describe.each(files)('the stored event %s', (file) => {
+  const type = typeOf(file) ?? 'ChainInitialised';
+  const { bytes, event } = load(file);
 
   test('is read as that fact', () => {
     const { fact, sequence, time } = decode(bytes, 41);
@@ -83,9 +85,10 @@ describe.each(factTypes)('a stored %s', (type) => {
 
 test('every field of every fact is filled in in some stored event', () => {
   const [all, filled] = [new Set<string>(), new Set<string>()];
-  for (const type of factTypes) {
-    fieldsOf(catalogue[type].schema, all);
-    filledIn(catalogue[type].schema, load(`${type}.v1.json`).event.data, filled);
+  for (const file of files) {
+    const { schema } = catalogue[typeOf(file) ?? 'ChainInitialised'];
+    fieldsOf(schema, all);
+    filledIn(schema, load(file).event.data, filled);
   }
   expect([...all].filter((name) => !filled.has(name))).toEqual([]);
 });

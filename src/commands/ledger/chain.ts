@@ -41,13 +41,19 @@ export type SuperNode = Readonly<{
   p2pPort: string;
 }>;
 
-/** An account; `publicKey` is shown once it has sent a transaction (`sequence` above 0). */
+/** The two kinds of keys that accounts have: they differ in digest and in address. */
+export type KeyType = 'secp256k1' | 'eth_secp256k1';
+
+/** A public key: 33 bytes, compressed, as base64. */
+export type PublicKey = Readonly<{ type: KeyType; key: string }>;
+
+/** An account; its public key is known from its first transaction on. */
 export type Account = Readonly<{
   address: string;
   number: number;
   sequence: number;
   balance: bigint;
-  publicKey: string;
+  publicKey?: PublicKey;
 }>;
 
 /** How many there are so far of what is counted. */
@@ -84,7 +90,7 @@ export type Modules = Readonly<{ action: string; supernode: string; feeCollector
 export type Genesis = Readonly<{
   params: Params;
   modules: Modules;
-  accounts: readonly Readonly<{ address: string; publicKey: string; balance: string }>[];
+  accounts: readonly Readonly<{ address: string; balance: string }>[];
   validators: readonly Validator[];
 }>;
 

@@ -79,6 +79,6 @@ export class Draft {
   }
 
   #newAccount(address: string): Account {
-    return { address, number: this.count('accounts') - 1, sequence: 0, balance: 0n, publicKey: '' };
+    return { address, number: this.count('accounts') - 1, sequence: 0, balance: 0n };
   }
 }

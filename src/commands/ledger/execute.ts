@@ -1,17 +1,15 @@
 import { approveAction, expireAction, finalizeAction, requestAction, unixSeconds } from './actions.ts';
+import { feeAmount } from './ante.ts';
+import { send } from './bank.ts';
 import { type Block, type ChainState, type Changes, isOpen, withChanges } from './chain.ts';
 import { type ChainEvent, Draft } from './draft.ts';
 import { TransactionFailed } from './failure.ts';
-import { gasWanted, type Message } from './messages.ts';
+import { gasUsed, type Message, signerOf } from './messages.ts';
+import type { Transaction } from './transaction.ts';
 import { deregisterNode, registerNode, startNode, stopNode, updateNode } from './supernodes.ts';
-
-/** Messages of one signer, carried out whole or not at all. */
-export type Transaction = Readonly<{ messages: readonly Message[]; signature: string }>;
 
 /** What a transaction came to: code 0 where it was carried out, else `log` says why not. */
 export type Executed = Readonly<{ changes: Changes; events: readonly ChainEvent[]; code: number; log: string }>;
-
-const gasPerFee = 100;
 
 /**
  * Carries one transaction out on a chain; pure.
@@ -30,11 +28,12 @@ export function execute(state: ChainState, transaction: Transaction, block: Bloc
       draft.closing = { msg_index: String(index) };
       draft.emit('message', {
         action: message['@type'],
-        sender: message.creator,
+        sender: signerOf(message),
         module: message['@type'].split('.')[1] ?? '',
       });
       carryOut(draft, message, block);
     });
+    requireGas(transaction);
   } catch (caught) {
     if (!(caught instanceof TransactionFailed)) throw caught;
     const index = draft.closing['msg_index'];
@@ -42,23 +41,6 @@ export function execute(state: ChainState, transaction: Transaction, block: Bloc
     return { changes: ante.changes, events: ante.events, code: caught.code, log };
   }
   return { changes: joined(ante.changes, draft.changes), events: [...ante.events, ...draft.events], code: 0, log: '' };
-}
-
-/** Why a transaction would not even get into a block; undefined when it would. */
-export function refusalOf(state: ChainState, { messages }: Transaction): string | undefined {
-  const signer = messages[0]?.creator;
-  if (signer === undefined) return 'must contain at least one message';
-  if (messages.some((message) => message.creator !== signer)) return 'all messages must have the same signer';
-  const account = state.account(signer);
-  if (account === undefined || account.balance < feeOf(messages)) return `account ${signer} cannot pay the fee`;
-  // The chain looks at this one field before it takes a registration in.
-  const withoutCounter = messages.some(
-    (message) =>
-      message['@type'].endsWith('RequestAction') &&
-      'metadata' in message &&
-      /"rq_ids_ic":\s*0\b/.test(message.metadata),
-  );
-  return withoutCounter ? 'rq_ids_ic is required' : undefined;
 }
 
 /** Ends a block: every action whose time has come expires. */
@@ -75,22 +57,17 @@ export function endBlock(state: ChainState, block: Block): Pick<Executed, 'chang
   return { changes: draft.changes, events: draft.events };
 }
 
-/** Fee of a transaction, in the chain's denomination. */
-export function feeOf(messages: readonly Message[]): bigint {
-  return BigInt(gasWanted(messages) / gasPerFee);
-}
-
-function payFee(draft: Draft, { messages, signature }: Transaction): void {
+function payFee(draft: Draft, { signer, publicKey, fee, sequence, signature }: Transaction): void {
   const { params, modules } = draft.state.genesis;
-  const signer = messages[0]?.creator ?? '';
-  const fee = feeOf(messages);
-  draft.pay(signer, modules.feeCollector, fee);
+  const amount = feeAmount(fee, params.denom);
+  draft.pay(signer, modules.feeCollector, amount);
   const account = draft.account(signer);
   if (account === undefined) throw new Error(`The account ${signer} paid and is not there`);
-  draft.emit('tx', { fee: `${fee}${params.denom}`, fee_payer: signer });
-  draft.emit('tx', { acc_seq: `${signer}/${account.sequence}` });
+  draft.emit('tx', { fee: `${amount}${params.denom}`, fee_payer: signer });
+  draft.emit('tx', { acc_seq: `${signer}/${sequence}` });
   draft.emit('tx', { signature });
-  draft.putAccount({ ...account, sequence: account.sequence + 1 });
+  const key = account.publicKey ?? publicKey;
+  draft.putAccount({ ...account, sequence: account.sequence + 1, ...(key === undefined ? {} : { publicKey: key }) });
 }
 
 function carryOut(draft: Draft, message: Message, block: Block): void {
@@ -111,7 +88,15 @@ function carryOut(draft: Draft, message: Message, block: Block): void {
       return startNode(draft, message, block);
     case '/lumera.supernode.v1.MsgDeregisterSupernode':
       return deregisterNode(draft, message, block);
+    case '/cosmos.bank.v1beta1.MsgSend':
+      return send(draft, message);
   }
+}
+
+function requireGas({ messages, gasLimit }: Transaction): void {
+  const used = gasUsed(messages, true);
+  if (used > gasLimit)
+    throw new TransactionFailed('gas', `out of gas in location: WriteFlat; gasWanted: ${gasLimit}, gasUsed: ${used}`);
 }
 
 function joined(first: Changes, second: Changes): Changes {

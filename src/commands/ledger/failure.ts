@@ -6,6 +6,8 @@ const reasons = {
   unauthorized: { code: 10, words: 'unauthorized supernode' },
   request: { code: 18, words: 'invalid request' },
   funds: { code: 5, words: 'insufficient funds' },
+  coins: { code: 10, words: 'invalid coins' },
+  gas: { code: 11, words: 'out of gas' },
 } as const;
 export type Reason = keyof typeof reasons;
 
@@ -22,6 +24,6 @@ export class TransactionFailed extends Error {
 /** The codespace of a failed transaction; the log does not hold it, the closing words tell it. */
 export function codespaceOf(code: number, log: string): string {
   if (code === 0) return '';
-  const isOfSdk = log.endsWith(reasons.request.words) || log.endsWith(reasons.funds.words);
-  return isOfSdk ? 'sdk' : 'action';
+  const ofSdk = [reasons.request, reasons.funds, reasons.coins, reasons.gas];
+  return ofSdk.some(({ words }) => log.endsWith(words)) ? 'sdk' : 'action';
 }

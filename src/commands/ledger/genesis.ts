@@ -6,13 +6,12 @@ import type { Account, ChainState, Genesis } from './chain.ts';
  * Module accounts come first, then those of the genesis in their order, which gives each its number.
  */
 export function genesisState(genesis: Genesis): ChainState {
-  const modules = Object.values(genesis.modules).map((address) => ({ address, publicKey: '', balance: '0' }));
-  const accounts = [...modules, ...genesis.accounts].map(({ address, publicKey, balance }, number): Account => ({
+  const modules = Object.values(genesis.modules).map((address) => ({ address, balance: '0' }));
+  const accounts = [...modules, ...genesis.accounts].map(({ address, balance }, number): Account => ({
     address,
     number,
     sequence: 0,
     balance: BigInt(balance),
-    publicKey,
   }));
   const byAddress = new Map(accounts.map((account) => [account.address, account]));
   return {

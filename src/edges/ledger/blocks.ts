@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ChainEvent } from '../../commands/ledger/draft.ts';
-import { gasLimits, gasWanted, type Message } from '../../commands/ledger/messages.ts';
+import { gasUsed } from '../../commands/ledger/messages.ts';
+import type { SentTransaction } from './cosmos/transaction-codec.ts';
 
 /** A transaction in its block, without what it did: that stays in the log. */
 export type SealedTransaction = Readonly<{
@@ -17,8 +18,8 @@ export type SealedTransaction = Readonly<{
   sequence: number;
 }>;
 
-/** What a transaction did. */
-export type Body = Readonly<{ events: readonly ChainEvent[]; messages: readonly Message[] }>;
+/** What a transaction said and did. */
+export type Body = Readonly<{ events: readonly ChainEvent[]; sent: SentTransaction }>;
 
 /** A transaction with what it did, as the log has it. */
 export type WholeTransaction = SealedTransaction & Body;
@@ -36,26 +37,13 @@ export type Block = Readonly<{
   dataHash: string;
 }>;
 
-type Parts = Omit<SealedTransaction, 'gasWanted' | 'gasUsed'> & Pick<Body, 'messages'>;
+type Parts = Omit<SealedTransaction, 'gasWanted' | 'gasUsed' | 'hash'> & Pick<Body, 'sent'>;
 
-/** Real messages use between a fifth and two fifths of the gas that their signers allow. */
-const gasShares = { carriedOut: 0.31, failed: 0.19 } as const;
-
-/** Fills in what follows from a transaction's messages. */
-export function transactionOf({ messages, ...rest }: Parts): SealedTransaction {
-  const share = rest.code === 0 ? gasShares.carriedOut : gasShares.failed;
-  const gasUsed = messages.reduce((sum, message) => sum + Math.round(gasLimits[message['@type']] * share), 0);
-  return { ...rest, gasWanted: gasWanted(messages), gasUsed };
-}
-
-/** The bytes of a transaction; its hash is their SHA-256. */
-export function transactionBytes(messages: readonly Message[], sequence: number): Buffer {
-  return Buffer.from(JSON.stringify({ sequence: String(sequence), messages }));
-}
-
-/** The sequence that a transaction's signer had reached with it. */
-export function sequenceOf(events: readonly ChainEvent[]): string {
-  return attributeOf(events, 'tx', 'acc_seq')?.split('/')[1] ?? '0';
+/** Fills in what follows from a transaction's bytes. */
+export function transactionOf({ sent, ...rest }: Parts): SealedTransaction {
+  const { messages, gasLimit } = sent.transaction;
+  const used = Math.min(gasUsed(messages, rest.code === 0), gasLimit);
+  return { ...rest, hash: sent.hash, gasWanted: gasLimit, gasUsed: used };
 }
 
 /** The block that follows another. */

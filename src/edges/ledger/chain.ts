@@ -1,19 +1,15 @@
-import { createHash } from 'node:crypto';
 import { type ChainState, type Genesis, withChanges } from '../../commands/ledger/chain.ts';
-import { endBlock, execute, type Transaction } from '../../commands/ledger/execute.ts';
+import { endBlock, execute } from '../../commands/ledger/execute.ts';
 import { parseGenesis } from '../../commands/ledger/genesis.ts';
-import { type Message, parseMessage } from '../../commands/ledger/messages.ts';
 import type { Fact } from '../../events/catalogue.ts';
 import { distance } from './addresses.ts';
 import { type Block, blockOf, type SealedTransaction, transactionOf, type Whole } from './blocks.ts';
+import { type SentTransaction, sentIn } from './cosmos/transaction-codec.ts';
 import { History } from './history.ts';
 import { TransactionIndex } from './transaction-index.ts';
 
 type Initialised = Extract<Fact, { type: 'ChainInitialised' }>;
 type Sealed = Extract<Fact, { type: 'BlockSealed' }>;
-
-/** A transaction that waits for its block. */
-export type Pending = Readonly<{ hash: string; messages: readonly Message[] }>;
 
 /** The chain: a fold of its log, and nothing else is ever shown of it. What transactions did is left in the log. */
 export class Chain {
@@ -56,13 +52,13 @@ export class Chain {
   }
 
   /** What the next block would be with these transactions; what it says is not true before it is in the log. */
-  draftBlock(pending: readonly Pending[], time: string): Sealed {
+  draftBlock(pending: readonly SentTransaction[], time: string): Sealed {
     const block = { height: this.height + 1, time, distance };
     let state: ChainState = this.history.state;
-    const transactions = pending.map(({ hash, messages }) => {
-      const { changes, events, code, log } = execute(state, signed(hash, messages), block);
+    const transactions = pending.map(({ hash, bytes, transaction }) => {
+      const { changes, events, code, log } = execute(state, transaction, block);
       state = withChanges(state, changes);
-      return { hash, code, log, events, messages: messages.map((message) => JSON.stringify(message)) };
+      return { hash, code, log, events, messages: [], raw: Buffer.from(bytes).toString('base64') };
     });
     const { events } = endBlock(state, block);
     return {
@@ -83,15 +79,16 @@ export class Chain {
       throw new Error(`Block ${height} follows block ${this.height} in the log of the ledger`);
     const block = { height, time, distance };
     const sealed: SealedTransaction[] = [];
-    for (const { hash, code, log, events, messages } of fact.data.transactions) {
-      const parsed = messages.map(parseMessage);
-      const executed = execute(this.history.state, signed(hash, parsed), block);
+    for (const stored of fact.data.transactions) {
+      const { hash, code, log, events } = stored;
+      const sent = sentIn(stored);
+      const executed = execute(this.history.state, sent.transaction, block);
       if (executed.code !== code)
         throw new Error(
           `Transaction ${hash} of block ${height} was sealed under other rules (annals reset begins anew)`,
         );
       this.history.apply(height, executed.changes);
-      const transaction = transactionOf({ hash, code, log, messages: parsed, height, time, sequence });
+      const transaction = transactionOf({ code, log, sent, height, time, sequence });
       this.transactions.add(transaction, events);
       sealed.push(transaction);
     }
@@ -106,9 +103,4 @@ export class Chain {
     const times = [...this.history.state.openActions()].map((action) => action.expirationTime * 1000);
     return times.length === 0 ? undefined : Math.min(...times);
   }
-}
-
-/** Nobody signs on the local network; what stands for the signature follows from the hash, so that a replay finds the same. */
-function signed(hash: string, messages: readonly Message[]): Transaction {
-  return { messages, signature: createHash('sha512').update(hash).digest('base64') };
 }

@@ -52,6 +52,8 @@ export class History {
   readonly #open = new Map<string, Action>();
   /** Sorted as text, the order of the chain's store. */
   readonly #actionIds: string[] = [];
+  /** In the order of registration. */
+  readonly #registered: Readonly<{ id: string; creator: string }>[] = [];
   #operators: string[] = [];
   #tallies: Tallies;
 
@@ -89,6 +91,11 @@ export class History {
     };
   }
 
+  /** Ids of the actions that any of some accounts registered, in the order of registration. */
+  registeredBy(creators: ReadonlySet<string>): readonly string[] {
+    return this.#registered.filter(({ creator }) => creators.has(creator)).map(({ id }) => id);
+  }
+
   account(address: string): Account | undefined {
     return this.#accounts.get(address);
   }
@@ -101,7 +108,10 @@ export class History {
   }
 
   #applyAction(height: number, action: Action): void {
-    if (!this.#actions.has(action.id)) this.#actionIds.splice(placeOf(this.#actionIds, action.id), 0, action.id);
+    if (!this.#actions.has(action.id)) {
+      this.#actionIds.splice(placeOf(this.#actionIds, action.id), 0, action.id);
+      this.#registered.push({ id: action.id, creator: action.creator });
+    }
     this.#actions.set(action.id, height, action);
     if (isOpen(action)) this.#open.set(action.id, action);
     else this.#open.delete(action.id);

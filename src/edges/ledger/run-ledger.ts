@@ -1,4 +1,4 @@
-import type { Message } from '../../commands/ledger/messages.ts';
+import { AppError } from '../../commands/errors.ts';
 import { failureOf } from '../kit/failure.ts';
 import { hostPort } from '../kit/net-address.ts';
 import type { Leasing } from '../log/leasing.ts';
@@ -7,8 +7,9 @@ import type { Chain } from './chain.ts';
 import { listen } from './listening.ts';
 import { type Beginning, keepUp, type LedgerLog, openChain } from './log-fold.ts';
 import type { RestOptions } from './rest/answer.ts';
+import { decodeTransaction, type SentTransaction } from './cosmos/transaction-codec.ts';
 import { createRestServer } from './rest/server.ts';
-import { type Receipt, Sealer } from './sealer.ts';
+import { type Receipt, refusedError, Sealer } from './sealer.ts';
 
 /** What a ledger runs on. */
 export type LedgerOptions = Readonly<{
@@ -28,10 +29,17 @@ export type LedgerOptions = Readonly<{
 export type Ledger = Readonly<{
   /** Of its chain REST. */
   url: string;
-  /** Puts messages of one signer into a transaction; settles once its block is in the log. Code 0: carried out. */
-  submit: (...messages: readonly Message[]) => Promise<Receipt>;
-  /** The same with the time of its block (unix milliseconds), which no earlier block may have passed. */
-  submitAt: (at: number, ...messages: readonly Message[]) => Promise<Receipt>;
+  /**
+   * Takes in the bytes of a signed transaction; settles once its block is in the log. Code 0: carried out.
+   *
+   * `at` is the time of its block (unix milliseconds), which no earlier block may have passed. Fails with `INVALID_ARGUMENT` when the chain
+   * refuses it; the same bytes again give the same receipt.
+   */
+  submit: (bytes: Uint8Array, at?: number) => Promise<Receipt>;
+  /** What the next transaction of an account is signed with; undefined where the chain does not know the account. */
+  signerInfo: (address: string) => Readonly<{ number: number; sequence: number }> | undefined;
+  /** Ids of the actions that any of some accounts registered, oldest first. */
+  actionsOf: (creators: ReadonlySet<string>) => readonly string[];
   /** How far the chain is. */
   status: () => Readonly<{ chainId: string; startedAt: string; height: number; time: string; transactions: number }>;
   /** Rejects when the chain can be sealed or read no more, whatever is tried again; never resolves. */
@@ -51,19 +59,24 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   const own = new AbortController();
   const signal = AbortSignal.any([options.signal, own.signal]);
   const chain = await openChain(log, options.beginning, signal);
-  const server = createRestServer(() => chain, options.rest ?? {}, logger);
+  const sealer = new Sealer(chain, log, logger);
+  const server = createRestServer({ chain: () => chain, sealer }, options.rest ?? {}, logger);
   const place = { what: 'the chain REST', remedy: 'Stop what uses it, or set LCD_PORT.' };
   const port = await listen(server, { host: options.host, port: options.lcdPort, ...place });
   const url = `http://${hostPort(options.host, port)}`;
-  const sealer = new Sealer(chain, log, logger);
   const sealing = leases ? leases.hold('ledger', signal, (held) => sealer.run(held.signal)) : sealer.run(signal);
   const following = keepUp(chain, log, signal);
   const failed = failureOf([sealing, following], signal);
   logger.info({ url, height: chain.height }, 'ledger runs');
   return {
     url,
-    submit: (...messages) => sealer.submit(messages),
-    submitAt: (at, ...messages) => sealer.submit(messages, at),
+    submit: async (bytes, at) => {
+      const submitted = sealer.submit(decoded(bytes), at);
+      if ('refusal' in submitted) throw refusedError(submitted.refusal);
+      return await submitted.sealed;
+    },
+    signerInfo: (address) => sealer.signerInfo(address),
+    actionsOf: (creators) => chain.history.registeredBy(creators),
     status: () => statusOf(chain),
     failed,
     stop: async () => {
@@ -74,6 +87,16 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
       if (server.listening) await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+function decoded(bytes: Uint8Array): SentTransaction {
+  try {
+    return decodeTransaction(bytes);
+  } catch (caught) {
+    throw new AppError('INVALID_ARGUMENT', `The ledger cannot read the transaction: ${String(caught)}`, {
+      cause: caught,
+    });
+  }
 }
 
 function statusOf(chain: Chain): ReturnType<Ledger['status']> {

@@ -1,27 +1,31 @@
-import { createHash } from 'node:crypto';
 import { AppError, type ErrorCode, toAppError } from '../../commands/errors.ts';
-import { refusalOf } from '../../commands/ledger/execute.ts';
-import type { Message } from '../../commands/ledger/messages.ts';
+import type { Refusal } from '../../commands/ledger/ante.ts';
 import type { Logger } from '../kit/logger.ts';
-import { transactionBytes } from './blocks.ts';
-import type { Chain, Pending } from './chain.ts';
+import type { Chain } from './chain.ts';
+import { checkTransaction } from './cosmos/check.ts';
+import type { SentTransaction } from './cosmos/transaction-codec.ts';
 import { catchUp, type LedgerLog } from './log-fold.ts';
 
 /** Where a transaction ended up. */
 export type Receipt = Readonly<{ hash: string; height: number; code: number }>;
 
-type Waiting = {
-  readonly messages: readonly Message[];
+/** What became of a transaction that was sent: refused at once, or waiting for its block. */
+export type Submitted = Readonly<{ refusal: Refusal } | { sealed: Promise<Receipt> }>;
+
+type Waiting = Readonly<{
+  sent: SentTransaction;
   /** Unix milliseconds; undefined means as soon as possible. */
-  readonly at: number | undefined;
-  readonly settled: PromiseWithResolvers<Receipt>;
-  /** Of the last attempt, which may be in the log although nobody said so. */
-  hash: string;
-};
+  at: number | undefined;
+  settled: PromiseWithResolvers<Receipt>;
+}>;
 
 /** What goes by: a log out of reach, and another process that seals. */
 const passing: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'CONFLICT', 'DEADLINE']);
 const retryMs = 1000;
+/** Text of the transactions of one block; a message of the broker takes more, so that what they do fits as well. */
+const mostBlockBytes = 512 * 1024;
+/** Transactions that wait at most; then the chain's code for a full pool. */
+const mostWaiting = 5000;
 /** Timers cannot be longer than 2^31 ms; the loop looks again anyway. */
 const longestWaitMs = 3_600_000;
 
@@ -39,12 +43,41 @@ export class Sealer {
     this.#logger = logger;
   }
 
-  /** Takes a transaction in; settles once its block is in the log. */
-  submit(messages: readonly Message[], at?: number): Promise<Receipt> {
+  /** Takes a transaction in, or says why not; one that waits already is given its place again. */
+  submit(sent: SentTransaction, at?: number): Submitted {
+    const known = this.#queue.find((waiting) => waiting.sent.hash === sent.hash);
+    if (known) return { sealed: known.settled.promise };
+    const before = this.#chain.transactions.byHash(sent.hash);
+    if (before) return { sealed: Promise.resolve({ hash: before.hash, height: before.height, code: before.code }) };
+    const refusal = this.#queue.length >= mostWaiting ? full : this.check(sent);
+    if (refusal !== undefined) return { refusal };
     const settled = Promise.withResolvers<Receipt>();
-    this.#queue.push({ messages, at, settled, hash: '' });
+    settled.promise.catch(() => undefined);
+    this.#queue.push({ sent, at, settled });
     this.#wake();
-    return settled.promise;
+    return { sealed: settled.promise };
+  }
+
+  /** Why a transaction would not be taken in after those that wait; undefined when it would. */
+  check(sent: SentTransaction): Refusal | undefined {
+    return this.#check(sent, this.#ahead(sent.transaction.signer));
+  }
+
+  /** How many transactions of a signer wait; one that the chain has already may still stand in the queue. */
+  #ahead(signer: string): number {
+    const ofSigner = this.#queue.filter(({ sent }) => sent.transaction.signer === signer);
+    return ofSigner.filter(({ sent }) => this.#chain.transactions.byHash(sent.hash) === undefined).length;
+  }
+
+  /** The sequence that the next transaction of an account takes, and the account's number; undefined where there is none. */
+  signerInfo(address: string): Readonly<{ number: number; sequence: number }> | undefined {
+    const account = this.#chain.history.account(address);
+    return account && { number: account.number, sequence: account.sequence + this.#ahead(address) };
+  }
+
+  #check(sent: SentTransaction, ahead: number): Refusal | undefined {
+    const { height, history, chainId } = this.#chain;
+    return checkTransaction(sent, { state: history.state, chainId, height: height + 1, ahead });
   }
 
   /** Refuses what still waits. */
@@ -81,21 +114,29 @@ export class Sealer {
     await this.#sleep(due === undefined ? longestWaitMs : due - now);
   }
 
-  /** Transactions of one block: those that want no time of their own go together. */
+  /** Transactions of one block: those that want no time of their own go together, as many as fit one message of the broker. */
   #batch(first: Waiting): readonly Waiting[] {
     if (first.at !== undefined) return [first];
-    const end = this.#queue.findIndex(({ at }) => at !== undefined);
-    return this.#queue.slice(0, Math.min(end === -1 ? Infinity : end, this.#chain.genesis.params.maxActionsPerBlock));
+    const batch: Waiting[] = [];
+    let bytes = 0;
+    for (const waiting of this.#queue.slice(0, this.#chain.genesis.params.maxActionsPerBlock)) {
+      bytes += waiting.sent.bytes.length;
+      if (waiting.at !== undefined || (batch.length > 0 && bytes > mostBlockBytes)) break;
+      batch.push(waiting);
+    }
+    return batch;
   }
 
   async #seal(batch: readonly Waiting[], wanted: number, signal: AbortSignal): Promise<void> {
     const chain = this.#chain;
-    const accepted = batch.filter((waiting) => !this.#isRefused(waiting));
+    const accepted = this.#accepted(batch);
     this.#queue = this.#queue.filter((waiting) => !batch.includes(waiting) || accepted.includes(waiting));
     if (batch.length > 0 && accepted.length === 0) return;
     const time = new Date(Math.max(wanted, Date.parse(chain.time) + 1)).toISOString();
-    const pending = withHashes(chain, accepted);
-    const fact = chain.draftBlock(pending, time);
+    const fact = chain.draftBlock(
+      accepted.map(({ sent }) => sent),
+      time,
+    );
     const decision = { kind: 'ledger', entity: 'chain', facts: [fact], expected: chain.sequence } as const;
     try {
       const { sequence } = await this.#log.append([decision], { at: time });
@@ -107,17 +148,23 @@ export class Sealer {
     }
   }
 
-  #isRefused({ messages, settled }: Waiting): boolean {
-    const refusal = refusalOf(this.#chain.history.state, { messages, signature: '' });
-    if (refusal !== undefined)
-      settled.reject(new AppError('INVALID_ARGUMENT', `The ledger takes no such transaction: ${refusal}`));
-    return refusal !== undefined;
+  /** Those that the chain takes as it is now; the others learn why not. */
+  #accepted(batch: readonly Waiting[]): readonly Waiting[] {
+    const ahead = new Map<string, number>();
+    return batch.filter(({ sent, settled }) => {
+      const { signer } = sent.transaction;
+      const before = ahead.get(signer) ?? 0;
+      const refusal = this.#check(sent, before);
+      if (refusal === undefined) ahead.set(signer, before + 1);
+      else settled.reject(refusedError(refusal));
+      return refusal === undefined;
+    });
   }
 
   /** Settles what is in the chain by now; the rest waits for the next block. */
   #settle(): void {
     this.#queue = this.#queue.filter((waiting) => {
-      const sealed = this.#chain.transactions.byHash(waiting.hash);
+      const sealed = this.#chain.transactions.byHash(waiting.sent.hash);
       if (sealed) waiting.settled.resolve({ hash: sealed.hash, height: sealed.height, code: sealed.code });
       return !sealed;
     });
@@ -132,15 +179,9 @@ export class Sealer {
   }
 }
 
-/** Gives each its hash; a transaction's bytes hold its signer's sequence, so no two are the same. */
-function withHashes(chain: Chain, waiting: readonly Waiting[]): Pending[] {
-  const ahead = new Map<string, number>();
-  return waiting.map((one) => {
-    const signer = one.messages[0]?.creator ?? '';
-    const before = ahead.get(signer) ?? 0;
-    ahead.set(signer, before + 1);
-    const bytes = transactionBytes(one.messages, (chain.history.account(signer)?.sequence ?? 0) + before);
-    one.hash = createHash('sha256').update(bytes).digest('hex').toUpperCase();
-    return { hash: one.hash, messages: one.messages };
-  });
+const full: Refusal = { code: 20, log: 'mempool is full' };
+
+/** A refusal as an error, for who waits for a block. */
+export function refusedError({ code, log }: Refusal): AppError {
+  return new AppError('INVALID_ARGUMENT', `The ledger takes no such transaction: ${log} (code ${code})`);
 }

@@ -3,9 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { toAppError } from '../../commands/errors.ts';
 import type { Ledger } from '../ledger/run-ledger.ts';
 import type { Logger } from '../kit/logger.ts';
-import { castOf } from './cast.ts';
-import { messagesOf } from './deeds.ts';
-import { type Step, timeline } from './timeline.ts';
+import { type Player, playerOf } from './player.ts';
+import { type Deed, timeline } from './timeline.ts';
 
 /** What the activity works on. */
 export type ActivityOptions = Readonly<{
@@ -42,33 +41,35 @@ export async function playActivity({ wait = passing, ...options }: ActivityOptio
 
 async function act({ wait, ...options }: Acting): Promise<void> {
   const { ledger, seed, logger, signal } = options;
-  const cast = castOf(seed, options.subnet);
-  const { transactions, startedAt } = ledger.status();
+  const player = playerOf(options);
+  const { startedAt } = ledger.status();
   const steps = timeline(seed);
   let beforeMs = 0;
-  for (let done = 0; done < transactions; done++) beforeMs = steps.next().value.atMs;
-  const history: Promise<unknown>[] = [];
+  for (let done = player.transactionsSoFar(); done > 0; done--) beforeMs = steps.next().value.atMs;
+  let failed = 0;
+  let written = 0;
   for (const { atMs, deed, isHistory } of steps) {
     if (isHistory) {
-      const time = Date.parse(startedAt) + atMs;
-      history.push(ledger.submitAt(time, ...messagesOf(deed, { seed, cast, atMs: time })));
+      written += 1;
+      await player.play(deed, Date.parse(startedAt) + atMs).catch(() => (failed += 1));
+      if (signal.aborted) return;
       beforeMs = atMs;
       continue;
     }
-    await settled(history.splice(0), logger);
+    if (written > 0) logger.info({ transactions: written - failed, failed }, 'local network wrote its history');
+    written = 0;
     options.onHistory?.();
     await wait(atMs - beforeMs, signal);
     beforeMs = atMs;
     if (signal.aborted) return;
-    await play(deed, { ...options, wait });
+    await playLive(deed, { ...options, wait }, player);
   }
 }
 
-async function play(deed: Step['deed'], { ledger, seed, subnet, logger, signal, wait }: Acting): Promise<void> {
-  const cast = castOf(seed, subnet);
+async function playLive(deed: Deed, { logger, signal, wait }: Acting, player: Player): Promise<void> {
   while (!signal.aborted) {
     try {
-      const { height, code } = await ledger.submit(...messagesOf(deed, { seed, cast, atMs: Date.now() }));
+      const { height, code } = await player.play(deed);
       logger.debug({ deed: deed.kind, height, code }, 'local network acted');
       return;
     } catch (caught) {
@@ -79,10 +80,4 @@ async function play(deed: Step['deed'], { ledger, seed, subnet, logger, signal, 
       await wait(retryMs, signal);
     }
   }
-}
-
-async function settled(history: readonly Promise<unknown>[], logger: Logger): Promise<void> {
-  if (history.length === 0) return;
-  const failed = (await Promise.allSettled(history)).filter(({ status }) => status === 'rejected').length;
-  logger.info({ transactions: history.length - failed, failed }, 'local network wrote its history');
 }

@@ -1,5 +1,6 @@
 import type { Beginning } from '../ledger/log-fold.ts';
-import { castOf, moduleAddress, type Person } from './cast.ts';
+import { castOf, moduleAddress, peopleOf } from './cast.ts';
+import { developmentAccounts } from './development-accounts.ts';
 import { randomOf } from './random.ts';
 import { historySpanMs } from './timeline.ts';
 
@@ -18,10 +19,9 @@ const personBalance = '1000000000000';
 export function localBeginning(seed: number, now: number, subnet?: string): Beginning {
   const cast = castOf(seed, subnet);
   const random = randomOf(`${seed}/validators`);
-  const people: Person[] = [
-    ...cast.creators,
-    ...cast.nodes.flatMap((node) => [node.operator, ...node.accounts]),
-    cast.bystander,
+  const funded = [
+    ...peopleOf(cast).map(({ account }) => account),
+    ...developmentAccounts().map(({ account }) => account),
   ];
   const validators = [...cast.nodes, { operator: cast.bystander, moniker: 'genesis', isJailed: false }].map(
     (validator) => ({
@@ -52,7 +52,7 @@ export function localBeginning(seed: number, now: number, subnet?: string): Begi
         supernode: moduleAddress('supernode'),
         feeCollector: moduleAddress('fee_collector'),
       },
-      accounts: people.map(({ account, publicKey }) => ({ address: account, publicKey, balance: personBalance })),
+      accounts: funded.map((address) => ({ address, balance: personBalance })),
       validators,
     },
   };

@@ -1,9 +1,9 @@
-import { createECDH, createHash } from 'node:crypto';
-import { ripemd160 } from '@noble/hashes/legacy.js';
+import { createHash } from 'node:crypto';
 import { addressOf, prefixes } from '../ledger/addresses.ts';
+import { accountBytes, type PrivateKey, publicKeyOf } from '../ledger/cosmos/keys.ts';
 
 /** Somebody with a key of their own; both addresses are the same bytes. */
-export type Person = Readonly<{ name: string; publicKey: string; account: string; operator: string }>;
+export type Person = Readonly<{ name: string; key: PrivateKey; account: string; operator: string }>;
 
 /** A SuperNode of the local network with the accounts that it works under in turn. */
 export type CastNode = Readonly<{
@@ -53,20 +53,22 @@ export function castOf(seed: number, subnet = defaultSubnet): Cast {
   };
 }
 
+/** Everybody of a cast, once each. */
+export function peopleOf(cast: Cast): readonly Person[] {
+  const ofNodes = cast.nodes.flatMap(({ operator, accounts }) => [operator, ...accounts]);
+  return [...cast.creators, ...ofNodes, cast.bystander];
+}
+
 /** Address of a module's account: the head of the hash of its name. */
 export function moduleAddress(name: string): string {
   return addressOf(prefixes.account, createHash('sha256').update(name).digest().subarray(0, 20));
 }
 
 function personOf(seed: number, name: string): Person {
-  const pair = createECDH('secp256k1');
-  pair.setPrivateKey(createHash('sha256').update(`annals-local/${seed}/${name}`).digest());
-  const publicKey = pair.getPublicKey(null, 'compressed');
-  const bytes = ripemd160(createHash('sha256').update(publicKey).digest());
-  return {
-    name,
-    publicKey: publicKey.toString('base64'),
-    account: addressOf(prefixes.account, bytes),
-    operator: addressOf(prefixes.operator, bytes),
+  const key: PrivateKey = {
+    type: 'secp256k1',
+    bytes: createHash('sha256').update(`annals-local/${seed}/${name}`).digest(),
   };
+  const bytes = accountBytes(publicKeyOf(key));
+  return { name, key, account: addressOf(prefixes.account, bytes), operator: addressOf(prefixes.operator, bytes) };
 }

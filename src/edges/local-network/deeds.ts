@@ -18,8 +18,8 @@ const fileNames = [
 ] as const;
 const idsOf = { cascade: 6, sense: 4 } as const;
 
-/** Who does a deed's messages, for whom, and when (unix milliseconds). */
-export type Scene = Readonly<{ seed: number; cast: Cast; atMs: number }>;
+/** Who does a deed's messages, for whom, when (unix milliseconds), and which id the chain gave a registration of the script. */
+export type Scene = Readonly<{ seed: number; cast: Cast; atMs: number; idOf: (registration: number) => string }>;
 
 /** The messages of a deed; all that is random in them follows from the seed and the action's id. */
 export function messagesOf(deed: Deed, scene: Scene): Message[] {
@@ -33,7 +33,7 @@ export function messagesOf(deed: Deed, scene: Scene): Message[] {
     return [finalize(deed.action, at(creators, deed.action.creator).account, scene)];
   if (deed.kind === 'approve') {
     const creator = at(creators, deed.creator).account;
-    return [{ '@type': '/lumera.action.v1.MsgApproveAction', creator, actionId: String(deed.action.id) }];
+    return [{ '@type': '/lumera.action.v1.MsgApproveAction', creator, actionId: scene.idOf(deed.action.id) }];
   }
   return [nodeMessage(deed, at(nodes, deed.node))];
 }
@@ -84,14 +84,14 @@ function request({ id, isSense, creator, lifetimeSeconds }: Registration, { seed
   };
 }
 
-function finalize({ id, isSense }: Registration, finalizer: string, { seed }: Scene): Message {
+function finalize({ id, isSense }: Registration, finalizer: string, { seed, idOf }: Scene): Message {
   const ids = Array.from({ length: isSense ? idsOf.sense : idsOf.cascade }, (_, index) =>
     base58.encode(createHash('sha256').update(`${seed}/${id}/${index}`).digest()),
   );
   return {
     '@type': '/lumera.action.v1.MsgFinalizeAction',
     creator: finalizer,
-    actionId: String(id),
+    actionId: idOf(id),
     actionType: isSense ? 'SENSE' : 'CASCADE',
     metadata: JSON.stringify(isSense ? { dd_and_fingerprints_ids: ids, signatures: '' } : { rq_ids_ids: ids }),
   };

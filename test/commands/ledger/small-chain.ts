@@ -1,7 +1,8 @@
 import { type Block, type ChainState, type Genesis, withChanges } from '../../../src/commands/ledger/chain.ts';
 import { endBlock, type Executed, execute } from '../../../src/commands/ledger/execute.ts';
 import { genesisState } from '../../../src/commands/ledger/genesis.ts';
-import type { Message, MessageOf } from '../../../src/commands/ledger/messages.ts';
+import { gasWanted, type Message, type MessageOf, signerOf } from '../../../src/commands/ledger/messages.ts';
+import type { Transaction } from '../../../src/commands/ledger/transaction.ts';
 
 /** Operator and account of a node are the same bytes: the texts agree but for prefix and checksum. */
 export const people = {
@@ -28,7 +29,6 @@ export const genesis: Genesis = {
   modules: { action: 'module-action', supernode: 'module-supernode', feeCollector: 'module-fees' },
   accounts: [people.alice, people.bob, people.node, people.operator].map((address) => ({
     address,
-    publicKey: 'key',
     balance: '1000000',
   })),
   validators: [{ operator: people.operatorValoper, consensusKey: '', moniker: 'one', tokens: '1', isJailed: false }],
@@ -48,7 +48,7 @@ export class SmallChain {
 
   run(...messages: readonly Message[]): Executed {
     this.height += 1;
-    const executed = execute(this.state, { messages, signature: 'signature' }, this.block());
+    const executed = execute(this.state, transactionOf(this.state, messages), this.block());
     this.state = withChanges(this.state, executed.changes);
     return executed;
   }
@@ -65,6 +65,29 @@ export class SmallChain {
   balance(address: string): bigint {
     return this.state.account(address)?.balance ?? 0n;
   }
+}
+
+/** A transaction as its first signer would send it, with the usual gas and fee. */
+export function transactionOf(
+  state: ChainState,
+  messages: readonly Message[],
+  changes: Partial<Transaction> = {},
+): Transaction {
+  const signer = messages[0] ? signerOf(messages[0]) : '';
+  const gasLimit = gasWanted(messages);
+  return {
+    messages,
+    signer,
+    publicKey: { type: 'secp256k1', key: 'key' },
+    sequence: state.account(signer)?.sequence ?? 0,
+    fee: [{ denom: 'ulume', amount: String(gasLimit / 100) }],
+    gasLimit,
+    memo: '',
+    timeoutHeight: 0,
+    mode: 'SIGN_MODE_DIRECT',
+    signature: 'signature',
+    ...changes,
+  };
 }
 
 /** A chain on which the node of the one validator is registered. */

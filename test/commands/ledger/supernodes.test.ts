@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { refusalOf } from '../../../src/commands/ledger/execute.ts';
 import type { Message, MessageOf } from '../../../src/commands/ledger/messages.ts';
 import recordings from '../../fixtures/chain-wire/rest.json' with { type: 'json' };
-import { chainWithNode, outline, people, registerNode, request, SmallChain } from './small-chain.ts';
+import { chainWithNode, outline, people, registerNode, SmallChain } from './small-chain.ts';
 
 const signed = { creator: people.operator, validatorAddress: people.operatorValoper };
 const stop: Message = { '@type': '/lumera.supernode.v1.MsgStopSupernode', ...signed, reason: 'maintenance' };
@@ -81,17 +80,5 @@ describe('SuperNode messages', () => {
     expect(chain.run(registerNode()).log).toContain('supernode already exists');
     chain.run(deregister);
     expect(chain.run(registerNode()).code).toBe(0);
-  });
-});
-
-describe('refusalOf', () => {
-  test.each([
-    ['no message', [], 'must contain at least one message'],
-    ['two signers', [request(), request({ creator: people.bob })], 'all messages must have the same signer'],
-    ['an account without money', [request({ creator: 'lumera1nobody' })], 'account lumera1nobody cannot pay the fee'],
-    ['rq_ids_ic 0', [request({ metadata: '{"rq_ids_ic":0}' })], 'rq_ids_ic is required'],
-    ['nothing wrong', [request()], undefined],
-  ])('says what keeps a transaction out of every block: %s', (_, messages, refusal) => {
-    expect(refusalOf(new SmallChain().state, { messages, signature: '' })).toBe(refusal);
   });
 });

@@ -10,7 +10,7 @@ import { ensureStreams } from '../../../src/edges/log/streams.ts';
 import { runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { messagesOf } from '../../../src/edges/local-network/deeds.ts';
-import { ask, cast, seed, silent } from './ledger-under-test.ts';
+import { ask, cast, seed, send, silent } from './ledger-under-test.ts';
 
 const folders: string[] = [];
 afterEach(() => {
@@ -20,7 +20,7 @@ afterEach(() => {
 const register = (creator: number) =>
   messagesOf(
     { kind: 'register', registrations: [{ id: creator, isSense: false, creator, lifetimeSeconds: 90_000 }] },
-    { seed, cast, atMs: Date.now() },
+    { seed, cast, atMs: Date.now(), idOf: String },
   );
 
 test('what is submitted while the broker is away is sealed once when it is back', async () => {
@@ -41,9 +41,9 @@ test('what is submitted while the broker is away is sealed once when it is back'
     logger: silent,
     signal,
   });
-  await ledger.submit(...register(0));
+  await send(ledger, register(0));
   await first.stop();
-  const waiting = [1, 2, 3].map((creator) => ledger.submit(...register(creator)));
+  const waiting = [1, 2, 3].map((creator) => send(ledger, register(creator)));
   const second = await start(Number(new URL(first.url).port), Number(new URL(first.wsUrl).port));
   const sealed = await Promise.all(waiting);
   expect(sealed.map(({ code }) => code)).toEqual([0, 0, 0]);

@@ -4,9 +4,12 @@ import { createLog, type Log } from '../../../src/edges/log/log.ts';
 import { ensureStreams } from '../../../src/edges/log/streams.ts';
 import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import type { RestOptions } from '../../../src/edges/ledger/rest/answer.ts';
+import { signerOf, type Message } from '../../../src/commands/ledger/messages.ts';
+import { signedTransaction } from '../../../src/edges/ledger/cosmos/wallet.ts';
+import type { Receipt } from '../../../src/edges/ledger/sealer.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
-import { type Cast, castOf } from '../../../src/edges/local-network/cast.ts';
-import { messagesOf } from '../../../src/edges/local-network/deeds.ts';
+import { type Cast, castOf, peopleOf } from '../../../src/edges/local-network/cast.ts';
+import { playerOf } from '../../../src/edges/local-network/player.ts';
 import { timeline } from '../../../src/edges/local-network/timeline.ts';
 import { freshNetwork, testNats } from '../../support/servers.ts';
 
@@ -33,15 +36,23 @@ export async function startLedger(log: Log, rest: RestOptions = {}): Promise<Led
   return { ...ledger, [Symbol.asyncDispose]: ledger.stop };
 }
 
+/** Sends messages signed by whoever of the cast they name; settles with their block. */
+export async function send(ledger: Ledger, messages: readonly Message[], at?: number): Promise<Receipt> {
+  const signer = messages[0] ? signerOf(messages[0]) : '';
+  const person = peopleOf(cast).find(({ account }) => account === signer) ?? cast.bystander;
+  const info = ledger.signerInfo(person.account) ?? { number: 0, sequence: 0 };
+  const { chainId } = ledger.status();
+  return await ledger.submit(signedTransaction(person.key, messages, { chainId, denom: 'ulume', ...info }), at);
+}
+
 /** Plays the short history of the local network's timeline. */
 export async function playHistory(ledger: Ledger): Promise<void> {
   const startedAt = Date.parse(ledger.status().startedAt);
-  const played: Promise<unknown>[] = [];
+  const player = playerOf({ ledger, seed });
   for (const { atMs, deed, isHistory } of timeline(seed)) {
     if (!isHistory) break;
-    played.push(ledger.submitAt(startedAt + atMs, ...messagesOf(deed, { seed, cast, atMs: startedAt + atMs })));
+    await player.play(deed, startedAt + atMs);
   }
-  await Promise.all(played);
 }
 
 /** Asks the chain REST; redirects are not followed. */

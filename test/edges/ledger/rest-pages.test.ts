@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
 import { messagesOf } from '../../../src/edges/local-network/deeds.ts';
-import { ask, cast, freshLog, playHistory, seed, startLedger } from './ledger-under-test.ts';
+import { ask, cast, freshLog, playHistory, seed, send, startLedger } from './ledger-under-test.ts';
 
 type List = {
   actions: { actionID: string; creator: string }[];
@@ -92,8 +92,9 @@ describe('list_actions', () => {
   test('shifts its backward pages when an action is added in between', async () => {
     const first = await list('list_actions?pagination.limit=3&pagination.reverse=true');
     const registration = { id: 9999, isSense: false, creator: 0, lifetimeSeconds: 90_000 };
-    await ledger.submit(
-      ...messagesOf({ kind: 'register', registrations: [registration] }, { seed, cast, atMs: Date.now() }),
+    await send(
+      ledger,
+      messagesOf({ kind: 'register', registrations: [registration] }, { seed, cast, atMs: Date.now(), idOf: String }),
     );
     const second = await list(
       `list_actions?pagination.limit=3&pagination.reverse=true&pagination.key=${encodeURIComponent(first.pagination.next_key ?? '')}`,

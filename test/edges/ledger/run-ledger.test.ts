@@ -6,13 +6,13 @@ import { runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { moduleAddress } from '../../../src/edges/local-network/cast.ts';
 import { messagesOf } from '../../../src/edges/local-network/deeds.ts';
-import { ask, cast, freshLog, playHistory, seed, silent, startLedger } from './ledger-under-test.ts';
+import { ask, cast, freshLog, playHistory, seed, send, silent, startLedger } from './ledger-under-test.ts';
 
 const lumera = (path: string) => `/LumeraProtocol/lumera/${path}`;
 const register = (lifetimeSeconds = 90_000, atMs = Date.now(), creator = 0): Message[] =>
   messagesOf(
     { kind: 'register', registrations: [{ id: 1, isSense: false, creator, lifetimeSeconds }] },
-    { seed, cast, atMs },
+    { seed, cast, atMs, idOf: String },
   );
 const actionOf = async (ledger: Ledger, id: string, headers = {}) =>
   (await ask(ledger, lumera(`action/v1/get_action/${id}`), { headers })).body;
@@ -47,7 +47,7 @@ describe('runLedger', () => {
   test('shows an action as soon as its transaction is sealed, and seals nothing else', async () => {
     await using fresh = await freshLog();
     await using ledger = await startLedger(fresh.log);
-    expect(await ledger.submit(...register())).toMatchObject({ height: 1, code: 0 });
+    expect(await send(ledger, register())).toMatchObject({ height: 1, code: 0 });
     expect(await actionOf(ledger, '1')).toMatchObject({ action: { state: 'ACTION_STATE_PENDING', blockHeight: '1' } });
     expect(ledger.status().height).toBe(1);
   });
@@ -56,9 +56,9 @@ describe('runLedger', () => {
     await using fresh = await freshLog();
     await using ledger = await startLedger(fresh.log);
     const start = Date.parse(ledger.status().startedAt);
-    await ledger.submitAt(start + 1000, ...register(50, start + 1000));
+    await send(ledger, register(50, start + 1000), start + 1000);
     // The time of the next transaction lies beyond the expiry, so the expiry comes first.
-    await ledger.submitAt(start + 120_000, ...register(90_000, start + 120_000));
+    await send(ledger, register(90_000, start + 120_000), start + 120_000);
     expect(await actionOf(ledger, '1')).toMatchObject({ action: { state: 'ACTION_STATE_EXPIRED' } });
     expect(ledger.status()).toMatchObject({ height: 3, transactions: 2 });
     const { body } = await ask(ledger, '/cosmos/base/tendermint/v1beta1/blocks/2');
@@ -88,7 +88,7 @@ describe('runLedger', () => {
     await using fresh = await freshLog();
     await using ledger = await startLedger(fresh.log);
     const message = { '@type': '/lumera.action.v1.MsgApproveAction', creator: 'lumera1nobody', actionId: '1' } as const;
-    await expect(ledger.submit(message)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(send(ledger, [message])).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     expect(ledger.status().height).toBe(0);
   });
 
@@ -96,8 +96,8 @@ describe('runLedger', () => {
     await using fresh = await freshLog();
     await using one = await startLedger(fresh.log);
     await using other = await startLedger(fresh.log);
-    const byAlice = () => one.submit(...register());
-    const byBob = () => other.submit(...register(90_000, Date.now(), 1));
+    const byAlice = () => send(one, register());
+    const byBob = () => send(other, register(90_000, Date.now(), 1));
     const receipts = await Promise.all([byAlice(), byBob(), byAlice(), byBob(), byAlice(), byBob()]);
     expect(new Set(receipts.map(({ hash }) => hash)).size).toBe(6);
     const list = async (ledger: Ledger) => (await ask(ledger, lumera('action/v1/list_actions'))).body;
@@ -121,7 +121,7 @@ describe('runLedger', () => {
     await (await startLedger(fresh.log)).stop();
     const log = { ...fresh.log, append: async () => await Promise.reject(new Error('no such stream')) };
     await using ledger = await startLedger(log);
-    ledger.submit(...register()).catch(() => undefined);
+    send(ledger, register()).catch(() => undefined);
     await expect(ledger.failed).rejects.toThrow('no such stream');
     await using other = await startLedger(fresh.log);
     await other.stop();
@@ -174,8 +174,8 @@ describe('a ledger that keeps less, or an older one', () => {
   test('gives the price of chosen actions as an object', async () => {
     await using fresh = await freshLog();
     await using ledger = await startLedger(fresh.log, { hasPriceObject: (id) => id === '2' });
-    await ledger.submit(...register());
-    await ledger.submit(...register());
+    await send(ledger, register());
+    await send(ledger, register());
     expect(await actionOf(ledger, '1')).toMatchObject({ action: { price: expect.stringMatching(/^\d+ulume$/) } });
     expect(await actionOf(ledger, '2')).toMatchObject({
       action: { price: { denom: 'ulume', amount: expect.stringMatching(/^\d+$/) } },

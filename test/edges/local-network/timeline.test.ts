@@ -70,7 +70,7 @@ describe('timeline', () => {
 
 describe('messagesOf', () => {
   test('says the same for the same seed and action', () => {
-    const scene = { seed: 1, cast: castOf(1), atMs: 0 };
+    const scene = { seed: 1, cast: castOf(1), atMs: 0, idOf: String };
     const registrations = [{ id: 5, isSense: false, creator: 1, lifetimeSeconds: 60 }];
     const once = messagesOf({ kind: 'register', registrations }, scene);
     expect(messagesOf({ kind: 'register', registrations }, scene)).toEqual(once);

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Account, Validator } from '../../../commands/ledger/chain.ts';
 import { addressOf, bytesOf, prefixes } from '../addresses.ts';
-import { type Block, sequenceOf, sha256, transactionBytes, type WholeTransaction } from '../blocks.ts';
+import { type Block, sha256 } from '../blocks.ts';
 import type { Chain } from '../chain.ts';
+import { keyUrls } from '../cosmos/keys.ts';
 import { type Asked, fail, nanoTime, type Routes, wholeParam } from './answer.ts';
 import { requireKept } from './transactions.ts';
 
@@ -88,7 +89,7 @@ function accountParam({ chain, params }: Asked): Account {
 }
 
 function accountRecord({ address, publicKey, number, sequence }: Account): object {
-  const pubKey = sequence === 0 ? null : { '@type': '/cosmos.crypto.secp256k1.PubKey', key: publicKey };
+  const pubKey = publicKey ? { '@type': keyUrls[publicKey.type], key: publicKey.key } : null;
   return { address, pub_key: pubKey, account_number: String(number), sequence: String(sequence) };
 }
 
@@ -121,16 +122,12 @@ async function blockRecord(chain: Chain, block: Block): Promise<object> {
     proposer_address: Buffer.from(proposer).toString('base64'),
   };
   const rest = {
-    data: { txs: transactions.map(bytesOfTransaction) },
+    data: { txs: transactions.map(({ sent }) => Buffer.from(sent.bytes).toString('base64')) },
     evidence: { evidence: [] },
     last_commit: { height: String(block.height - 1), round: 0, block_id: lastBlockId, signatures: [] },
   };
   const sdkHeader = { ...header, proposer_address: addressOf('lumeravalcons', proposer) };
   return { block_id: blockId, block: { header, ...rest }, sdk_block: { header: sdkHeader, ...rest } };
-}
-
-function bytesOfTransaction({ events, messages }: WholeTransaction): string {
-  return transactionBytes(messages, Number(sequenceOf(events))).toString('base64');
 }
 
 function idOf(hash: string): object {

@@ -3,7 +3,9 @@ import type { Logger } from '../../kit/logger.ts';
 import type { Chain } from '../chain.ts';
 import { actionRoutes } from './actions.ts';
 import { type Asked, RestError, type RestOptions, type Routes } from './answer.ts';
+import type { Sealer } from '../sealer.ts';
 import { baseRoutes } from './base.ts';
+import { postRoutes } from './broadcast.ts';
 import { stakingRoutes } from './staking.ts';
 import { supernodeRoutes } from './supernodes.ts';
 import { transactionRoutes } from './transactions.ts';
@@ -12,8 +14,12 @@ const routes: Routes = { ...actionRoutes, ...supernodeRoutes, ...stakingRoutes, 
 const table = Object.entries(routes).map(([pattern, answer]) => ({ segments: pattern.split('/'), answer }));
 
 const maxUrlLength = 8192;
+const mostBodyBytes = 512 * 1024;
 const page =
   '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8" /><title>lumera</title></head>\n<body><p>Chain REST of the local network.</p></body>\n</html>\n';
+
+/** The chain as it is now, and who takes transactions in. */
+export type Serving = Readonly<{ chain: () => Chain; sealer: Sealer }>;
 
 /**
  * The chain's REST over a chain; not listening yet.
@@ -21,10 +27,9 @@ const page =
  * Wire forms are those of the real chain, its oddities included: wrong methods and unknown routes are 501, POST answers like GET,
  * a doubled slash is redirected.
  */
-export function createRestServer(current: () => Chain, options: RestOptions, logger: Logger): Server {
+export function createRestServer(serving: Serving, options: RestOptions, logger: Logger): Server {
   const server = createServer({ maxHeaderSize: 16_384 }, (request, response) => {
-    request.resume();
-    respond(current(), request, response, options).catch((caught: unknown) => {
+    respond(serving, request, response, options).catch((caught: unknown) => {
       if (!(caught instanceof RestError)) logger.error({ err: caught, url: request.url }, 'chain REST request failed');
       sendError(response, caught instanceof RestError ? caught : new RestError(13, 'internal error'));
     });
@@ -35,11 +40,12 @@ export function createRestServer(current: () => Chain, options: RestOptions, log
 }
 
 async function respond(
-  chain: Chain,
+  { chain: current, sealer }: Serving,
   request: IncomingMessage,
   response: ServerResponse,
   options: RestOptions,
 ): Promise<void> {
+  const chain = current();
   const url = request.url ?? '/';
   if (url.length > maxUrlLength) throw new RestError(3, `request is longer than ${maxUrlLength} characters`, true);
   const [rawPath = '/', ...search] = url.split('?');
@@ -49,6 +55,9 @@ async function respond(
     return;
   }
   if (request.method !== 'GET' && request.method !== 'POST') throw notImplemented();
+  const post = request.method === 'POST' ? postRoutes[rawPath] : undefined;
+  if (post) return send(response, 200, await post({ chain, sealer, body: await bodyOf(request) }));
+  request.resume();
   if (rawPath === '/') {
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(page);
     return;
@@ -63,6 +72,19 @@ async function respond(
     if (!(caught instanceof RestError)) throw caught;
     sendError(response, caught, height);
   }
+}
+
+/** The text of a body of bounded length. */
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request) {
+    const bytes: Buffer = chunk;
+    length += bytes.length;
+    if (length > mostBodyBytes) throw new RestError(3, `the body is longer than ${mostBodyBytes} bytes`, true);
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 function routeOf(rawPath: string): { answer: (asked: Asked) => unknown; params: Record<string, string> } {

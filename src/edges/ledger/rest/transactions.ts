@@ -1,8 +1,10 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { ChainEvent } from '../../../commands/ledger/draft.ts';
 import { codespaceOf } from '../../../commands/ledger/failure.ts';
-import { attributeOf, sequenceOf, type WholeTransaction } from '../blocks.ts';
+import { attributeOf, type WholeTransaction } from '../blocks.ts';
+import type { Message } from '../../../commands/ledger/messages.ts';
 import type { Chain } from '../chain.ts';
+import { keyUrls } from '../cosmos/keys.ts';
 import { parseQuery } from '../search-query.ts';
 import { type Asked, enumQuery, fail, type GrpcCode, type Routes, unsignedQuery } from './answer.ts';
 
@@ -52,15 +54,16 @@ export function requireKept({ options }: Asked, height: number, code: GrpcCode):
   if (height < lowest) fail(code, `height ${height} is not available, lowest height is ${lowest}`);
 }
 
-function transactionRecord(chain: Chain, { messages, events, gasWanted }: WholeTransaction): object {
-  const signer = messages[0]?.creator ?? '';
-  const { denom } = chain.genesis.params;
-  const fee = attributeOf(events, 'tx', 'fee')?.slice(0, -denom.length) ?? '0';
+/** A transaction as it was signed. */
+export function transactionRecord(chain: Chain, { sent }: WholeTransaction): object {
+  const { messages, memo, timeoutHeight, signer, mode, sequence, fee, gasLimit, signature, publicKey } =
+    sent.transaction;
+  const key = publicKey ?? chain.history.account(signer)?.publicKey;
   return {
     body: {
       messages,
-      memo: '',
-      timeout_height: '0',
+      memo,
+      timeout_height: String(timeoutHeight),
       unordered: false,
       timeout_timestamp: null,
       extension_options: [],
@@ -69,29 +72,28 @@ function transactionRecord(chain: Chain, { messages, events, gasWanted }: WholeT
     auth_info: {
       signer_infos: [
         {
-          public_key: {
-            '@type': '/cosmos.crypto.secp256k1.PubKey',
-            key: chain.history.account(signer)?.publicKey ?? '',
-          },
-          mode_info: { single: { mode: 'SIGN_MODE_DIRECT' } },
-          sequence: sequenceOf(events),
+          public_key: key ? { '@type': keyUrls[key.type], key: key.key } : null,
+          mode_info: { single: { mode } },
+          sequence: String(sequence),
         },
       ],
-      fee: { amount: [{ denom, amount: fee }], gas_limit: String(gasWanted), payer: '', granter: '' },
+      fee: { amount: fee, gas_limit: String(gasLimit), payer: '', granter: '' },
       tip: null,
     },
-    signatures: [attributeOf(events, 'tx', 'signature') ?? ''],
+    signatures: [signature],
   };
 }
 
-function responseRecord(transaction: WholeTransaction, body: object | undefined): object {
-  const { height, hash, code, log, gasWanted, gasUsed, time, events } = transaction;
+/** What a transaction came to. */
+export function responseRecord(transaction: WholeTransaction, body: object | undefined): object {
+  const { height, hash, code, log, gasWanted, gasUsed, time, events, sent } = transaction;
+  const { messages } = sent.transaction;
   return {
     height: String(height),
     txhash: hash,
     codespace: codespaceOf(code, log),
     code,
-    data: code === 0 ? responseData(transaction) : '',
+    data: code === 0 ? responseData({ events, messages }) : '',
     raw_log: log,
     logs: [],
     info: '',
@@ -99,15 +101,22 @@ function responseRecord(transaction: WholeTransaction, body: object | undefined)
     gas_used: String(gasUsed),
     tx: { '@type': '/cosmos.tx.v1beta1.Tx', ...body },
     timestamp: `${new Date(time).toISOString().slice(0, 19)}Z`,
-    events: events.map(({ type, attributes }) => ({
-      type,
-      attributes: attributes.map(({ key, value }) => ({ key, value, index: true })),
-    })),
+    events: eventRecords(events),
   };
 }
 
+/** Events as the wire has them. */
+export function eventRecords(events: readonly ChainEvent[]): object[] {
+  return events.map(({ type, attributes }) => ({
+    type,
+    attributes: attributes.map(({ key, value }) => ({ key, value, index: true })),
+  }));
+}
+
+type Did = Readonly<{ events: readonly ChainEvent[]; messages: readonly Message[] }>;
+
 /** The messages' responses, as the chain encodes them: upper-case hex of protobuf. */
-function responseData({ events, messages }: WholeTransaction): string {
+export function responseData({ events, messages }: Did): string {
   const writer = new BinaryWriter();
   messages.forEach((message, index) => {
     writer.tag(2, 2).fork();

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file annals/events/v1/ledger.proto.
  */
 export const file_annals_events_v1_ledger: GenFile = /*@__PURE__*/
-  fileDesc("Ch1hbm5hbHMvZXZlbnRzL3YxL2xlZGdlci5wcm90bxIQYW5uYWxzLmV2ZW50cy52MSJSChBDaGFpbkluaXRpYWxpc2VkEg0KBWNoYWluGAEgASgJEhAKCGNoYWluX2lkGAIgASgJEgwKBHRpbWUYAyABKAkSDwoHZ2VuZXNpcxgEIAEoCSKuAQoLQmxvY2tTZWFsZWQSDQoFY2hhaW4YASABKAkSDgoGaGVpZ2h0GAIgASgNEgwKBHRpbWUYAyABKAkSOQoMdHJhbnNhY3Rpb25zGAQgAygLMiMuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJUcmFuc2FjdGlvbhI3ChBlbmRfYmxvY2tfZXZlbnRzGAUgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudCJ9ChFMZWRnZXJUcmFuc2FjdGlvbhIMCgRoYXNoGAEgASgJEgwKBGNvZGUYAiABKA0SCwoDbG9nGAMgASgJEi0KBmV2ZW50cxgEIAMoCzIdLmFubmFscy5ldmVudHMudjEuTGVkZ2VyRXZlbnQSEAoIbWVzc2FnZXMYBSADKAkiUgoLTGVkZ2VyRXZlbnQSDAoEdHlwZRgBIAEoCRI1CgphdHRyaWJ1dGVzGAIgAygLMiEuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJBdHRyaWJ1dGUiLQoPTGVkZ2VyQXR0cmlidXRlEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCWIGcHJvdG8z");
+  fileDesc("Ch1hbm5hbHMvZXZlbnRzL3YxL2xlZGdlci5wcm90bxIQYW5uYWxzLmV2ZW50cy52MSJSChBDaGFpbkluaXRpYWxpc2VkEg0KBWNoYWluGAEgASgJEhAKCGNoYWluX2lkGAIgASgJEgwKBHRpbWUYAyABKAkSDwoHZ2VuZXNpcxgEIAEoCSKuAQoLQmxvY2tTZWFsZWQSDQoFY2hhaW4YASABKAkSDgoGaGVpZ2h0GAIgASgNEgwKBHRpbWUYAyABKAkSOQoMdHJhbnNhY3Rpb25zGAQgAygLMiMuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJUcmFuc2FjdGlvbhI3ChBlbmRfYmxvY2tfZXZlbnRzGAUgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudCKXAQoRTGVkZ2VyVHJhbnNhY3Rpb24SDAoEaGFzaBgBIAEoCRIMCgRjb2RlGAIgASgNEgsKA2xvZxgDIAEoCRItCgZldmVudHMYBCADKAsyHS5hbm5hbHMuZXZlbnRzLnYxLkxlZGdlckV2ZW50EhAKCG1lc3NhZ2VzGAUgAygJEhAKA3JhdxgGIAEoCUgAiAEBQgYKBF9yYXciUgoLTGVkZ2VyRXZlbnQSDAoEdHlwZRgBIAEoCRI1CgphdHRyaWJ1dGVzGAIgAygLMiEuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJBdHRyaWJ1dGUiLQoPTGVkZ2VyQXR0cmlidXRlEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCWIGcHJvdG8z");
 
 /**
  * A chain began.
@@ -126,11 +126,18 @@ export type LedgerTransaction = Message<"annals.events.v1.LedgerTransaction"> & 
   events: LedgerEvent[];
 
   /**
-   * JSON texts of the chain's messages, in order.
+   * JSON texts of the chain's messages, in order; of transactions that nobody signed, which are written no more.
    *
    * @generated from field: repeated string messages = 5;
    */
   messages: string[];
+
+  /**
+   * The signed transaction as it was sent (TxRaw), base64; all else of it follows from these bytes.
+   *
+   * @generated from field: optional string raw = 6;
+   */
+  raw?: string | undefined;
 };
 
 /**

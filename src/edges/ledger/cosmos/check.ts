@@ -1,0 +1,47 @@
+import { type Ante, type Refusal, refusalOf } from '../../../commands/ledger/ante.ts';
+import type { ChainState } from '../../../commands/ledger/chain.ts';
+import { bytesOf, prefixes } from '../addresses.ts';
+import { accountOf, verify } from './keys.ts';
+import type { SentTransaction } from './transaction-codec.ts';
+
+/** Larger ones fit no queue: a block is one message of the broker. */
+const mostBytes = 128 * 1024;
+
+/** What a check is made against. */
+export type Checking = Ante & Readonly<{ state: ChainState; chainId: string }>;
+
+/** Why the chain does not take a transaction in, its signature included; undefined when it does. */
+export function checkTransaction(sent: SentTransaction, { state, chainId, ...ante }: Checking): Refusal | undefined {
+  const { transaction, bytes } = sent;
+  if (bytes.length > mostBytes)
+    return { code: 21, log: `transaction size ${bytes.length} is above ${mostBytes} bytes: tx too large` };
+  return wrongAddress(sent) ?? refusalOf(state, transaction, ante) ?? wrongSignature(sent, { state, chainId });
+}
+
+function wrongAddress({ transaction }: SentTransaction): Refusal | undefined {
+  for (const message of transaction.messages) {
+    if (message['@type'] !== '/cosmos.bank.v1beta1.MsgSend') continue;
+    for (const address of [message.from_address, message.to_address]) {
+      const decoded = bytesOf(prefixes.account, address);
+      if ('problem' in decoded)
+        return { code: 7, log: `invalid address ${address}: ${decoded.problem}: invalid address` };
+    }
+  }
+  return undefined;
+}
+
+function wrongSignature(
+  { transaction, signBytes }: SentTransaction,
+  { state, chainId }: Pick<Checking, 'state' | 'chainId'>,
+): Refusal | undefined {
+  const { signer, publicKey, signature } = transaction;
+  const account = state.account(signer);
+  const key = account?.publicKey ?? publicKey;
+  if (account === undefined || key === undefined) return { code: 8, log: 'no public key is known: invalid pubkey' };
+  if (accountOf(key) !== signer)
+    return { code: 8, log: `pubKey does not match signer address ${signer}: invalid pubkey` };
+  const accountNumber = account.number;
+  if (verify(key, signBytes({ chainId, accountNumber }), Buffer.from(signature, 'base64'))) return undefined;
+  const expected = `account number (${accountNumber}) and chain-id (${chainId})`;
+  return { code: 4, log: `signature verification failed; please verify ${expected}: unauthorized` };
+}

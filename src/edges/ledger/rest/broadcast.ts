@@ -1,0 +1,105 @@
+import { base64 } from '@scure/base';
+import { execute } from '../../../commands/ledger/execute.ts';
+import { gasUsed } from '../../../commands/ledger/messages.ts';
+import { parseBounded } from '../../kit/bounded-json.ts';
+import { distance } from '../addresses.ts';
+import type { Chain } from '../chain.ts';
+import { decodeTransaction, hashOf, type SentTransaction, UnreadableTransaction } from '../cosmos/transaction-codec.ts';
+import type { Sealer } from '../sealer.ts';
+import { fail, failUnread } from './answer.ts';
+import { eventRecords, responseData, responseRecord, transactionRecord } from './transactions.ts';
+
+const base = '/cosmos/tx/v1beta1';
+
+/** A request with a body; only transactions come this way. */
+export type Posted = Readonly<{ chain: Chain; sealer: Sealer; body: string }>;
+
+/** What is answered to a POST otherwise than to a GET. */
+export const postRoutes: Readonly<Record<string, (posted: Posted) => Promise<object>>> = {
+  [`${base}/txs`]: broadcast,
+  [`${base}/simulate`]: simulate,
+};
+
+const modes = ['BROADCAST_MODE_UNSPECIFIED', 'BROADCAST_MODE_BLOCK', 'BROADCAST_MODE_SYNC', 'BROADCAST_MODE_ASYNC'];
+
+/**
+ * Sends a transaction. In every mode the answer comes when its block is in the log, because nothing that was acknowledged may be
+ * lost; mode BLOCK tells what it came to, the others only that it was taken in, as the real chain's CheckTx does.
+ */
+async function broadcast({ chain, sealer, body }: Posted): Promise<object> {
+  const { bytes, fields } = readBody(body);
+  const mode = modeOf(fields['mode']);
+  let sent: SentTransaction;
+  try {
+    sent = decodeTransaction(bytes);
+  } catch (caught) {
+    if (!(caught instanceof UnreadableTransaction)) throw caught;
+    return checked(hashOf(bytes), { code: 2, log: caught.message });
+  }
+  const submitted = sealer.submit(sent);
+  if ('refusal' in submitted) return checked(sent.hash, submitted.refusal);
+  const { hash } = await submitted.sealed;
+  if (mode !== 'BROADCAST_MODE_BLOCK') return checked(hash, { code: 0, log: '' });
+  const sealed = chain.transactions.byHash(hash) ?? fail(5, `tx not found: ${hash}`);
+  const [whole = fail(5, `tx not found: ${hash}`)] = await chain.whole([sealed]);
+  return { tx_response: responseRecord(whole, transactionRecord(chain, whole)) };
+}
+
+/** Executes a transaction on the chain as it is now, without its signature; nothing is kept. */
+async function simulate({ chain, sealer, body }: Posted): Promise<object> {
+  const { transaction } = decoded(readBody(body).bytes);
+  const gasLimit = gasUsed(transaction.messages, true);
+  const expected = sealer.signerInfo(transaction.signer)?.sequence;
+  if (expected === undefined) fail(2, `fee payer address: ${transaction.signer} does not exist: unknown address`);
+  if (expected !== transaction.sequence)
+    fail(2, `account sequence mismatch, expected ${expected}, got ${transaction.sequence}: incorrect account sequence`);
+  const block = { height: chain.height + 1, time: new Date().toISOString(), distance };
+  const asked = { ...transaction, gasLimit };
+  const { code, log, events } = execute(chain.history.state, asked, block);
+  if (code !== 0) fail(2, `${log} with gas used: '${gasUsed(transaction.messages, false)}'`);
+  const data = Buffer.from(responseData({ events, messages: transaction.messages }), 'hex').toString('base64');
+  return {
+    gas_info: { gas_wanted: '0', gas_used: String(gasLimit) },
+    result: { data, log: '', events: eventRecords(events), msg_responses: [] },
+  };
+}
+
+function decoded(bytes: Uint8Array): SentTransaction {
+  try {
+    return decodeTransaction(bytes);
+  } catch (caught) {
+    if (caught instanceof UnreadableTransaction) return fail(3, caught.message);
+    throw caught;
+  }
+}
+
+/** What CheckTx tells: only whether the transaction was taken in. */
+function checked(txhash: string, { code, log }: Readonly<{ code: number; log: string }>): object {
+  const empty = { data: '', logs: [], info: '', gas_wanted: '0', gas_used: '0', tx: null, timestamp: '', events: [] };
+  const codespace = code === 0 ? '' : 'sdk';
+  return { tx_response: { height: '0', txhash, codespace, code, raw_log: log, ...empty } };
+}
+
+function readBody(body: string): { bytes: Uint8Array; fields: Readonly<Record<string, unknown>> } {
+  let fields: unknown;
+  try {
+    fields = parseBounded(body, { depth: 8, values: 1000 });
+  } catch {
+    return failUnread('the body is not JSON that can be read');
+  }
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) failUnread('the body is not an object');
+  const known: Readonly<Record<string, unknown>> = { ...fields };
+  const text = known['tx_bytes'] ?? known['txBytes'];
+  if (typeof text !== 'string' || text === '') fail(3, 'invalid empty tx');
+  try {
+    return { bytes: base64.decode(text), fields: known };
+  } catch {
+    return failUnread('tx_bytes is not base64');
+  }
+}
+
+function modeOf(value: unknown): string {
+  const mode = typeof value === 'number' ? modes[value] : (value ?? 'BROADCAST_MODE_SYNC');
+  if (typeof mode !== 'string' || !modes.includes(mode)) failUnread(`${String(value)} is not a valid BroadcastMode`);
+  return mode;
+}

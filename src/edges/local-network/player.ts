@@ -1,0 +1,47 @@
+import { AppError } from '../../commands/errors.ts';
+import { signerOf } from '../../commands/ledger/messages.ts';
+import { signedTransaction } from '../ledger/cosmos/wallet.ts';
+import type { Ledger } from '../ledger/run-ledger.ts';
+import type { Receipt } from '../ledger/sealer.ts';
+import { denom } from './beginning.ts';
+import { castOf, peopleOf } from './cast.ts';
+import { messagesOf } from './deeds.ts';
+import type { Deed } from './timeline.ts';
+
+/** The cast of a seed as signers on a ledger, among others who sign there. */
+export type Player = Readonly<{
+  /** How many transactions of the cast the chain holds: where the script goes on. */
+  transactionsSoFar: () => number;
+  /** Signs a deed's transaction and waits for its block; `atMs` as in `Ledger.submit`. Fails with `INVALID_ARGUMENT` when it is refused. */
+  play: (deed: Deed, atMs?: number) => Promise<Receipt>;
+}>;
+
+/** Everything that the script does is signed by a key of its cast; what others do on the chain changes none of its places. */
+export function playerOf({
+  ledger,
+  seed,
+  subnet,
+}: Readonly<{ ledger: Ledger; seed: number; subnet?: string }>): Player {
+  const cast = castOf(seed, subnet);
+  const people = new Map(peopleOf(cast).map((person) => [person.account, person]));
+  const creators = new Set(cast.creators.map(({ account }) => account));
+  const { chainId } = ledger.status();
+  const idOf = (registration: number): string => {
+    const id = ledger.actionsOf(creators)[registration - 1];
+    if (id === undefined)
+      throw new AppError('INVALID_ARGUMENT', `The chain does not hold registration ${registration} of the script`);
+    return id;
+  };
+  return {
+    transactionsSoFar: () =>
+      [...people.keys()].reduce((sum, account) => sum + (ledger.signerInfo(account)?.sequence ?? 0), 0),
+    play: async (deed, atMs) => {
+      const messages = messagesOf(deed, { seed, cast, atMs: atMs ?? Date.now(), idOf });
+      const [first] = messages;
+      const person = first && people.get(signerOf(first));
+      const info = person && ledger.signerInfo(person.account);
+      if (!person || !info) throw new AppError('INTERNAL', `Nobody of the cast signs ${deed.kind}`);
+      return await ledger.submit(signedTransaction(person.key, messages, { chainId, denom, ...info }), atMs);
+    },
+  };
+}
