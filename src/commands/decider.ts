@@ -1,4 +1,4 @@
-import type { Fact, FactType } from '../events/catalogue.ts';
+import type { FactOf } from '../events/catalogue.ts';
 import type { Kind } from '../events/streams.ts';
 import type { Recorded } from './ports.ts';
 
@@ -7,21 +7,15 @@ import type { Recorded } from './ports.ts';
  *
  * Every fact of an entity carries what the next decision needs, so the state is that of its last fact alone.
  * A command that is late or repeated changes nothing: deciding again after a lost acknowledgement is safe.
+ * The facts are those of the kind, all of them: one that is new does not compile before `after` takes it.
  */
-export type Decider<Command, State, F extends Fact> = Readonly<{
-  kind: Kind;
+export type Decider<Command, State, K extends Kind> = Readonly<{
+  kind: K;
   initialState: State;
   /** `recorded` tells id and sequence of a fact that was read from the log; few decisions look at them. */
-  after: (fact: F, recorded?: Pick<Recorded, 'id' | 'sequence'>) => State;
-  decide: (command: Command, state: State) => readonly F[];
-  /** Narrows a fact read from the log; another type on the entity's subject is an error of the log. */
-  isOwn: (fact: Fact) => fact is F;
+  after: (fact: FactOf<K>, recorded?: Pick<Recorded, 'id' | 'sequence'>) => State;
+  decide: (command: Command, state: State) => readonly FactOf<K>[];
 }>;
 
-/** A guard for the facts of a decider. */
-export function ownFacts<const T extends FactType>(
-  ...types: readonly T[]
-): (fact: Fact) => fact is Extract<Fact, { type: T }> {
-  const own: readonly string[] = types;
-  return (fact): fact is Extract<Fact, { type: T }> => own.includes(fact.type);
-}
+/** The state of an entity, and the sequence of the fact that it follows from (0: none is in the log). */
+export type Known<State> = Readonly<{ state: State; sequence: number }>;

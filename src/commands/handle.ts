@@ -1,85 +1,136 @@
-import type { Fact } from '../events/catalogue.ts';
-import type { Decider } from './decider.ts';
+import { catalogue, type FactOf } from '../events/catalogue.ts';
+import type { Kind } from '../events/streams.ts';
+import type { Decider, Known } from './decider.ts';
 import { AppError, toAppError } from './errors.ts';
 import { type Appended, type Cause, type Decision, type FactLog, maxBatch, type Recorded } from './ports.ts';
 
 /** Each try lets at least one writer through, so this many may meet on one entity. */
 const attempts = 64;
 
-/** What handling commands came to: facts written, and where the last append ended (none: nothing to say). */
-export type Handled = Readonly<{ facts: number; last: Appended | undefined }>;
+/** What handling commands came to. */
+export type Handled<State> = Readonly<{
+  /** Facts written. */
+  facts: number;
+  /** Where the last append ended; none where there was nothing to say. */
+  last: Appended | undefined;
+  /** Every entity as it is now. */
+  states: ReadonlyMap<string, Known<State>>;
+}>;
 
 /**
  * Loads the last fact of each entity, decides, appends.
  *
- * Entities are taken in slices, each appended as one batch. A batch that meets a conflict is loaded and decided anew; what is in
- * the log already decides nothing. Fails with `UNAVAILABLE` when conflicts do not end.
+ * Entities are taken in slices, each appended as one batch. What is `known` of an entity is not loaded. A batch that meets a
+ * conflict is loaded and decided anew; what is in the log already decides nothing. Fails with `UNAVAILABLE` when conflicts do
+ * not end.
  *
  * @example await handle(log, probing, new Map([[probe.node, probe]]), { at })
  */
-export async function handle<Command, State, F extends Fact>(
+export async function handle<Given, State, K extends Kind>(
   log: FactLog,
-  decider: Decider<Command, State, F>,
-  commands: ReadonlyMap<string, Command>,
-  cause: Cause,
-): Promise<Handled> {
+  decider: Decider<Given, State, K>,
+  given: ReadonlyMap<string, Given>,
+  { known, ...cause }: Cause & Readonly<{ known?: ReadonlyMap<string, Known<State>> | undefined }>,
+): Promise<Handled<State>> {
+  const states = new Map<string, Known<State>>();
   let facts = 0;
   let last: Appended | undefined;
-  const entries = [...commands];
+  const entries = [...given];
   for (let from = 0; from < entries.length; from += entitiesPerSlice) {
-    const slice = entries.slice(from, from + entitiesPerSlice);
-    for (const appended of await handleSlice(log, decider, slice, cause)) {
+    const slice = new Slice(decider, new Map(entries.slice(from, from + entitiesPerSlice)), states);
+    for (const appended of await slice.handle(log, cause, known ?? new Map())) {
       facts += appended.ids.length;
       last = appended;
     }
   }
-  return { facts, last };
+  return { facts, last, states };
 }
 
 const entitiesPerSlice = 500;
 
-async function handleSlice<Command, State, F extends Fact>(
-  log: FactLog,
-  decider: Decider<Command, State, F>,
-  slice: readonly (readonly [string, Command])[],
-  cause: Cause,
-): Promise<Appended[]> {
-  const done: Appended[] = [];
-  for (let attempt = 0; attempt < attempts; attempt++) {
-    const known = await log.last(
-      decider.kind,
-      slice.map(([entity]) => entity),
+type Decided<K extends Kind> = Omit<Decision, 'facts'> & Readonly<{ facts: readonly FactOf<K>[] }>;
+
+/** Entities that are loaded by one read and whose facts are appended together; mutable: `states` is brought forward as facts are in the log. */
+class Slice<Given, State, K extends Kind> {
+  readonly #decider: Decider<Given, State, K>;
+  readonly #given: ReadonlyMap<string, Given>;
+  readonly #states: Map<string, Known<State>>;
+
+  constructor(decider: Decider<Given, State, K>, given: ReadonlyMap<string, Given>, states: Map<string, Known<State>>) {
+    this.#decider = decider;
+    this.#given = given;
+    this.#states = states;
+  }
+
+  async handle(log: FactLog, cause: Cause, known: ReadonlyMap<string, Known<State>>): Promise<Appended[]> {
+    const { kind } = this.#decider;
+    const done: Appended[] = [];
+    let before = known;
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      await this.#load(log, before);
+      const decisions = [...this.#given].flatMap(([entity, command]) => this.#decide(entity, command));
+      try {
+        for (const batch of batches(decisions)) {
+          const appended = await log.append(batch, cause);
+          done.push(appended);
+          this.#advance(batch, appended);
+        }
+        return done;
+      } catch (caught) {
+        if (toAppError(caught).code !== 'CONFLICT') throw caught;
+        before = new Map();
+      }
+    }
+    throw new AppError(
+      'UNAVAILABLE',
+      `Gave up deciding about ${this.#given.size} ${kind} entities: others write them all the time`,
     );
-    const decisions = slice.flatMap(([entity, command]) => decideOne(decider, entity, command, known.get(entity)));
-    try {
-      for (const batch of batches(decisions)) done.push(await log.append(batch, cause));
-      return done;
-    } catch (caught) {
-      if (toAppError(caught).code !== 'CONFLICT') throw caught;
+  }
+
+  async #load(log: FactLog, known: ReadonlyMap<string, Known<State>>): Promise<void> {
+    const entities = [...this.#given.keys()];
+    const unknown = entities.filter((entity) => !known.has(entity));
+    const read = unknown.length === 0 ? new Map<string, Recorded>() : await log.last(this.#decider.kind, unknown);
+    for (const entity of entities)
+      this.#states.set(entity, known.get(entity) ?? knownFrom(this.#decider, entity, read.get(entity)));
+  }
+
+  #decide(entity: string, command: Given): Decided<K>[] {
+    const { kind, decide, initialState } = this.#decider;
+    const { state, sequence: expected } = this.#states.get(entity) ?? { state: initialState, sequence: 0 };
+    const facts = decide(command, state);
+    return facts.length === 0 ? [] : [{ kind, entity, facts, expected }];
+  }
+
+  /** The facts of a batch lie one after another in their stream. */
+  #advance(batch: readonly Decided<K>[], { ids, sequence: end }: Appended): void {
+    let place = 0;
+    for (const { entity, facts } of batch) {
+      place += facts.length;
+      const fact = facts.at(-1);
+      const id = ids[place - 1];
+      if (fact === undefined || id === undefined) continue;
+      const sequence = end - ids.length + place;
+      this.#states.set(entity, { state: this.#decider.after(fact, { id, sequence }), sequence });
     }
   }
-  throw new AppError(
-    'UNAVAILABLE',
-    `Gave up deciding about ${slice.length} ${decider.kind} entities: others write them all the time`,
-  );
 }
 
-function decideOne<Command, State, F extends Fact>(
-  decider: Decider<Command, State, F>,
+/** What the last fact of an entity tells a decider; another kind of fact on its subject is an error of the log. */
+export function knownFrom<State, K extends Kind>(
+  { kind, after, initialState }: Pick<Decider<never, State, K>, 'kind' | 'after' | 'initialState'>,
   entity: string,
-  command: Command,
   last: Recorded | undefined,
-): Decision[] {
-  if (last && !decider.isOwn(last.fact))
-    throw new AppError('INTERNAL', `A ${last.fact.type} lies on the subject of ${decider.kind} ${entity}`);
-  const state = last && decider.isOwn(last.fact) ? decider.after(last.fact, last) : decider.initialState;
-  const facts = decider.decide(command, state);
-  return facts.length === 0 ? [] : [{ kind: decider.kind, entity, facts, expected: last?.sequence ?? 0 }];
+): Known<State> {
+  if (last === undefined) return { state: initialState, sequence: 0 };
+  if (catalogue[last.fact.type].kind !== kind)
+    throw new AppError('INTERNAL', `A ${last.fact.type} lies on the subject of ${kind} ${entity}`);
+  return { state: after(last.fact as FactOf<K>, last), sequence: last.sequence };
 }
 
 /** Decisions in their order, cut so that no batch holds more than the log takes at once. */
-function batches(decisions: readonly Decision[]): Decision[][] {
-  const all: Decision[][] = [];
+function batches<D extends Decision>(decisions: readonly D[]): D[][] {
+  const all: D[][] = [];
   let size = maxBatch;
   for (const decision of decisions) {
     if (size + decision.facts.length > maxBatch) {

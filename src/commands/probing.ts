@@ -1,10 +1,9 @@
-import type { Fact } from '../events/catalogue.ts';
-import { type Decider, ownFacts } from './decider.ts';
-
-type ProbeFact = Fact<'ProbeSucceeded' | 'ProbeFailed'>;
+import type { FactOf } from '../events/catalogue.ts';
+import { Command } from './command.ts';
+import type { Decider } from './decider.ts';
 
 /** What every probe of a node carries on. */
-export type KnownNode = ProbeFact['data']['known'];
+export type KnownNode = FactOf<'probe'>['data']['known'];
 
 /** What a node said of itself. */
 export type NodeFigures = NonNullable<KnownNode['figures']>;
@@ -43,9 +42,8 @@ const latestMs = 5 * 60_000;
  * A probe that is not later than the one known decides nothing, unless the clock was set back. A figure or a list of services that an answer leaves out
  * stays as it was last known (spec 2, probe status and figures).
  */
-export const probing: Decider<RecordProbe, State, ProbeFact> = {
+export const probing: Decider<RecordProbe, State, 'probe'> = {
   kind: 'probe',
-  isOwn: ownFacts('ProbeSucceeded', 'ProbeFailed'),
   initialState: { at: '', known: { consecutiveFailures: 0, services: [] } },
   after: ({ data: { at, known } }) => ({ at, known }),
   decide(probe, { at: knownAt, known }) {
@@ -60,6 +58,9 @@ export const probing: Decider<RecordProbe, State, ProbeFact> = {
     return [{ type: 'ProbeFailed', data: { node, at, ports, tookMs, statusAnswer, known: failed } }];
   },
 };
+
+/** What probes of some nodes saw. */
+export class RecordProbes extends Command<RecordProbe, State> {}
 
 function whatWasTold({ figures, reported, listed }: RecordProbe, known: KnownNode): Partial<KnownNode> {
   const services = [reported, listed?.services ?? []].find((names) => names.length > 0);

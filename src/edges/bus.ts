@@ -1,64 +1,83 @@
-import 'reflect-metadata';
-import { NestFactory } from '@nestjs/core';
-import { CommandBus, CommandHandler, CqrsModule, QueryBus, QueryHandler } from '@nestjs/cqrs';
+import type { CommandBus, QueryBus } from '@nestjs/cqrs';
+import { commands } from '../commands/all.ts';
+import type { Command } from '../commands/command.ts';
+import { AppError } from '../commands/errors.ts';
+import type { Handled } from '../commands/handle.ts';
+import type { FactLog } from '../commands/ports.ts';
+import { queries } from '../projections/all.ts';
+import type { Query } from '../projections/query.ts';
 import type { Reading } from '../projections/reading.ts';
 
-/** Command: ask for a round of SuperNodes and validators at once. */
-export class RequestSync {
-  readonly at: string;
-  constructor(at: string) {
-    this.at = at;
-  }
+type Buses = Readonly<{ command: CommandBus; query: QueryBus }>;
+type Handler = Readonly<{ execute: (message: object) => Promise<unknown> }>;
+
+/** What a message is carried out over: a command over the log of its sender, which ends with a lease; a query over one snapshot. */
+const logs = new WeakMap<object, FactLog>();
+const readings = new WeakMap<object, Reading>();
+
+let buses: Promise<Buses> | undefined;
+
+/**
+ * Makes the container of all handlers, once for the process and when somebody first needs it: verbs that only read do without.
+ *
+ * It holds nothing but the two tables, bound by plain calls, so that no decorator syntax is needed and nothing has to be closed.
+ * Facts never travel here: they go to the log, and whoever follows it learns of them.
+ */
+export async function openBuses(): Promise<Buses> {
+  buses ??= createBuses();
+  return await buses;
 }
 
-/** Query: answers from one consistent look at the read models. */
-export class ReadModels<T> {
-  readonly answer: (reading: Reading) => Promise<T>;
-  constructor(answer: (reading: Reading) => Promise<T>) {
-    this.answer = answer;
-  }
+/**
+ * Decides about a command, appends what it comes to, and gives back the state of each entity.
+ *
+ * @example await dispatch(log, new RecordProbes(probes, { at }))
+ */
+export async function dispatch<Given, State>(log: FactLog, command: Command<Given, State>): Promise<Handled<State>> {
+  const { command: bus } = await openBuses();
+  logs.set(command, log);
+  return await bus.execute<Command<Given, State>, Handled<State>>(command);
 }
 
-/** What carries commands and queries out. */
-export type Handlers<Requested> = Readonly<{
-  requestSync: (command: RequestSync) => Promise<Requested>;
-  readModels: <T>(query: ReadModels<T>) => Promise<T>;
-}>;
+/**
+ * Answers a query from one snapshot of the read models.
+ *
+ * @example await ask(reading, new ActionById({ id: '7' }))
+ */
+export async function ask<Answer>(reading: Reading, query: Query<unknown, Answer>): Promise<Answer> {
+  const { query: bus } = await openBuses();
+  readings.set(query, reading);
+  return await bus.execute<Query<unknown, Answer>, Answer>(query);
+}
 
-/** Commands and queries in process. Facts never travel here: they go to the log, and whoever follows it learns of them. */
-export type Bus<Requested> = Readonly<{
-  command: (command: RequestSync) => Promise<Requested>;
-  query: <T>(query: ReadModels<T>) => Promise<T>;
-  close: () => Promise<void>;
-}>;
-
-/** A container that holds nothing but the handlers; bound by plain calls, so that no decorator syntax is needed. */
-export async function createBus<Requested>(handlers: Handlers<Requested>): Promise<Bus<Requested>> {
-  class RequestSyncHandler {
-    execute(command: RequestSync): Promise<Requested> {
-      return handlers.requestSync(command);
-    }
-  }
-  class ReadModelsHandler {
-    execute<T>(query: ReadModels<T>): Promise<T> {
-      return handlers.readModels(query);
-    }
-  }
-  CommandHandler(RequestSync)(RequestSyncHandler);
-  QueryHandler(ReadModels)(ReadModelsHandler);
+async function createBuses(): Promise<Buses> {
+  await import('reflect-metadata');
+  const [{ NestFactory }, cqrs] = await Promise.all([import('@nestjs/core'), import('@nestjs/cqrs')]);
+  const forCommands = commands.map(({ command, carryOut }) =>
+    bound(cqrs.CommandHandler(command), (message) => carryOut(carriedWith(logs, message), message)),
+  );
+  const forQueries = queries.map(({ query, answer }) =>
+    bound(cqrs.QueryHandler(query), (message) => answer(carriedWith(readings, message), message)),
+  );
   class Root {}
-  const providers = [RequestSyncHandler, ReadModelsHandler].map((handler) => ({
-    provide: handler,
-    useFactory: () => new handler(),
-  }));
   const context = await NestFactory.createApplicationContext(
-    { module: Root, imports: [CqrsModule.forRoot()], providers },
+    { module: Root, imports: [cqrs.CqrsModule.forRoot()], providers: [...forCommands, ...forQueries] },
     { logger: false },
   );
-  const [commands, queries] = [context.get(CommandBus), context.get(QueryBus)];
-  return {
-    command: async (command) => await commands.execute<RequestSync, Requested>(command),
-    query: async <T>(query: ReadModels<T>) => await queries.execute<ReadModels<T>, T>(query),
-    close: async () => await context.close(),
-  };
+  return { command: context.get(cqrs.CommandBus), query: context.get(cqrs.QueryBus) };
+}
+
+/** A handler class of its own, as the container wants one for each message. */
+function bound(bind: ClassDecorator, execute: Handler['execute']) {
+  class MessageHandler implements Handler {
+    readonly execute = execute;
+  }
+  bind(MessageHandler);
+  return { provide: MessageHandler, useFactory: () => new MessageHandler() };
+}
+
+function carriedWith<T>(all: WeakMap<object, T>, message: object): T {
+  const one = all.get(message);
+  if (one === undefined) throw new AppError('INTERNAL', `A ${message.constructor.name} was sent past dispatch and ask`);
+  return one;
 }

@@ -59,6 +59,11 @@ export type Fact<T extends FactType = FactType> = {
   [K in T]: Readonly<{ type: K; data: Plain<Shape<K>> & Carried<Shape<K>> }>;
 }[T];
 
+/** The facts of a kind: all that can lie on the subject of one of its entities. */
+export type FactOf<K extends Kind> = K extends Kind
+  ? Fact<{ [T in FactType]: (typeof catalogue)[T]['kind'] extends K ? T : never }[FactType]>
+  : never;
+
 /** The entity that a fact is about, as it stands in the fact. */
 export function entityOf(fact: Fact): string {
   const id: unknown = Reflect.get(fact.data, catalogue[fact.type].entity);

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { type Decider, ownFacts } from '../../src/commands/decider.ts';
+import type { Decider } from '../../src/commands/decider.ts';
 import { toAppError } from '../../src/commands/errors.ts';
 import { handle } from '../../src/commands/handle.ts';
 import { createLog } from '../../src/edges/log/log.ts';
-import type { Fact } from '../../src/events/catalogue.ts';
 import {
   actionOf,
   cause,
@@ -16,9 +15,8 @@ import {
 } from '../edges/log/fresh-log.ts';
 
 /** Counts: every command that was not the last one adds a fact with the number of facts so far. */
-const counting: Decider<number, { count: number; last: number }, Fact<'ProbeFailed'>> = {
+const counting: Decider<number, { count: number; last: number }, 'probe'> = {
   kind: 'probe',
-  isOwn: ownFacts('ProbeFailed'),
   initialState: { count: 0, last: -1 },
   after: ({ data }) => ({ count: data.known.consecutiveFailures, last: data.tookMs }),
   decide(command, { count, last }) {
@@ -29,13 +27,8 @@ const counting: Decider<number, { count: number; last: number }, Fact<'ProbeFail
 };
 
 /** Lists a validator that is not listed under that name yet. */
-const listing: Decider<
-  Readonly<{ validator: string; moniker: string }>,
-  string | undefined,
-  Fact<'ValidatorListed'>
-> = {
+const listing: Decider<Readonly<{ validator: string; moniker: string }>, string | undefined, 'validator'> = {
   kind: 'validator',
-  isOwn: ownFacts('ValidatorListed'),
   initialState: undefined,
   after: ({ data }) => data.record.moniker,
   decide: ({ validator, moniker }, known) => (known === moniker ? [] : [validatorOf(validator, moniker)]),
@@ -62,7 +55,7 @@ test('handle appends nothing where nothing is new', async () => {
     facts: 3,
     last: { stream: 'NODES', sequence: 3 },
   });
-  expect(await handle(log, listing, commands, cause)).toEqual({ facts: 0, last: undefined });
+  expect(await handle(log, listing, commands, cause)).toMatchObject({ facts: 0, last: undefined });
   expect((await log.head('NODES')).lastSequence).toBe(3);
 });
 
@@ -71,6 +64,36 @@ test('handle takes more entities than one batch holds, and says where the last a
   const { facts, last } = await handle(log, listing, list(0, 2500, 'a'), cause);
   expect({ facts, sequence: last?.sequence }).toEqual({ facts: 2500, sequence: 2500 });
   expect((await log.lastOfAll('validator')).size).toBe(2500);
+});
+
+test('handle gives back every entity as it is in the log, whatever was written and however it was known', async () => {
+  const { log } = await freshLog();
+  const first = await handle(log, listing, list(0, 700, 'a'), cause);
+  const reads: string[][] = [];
+  const watched = {
+    ...log,
+    last: async (...asked: Parameters<typeof log.last>) => {
+      reads.push([...asked[1]]);
+      return await log.last(...asked);
+    },
+  };
+  const given = new Map([...list(0, 10, 'a'), ...list(695, 702, 'b')]);
+  const { states } = await handle(watched, listing, given, { ...cause, known: first.states });
+  const stored = await log.last('validator', [...given.keys()]);
+  expect([...states].map(([entity, { sequence }]) => [entity, sequence])).toEqual(
+    [...given.keys()].map((entity) => [entity, stored.get(entity)?.sequence]),
+  );
+  expect(states.get('v0')?.state).toBe('a');
+  expect(states.get('v701')?.state).toBe('b');
+  expect(reads, 'only what was not known').toEqual([['v700', 'v701']]);
+});
+
+test('handle reads again what was known when somebody else has written since', async () => {
+  const { log } = await freshLog();
+  const before = await handle(log, counting, new Map([['n', 1]]), cause);
+  await handle(log, counting, new Map([['n', 2]]), cause);
+  const { states } = await handle(log, counting, new Map([['n', 3]]), { ...cause, known: before.states });
+  expect(states.get('n')).toEqual({ state: { count: 3, last: 3 }, sequence: 3 });
 });
 
 test('handle by two at once on overlapping entities writes what is new once', async () => {
@@ -88,7 +111,10 @@ test('handle by two at once on overlapping entities writes what is new once', as
 test('handle refuses a fact of another kind on the subject of its entity', async () => {
   const { log } = await freshLog();
   await log.append([decision(0, actionOf('n'))], cause);
-  const misled = { ...counting, kind: 'action' } as const;
-  const failure = await handle(log, misled, new Map([['n', 1]]), cause).catch(toAppError);
+  const misled = {
+    ...log,
+    last: async (_: unknown, entities: readonly string[]) => await log.last('action', entities),
+  };
+  const failure = await handle(misled, counting, new Map([['n', 1]]), cause).catch(toAppError);
   expect(failure).toMatchObject({ code: 'INTERNAL', message: expect.stringContaining('ActionExpired') });
 });

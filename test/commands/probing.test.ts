@@ -1,17 +1,6 @@
-import { fromJson, toJson } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import { probing, type RecordProbe } from '../../src/commands/probing.ts';
-import { catalogue, type Fact } from '../../src/events/catalogue.ts';
-
-type ProbeFact = Fact<'ProbeSucceeded' | 'ProbeFailed'>;
-
-/** Through the bytes of the log and back; the schema has to read exactly what was written. */
-function stored<F extends Fact>(fact: F): F {
-  const data = JSON.parse(JSON.stringify(fact.data));
-  const { schema } = catalogue[fact.type];
-  expect(toJson(schema, fromJson(schema, data), { alwaysEmitImplicit: true })).toEqual(data);
-  return { ...fact, data };
-}
+import { given } from '../support/given.ts';
 
 const figures = { version: 'v2.6.2', peerCount: 5, cpuCores: 2 };
 
@@ -33,14 +22,7 @@ function probe(minute: number, changes: Partial<RecordProbe> = {}, ...closed: nu
 }
 const at = (minute: number) => `2026-11-21T10:${String(minute).padStart(2, '0')}:00.000Z`;
 
-function history(...commands: RecordProbe[]): ProbeFact[] {
-  const facts: ProbeFact[] = [];
-  for (const command of commands) {
-    const last = facts.at(-1);
-    facts.push(...probing.decide(command, last ? probing.after(last) : probing.initialState).map(stored));
-  }
-  return facts;
-}
+const history = (...commands: RecordProbe[]) => given(probing).when(...commands).history;
 const last = (...commands: RecordProbe[]) => history(...commands).at(-1)?.data.known;
 
 describe('probing', () => {

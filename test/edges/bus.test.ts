@@ -1,17 +1,51 @@
-import { expect, it } from 'vitest';
-import { createBus, ReadModels, RequestSync } from '../../src/edges/bus.ts';
-import { AppError } from '../../src/commands/errors.ts';
-import type { Reading } from '../../src/projections/reading.ts';
+import { describe, expect, it } from 'vitest';
+import { commands } from '../../src/commands/all.ts';
+import { Command } from '../../src/commands/command.ts';
+import { RecordProbes } from '../../src/commands/probing.ts';
+import { RequestSync } from '../../src/commands/sync/round-commands.ts';
+import { ask, dispatch, openBuses } from '../../src/edges/bus.ts';
+import { queries } from '../../src/projections/all.ts';
+import { Query } from '../../src/projections/query.ts';
+import { SyncRounds } from '../../src/projections/rounds/queries.ts';
+import { loadReading } from '../support/load-projection.ts';
+import { freshLog } from './log/fresh-log.ts';
 
-it('createBus carries commands and queries to their handlers, and failures back', async () => {
-  const reading = {} as Reading;
-  const bus = await createBus({
-    requestSync: async ({ at }) => `asked at ${at}`,
-    readModels: async (query) => await query.answer(reading),
+const at = '2026-11-21T10:00:00.000Z';
+
+describe('the buses', () => {
+  it('carry a command to its decider over the log of its sender, and give back what it came to', async () => {
+    const [one, other] = [await freshLog(), await freshLog()];
+    const { facts, states } = await dispatch(one.log, new RequestSync({ at }));
+    expect(facts).toBe(1);
+    expect(states.get('supernodes')?.state.request).toMatchObject({ sequence: 1 });
+    expect(await other.log.last('sync', ['supernodes'])).toEqual(new Map());
   });
-  await expect(bus.command(new RequestSync('now'))).resolves.toBe('asked at now');
-  await expect(bus.query(new ReadModels(async (given) => given === reading))).resolves.toBe(true);
-  const refused = new ReadModels(async () => Promise.reject(new AppError('UNAVAILABLE', 'later')));
-  await expect(bus.query(refused)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-  await bus.close();
+
+  it('carry a query to what answers it, over the snapshot it is asked of', async () => {
+    const { reading, close } = await loadReading([]);
+    expect(await ask(reading, new SyncRounds({}))).toEqual([]);
+    await close();
+  });
+
+  it('hand failures back as they are', async () => {
+    const { log } = await freshLog();
+    const failure = new Error('as it is');
+    const failing = { ...log, last: () => Promise.reject(failure) };
+    await expect(dispatch(failing, new RecordProbes(new Map([['n', probe]]), { at }))).rejects.toBe(failure);
+  });
+
+  it('know every command and query of the two tables, each once, and no other', async () => {
+    class Unknown extends Command<string, never> {}
+    class UnknownQuery extends Query<undefined, never> {}
+    const { log } = await freshLog();
+    await expect(dispatch(log, new Unknown(new Map<string, string>(), { at }))).rejects.toThrow('Unknown');
+    const { reading, close } = await loadReading([]);
+    await expect(ask(reading, new UnknownQuery(undefined))).rejects.toThrow('UnknownQuery');
+    await close();
+    const classes = [...commands.map(({ command }) => command), ...queries.map(({ query }) => query)];
+    expect(new Set(classes.map(({ name }) => name)).size).toBe(classes.length);
+    expect((await openBuses()).command).toBe((await openBuses()).command);
+  });
 });
+
+const probe = { node: 'n', at, ports: [], tookMs: 1, statusAnswer: 'not_asked', reported: [] } as const;

@@ -67,16 +67,15 @@ export async function appendTo(log: Log, kind: Decision['kind'], facts: readonly
   if (!first) return;
   const entity = entityOf(first);
   for (let from = 0; from < facts.length; from += batchFacts)
-    await handle(log, writing(kind, entity), new Map([[entity, facts.slice(from, from + batchFacts)]]), cause());
+    await handle(log, writing(kind), new Map([[entity, facts.slice(from, from + batchFacts)]]), cause());
 }
 
 /** Whatever is asked to be written is written. */
-const writing = (kind: Decision['kind'], entity: string): Decider<readonly Fact[], undefined, Fact> => ({
+const writing = (kind: Decision['kind']): Decider<readonly Fact[], undefined, Decision['kind']> => ({
   kind,
   initialState: undefined,
   after: () => undefined,
   decide: (facts) => facts,
-  isOwn: (fact): fact is Fact => entityOf(fact) === entity,
 });
 
 /** Appends lives of actions that the log does not know yet, many at once. */

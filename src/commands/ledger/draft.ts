@@ -4,7 +4,11 @@ import { TransactionFailed } from './failure.ts';
 /** One event of a transaction or of the end of a block, as it lies in the log. */
 export type ChainEvent = Readonly<{ type: string; attributes: readonly Readonly<{ key: string; value: string }>[] }>;
 
-/** What one transaction does while its rules run: reads what it wrote itself, collects changes and events. */
+/**
+ * What one transaction does while its rules run: reads what it wrote itself, collects changes and events.
+ *
+ * A mutable builder: it lives as long as one transaction, and the state under it is never touched.
+ */
 export class Draft {
   readonly state: ChainState;
   tallies: Tallies;

@@ -8,7 +8,10 @@ import {
   stepsOf,
   stepsReached,
 } from './action-states.ts';
-import type { ActionFact, ActionRecord, FoundStep, RecordAction } from './record-action.ts';
+import type { FactOf } from '../../events/catalogue.ts';
+import type { ActionRecord, FoundStep, RecordAction } from './record-action.ts';
+
+type ActionFact = FactOf<'action'>;
 
 /** A fact without what is carried on, which `Life` adds. */
 type Happening = ActionFact extends infer F
@@ -20,7 +23,11 @@ type Happening = ActionFact extends infer F
 /** Every fact of an action carries its transactions on; a real action has three or four. */
 const mostTransactions = 100;
 
-/** The facts of one decision, and what is known after each of them. */
+/**
+ * The facts of one decision, and what is known after each of them.
+ *
+ * A mutable builder: each method may add facts. It lives as long as one call of `decide`, which stays pure.
+ */
 export class Life {
   readonly facts: ActionFact[] = [];
   readonly #command: RecordAction;

@@ -1,7 +1,8 @@
-import { type Decider, ownFacts } from '../decider.ts';
+import { Command } from '../command.ts';
+import type { Decider } from '../decider.ts';
 import { Life } from './action-life.ts';
 import type { KnownAction } from './action-states.ts';
-import type { ActionFact, RecordAction } from './record-action.ts';
+import type { RecordAction } from './record-action.ts';
 
 type State = KnownAction | undefined;
 
@@ -12,18 +13,10 @@ type State = KnownAction | undefined;
  * is known decide nothing; another transaction of a step that was recorded is a fact of its own. What was known stays:
  * the data hash and the step reached outlive an emptied record and an expiry.
  */
-export const actions: Decider<RecordAction, State, ActionFact> = {
+export const actions: Decider<RecordAction, State, 'action'> = {
   kind: 'action',
   initialState: undefined,
   after: (fact) => fact.data.known,
-  isOwn: ownFacts(
-    'ActionRegistered',
-    'ActionFinalized',
-    'ActionApproved',
-    'ActionExpired',
-    'ActionStateObserved',
-    'ActionTransactionFound',
-  ),
   decide(command, state) {
     const { record } = command;
     if (state === undefined && record === undefined) return [];
@@ -36,3 +29,6 @@ export const actions: Decider<RecordAction, State, ActionFact> = {
     return life.facts;
   },
 };
+
+/** What one round of sync read about some actions. */
+export class RecordActions extends Command<RecordAction, State> {}

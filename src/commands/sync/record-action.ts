@@ -34,13 +34,3 @@ export type RecordAction = Readonly<{
   record: ActionRecord | undefined;
   found: readonly FoundStep[];
 }>;
-
-/** The facts of an action. */
-export type ActionFact = Fact<
-  | 'ActionRegistered'
-  | 'ActionFinalized'
-  | 'ActionApproved'
-  | 'ActionExpired'
-  | 'ActionStateObserved'
-  | 'ActionTransactionFound'
->;

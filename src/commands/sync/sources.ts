@@ -1,5 +1,5 @@
-import type { Fact } from '../../events/catalogue.ts';
-import { type Decider, ownFacts } from '../decider.ts';
+import type { Fact, FactOf } from '../../events/catalogue.ts';
+import type { Decider } from '../decider.ts';
 
 /** What sync reads, each on an interval of its own. */
 export const sources = ['actions', 'supernodes', 'validators'] as const;
@@ -17,10 +17,10 @@ export type KnownSource = Completed['known'];
 export type FailureReason = 'unreachable' | 'wrong_chain' | 'chain_behind' | 'bad_answer' | 'pruned' | 'internal';
 
 /** The first contact with a chain. */
-export type IdentifyChain = Readonly<{ type: 'IdentifyChain'; chainId: string; height: number; at: string }>;
+export type ChainMet = Readonly<{ type: 'IdentifyChain'; chainId: string; height: number; at: string }>;
 
 /** Everything of a round is in the log: what it came to, and what it learned for the next one. */
-export type CompleteRound = Readonly<
+export type RoundCompletion = Readonly<
   { type: 'CompleteRound'; source: Source } & Pick<
     Completed,
     'startedAt' | 'at' | 'height' | 'blockTime' | 'requests' | 'facts' | 'skipped'
@@ -38,7 +38,7 @@ export type CompleteRound = Readonly<
 >;
 
 /** A round ended early. */
-export type FailRound = Readonly<{
+export type RoundFailure = Readonly<{
   type: 'FailRound';
   source: Source;
   startedAt: string;
@@ -48,11 +48,11 @@ export type FailRound = Readonly<{
 }>;
 
 /** Somebody wants SuperNodes and validators read at once. */
-export type RequestSync = Readonly<{ type: 'RequestSync'; at: string }>;
+export type SyncWish = Readonly<{ type: 'RequestSync'; at: string }>;
 
 /** Everything that can be recorded of a source. */
-export type SourceCommand = IdentifyChain | CompleteRound | FailRound | RequestSync;
-type SourceFact = Fact<'ChainIdentified' | 'SyncRequested' | 'SyncRoundCompleted' | 'SyncRoundFailed'>;
+export type SourceCommand = ChainMet | RoundCompletion | RoundFailure | SyncWish;
+type SourceFact = FactOf<'sync'>;
 
 const nothingKnown: KnownSource = { chainId: '', cursor: 0, unread: [] };
 
@@ -63,10 +63,9 @@ const nothingKnown: KnownSource = { chainId: '', cursor: 0, unread: [] };
  * nor failed twice. A pending request stays through failed rounds and goes with the completed round that answers
  * it; while one is pending, another is joined to it and decides nothing.
  */
-export const syncing: Decider<SourceCommand, KnownSource, SourceFact> = {
+export const syncing: Decider<SourceCommand, KnownSource, 'sync'> = {
   kind: 'sync',
   initialState: nothingKnown,
-  isOwn: ownFacts('ChainIdentified', 'SyncRequested', 'SyncRoundCompleted', 'SyncRoundFailed'),
   after(fact, recorded) {
     switch (fact.type) {
       case 'ChainIdentified':
@@ -94,18 +93,18 @@ export const syncing: Decider<SourceCommand, KnownSource, SourceFact> = {
   },
 };
 
-function identified({ chainId, height, at }: IdentifyChain): SourceFact {
+function identified({ chainId, height, at }: ChainMet): SourceFact {
   return { type: 'ChainIdentified', data: { source: chainEntity, chainId, at, height } };
 }
 
-function failed({ source, startedAt, at, reason, message }: FailRound, known: KnownSource): SourceFact {
+function failed({ source, startedAt, at, reason, message }: RoundFailure, known: KnownSource): SourceFact {
   return {
     type: 'SyncRoundFailed',
     data: { source, startedAt, at, reason, message, known: { ...known, endedRound: startedAt } },
   };
 }
 
-function completed(command: CompleteRound, known: KnownSource): SourceFact {
+function completed(command: RoundCompletion, known: KnownSource): SourceFact {
   const { source, startedAt, at, height, blockTime, requests, facts, skipped, chainId, learned, answers } = command;
   const { request } = known;
   const next: KnownSource = {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { actions } from '../../../src/commands/sync/actions.ts';
 import type { ActionRecord, FoundStep, RecordAction } from '../../../src/commands/sync/record-action.ts';
 import type { Step } from '../../../src/commands/sync/action-states.ts';
+import { given } from '../../support/given.ts';
 
 const record = (changes: Partial<ActionRecord> = {}): ActionRecord => ({
   kind: 'cascade',
@@ -30,25 +31,15 @@ const command = (changes: Partial<RecordAction> = {}): RecordAction => ({
   ...changes,
 });
 
-/** Decides one command after another, each on the last fact before it. */
-function after(...commands: readonly RecordAction[]): ReturnType<typeof actions.decide> {
-  let state = actions.initialState;
-  let facts: ReturnType<typeof actions.decide> = [];
-  for (const one of commands) {
-    facts = actions.decide(one, state);
-    const last = facts.at(-1);
-    if (last) state = actions.after(last);
-  }
-  return facts;
-}
-const typesOf = (facts: ReturnType<typeof actions.decide>): string[] => facts.map(({ type }) => type);
+const after = (...commands: readonly RecordAction[]) => given(actions).when(...commands);
+
 const done = record({ chainState: 'done', accounts: ['lumera1node'], metadata: 'BB==' });
 
 describe('actions', () => {
   it('write every fact of a life that the log does not know, the registration first', () => {
     const steps = [found('approve', 30), found('finalize', 20), found('register', 10)];
-    const facts = after(command({ record: { ...done, chainState: 'approved' }, found: steps }));
-    expect(typesOf(facts)).toEqual(['ActionRegistered', 'ActionFinalized', 'ActionApproved']);
+    const { facts } = after(command({ record: { ...done, chainState: 'approved' }, found: steps }));
+    expect(facts.map(({ type }) => type)).toEqual(['ActionRegistered', 'ActionFinalized', 'ActionApproved']);
     expect(facts.map(({ data }) => data.known.chainState)).toEqual(['pending', 'done', 'approved']);
     expect(facts.at(-1)?.data.known).toMatchObject({
       reached: 'approved',
@@ -63,16 +54,16 @@ describe('actions', () => {
 
   it('decide nothing on a command that comes again', () => {
     const whole = command({ record: done, found: [found('register', 10), found('finalize', 20)] });
-    expect(after(whole, whole)).toEqual([]);
+    after(whole, whole).emits([]);
   });
 
   it('decide nothing on a record behind what is known', () => {
     const whole = command({ record: done, found: [found('register', 10), found('finalize', 20)] });
-    expect(after(whole, command())).toEqual([]);
+    after(whole, command()).emits([]);
   });
 
   it('record a late finalize with its payments and the metadata that it changed', () => {
-    const facts = after(
+    const { facts } = after(
       command({ found: [found('register', 10)] }),
       command({ record: done, found: [found('finalize', 90)] }),
     );
@@ -91,11 +82,9 @@ describe('actions', () => {
 
   it('record a finalize without transaction, and the transaction once it is found', () => {
     const known = [command({ found: [found('register', 10)] }), command({ record: done })];
-    expect(after(...known)).toMatchObject([
-      { type: 'ActionFinalized', data: { payments: [], accounts: ['lumera1node'] } },
-    ]);
-    expect(after(...known)[0]?.data).not.toHaveProperty('transaction');
-    expect(after(...known, command({ record: done, found: [found('finalize', 20)] }))).toMatchObject([
+    after(...known).emits([{ type: 'ActionFinalized', data: { payments: [], accounts: ['lumera1node'] } }]);
+    expect(after(...known).facts[0]?.data).not.toHaveProperty('transaction');
+    after(...known, command({ record: done, found: [found('finalize', 20)] })).emits([
       {
         type: 'ActionTransactionFound',
         data: { step: 'finalize', transaction: { hash: 'finalize20' }, payments: [{ amount: '9859' }] },
@@ -105,14 +94,14 @@ describe('actions', () => {
 
   it('record a second finalize transaction as one more found', () => {
     const whole = command({ record: done, found: [found('register', 10), found('finalize', 20)] });
-    expect(after(whole, command({ record: done, found: [found('finalize', 21)] }))).toMatchObject([
+    after(whole, command({ record: done, found: [found('finalize', 21)] })).emits([
       { type: 'ActionTransactionFound', data: { transaction: { hash: 'finalize21' } } },
     ]);
     const both = command({
       record: done,
       found: [found('register', 10), found('finalize', 21), found('finalize', 20)],
     });
-    expect(after(both)).toMatchObject([
+    after(both).emits([
       { type: 'ActionRegistered' },
       { type: 'ActionFinalized', data: { transaction: { hash: 'finalize20' } } },
       { type: 'ActionTransactionFound', data: { transaction: { hash: 'finalize21' } } },
@@ -120,7 +109,7 @@ describe('actions', () => {
   });
 
   it('record both steps where only the approval was seen', () => {
-    const facts = after(
+    const { facts } = after(
       command(),
       command({ record: { ...done, chainState: 'approved' }, found: [found('approve', 30)] }),
     );
@@ -131,7 +120,7 @@ describe('actions', () => {
   });
 
   it('keep the step reached when an action expires', () => {
-    const facts = after(command(), command({ record: record({ chainState: 'expired' }), height: 120 }));
+    const { facts } = after(command(), command({ record: record({ chainState: 'expired' }), height: 120 }));
     expect(facts).toMatchObject([
       { type: 'ActionExpired', data: { seenAtHeight: 120, known: { chainState: 'expired', reached: 'registered' } } },
     ]);
@@ -140,7 +129,7 @@ describe('actions', () => {
   it.each(['processing', 'rejected', 'failed'] as const)(
     'observe the chain state %s, which has no fact of its own',
     (chainState) => {
-      expect(after(command(), command({ record: record({ chainState }) }))).toMatchObject([
+      after(command(), command({ record: record({ chainState }) })).emits([
         { type: 'ActionStateObserved', data: { known: { chainState, reached: 'registered' } } },
       ]);
     },
@@ -148,23 +137,21 @@ describe('actions', () => {
 
   it('finalize after processing was observed', () => {
     const processing = command({ record: record({ chainState: 'processing' }) });
-    expect(typesOf(after(processing, command({ record: done, found: [found('finalize', 20)] })))).toEqual([
-      'ActionFinalized',
-    ]);
+    after(processing, command({ record: done, found: [found('finalize', 20)] })).emits([{ type: 'ActionFinalized' }]);
   });
 
   it('never empty a data hash that is known', () => {
     const emptied = command({ record: { ...done, metadata: '', dataHash: '' }, found: [found('finalize', 20)] });
-    const facts = after(command(), emptied);
+    const { facts } = after(command(), emptied);
     expect(facts).toMatchObject([{ type: 'ActionFinalized', data: { known: { dataHash: 'hash' } } }]);
     expect(facts[0]?.data).not.toHaveProperty('metadata');
   });
 
   it('record a step of a known action whose record cannot be read', () => {
-    const facts = after(command(), command({ record: undefined, found: [found('finalize', 20)] }));
+    const { facts } = after(command(), command({ record: undefined, found: [found('finalize', 20)] }));
     expect(facts).toMatchObject([
       { type: 'ActionFinalized', data: { accounts: ['lumera1node'], known: { chainState: 'done' } } },
     ]);
-    expect(actions.decide(command({ record: undefined, found: [found('finalize', 20)] }), undefined)).toEqual([]);
+    after(command({ record: undefined, found: [found('finalize', 20)] })).emits([]);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type SuperNodeRecord, supernodes } from '../../../src/commands/sync/supernodes.ts';
-import { validators } from '../../../src/commands/sync/validators.ts';
+import { type ValidatorRecord, validators } from '../../../src/commands/sync/validators.ts';
+import { given } from '../../support/given.ts';
 
 const record: SuperNodeRecord = {
   state: 'active',
@@ -13,43 +14,56 @@ const record: SuperNodeRecord = {
   p2pPort: '4445',
   registeredHeight: 5,
 };
-const listed = { seenAtHeight: 10, record, isListed: true };
+const listed = { type: 'SuperNodeListed', data: { node: 'n', seenAtHeight: 10, record } } as const;
+const said = (height: number, changes: Partial<SuperNodeRecord> | undefined = {}) => ({
+  operator: 'n',
+  height,
+  record: { ...record, ...changes },
+});
+const gone = (height: number) => ({ operator: 'n', height, record: undefined });
 
 describe('supernodes', () => {
   it('are listed, changed and removed, and listed again', () => {
-    expect(supernodes.decide({ node: 'n', height: 10, record }, undefined)).toMatchObject([
-      { type: 'SuperNodeListed' },
+    given(supernodes).when(said(10)).emits([listed]);
+    given(supernodes, listed)
+      .when(said(11, { state: 'stopped' }))
+      .emits([{ type: 'SuperNodeChanged', data: { record: { state: 'stopped' } } }]);
+    expect(given(supernodes, listed).when(gone(12)).facts).toEqual([
+      { type: 'SuperNodeRemoved', data: { node: 'n', seenAtHeight: 12, record } },
     ]);
-    const stopped = { ...record, state: 'stopped' };
-    expect(supernodes.decide({ node: 'n', height: 11, record: stopped }, listed)).toMatchObject([
-      { type: 'SuperNodeChanged' },
-    ]);
-    const removed = supernodes.decide({ node: 'n', height: 12, record: undefined }, listed);
-    expect(removed).toEqual([{ type: 'SuperNodeRemoved', data: { node: 'n', seenAtHeight: 12, record } }]);
-    const [fact] = removed;
-    expect(fact && supernodes.decide({ node: 'n', height: 13, record }, supernodes.after(fact))).toMatchObject([
-      { type: 'SuperNodeListed' },
-    ]);
+    given(supernodes, listed)
+      .when(gone(12), said(13))
+      .emits([{ type: 'SuperNodeListed' }]);
   });
 
   it('decide nothing on a record that says the same, in any order of its fields, or is older', () => {
     const { state, ...others } = record;
-    expect(supernodes.decide({ node: 'n', height: 11, record: { ...others, state } }, listed)).toEqual([]);
-    expect(supernodes.decide({ node: 'n', height: 9, record: { ...record, state: 'stopped' } }, listed)).toEqual([]);
-    expect(supernodes.decide({ node: 'n', height: 9, record: undefined }, listed)).toEqual([]);
-    expect(supernodes.decide({ node: 'n', height: 11, record: undefined }, undefined)).toEqual([]);
+    given(supernodes, listed)
+      .when({ operator: 'n', height: 11, record: { ...others, state } })
+      .emits([]);
+    given(supernodes, listed)
+      .when(said(9, { state: 'stopped' }))
+      .emits([]);
+    given(supernodes, listed).when(gone(9)).emits([]);
+    given(supernodes).when(gone(11)).emits([]);
   });
 });
 
 describe('validators', () => {
   it('change with moniker, status or jailed', () => {
-    const known = { seenAtHeight: 10, record: { moniker: 'm', status: 'bonded', jailed: false }, isListed: true };
-    const decide = (changes: object): unknown[] => [
-      ...validators.decide({ validator: 'v', height: 11, record: { ...known.record, ...changes } }, known),
-    ];
-    expect(decide({})).toEqual([]);
-    expect(decide({ moniker: 'other' })).toMatchObject([{ type: 'ValidatorChanged' }]);
-    expect(decide({ status: 'unbonding' })).toMatchObject([{ type: 'ValidatorChanged' }]);
-    expect(decide({ jailed: true })).toMatchObject([{ type: 'ValidatorChanged' }]);
+    const validator = { moniker: 'm', status: 'bonded', jailed: false };
+    const when = (changes: Partial<ValidatorRecord>) =>
+      given(validators, {
+        type: 'ValidatorListed',
+        data: { validator: 'v', seenAtHeight: 10, record: validator },
+      }).when({
+        operator: 'v',
+        height: 11,
+        record: { ...validator, ...changes },
+      });
+    when({}).emits([]);
+    when({ moniker: 'other' }).emits([{ type: 'ValidatorChanged', data: { validator: 'v' } }]);
+    when({ status: 'unbonding' }).emits([{ type: 'ValidatorChanged' }]);
+    when({ jailed: true }).emits([{ type: 'ValidatorChanged' }]);
   });
 });

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { fleetStats } from '../../../projections/fleet/fleet-stats.ts';
+import { FleetStatistics } from '../../../projections/fleet/queries.ts';
 import type { Reading } from '../../../projections/reading.ts';
-import { rounds as readRounds } from '../../../projections/rounds/rounds.ts';
+import { SyncRounds } from '../../../projections/rounds/queries.ts';
+import { ask } from '../../bus.ts';
 import type { RouteDependencies } from '../../indexer/rest/shared.ts';
 import { createGauges, type Gauges, showArchive, showProjection, showRead } from './gauges.ts';
 import { countRequests } from '../request-metrics.ts';
@@ -38,7 +39,10 @@ async function refresh(
   gauges: Gauges,
   { reader, broker, archive, lag, clock, settings }: RouteDependencies,
 ): Promise<void> {
-  const read = async (reading: Reading) => ({ rounds: await readRounds(reading), fleet: await fleetStats(reading) });
+  const read = async (reading: Reading) => ({
+    rounds: await ask(reading, new SyncRounds({})),
+    fleet: await ask(reading, new FleetStatistics({})),
+  });
   const [generations, state, seen, archived] = await Promise.allSettled([
     within(lookTimeoutMs, reader.generations(), 'late'),
     within(lookTimeoutMs, broker(), 'late'),

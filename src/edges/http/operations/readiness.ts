@@ -1,8 +1,9 @@
 import prettyMs from 'pretty-ms';
 import { toAppError } from '../../../commands/errors.ts';
+import { SyncRounds } from '../../../projections/rounds/queries.ts';
 import type { RoundRow } from '../../../projections/tables.ts';
-import { roundsOnceAllIsBuilt } from './all-built.ts';
 import { archiveFindings } from '../../audit/archive-findings.ts';
+import { ask } from '../../bus.ts';
 import type { BrokerState, Generation, RestSettings } from '../../indexer/rest/dependencies.ts';
 import { type Source, sources } from '../../indexer/rest/headers.ts';
 import type { LagTracker } from '../../indexer/rest/lag.ts';
@@ -33,7 +34,10 @@ const lateAfterIntervals = 3;
  */
 export async function assess({ reader, broker, archive, lag, clock, settings }: RouteDependencies): Promise<Readiness> {
   const [rows, generations, state, archived] = await Promise.all([
-    attempt('database', async () => await reader.read(roundsOnceAllIsBuilt)),
+    attempt(
+      'database',
+      async () => await reader.read((reading) => ask(reading, new SyncRounds({ onceAllIsBuilt: true }))),
+    ),
     attempt('database', async () => await reader.generations()),
     attempt('broker', broker),
     attempt('archive', archive),

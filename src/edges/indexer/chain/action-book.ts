@@ -1,13 +1,18 @@
-import { handle } from '../../../commands/handle.ts';
+import type { Known } from '../../../commands/decider.ts';
+import { knownFrom } from '../../../commands/handle.ts';
 import type { Cause, FactLog } from '../../../commands/ports.ts';
 import { isOpen, type KnownAction, knowsTransaction } from '../../../commands/sync/action-states.ts';
-import { actions } from '../../../commands/sync/actions.ts';
+import { actions, RecordActions } from '../../../commands/sync/actions.ts';
 import { packOpen, unpackOpen } from '../../../commands/sync/open-actions.ts';
 import type { RecordAction } from '../../../commands/sync/record-action.ts';
-import type { CompleteRound, KnownSource } from '../../../commands/sync/sources.ts';
+import type { KnownSource, RoundCompletion } from '../../../commands/sync/sources.ts';
+import { dispatch } from '../../bus.ts';
 
 /** Unread records that are remembered; where there may be more, the next round reads the whole list again. */
 export const mostUnread = 100;
+
+/** Actions whose last fact is cached, some 40 MB: more than a round names, but for the first one, which is read by pages. */
+const mostCached = 50_000;
 
 /** Reasons that are kept; a round shows fewer. */
 const mostSkipped = 100;
@@ -23,6 +28,8 @@ export class ActionBook {
   /** From when on the open actions are not known; undefined where all are. */
   #completeUntil: string | undefined;
   #last: bigint;
+  /** What was read or written of actions in this round, the latest last. */
+  readonly #cache = new Map<string, Known<KnownAction | undefined>>();
 
   constructor(log: FactLog, cause: Cause, known: KnownSource) {
     this.#log = log;
@@ -33,28 +40,46 @@ export class ActionBook {
     this.#last = BigInt(known.lastAction ?? '0');
   }
 
-  /** What the log knows of these actions. */
+  /** What the log knows of these actions; each is read once in a round. */
   async known(ids: readonly string[]): Promise<ReadonlyMap<string, KnownAction>> {
-    const last = await this.#log.last('action', ids);
-    return new Map(
-      [...last].flatMap(([id, { fact }]) => (actions.isOwn(fact) ? [[id, fact.data.known] as const] : [])),
+    const unread = ids.filter((id) => !this.#cache.has(id));
+    const last = unread.length === 0 ? undefined : await this.#log.last('action', unread);
+    const read = new Map(unread.map((id) => [id, knownFrom(actions, id, last?.get(id))]));
+    const all = new Map(
+      ids.flatMap((id) => {
+        const state = (read.get(id) ?? this.#cache.get(id))?.state;
+        return state === undefined ? [] : [[id, state] as const];
+      }),
     );
+    this.#remember(read);
+    return all;
   }
 
-  /** Decides and appends. */
+  /** Decides and appends, on what was read of the actions before; others are read. */
   async record(commands: readonly RecordAction[]): Promise<void> {
     if (commands.length === 0) return;
     const byAction = new Map(commands.map((command) => [command.action, command]));
-    const handled = await handle(this.#log, actions, byAction, this.#cause);
-    this.facts += handled.facts;
-    const after = await this.known([...byAction.keys()]);
+    const { facts, states } = await dispatch(this.#log, new RecordActions(byAction, this.#cause, this.#cache));
+    this.facts += facts;
+    this.#remember(states);
     for (const { action, record, found } of commands) {
       if (record !== undefined) this.#unread.delete(action);
-      const known = after.get(action);
+      const known = states.get(action)?.state;
       if (known === undefined) continue;
       this.notice(action, known);
       const left = found.filter(({ step, transaction }) => !knowsTransaction(known, step, transaction.hash)).length;
       if (left > 0) this.skip(action, `${left} of its transactions are not recorded: it has more than are kept`);
+    }
+  }
+
+  #remember(known: ReadonlyMap<string, Known<KnownAction | undefined>>): void {
+    for (const [id, one] of known) {
+      this.#cache.delete(id);
+      this.#cache.set(id, one);
+    }
+    for (const id of this.#cache.keys()) {
+      if (this.#cache.size <= mostCached) return;
+      this.#cache.delete(id);
     }
   }
 
@@ -104,11 +129,11 @@ export class ActionBook {
     return [...this.#open].filter(([, expiresAt]) => expiresAt <= blockTime).map(([action]) => action);
   }
 
-  get skipped(): CompleteRound['skipped'] {
+  get skipped(): RoundCompletion['skipped'] {
     return [...this.#skipped].map(([record, reason]) => ({ record, reason }));
   }
 
-  get learned(): Pick<CompleteRound['learned'], 'openActions' | 'unread' | 'lastAction'> {
+  get learned(): Pick<RoundCompletion['learned'], 'openActions' | 'unread' | 'lastAction'> {
     return {
       openActions: packOpen(this.#open, { completeUntil: this.#completeUntil }),
       unread: this.unread,

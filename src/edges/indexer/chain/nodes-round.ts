@@ -1,9 +1,10 @@
-import type { Decider } from '../../../commands/decider.ts';
-import { handle } from '../../../commands/handle.ts';
-import type { CompleteRound } from '../../../commands/sync/sources.ts';
-import { supernodes } from '../../../commands/sync/supernodes.ts';
-import { validators } from '../../../commands/sync/validators.ts';
-import type { Fact } from '../../../events/catalogue.ts';
+import type { Command } from '../../../commands/command.ts';
+import type { Cause } from '../../../commands/ports.ts';
+import type { RecordListed } from '../../../commands/sync/listed.ts';
+import type { RoundCompletion } from '../../../commands/sync/sources.ts';
+import { RecordSuperNodes } from '../../../commands/sync/supernodes.ts';
+import { RecordValidators } from '../../../commands/sync/validators.ts';
+import { dispatch } from '../../bus.ts';
 import { pagesOf } from './listings.ts';
 import { minimumVersionOf, operatorOf, parseSuperNode, parseValidator } from './records.ts';
 import type { RoundContext, RoundOutcome } from './round.ts';
@@ -21,9 +22,9 @@ export async function readSuperNodes(context: RoundContext): Promise<RoundOutcom
     route: '~/supernode/v1/list_super_nodes',
     field: 'supernodes',
     operatorField: 'validator_address',
-    decider: supernodes,
+    kind: 'node',
+    command: RecordSuperNodes,
     parse: (record) => parseSuperNode(record, profile.addressPrefix),
-    command: (node, record) => ({ node, height: head.height, record }),
   });
   return { ...outcome, learned: { unread: [], ...(minimumVersion === undefined ? {} : { minimumVersion }) } };
 }
@@ -34,21 +35,21 @@ export async function readValidators(context: RoundContext): Promise<RoundOutcom
     route: '/cosmos/staking/v1beta1/validators',
     field: 'validators',
     operatorField: 'operator_address',
-    decider: validators,
+    kind: 'validator',
+    command: RecordValidators,
     parse: parseValidator,
-    command: (validator, record) => ({ validator, height: context.head.height, record }),
   });
   return { ...outcome, learned: { unread: [] } };
 }
 
 /** A list that is read whole: how its records are read, and who decides what they mean. */
-type WholeList<Command, State, F extends Fact, Entry> = Readonly<{
+type WholeList<Entry> = Readonly<{
   route: string;
   field: string;
   operatorField: 'validator_address' | 'operator_address';
-  decider: Decider<Command, State, F>;
+  kind: 'node' | 'validator';
+  command: new (said: ReadonlyMap<string, RecordListed<Entry>>, cause: Cause) => Command<RecordListed<Entry>, unknown>;
   parse: (record: Readonly<Record<string, unknown>>) => Entry;
-  command: (operator: string, record: Entry | undefined) => Command;
 }>;
 
 /**
@@ -57,28 +58,28 @@ type WholeList<Command, State, F extends Fact, Entry> = Readonly<{
  * A removal is believed only of a list that was read to its end and whose every record names its operator; what could be
  * read is recorded in any case. A record that cannot be read keeps its operator as it was.
  */
-async function recordList<Command, State, F extends Fact, Entry>(
-  { session, head, log, cause, profile }: RoundContext,
-  list: WholeList<Command, State, F, Entry>,
-): Promise<Pick<CompleteRound, 'facts' | 'skipped'>> {
-  const { route, field, decider, command } = list;
+async function recordList<Entry>(
+  { session, head: { height }, log, cause, profile }: RoundContext,
+  list: WholeList<Entry>,
+): Promise<Pick<RoundCompletion, 'facts' | 'skipped'>> {
+  const { route, field, kind, command: RecordAll } = list;
   const roll = new Roll(list, profile.addressPrefix);
-  const commands = (): Map<string, Command> =>
-    new Map([...roll.records].map(([operator, record]) => [operator, command(operator, record)]));
+  const said = (): Map<string, RecordListed<Entry>> =>
+    new Map([...roll.records].map(([operator, record]) => [operator, { operator, height, record }]));
   try {
     const { leaveOut } = roll;
-    for await (const page of pagesOf(session, { route, field, height: head.height, pageSize, mostBytes, leaveOut }))
+    for await (const page of pagesOf(session, { route, field, height, pageSize, mostBytes, leaveOut }))
       page.forEach(roll.add);
   } catch (caught) {
-    await handle(log, decider, commands(), cause);
+    await dispatch(log, new RecordAll(said(), cause));
     throw caught;
   }
-  const present = commands();
-  const known = roll.isEveryoneNamed ? (await log.lastOfAll(decider.kind)).keys() : [];
+  const present = said();
+  const known = roll.isEveryoneNamed ? (await log.lastOfAll(kind)).keys() : [];
   for (const operator of known) {
-    if (!roll.listed.has(operator)) present.set(operator, command(operator, undefined));
+    if (!roll.listed.has(operator)) present.set(operator, { operator, height, record: undefined });
   }
-  const { facts } = await handle(log, decider, present, cause);
+  const { facts } = await dispatch(log, new RecordAll(present, cause));
   return { facts, skipped: roll.skipped };
 }
 
@@ -88,13 +89,10 @@ class Roll<Entry> {
   readonly listed = new Set<string>();
   readonly skipped: { record: string; reason: string }[] = [];
   isEveryoneNamed = true;
-  readonly #list: Pick<WholeList<unknown, unknown, Fact, Entry>, 'field' | 'operatorField' | 'parse'>;
+  readonly #list: Pick<WholeList<Entry>, 'field' | 'operatorField' | 'parse'>;
   readonly #prefix: string;
 
-  constructor(
-    list: Pick<WholeList<unknown, unknown, Fact, Entry>, 'field' | 'operatorField' | 'parse'>,
-    prefix: string,
-  ) {
+  constructor(list: Pick<WholeList<Entry>, 'field' | 'operatorField' | 'parse'>, prefix: string) {
     this.#list = list;
     this.#prefix = prefix;
   }

@@ -1,8 +1,6 @@
-import { AppError, toAppError } from '../../../commands/errors.ts';
 import type { FactLog } from '../../../commands/ports.ts';
-import { syncing } from '../../../commands/sync/sources.ts';
-
-const attempts = 8;
+import { RequestSync } from '../../../commands/sync/round-commands.ts';
+import { dispatch } from '../../bus.ts';
 
 /** Where the request lies in the `SYNC` stream; `joined` where one was pending already. */
 export type RequestedSync = Readonly<{ sequence: number; joined: boolean }>;
@@ -15,20 +13,9 @@ export type RequestedSync = Readonly<{ sequence: number; joined: boolean }>;
  * @example await requestSync(log, new Date().toISOString()) // { sequence: 17, joined: false }
  */
 export async function requestSync(log: FactLog, at: string): Promise<RequestedSync> {
-  for (let attempt = 0; attempt < attempts; attempt++) {
-    const last = (await log.last('sync', ['supernodes'])).get('supernodes');
-    const known = last && syncing.isOwn(last.fact) ? syncing.after(last.fact, last) : syncing.initialState;
-    if (known.request) return { sequence: known.request.sequence, joined: true };
-    const facts = syncing.decide({ type: 'RequestSync', at }, known);
-    try {
-      const { sequence } = await log.append(
-        [{ kind: 'sync', entity: 'supernodes', facts, expected: last?.sequence ?? 0 }],
-        { at },
-      );
-      return { sequence, joined: false };
-    } catch (caught) {
-      if (toAppError(caught).code !== 'CONFLICT') throw caught;
-    }
-  }
-  throw new AppError('UNAVAILABLE', 'The request could not be written: others write all the time. Try again');
+  const { facts, states } = await dispatch(log, new RequestSync({ at }));
+  const [known] = states.values();
+  const request = known?.state.request;
+  if (request === undefined) throw new Error('A request for a round is neither written nor pending');
+  return { sequence: request.sequence, joined: facts === 0 };
 }

@@ -1,16 +1,17 @@
 import { type AppError, toAppError } from '../../../commands/errors.ts';
-import { handle } from '../../../commands/handle.ts';
+import { knownFrom } from '../../../commands/handle.ts';
 import type { Cause, FactLog, Recorded } from '../../../commands/ports.ts';
+import { CompleteRound, FailRound, IdentifyChain } from '../../../commands/sync/round-commands.ts';
 import {
   chainEntity,
-  type CompleteRound,
   type FailureReason,
   type KnownSource,
+  type RoundCompletion,
   type Source,
-  type SourceCommand,
   syncing,
 } from '../../../commands/sync/sources.ts';
 import type { Kind } from '../../../events/streams.ts';
+import { dispatch } from '../../bus.ts';
 import type { ChainClient, ChainSession } from './client.ts';
 import { ChainFailure } from './failure.ts';
 import { type ChainHead, readHead } from './head.ts';
@@ -36,8 +37,8 @@ export type RoundContext = Readonly<{
 }>;
 
 /** What a round came to, once all its facts are in the log. */
-export type RoundOutcome = Pick<CompleteRound, 'facts' | 'skipped'> &
-  Readonly<{ learned: Omit<CompleteRound['learned'], 'cursor'> & { cursor?: number } }>;
+export type RoundOutcome = Pick<RoundCompletion, 'facts' | 'skipped'> &
+  Readonly<{ learned: Omit<RoundCompletion['learned'], 'cursor'> & { cursor?: number } }>;
 
 /** How a round ended; `failure` and `error` where it failed. */
 export type RoundEnd = Readonly<{
@@ -77,10 +78,11 @@ export async function runRound(round: Round): Promise<RoundEnd> {
   const session = client.session(signal);
   const startedAt = now();
   try {
-    const known = await knownOf(log, source);
+    const knownAs = await knownOf(log, source, chainEntity);
+    const known = knownAs(source);
     const answers = request ?? known.request?.id;
     const head = await readHead(session);
-    await checkChain(log, head, known);
+    await checkChain(log, head, { known, identified: knownAs(chainEntity).chainId });
     const { facts, skipped, learned } = await round.read({
       session,
       profile,
@@ -92,8 +94,7 @@ export async function runRound(round: Round): Promise<RoundEnd> {
     });
     signal.throwIfAborted();
     const { chainId, height, time: blockTime } = head;
-    const command: CompleteRound = {
-      type: 'CompleteRound',
+    const completion = {
       source,
       startedAt,
       at: now(),
@@ -107,12 +108,12 @@ export async function runRound(round: Round): Promise<RoundEnd> {
       learned: { ...learned, cursor: Math.max(learned.cursor ?? height, known.cursor) },
       answers,
     };
-    await record(log, source, command, causeOf(answers));
+    await dispatch(log, new CompleteRound(completion, causeOf(answers)));
     return { facts, requests: session.requests(), height };
   } catch (caught) {
     signal.throwIfAborted();
     const { reason, message } = failureOf(caught);
-    await record(log, source, { type: 'FailRound', source, startedAt, at: now(), reason, message }, causeOf(request));
+    await dispatch(log, new FailRound({ source, startedAt, at: now(), reason, message }, causeOf(request)));
     const retryAfterMs = caught instanceof ChainFailure ? caught.retryAfterMs : undefined;
     return { facts: 0, requests: session.requests(), failure: reason, error: toAppError(caught), retryAfterMs };
   }
@@ -122,17 +123,23 @@ function causeOf(request: string | undefined): Cause {
   return { at: now(), ...(request === undefined ? {} : { causation: request, correlation: request }) };
 }
 
-/** What the last fact of a source tells the next round. */
-export async function knownOf(log: FactLog, source: string): Promise<KnownSource> {
-  const last = (await log.last('sync', [source])).get(source);
-  return last && syncing.isOwn(last.fact) ? syncing.after(last.fact, last) : syncing.initialState;
+/** What the last facts of sources tell the next round, by one read. */
+export async function knownOf(log: FactLog, ...entities: string[]): Promise<(entity: string) => KnownSource> {
+  const last = await log.last('sync', entities);
+  return (entity) => knownFrom(syncing, entity, last.get(entity)).state;
 }
 
-async function checkChain(log: FactLog, { chainId, height }: ChainHead, known: KnownSource): Promise<void> {
-  let identified = (await knownOf(log, chainEntity)).chainId;
+/** The chain's id is recorded at the first contact; every later round has to meet the same one. */
+async function checkChain(
+  log: FactLog,
+  { chainId, height }: ChainHead,
+  { known, identified: before }: { known: KnownSource; identified: string },
+): Promise<void> {
+  let identified = before;
   if (identified === '') {
-    await record(log, chainEntity, { type: 'IdentifyChain', chainId, height, at: now() }, { at: now() });
-    identified = (await knownOf(log, chainEntity)).chainId;
+    const at = now();
+    const { states } = await dispatch(log, new IdentifyChain({ chainId, height, at }, { at }));
+    identified = states.get(chainEntity)?.state.chainId ?? '';
   }
   if (chainId !== identified) {
     throw new ChainFailure(
@@ -146,10 +153,6 @@ async function checkChain(log: FactLog, { chainId, height }: ChainHead, known: K
       'chain_behind',
       `The chain is at height ${height}, but ${reached} was read before: its node is behind, or was set back`,
     );
-}
-
-async function record(log: FactLog, entity: string, command: SourceCommand, cause: Cause): Promise<void> {
-  await handle(log, syncing, new Map([[entity, command]]), cause);
 }
 
 function failureOf(caught: unknown): { reason: FailureReason; message: string } {

@@ -51,7 +51,7 @@ async function follow(options: SyncOptions, signal: AbortSignal): Promise<void> 
   const bells: Readonly<Record<Source, Bell>> = { actions: new Bell(), supernodes: new Bell(), validators: new Bell() };
   const lookForRequest = async (): Promise<void> => {
     const request = await knownOf(options.log, 'supernodes').then(
-      (known) => known.request,
+      (knownAs) => knownAs('supernodes').request,
       () => undefined,
     );
     if (request === undefined) return;

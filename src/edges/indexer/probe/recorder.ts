@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toAppError } from '../../../commands/errors.ts';
-import { handle } from '../../../commands/handle.ts';
 import type { Cause, FactLog } from '../../../commands/ports.ts';
-import { probing, type RecordProbe } from '../../../commands/probing.ts';
+import { type RecordProbe, RecordProbes } from '../../../commands/probing.ts';
+import { dispatch } from '../../bus.ts';
 import type { Logger } from '../../kit/logger.ts';
 
 /** Why a probe was made; a probe of its own accord has no cause. */
@@ -31,7 +31,7 @@ export function createRecorder(log: FactLog, logger: Logger, signal: AbortSignal
   const writeGroup = async (group: ReadonlyMap<string, Waiting>, reason: Reason) => {
     const probes = new Map([...group].map(([node, { probe }]) => [node, probe]));
     try {
-      await handle(log, probing, probes, { ...reason, at: new Date().toISOString() });
+      await dispatch(log, new RecordProbes(probes, { ...reason, at: new Date().toISOString() }));
     } catch (caught) {
       signal.throwIfAborted();
       const { code, message } = toAppError(caught);

@@ -1,9 +1,10 @@
 import type { Static } from 'typebox';
-import { type ListedAction, operatorsOf } from '../../../projections/actions/action-list.ts';
-import type { Reading } from '../../../projections/reading.ts';
+import type { ListedAction } from '../../../projections/actions/action-list.ts';
+import { OperatorsOfAction } from '../../../projections/actions/queries.ts';
 import type { ActionRow, StepTransaction } from '../../../projections/tables.ts';
 import type { actionDetail, actionListItem } from './action-schemas.ts';
 import type { RestDependencies } from './dependencies.ts';
+import type { Look } from './reads.ts';
 
 type ListItem = Static<typeof actionListItem.schema>;
 type Detail = Static<typeof actionDetail.schema>;
@@ -15,7 +16,7 @@ export function listItemOf(row: ListedAction, withTransactions: boolean): ListIt
 
 /** An action with all that is known of it; the chain leaves `public` out of metadata where it is false. */
 export async function detailOf(
-  reading: Reading,
+  ask: Look['ask'],
   row: ActionRow,
   decode: RestDependencies['decodeMetadata'],
 ): Promise<Detail> {
@@ -31,7 +32,7 @@ export async function detailOf(
     height: row.height,
     price: denom === null || amount === null ? null : { denom, amount },
     expires_at: row.expires_at,
-    supernodes: await operatorsOf(reading, row),
+    supernodes: await ask(new OperatorsOfAction({ action: row })),
     metadata: metadata ?? null,
     file_name: typeof fileName === 'string' && fileName !== '' ? fileName : null,
     file_size_kbs: row.file_size_kbs,

@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { AppError } from '../../../commands/errors.ts';
-import { listActions } from '../../../projections/actions/action-list.ts';
-import { actionById, actionStats } from '../../../projections/actions/action-stats.ts';
+import { ActionById, ActionStatistics, ListActions } from '../../../projections/actions/queries.ts';
 import { actionDetail, actionList, actionListQuery, actionStatsAnswer, actionStatsQuery } from './action-schemas.ts';
 import { readFilter, readWindow } from './action-filter.ts';
 import { detailOf, listItemOf } from './action-views.ts';
@@ -33,8 +32,8 @@ function addList(app: App, { read, cursors, settings }: RouteDependencies): void
     const { limit, cursor, include_transactions: withTransactions, ...given } = query;
     const { walk, filter } = readFilter(given, settings.profile.addressPrefix);
     const place = cursor === undefined ? undefined : cursors.open(walk, cursor);
-    return await read(reply, query.supernode === undefined ? ofActions : withNodes, async ({ reading }) => {
-      const found = await listActions(reading, { ...filter, after: place?.after, limit });
+    return await read(reply, query.supernode === undefined ? ofActions : withNodes, async ({ ask }) => {
+      const found = await ask(new ListActions({ ...filter, after: place?.after, limit }));
       const page = (place?.pages ?? 0) + 1;
       const last = found.rows.at(-1);
       return {
@@ -58,8 +57,8 @@ function addCounts(app: App, { read }: RouteDependencies): void {
   };
   app.get('/v1/actions/stats', { schema }, async ({ query }, reply) => {
     const window = readWindow(query);
-    return await read(reply, ofActions, async ({ reading }) => {
-      const counts = await actionStats(reading, window);
+    return await read(reply, ofActions, async ({ ask }) => {
+      const counts = await ask(new ActionStatistics(window));
       return {
         total_actions: counts.total,
         cascade_count: counts.cascade,
@@ -85,10 +84,10 @@ function addDetail(app: App, { read, decodeMetadata }: RouteDependencies): void 
     '/v1/actions/:id',
     { schema },
     async ({ params: { id } }, reply) =>
-      await read(reply, withNodes, async ({ reading }) => {
-        const row = isActionId(id) ? await actionById(reading, id) : undefined;
+      await read(reply, withNodes, async ({ ask }) => {
+        const row = isActionId(id) ? await ask(new ActionById({ id })) : undefined;
         if (!row) throw new AppError('NOT_FOUND', 'There is no action of this id.');
-        return await detailOf(reading, row, decodeMetadata);
+        return await detailOf(ask, row, decodeMetadata);
       }),
   );
 }

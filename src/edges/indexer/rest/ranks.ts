@@ -1,4 +1,4 @@
-import { nodesToRank } from '../../../projections/fleet/fleet-stats.ts';
+import { NodesToRank } from '../../../projections/fleet/queries.ts';
 import { createKeptHashes, ranksAt } from './rank.ts';
 import type { Look } from './reads.ts';
 
@@ -11,8 +11,8 @@ type Known = Readonly<{ of: string; ranks: ReturnType<Ranks> }>;
 export function createRanks(): Ranks {
   const hashes = createKeptHashes();
   let known: Known | undefined;
-  const ranked = async ({ reading }: Look, height: number): ReturnType<Ranks> => {
-    const nodes = await nodesToRank(reading);
+  const ranked = async ({ ask, reading }: Look, height: number): ReturnType<Ranks> => {
+    const nodes = await ask(new NodesToRank({}));
     await reading.confirmed();
     const ranks = ranksAt(height, nodes, hashes.hashOf);
     hashes.letGoOfOthers();

@@ -1,8 +1,10 @@
 import type { FastifyReply } from 'fastify';
 import type { ProjectionName } from '../../../projections/projection.ts';
 import type { Reading } from '../../../projections/reading.ts';
-import { rounds as readRounds } from '../../../projections/rounds/rounds.ts';
+import type { Query } from '../../../projections/query.ts';
+import { SyncRounds } from '../../../projections/rounds/queries.ts';
 import type { RoundRow } from '../../../projections/tables.ts';
+import { ask } from '../../bus.ts';
 import type { RestDependencies } from './dependencies.ts';
 import { chainAgeMs, positionToken, type Source } from './headers.ts';
 import type { LagTracker } from './lag.ts';
@@ -10,8 +12,12 @@ import type { LagTracker } from './lag.ts';
 /** What a route reads: projections, and the sources of sync that feed them. */
 export type Scope = Readonly<{ projections: readonly ProjectionName[]; sources: readonly Source[] }>;
 
-/** One consistent look, with the rounds that go with it. */
-export type Look = Readonly<{ reading: Reading; rounds: readonly RoundRow[] }>;
+/** One consistent look, with the rounds that go with it; `ask` sends a query through the bus, to be answered from this look. */
+export type Look = Readonly<{
+  reading: Pick<Reading, 'schemas' | 'followed' | 'confirmed'>;
+  rounds: readonly RoundRow[];
+  ask: <Answer>(query: Query<unknown, Answer>) => Promise<Answer>;
+}>;
 
 /** Answers a read: runs queries over one look and stamps position, lag and age, also on a 404. */
 export type Read = <T>(reply: FastifyReply, scope: Scope, answer: (look: Look) => Promise<T>) => Promise<T>;
@@ -23,7 +29,7 @@ export function createRead({ reader, clock }: Pick<RestDependencies, 'reader' | 
     const { incarnation, sequence } = reading.followed.rounds;
     const of = JSON.stringify([reading.schemas.rounds, incarnation, sequence]);
     if (known?.of === of) return known.rounds;
-    const found = await readRounds(reading);
+    const found = await ask(reading, new SyncRounds({}));
     await reading.confirmed();
     known = { of, rounds: found };
     return found;
@@ -40,6 +46,6 @@ export function createRead({ reader, clock }: Pick<RestDependencies, 'reader' | 
         ...(ageMs === undefined ? {} : { 'Annals-Chain-Age-Ms': String(ageMs) }),
         'Cache-Control': 'no-store',
       });
-      return await answer({ reading, rounds });
+      return await answer({ reading, rounds, ask: (query) => ask(reading, query) });
     });
 }

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { toAppError } from '../../../commands/errors.ts';
-import type { Reading } from '../../../projections/reading.ts';
-import { createBus, ReadModels, RequestSync } from '../../bus.ts';
+import { FollowedChain } from '../../../projections/rounds/queries.ts';
+import { ask, openBuses } from '../../bus.ts';
 import { decodeMetadata } from '../chain/metadata.ts';
 import { requestSync } from '../chain/request-sync.ts';
-import { createReader } from '../../models/read/reading.ts';
+import { createReader, type Reader } from '../../models/read/reading.ts';
 import { createWakeups } from '../../models/read/wakeups.ts';
 import { type About, registerPages } from '../pages/pages.ts';
 import { createRest } from './rest.ts';
@@ -20,21 +20,16 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
   const isWhole = config.roles.includes('indexer');
   const reader = createReader({ pools, network });
   const wakeups = createWakeups({ config: context.postgres, pools, network }, logger);
-  const bus = await createBus({
-    requestSync: async ({ at }) => {
-      const [{ sequence }, { incarnation }] = await Promise.all([requestSync(broker.log, at), broker.log.head('SYNC')]);
-      return { position: { stream: 'SYNC' as const, incarnation, sequence }, at };
-    },
-    readModels: async (query) => await reader.read(query.answer),
-  });
-  const read = async <T>(answer: (reading: Reading) => Promise<T>): Promise<T> =>
-    await bus.query(new ReadModels(answer));
+  await openBuses();
   const app = createRest({
-    reader: { read, generations: reader.generations },
+    reader,
     heads: broker.heads,
     broker: broker.state,
     archive: context.archive,
-    requestSync: async (at) => await bus.command(new RequestSync(at)),
+    requestSync: async (at) => {
+      const [{ sequence }, { incarnation }] = await Promise.all([requestSync(broker.log, at), broker.log.head('SYNC')]);
+      return { position: { stream: 'SYNC' as const, incarnation, sequence }, at };
+    },
     subscribe: (onEvent) => {
       const ends = [broker.live(onEvent), wakeups.onMoved((moved) => onEvent(JSON.stringify(moved), 'moved'))];
       return () => ends.forEach((end) => end());
@@ -48,12 +43,12 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
     version,
     registry: context.leadership.registry,
     operationsOnly: !isWhole,
-    registerPages: (pages) => registerPages(pages, () => aboutOf(context, { read, chainUrl })),
+    registerPages: (pages) => registerPages(pages, () => aboutOf(context, { reader, chainUrl })),
   });
   return listening(app, config.host, {
     isWhole,
     port: config.port,
-    close: async () => void (await Promise.all([app.close(), bus.close(), wakeups.close()])),
+    close: async () => void (await Promise.all([app.close(), wakeups.close()])),
   });
 }
 
@@ -75,21 +70,15 @@ async function listening(
   return { name: 'REST API', urls, checks: [], gauges: [], failed, stop: close };
 }
 
-type Looking = Readonly<{ read: <T>(answer: (reading: Reading) => Promise<T>) => Promise<T>; chainUrl: string | null }>;
-
-async function aboutOf({ network, nats }: RoleContext, { read, chainUrl }: Looking): Promise<About> {
-  const chain = await read((reading) =>
-    reading.db
-      .withSchema(reading.schemas.rounds)
-      .selectFrom('rounds')
-      .select('chain_id')
-      .where('source', '=', 'chain')
-      .executeTakeFirst(),
-  ).catch(() => undefined);
+async function aboutOf(
+  { network, nats }: RoleContext,
+  { reader, chainUrl }: { reader: Reader; chainUrl: string | null },
+): Promise<About> {
+  const chain = await reader.read((reading) => ask(reading, new FollowedChain({}))).catch(() => null);
   const isOpen = nats.user !== undefined;
   return {
     network,
-    chain: chain?.chain_id ?? null,
+    chain,
     nats: isOpen ? nats.url : null,
     natsWebSocket: isOpen ? (nats.wsUrl ?? null) : null,
     chainUrl,

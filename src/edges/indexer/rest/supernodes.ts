@@ -1,8 +1,12 @@
 import { Type } from 'typebox';
 import { displayHost } from '../../../projections/fleet/address.ts';
-import { fleetStats, paymentsOf } from '../../../projections/fleet/fleet-stats.ts';
-import { actionStatsByNode } from '../../../projections/actions/node-actions.ts';
-import { listSuperNodes, unavailableNodes } from '../../../projections/fleet/fleet.ts';
+import { ActionsByNode } from '../../../projections/actions/queries.ts';
+import {
+  FleetStatistics,
+  ListSuperNodes,
+  PaymentsOfNode,
+  UnavailableNodes,
+} from '../../../projections/fleet/queries.ts';
 import { parseCurrentState } from './current-state.ts';
 import type { RouteDependencies } from './shared.ts';
 import { type App, errors, operatorAddress, readAnswer } from '../../http/schema.ts';
@@ -45,7 +49,7 @@ function addList(app: App, { read, cursors, ranks }: RouteDependencies): void {
     const walk = { list: 'supernodes', filters: { ...given, currentState } };
     const place = cursor === undefined ? undefined : cursors.open(walk, cursor);
     return await read(reply, withRanks, async (look) => {
-      const found = await listSuperNodes(look.reading, { ...given, currentState, after: place?.after, limit });
+      const found = await look.ask(new ListSuperNodes({ ...given, currentState, after: place?.after, limit }));
       const rankOf = await ranks(look);
       const pages = (place?.pages ?? 0) + 1;
       const last = found.rows.at(-1);
@@ -90,7 +94,7 @@ function addPayments(app: App, { read }: RouteDependencies): void {
     async ({ params: { id } }, reply) =>
       await read(reply, withActions, async (look) => {
         const node = await existing(look, id);
-        const totals = await paymentsOf(look.reading, node.id);
+        const totals = await look.ask(new PaymentsOfNode({ operator: node.id }));
         const payments = totals.map(({ denom, amount, transactions }) => ({
           denom,
           total_amount: amount,
@@ -116,8 +120,8 @@ function addStats(app: App, { read }: RouteDependencies): void {
     '/v1/supernodes/stats',
     { schema },
     async (_request, reply) =>
-      await read(reply, scope, async ({ reading }) => {
-        const stats = await fleetStats(reading);
+      await read(reply, scope, async ({ ask }) => {
+        const stats = await ask(new FleetStatistics({}));
         return {
           total_supernodes: stats.total,
           available_count: stats.available,
@@ -142,8 +146,8 @@ function addActionStats(app: App, { read }: RouteDependencies): void {
     '/v1/supernodes/action-stats',
     { schema },
     async (_request, reply) =>
-      await read(reply, withActions, async ({ reading }) => {
-        const nodes = await actionStatsByNode(reading);
+      await read(reply, withActions, async ({ ask }) => {
+        const nodes = await ask(new ActionsByNode({}));
         const supernodes = nodes.map(({ id, cascade, sense }) => ({
           id,
           cascade_count: cascade,
@@ -165,8 +169,8 @@ function addUnavailable(app: App, { read }: RouteDependencies): void {
   };
   app.get('/v1/supernodes/unavailable', { schema }, async ({ query }, reply) => {
     const currentState = parseCurrentState(query.currentState);
-    return await read(reply, ofFleet, async ({ reading }) => {
-      const nodes = await unavailableNodes(reading, currentState);
+    return await read(reply, ofFleet, async ({ ask }) => {
+      const nodes = await ask(new UnavailableNodes({ currentState }));
       const supernodes = nodes.map(({ id, address, failed_probe_counter, last_seen_at }) => ({
         id,
         ip: displayHost(address),

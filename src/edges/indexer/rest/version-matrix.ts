@@ -1,6 +1,7 @@
 import semver from 'semver';
 import { type Static, Type } from 'typebox';
-import { type VersionInUse, versionsInUse } from '../../../projections/fleet/fleet-stats.ts';
+import type { VersionInUse } from '../../../projections/fleet/fleet-stats.ts';
+import { VersionsInUse } from '../../../projections/fleet/queries.ts';
 import type { RouteDependencies } from './shared.ts';
 import { type App, component, errors, nullable, readAnswer } from '../../http/schema.ts';
 
@@ -42,9 +43,12 @@ export function versionRoutes(app: App, { read, settings }: RouteDependencies): 
     '/v1/version/matrix',
     { schema },
     async (_request, reply) =>
-      await read(reply, scope, async ({ reading, rounds }) => {
+      await read(reply, scope, async ({ ask, rounds }) => {
         const minimum = rounds.find(({ source }) => source === 'supernodes')?.minimum_version ?? null;
-        return matrixOf(await versionsInUse(reading), { minimum, recommended: settings.profile.recommendedVersion });
+        return matrixOf(await ask(new VersionsInUse({})), {
+          minimum,
+          recommended: settings.profile.recommendedVersion,
+        });
       }),
   );
 }

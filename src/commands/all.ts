@@ -1,0 +1,43 @@
+import type { Kind } from '../events/streams.ts';
+import type { Command } from './command.ts';
+import type { Decider } from './decider.ts';
+import { AppError } from './errors.ts';
+import { handle, type Handled } from './handle.ts';
+import type { FactLog } from './ports.ts';
+import { probing, RecordProbes } from './probing.ts';
+import { actions, RecordActions } from './sync/actions.ts';
+import { CompleteRound, FailRound, IdentifyChain, RequestSync } from './sync/round-commands.ts';
+import { syncing } from './sync/sources.ts';
+import { RecordSuperNodes, supernodes } from './sync/supernodes.ts';
+import { RecordValidators, validators } from './sync/validators.ts';
+
+type CommandClass<Given, State> = abstract new (...given: never[]) => Command<Given, State>;
+
+/** A command of the table, and what carries it out over a log. */
+export type CommandEntry = Readonly<{
+  command: CommandClass<unknown, unknown>;
+  carryOut: (log: FactLog, command: object) => Promise<Handled<unknown>>;
+}>;
+
+/** Every command there is, with the decider that decides it. */
+export const commands: readonly CommandEntry[] = [
+  ...decidedBy(actions, RecordActions),
+  ...decidedBy(supernodes, RecordSuperNodes),
+  ...decidedBy(validators, RecordValidators),
+  ...decidedBy(syncing, IdentifyChain, CompleteRound, FailRound, RequestSync),
+  ...decidedBy(probing, RecordProbes),
+];
+
+function decidedBy<Given, State, K extends Kind>(
+  decider: Decider<Given, State, K>,
+  ...classes: readonly CommandClass<Given, State>[]
+): CommandEntry[] {
+  return classes.map((one) => ({
+    command: one,
+    async carryOut(log, command) {
+      if (!(command instanceof one)) throw new AppError('INTERNAL', `${one.name} was expected to be carried out`);
+      const { given, cause, known } = command;
+      return await handle(log, decider, given, { ...cause, known });
+    },
+  }));
+}

@@ -1,0 +1,43 @@
+import type { FactOf } from '../../events/catalogue.ts';
+import type { Decider } from '../decider.ts';
+import { same } from './same.ts';
+
+/** What a list of the chain, read whole at one height, says of one of its operators; no record: it is not on it. */
+export type RecordListed<Entry> = Readonly<{ operator: string; height: number; record: Entry | undefined }>;
+
+/** What is known of an operator on a list: the record that was seen last, and at which height. */
+export type ListedState<Entry> = Seen<Entry> & Readonly<{ isListed: boolean }>;
+type Seen<Entry> = Readonly<{ seenAtHeight: number; record: Entry }>;
+
+type ListKind = 'node' | 'validator';
+
+/** The three facts of a list: how they are named, read and written. */
+export type ListNames<K extends ListKind, Entry> = Readonly<{
+  listed: FactOf<K>['type'];
+  changed: FactOf<K>['type'];
+  removed: FactOf<K>['type'];
+  seen: (fact: FactOf<K>) => Seen<Entry> & Readonly<{ type: FactOf<K>['type'] }>;
+  fact: (type: FactOf<K>['type'], operator: string, seen: Seen<Entry>) => FactOf<K>;
+}>;
+
+/** Decides who is on a list of the chain and what it says of each; a list read before the last known one decides nothing. */
+export function listed<K extends ListKind, Entry>(
+  kind: K,
+  names: ListNames<K, Entry>,
+): Decider<RecordListed<Entry>, ListedState<Entry> | undefined, K> {
+  return {
+    kind,
+    initialState: undefined,
+    after(fact) {
+      const { type, seenAtHeight, record } = names.seen(fact);
+      return { seenAtHeight, record, isListed: type !== names.removed };
+    },
+    decide({ operator, height: seenAtHeight, record }, state) {
+      if (state !== undefined && seenAtHeight < state.seenAtHeight) return [];
+      if (record === undefined)
+        return state?.isListed ? [names.fact(names.removed, operator, { seenAtHeight, record: state.record })] : [];
+      if (!state?.isListed) return [names.fact(names.listed, operator, { seenAtHeight, record })];
+      return same(record, state.record) ? [] : [names.fact(names.changed, operator, { seenAtHeight, record })];
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import { answered, Query } from '../query.ts';
+import type { ActionRow } from '../tables.ts';
+import { type ActionFilter, type ActionPage, listActions, operatorsOf } from './action-list.ts';
+import { actionById, actionStats, type ActionStats, type StatsFilter } from './action-stats.ts';
+import { actionStatsByNode, type NodeActions } from './node-actions.ts';
+
+type PageOfActions = ActionFilter & Readonly<{ after?: string | undefined; limit: number }>;
+
+/** A page of actions, the newest first, and how many there are of them. */
+export class ListActions extends Query<PageOfActions, ActionPage> {}
+
+/** One action with all that is known of it, or undefined. */
+export class ActionById extends Query<Readonly<{ id: string }>, ActionRow | undefined> {}
+
+/** How many actions there are, by type and status. */
+export class ActionStatistics extends Query<StatsFilter, ActionStats> {}
+
+/** The operators whose accounts finalized an action. */
+export class OperatorsOfAction extends Query<Readonly<{ action: ActionRow }>, string[]> {}
+
+/** How many actions each listed SuperNode finalized. */
+export class ActionsByNode extends Query<Readonly<Record<string, never>>, NodeActions[]> {}
+
+/** What answers each query of actions. */
+export const actionQueries = [
+  answered(ListActions, listActions),
+  answered(ActionById, (reading, { id }) => actionById(reading, id)),
+  answered(ActionStatistics, actionStats),
+  answered(OperatorsOfAction, (reading, { action }) => operatorsOf(reading, action)),
+  answered(ActionsByNode, actionStatsByNode),
+];

@@ -1,0 +1,38 @@
+import type { Reading } from './reading.ts';
+
+/**
+ * A query as the bus carries it: what is asked of the read models, and the type of its answer.
+ *
+ * Each query is a class of its own, named as what it asks for, and stands in the table `all.ts` beside what answers it.
+ */
+export abstract class Query<Asked, Answer> {
+  readonly asked: Asked;
+  /** Of the type alone: no query has a value of it. */
+  declare readonly answer: Answer;
+
+  constructor(asked: Asked) {
+    this.asked = asked;
+  }
+}
+
+/** A query of the table, and what answers it from one snapshot. */
+export type QueryEntry = Readonly<{
+  query: QueryClass<unknown, unknown>;
+  answer: (reading: Reading, query: object) => Promise<unknown>;
+}>;
+
+type QueryClass<Asked, Answer> = abstract new (...asked: never[]) => Query<Asked, Answer>;
+
+/** An entry of the table. */
+export function answered<Asked, Answer>(
+  query: QueryClass<Asked, Answer>,
+  by: (reading: Reading, asked: Asked) => Promise<Answer>,
+): QueryEntry {
+  return {
+    query,
+    async answer(reading, given) {
+      if (!(given instanceof query)) throw new Error(`${query.name} was expected to be answered`);
+      return await by(reading, given.asked);
+    },
+  };
+}
