@@ -1,5 +1,6 @@
 import { projections } from '../../projections/all.ts';
 import { finishArchive, runArchive } from '../audit/run-archive.ts';
+import { rebuildingInWorker } from '../models/build/rebuild-in-worker.ts';
 import { checkHandlers, runProjector } from '../models/engine/projector.ts';
 import { looping, type Part, type Role, type RoleContext } from './role.ts';
 
@@ -17,13 +18,15 @@ export const projector = {
 } as const satisfies Role;
 
 async function startProjector(context: RoleContext): Promise<Part> {
-  const { pools, broker, network, logger } = context;
+  const { pools, broker, network, logger, nats, postgres } = context;
   const { log: source, leases } = broker;
   const { onBatchRefused: onRefused } = context.leadership;
   await context.onSoundDatabase(() => checkHandlers({ pools, network, projections }));
   const part = looping('projector', undefined, async (ending) => {
     const archive = runArchive(context, ending);
-    await runProjector({ pools, source, leases, projections, network, onRefused, log: logger, signal: ending });
+    const rebuilding = rebuildingInWorker({ nats, postgres, network, pools, source });
+    const hears = { onRefused, log: logger };
+    await runProjector({ pools, source, leases, projections, network, rebuilding, ...hears, signal: ending });
     await archive;
   });
   const stop = async (): Promise<void> => {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { AnyProjection } from '../../../projections/all.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { StopError } from '../database-error.ts';
 import { dropRetired } from './generation-tables.ts';
@@ -6,11 +7,12 @@ import { type Generation, liveGeneration, raiseEpoch, recordStop } from './gener
 import { refuseOtherHandlers } from './fingerprint.ts';
 import { followLive, type Following } from './live.ts';
 import { type Pools, withClient } from '../pool.ts';
-import { rebuild, type RebuildOptions } from '../build/rebuild.ts';
+import { rebuild } from '../build/rebuild.ts';
+import type { Rebuild } from '../build/rebuild-in-worker.ts';
 import { sequenceOf } from './source.ts';
 
-/** One projection to run. */
-export type Task = Following & Readonly<{ projection: RebuildOptions['projection']; log: Logger }>;
+/** One projection to run; `rebuilding` is how and where a generation is built, in this thread where nothing is said. */
+export type Task = Following & Readonly<{ projection: AnyProjection; rebuilding?: Rebuild; log: Logger }>;
 
 /** How a leader stands: the epoch that it raised, once there was a generation to raise it on, and failures in a row. */
 type Standing = { epoch: number | undefined; failures: number };
@@ -99,7 +101,8 @@ async function endBlockers({ bulk, write }: Pools, pid: number | undefined): Pro
 
 async function buildNext(task: Task, signal: AbortSignal): Promise<void> {
   task.log.info({ version: task.folding.version }, 'building a generation of the projection');
-  const { generation, position, facts } = await rebuild({ ...task, signal });
+  const { rebuilding = (projection) => rebuild({ ...task, projection, signal }) } = task;
+  const { generation, position, facts } = await rebuilding(task.projection, { signal });
   task.log.info({ generation, position, facts }, 'a new generation of the projection is live');
 }
 
