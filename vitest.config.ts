@@ -1,6 +1,14 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 const e2e = 'test/e2e/**/*.test.ts';
+
+/** The rows that tests name as their tags: `--tags-filter=S2.actions.limit` runs the tests of a row. */
+const lists = path.join(import.meta.dirname, 'test/rows');
+const tags = readdirSync(lists)
+  .map((name) => JSON.parse(readFileSync(path.join(lists, name), 'utf8')) as { rows: { id: string; what: string }[] })
+  .flatMap(({ rows }) => rows.map(({ id, what }) => ({ name: id, description: what })));
 
 /**
  * One nats-server and one PostgreSQL per project; two workers, because the servers want cores as well. What starts whole programs
@@ -13,6 +21,7 @@ export default defineConfig({
     pool: 'forks',
     // Every run reads the sources as they are; what a cache on disk saves is less than a second.
     fsModuleCache: false,
+    tags,
     maxWorkers: 2,
     testTimeout: 90_000,
     hookTimeout: 120_000,

@@ -68,7 +68,7 @@ describe('probing', () => {
     }
   });
 
-  it('[LS-14] fails a node that may not be dialled', () => {
+  it('fails a node that may not be dialled', { tags: ['LS-14'] }, () => {
     const ports = [4444, 4445, 8002].map((port) => ({ port, outcome: 'not_dialled' as const }));
     const [fact] = history(probe(1, { ports, statusAnswer: 'not_asked', figures: undefined }));
     expect(fact).toMatchObject({
@@ -90,16 +90,20 @@ describe('probing', () => {
     expect(known?.figures).toEqual({ version: 'v2.7.0', peerCount: 5, cpuCores: 4 });
   });
 
-  it('[S2.open.nodes.services-list] takes services as reported, else as listed, and never loses known ones to an empty answer', () => {
-    const listed = (minute: number, ...services: string[]) => ({ listed: { at: at(minute), services } });
-    const after = (...commands: RecordProbe[]) => [last(...commands)?.services, last(...commands)?.servicesAskedAt];
-    const asked = probe(1, listed(1, 'cascade'));
-    expect(after(probe(1))).toEqual([[], undefined]);
-    expect(after(probe(1, listed(1)))).toEqual([[], at(1)]);
-    expect(after(asked)).toEqual([['cascade'], at(1)]);
-    expect(after(asked, probe(2))).toEqual([['cascade'], at(1)]);
-    expect(after(asked, probe(2, listed(2)))).toEqual([['cascade'], at(2)]);
-    expect(after(asked, probe(2, { reported: ['sense'] }))).toEqual([['sense'], at(1)]);
-    expect(after(probe(1, { ...listed(1, 'cascade'), reported: ['sense'] }))).toEqual([['sense'], at(1)]);
-  });
+  it(
+    'takes services as reported, else as listed, and never loses known ones to an empty answer',
+    { tags: ['S2.open.nodes.services-list'] },
+    () => {
+      const listed = (minute: number, ...services: string[]) => ({ listed: { at: at(minute), services } });
+      const after = (...commands: RecordProbe[]) => [last(...commands)?.services, last(...commands)?.servicesAskedAt];
+      const asked = probe(1, listed(1, 'cascade'));
+      expect(after(probe(1))).toEqual([[], undefined]);
+      expect(after(probe(1, listed(1)))).toEqual([[], at(1)]);
+      expect(after(asked)).toEqual([['cascade'], at(1)]);
+      expect(after(asked, probe(2))).toEqual([['cascade'], at(1)]);
+      expect(after(asked, probe(2, listed(2)))).toEqual([['cascade'], at(2)]);
+      expect(after(asked, probe(2, { reported: ['sense'] }))).toEqual([['sense'], at(1)]);
+      expect(after(probe(1, { ...listed(1, 'cascade'), reported: ['sense'] }))).toEqual([['sense'], at(1)]);
+    },
+  );
 });

@@ -44,7 +44,7 @@ async function retireEarlier({ instance }: Program): Promise<void> {
 }
 
 describe('annals up without a chain', () => {
-  it('[S2.start.live] answers at every address it prints', async () => {
+  it('answers at every address it prints', { tags: ['S2.start.live'] }, async () => {
     const web = Object.entries(program.instance.urls).filter(([, url]) => url.startsWith('http'));
     expect(web.map(([name]) => name)).toEqual(['chain', 'start', 'api', 'docs', 'openapi', 'readiness', 'metrics']);
     for (const [name, url] of web)
@@ -53,7 +53,7 @@ describe('annals up without a chain', () => {
       );
   });
 
-  it('[S2.start.content] shows actions, SuperNodes that are up and SuperNodes that are not', async () => {
+  it('shows actions, SuperNodes that are up and SuperNodes that are not', { tags: ['S2.start.content'] }, async () => {
     const actions = await until('actions are listed', async () => {
       const found = await json('/v1/actions?include_transactions=true');
       return Number(found['total']) >= 30 && found;
@@ -75,7 +75,7 @@ describe('annals up without a chain', () => {
     expect(Number((await json('/v1/supernodes/stats'))['total_supernodes'])).toBeGreaterThan(3);
   });
 
-  it('[S2.docs.self] serves pages that load nothing from elsewhere', async () => {
+  it('serves pages that load nothing from elsewhere', { tags: ['S2.docs.self'] }, async () => {
     for (const page of ['/', '/docs']) {
       const answer = await ask(page);
       const html = await answer.text();
@@ -109,28 +109,37 @@ describe('outsiders', () => {
 });
 
 describe('POST /v1/supernodes/sync', () => {
-  it('[S2.sync.cause] is answered by rounds of SuperNodes and validators that name it as their cause, then by probes', async () => {
-    const asked = await ask('/v1/supernodes/sync', { method: 'POST', headers: { authorization: 'Bearer let-me-in' } });
-    expect(asked.status).toBe(202);
-    const { position } = (await asked.json()) as { position: string };
-    const at = (JSON.parse(Buffer.from(position, 'base64url').toString()) as Record<string, [string, number]>)['SYNC'];
-    const nc = await connectNats({ ...program.instance.nats, name: 'test' });
-    const log = createLog(nc, 'local');
-    const request = await log.readOne('SYNC', at?.[1] ?? 0);
-    expect(request?.fact.type).toBe('SyncRequested');
-    const rounds = await until('both rounds are completed', async () => {
-      const last = await log.last('sync', ['supernodes', 'validators']);
-      const answers = [...last.values()].filter(
-        ({ fact, causation }) => fact.type === 'SyncRoundCompleted' && causation === request?.id,
+  it(
+    'is answered by rounds of SuperNodes and validators that name it as their cause, then by probes',
+    { tags: ['S2.sync.cause'] },
+    async () => {
+      const asked = await ask('/v1/supernodes/sync', {
+        method: 'POST',
+        headers: { authorization: 'Bearer let-me-in' },
+      });
+      expect(asked.status).toBe(202);
+      const { position } = (await asked.json()) as { position: string };
+      const at = (JSON.parse(Buffer.from(position, 'base64url').toString()) as Record<string, [string, number]>)[
+        'SYNC'
+      ];
+      const nc = await connectNats({ ...program.instance.nats, name: 'test' });
+      const log = createLog(nc, 'local');
+      const request = await log.readOne('SYNC', at?.[1] ?? 0);
+      expect(request?.fact.type).toBe('SyncRequested');
+      const rounds = await until('both rounds are completed', async () => {
+        const last = await log.last('sync', ['supernodes', 'validators']);
+        const answers = [...last.values()].filter(
+          ({ fact, causation }) => fact.type === 'SyncRoundCompleted' && causation === request?.id,
+        );
+        return answers.length === 2 && last;
+      });
+      const round = rounds.get('supernodes');
+      await until('a probe follows the round', async () =>
+        [...(await log.lastOfAll('probe')).values()].some(({ causation }) => causation === round?.id),
       );
-      return answers.length === 2 && last;
-    });
-    const round = rounds.get('supernodes');
-    await until('a probe follows the round', async () =>
-      [...(await log.lastOfAll('probe')).values()].some(({ causation }) => causation === round?.id),
-    );
-    await nc.close();
-  });
+      await nc.close();
+    },
+  );
 });
 
 describe('the command line', () => {

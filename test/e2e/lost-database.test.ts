@@ -43,28 +43,32 @@ test('a history is recorded, then the chain goes out of reach', async () => {
   await log.close();
 }, 90_000);
 
-test('[S2.open.ops.restart] [S2.service.tables] every answer is the same, byte for byte, after the whole database was deleted', async () => {
-  const first = await startAgain();
-  const before = await allAnswers(first.base);
-  const heads = await headsNow();
-  expect(await first.stop()).toBe(0);
+test(
+  'every answer is the same, byte for byte, after the whole database was deleted',
+  { tags: ['S2.open.ops.restart', 'S2.service.tables'], timeout: 90_000 },
+  async () => {
+    const first = await startAgain();
+    const before = await allAnswers(first.base);
+    const heads = await headsNow();
+    expect(await first.stop()).toBe(0);
 
-  await rm(path.join(first.folder, 'db'), { recursive: true });
-  const second = await startAgain();
-  const after = await allAnswers(second.base);
-  const differing = [...before].filter(
-    ([request, answer]) => JSON.stringify(after.get(request)) !== JSON.stringify(answer),
-  );
-  expect(differing.map(([request, answer]) => ({ request, answer, after: after.get(request) }))).toEqual([]);
-  expect([...after.keys()]).toEqual([...before.keys()]);
-  expect(await headsNow()).toEqual(heads);
+    await rm(path.join(first.folder, 'db'), { recursive: true });
+    const second = await startAgain();
+    const after = await allAnswers(second.base);
+    const differing = [...before].filter(
+      ([request, answer]) => JSON.stringify(after.get(request)) !== JSON.stringify(answer),
+    );
+    expect(differing.map(([request, answer]) => ({ request, answer, after: after.get(request) }))).toEqual([]);
+    expect([...after.keys()]).toEqual([...before.keys()]);
+    expect(await headsNow()).toEqual(heads);
 
-  expectSubstance(before);
-  const readiness = await fetch(`${second.base}/readyz`);
-  expect(readiness.status).toBe(200);
-  expect(await readiness.text()).toContain('The last round failed (unreachable)');
-  expect(await second.stop()).toBe(0);
-}, 90_000);
+    expectSubstance(before);
+    const readiness = await fetch(`${second.base}/readyz`);
+    expect(readiness.status).toBe(200);
+    expect(await readiness.text()).toContain('The last round failed (unreachable)');
+    expect(await second.stop()).toBe(0);
+  },
+);
 
 /** What is compared is worth comparing: every action, SuperNode and figure is among it. */
 function expectSubstance(answers: Awaited<ReturnType<typeof allAnswers>>): void {

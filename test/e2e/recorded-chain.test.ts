@@ -17,7 +17,8 @@ afterAll(async () => indexing?.close());
 
 describe('the program over the recorded chain', () => {
   test.each([...expected.steps])(
-    '[S2.service.sync] [S2.actions.total] [S2.open.nodes.tracked] [S2.open.nodes.paymentInfo] knows all of step $step: $what',
+    'knows all of step $step: $what',
+    { tags: ['S2.service.sync', 'S2.actions.total', 'S2.open.nodes.tracked', 'S2.open.nodes.paymentInfo'] },
     async (step) => {
       await indexing.goTo(step.step);
       const [ofActions, ofNodes] = await newFacts();
@@ -29,40 +30,56 @@ describe('the program over the recorded chain', () => {
     },
   );
 
-  test('[S2.detail.list-fields] [S2.open.actions.detail] shows every action with all its fields', async () => {
-    for (const action of expected.actions)
-      expect(await indexing.get(`/v1/actions/${action.id}`)).toMatchObject(detailAt(action, last));
-  });
+  test(
+    'shows every action with all its fields',
+    { tags: ['S2.detail.list-fields', 'S2.open.actions.detail'] },
+    async () => {
+      for (const action of expected.actions)
+        expect(await indexing.get(`/v1/actions/${action.id}`)).toMatchObject(detailAt(action, last));
+    },
+  );
 
-  test('[S2.actions.supernode] [S2.open.actions.supernode] finds actions by who finalized them', async () => {
-    const finalized = { ...expected.finalized_by_account, ...expected.finalized_by_operator };
-    for (const [address, count] of Object.entries(finalized))
-      expect(await indexing.get(`/v1/actions?limit=1&supernode=${address}`), address).toMatchObject({ total: count });
-  });
+  test(
+    'finds actions by who finalized them',
+    { tags: ['S2.actions.supernode', 'S2.open.actions.supernode'] },
+    async () => {
+      const finalized = { ...expected.finalized_by_account, ...expected.finalized_by_operator };
+      for (const [address, count] of Object.entries(finalized))
+        expect(await indexing.get(`/v1/actions?limit=1&supernode=${address}`), address).toMatchObject({ total: count });
+    },
+  );
 
-  test('[S2.payment.total_amount] [S2.payment.payment_count] adds up payments as the whole chain does', async () => {
-    for (const { owner, denom, total_amount, transactions } of expected.payments_by_operator)
-      expect(await indexing.get(`/v1/supernodes/${owner}/paymentInfo`)).toEqual({
-        id: owner,
-        payments: [{ denom, total_amount, payment_count: transactions }],
-      });
-  });
+  test(
+    'adds up payments as the whole chain does',
+    { tags: ['S2.payment.total_amount', 'S2.payment.payment_count'] },
+    async () => {
+      for (const { owner, denom, total_amount, transactions } of expected.payments_by_operator)
+        expect(await indexing.get(`/v1/supernodes/${owner}/paymentInfo`)).toEqual({
+          id: owner,
+          payments: [{ denom, total_amount, payment_count: transactions }],
+        });
+    },
+  );
 
-  test('[S2.open.nodes.payments-msg_index] tells apart what two actions earned in one transaction', async () => {
-    const facts = (await indexing.log.factsOf('ACTIONS')).map(({ fact }) => fact);
-    const paid = facts.flatMap((fact) => (fact.type === 'ActionFinalized' ? [fact.data] : []));
-    const byTransaction = Map.groupBy(paid, ({ transaction }) => transaction?.hash);
-    const shared = [...byTransaction.values()].filter((group) => group.length > 1);
-    const told = shared.map((group) => group.map(({ action, payments }) => [action, amountsOf(payments)]));
-    const wanted = ({ action }: { action: string }) => expected.actions.find(({ id }) => id === action);
-    const counted = shared.map((group) =>
-      group.map((one) => [one.action, amountsOf([...(wanted(one)?.payments ?? []), ...(wanted(one)?.pool ?? [])])]),
-    );
-    expect(told).toEqual(counted);
-    expect(shared.length).toBeGreaterThan(0);
-  });
+  test(
+    'tells apart what two actions earned in one transaction',
+    { tags: ['S2.open.nodes.payments-msg_index'] },
+    async () => {
+      const facts = (await indexing.log.factsOf('ACTIONS')).map(({ fact }) => fact);
+      const paid = facts.flatMap((fact) => (fact.type === 'ActionFinalized' ? [fact.data] : []));
+      const byTransaction = Map.groupBy(paid, ({ transaction }) => transaction?.hash);
+      const shared = [...byTransaction.values()].filter((group) => group.length > 1);
+      const told = shared.map((group) => group.map(({ action, payments }) => [action, amountsOf(payments)]));
+      const wanted = ({ action }: { action: string }) => expected.actions.find(({ id }) => id === action);
+      const counted = shared.map((group) =>
+        group.map((one) => [one.action, amountsOf([...(wanted(one)?.payments ?? []), ...(wanted(one)?.pool ?? [])])]),
+      );
+      expect(told).toEqual(counted);
+      expect(shared.length).toBeGreaterThan(0);
+    },
+  );
 
-  test('[S2.open.nodes.rounds] appends nothing but the rounds while the chain stands still', async () => {
+  test('appends nothing but the rounds while the chain stands still', { tags: ['S2.open.nodes.rounds'] }, async () => {
     const { log, goTo } = indexing;
     const heads = () => Promise.all([log.head('ACTIONS'), log.head('NODES')]);
     const [before, { lastSequence }] = await Promise.all([heads(), log.head('SYNC')]);
@@ -74,25 +91,33 @@ describe('the program over the recorded chain', () => {
     expect(await heads()).toEqual(before);
   });
 
-  test('[S2.metrics.rank] [S2.open.nodes.rank] ranks SuperNodes by the chain’s own top list', async () => {
-    const ranked = (await nodesShown()).filter(({ rank }) => rank !== null);
-    const places = new Map(ranked.map(({ rank, id }) => [rank, id]));
-    expect(places).toEqual(new Map(readTopList(last.height).map((id, index) => [index + 1, id])));
-  });
+  test(
+    'ranks SuperNodes by the chain’s own top list',
+    { tags: ['S2.metrics.rank', 'S2.open.nodes.rank'] },
+    async () => {
+      const ranked = (await nodesShown()).filter(({ rank }) => rank !== null);
+      const places = new Map(ranked.map(({ rank, id }) => [rank, id]));
+      expect(places).toEqual(new Map(readTopList(last.height).map((id, index) => [index + 1, id])));
+    },
+  );
 
-  test('[S2.open.actions.data_hash-history] tells the same of every action where it meets the chain only at its end', async () => {
-    const detailsOf = ({ get }: Indexing) => Promise.all(expected.actions.map(({ id }) => get(`/v1/actions/${id}`)));
-    const followed = await detailsOf(indexing);
-    await indexing.close();
-    indexing = await startIndexing(last.step);
-    await indexing.goTo(last.step);
-    expect(await detailsOf(indexing)).toEqual(followed);
-    const way = expected.actions.map(({ id }) => [id, expected.steps.flatMap((step) => happenedTo(id, step))]);
-    expect(happenedIn(await indexing.log.factsOf('ACTIONS'))).toEqual(Object.fromEntries(way));
-    await expectActions(last);
-    await expectFleet(last);
-    await expectEarnings(last);
-  });
+  test(
+    'tells the same of every action where it meets the chain only at its end',
+    { tags: ['S2.open.actions.data_hash-history'] },
+    async () => {
+      const detailsOf = ({ get }: Indexing) => Promise.all(expected.actions.map(({ id }) => get(`/v1/actions/${id}`)));
+      const followed = await detailsOf(indexing);
+      await indexing.close();
+      indexing = await startIndexing(last.step);
+      await indexing.goTo(last.step);
+      expect(await detailsOf(indexing)).toEqual(followed);
+      const way = expected.actions.map(({ id }) => [id, expected.steps.flatMap((step) => happenedTo(id, step))]);
+      expect(happenedIn(await indexing.log.factsOf('ACTIONS'))).toEqual(Object.fromEntries(way));
+      await expectActions(last);
+      await expectFleet(last);
+      await expectEarnings(last);
+    },
+  );
 });
 
 /** What the log tells of actions, and of SuperNodes and validators, since it was looked at last. */

@@ -12,7 +12,7 @@ const problemsOf = (env: Record<string, string>): readonly string[] => {
 };
 
 describe('parseConfig', () => {
-  it('[S2.config.defaults] has the defaults of the specification with a chain given', () => {
+  it('has the defaults of the specification with a chain given', { tags: ['S2.config.defaults'] }, () => {
     const config = parseConfig({ CHAIN_API_BASE: 'http://127.0.0.1:1317' });
     expect(config).toMatchObject({
       port: 18_080,
@@ -33,20 +33,24 @@ describe('parseConfig', () => {
     });
   });
 
-  it('[S2.config.local] runs the local network without a chain, probes its private addresses and follows it closely', () => {
-    expect(parseConfig({})).toMatchObject({
-      isLocal: true,
-      network: 'local',
-      probePrivateAddresses: true,
-      actionsSyncIntervalMs: 5000,
-    });
-    expect(parseConfig({ PROBE_PRIVATE_ADDRESSES: 'deny', ACTIONS_SYNC_INTERVAL: '30s' })).toMatchObject({
-      probePrivateAddresses: false,
-      actionsSyncIntervalMs: 30_000,
-    });
-  });
+  it(
+    'runs the local network without a chain, probes its private addresses and follows it closely',
+    { tags: ['S2.config.local'] },
+    () => {
+      expect(parseConfig({})).toMatchObject({
+        isLocal: true,
+        network: 'local',
+        probePrivateAddresses: true,
+        actionsSyncIntervalMs: 5000,
+      });
+      expect(parseConfig({ PROBE_PRIVATE_ADDRESSES: 'deny', ACTIONS_SYNC_INTERVAL: '30s' })).toMatchObject({
+        probePrivateAddresses: false,
+        actionsSyncIntervalMs: 30_000,
+      });
+    },
+  );
 
-  it('[S2.config.durations] reads durations written 500ms, 30s, 5m and 1h', () => {
+  it('reads durations written 500ms, 30s, 5m and 1h', { tags: ['S2.config.durations'] }, () => {
     const intervals = {
       ACTIONS_SYNC_INTERVAL: '500ms',
       SUPERNODES_SYNC_INTERVAL: '30s',

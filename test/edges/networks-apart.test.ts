@@ -11,7 +11,7 @@ import { freshDatabase, freshNetwork, testNats } from '../support/servers.ts';
 const at = '2026-11-21T10:00:00.000Z';
 
 describe('two networks on the same servers', () => {
-  it('[S2.settings.apart] keep their events and their read models apart', async () => {
+  it('keep their events and their read models apart', { tags: ['S2.settings.apart'] }, async () => {
     const pools = createPools(await freshDatabase(), { applicationName: 'apart' });
     onTestFinished(async () => await pools.end());
     const names = [freshNetwork(), freshNetwork()];

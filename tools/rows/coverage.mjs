@@ -1,50 +1,44 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** What names of tests can show, each a list of rows with a page that tells which tests show which row. */
-export const lists = {
-  specification: {
-    rows: 'docs/spec-2-rows.json',
-    page: 'docs/spec-2-coverage.md',
-    title: 'Rows of spec 2 and its open points, and the tests that show them',
-    tag: /^S2\./,
-  },
-  knownFaults: {
-    rows: 'docs/known-faults.json',
-    page: 'docs/known-faults.md',
-    title: 'Faults that were measured in another indexer of the same chain, and the tests that show their absence here',
-    tag: /^LS-/,
-  },
-};
+const folder = 'test/rows';
 
-/** A name that begins with tags, in any kind of quotes. */
-const taggedName = /(['"`])((?:\[(?:S2\.[\w.-]+|LS-\d\d)\] ?)+)((?:(?!\1)[^\\\n]|\\.)*)\1/g;
+/** A name with the tags of its test in the options after it: `'takes 1 to 200', { tags: ['S2.actions.limit'] }`. */
+const taggedName = /(['"`])((?:(?!\1)[^\\\n]|\\.)*)\1,\s*\{\s*tags:\s*\[([^\]]*)\]/g;
 const groupName = /\bdescribe(?:\.each\([^)]*\))?\((['"`])((?:(?!\1)[^\\\n]|\\.)*)\1/g;
-const tag = /S2\.[\w.-]+|LS-\d\d/g;
+const tagInName = /(['"`])\[[A-Z][A-Z\d]*[.-][\w.-]+\] /g;
 
-/** The rows of a list, each with the tests that carry its tag, and the tags that name no row. */
-export async function coverage(root, list) {
-  const rows = JSON.parse(await readFile(path.join(root, list.rows), 'utf8'));
-  const tests = (await Promise.all((await testFiles(root)).map(async (file) => testsIn(root, file)))).flat();
-  const known = new Set(rows.map(({ id }) => id));
-  return {
-    rows: rows.map((row) => ({ ...row, tests: tests.filter(({ ids }) => ids.includes(row.id)) })),
-    strangers: tests.flatMap(({ file, ids }) =>
-      ids.filter((id) => list.tag.test(id) && !known.has(id)).map((id) => ({ file, id, rows: list.rows })),
-    ),
-  };
+/** The lists of rows, one JSON file each: its `title`, the `page` that is written of it, and its `rows`. */
+export async function readLists(root) {
+  const names = (await readdir(path.join(root, folder))).filter((name) => name.endsWith('.json')).toSorted();
+  return await Promise.all(
+    names.map(async (name) => {
+      const file = `${folder}/${name}`;
+      return { file, ...JSON.parse(await readFile(path.join(root, file), 'utf8')) };
+    }),
+  );
 }
 
-/** What is wrong: rows without a test, and tags without a row. */
-export function rowProblems({ rows, strangers }) {
-  return [
-    ...rows.filter(({ tests }) => tests.length === 0).map(({ id, what }) => `No test shows ${id}: ${what}`),
-    ...strangers.map(({ file, id, rows: list }) => `${file} carries ${id}, which is no row of ${list}`),
+/** Every list with the tests of each of its rows, and what is wrong: rows without a test, tags without a row. */
+export async function coverage(root) {
+  const lists = await readLists(root);
+  const sources = await Promise.all((await testFiles(root)).map((file) => readTests(root, file)));
+  const tests = sources.flatMap((source) => source.tests);
+  const known = new Set(lists.flatMap(({ rows }) => rows.map(({ id }) => id)));
+  const problems = [
+    ...lists.flatMap(({ rows }) => rows.filter(({ id }) => !tests.some(({ ids }) => ids.includes(id))).map(untested)),
+    ...tests.flatMap(({ file, ids }) => ids.filter((id) => !known.has(id)).map((id) => stranger(file, id))),
+    ...sources.flatMap(({ file, tagsInNames }) => tagsInNames.map((name) => misplaced(file, name))),
   ];
+  const covered = lists.map((list) => ({
+    ...list,
+    rows: list.rows.map((row) => ({ ...row, tests: tests.filter(({ ids }) => ids.includes(row.id)) })),
+  }));
+  return { lists: covered, problems };
 }
 
-/** The list of rows and tests as a page. */
-export function report({ rows }, list) {
+/** A list with the tests of its rows as a page. */
+export function report({ title, file, rows }) {
   const shown = rows.filter(({ tests }) => tests.length > 0).length;
   const sections = Map.groupBy(rows, ({ where }) => where);
   const lines = [...sections].flatMap(([where, entries]) => [
@@ -54,13 +48,17 @@ export function report({ rows }, list) {
     '',
   ]);
   return [
-    `# ${list.title}`,
+    `# ${title}`,
     '',
-    `Written by \`tools/rows.mjs\` from \`${list.rows}\` and the names of the tests. ${shown} of ${rows.length} rows have a test.`,
+    `Written by \`tools/rows.mjs\` from \`${file}\` and the tags of the tests. ${shown} of ${rows.length} rows have a test.`,
     '',
     ...lines,
   ].join('\n');
 }
+
+const untested = ({ id, what }) => `No test shows ${id}: ${what}`;
+const stranger = (file, id) => `${file} carries the tag ${id}, which is no row of a list in ${folder}`;
+const misplaced = (file, name) => `${file}: a tag belongs into the options of its test, not into its name: ${name}…`;
 
 function rowLines({ id, what, note, tests }) {
   const named = tests.map(({ file, name }) => `  - ${name} (\`${file}\`)`);
@@ -75,11 +73,16 @@ async function testFiles(root) {
     .toSorted();
 }
 
-async function testsIn(root, file) {
+async function readTests(root, file) {
   const source = await readFile(path.join(root, file), 'utf8');
   const groups = [...source.matchAll(groupName)];
-  return [...source.matchAll(taggedName)].map(({ index, 2: tags, 3: name }) => {
-    const group = groups.findLast((one) => one.index < index)?.[2].replaceAll(/\[(?:S2\.[\w.-]+|LS-\d\d)\] ?/g, '');
-    return { file, ids: tags.match(tag) ?? [], name: group ? `${group}: ${name}` : name };
+  const tests = [...source.matchAll(taggedName)].map(({ index, 2: name, 3: tags }) => {
+    const group = groups.findLast((one) => one.index < index)?.[2];
+    return {
+      file,
+      ids: [...tags.matchAll(/'([^']+)'/g)].map(([, id]) => id),
+      name: group ? `${group}: ${name}` : name,
+    };
   });
+  return { file, tests, tagsInNames: [...source.matchAll(tagInName)].map(([match]) => match) };
 }

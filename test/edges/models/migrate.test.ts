@@ -4,16 +4,20 @@ import { createPools } from '../../../src/edges/models/pool.ts';
 import { freshDatabase, freshNetwork } from '../../support/servers.ts';
 import { openDatabase } from './engine.ts';
 
-test('[S2.service.replicas] migrate succeeds for eight replicas that start at once, and every step is done once', async () => {
-  const config = await freshDatabase();
-  const network = freshNetwork();
-  const replicas = Array.from({ length: 8 }, () => createPools(config, { applicationName: 'replica' }));
-  onTestFinished(async () => void (await Promise.all(replicas.map((pools) => pools.end()))));
+test(
+  'migrate succeeds for eight replicas that start at once, and every step is done once',
+  { tags: ['S2.service.replicas'] },
+  async () => {
+    const config = await freshDatabase();
+    const network = freshNetwork();
+    const replicas = Array.from({ length: 8 }, () => createPools(config, { applicationName: 'replica' }));
+    onTestFinished(async () => void (await Promise.all(replicas.map((pools) => pools.end()))));
 
-  await Promise.all(replicas.map((pools) => migrate({ pools, network })));
-  const done = await replicas[0]?.read.query(`select number from annals_${network}.migrations`);
-  expect(done?.rows).toEqual(done?.rows.map((_, index) => ({ number: index + 1 })));
-});
+    await Promise.all(replicas.map((pools) => migrate({ pools, network })));
+    const done = await replicas[0]?.read.query(`select number from annals_${network}.migrations`);
+    expect(done?.rows).toEqual(done?.rows.map((_, index) => ({ number: index + 1 })));
+  },
+);
 
 test('migrate refuses a database that a newer version brought further', async () => {
   const { pools, network } = await openDatabase();

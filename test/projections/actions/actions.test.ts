@@ -93,7 +93,7 @@ describe('actions', () => {
     expect(row.status).toBe('approved');
   });
 
-  it('[LS-12] adds up what several finalize transactions paid, and shows the first of them', () => {
+  it('adds up what several finalize transactions paid, and shows the first of them', { tags: ['LS-12'] }, () => {
     const row = fold(
       registered(),
       finalized({

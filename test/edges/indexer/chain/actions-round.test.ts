@@ -53,23 +53,27 @@ describe('readActions', () => {
     expect(typesOf(await news('SYNC'))).toEqual(['ChainIdentified', ...Array(4).fill('SyncRoundCompleted')]);
   });
 
-  it('[LS-01] finds a finalize and an approval long after the registration, from the log alone', async () => {
-    const { chain, round, news } = await syncing();
-    const [id = ''] = chain.register({});
-    await round('actions');
-    chain.block(500);
-    const finalize = chain.finalize(node, { id, amount: 100 });
-    chain.block(2);
-    await round('actions');
-    chain.block(500);
-    const approve = chain.approve(id);
-    await round('actions');
-    expect(await news('ACTIONS')).toMatchObject([
-      { type: 'ActionRegistered' },
-      { type: 'ActionFinalized', data: { transaction: { hash: finalize, height: 501 } } },
-      { type: 'ActionApproved', data: { transaction: { hash: approve, height: 1003 } } },
-    ]);
-  });
+  it(
+    'finds a finalize and an approval long after the registration, from the log alone',
+    { tags: ['LS-01'] },
+    async () => {
+      const { chain, round, news } = await syncing();
+      const [id = ''] = chain.register({});
+      await round('actions');
+      chain.block(500);
+      const finalize = chain.finalize(node, { id, amount: 100 });
+      chain.block(2);
+      await round('actions');
+      chain.block(500);
+      const approve = chain.approve(id);
+      await round('actions');
+      expect(await news('ACTIONS')).toMatchObject([
+        { type: 'ActionRegistered' },
+        { type: 'ActionFinalized', data: { transaction: { hash: finalize, height: 501 } } },
+        { type: 'ActionApproved', data: { transaction: { hash: approve, height: 1003 } } },
+      ]);
+    },
+  );
 
   it('sees an expiry, of which no transaction tells, once the block time has come', async () => {
     const { chain, round, news, requests } = await syncing();
@@ -115,26 +119,30 @@ describe('readActions', () => {
     expect([lists(), openIn(await news('SYNC'))], 'afterwards').toEqual([0, ['2']]);
   });
 
-  it('[LS-05] keeps the data hash of a Sense action that the chain empties, whether it was known before or not', async () => {
-    const { chain, round, news } = await syncing();
-    const [known = ''] = chain.register({ kind: 'SENSE', dataHash: 'before' });
-    await round('actions');
-    chain.block();
-    const [unknown = ''] = chain.register({ kind: 'SENSE', dataHash: 'never seen' });
-    chain.block();
-    chain.finalize(node, { id: known, amount: 1 }, { id: unknown, amount: 1 });
-    await round('actions');
-    const facts = await news('ACTIONS');
-    expect(
-      facts.map(({ type, data }) => [type, 'known' in data && 'dataHash' in data.known && data.known.dataHash]),
-    ).toEqual([
-      ['ActionRegistered', 'before'],
-      ['ActionFinalized', 'before'],
-      ['ActionRegistered', 'never seen'],
-      ['ActionFinalized', 'never seen'],
-    ]);
-    expect(facts[2]?.data, 'read at the height of registration').not.toMatchObject({ metadata: '' });
-  });
+  it(
+    'keeps the data hash of a Sense action that the chain empties, whether it was known before or not',
+    { tags: ['LS-05'] },
+    async () => {
+      const { chain, round, news } = await syncing();
+      const [known = ''] = chain.register({ kind: 'SENSE', dataHash: 'before' });
+      await round('actions');
+      chain.block();
+      const [unknown = ''] = chain.register({ kind: 'SENSE', dataHash: 'never seen' });
+      chain.block();
+      chain.finalize(node, { id: known, amount: 1 }, { id: unknown, amount: 1 });
+      await round('actions');
+      const facts = await news('ACTIONS');
+      expect(
+        facts.map(({ type, data }) => [type, 'known' in data && 'dataHash' in data.known && data.known.dataHash]),
+      ).toEqual([
+        ['ActionRegistered', 'before'],
+        ['ActionFinalized', 'before'],
+        ['ActionRegistered', 'never seen'],
+        ['ActionFinalized', 'never seen'],
+      ]);
+      expect(facts[2]?.data, 'read at the height of registration').not.toMatchObject({ metadata: '' });
+    },
+  );
 
   it('takes an emptied data hash from the register message where that state is pruned', async () => {
     const { chain, faults, round, news } = await syncing();

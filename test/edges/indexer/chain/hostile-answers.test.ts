@@ -122,7 +122,8 @@ async function knownChain(): Promise<Syncing> {
 
 describe('a round on a chain that', () => {
   it.each(Object.entries(answers))(
-    '[LS-02] %s fails, is bounded, records nothing wrong, and is made good',
+    '%s fails, is bounded, records nothing wrong, and is made good',
+    { tags: ['LS-02'] },
     async (_what, bad) => {
       const own = await knownChain();
       const { client } = await withClient(own);
@@ -147,7 +148,7 @@ describe('a round on a chain that', () => {
     ['text', '{"actions":[{"actionID":"', 'x'.repeat(65_536)],
     ['blanks', '{', ' '.repeat(65_536)],
     ['numbers', '{"actions":[0', ',0'.repeat(32_768)],
-  ])('[LS-24] sends %s without end is read up to a bound', async (_what, first, again) => {
+  ])('sends %s without end is read up to a bound', { tags: ['LS-24'] }, async (_what, first, again) => {
     const own = await knownChain();
     const { client } = await withClient(own, { timeLimitMs: 10_000 });
     own.faults.raw = (url, response) => {

@@ -35,7 +35,7 @@ describe('readActions on a chain that is not as it should be', () => {
     expect((await news('SYNC')).at(-1)?.data).toMatchObject({ skipped: [], known: { unread: [] } });
   });
 
-  it('[LS-10] takes ids of any size, prices as objects, enums as numbers, and no U+0000', async () => {
+  it('takes ids of any size, prices as objects, enums as numbers, and no U+0000', { tags: ['LS-10'] }, async () => {
     const { chain, round, news } = await syncing();
     chain.register({ dataHash: 'with \0 inside' });
     const huge = '184467440737095516160';
@@ -105,34 +105,38 @@ describe('readActions on a chain that is not as it should be', () => {
     expect((await news('ACTIONS')).at(-1)).toMatchObject({ type: 'ActionTransactionFound', data: { action: '1' } });
   });
 
-  it('[S2.open.ops.wrong-chain] [LS-09] follows neither another chain nor one that is behind', async () => {
-    const { chain, round, news, faults } = await syncing();
-    chain.register({});
-    chain.block(5);
-    await round('actions');
-    await news('SYNC');
-    chain.chainId = 'another-1';
-    chain.register({});
-    expect(await round('actions')).toMatchObject({ failure: 'wrong_chain' });
-    expect(await round('supernodes')).toMatchObject({ failure: 'wrong_chain' });
-    chain.chainId = 'stub-1';
-    faults.instead = (url) =>
-      url.pathname.endsWith('blocks/latest')
-        ? { status: 200, body: { block: { header: { chain_id: 'stub-1', height: '3', time: chain.timeOf(3) } } } }
-        : undefined;
-    expect(await round('actions')).toMatchObject({ failure: 'chain_behind' });
-    expect(await news('ACTIONS')).toHaveLength(1);
-    faults.instead = () => undefined;
-    expect(await round('actions')).toMatchObject({ facts: 1 });
-    const rounds = await news('SYNC');
-    expect(rounds.map((fact) => (fact.type === 'SyncRoundFailed' ? fact.data.reason : fact.type))).toEqual([
-      'wrong_chain',
-      'wrong_chain',
-      'chain_behind',
-      'SyncRoundCompleted',
-    ]);
-    expect(rounds[2]?.data).toMatchObject({ known: { cursor: 6, lastAction: '1' } });
-  });
+  it(
+    'follows neither another chain nor one that is behind',
+    { tags: ['S2.open.ops.wrong-chain', 'LS-09'] },
+    async () => {
+      const { chain, round, news, faults } = await syncing();
+      chain.register({});
+      chain.block(5);
+      await round('actions');
+      await news('SYNC');
+      chain.chainId = 'another-1';
+      chain.register({});
+      expect(await round('actions')).toMatchObject({ failure: 'wrong_chain' });
+      expect(await round('supernodes')).toMatchObject({ failure: 'wrong_chain' });
+      chain.chainId = 'stub-1';
+      faults.instead = (url) =>
+        url.pathname.endsWith('blocks/latest')
+          ? { status: 200, body: { block: { header: { chain_id: 'stub-1', height: '3', time: chain.timeOf(3) } } } }
+          : undefined;
+      expect(await round('actions')).toMatchObject({ failure: 'chain_behind' });
+      expect(await news('ACTIONS')).toHaveLength(1);
+      faults.instead = () => undefined;
+      expect(await round('actions')).toMatchObject({ facts: 1 });
+      const rounds = await news('SYNC');
+      expect(rounds.map((fact) => (fact.type === 'SyncRoundFailed' ? fact.data.reason : fact.type))).toEqual([
+        'wrong_chain',
+        'wrong_chain',
+        'chain_behind',
+        'SyncRoundCompleted',
+      ]);
+      expect(rounds[2]?.data).toMatchObject({ known: { cursor: 6, lastAction: '1' } });
+    },
+  );
 
   it('looks again where the node that answered the search was behind the head', async () => {
     const { chain, round, news, faults } = await syncing();
@@ -186,7 +190,7 @@ describe('readActions on a chain that is not as it should be', () => {
   it.each([
     ['a search that goes round in circles', { tx_responses: [{}], total: '100000' }],
     ['a search without a list', { tx_responses: 'none', total: '0' }],
-  ])('[LS-25] fails on %s', async (_what, body) => {
+  ])('fails on %s', { tags: ['LS-25'] }, async (_what, body) => {
     const { chain, round, faults } = await syncing();
     chain.register({});
     faults.instead = (url) => (url.pathname.endsWith('/txs') ? { status: 200, body } : undefined);
@@ -198,7 +202,7 @@ describe('readActions on a chain that is not as it should be', () => {
     ['ten thousand SuperNodes', 'superNodes', Array.from({ length: 10_000 }, () => node)],
     ['a price that is a list', 'price', [1]],
     ['an id of its own making', 'actionID', '2; DROP TABLE'],
-  ])('[LS-11] leaves out a record with %s, and takes the good ones', async (_what, field, value) => {
+  ])('leaves out a record with %s, and takes the good ones', { tags: ['LS-11'] }, async (_what, field, value) => {
     const { chain, round, news } = await syncing();
     chain.register({}, {}, {});
     Object.assign(chain.action('2'), { [field]: value });
@@ -209,21 +213,25 @@ describe('readActions on a chain that is not as it should be', () => {
     expect((await news('ACTIONS')).map(({ data }) => 'action' in data && data.action)).toEqual(['1', '3', '1']);
   });
 
-  it('[LS-11] leaves out a transaction that is too large to be read, and takes those around it', async () => {
-    const { chain, round, news } = await syncing();
-    chain.register({});
-    chain.block();
-    chain.register({});
-    chain.block();
-    chain.register({});
-    Object.assign(chain.transactions[1]?.tx ?? {}, { memo: 'x'.repeat(9_000_000) });
-    expect(await round('actions')).toMatchObject({ facts: 3 });
-    const facts = await news('ACTIONS');
-    expect(facts.map(({ data }) => 'transaction' in data)).toEqual([true, false, true]);
-    chain.block();
-    chain.register({});
-    expect(await round('actions')).toMatchObject({ facts: 1 });
-  });
+  it(
+    'leaves out a transaction that is too large to be read, and takes those around it',
+    { tags: ['LS-11'] },
+    async () => {
+      const { chain, round, news } = await syncing();
+      chain.register({});
+      chain.block();
+      chain.register({});
+      chain.block();
+      chain.register({});
+      Object.assign(chain.transactions[1]?.tx ?? {}, { memo: 'x'.repeat(9_000_000) });
+      expect(await round('actions')).toMatchObject({ facts: 3 });
+      const facts = await news('ACTIONS');
+      expect(facts.map(({ data }) => 'transaction' in data)).toEqual([true, false, true]);
+      chain.block();
+      chain.register({});
+      expect(await round('actions')).toMatchObject({ facts: 1 });
+    },
+  );
 
   it('reads a transaction of a hundred thousand events, each of another message', async () => {
     const { chain, round, news } = await syncing();
@@ -239,25 +247,31 @@ describe('readActions on a chain that is not as it should be', () => {
     expect((await news('ACTIONS'))[1]).toMatchObject({ data: { payments: [{ amount: '1' }, { amount: '50' }, {}] } });
   });
 
-  it('[LS-12] records the payments of every finalize transaction of an action, up to a bound, and says what it left out', async () => {
-    const { chain, round, news } = await syncing();
-    chain.register({});
-    for (let i = 0; i < 130; i++) {
-      chain.block();
-      chain.finalize(accountOf(`node ${i}`), { id: '1', amount: 50 + i });
-    }
-    await round('actions');
-    const facts = await news('ACTIONS');
-    const paid = facts.flatMap(({ data }) => ('payments' in data ? data.payments.map(({ account }) => account) : []));
-    expect(paid).toEqual(expect.arrayContaining([accountOf('node 0'), accountOf('node 1'), accountOf('node 90')]));
-    expect(facts).toHaveLength(100);
-    const left = (count: number) => [{ record: '1', reason: expect.stringContaining(`${count} of its transactions`) }];
-    expect((await news('SYNC')).at(-1)?.data).toMatchObject({ skipped: left(31) });
-    expect(await round('actions')).toMatchObject({ facts: 0 });
-    expect((await news('SYNC')).at(-1)?.data, 'of the last block, which is gone over again').toMatchObject({
-      skipped: left(1),
-    });
-  });
+  it(
+    'records the payments of every finalize transaction of an action, up to a bound, and says what it left out',
+    { tags: ['LS-12'] },
+    async () => {
+      const { chain, round, news } = await syncing();
+      chain.register({});
+      for (let i = 0; i < 130; i++) {
+        chain.block();
+        chain.finalize(accountOf(`node ${i}`), { id: '1', amount: 50 + i });
+      }
+      await round('actions');
+      const facts = await news('ACTIONS');
+      const paid = facts.flatMap(({ data }) => ('payments' in data ? data.payments.map(({ account }) => account) : []));
+      expect(paid).toEqual(expect.arrayContaining([accountOf('node 0'), accountOf('node 1'), accountOf('node 90')]));
+      expect(facts).toHaveLength(100);
+      const left = (count: number) => [
+        { record: '1', reason: expect.stringContaining(`${count} of its transactions`) },
+      ];
+      expect((await news('SYNC')).at(-1)?.data).toMatchObject({ skipped: left(31) });
+      expect(await round('actions')).toMatchObject({ facts: 0 });
+      expect((await news('SYNC')).at(-1)?.data, 'of the last block, which is gone over again').toMatchObject({
+        skipped: left(1),
+      });
+    },
+  );
 
   it('believes no lowest height above the head', async () => {
     const { chain, round, faults } = await syncing();

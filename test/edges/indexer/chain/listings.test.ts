@@ -11,24 +11,28 @@ async function skippedIn({ news }: Syncing): Promise<readonly { record: string; 
 }
 
 describe('pagesOf', () => {
-  it('[LS-11] leaves out the records of a list that are too large alone, and gives all others', async () => {
-    const own = await syncing();
-    for (let i = 0; i < 450; i++) own.chain.addSuperNode(`n${i}`);
-    for (const name of ['n7', 'n8', 'n449'])
-      Object.assign(own.chain.supernodes.get(operatorOf(name)) ?? {}, { note: tooLarge });
-    expect(await own.round('supernodes')).toMatchObject({ facts: 447 });
-    expect(await skippedIn(own)).toEqual(
-      ['n7', 'n8', 'n449'].map(() => ({ record: 'one of supernodes', reason: 'it is too large to be read' })),
-    );
-    expect(own.requests.length, 'and goes on in large pages behind them').toBeLessThan(40);
-    own.chain.block();
-    own.chain.supernodes.delete(operatorOf('n9'));
-    expect(await own.round('supernodes'), 'no removal is believed meanwhile').toMatchObject({ facts: 0 });
-    for (const name of ['n7', 'n8', 'n449']) own.chain.addSuperNode(name);
-    expect(await own.round('supernodes')).toMatchObject({ facts: 4 });
-  });
+  it(
+    'leaves out the records of a list that are too large alone, and gives all others',
+    { tags: ['LS-11'] },
+    async () => {
+      const own = await syncing();
+      for (let i = 0; i < 450; i++) own.chain.addSuperNode(`n${i}`);
+      for (const name of ['n7', 'n8', 'n449'])
+        Object.assign(own.chain.supernodes.get(operatorOf(name)) ?? {}, { note: tooLarge });
+      expect(await own.round('supernodes')).toMatchObject({ facts: 447 });
+      expect(await skippedIn(own)).toEqual(
+        ['n7', 'n8', 'n449'].map(() => ({ record: 'one of supernodes', reason: 'it is too large to be read' })),
+      );
+      expect(own.requests.length, 'and goes on in large pages behind them').toBeLessThan(40);
+      own.chain.block();
+      own.chain.supernodes.delete(operatorOf('n9'));
+      expect(await own.round('supernodes'), 'no removal is believed meanwhile').toMatchObject({ facts: 0 });
+      for (const name of ['n7', 'n8', 'n449']) own.chain.addSuperNode(name);
+      expect(await own.round('supernodes')).toMatchObject({ facts: 4 });
+    },
+  );
 
-  it('[LS-11] leaves out an action that is too large alone, and takes it once it is not', async () => {
+  it('leaves out an action that is too large alone, and takes it once it is not', { tags: ['LS-11'] }, async () => {
     const own = await syncing();
     own.chain.register({}, {}, {});
     own.chain.finalize(accountOf('node'), { id: '1', amount: 5 });

@@ -3,7 +3,7 @@ import { syncing } from '../../../support/chain-stub-rounds.ts';
 import { accountOf, operatorOf } from '../../../support/chain-stub-state.ts';
 
 describe('readSuperNodes', () => {
-  it('[LS-09] records who is listed, changed and removed, and nothing in an unchanged round', async () => {
+  it('records who is listed, changed and removed, and nothing in an unchanged round', { tags: ['LS-09'] }, async () => {
     const { chain, round, news, requests } = await syncing();
     const gone = chain.addSuperNode('gone');
     const node = chain.addSuperNode('stays');
@@ -42,37 +42,41 @@ describe('readSuperNodes', () => {
     expect((await news('SYNC')).at(-1)?.data).toMatchObject({ known: { minimumVersion: '2.0.0', cursor: 4 } });
   });
 
-  it('[LS-08] takes of each history the entry of the greatest height, the later one of equal ones', async () => {
-    const { chain, round, news } = await syncing();
-    chain.addSuperNode('n', {
-      states: [
-        { state: 'SUPERNODE_STATE_STOPPED', height: '9', reason: 'first' },
-        { state: 'SUPERNODE_STATE_ACTIVE', height: '2', reason: '' },
-        { state: 5, height: '9', reason: 'sec\0ond' },
-      ],
-      prev_ip_addresses: [
-        { address: 'new', height: '8' },
-        { address: 'old', height: '3' },
-      ],
-      metrics: ['whatever comes'],
-    });
-    await round('supernodes');
-    expect(await news('NODES')).toMatchObject([
-      {
-        data: {
-          record: {
-            state: 'postponed',
-            stateHeight: 9,
-            stateReason: 'sec\uFFFDond',
-            address: 'new',
-            registeredHeight: 2,
+  it(
+    'takes of each history the entry of the greatest height, the later one of equal ones',
+    { tags: ['LS-08'] },
+    async () => {
+      const { chain, round, news } = await syncing();
+      chain.addSuperNode('n', {
+        states: [
+          { state: 'SUPERNODE_STATE_STOPPED', height: '9', reason: 'first' },
+          { state: 'SUPERNODE_STATE_ACTIVE', height: '2', reason: '' },
+          { state: 5, height: '9', reason: 'sec\0ond' },
+        ],
+        prev_ip_addresses: [
+          { address: 'new', height: '8' },
+          { address: 'old', height: '3' },
+        ],
+        metrics: ['whatever comes'],
+      });
+      await round('supernodes');
+      expect(await news('NODES')).toMatchObject([
+        {
+          data: {
+            record: {
+              state: 'postponed',
+              stateHeight: 9,
+              stateReason: 'sec\uFFFDond',
+              address: 'new',
+              registeredHeight: 2,
+            },
           },
         },
-      },
-    ]);
-  });
+      ]);
+    },
+  );
 
-  it('[LS-25] reads all pages, and believes no removal of a list that is not whole', async () => {
+  it('reads all pages, and believes no removal of a list that is not whole', { tags: ['LS-25'] }, async () => {
     const { chain, round, news, faults } = await syncing();
     for (let i = 0; i < 450; i++) chain.addSuperNode(`n${i}`);
     expect(await round('supernodes')).toMatchObject({ facts: 450 });
@@ -100,20 +104,24 @@ describe('readSuperNodes', () => {
     expect(await news('NODES')).toMatchObject([{ type: 'SuperNodeRemoved', data: { node: operatorOf('n7') } }]);
   });
 
-  it('[LS-11] leaves a node as it was while its record cannot be read, and believes no removal while one names nobody', async () => {
-    const { chain, round, news } = await syncing();
-    const [bad, other] = [chain.addSuperNode('bad'), chain.addSuperNode('other')];
-    await round('supernodes');
-    await news('NODES');
-    Object.assign(chain.supernodes.get(bad) ?? {}, { states: [{ state: 'SUPERNODE_STATE_DANCING', height: '1' }] });
-    expect(await round('supernodes')).toMatchObject({ facts: 0 });
-    expect((await news('SYNC')).at(-1)?.data).toMatchObject({ skipped: [{ record: bad }] });
-    chain.supernodes.delete(other);
-    Object.assign(chain.supernodes.get(bad) ?? {}, { validator_address: 'nobody' });
-    expect(await round('supernodes')).toMatchObject({ facts: 0 });
-    chain.supernodes.delete(bad);
-    expect(await round('supernodes')).toMatchObject({ facts: 2 });
-  });
+  it(
+    'leaves a node as it was while its record cannot be read, and believes no removal while one names nobody',
+    { tags: ['LS-11'] },
+    async () => {
+      const { chain, round, news } = await syncing();
+      const [bad, other] = [chain.addSuperNode('bad'), chain.addSuperNode('other')];
+      await round('supernodes');
+      await news('NODES');
+      Object.assign(chain.supernodes.get(bad) ?? {}, { states: [{ state: 'SUPERNODE_STATE_DANCING', height: '1' }] });
+      expect(await round('supernodes')).toMatchObject({ facts: 0 });
+      expect((await news('SYNC')).at(-1)?.data).toMatchObject({ skipped: [{ record: bad }] });
+      chain.supernodes.delete(other);
+      Object.assign(chain.supernodes.get(bad) ?? {}, { validator_address: 'nobody' });
+      expect(await round('supernodes')).toMatchObject({ facts: 0 });
+      chain.supernodes.delete(bad);
+      expect(await round('supernodes')).toMatchObject({ facts: 2 });
+    },
+  );
 });
 
 describe('readValidators', () => {

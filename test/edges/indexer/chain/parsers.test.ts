@@ -118,7 +118,7 @@ describe('decodeMetadata', () => {
     expect(decodeMetadata('cascade', 'CgFo')?.['data_hash']).toBe('h');
   });
 
-  it('[LS-06] leaves out no field that the chain has', () => {
+  it('leaves out no field that the chain has', { tags: ['LS-06'] }, () => {
     const whole = {
       data_hash: 'h',
       availability_commitment: { commitment_type: 'c', chunk_size: 4, total_size: '1500000', root: 'AAE=' },
@@ -170,24 +170,28 @@ describe('parseTransaction', () => {
       context,
     );
 
-  it('[LS-04] tells actions of one message apart by the order of events, and of several by msg_index', () => {
-    const [a, b, c] = [accountOf('a'), accountOf('b'), accountOf('c')];
-    const inOne = { msg_index: '0' };
-    const { steps } = read([
-      finalized('1', inOne),
-      paid(a, '5ulume', inOne),
-      finalized('2', inOne),
-      paid(b, '6ulume', inOne),
-      paid(c, '7ulume', { msg_index: '1' }),
-      finalized('3', { msg_index: '1' }),
-    ]);
-    expect(steps.map(({ action: id, payments }) => [id, payments.map(({ account }) => account)])).toEqual([
-      ['1', [a]],
-      ['2', [b]],
-      ['3', [c]],
-    ]);
-    expect(steps[0]?.transaction).toEqual({ hash: 'AB'.repeat(32), height: 9, time: '2026-01-02T03:04:05Z' });
-  });
+  it(
+    'tells actions of one message apart by the order of events, and of several by msg_index',
+    { tags: ['LS-04'] },
+    () => {
+      const [a, b, c] = [accountOf('a'), accountOf('b'), accountOf('c')];
+      const inOne = { msg_index: '0' };
+      const { steps } = read([
+        finalized('1', inOne),
+        paid(a, '5ulume', inOne),
+        finalized('2', inOne),
+        paid(b, '6ulume', inOne),
+        paid(c, '7ulume', { msg_index: '1' }),
+        finalized('3', { msg_index: '1' }),
+      ]);
+      expect(steps.map(({ action: id, payments }) => [id, payments.map(({ account }) => account)])).toEqual([
+        ['1', [a]],
+        ['2', [b]],
+        ['3', [c]],
+      ]);
+      expect(steps[0]?.transaction).toEqual({ hash: 'AB'.repeat(32), height: 9, time: '2026-01-02T03:04:05Z' });
+    },
+  );
 
   it('tells a payment again where the transaction paid the account in that denomination for an action before', () => {
     const [a, b] = [accountOf('a'), accountOf('b')];

@@ -58,20 +58,24 @@ describe('runSync', () => {
     expect(await own.news('NODES')).toHaveLength(2);
   });
 
-  it('[LS-21] answers a request at once with SuperNodes and validators, which name it as their cause', async () => {
-    const own = await syncing();
-    run(own);
-    await roundsUntil(own, (facts) => completed(facts).length === 3);
-    const requested = await requestSync(own.log, '2026-11-21T12:00:00.000Z');
-    expect(requested.joined).toBe(false);
-    await roundsUntil(own, (facts) => completed(facts).length === 2);
-    const asked = await own.log.readOne('SYNC', requested.sequence);
-    for (const source of ['supernodes', 'validators']) {
-      const last = (await own.log.last('sync', [source])).get(source);
-      expect(last).toMatchObject({ causation: asked?.id });
-      expect(last?.fact.data).not.toHaveProperty('known.request');
-    }
-  });
+  it(
+    'answers a request at once with SuperNodes and validators, which name it as their cause',
+    { tags: ['LS-21'] },
+    async () => {
+      const own = await syncing();
+      run(own);
+      await roundsUntil(own, (facts) => completed(facts).length === 3);
+      const requested = await requestSync(own.log, '2026-11-21T12:00:00.000Z');
+      expect(requested.joined).toBe(false);
+      await roundsUntil(own, (facts) => completed(facts).length === 2);
+      const asked = await own.log.readOne('SYNC', requested.sequence);
+      for (const source of ['supernodes', 'validators']) {
+        const last = (await own.log.last('sync', [source])).get(source);
+        expect(last).toMatchObject({ causation: asked?.id });
+        expect(last?.fact.data).not.toHaveProperty('known.request');
+      }
+    },
+  );
 
   it('answers a request that was made before it began, and keeps it while the chain is out of reach', async () => {
     const own = await syncing();
@@ -105,7 +109,7 @@ describe('runSync', () => {
     await roundsUntil(own, (facts) => completed(facts).length === 3);
   });
 
-  it('[LS-25] goes on with the other sources while the chain never answers for one', async () => {
+  it('goes on with the other sources while the chain never answers for one', { tags: ['LS-25'] }, async () => {
     const own = await syncing();
     own.chain.register({});
     own.chain.addSuperNode('n');

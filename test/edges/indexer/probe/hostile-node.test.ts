@@ -59,7 +59,7 @@ describe('probeNode against a node that wants to do harm', () => {
     ['a chunk extension without end', `${ok}transfer-encoding: chunked\r\n\r\n8;`, 'aaaaaaaa', 'http_error'],
     ['a length of sixteen exabytes', `${ok}content-length: 18446744073709551615\r\n\r\n`, 'aaaaaaaa', 'too_large'],
     ['no HTTP at all without end', '', '\0\xff\0\xff', 'malformed'],
-  ])('[LS-24] stops reading %s', async (_what, first, again, answer) => {
+  ])('stops reading %s', { tags: ['LS-24'] }, async (_what, first, again, answer) => {
     const { probed, wrote } = await flood(first, again);
     expect(probed.ports.at(-1)).toEqual({ port: 8002, outcome: 'open' });
     expect(probed.statusAnswer).toBe(answer);
@@ -67,7 +67,7 @@ describe('probeNode against a node that wants to do harm', () => {
     expect(wrote.bytes).toBeLessThan(mostBytes);
   });
 
-  it('[LS-24] unpacks nothing, so that a small body cannot become a large one', async () => {
+  it('unpacks nothing, so that a small body cannot become a large one', { tags: ['LS-24'] }, async () => {
     const bomb = gzipSync(Buffer.alloc(5_000_000, '{"version":"v1"} '));
     expect(bomb.byteLength).toBeLessThan(limits.maxBytes);
     const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
@@ -79,7 +79,7 @@ describe('probeNode against a node that wants to do harm', () => {
     expect((await answerWith((response) => response.end(deep))).statusAnswer).toBe('malformed');
   });
 
-  it.each([301, 302, 303, 307, 308])('[LS-23] follows no %i, wherever it leads', async (status) => {
+  it.each([301, 302, 303, 307, 308])('follows no %i, wherever it leads', { tags: ['LS-23'] }, async (status) => {
     await using inside = await httpPort((_, response) => recorded(response, 'status'));
     const location = `http://127.0.0.1:${inside.port}/api/v1/status`;
     const probed = await answerWith((response) =>

@@ -22,7 +22,7 @@ const groups = Object.entries(neverDialled);
 const vectors = groups.flatMap(([, addresses]) => addresses);
 
 describe('probeNode with its own sockets', () => {
-  it.each(groups)('[LS-23] opens none for addresses of the kind: %s', async (_kind, addresses) => {
+  it.each(groups)('opens none for addresses of the kind: %s', { tags: ['LS-23'] }, async (_kind, addresses) => {
     for (const address of addresses) expect(await probe(address), JSON.stringify(address)).toEqual(nothing);
     expect(sockets).toBe(0);
   });

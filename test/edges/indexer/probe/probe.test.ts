@@ -19,7 +19,7 @@ async function statusOf(answer: Parameters<typeof startNode>[0], options: Partia
 }
 
 describe('probeNode', () => {
-  it('[S2.open.nodes.probe-passes] finds three open ports and the figures of a real node', async () => {
+  it('finds three open ports and the figures of a real node', { tags: ['S2.open.nodes.probe-passes'] }, async () => {
     const probed = await statusOf(undefined);
     expect(outcomes(probed)).toEqual(['4444 open', '4445 open', '8002 open']);
     expect(probed).toMatchObject({ statusAnswer: 'ok', reported: [] });
@@ -87,17 +87,21 @@ describe('probeNode', () => {
     expect(probed).toMatchObject({ statusAnswer: 'ok', listed: { services: [] } });
   });
 
-  it('[S2.open.nodes.probe-passes] tells refused ports from open ones, and asks no status of a closed one', async () => {
-    await using node = await startNode();
-    const closed = await closedPort();
-    const half = await probe({ ...node.doors, 4444: closed });
-    expect(outcomes(half)).toEqual(['4444 refused', '4445 open', '8002 open']);
-    expect(half.statusAnswer).toBe('ok');
-    const deaf = await probe({ ...node.doors, 8002: closed });
-    expect(outcomes(deaf)).toEqual(['4444 open', '4445 open', '8002 refused']);
-    expect(deaf).toMatchObject({ statusAnswer: 'not_asked', reported: [] });
-    expect(deaf).not.toHaveProperty('figures');
-  });
+  it(
+    'tells refused ports from open ones, and asks no status of a closed one',
+    { tags: ['S2.open.nodes.probe-passes'] },
+    async () => {
+      await using node = await startNode();
+      const closed = await closedPort();
+      const half = await probe({ ...node.doors, 4444: closed });
+      expect(outcomes(half)).toEqual(['4444 refused', '4445 open', '8002 open']);
+      expect(half.statusAnswer).toBe('ok');
+      const deaf = await probe({ ...node.doors, 8002: closed });
+      expect(outcomes(deaf)).toEqual(['4444 open', '4445 open', '8002 refused']);
+      expect(deaf).toMatchObject({ statusAnswer: 'not_asked', reported: [] });
+      expect(deaf).not.toHaveProperty('figures');
+    },
+  );
 
   it('gives up on ports that neither accept nor refuse', async () => {
     await using hole = await startBlackHole();

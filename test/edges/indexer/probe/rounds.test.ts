@@ -131,34 +131,38 @@ describe('runProbing', () => {
     });
   });
 
-  it('[S2.service.probe] probes every node each interval and counts what fails, until it leaves the list', async () => {
-    await using node = await startNode();
-    let isDown = false;
-    const closed = await closedPort();
-    await list({ one: '1.1.1.1' });
-    start(() => (isDown ? { 4444: closed, 4445: closed, 8002: closed } : node.doors), { intervalMs: 150 });
-    await vi.waitFor(async () => expect(await lastKnown()).toMatchObject({ one: { passed: true } }), soon);
-    isDown = true;
-    await vi.waitFor(async () => expect((await lastKnown())['one']?.consecutiveFailures).toBeGreaterThan(2), soon);
-    const { one } = await lastKnown();
-    expect(one?.lastSeenAt).toBeDefined();
-    expect(one).toMatchObject({ figures: { version: 'v2.6.2-testnet' }, services: ['cascade'] });
-    isDown = false;
-    await vi.waitFor(
-      async () => expect(await lastKnown()).toMatchObject({ one: { passed: true, consecutiveFailures: 0 } }),
-      soon,
-    );
-    const counters = (await probes()).map(({ data }) => data.known.consecutiveFailures);
-    expect(counters).toEqual(counters.map((count, index) => (count === 0 ? 0 : (counters[index - 1] ?? 0) + 1)));
-    await list({ one: undefined, two: '1.1.1.2' });
-    await vi.waitFor(
-      async () => expect((await probes()).filter(({ data }) => data.node === 'two').length).toBeGreaterThan(2),
-      soon,
-    );
-    expect((await probes()).slice(-2).map(({ data }) => data.node)).toEqual(['two', 'two']);
-  });
+  it(
+    'probes every node each interval and counts what fails, until it leaves the list',
+    { tags: ['S2.service.probe'] },
+    async () => {
+      await using node = await startNode();
+      let isDown = false;
+      const closed = await closedPort();
+      await list({ one: '1.1.1.1' });
+      start(() => (isDown ? { 4444: closed, 4445: closed, 8002: closed } : node.doors), { intervalMs: 150 });
+      await vi.waitFor(async () => expect(await lastKnown()).toMatchObject({ one: { passed: true } }), soon);
+      isDown = true;
+      await vi.waitFor(async () => expect((await lastKnown())['one']?.consecutiveFailures).toBeGreaterThan(2), soon);
+      const { one } = await lastKnown();
+      expect(one?.lastSeenAt).toBeDefined();
+      expect(one).toMatchObject({ figures: { version: 'v2.6.2-testnet' }, services: ['cascade'] });
+      isDown = false;
+      await vi.waitFor(
+        async () => expect(await lastKnown()).toMatchObject({ one: { passed: true, consecutiveFailures: 0 } }),
+        soon,
+      );
+      const counters = (await probes()).map(({ data }) => data.known.consecutiveFailures);
+      expect(counters).toEqual(counters.map((count, index) => (count === 0 ? 0 : (counters[index - 1] ?? 0) + 1)));
+      await list({ one: undefined, two: '1.1.1.2' });
+      await vi.waitFor(
+        async () => expect((await probes()).filter(({ data }) => data.node === 'two').length).toBeGreaterThan(2),
+        soon,
+      );
+      expect((await probes()).slice(-2).map(({ data }) => data.node)).toEqual(['two', 'two']);
+    },
+  );
 
-  it('[S2.open.nodes.services-list] asks for services once an hour, also after a restart', async () => {
+  it('asks for services once an hour, also after a restart', { tags: ['S2.open.nodes.services-list'] }, async () => {
     let asked = 0;
     await using node = await startNode((request, response) => {
       if (request.url === '/api/v1/services') asked += 1;
@@ -228,7 +232,7 @@ describe('runProbing', () => {
     expect(index.filter((n) => known[`node${n}`]?.passed)).toEqual(index.filter((n) => n % 2 === 0));
   });
 
-  it('[S2.service.replicas] is done by one replica at a time', async () => {
+  it('is done by one replica at a time', { tags: ['S2.service.replicas'] }, async () => {
     await using node = await startNode((_, response) => recorded(response, 'status'));
     await list({ one: '1.1.1.1' });
     const firstStop = new AbortController();

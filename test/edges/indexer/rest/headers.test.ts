@@ -40,30 +40,38 @@ const reads: readonly (readonly [string, readonly string[], number])[] = [
 ];
 
 describe.each(reads)('GET %s', (path, streams, ageMinutes) => {
-  it('[S2.open.headers.position] [S2.open.headers.lag] [S2.open.headers.chain-age] carries position, lag and age', async () => {
-    const { headers } = await rest.get(path);
-    expect(opened(headers.get('annals-position'))).toEqual(
-      Object.fromEntries(streams.map((stream) => [stream, [incarnation, 33]])),
-    );
-    expect(headers.get('annals-lag-ms')).toBe(streams.includes('ACTIONS') ? '60000' : '0');
-    expect(headers.get('annals-chain-age-ms')).toBe(String(ageMinutes * 60_000));
-  });
+  it(
+    'carries position, lag and age',
+    { tags: ['S2.open.headers.position', 'S2.open.headers.lag', 'S2.open.headers.chain-age'] },
+    async () => {
+      const { headers } = await rest.get(path);
+      expect(opened(headers.get('annals-position'))).toEqual(
+        Object.fromEntries(streams.map((stream) => [stream, [incarnation, 33]])),
+      );
+      expect(headers.get('annals-lag-ms')).toBe(streams.includes('ACTIONS') ? '60000' : '0');
+      expect(headers.get('annals-chain-age-ms')).toBe(String(ageMinutes * 60_000));
+    },
+  );
 });
 
 describe('positionToken', () => {
-  it('[S2.open.headers.position] takes the least of several on one stream, is URL-safe, and the same whatever the order', () => {
-    const followed = [
-      { stream: 'NODES', incarnation, sequence: 7 },
-      { stream: 'ACTIONS', incarnation, sequence: 9 },
-      { stream: 'NODES', incarnation, sequence: 3 },
-    ] as const;
-    const token = positionToken(followed);
-    expect(token).toMatch(/^[\w-]+$/);
-    expect(opened(token)).toEqual({ ACTIONS: [incarnation, 9], NODES: [incarnation, 3] });
-    expect(positionToken(followed.toReversed())).toBe(token);
-  });
+  it(
+    'takes the least of several on one stream, is URL-safe, and the same whatever the order',
+    { tags: ['S2.open.headers.position'] },
+    () => {
+      const followed = [
+        { stream: 'NODES', incarnation, sequence: 7 },
+        { stream: 'ACTIONS', incarnation, sequence: 9 },
+        { stream: 'NODES', incarnation, sequence: 3 },
+      ] as const;
+      const token = positionToken(followed);
+      expect(token).toMatch(/^[\w-]+$/);
+      expect(opened(token)).toEqual({ ACTIONS: [incarnation, 9], NODES: [incarnation, 3] });
+      expect(positionToken(followed.toReversed())).toBe(token);
+    },
+  );
 
-  it('[S2.open.headers.chain-age] is accompanied by no age before the first completed round', async () => {
+  it('is accompanied by no age before the first completed round', { tags: ['S2.open.headers.chain-age'] }, async () => {
     const { headers } = await askOnce('/v1/actions', []);
     expect([headers.has('annals-position'), headers.get('annals-lag-ms'), headers.has('annals-chain-age-ms')]).toEqual([
       true,
@@ -83,7 +91,7 @@ describe('trackLag', () => {
     return lag;
   };
 
-  it('[S2.open.headers.lag] is 0 at the head, and grows with time behind it', async () => {
+  it('is 0 at the head, and grows with time behind it', { tags: ['S2.open.headers.lag'] }, async () => {
     let time = now;
     const lag = await track(
       async () => ({ ACTIONS: { lastSequence: 9 } }),
@@ -94,7 +102,7 @@ describe('trackLag', () => {
     expect([lag.lagMs('ACTIONS', 9), lag.lagMs('ACTIONS', 8)]).toEqual([0, 1500]);
   });
 
-  it('[S2.open.headers.lag] counts from when the head was written, not from the first look', async () => {
+  it('counts from when the head was written, not from the first look', { tags: ['S2.open.headers.lag'] }, async () => {
     const lag = await track(
       async () => ({ ACTIONS: { lastSequence: 9, lastTime: new Date(now - 5000).toISOString() } }),
       () => now,

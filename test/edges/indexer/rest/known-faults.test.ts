@@ -8,7 +8,7 @@ beforeAll(async () => void (rest = await startRest(sample)));
 afterAll(async () => await rest.close());
 
 describe('what readers see', () => {
-  it('[LS-03] keeps the outcome of a probe whatever the chain says of the node afterwards', async () => {
+  it('keeps the outcome of a probe whatever the chain says of the node afterwards', { tags: ['LS-03'] }, async () => {
     const node = nodeFacts(alpha);
     const facts = [node.listed(), probeFacts(alpha).succeeded({ cpuCores: 8 }), node.changed({ note: 'more' })];
     const { body } = await askOnce('/v1/supernodes/metrics?status=available', facts);
@@ -16,13 +16,13 @@ describe('what readers see', () => {
     expect((await askOnce('/v1/supernodes/stats', facts)).body).toMatchObject({ available_count: 1 });
   });
 
-  it('[LS-06] tells a private file from one of which nothing is known', async () => {
+  it('tells a private file from one of which nothing is known', { tags: ['LS-06'] }, async () => {
     const known = [actionFacts('1').registered({ metadata: 'CgFo' }), actionFacts('2').registered({ metadata: '' })];
     expect((await askOnce('/v1/actions/1', known)).body).toMatchObject({ public: false });
     expect((await askOnce('/v1/actions/2', known)).body).toMatchObject({ public: null });
   });
 
-  it('[LS-10] holds addresses of any length and ids of any size, and finds them', async () => {
+  it('holds addresses of any length and ids of any size, and finds them', { tags: ['LS-10'] }, async () => {
     const huge = '184467440737095516160';
     const address = `${'x'.repeat(1_000)}:4444`;
     const facts = [nodeFacts(alpha).listed({ address }), actionFacts(huge).registered(), actionFacts('9').registered()];
@@ -32,22 +32,26 @@ describe('what readers see', () => {
     expect((await askOnce(`/v1/actions/${huge}`, facts)).status).toBe(200);
   });
 
-  it('[LS-14] calls a node that was never probed, or cannot be, unavailable with null in place of figures', async () => {
-    const { body } = await rest.get(`/v1/supernodes/${delta}/metrics`);
-    expect(body).toMatchObject({ status: 'unavailable', cpu_cores: null, memory_total_gb: null, last_seen_at: null });
-    const moved = [nodeFacts(beta).listed(), probeFacts(beta).succeeded(), probeFacts(beta).failed(1)];
-    const after = await askOnce(`/v1/supernodes/${beta}/metrics`, moved);
-    expect(after.body).toMatchObject({ status: 'unavailable', failed_probe_counter: 1, cpu_cores: null });
-  });
+  it(
+    'calls a node that was never probed, or cannot be, unavailable with null in place of figures',
+    { tags: ['LS-14'] },
+    async () => {
+      const { body } = await rest.get(`/v1/supernodes/${delta}/metrics`);
+      expect(body).toMatchObject({ status: 'unavailable', cpu_cores: null, memory_total_gb: null, last_seen_at: null });
+      const moved = [nodeFacts(beta).listed(), probeFacts(beta).succeeded(), probeFacts(beta).failed(1)];
+      const after = await askOnce(`/v1/supernodes/${beta}/metrics`, moved);
+      expect(after.body).toMatchObject({ status: 'unavailable', failed_probe_counter: 1, cpu_cores: null });
+    },
+  );
 });
 
 describe('the form of answers', () => {
-  it('[LS-17] has nothing at a path with more segments than a route', async () => {
+  it('has nothing at a path with more segments than a route', { tags: ['LS-17'] }, async () => {
     for (const path of [`/v1/supernodes/${alpha}/a/b/metrics`, '/v1/actions/1/2', '/v1/supernodes/metrics/more'])
       expect((await rest.get(path)).status, path).toBe(404);
   });
 
-  it('[LS-19] is the same on every route: lists are never null, errors are JSON with a code', async () => {
+  it('is the same on every route: lists are never null, errors are JSON with a code', { tags: ['LS-19'] }, async () => {
     const lists = [
       '/v1/actions',
       '/v1/supernodes/metrics',
@@ -67,7 +71,7 @@ describe('the form of answers', () => {
     }
   });
 
-  it('[LS-20] is never answered from a cache, whatever the caller has seen', async () => {
+  it('is never answered from a cache, whatever the caller has seen', { tags: ['LS-20'] }, async () => {
     const conditions = {
       'if-modified-since': 'Fri, 31 Dec 2100 00:00:00 GMT',
       'if-none-match': '*',

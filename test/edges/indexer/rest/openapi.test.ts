@@ -65,45 +65,53 @@ function asJsonSchema(schema: unknown): unknown {
 }
 
 describe('GET /openapi.json', () => {
-  it('[S2.service.serve] [S2.ops.openapi] [S2.versioning.openapi] is OpenAPI 3.0 with every route', () => {
-    expect(document.openapi).toBe('3.0.3');
-    expect(
-      Object.entries(asRecord(document.paths))
-        .map(([path, methods]) => `${Object.keys(asRecord(methods)).join()} ${path}`)
-        .toSorted(),
-    ).toEqual([
-      'get /healthz',
-      'get /live',
-      'get /metrics',
-      'get /openapi.json',
-      'get /readyz',
-      'get /v1/actions',
-      'get /v1/actions/stats',
-      'get /v1/actions/{id}',
-      'get /v1/supernodes/action-stats',
-      'get /v1/supernodes/metrics',
-      'get /v1/supernodes/stats',
-      'get /v1/supernodes/unavailable',
-      'get /v1/supernodes/{id}/metrics',
-      'get /v1/supernodes/{id}/paymentInfo',
-      'get /v1/version/matrix',
-      'post /v1/supernodes/sync',
-    ]);
-  });
+  it(
+    'is OpenAPI 3.0 with every route',
+    { tags: ['S2.service.serve', 'S2.ops.openapi', 'S2.versioning.openapi'] },
+    () => {
+      expect(document.openapi).toBe('3.0.3');
+      expect(
+        Object.entries(asRecord(document.paths))
+          .map(([path, methods]) => `${Object.keys(asRecord(methods)).join()} ${path}`)
+          .toSorted(),
+      ).toEqual([
+        'get /healthz',
+        'get /live',
+        'get /metrics',
+        'get /openapi.json',
+        'get /readyz',
+        'get /v1/actions',
+        'get /v1/actions/stats',
+        'get /v1/actions/{id}',
+        'get /v1/supernodes/action-stats',
+        'get /v1/supernodes/metrics',
+        'get /v1/supernodes/stats',
+        'get /v1/supernodes/unavailable',
+        'get /v1/supernodes/{id}/metrics',
+        'get /v1/supernodes/{id}/paymentInfo',
+        'get /v1/version/matrix',
+        'post /v1/supernodes/sync',
+      ]);
+    },
+  );
 
-  it('[S2.ops.openapi] [S2.versioning.openapi] uses nothing that 3.0.3 has not: no null type, no union, no const, no dangling reference', () => {
-    const found = [...schemas()];
-    expect(found.length).toBeGreaterThan(150);
-    for (const [way, schema] of found) {
-      expect([way, Object.keys(schema).filter((name) => !keywords.includes(name))]).toEqual([way, []]);
-      if ('$ref' in schema)
-        expect([way, Object.keys(schema), typeof at(String(schema.$ref))]).toEqual([way, ['$ref'], 'object']);
-      else expect([way, types.includes(String(schema.type))]).toEqual([way, true]);
-      if (schema.nullable) expect([way, schema.enum]).toEqual([way, undefined]);
-    }
-  });
+  it(
+    'uses nothing that 3.0.3 has not: no null type, no union, no const, no dangling reference',
+    { tags: ['S2.ops.openapi', 'S2.versioning.openapi'] },
+    () => {
+      const found = [...schemas()];
+      expect(found.length).toBeGreaterThan(150);
+      for (const [way, schema] of found) {
+        expect([way, Object.keys(schema).filter((name) => !keywords.includes(name))]).toEqual([way, []]);
+        if ('$ref' in schema)
+          expect([way, Object.keys(schema), typeof at(String(schema.$ref))]).toEqual([way, ['$ref'], 'object']);
+        else expect([way, types.includes(String(schema.type))]).toEqual([way, true]);
+        if (schema.nullable) expect([way, schema.enum]).toEqual([way, undefined]);
+      }
+    },
+  );
 
-  it('[S2.ops.openapi] describes every operation, parameter and answer, refusals and headers too', () => {
+  it('describes every operation, parameter and answer, refusals and headers too', { tags: ['S2.ops.openapi'] }, () => {
     const operations = [...objectsIn(document.paths)].filter(([, node]) => 'responses' in node);
     expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(16);
     for (const [way, { summary, tags, parameters = [], responses }] of operations) {
@@ -124,20 +132,24 @@ describe('GET /openapi.json', () => {
     expect(JSON.stringify(refused?.content)).toContain('#/components/schemas/Error');
   });
 
-  it('[S2.actions.limit] [S2.limits.actions-default] [S2.metrics-list.limit] [S2.limits.metrics-default] names defaults and bounds', () => {
-    const limitOf = (path: string) => {
-      const { parameters } = asRecord(asRecord(asRecord(document.paths)[path]).get);
-      return Array.isArray(parameters)
-        ? parameters.map(asRecord).find(({ name }) => name === 'limit')?.schema
-        : undefined;
-    };
-    expect(limitOf('/v1/actions')).toEqual({ type: 'integer', minimum: 1, maximum: 200, default: 20 });
-    expect(limitOf('/v1/supernodes/metrics')).toEqual({ type: 'integer', minimum: 1, maximum: 200, default: 50 });
-  });
+  it(
+    'names defaults and bounds',
+    { tags: ['S2.actions.limit', 'S2.limits.actions-default', 'S2.metrics-list.limit', 'S2.limits.metrics-default'] },
+    () => {
+      const limitOf = (path: string) => {
+        const { parameters } = asRecord(asRecord(asRecord(document.paths)[path]).get);
+        return Array.isArray(parameters)
+          ? parameters.map(asRecord).find(({ name }) => name === 'limit')?.schema
+          : undefined;
+      };
+      expect(limitOf('/v1/actions')).toEqual({ type: 'integer', minimum: 1, maximum: 200, default: 20 });
+      expect(limitOf('/v1/supernodes/metrics')).toEqual({ type: 'integer', minimum: 1, maximum: 200, default: 50 });
+    },
+  );
 });
 
 describe('apiDocument', () => {
-  it('[S2.ops.openapi] makes the same document without any store', async () => {
+  it('makes the same document without any store', { tags: ['S2.ops.openapi'] }, async () => {
     expect(await apiDocument('0.0.0')).toEqual(document);
   });
 });
@@ -162,7 +174,7 @@ describe('every answer', () => {
     ['get', '/readyz', '/readyz'],
   ] as const;
 
-  it.each(asked)('[S2.ops.openapi] to %s %s is as the document says', async (method, route, path) => {
+  it.each(asked)('to %s %s is as the document says', { tags: ['S2.ops.openapi'] }, async (method, route, path) => {
     const { status, body } = await rest.get(path, { method: method.toUpperCase() });
     const answer = asRecord(asRecord(asRecord(asRecord(asRecord(document.paths)[route])[method]).responses)[status]);
     const schema = asRecord(asRecord(asRecord(answer.content)['application/json'])).schema;
@@ -174,7 +186,7 @@ describe('every answer', () => {
 });
 
 describe('GET /docs', () => {
-  it('[S2.ops.docs] comes from the pages, beside the document that they read', async () => {
+  it('comes from the pages, beside the document that they read', { tags: ['S2.ops.docs'] }, async () => {
     const { registerPages } = await import('../../../../src/edges/indexer/pages/pages.ts');
     const about = async () => ({ network: 'x', chain: null, nats: null, natsWebSocket: null, chainUrl: null });
     const server = await startRest([], { registerPages: async (app) => await registerPages(app, about) });

@@ -45,63 +45,83 @@ const readyz = async (...args: Parameters<typeof startRest>) => {
 };
 
 describe('GET /healthz', () => {
-  it('[S2.ops.healthz] [S2.open.ops.healthz] answers 200 while the process runs, whatever is down', async () => {
-    rest = await startRest([], { reader: { read: down, generations: down }, broker: down, heads: down });
-    const { status, body } = await rest.get('/healthz');
-    expect([status, body]).toEqual([200, { status: 'ok' }]);
-  });
+  it(
+    'answers 200 while the process runs, whatever is down',
+    { tags: ['S2.ops.healthz', 'S2.open.ops.healthz'] },
+    async () => {
+      rest = await startRest([], { reader: { read: down, generations: down }, broker: down, heads: down });
+      const { status, body } = await rest.get('/healthz');
+      expect([status, body]).toEqual([200, { status: 'ok' }]);
+    },
+  );
 });
 
 describe('GET /readyz', () => {
-  it('[S2.ops.readyz] [S2.open.ops.readyz] is ready once every source has a completed round', async () => {
-    const { status, body } = await readyz(completed);
-    expect([status, body]).toEqual([200, { ready: true, warnings: [], durability: 'strict' }]);
-  });
+  it(
+    'is ready once every source has a completed round',
+    { tags: ['S2.ops.readyz', 'S2.open.ops.readyz'] },
+    async () => {
+      const { status, body } = await readyz(completed);
+      expect([status, body]).toEqual([200, { ready: true, warnings: [], durability: 'strict' }]);
+    },
+  );
 
-  it('[S2.ops.readyz] [S2.open.ops.readyz] is not ready while a source has none', async () => {
+  it('is not ready while a source has none', { tags: ['S2.ops.readyz', 'S2.open.ops.readyz'] }, async () => {
     const { status, body, headers } = await readyz(completed.slice(1));
     expect([status, body.ready, headers.has('retry-after')]).toEqual([503, false, true]);
     expect(body.reasons).toEqual([{ component: 'sync actions', message: 'No round has completed yet.' }]);
   });
 
-  it('[S2.open.ops.readyz] [LS-22] is not ready while the database or the broker is down, and names no address', async () => {
-    const { status, body, text } = await readyz([], { reader: { read: down, generations: down }, broker: down });
-    expect(status).toBe(503);
-    expect(asRecords(body.reasons).map(({ component }) => component)).toEqual(['broker', 'database']);
-    expect(text).not.toContain('10.0.0.1');
-  });
+  it(
+    'is not ready while the database or the broker is down, and names no address',
+    { tags: ['S2.open.ops.readyz', 'LS-22'] },
+    async () => {
+      const { status, body, text } = await readyz([], { reader: { read: down, generations: down }, broker: down });
+      expect(status).toBe(503);
+      expect(asRecords(body.reasons).map(({ component }) => component)).toEqual(['broker', 'database']);
+      expect(text).not.toContain('10.0.0.1');
+    },
+  );
 
-  it('[S2.open.ops.readyz] is not ready while a projection is being built for the first time', async () => {
-    const reader = {
-      read: async (): Promise<never> => {
-        throw new AppError('UNAVAILABLE', 'Projection actions is being built');
-      },
-      generations: async () => [generation(null, 'building')],
-    };
-    const { status, body } = await readyz([], { reader });
-    expect(status).toBe(503);
-    expect(body.reasons).toEqual([{ component: 'projections', message: 'Projection actions is being built' }]);
-  });
+  it(
+    'is not ready while a projection is being built for the first time',
+    { tags: ['S2.open.ops.readyz'] },
+    async () => {
+      const reader = {
+        read: async (): Promise<never> => {
+          throw new AppError('UNAVAILABLE', 'Projection actions is being built');
+        },
+        generations: async () => [generation(null, 'building')],
+      };
+      const { status, body } = await readyz([], { reader });
+      expect(status).toBe(503);
+      expect(body.reasons).toEqual([{ component: 'projections', message: 'Projection actions is being built' }]);
+    },
+  );
 
-  it('[S2.open.ops.readyz] is not ready while only a projection that no round is read from is being built', async () => {
-    const { reading, close } = await loadReading(completed);
-    const schemas = {
-      ...reading.schemas,
-      get availability(): string {
-        throw new AppError('UNAVAILABLE', 'Projection availability is being built');
-      },
-    };
-    const reader = {
-      read: <T>(use: (of: Reading) => Promise<T>) => use({ ...reading, schemas }),
-      generations: async () => [],
-    };
-    const { status, body } = await readyz([], { reader });
-    await close();
-    expect(status).toBe(503);
-    expect(body.reasons).toEqual([{ component: 'projections', message: 'Projection availability is being built' }]);
-  });
+  it(
+    'is not ready while only a projection that no round is read from is being built',
+    { tags: ['S2.open.ops.readyz'] },
+    async () => {
+      const { reading, close } = await loadReading(completed);
+      const schemas = {
+        ...reading.schemas,
+        get availability(): string {
+          throw new AppError('UNAVAILABLE', 'Projection availability is being built');
+        },
+      };
+      const reader = {
+        read: <T>(use: (of: Reading) => Promise<T>) => use({ ...reading, schemas }),
+        generations: async () => [],
+      };
+      const { status, body } = await readyz([], { reader });
+      await close();
+      expect(status).toBe(503);
+      expect(body.reasons).toEqual([{ component: 'projections', message: 'Projection availability is being built' }]);
+    },
+  );
 
-  it('[S2.open.ops.readyz] warns of a rebuild that has stopped beside what readers see', async () => {
+  it('warns of a rebuild that has stopped beside what readers see', { tags: ['S2.open.ops.readyz'] }, async () => {
     const generations = async () => [
       generation(null),
       { ...generation('cannot read fact 34', 'building'), generation: 3 },
@@ -115,41 +135,53 @@ describe('GET /readyz', () => {
     ]);
   });
 
-  it('[S2.open.ops.readyz] does not wait for a database that never answers', { timeout: 20_000 }, async () => {
+  it('does not wait for a database that never answers', { tags: ['S2.open.ops.readyz'], timeout: 20_000 }, async () => {
     const never = async (): Promise<never> => await new Promise(() => undefined);
     const { status, body } = await readyz([], { reader: { read: never, generations: never } });
     expect([status, asRecords(body.reasons)[0]?.component]).toEqual([503, 'database']);
   });
 
-  it('[S2.open.ops.readyz] is not ready while a projection has stopped, and says where and why', async () => {
-    const reader = { read: down, generations: async () => [generation('cannot read fact 34')] };
-    const { body } = await readyz(completed, { reader });
-    expect(asRecords(body.reasons)).toContainEqual({
-      component: 'projection actions',
-      message: 'Generation 2 stopped after position 33: cannot read fact 34',
-    });
-  });
+  it(
+    'is not ready while a projection has stopped, and says where and why',
+    { tags: ['S2.open.ops.readyz'] },
+    async () => {
+      const reader = { read: down, generations: async () => [generation('cannot read fact 34')] };
+      const { body } = await readyz(completed, { reader });
+      expect(asRecords(body.reasons)).toContainEqual({
+        component: 'projection actions',
+        message: 'Generation 2 stopped after position 33: cannot read fact 34',
+      });
+    },
+  );
 
-  it('[S2.open.ops.readyz] stays ready with the chain out of reach, and warns how old its knowledge is', async () => {
-    const { status, body } = await readyz([...completed, failed('unreachable')]);
-    expect(status).toBe(200);
-    expect(asRecords(body.warnings)[0]).toEqual({
-      component: 'sync supernodes',
-      message: expect.stringMatching(/unreachable.*it said no.*old/),
-    });
-  });
-
-  it('[S2.open.ops.readyz] warns of another chain, and of one that has gone back, that it is not followed', async () => {
-    for (const reason of ['wrong_chain', 'chain_behind']) {
-      const { status, body } = await readyz([...completed, failed(reason)]);
+  it(
+    'stays ready with the chain out of reach, and warns how old its knowledge is',
+    { tags: ['S2.open.ops.readyz'] },
+    async () => {
+      const { status, body } = await readyz([...completed, failed('unreachable')]);
       expect(status).toBe(200);
-      expect(asRecords(body.warnings)[0]?.message).toContain('is not followed until');
-      await rest?.close();
-    }
-    rest = undefined;
-  });
+      expect(asRecords(body.warnings)[0]).toEqual({
+        component: 'sync supernodes',
+        message: expect.stringMatching(/unreachable.*it said no.*old/),
+      });
+    },
+  );
 
-  it('[S2.open.ops.readyz] warns of late rounds, of a lag, of what the broker lacks', async () => {
+  it(
+    'warns of another chain, and of one that has gone back, that it is not followed',
+    { tags: ['S2.open.ops.readyz'] },
+    async () => {
+      for (const reason of ['wrong_chain', 'chain_behind']) {
+        const { status, body } = await readyz([...completed, failed(reason)]);
+        expect(status).toBe(200);
+        expect(asRecords(body.warnings)[0]?.message).toContain('is not followed until');
+        await rest?.close();
+      }
+      rest = undefined;
+    },
+  );
+
+  it('warns of late rounds, of a lag, of what the broker lacks', { tags: ['S2.open.ops.readyz'] }, async () => {
     const old = await readyz(sample);
     expect(asRecords(old.body.warnings)).toEqual([
       { component: 'sync actions', message: expect.stringContaining('4m old') },
@@ -193,32 +225,36 @@ describe('GET /readyz and GET /metrics of the archive', () => {
 });
 
 describe('GET /metrics', () => {
-  it('[S2.ops.metrics] [S2.open.ops.metrics] shows real figures of requests, projections, streams, sync and probes', async () => {
-    rest = await startRest(sample, { heads: async () => ({ ACTIONS: { lastSequence: 40, lastTime: timeOf(93) } }) });
-    await rest.get('/v1/actions/1');
-    const { headers, text } = await rest.get('/metrics');
-    expect(headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-    const lines = [
-      'annals_http_requests_total{route="/v1/actions/:id",method="GET",status="200"} 1',
-      'annals_http_request_duration_seconds_count{route="/v1/actions/:id",method="GET"} 1',
-      'annals_projection_position{projection="actions",stream="ACTIONS"} 33',
-      'annals_projection_lag_seconds{projection="actions",stream="ACTIONS"} 60',
-      'annals_projection_generation{projection="actions",stream="ACTIONS"} 1',
-      'annals_projection_stopped{projection="rounds",stream="SYNC"} 0',
-      'annals_stream_last_sequence{stream="ACTIONS"} 40',
-      'annals_sync_age_seconds{source="actions"} 240',
-      'annals_sync_failing{source="actions"} 0',
-      'annals_supernodes{status="available"} 2',
-      'annals_supernodes{status="unavailable"} 2',
-      'annals_database_up 1',
-      'annals_broker_up 1',
-    ];
-    for (const line of lines) expect(text.split('\n')).toContain(line);
-    expect(text).toContain('nodejs_eventloop_lag_seconds');
-    expect(text).toContain('process_resident_memory_bytes');
-  });
+  it(
+    'shows real figures of requests, projections, streams, sync and probes',
+    { tags: ['S2.ops.metrics', 'S2.open.ops.metrics'] },
+    async () => {
+      rest = await startRest(sample, { heads: async () => ({ ACTIONS: { lastSequence: 40, lastTime: timeOf(93) } }) });
+      await rest.get('/v1/actions/1');
+      const { headers, text } = await rest.get('/metrics');
+      expect(headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+      const lines = [
+        'annals_http_requests_total{route="/v1/actions/:id",method="GET",status="200"} 1',
+        'annals_http_request_duration_seconds_count{route="/v1/actions/:id",method="GET"} 1',
+        'annals_projection_position{projection="actions",stream="ACTIONS"} 33',
+        'annals_projection_lag_seconds{projection="actions",stream="ACTIONS"} 60',
+        'annals_projection_generation{projection="actions",stream="ACTIONS"} 1',
+        'annals_projection_stopped{projection="rounds",stream="SYNC"} 0',
+        'annals_stream_last_sequence{stream="ACTIONS"} 40',
+        'annals_sync_age_seconds{source="actions"} 240',
+        'annals_sync_failing{source="actions"} 0',
+        'annals_supernodes{status="available"} 2',
+        'annals_supernodes{status="unavailable"} 2',
+        'annals_database_up 1',
+        'annals_broker_up 1',
+      ];
+      for (const line of lines) expect(text.split('\n')).toContain(line);
+      expect(text).toContain('nodejs_eventloop_lag_seconds');
+      expect(text).toContain('process_resident_memory_bytes');
+    },
+  );
 
-  it('[S2.open.ops.metrics] [LS-22] goes on without the database, and says that it is away', async () => {
+  it('goes on without the database, and says that it is away', { tags: ['S2.open.ops.metrics', 'LS-22'] }, async () => {
     rest = await startRest([], { reader: { read: down, generations: down }, broker: down });
     const { status, text } = await rest.get('/metrics');
     expect(status).toBe(200);

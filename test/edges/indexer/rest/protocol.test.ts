@@ -40,38 +40,42 @@ const gets = [
 ];
 
 describe.each(gets)('%s', (path) => {
-  it('[S2.auth.none] [S2.open.routes.head] [LS-20] is read without authentication, and answers HEAD like GET without its body', async () => {
-    const [get, head] = [await rest.get(path), await rest.get(path, { method: 'HEAD' })];
-    expect([get.status, head.status, head.text]).toEqual([200, 200, '']);
-    const same = ['content-type', 'annals-position', 'annals-lag-ms', 'annals-chain-age-ms'];
-    expect(same.map((name) => head.headers.get(name))).toEqual(same.map((name) => get.headers.get(name)));
-  });
+  it(
+    'is read without authentication, and answers HEAD like GET without its body',
+    { tags: ['S2.auth.none', 'S2.open.routes.head', 'LS-20'] },
+    async () => {
+      const [get, head] = [await rest.get(path), await rest.get(path, { method: 'HEAD' })];
+      expect([get.status, head.status, head.text]).toEqual([200, 200, '']);
+      const same = ['content-type', 'annals-position', 'annals-lag-ms', 'annals-chain-age-ms'];
+      expect(same.map((name) => head.headers.get(name))).toEqual(same.map((name) => get.headers.get(name)));
+    },
+  );
 
-  it('[S2.open.routes.trailing-slash] is not found with a trailing slash', async () => {
+  it('is not found with a trailing slash', { tags: ['S2.open.routes.trailing-slash'] }, async () => {
     const { status, body } = await rest.get(`${path}/`);
     expect([status, body.code]).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('[S2.open.error-body] refuses other methods with 405 and what it takes', async () => {
+  it('refuses other methods with 405 and what it takes', { tags: ['S2.open.error-body'] }, async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
       const { status, body, headers } = await rest.get(path, { method });
       expect([status, body.code, headers.get('allow')]).toEqual([405, 'METHOD_NOT_ALLOWED', 'GET, HEAD, OPTIONS']);
     }
   });
 
-  it('[S2.json] [S2.versioning.prefix] is JSON, but for the metrics', async () => {
+  it('is JSON, but for the metrics', { tags: ['S2.json', 'S2.versioning.prefix'] }, async () => {
     const { headers } = await rest.get(path);
     expect(headers.get('content-type')).toMatch(path === '/metrics' ? /^text\/plain/ : /^application\/json/);
   });
 });
 
 describe('routes', () => {
-  it('[S2.open.error-body] refuses GET on the sync with 405', async () => {
+  it('refuses GET on the sync with 405', { tags: ['S2.open.error-body'] }, async () => {
     const { status, headers } = await rest.get('/v1/supernodes/sync');
     expect([status, headers.get('allow')]).toEqual([405, 'OPTIONS, POST']);
   });
 
-  it('[S2.versioning.prefix] [S2.open.error-body] [LS-19] answers 404 to any other path', async () => {
+  it('answers 404 to any other path', { tags: ['S2.versioning.prefix', 'S2.open.error-body', 'LS-19'] }, async () => {
     for (const path of [
       '/v1',
       '/v2/actions',
@@ -87,7 +91,7 @@ describe('routes', () => {
       expect([path, (await rest.get(path)).body.code]).toEqual([path, 'NOT_FOUND']);
   });
 
-  it('[S2.open.routes.cors] [S2.env.CORS_ALLOW_ORIGINS] answers a preflight as configured', async () => {
+  it('answers a preflight as configured', { tags: ['S2.open.routes.cors', 'S2.env.CORS_ALLOW_ORIGINS'] }, async () => {
     const preflight = async (origin: string) =>
       await rest.get('/v1/supernodes/sync', {
         method: 'OPTIONS',
@@ -104,7 +108,7 @@ describe('routes', () => {
     expect([other.status, other.headers.get('access-control-allow-origin')]).toEqual([204, null]);
   });
 
-  it('[S2.open.routes.cors] lets the allowed origins read the headers, on errors too', async () => {
+  it('lets the allowed origins read the headers, on errors too', { tags: ['S2.open.routes.cors'] }, async () => {
     for (const path of ['/v1/actions', '/v1/actions?limit=0', '/nothing']) {
       const { headers } = await rest.get(path, { headers: { origin: 'https://a.example' } });
       expect([headers.get('access-control-allow-origin'), headers.get('access-control-expose-headers')]).toEqual([
@@ -114,79 +118,91 @@ describe('routes', () => {
     }
   });
 
-  it('[S2.env.CORS_ALLOW_ORIGINS] allows every origin where nothing is set', async () => {
+  it('allows every origin where nothing is set', { tags: ['S2.env.CORS_ALLOW_ORIGINS'] }, async () => {
     const { headers } = await askOnce('/healthz', []);
     expect(headers.get('access-control-allow-origin')).toBe('*');
   });
 });
 
 describe('errors', () => {
-  it('[S2.open.error-body] [S2.open.parameter] [LS-17] name the parameter and what is accepted', async () => {
-    const cases = [
-      ['limit=x', 'limit is "x"; it takes a whole number from 1 to 200.'],
-      ['limit=', 'limit is empty; it takes a whole number from 1 to 200.'],
-      ['limit', 'limit is empty; it takes a whole number from 1 to 200.'],
-      ['limit=1&limit=1', 'limit is given more than once; it takes a whole number from 1 to 200, once.'],
-      ['type=%00', 'type is "\\u0000"; it takes one of cascade, sense.'],
-      ['include_transactions=TRUE', 'include_transactions is "TRUE"; it takes true, false, 1 or 0.'],
-      [
-        'fromHeight=2&toHeight=1',
-        'fromHeight is above toHeight; nothing can lie between them. Exchange them or leave one out.',
-      ],
-    ] as const;
-    for (const [query, error] of cases) {
-      const { status, body } = await rest.get(`/v1/actions?${query}`);
-      expect([query, status, body]).toEqual([query, 400, { error, code: 'INVALID_ARGUMENT' }]);
-    }
-  });
+  it(
+    'name the parameter and what is accepted',
+    { tags: ['S2.open.error-body', 'S2.open.parameter', 'LS-17'] },
+    async () => {
+      const cases = [
+        ['limit=x', 'limit is "x"; it takes a whole number from 1 to 200.'],
+        ['limit=', 'limit is empty; it takes a whole number from 1 to 200.'],
+        ['limit', 'limit is empty; it takes a whole number from 1 to 200.'],
+        ['limit=1&limit=1', 'limit is given more than once; it takes a whole number from 1 to 200, once.'],
+        ['type=%00', 'type is "\\u0000"; it takes one of cascade, sense.'],
+        ['include_transactions=TRUE', 'include_transactions is "TRUE"; it takes true, false, 1 or 0.'],
+        [
+          'fromHeight=2&toHeight=1',
+          'fromHeight is above toHeight; nothing can lie between them. Exchange them or leave one out.',
+        ],
+      ] as const;
+      for (const [query, error] of cases) {
+        const { status, body } = await rest.get(`/v1/actions?${query}`);
+        expect([query, status, body]).toEqual([query, 400, { error, code: 'INVALID_ARGUMENT' }]);
+      }
+    },
+  );
 
-  it('[S2.open.parameter] ignore unknown parameters', async () => {
+  it('ignore unknown parameters', { tags: ['S2.open.parameter'] }, async () => {
     expect((await rest.get('/v1/actions?LIMIT=0&page=7&nonsense&__proto__=x&constructor=1')).body.total).toBe(12);
     expect((await rest.get('/v1/supernodes/stats?limit=x')).status).toBe(200);
   });
 
-  it('[S2.open.parameter] [LS-16] never become a 5xx through NUL or broken percent-encoding', async () => {
-    for (const query of [
-      'creator=%00',
-      'creator=%ff',
-      'supernode=%zz',
-      'cursor=%00',
-      'version=%00',
-      'type=%',
-      '%00=1',
-      'fromHeight=%00',
-    ])
-      for (const path of ['/v1/actions', '/v1/supernodes/metrics', '/v1/actions/stats'])
-        expect((await rest.get(`${path}?${query}`)).status).toBeLessThan(500);
-    expect((await rest.get('/v1/supernodes/metrics?version=%00')).status).toBe(400);
-  });
+  it(
+    'never become a 5xx through NUL or broken percent-encoding',
+    { tags: ['S2.open.parameter', 'LS-16'] },
+    async () => {
+      for (const query of [
+        'creator=%00',
+        'creator=%ff',
+        'supernode=%zz',
+        'cursor=%00',
+        'version=%00',
+        'type=%',
+        '%00=1',
+        'fromHeight=%00',
+      ])
+        for (const path of ['/v1/actions', '/v1/supernodes/metrics', '/v1/actions/stats'])
+          expect((await rest.get(`${path}?${query}`)).status).toBeLessThan(500);
+      expect((await rest.get('/v1/supernodes/metrics?version=%00')).status).toBe(400);
+    },
+  );
 
-  it('[S2.open.error-body] are 500 without detail for what is our fault, 503 with Retry-After while the database is away', async () => {
-    const failing = async (error: Error) => {
-      const read = async (): Promise<never> => {
-        throw error;
+  it(
+    'are 500 without detail for what is our fault, 503 with Retry-After while the database is away',
+    { tags: ['S2.open.error-body'] },
+    async () => {
+      const failing = async (error: Error) => {
+        const read = async (): Promise<never> => {
+          throw error;
+        };
+        const reader = { read, generations: async () => [] };
+        return await askOnce('/v1/actions', [], { reader });
       };
-      const reader = { read, generations: async () => [] };
-      return await askOnce('/v1/actions', [], { reader });
-    };
-    const ours = await failing(new Error('a secret of ours'));
-    expect([ours.status, ours.body.code, ours.text.includes('secret')]).toEqual([500, 'INTERNAL', false]);
-    const lost = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:5432'), { code: 'ECONNREFUSED' });
-    for (const error of [lost, new AppError('UNAVAILABLE', 'at 10.0.0.1', { cause: lost })]) {
-      const away = await failing(error);
-      expect([away.status, away.body.code, away.text.includes('10.0.0.1')]).toEqual([503, 'UNAVAILABLE', false]);
-      expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0);
-    }
-  });
+      const ours = await failing(new Error('a secret of ours'));
+      expect([ours.status, ours.body.code, ours.text.includes('secret')]).toEqual([500, 'INTERNAL', false]);
+      const lost = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:5432'), { code: 'ECONNREFUSED' });
+      for (const error of [lost, new AppError('UNAVAILABLE', 'at 10.0.0.1', { cause: lost })]) {
+        const away = await failing(error);
+        expect([away.status, away.body.code, away.text.includes('10.0.0.1')]).toEqual([503, 'UNAVAILABLE', false]);
+        expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0);
+      }
+    },
+  );
 });
 
 describe('toRestError', () => {
-  it('[S2.open.error-body] is UNAVAILABLE where an answer took too long', () => {
+  it('is UNAVAILABLE where an answer took too long', { tags: ['S2.open.error-body'] }, () => {
     const late = Object.assign(new Error('late'), { code: 'FST_ERR_HANDLER_TIMEOUT', statusCode: 503 });
     expect(toRestError(late)).toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('too long') });
   });
 
-  it('[S2.open.error-body] is INTERNAL for everything that nobody expected', () => {
+  it('is INTERNAL for everything that nobody expected', { tags: ['S2.open.error-body'] }, () => {
     for (const thrown of ['a text', undefined, null, 7, {}, new TypeError('x')])
       expect(toRestError(thrown).code).toBe('INTERNAL');
   });

@@ -32,52 +32,68 @@ async function start(settings: {
 }
 
 describe('POST /v1/supernodes/sync', () => {
-  it('[S2.sync.route] [S2.sync.status] [S2.sync.triggered_at] [S2.open.nodes.sync] answers 202 at once with the place of the request in the log', async () => {
-    const { server, asked } = await start({ allowManualSync: true });
-    const { status, body } = await server.get(path, { method: 'POST' });
-    expect(status).toBe(202);
-    expect(body).toEqual({
-      status: expect.stringMatching(/./),
-      triggered_at: asked[0],
-      position: positionToken([position]),
-    });
-    expect(body.triggered_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
-    expect(String(body.position)).toMatch(/^[\w-]+$/);
-  });
+  it(
+    'answers 202 at once with the place of the request in the log',
+    { tags: ['S2.sync.route', 'S2.sync.status', 'S2.sync.triggered_at', 'S2.open.nodes.sync'] },
+    async () => {
+      const { server, asked } = await start({ allowManualSync: true });
+      const { status, body } = await server.get(path, { method: 'POST' });
+      expect(status).toBe(202);
+      expect(body).toEqual({
+        status: expect.stringMatching(/./),
+        triggered_at: asked[0],
+        position: positionToken([position]),
+      });
+      expect(body.triggered_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+      expect(String(body.position)).toMatch(/^[\w-]+$/);
+    },
+  );
 
-  it('[S2.open.nodes.sync] [LS-21] answers with the position of a round that is asked for already', async () => {
-    const { server } = await start({ allowManualSync: true });
-    const answers = [await server.get(path, { method: 'POST' }), await server.get(path, { method: 'POST' })];
-    expect(answers[1]?.body).toEqual(answers[0]?.body);
-  });
+  it(
+    'answers with the position of a round that is asked for already',
+    { tags: ['S2.open.nodes.sync', 'LS-21'] },
+    async () => {
+      const { server } = await start({ allowManualSync: true });
+      const answers = [await server.get(path, { method: 'POST' }), await server.get(path, { method: 'POST' })];
+      expect(answers[1]?.body).toEqual(answers[0]?.body);
+    },
+  );
 
-  it('[S2.errors.403] [S2.auth.sync] [S2.open.nodes.sync] [S2.settings.ALLOW_MANUAL_SYNC] answers 403 unless the instance allows it, token or not', async () => {
-    const { server, asked } = await start({ syncToken: token });
-    for (const init of [{ method: 'POST' }, bearer(`Bearer ${token}`)]) {
-      const { status, body } = await server.get(path, init);
-      expect([status, body.code]).toEqual([403, 'FORBIDDEN']);
-    }
-    expect(asked).toEqual([]);
-  });
+  it(
+    'answers 403 unless the instance allows it, token or not',
+    { tags: ['S2.errors.403', 'S2.auth.sync', 'S2.open.nodes.sync', 'S2.settings.ALLOW_MANUAL_SYNC'] },
+    async () => {
+      const { server, asked } = await start({ syncToken: token });
+      for (const init of [{ method: 'POST' }, bearer(`Bearer ${token}`)]) {
+        const { status, body } = await server.get(path, init);
+        expect([status, body.code]).toEqual([403, 'FORBIDDEN']);
+      }
+      expect(asked).toEqual([]);
+    },
+  );
 
-  it('[S2.auth.sync] [S2.open.nodes.sync] [S2.settings.SYNC_TOKEN] answers 401 without the token that the instance wants, and 202 with it', async () => {
-    const { server, asked } = await start({ allowManualSync: true, syncToken: token });
-    const wrong = [
-      { method: 'POST' },
-      bearer(token),
-      bearer('Bearer'),
-      bearer(`Bearer ${token.slice(1)}`),
-      bearer(`Basic ${token}`),
-      bearer(`Bearer ${token} x`),
-    ];
-    for (const init of wrong) {
-      const { status, body, headers } = await server.get(path, init);
-      expect([status, body.code, headers.get('www-authenticate')]).toEqual([401, 'UNAUTHORIZED', 'Bearer']);
-    }
-    expect(asked).toEqual([]);
-    expect((await server.get(path, bearer(`Bearer ${token}`))).status).toBe(202);
-    expect((await server.get(path, bearer(`bearer ${token}`))).status).toBe(202);
-  });
+  it(
+    'answers 401 without the token that the instance wants, and 202 with it',
+    { tags: ['S2.auth.sync', 'S2.open.nodes.sync', 'S2.settings.SYNC_TOKEN'] },
+    async () => {
+      const { server, asked } = await start({ allowManualSync: true, syncToken: token });
+      const wrong = [
+        { method: 'POST' },
+        bearer(token),
+        bearer('Bearer'),
+        bearer(`Bearer ${token.slice(1)}`),
+        bearer(`Basic ${token}`),
+        bearer(`Bearer ${token} x`),
+      ];
+      for (const init of wrong) {
+        const { status, body, headers } = await server.get(path, init);
+        expect([status, body.code, headers.get('www-authenticate')]).toEqual([401, 'UNAUTHORIZED', 'Bearer']);
+      }
+      expect(asked).toEqual([]);
+      expect((await server.get(path, bearer(`Bearer ${token}`))).status).toBe(202);
+      expect((await server.get(path, bearer(`bearer ${token}`))).status).toBe(202);
+    },
+  );
 
   it('takes a body of any kind and drops it, and refuses one without measure', async () => {
     const { server } = await start({ allowManualSync: true });
@@ -95,24 +111,28 @@ describe('POST /v1/supernodes/sync', () => {
     expect([large.status, large.body.code]).toEqual([400, 'INVALID_ARGUMENT']);
   });
 
-  it('[S2.open.error-body] answers 429 to who asks too often, 503 while the log does not answer', async () => {
-    const { server } = await start({ allowManualSync: true });
-    const statuses = await Promise.all(
-      Array.from({ length: 40 }, async () => await server.get(path, { method: 'POST' })),
-    );
-    const refused = statuses.filter(({ status }) => status === 429);
-    expect(refused).toHaveLength(10);
-    expect(refused[0]?.body.code).toBe('TOO_MANY_REQUESTS');
-    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
-    await server.close();
-    rest = await startRest([], {
-      settings: { allowManualSync: true },
-      requestSync: async () => {
-        throw new AppError('UNAVAILABLE', 'down at 10.0.0.1', { cause: new Error('10.0.0.1') });
-      },
-    });
-    const lost = await rest.get(path, { method: 'POST' });
-    expect([lost.status, lost.body.code, lost.headers.has('retry-after')]).toEqual([503, 'UNAVAILABLE', true]);
-    expect(lost.text).not.toContain('10.0.0.1');
-  });
+  it(
+    'answers 429 to who asks too often, 503 while the log does not answer',
+    { tags: ['S2.open.error-body'] },
+    async () => {
+      const { server } = await start({ allowManualSync: true });
+      const statuses = await Promise.all(
+        Array.from({ length: 40 }, async () => await server.get(path, { method: 'POST' })),
+      );
+      const refused = statuses.filter(({ status }) => status === 429);
+      expect(refused).toHaveLength(10);
+      expect(refused[0]?.body.code).toBe('TOO_MANY_REQUESTS');
+      expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
+      await server.close();
+      rest = await startRest([], {
+        settings: { allowManualSync: true },
+        requestSync: async () => {
+          throw new AppError('UNAVAILABLE', 'down at 10.0.0.1', { cause: new Error('10.0.0.1') });
+        },
+      });
+      const lost = await rest.get(path, { method: 'POST' });
+      expect([lost.status, lost.body.code, lost.headers.has('retry-after')]).toEqual([503, 'UNAVAILABLE', true]);
+      expect(lost.text).not.toContain('10.0.0.1');
+    },
+  );
 });
