@@ -10,7 +10,7 @@ type Recorded = {
 };
 
 const recorded = (height: number): Recorded =>
-  JSON.parse(readFileSync(new URL(`../../fixtures/top-list/${height}.json`, import.meta.url), 'utf8'));
+  JSON.parse(readFileSync(new URL(`../../../fixtures/top-list/${height}.json`, import.meta.url), 'utf8'));
 
 /** The nodes with the state that each had at a height. */
 const asOf = ({ height, nodes }: Recorded): RankedNode[] =>
