@@ -4,7 +4,7 @@ import { hostPort } from '../kit/net-address.ts';
 import type { Leasing } from '../log/leasing.ts';
 import type { Logger } from '../kit/logger.ts';
 import type { Chain } from './chain.ts';
-import { listen } from './listening.ts';
+import { listen } from '../kit/listen.ts';
 import { type Beginning, keepUp, type LedgerLog, openChain } from './log-fold.ts';
 import type { RestOptions } from './rest/answer.ts';
 import { decodeTransaction, type SentTransaction } from './cosmos/transaction-codec.ts';

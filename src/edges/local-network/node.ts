@@ -5,7 +5,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
-import { listen } from '../ledger/listening.ts';
+import { listen } from '../kit/listen.ts';
 import { type NodeIdentity, nodeServices, nodeStatus } from './status.ts';
 
 /** Ports of a SuperNode: its gRPC, its P2P, its HTTP status. */

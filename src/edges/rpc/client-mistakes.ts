@@ -1,0 +1,19 @@
+import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
+
+/** How the library's errors begin when a request cannot be read. */
+const unreadable = /^(parse binary|received compressed envelope)/;
+
+/**
+ * A gate for each call that turns INTERNAL into INVALID_ARGUMENT where a client sent what cannot be read.
+ *
+ * The library says INTERNAL of a message that is not protobuf, before any handler or interceptor of ours sees the call. What it
+ * is about to answer shows first as the reason with which the call's signal aborts: there its code is set right. The tests of
+ * every protocol hold the library to that order.
+ */
+export function blameClient({ signal }: HandlerContext): void {
+  signal.addEventListener('abort', () => {
+    const reason: unknown = signal.reason;
+    if (reason instanceof ConnectError && reason.code === Code.Internal && unreadable.test(reason.rawMessage))
+      Object.assign(reason, { code: Code.InvalidArgument });
+  });
+}

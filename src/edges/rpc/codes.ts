@@ -1,0 +1,36 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { AppError, type ErrorCode, toAppError } from '../../commands/errors.ts';
+
+/** RPC code of every code of ours. */
+export const codeOf = {
+  INVALID_ARGUMENT: Code.InvalidArgument,
+  UNAUTHORIZED: Code.Unauthenticated,
+  FORBIDDEN: Code.PermissionDenied,
+  NOT_FOUND: Code.NotFound,
+  METHOD_NOT_ALLOWED: Code.Unimplemented,
+  CONFLICT: Code.Aborted,
+  TOO_MANY_REQUESTS: Code.ResourceExhausted,
+  UNAVAILABLE: Code.Unavailable,
+  DEADLINE: Code.DeadlineExceeded,
+  CANCELLED: Code.Canceled,
+  INTERNAL: Code.Internal,
+} as const satisfies Record<ErrorCode, Code>;
+
+/**
+ * Any caught value as what its caller reads; errors that have an RPC code already keep it.
+ *
+ * The message of an `INTERNAL` one stays here: whoever catches it logs it.
+ */
+export function toRpcError(caught: unknown): ConnectError {
+  if (caught instanceof ConnectError) return caught;
+  const error = toAppError(caught);
+  const message = error.code === 'INTERNAL' ? 'Something went wrong on our side; try again later.' : error.message;
+  return new ConnectError(message, codeOf[error.code], undefined, undefined, error);
+}
+
+/** Whether an error is a fault of ours that belongs in the log. */
+export function isOurFault(caught: unknown): boolean {
+  return caught instanceof ConnectError
+    ? caught.code === Code.Internal || caught.code === Code.Unknown
+    : !(caught instanceof AppError) || caught.code === 'INTERNAL';
+}

@@ -1,0 +1,133 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import {
+  Code,
+  type ConnectError,
+  type ConnectRouter,
+  createConnectRouter,
+  type Interceptor,
+} from '@connectrpc/connect';
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
+import { toAppError } from '../../commands/errors.ts';
+import type { Logger } from '../kit/logger.ts';
+import { blameClient } from './client-mistakes.ts';
+import { isOurFault, toRpcError } from './codes.ts';
+
+/** Requests of HTTP/1.1 and of HTTP/2 alike. */
+export type RpcHandler = (
+  request: IncomingMessage | Http2ServerRequest,
+  response: ServerResponse | Http2ServerResponse,
+) => void;
+
+/** A call that is no stream may have so many bytes; services that take more say so where they are registered. */
+const unaryBytes = 64 * 1024;
+
+/**
+ * Serves the routes over gRPC, gRPC-Web and Connect; every error in its protocol's form, faults of ours logged.
+ *
+ * Nothing is compressed, and a compressed request is UNIMPLEMENTED. A path without a method is UNIMPLEMENTED to a gRPC client and
+ * 404 to others.
+ */
+export function createRpcHandler(routes: (router: ConnectRouter) => void, logger: Logger): RpcHandler {
+  const router = createConnectRouter({
+    acceptCompression: [],
+    readMaxBytes: unaryBytes,
+    requestGate: blameClient,
+    interceptors: [translateErrors(logger)],
+  });
+  routes(router);
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  const serve: Serve = async (request, response) => {
+    const handler = handlers.get(request.url?.split('?', 1)[0] ?? '');
+    if (!handler) return answerUnknown(request, response);
+    await universalResponseToNodeResponse(await handler(readRequest(request, response)), response);
+  };
+  return (request, response) => {
+    serve(request, response).catch((caught: unknown) => {
+      if (caught instanceof Unreadable) return answerUnreadable(response);
+      if (isOurFault(caught)) logger.warn({ err: toAppError(caught), path: request.url }, 'call could not be answered');
+      response.destroy();
+    });
+  };
+}
+
+type Serve = (...parameters: Parameters<RpcHandler>) => Promise<void>;
+
+class Unreadable extends Error {}
+
+function readRequest(
+  ...[request, response]: Parameters<RpcHandler>
+): ReturnType<typeof universalRequestFromNodeRequest> {
+  try {
+    return universalRequestFromNodeRequest(request, response, undefined, undefined);
+  } catch (caught) {
+    throw new Unreadable('The host or the path of the request is none', { cause: caught });
+  }
+}
+
+function translateErrors(logger: Logger): Interceptor {
+  const translate = (caught: unknown, method: string): ConnectError => {
+    if (isOurFault(caught)) logger.error({ err: toAppError(caught), method }, 'call failed');
+    return toRpcError(caught);
+  };
+  return (next) => async (request) => {
+    const { name } = request.method;
+    try {
+      const response = await next(request);
+      return response.stream ? { ...response, message: translateStream(response.message, name, translate) } : response;
+    } catch (caught) {
+      throw translate(caught, name);
+    }
+  };
+}
+
+async function* translateStream<T>(
+  messages: AsyncIterable<T>,
+  method: string,
+  translate: (caught: unknown, method: string) => ConnectError,
+): AsyncGenerator<T> {
+  try {
+    yield* messages;
+  } catch (caught) {
+    throw translate(caught, method);
+  }
+}
+
+function answerUnknown(
+  request: IncomingMessage | Http2ServerRequest,
+  response: ServerResponse | Http2ServerResponse,
+): void {
+  request.resume();
+  const message = 'Nothing is served at this path; reflection and /api/v1/services list what is.';
+  const type = request.headers['content-type'] ?? '';
+  if (/^application\/grpc(\+|;|$)/.test(type)) {
+    const grpcMessage = encodeURIComponent(message);
+    send(response, 200, {
+      'content-type': type,
+      'grpc-status': String(Code.Unimplemented),
+      'grpc-message': grpcMessage,
+    });
+  } else
+    send(response, 404, { 'content-type': 'application/json' }, JSON.stringify({ code: 'unimplemented', message }));
+}
+
+function answerUnreadable(response: ServerResponse | Http2ServerResponse): void {
+  const body = JSON.stringify({
+    code: 'invalid_argument',
+    message: 'The host or the path of the request cannot be read.',
+  });
+  send(response, 400, { 'content-type': 'application/json' }, body);
+}
+
+/** Headers go out with the end: gRPC takes an answer without a message for one only so. The two kinds of response share no type. */
+function send(
+  response: ServerResponse | Http2ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body?: string,
+): void {
+  const either = response as ServerResponse;
+  either.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) either.setHeader(name, value);
+  either.end(body);
+}

@@ -1,0 +1,97 @@
+import {
+  create,
+  createRegistry,
+  type DescFile,
+  type DescService,
+  fromBinary,
+  type MessageInitShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { Code, type ConnectRouter } from '@connectrpc/connect';
+import {
+  ServerReflection,
+  type ServerReflectionRequest as Request,
+  ServerReflectionRequestSchema as RequestSchema,
+  type ServerReflectionResponse as Response,
+  ServerReflectionResponseSchema as ResponseSchema,
+} from '../gen/grpc/reflection/v1/reflection_pb.ts';
+import {
+  ServerReflection as ServerReflectionAlpha,
+  ServerReflectionRequestSchema as AlphaRequestSchema,
+  ServerReflectionResponseSchema as AlphaResponseSchema,
+} from '../gen/grpc/reflection/v1alpha/reflection_pb.ts';
+
+type Answer = NonNullable<MessageInitShape<typeof ResponseSchema>['messageResponse']>;
+
+/**
+ * Serves reflection of both versions: the services that are given, and its own.
+ *
+ * The versions differ in their names alone, so that the bytes of one are those of the other.
+ */
+export function registerReflection(router: ConnectRouter, served: readonly DescService[]): void {
+  const answerOf = createAnswers([...served, ServerReflection, ServerReflectionAlpha]);
+  const respond = (request: Request): Response =>
+    create(ResponseSchema, {
+      validHost: request.host,
+      originalRequest: request,
+      messageResponse: answerOf(request),
+    });
+  router.service(ServerReflection, {
+    async *serverReflectionInfo(requests) {
+      for await (const request of requests) yield respond(request);
+    },
+  });
+  router.service(ServerReflectionAlpha, {
+    async *serverReflectionInfo(requests) {
+      for await (const request of requests) {
+        const response = respond(fromBinary(RequestSchema, toBinary(AlphaRequestSchema, request)));
+        yield fromBinary(AlphaResponseSchema, toBinary(ResponseSchema, response));
+      }
+    },
+  });
+}
+
+function createAnswers(services: readonly DescService[]): (request: Request) => Answer {
+  const registry = createRegistry(...services.map(({ file }) => file));
+  const files = new Map(services.flatMap(({ file }) => withDependencies(file)).map((file) => [file.proto.name, file]));
+  const fileOf = (symbol: string): DescFile | undefined => {
+    const owner = registry.get(symbol) ?? registry.get(symbol.slice(0, Math.max(0, symbol.lastIndexOf('.'))));
+    return owner?.file;
+  };
+  return ({ messageRequest: asked }) => {
+    switch (asked.case) {
+      case 'listServices': {
+        const service = services.map(({ typeName }) => ({ name: typeName }));
+        return { case: 'listServicesResponse', value: { service } };
+      }
+      case 'fileByFilename':
+        return descriptors(files.get(asked.value), asked.value);
+      case 'fileContainingSymbol':
+        return descriptors(fileOf(asked.value), asked.value);
+      case 'fileContainingExtension':
+        return nothing(asked.value.containingType);
+      case 'allExtensionNumbersOfType':
+        return nothing(asked.value);
+      case undefined:
+        return {
+          case: 'errorResponse',
+          value: { errorCode: Code.InvalidArgument, errorMessage: 'The request asks for nothing that is known here.' },
+        };
+    }
+  };
+}
+
+function descriptors(file: DescFile | undefined, asked: string): Answer {
+  if (!file) return nothing(asked);
+  const fileDescriptorProto = withDependencies(file).map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
+  return { case: 'fileDescriptorResponse', value: { fileDescriptorProto } };
+}
+
+function nothing(asked: string): Answer {
+  return { case: 'errorResponse', value: { errorCode: Code.NotFound, errorMessage: `Nothing here is named ${asked}` } };
+}
+
+function withDependencies(file: DescFile): DescFile[] {
+  return [file, ...file.dependencies.flatMap(withDependencies)];
+}
