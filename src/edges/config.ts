@@ -1,6 +1,9 @@
 import type { Network } from '../events/ids.ts';
+import { configuredIn } from './node/config-file.ts';
+import { nodeSettings } from './node/settings.ts';
 import { type RoleName, roleNames, rolesUnasked } from './roles/names.ts';
 import { hostPort } from './kit/net-address.ts';
+import { type Setting, setting } from './kit/setting.ts';
 import {
   addresses,
   duration,
@@ -18,31 +21,12 @@ import {
   whole,
 } from './kit/setting-forms.ts';
 
-/** One setting: its environment variable, what it means, its default as an operator would write it, and how its text is read. */
-type Setting<T> = Readonly<{
-  env: string;
-  default: string;
-  meaning: string;
-  parse: (text: string) => T;
-  secret?: boolean;
-}>;
-
 function roleList(value: string): readonly RoleName[] | undefined {
   return value === '' ? undefined : value.split(',').map((word) => oneOf(...roleNames)(word.trim()));
 }
 
 function origins(value: string): readonly string[] | '*' {
   return value === '*' ? '*' : value.split(',').map((origin) => origin.trim());
-}
-
-function setting<T>(
-  env: string,
-  fallback: string,
-  parse: (text: string) => T,
-  meaning: string,
-  secret = false,
-): Setting<T> {
-  return { env, default: fallback, meaning, parse, secret };
 }
 
 /** Every setting there is: parsed, printed by `--help` and in the README from this table alone. */
@@ -159,6 +143,7 @@ export const settings = {
     subnet,
     'First three numbers of the loopback addresses that SuperNodes of the local network answer on; kept from its first start',
   ),
+  ...nodeSettings,
   allowManualSync: setting(
     'ALLOW_MANUAL_SYNC',
     'false',
@@ -278,7 +263,8 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
 /** The configuration of this process; the only place that reads its environment. */
 export function configFromEnvironment(overrides: Readonly<Record<string, string | undefined>> = {}): Config {
   const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined));
-  return parseConfig({ ...process.env, ...given });
+  const env = { ...process.env, ...given };
+  return parseConfig({ ...configuredIn(env[settings.nodeConfig.env]), ...env });
 }
 
 /** All settings for people: variable, default, meaning. */

@@ -3,11 +3,17 @@ import { indexer } from './indexer.ts';
 import { ledger } from './ledger.ts';
 import type { RoleName } from './names.ts';
 import { roleNames } from './names.ts';
+import { node } from './node.ts';
 import { projector } from './projector.ts';
 import type { Role } from './role.ts';
 
 /** The module of every role; a name without one does not compile. */
-export const roles: { readonly [Name in RoleName]: Role & Readonly<{ name: Name }> } = { ledger, projector, indexer };
+export const roles: { readonly [Name in RoleName]: Role & Readonly<{ name: Name }> } = {
+  ledger,
+  projector,
+  indexer,
+  node,
+};
 
 /** The roles that a process is to run, in the order of their start. */
 export function configuredRoles(config: Pick<Config, 'roles'>): Role[] {

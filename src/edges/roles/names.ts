@@ -15,6 +15,10 @@ export const roleTable = {
   },
   projector: { does: 'every read model and the archive of the log', runsUnasked: () => true },
   indexer: { does: 'sync with the chain, probes of SuperNodes, the indexing REST API', runsUnasked: () => true },
+  node: {
+    does: 'a SuperNode: its status over RPC and HTTP',
+    runsUnasked: ({ isSet }) => isSet('NODE_KEY_FILE'),
+  },
 } as const satisfies Readonly<Record<string, Named>>;
 
 /** Name of a role, as it stands in `ROLES`. */

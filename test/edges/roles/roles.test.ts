@@ -20,6 +20,7 @@ describe('roles', () => {
   it('run all on the local network, and without the chain of ours on another one', () => {
     expect(namesOf({})).toEqual(['ledger', 'projector', 'indexer']);
     expect(namesOf(chain)).toEqual(['projector', 'indexer']);
+    expect(namesOf({ ...chain, NODE_KEY_FILE: 'key' })).toEqual(['projector', 'indexer', 'node']);
   });
 
   it('start in one order, whatever order ROLES names them in', () => {
@@ -39,7 +40,9 @@ describe('plannedPorts', () => {
 
   it('has PORT once in every process, for operations at least', () => {
     const external = { ...chain, NATS_URL: 'nats://127.0.0.1:1', DB_DSN: 'postgres://127.0.0.1/x' };
-    for (const name of roleNames) expect(portsOf({ ...external, ROLES: name })).toEqual(['PORT']);
+    for (const name of roleNames)
+      expect(portsOf({ ...external, ROLES: name }).filter((setting) => setting === 'PORT')).toHaveLength(1);
+    expect(portsOf({ ...external, ROLES: 'node' })).toEqual(['PORT', 'GRPC_PORT', 'NODE_HTTP_PORT', 'P2P_PORT']);
   });
 });
 

@@ -1,0 +1,19 @@
+/** One setting: its environment variable, what it means, its default as an operator would write it, and how its text is read. */
+export type Setting<T> = Readonly<{
+  env: string;
+  default: string;
+  meaning: string;
+  parse: (text: string) => T;
+  secret?: boolean;
+}>;
+
+/** A row of a table of settings; `parse` fails with `Unfit` that says what the setting takes. */
+export function setting<T>(
+  env: string,
+  fallback: string,
+  parse: (text: string) => T,
+  meaning: string,
+  secret = false,
+): Setting<T> {
+  return { env, default: fallback, meaning, parse, secret };
+}

@@ -1,0 +1,84 @@
+import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import { ListServicesResponseSchema, StatusResponseSchema } from '../../gen/supernode/supernode_pb.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** The OpenAPI document of a node's HTTP port; its schemas follow from the messages. */
+export function documentOf(version: string): object {
+  const schemas = new Map<string, Schema>();
+  const answer = (message: DescMessage): object => ({
+    200: { description: 'The answer', content: { 'application/json': { schema: schemaOf(message, schemas) } } },
+  });
+  const withP2pMetrics = {
+    name: 'include_p2p_metrics',
+    in: 'query',
+    description: 'Whether the answer carries `p2p_metrics`; `includeP2pMetrics` is taken too',
+    schema: { type: 'boolean', default: false },
+  };
+  const refusal = { description: 'The parameter is no boolean: `{"code":3,"message":…,"details":[]}`' };
+  return {
+    openapi: '3.0.3',
+    info: { title: 'SuperNode', version, description: 'What this SuperNode says about itself.' },
+    paths: {
+      '/api/v1/status': {
+        get: {
+          operationId: 'getStatus',
+          summary: 'A snapshot of the node’s health',
+          tags: ['SupernodeService'],
+          parameters: [withP2pMetrics],
+          responses: { ...answer(StatusResponseSchema), 400: refusal },
+        },
+      },
+      '/api/v1/services': {
+        get: {
+          operationId: 'listServices',
+          summary: 'The gRPC services that the node serves',
+          tags: ['SupernodeService'],
+          responses: answer(ListServicesResponseSchema),
+        },
+      },
+    },
+    components: { schemas: Object.fromEntries(schemas) },
+  };
+}
+
+/** A reference to the schema of a message, which is filed with those that it needs. */
+function schemaOf(message: DescMessage, filed: Map<string, Schema>): Schema {
+  if (!filed.has(message.typeName)) {
+    filed.set(message.typeName, {});
+    const properties = message.fields.map((field) => [field.name, fieldSchema(field, filed)] as const);
+    filed.set(message.typeName, { type: 'object', properties: Object.fromEntries(properties) });
+  }
+  return { $ref: `#/components/schemas/${message.typeName}` };
+}
+
+function fieldSchema(field: DescField, filed: Map<string, Schema>): Schema {
+  switch (field.fieldKind) {
+    case 'message':
+      return schemaOf(field.message, filed);
+    case 'scalar':
+      return scalarSchema(field.scalar);
+    case 'enum':
+      return { type: 'string' };
+    case 'list':
+      return { type: 'array', items: field.message ? schemaOf(field.message, filed) : scalarSchema(field.scalar) };
+    case 'map': {
+      const item = field.message ? schemaOf(field.message, filed) : scalarSchema(field.scalar);
+      return { type: 'object', additionalProperties: item };
+    }
+  }
+}
+
+/** How protobuf's JSON writes the types that a status has: 64-bit numbers as text. */
+const scalarSchemas: Readonly<Partial<Record<ScalarType, Schema>>> = {
+  [ScalarType.BOOL]: { type: 'boolean' },
+  [ScalarType.DOUBLE]: { type: 'number' },
+  [ScalarType.INT32]: { type: 'integer' },
+  [ScalarType.UINT32]: { type: 'integer' },
+  [ScalarType.INT64]: { type: 'string', description: 'A 64-bit number as text' },
+  [ScalarType.UINT64]: { type: 'string', description: 'A 64-bit number as text' },
+};
+
+function scalarSchema(scalar: ScalarType | undefined): Schema {
+  return (scalar && scalarSchemas[scalar]) ?? { type: 'string' };
+}

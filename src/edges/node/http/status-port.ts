@@ -1,0 +1,113 @@
+import fastify, { type FastifyInstance } from 'fastify';
+import { toAppError } from '../../../commands/errors.ts';
+import { ListServicesResponseSchema, StatusResponseSchema } from '../../gen/supernode/supernode_pb.ts';
+import { type Place, listen } from '../../kit/listen.ts';
+import type { Logger } from '../../kit/logger.ts';
+import { type GiveStatus, servicesServed } from '../services.ts';
+import { documentOf } from './document.ts';
+import { protoJson } from './proto-json.ts';
+
+/** What the HTTP port of a node tells, and where. */
+export type StatusPortOptions = Readonly<{ place: Place; giveStatus: GiveStatus; version: string; logger: Logger }>;
+
+const cors = {
+  'access-control-allow-headers':
+    'Accept, Content-Type, Content-Length, Accept-Encoding, Authorization, X-Lumera-Recovery-Token',
+  'access-control-allow-methods': 'GET, POST, PUT, DELETE, OPTIONS',
+  'access-control-allow-origin': '*',
+};
+const bodyBytes = 64 * 1024;
+const headerBytes = 16 * 1024;
+const requestWithinMs = 15_000;
+const idleMs = 60_000;
+
+/** What real nodes answer instead: a code of gRPC beside the HTTP status. */
+const refusals = {
+  badParameter: [400, 3, 'include_p2p_metrics takes true or false'],
+  notFound: [404, 5, 'Not Found'],
+  notAllowed: [501, 12, 'Method Not Allowed'],
+  failed: [500, 13, 'Something went wrong on our side; try again later.'],
+} as const;
+
+class Refusal extends Error {
+  readonly kind: keyof typeof refusals;
+  constructor(kind: keyof typeof refusals) {
+    super(refusals[kind][2]);
+    this.kind = kind;
+  }
+}
+
+/**
+ * Opens the HTTP port of a node: status and services in the JSON of real nodes, and their description.
+ *
+ * Fails with `UNAVAILABLE` when the port is taken.
+ */
+export async function openStatusPort({ place, giveStatus, version, logger }: StatusPortOptions): Promise<{
+  port: number;
+  close: () => Promise<void>;
+}> {
+  const app = fastify({
+    exposeHeadRoutes: false,
+    bodyLimit: bodyBytes,
+    requestTimeout: requestWithinMs,
+    keepAliveTimeout: idleMs,
+    http: { maxHeaderSize: headerBytes, headersTimeout: requestWithinMs },
+    forceCloseConnections: true,
+  });
+  readNoBodies(app);
+  refuseInForm(app, logger);
+  const document = documentOf(version);
+  const answers: Readonly<Record<string, (query: URLSearchParams) => object | Promise<object>>> = {
+    '/api/v1/status': async (query) => protoJson(StatusResponseSchema, await giveStatus(isAskedFor(query))),
+    '/api/v1/services': () => protoJson(ListServicesResponseSchema, servicesServed()),
+    '/swagger.json': () => document,
+  };
+  for (const [path, answer] of Object.entries(answers)) {
+    app.get(path, async ({ url }) => await answer(new URL(url, 'http://node').searchParams));
+    app.route({ method: ['HEAD', 'POST', 'PUT', 'DELETE', 'PATCH'], url: path, handler: () => refuse('notAllowed') });
+  }
+  await app.ready();
+  const port = await listen(app.server, place);
+  return { port, close: async () => await app.close() };
+}
+
+/** Real nodes take what Go takes for a boolean. */
+function isAskedFor(query: URLSearchParams): boolean {
+  const asked = query.get('include_p2p_metrics') ?? query.get('includeP2pMetrics') ?? 'false';
+  if (/^(1|t|T|true|TRUE|True)$/.test(asked)) return true;
+  if (/^(0|f|F|false|FALSE|False)$/.test(asked)) return false;
+  return refuse('badParameter');
+}
+
+function refuse(kind: keyof typeof refusals): never {
+  throw new Refusal(kind);
+}
+
+/** No route reads a body, so one of any kind may come, is bounded and dropped. */
+function readNoBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
+}
+
+function refuseInForm(app: FastifyInstance, logger: Logger): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(cors);
+    if (request.method === 'OPTIONS') await reply.code(200).send();
+  });
+  app.setNotFoundHandler((request, reply) => {
+    if (request.url.startsWith('/api/')) return refuse('notFound');
+    return reply.code(404).type('text/plain; charset=utf-8').send('404 page not found\n');
+  });
+  app.setErrorHandler((caught: Error & { statusCode?: number }, request, reply) => {
+    const isTheirs = (caught.statusCode ?? 500) < 500;
+    if (!(caught instanceof Refusal) && !isTheirs)
+      logger.error({ err: toAppError(caught), path: request.url }, 'status could not be given');
+    const [status, code, message] =
+      caught instanceof Refusal
+        ? refusals[caught.kind]
+        : isTheirs
+          ? ([caught.statusCode ?? 400, 3, 'The request cannot be read'] as const)
+          : refusals.failed;
+    return reply.code(status).send({ code, message, details: [] });
+  });
+}

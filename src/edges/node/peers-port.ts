@@ -1,0 +1,30 @@
+import { createServer, type Socket } from 'node:net';
+import { listen, type Place } from '../kit/listen.ts';
+
+const handshakeMs = 30_000;
+const connections = 1024;
+
+/** Opens the port for other nodes: connections are accepted, and closed when no handshake comes within 30 s. */
+export async function openPeersPort(place: Place): Promise<{ port: number; close: () => Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    const late = setTimeout(() => socket.destroy(), handshakeMs);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => {
+      clearTimeout(late);
+      sockets.delete(socket);
+    });
+    socket.resume();
+  });
+  server.maxConnections = connections;
+  const port = await listen(server, place);
+  return {
+    port,
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,119 @@
+import { mkdir } from 'node:fs/promises';
+import type { ChainClient } from '../indexer/chain/client.ts';
+import type { Place } from '../kit/listen.ts';
+import type { Logger } from '../kit/logger.ts';
+import { hostPort } from '../kit/net-address.ts';
+import { createRpcHandler } from '../rpc/handler.ts';
+import { openRpcPort } from '../rpc/server.ts';
+import { openStatusPort } from './http/status-port.ts';
+import type { Processor } from './machine/processor.ts';
+import { openPeersPort } from './peers-port.ts';
+import { type GiveStatus, registerNode } from './services.ts';
+import { followChain } from './status/chain-view.ts';
+import { collectP2pMetrics } from './status/p2p-metrics.ts';
+import { createSnapshot, usualAges } from './status/snapshot.ts';
+import { statusOf } from './status/status.ts';
+
+/** Ports of a SuperNode: its gRPC, its peers, its HTTP status. */
+export type NodePorts = Readonly<{ grpc: number; p2p: number; http: number }>;
+
+/** Everything that a node runs on. */
+export type NodeOptions = Readonly<{
+  host: string;
+  /** 0 picks a free one. */
+  ports: NodePorts;
+  /** Where its data lie; made where it is not there. */
+  folder: string;
+  /** Its account on the chain. */
+  account: string;
+  chain: ChainClient;
+  addressPrefix: string;
+  /** Of the program. */
+  version: string;
+  processor: () => Promise<Processor>;
+  /** How long a snapshot of the heavy part is as good as new. */
+  snapshotMs: number;
+  logger: Logger;
+}>;
+
+/** A SuperNode that runs. */
+export type SuperNode = Readonly<{
+  host: string;
+  ports: NodePorts;
+  /** Closes its ports and cuts whoever is connected. */
+  stop: () => Promise<void>;
+}>;
+
+/**
+ * Starts a SuperNode: its status over RPC and HTTP, and its port for other nodes.
+ *
+ * Fails with `UNAVAILABLE` that names the port which cannot be had; then nothing of it is left open.
+ */
+export async function startNode(options: NodeOptions): Promise<SuperNode> {
+  const { host, folder, logger } = options;
+  await mkdir(folder, { recursive: true });
+  const ending = new AbortController();
+  const opened: { grpc: number; p2p: number; http: number } = { ...options.ports };
+  const closers: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    ending.abort();
+    await Promise.all(closers.map((close) => close()));
+  };
+  const giveStatus = statusGiver(options, { grpcPort: () => opened.grpc, signal: ending.signal });
+  try {
+    for (const [name, open] of Object.entries(openers) as [keyof NodePorts, Opener][]) {
+      const { port, close } = await open(options, giveStatus);
+      opened[name] = port;
+      closers.push(close);
+    }
+  } catch (caught) {
+    await stop();
+    throw caught;
+  }
+  logger.info({ host, ...opened, account: options.account }, 'SuperNode runs');
+  return { host, ports: opened, stop };
+}
+
+type Live = Readonly<{ grpcPort: () => number; signal: AbortSignal }>;
+
+function statusGiver(options: NodeOptions, { grpcPort, signal }: Live): GiveStatus {
+  const { host, folder, version, processor, snapshotMs: freshMs } = options;
+  const sources = {
+    version,
+    startedAtMs: performance.now(),
+    folder,
+    configuredAddress: () => hostPort(host, grpcPort()),
+    processor,
+    onChain: followChain({ ...options, grpcPort, signal }),
+    p2pMetrics: createSnapshot(() => collectP2pMetrics(folder), { freshMs, ...usualAges }),
+  };
+  return async (withP2pMetrics) => await statusOf(sources, withP2pMetrics);
+}
+
+type Opener = (options: NodeOptions, giveStatus: GiveStatus) => Promise<{ port: number; close: () => Promise<void> }>;
+
+/** How each port is opened, in this order. */
+const openers: Readonly<Record<keyof NodePorts, Opener>> = {
+  grpc: async ({ host, ports, logger }, giveStatus) =>
+    await openRpcPort({
+      place: placeOf(host, ports.grpc, 'GRPC_PORT', 'the gRPC of a SuperNode'),
+      handler: createRpcHandler((router) => registerNode(router, giveStatus), logger),
+      logger,
+    }),
+  p2p: async ({ host, ports }) => await openPeersPort(placeOf(host, ports.p2p, 'P2P_PORT', 'the peers of a SuperNode')),
+  http: async ({ host, ports, version, logger }, giveStatus) =>
+    await openStatusPort({
+      place: placeOf(host, ports.http, 'NODE_HTTP_PORT', 'the status of a SuperNode'),
+      giveStatus,
+      version,
+      logger,
+    }),
+};
+
+function placeOf(host: string, port: number, setting: string, what: string): Place {
+  const isExtraLoopback = host.startsWith('127.') && host !== '127.0.0.1';
+  const remedy = isExtraLoopback
+    ? `Stop what uses it; where ${host} is no address of this machine, give it one (macOS: sudo ifconfig lo0 alias ${host} up).`
+    : `Stop what uses it, or set ${setting}.`;
+  return { host, port, what, remedy };
+}

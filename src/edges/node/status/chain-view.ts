@@ -1,0 +1,75 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { toAppError } from '../../../commands/errors.ts';
+import { hostOf } from '../../../projections/fleet/address.ts';
+import type { ChainClient, ChainSession } from '../../indexer/chain/client.ts';
+import { readHead } from '../../indexer/chain/head.ts';
+import { asObject, objects } from '../../indexer/chain/values.ts';
+import { parseSuperNode } from '../../indexer/chain/records.ts';
+import { hostPort } from '../../kit/net-address.ts';
+import type { Logger } from '../../kit/logger.ts';
+
+/** What the chain says of a node. */
+export type OnChain = Readonly<{
+  /** The latest address, with a port; undefined before the node is registered. */
+  address: string | undefined;
+  /** Place from 1 in the top list; 0 outside of it, or when it is not known for the last 30 s. */
+  rank: number;
+}>;
+
+/** Whose place is asked for, and how often. */
+export type ViewOptions = Readonly<{
+  chain: ChainClient;
+  account: string;
+  addressPrefix: string;
+  /** Added to an address that lacks one. */
+  grpcPort: () => number;
+  intervalMs?: number;
+  logger: Logger;
+  signal: AbortSignal;
+}>;
+
+const usualIntervalMs = 10_000;
+const rankHoldsMs = 30_000;
+const topListLength = 25;
+
+/** Follows what the chain says of a node, in the background; whoever asks gets what was read last, and never waits. */
+export function followChain(options: ViewOptions): () => OnChain {
+  let last: OnChain & { atMs: number } = { address: undefined, rank: 0, atMs: 0 };
+  const { signal, logger, intervalMs = usualIntervalMs } = options;
+  const follow = async (): Promise<void> => {
+    let isReached = true;
+    while (!signal.aborted) {
+      try {
+        last = { ...(await readOnce(options.chain.session(signal), options)), atMs: performance.now() };
+        isReached = true;
+      } catch (caught) {
+        if (signal.aborted) return;
+        if (isReached) logger.warn({ err: toAppError(caught) }, 'node cannot read its place on the chain');
+        isReached = false;
+      }
+      await pause(intervalMs, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  void follow();
+  return () => ({ address: last.address, rank: performance.now() - last.atMs < rankHoldsMs ? last.rank : 0 });
+}
+
+async function readOnce(session: ChainSession, { account, addressPrefix, grpcPort }: ViewOptions): Promise<OnChain> {
+  const own = await session.find(`~/supernode/v1/get_super_node_by_address/${account}`);
+  const record = asObject(asObject(own?.body)?.['supernode']);
+  const address = record ? parseSuperNode(record, addressPrefix).address : '';
+  const { height } = await readHead(session);
+  const top = await session.get(`~/supernode/v1/get_top_super_nodes_for_block/${height}`, {
+    query: { limit: String(topListLength) },
+  });
+  const listed = objects(asObject(top.body)?.['supernodes'], 'supernodes');
+  const rank = listed.findIndex((node) => node['supernode_account'] === account) + 1;
+  return { address: address === '' ? undefined : withPort(address, grpcPort()), rank };
+}
+
+/** Operators write addresses as they like: those without a port have the usual one. */
+function withPort(address: string, port: number): string {
+  const host = hostOf(address) ?? address;
+  const given = /:(\d{1,5})$/.exec(address)?.[1];
+  return given !== undefined && hostPort(host, Number(given)) === address ? address : hostPort(host, port);
+}

@@ -1,0 +1,70 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
+import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+import { pino } from 'pino';
+import { createChainClient } from '../../../src/edges/indexer/chain/client.ts';
+import { sampleProcessors } from '../../../src/edges/node/machine/processor.ts';
+import { type NodeOptions, startNode, type SuperNode } from '../../../src/edges/node/start-node.ts';
+
+/** A node of a test: its addresses, and its end with the test. */
+export type NodeUnderTest = SuperNode & AsyncDisposable & Readonly<{ grpc: string; http: string }>;
+
+export const account = 'lumera10xcqpzrky6eff2g52qdye53xkk9jxkvrel68w3';
+
+/** Starts a node on free ports of a loopback address; its chain is out of reach unless one is given. */
+export async function nodeUnderTest(
+  options: Partial<NodeOptions> & { chainUrl?: string } = {},
+): Promise<NodeUnderTest> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'annals-node-'));
+  const ending = new AbortController();
+  const chain = createChainClient(options.chainUrl ?? 'http://127.0.0.1:1', { restPrefix: '/LumeraProtocol/lumera' });
+  const node = await startNode({
+    host: '127.0.0.1',
+    ports: { grpc: 0, p2p: 0, http: 0 },
+    folder,
+    account,
+    chain,
+    addressPrefix: 'lumera',
+    version: '1.2.3',
+    processor: sampleProcessors(ending.signal),
+    snapshotMs: 30_000,
+    logger: pino({ level: 'silent' }),
+    ...options,
+  });
+  return {
+    ...node,
+    grpc: `${node.host}:${node.ports.grpc}`,
+    http: `http://${node.host}:${node.ports.http}`,
+    [Symbol.asyncDispose]: async () => {
+      ending.abort();
+      await node.stop();
+      await chain.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A unary call of grpc-js with bytes as they are: `request` need be no message. */
+export async function callGrpc<D extends DescMessage>(
+  address: string,
+  method: string,
+  { request, output }: { request: Uint8Array; output: D },
+  creds = credentials.createInsecure(),
+): Promise<MessageShape<D>> {
+  const client = new Client(address, creds);
+  try {
+    return await new Promise((resolve, reject) => {
+      client.makeUnaryRequest(
+        method,
+        (bytes: Uint8Array) => Buffer.from(bytes),
+        (bytes: Buffer) => fromBinary(output, bytes),
+        request,
+        (error: ServiceError | null, answer?: MessageShape<D>) => (answer ? resolve(answer) : reject(error)),
+      );
+    });
+  } finally {
+    client.close();
+  }
+}
