@@ -72,7 +72,7 @@ export const syncing: Decider<SourceCommand, KnownSource, 'sync'> = {
         return { ...nothingKnown, chainId: fact.data.chainId, cursor: fact.data.height };
       case 'SyncRequested':
         return recorded
-          ? { ...fact.data.known, request: { id: recorded.id, sequence: recorded.sequence } }
+          ? { ...fact.data.known, request: { id: recorded.id, sequence: recorded.sequence, askedAt: fact.data.at } }
           : fact.data.known;
       case 'SyncRoundCompleted':
       case 'SyncRoundFailed':
@@ -113,6 +113,7 @@ function completed(command: RoundCompletion, known: KnownSource): SourceFact {
     completedHeight: height,
     completedAt: at,
     endedRound: startedAt,
+    completedRound: { blockTime, requests, facts, skipped },
     ...(request === undefined || request.id === answers ? {} : { request }),
   };
   return {

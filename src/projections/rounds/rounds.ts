@@ -74,14 +74,19 @@ export async function rounds({ db, schemas }: Reading): Promise<RoundRow[]> {
 
 /** What a fact says of the rounds before it, and what only the row still knows. */
 function carried(row: RoundRow | undefined, source: string, known: Known): RoundRow {
+  const { completedRound: last } = known;
   return {
     ...(row ?? nothingKnown(source)),
     chain_id: known.chainId || (row?.chain_id ?? null),
     cursor: known.cursor,
     completed_at: known.completedAt ?? row?.completed_at ?? null,
     completed_height: known.completedHeight ?? row?.completed_height ?? null,
+    completed_block_time: last?.blockTime ?? row?.completed_block_time ?? null,
+    requests: last?.requests ?? row?.requests ?? null,
+    facts: last?.facts ?? row?.facts ?? null,
+    skipped: last?.skipped.map(({ record, reason }) => ({ record, reason })) ?? row?.skipped ?? [],
     minimum_version: known.minimumVersion ?? row?.minimum_version ?? null,
-    requested_at: known.request ? (row?.requested_at ?? null) : null,
+    requested_at: known.request ? (known.request.askedAt ?? row?.requested_at ?? null) : null,
   };
 }
 

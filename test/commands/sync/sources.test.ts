@@ -40,6 +40,7 @@ describe('syncing', () => {
       completedHeight: 50,
       completedAt: 't2',
       endedRound: 't1',
+      completedRound: { blockTime: 'b50', requests: 5, facts: 0, skipped: [] },
     });
     expect(when(round(), failed).state).toEqual({ ...completed, endedRound: 't3' });
   });
@@ -62,7 +63,7 @@ describe('syncing', () => {
   });
 
   it('joins a request to one that is pending, which stays until the round that answers it completes', () => {
-    const pending = { id: 'id1', sequence: 1 };
+    const pending = { id: 'id1', sequence: 1, askedAt: 't1' };
     expect(when(request('t1')).state.request).toEqual(pending);
     when(request('t1'), request('t2')).emits([]);
     expect(when(request('t1'), failed).state.request).toEqual(pending);

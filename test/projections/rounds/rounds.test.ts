@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Fact } from '../../../src/events/catalogue.ts';
 import { syncRounds } from '../../../src/projections/rounds/rounds.ts';
+import type { RoundRow } from '../../../src/projections/tables.ts';
 
 const at = '2026-01-02T00:00:00Z';
 const source = 'supernodes';
@@ -79,6 +80,21 @@ describe('rounds', () => {
       completed_height: 30,
       completed_at: at,
     });
+  });
+
+  it('is the same when a later failure is all that is left of the log', () => {
+    const requested = { source, at, known: completed.known };
+    const { blockTime, requests, facts, skipped } = completed;
+    const completedRound = { blockTime, requests, facts, skipped };
+    const request = { id: 'r', sequence: 8, askedAt: at };
+    const last = { ...failed, known: { ...completed.known, completedRound, request } };
+    const whole = [
+      (row?: RoundRow) => syncRounds.on.SyncRoundCompleted(row, completed),
+      (row?: RoundRow) => syncRounds.on.SyncRequested(row, requested),
+      (row?: RoundRow) => syncRounds.on.SyncRoundFailed(row, last),
+    ].reduce<RoundRow | undefined>((row, next) => after(next(row)), undefined);
+    expect(syncRounds.on.SyncRoundFailed(undefined, last)).toEqual(whole);
+    expect(whole).toMatchObject({ requests: 3, facts: 2, requested_at: at, completed_block_time: blockTime });
   });
 
   it('shows a request until a completed round has answered it', () => {

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file annals/events/v1/sync_rounds.proto.
  */
 export const file_annals_events_v1_sync_rounds: GenFile = /*@__PURE__*/
-  fileDesc("CiJhbm5hbHMvZXZlbnRzL3YxL3N5bmNfcm91bmRzLnByb3RvEhBhbm5hbHMuZXZlbnRzLnYxIk8KD0NoYWluSWRlbnRpZmllZBIOCgZzb3VyY2UYASABKAkSEAoIY2hhaW5faWQYAiABKAkSCgoCYXQYAyABKAkSDgoGaGVpZ2h0GAQgASgNIlkKDVN5bmNSZXF1ZXN0ZWQSDgoGc291cmNlGAEgASgJEgoKAmF0GAIgASgJEiwKBWtub3duGAMgASgLMh0uYW5uYWxzLmV2ZW50cy52MS5Lbm93blNvdXJjZSLpAQoSU3luY1JvdW5kQ29tcGxldGVkEg4KBnNvdXJjZRgBIAEoCRISCgpzdGFydGVkX2F0GAIgASgJEgoKAmF0GAMgASgJEg4KBmhlaWdodBgEIAEoDRISCgpibG9ja190aW1lGAUgASgJEhAKCHJlcXVlc3RzGAYgASgNEg0KBWZhY3RzGAcgASgNEjAKB3NraXBwZWQYCCADKAsyHy5hbm5hbHMuZXZlbnRzLnYxLlNraXBwZWRSZWNvcmQSLAoFa25vd24YCSABKAsyHS5hbm5hbHMuZXZlbnRzLnYxLktub3duU291cmNlIpABCg9TeW5jUm91bmRGYWlsZWQSDgoGc291cmNlGAEgASgJEhIKCnN0YXJ0ZWRfYXQYAiABKAkSCgoCYXQYAyABKAkSDgoGcmVhc29uGAQgASgJEg8KB21lc3NhZ2UYBSABKAkSLAoFa25vd24YBiABKAsyHS5hbm5hbHMuZXZlbnRzLnYxLktub3duU291cmNlIi8KDVNraXBwZWRSZWNvcmQSDgoGcmVjb3JkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSLuAwoLS25vd25Tb3VyY2USEAoIY2hhaW5faWQYASABKAkSDgoGY3Vyc29yGAIgASgNEhgKC2xhc3RfYWN0aW9uGAQgASgJSACIAQESHQoQY29tcGxldGVkX2hlaWdodBgFIAEoDUgBiAEBEhkKDGNvbXBsZXRlZF9hdBgGIAEoCUgCiAEBEhoKDWxvd2VzdF9oZWlnaHQYByABKA1IA4gBARI2CgdyZXF1ZXN0GAggASgLMiAuYW5uYWxzLmV2ZW50cy52MS5QZW5kaW5nUmVxdWVzdEgEiAEBEhwKD21pbmltdW1fdmVyc2lvbhgJIAEoCUgFiAEBEg4KBnVucmVhZBgKIAMoCRI4CgxvcGVuX2FjdGlvbnMYCyABKAsyHS5hbm5hbHMuZXZlbnRzLnYxLk9wZW5BY3Rpb25zSAaIAQESGAoLZW5kZWRfcm91bmQYDCABKAlIB4gBAUIOCgxfbGFzdF9hY3Rpb25CEwoRX2NvbXBsZXRlZF9oZWlnaHRCDwoNX2NvbXBsZXRlZF9hdEIQCg5fbG93ZXN0X2hlaWdodEIKCghfcmVxdWVzdEISChBfbWluaW11bV92ZXJzaW9uQg8KDV9vcGVuX2FjdGlvbnNCDgoMX2VuZGVkX3JvdW5kSgQIAxAEUgRvcGVuIk4KC09wZW5BY3Rpb25zEg8KB2VudHJpZXMYASABKAkSGwoOY29tcGxldGVfdW50aWwYAiABKAlIAIgBAUIRCg9fY29tcGxldGVfdW50aWwiLgoOUGVuZGluZ1JlcXVlc3QSCgoCaWQYASABKAkSEAoIc2VxdWVuY2UYAiABKA1iBnByb3RvMw");
+  fileDesc("CiJhbm5hbHMvZXZlbnRzL3YxL3N5bmNfcm91bmRzLnByb3RvEhBhbm5hbHMuZXZlbnRzLnYxIk8KD0NoYWluSWRlbnRpZmllZBIOCgZzb3VyY2UYASABKAkSEAoIY2hhaW5faWQYAiABKAkSCgoCYXQYAyABKAkSDgoGaGVpZ2h0GAQgASgNIlkKDVN5bmNSZXF1ZXN0ZWQSDgoGc291cmNlGAEgASgJEgoKAmF0GAIgASgJEiwKBWtub3duGAMgASgLMh0uYW5uYWxzLmV2ZW50cy52MS5Lbm93blNvdXJjZSLpAQoSU3luY1JvdW5kQ29tcGxldGVkEg4KBnNvdXJjZRgBIAEoCRISCgpzdGFydGVkX2F0GAIgASgJEgoKAmF0GAMgASgJEg4KBmhlaWdodBgEIAEoDRISCgpibG9ja190aW1lGAUgASgJEhAKCHJlcXVlc3RzGAYgASgNEg0KBWZhY3RzGAcgASgNEjAKB3NraXBwZWQYCCADKAsyHy5hbm5hbHMuZXZlbnRzLnYxLlNraXBwZWRSZWNvcmQSLAoFa25vd24YCSABKAsyHS5hbm5hbHMuZXZlbnRzLnYxLktub3duU291cmNlIpABCg9TeW5jUm91bmRGYWlsZWQSDgoGc291cmNlGAEgASgJEhIKCnN0YXJ0ZWRfYXQYAiABKAkSCgoCYXQYAyABKAkSDgoGcmVhc29uGAQgASgJEg8KB21lc3NhZ2UYBSABKAkSLAoFa25vd24YBiABKAsyHS5hbm5hbHMuZXZlbnRzLnYxLktub3duU291cmNlIi8KDVNraXBwZWRSZWNvcmQSDgoGcmVjb3JkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSLCBAoLS25vd25Tb3VyY2USEAoIY2hhaW5faWQYASABKAkSDgoGY3Vyc29yGAIgASgNEhgKC2xhc3RfYWN0aW9uGAQgASgJSACIAQESHQoQY29tcGxldGVkX2hlaWdodBgFIAEoDUgBiAEBEhkKDGNvbXBsZXRlZF9hdBgGIAEoCUgCiAEBEhoKDWxvd2VzdF9oZWlnaHQYByABKA1IA4gBARI2CgdyZXF1ZXN0GAggASgLMiAuYW5uYWxzLmV2ZW50cy52MS5QZW5kaW5nUmVxdWVzdEgEiAEBEhwKD21pbmltdW1fdmVyc2lvbhgJIAEoCUgFiAEBEg4KBnVucmVhZBgKIAMoCRI4CgxvcGVuX2FjdGlvbnMYCyABKAsyHS5hbm5hbHMuZXZlbnRzLnYxLk9wZW5BY3Rpb25zSAaIAQESGAoLZW5kZWRfcm91bmQYDCABKAlIB4gBARI+Cg9jb21wbGV0ZWRfcm91bmQYDSABKAsyIC5hbm5hbHMuZXZlbnRzLnYxLkNvbXBsZXRlZFJvdW5kSAiIAQFCDgoMX2xhc3RfYWN0aW9uQhMKEV9jb21wbGV0ZWRfaGVpZ2h0Qg8KDV9jb21wbGV0ZWRfYXRCEAoOX2xvd2VzdF9oZWlnaHRCCgoIX3JlcXVlc3RCEgoQX21pbmltdW1fdmVyc2lvbkIPCg1fb3Blbl9hY3Rpb25zQg4KDF9lbmRlZF9yb3VuZEISChBfY29tcGxldGVkX3JvdW5kSgQIAxAEUgRvcGVuIncKDkNvbXBsZXRlZFJvdW5kEhIKCmJsb2NrX3RpbWUYASABKAkSEAoIcmVxdWVzdHMYAiABKA0SDQoFZmFjdHMYAyABKA0SMAoHc2tpcHBlZBgEIAMoCzIfLmFubmFscy5ldmVudHMudjEuU2tpcHBlZFJlY29yZCJOCgtPcGVuQWN0aW9ucxIPCgdlbnRyaWVzGAEgASgJEhsKDmNvbXBsZXRlX3VudGlsGAIgASgJSACIAQFCEQoPX2NvbXBsZXRlX3VudGlsIlIKDlBlbmRpbmdSZXF1ZXN0EgoKAmlkGAEgASgJEhAKCHNlcXVlbmNlGAIgASgNEhUKCGFza2VkX2F0GAMgASgJSACIAQFCCwoJX2Fza2VkX2F0YgZwcm90bzM");
 
 /**
  * The first contact with a chain fixed its id; another chain is never followed.
@@ -314,6 +314,13 @@ export type KnownSource = Message<"annals.events.v1.KnownSource"> & {
    * @generated from field: optional string ended_round = 12;
    */
   endedRound?: string | undefined;
+
+  /**
+   * What the last completed round came to, so that it is known also when only later rounds are left in the log.
+   *
+   * @generated from field: optional annals.events.v1.CompletedRound completed_round = 13;
+   */
+  completedRound?: CompletedRound | undefined;
 };
 
 /**
@@ -322,6 +329,48 @@ export type KnownSource = Message<"annals.events.v1.KnownSource"> & {
  */
 export const KnownSourceSchema: GenMessage<KnownSource> = /*@__PURE__*/
   messageDesc(file_annals_events_v1_sync_rounds, 5);
+
+/**
+ * What a completed round came to, beside its height and when it ended.
+ *
+ * @generated from message annals.events.v1.CompletedRound
+ */
+export type CompletedRound = Message<"annals.events.v1.CompletedRound"> & {
+  /**
+   * RFC 3339, UTC, of the chain's head.
+   *
+   * @generated from field: string block_time = 1;
+   */
+  blockTime: string;
+
+  /**
+   * HTTP requests made.
+   *
+   * @generated from field: uint32 requests = 2;
+   */
+  requests: number;
+
+  /**
+   * Domain facts appended.
+   *
+   * @generated from field: uint32 facts = 3;
+   */
+  facts: number;
+
+  /**
+   * Records that could not be read, at most 20 of them.
+   *
+   * @generated from field: repeated annals.events.v1.SkippedRecord skipped = 4;
+   */
+  skipped: SkippedRecord[];
+};
+
+/**
+ * Describes the message annals.events.v1.CompletedRound.
+ * Use `create(CompletedRoundSchema)` to create a new message.
+ */
+export const CompletedRoundSchema: GenMessage<CompletedRound> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_sync_rounds, 6);
 
 /**
  * Actions that may still expire.
@@ -352,7 +401,7 @@ export type OpenActions = Message<"annals.events.v1.OpenActions"> & {
  * Use `create(OpenActionsSchema)` to create a new message.
  */
 export const OpenActionsSchema: GenMessage<OpenActions> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_sync_rounds, 6);
+  messageDesc(file_annals_events_v1_sync_rounds, 7);
 
 /**
  * @generated from message annals.events.v1.PendingRequest
@@ -371,6 +420,13 @@ export type PendingRequest = Message<"annals.events.v1.PendingRequest"> & {
    * @generated from field: uint32 sequence = 2;
    */
   sequence: number;
+
+  /**
+   * RFC 3339, UTC. When it was asked for.
+   *
+   * @generated from field: optional string asked_at = 3;
+   */
+  askedAt?: string | undefined;
 };
 
 /**
@@ -378,5 +434,5 @@ export type PendingRequest = Message<"annals.events.v1.PendingRequest"> & {
  * Use `create(PendingRequestSchema)` to create a new message.
  */
 export const PendingRequestSchema: GenMessage<PendingRequest> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_sync_rounds, 7);
+  messageDesc(file_annals_events_v1_sync_rounds, 8);
 
