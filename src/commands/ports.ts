@@ -11,7 +11,7 @@ export type Recorded<F extends Fact = Fact> = Readonly<{
   /** RFC 3339, UTC; when it happened as its writer says. */
   time: string;
   /** Id of the event that it followed from. */
-  causation?: string;
+  causation?: string | undefined;
 }>;
 
 /** Why facts are written, and when. */
@@ -19,10 +19,10 @@ export type Cause = Readonly<{
   /** RFC 3339, UTC. */
   at: string;
   /** Id of what the whole chain of events began with. */
-  correlation?: string;
+  correlation?: string | undefined;
   /** Id of the event that these follow from. */
-  causation?: string;
-  traceparent?: string;
+  causation?: string | undefined;
+  traceparent?: string | undefined;
 }>;
 
 /** Facts of one entity, in order, to be written only while `expected` is the last sequence of its subject (0: none yet). */

@@ -24,7 +24,7 @@ export type RecordProbe = Readonly<{
   tookMs: number;
   statusAnswer: StatusAnswer;
   /** Of a well-formed status answer. */
-  figures?: NodeFigures;
+  figures?: NodeFigures | undefined;
   /** Services that the status answer names; none without one. */
   reported: readonly string[];
   /** Where the node's list of services was asked for: when, and what it names (nothing, where no good answer came). */

@@ -67,8 +67,8 @@ function rowOf(life: Lives extends ReadonlyMap<string, infer L> ? L : never): Om
 
 type Known = Readonly<{ chainState: string; creator: string; dataHash: string; expiresAt?: string }>;
 type Paying = Readonly<{
-  payments: readonly { account: string; denom: string; amount: string; again?: boolean }[];
-  transaction?: { hash: string; height: number };
+  payments: readonly { account: string; denom: string; amount: string; again?: boolean | undefined }[];
+  transaction?: { hash: string; height: number } | undefined;
 }>;
 
 /** What each transaction is last said to have paid, transfers of one account and denomination added up. */

@@ -1,4 +1,4 @@
-import { JetStreamApiError, type StreamInfo } from '@nats-io/jetstream';
+import { JetStreamApiError, type StreamInfo, type StreamUpdateConfig } from '@nats-io/jetstream';
 import { AppError } from '../../commands/errors.ts';
 import { keptPerEntity, type StreamName } from '../../events/streams.ts';
 import { Pipeline } from '../log/append/pipeline.ts';
@@ -61,9 +61,10 @@ export async function restoreStream(
   for (const sequence of filler.empty) await manager.streams.deleteMessage(name, sequence, false);
   const done = await manager.streams.update(name, {
     ...shape,
-    subject_transform: undefined,
+    // The client fills what is left out from the stream as it is.
+    subject_transform: undefined as StreamUpdateConfig['subject_transform'],
     metadata: incarnation === undefined ? {} : { [incarnationKey]: incarnation },
-  });
+  } as Partial<StreamUpdateConfig>);
   return { lastSequence: done.state.last_seq, incarnation: incarnationOf(done) };
 }
 

@@ -8,6 +8,7 @@ import {
   StoreCompression,
   type StreamConfig,
   type StreamInfo,
+  type StreamUpdateConfig,
 } from '@nats-io/jetstream';
 import { errors, type NatsConnection, nanos } from '@nats-io/transport-node';
 import pRetry from 'p-retry';
@@ -116,7 +117,12 @@ async function ensureStream(ensuring: Ensuring, stream: StreamName): Promise<voi
   const changed = { subjects, ...(republish === undefined ? {} : { republish }), ...choiceOf(options) };
   const isRepublishedInVain = republish === undefined && found.config.republish !== undefined;
   if (isRepublishedInVain || differences(changed, found.config).length > 0)
-    await manager.streams.update(shape.name, { ...found.config, ...choiceOf(options), subjects, republish });
+    await manager.streams.update(shape.name, {
+      ...found.config,
+      ...choiceOf(options),
+      subjects,
+      republish,
+    } as Partial<StreamUpdateConfig>);
 }
 
 async function createStream(ensuring: Ensuring, stream: StreamName): Promise<void> {

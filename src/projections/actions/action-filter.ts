@@ -2,14 +2,14 @@ import type { Given } from '../statement.ts';
 
 /** Which actions to list; what is left out does not matter. */
 export type ActionFilter = Readonly<{
-  type?: string;
-  creator?: string;
-  state?: string;
+  type?: string | undefined;
+  creator?: string | undefined;
+  state?: string | undefined;
   /** Actions that this account finalized, or that any account finalized which was this operator's at the time. */
-  supernode?: { readonly account: string } | { readonly operator: string };
+  supernode?: { readonly account: string } | { readonly operator: string } | undefined;
   /** Height of the register transaction, both ends included. */
-  fromHeight?: number;
-  toHeight?: number;
+  fromHeight?: number | undefined;
+  toHeight?: number | undefined;
 }>;
 
 /** What a filter asks for, whatever the values: statements of one shape have one text, with a slot for each value. */

@@ -46,7 +46,7 @@ type Listed = (ListedAction | { readonly id: null }) & { readonly total: number 
  */
 export async function listActions(
   reading: Reading,
-  { after, limit, ...filter }: ActionFilter & Readonly<{ after?: string; limit: number }>,
+  { after, limit, ...filter }: ActionFilter & Readonly<{ after?: string | undefined; limit: number }>,
 ): Promise<ActionPage> {
   const stretches = await stretchesOf(reading, filter);
   const { shape, given } = shapeOf(filter);

@@ -7,7 +7,7 @@ import type { ActionRow } from '../tables.ts';
 import { namesIn } from './totals/block-counters.ts';
 
 /** Which actions to count; `from` and `to` are written as `created_at` is, to the second in UTC, both ends included. */
-export type StatsFilter = Readonly<{ type?: string; from?: string; to?: string }>;
+export type StatsFilter = Readonly<{ type?: string | undefined; from?: string | undefined; to?: string | undefined }>;
 
 /** Registered, finalized and approved add up to the total, as cascade and sense do; the expired are among the registered. */
 export type ActionStats = Readonly<{

@@ -10,8 +10,10 @@ const kinds = [
 const types = [...new Set(kinds.map(({ type }) => type))];
 const states = [...new Set(kinds.map(({ state }) => state))];
 
+type Asked = { readonly type?: string | undefined; readonly state?: string | undefined };
+
 /** The kinds that may match; null is one that no action is of. How many there are depends on what is asked for alone. */
-export const kindsIn = ({ type, state }: { readonly type?: string; readonly state?: string }): (string | null)[] =>
+export const kindsIn = ({ type, state }: Asked): (string | null)[] =>
   (type === undefined ? types : [type]).flatMap((one) =>
     (state === undefined ? states : [state]).map(
       (inOne) => kinds.find((kind) => kind.type === one && kind.state === inOne)?.letter ?? null,

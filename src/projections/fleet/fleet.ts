@@ -21,11 +21,11 @@ export type CurrentState = Readonly<
 
 /** Which SuperNodes to list; what is left out does not matter. */
 export type FleetFilter = Readonly<{
-  status?: 'available' | 'unavailable';
-  currentState?: CurrentState;
-  version?: string;
+  status?: 'available' | 'unavailable' | undefined;
+  currentState?: CurrentState | undefined;
+  version?: string | undefined;
   /** Failed probes in a row, at least. */
-  minFailedProbeCounter?: number;
+  minFailedProbeCounter?: number | undefined;
 }>;
 
 /** A SuperNode that is not available, as far as its list tells of it. */
@@ -39,7 +39,7 @@ type Listed = (FleetNode | { readonly id: null }) & { readonly total: number };
 /** A page of SuperNodes, ordered by id bytewise, those beyond `after`; page and total from one statement. */
 export async function listSuperNodes(
   reading: Reading,
-  { after, limit, ...filter }: FleetFilter & Readonly<{ after?: string; limit: number }>,
+  { after, limit, ...filter }: FleetFilter & Readonly<{ after?: string | undefined; limit: number }>,
 ): Promise<FleetPage> {
   const fits = conditions(filter);
   const beyond = after === undefined ? fits : sql`${fits} and s.id > ${after}`;

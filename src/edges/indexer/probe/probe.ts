@@ -21,7 +21,7 @@ export type ProbeOptions = TargetOptions &
     isServicesDue: boolean;
     signal: AbortSignal;
     dial?: Dial;
-    limits?: ProbeLimits;
+    limits?: ProbeLimits | undefined;
   }>;
 
 /** What a probe found out, to be recorded of every node at that address. */

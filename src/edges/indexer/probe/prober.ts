@@ -27,7 +27,7 @@ export type ProberOptions = TargetOptions &
     /** When each node's list of services was last asked for; kept up to date here. */
     servicesAskedAt: Map<string, string>;
     dial?: Dial;
-    limits?: ProbeLimits;
+    limits?: ProbeLimits | undefined;
   }>;
 
 type Running = { hasBegun: boolean; done: Promise<void> };
