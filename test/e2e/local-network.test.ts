@@ -1,5 +1,5 @@
 import { wsconnect } from '@nats-io/transport-node';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { connectNats } from '../../src/edges/log/connection.ts';
@@ -161,6 +161,47 @@ describe('the command line', () => {
     ]);
     expect(list(status?.['sync']).map((one) => one['source'])).toContain('actions');
     expect((await runVerb(program.dataDir, 'status')).stdout).toContain('PROJECTION');
+  });
+
+  it('annals register makes a pending action of a file, which the API lists with its hash', async () => {
+    const file = `${program.dataDir}/to register.txt`;
+    writeFileSync(file, 'abc');
+    const ran = await runVerb(program.dataDir, 'register', file, '--public', '--json');
+    const [made] = jsonLines(ran);
+    expect(made).toMatchObject({
+      action_id: expect.stringMatching(/^\d+$/),
+      creator: expect.stringMatching(/^lumera1/),
+      data_hash: 'ZDezrDhGUTP/tjt1JzqNtUjFWEZdedsD/TWcbNW9nYU=',
+      height: expect.any(Number),
+      tx_hash: expect.stringMatching(/^[0-9A-F]{64}$/),
+    });
+    const shown = await until('the action is indexed', async () => {
+      const found = await json(`/v1/actions/${String(made?.['action_id'])}`);
+      return found['creator'] === made?.['creator'] && found;
+    });
+    expect(shown).toMatchObject({ status: 'registered', data_hash: made?.['data_hash'], height: made?.['height'] });
+    const again = await runVerb(program.dataDir, 'register', file, '--private', '--key-type', 'secp256k1', '--json');
+    expect(jsonLines(again)[0]).toMatchObject({ creator: expect.not.stringMatching(String(made?.['creator'])) });
+    expect(await runVerb(program.dataDir, 'register', file)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('--public or --private'),
+    });
+  });
+
+  it('annals accounts shows the funded keys in both forms, with a warning', async () => {
+    const ran = await runVerb(program.dataDir, 'accounts', '--json');
+    expect(jsonLines(ran)[0]).toMatchObject({
+      warning: expect.stringContaining('keys'),
+      accounts: expect.arrayContaining([
+        {
+          index: 0,
+          address: '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266',
+          eth_account: 'lumera17w0adeg64ky0daxwd2ugyuneellmjgnxmzmf9j',
+          cosmos_account: 'lumera15428vq2uzwhm3taey9sr9x5vm6tk78ewpt4yqt',
+          private_key: expect.stringMatching(/^ac09/),
+        },
+      ]),
+    });
   });
 
   it('annals tail prints events from the start of the log', async () => {

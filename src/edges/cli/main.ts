@@ -66,6 +66,27 @@ program
   .action(run(repair));
 
 program
+  .command('accounts')
+  .description('funded accounts of the local network with their keys')
+  .addOption(json)
+  .action(run(async (options) => (await import('./accounts.ts')).accounts(options)));
+
+program
+  .command('register')
+  .description('register a file on the local network: a pending action, ready to be uploaded')
+  .argument('<file>', 'file to register')
+  .option('--public', 'everybody may download it')
+  .option('--private', 'only its creator may download it')
+  .option(
+    '--key-file <file>',
+    'key of the creator, 64 hex digits (default: one of the network, made when there is none)',
+  )
+  .option('--key-type <type>', 'eth_secp256k1 or secp256k1', 'eth_secp256k1')
+  .addOption(json)
+  .addHelpText('after', '\nExample:\n  annals register holiday.jpg --public')
+  .action(run(async (file: string, options) => (await import('./register.ts')).register(file, options)));
+
+program
   .command('doctor')
   .description('what was found where: Node, servers, ports, data, chain')
   .addOption(json)

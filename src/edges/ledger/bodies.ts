@@ -1,7 +1,7 @@
 import { AppError } from '../../commands/errors.ts';
 import type { Fact } from '../../events/catalogue.ts';
 import type { Whole } from './blocks.ts';
-import { sentIn } from './cosmos/transaction-codec.ts';
+import { sentIn } from '../cosmos/transaction-codec.ts';
 
 /** What transactions did is left in the log, where it takes no memory, and read from there whenever it is asked for. */
 export function bodiesIn(read: (sequence: number) => Promise<Fact | undefined>): Whole {

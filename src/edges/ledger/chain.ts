@@ -2,9 +2,9 @@ import { type ChainState, type Genesis, withChanges } from '../../commands/ledge
 import { endBlock, execute } from '../../commands/ledger/execute.ts';
 import { parseGenesis } from '../../commands/ledger/genesis.ts';
 import type { Fact } from '../../events/catalogue.ts';
-import { distance } from './addresses.ts';
+import { distance } from '../cosmos/addresses.ts';
 import { type Block, blockOf, type SealedTransaction, transactionOf, type Whole } from './blocks.ts';
-import { type SentTransaction, sentIn } from './cosmos/transaction-codec.ts';
+import { type SentTransaction, sentIn } from '../cosmos/transaction-codec.ts';
 import { History } from './history.ts';
 import { TransactionIndex } from './transaction-index.ts';
 

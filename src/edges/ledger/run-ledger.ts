@@ -7,7 +7,7 @@ import type { Chain } from './chain.ts';
 import { listen } from '../kit/listen.ts';
 import { type Beginning, keepUp, type LedgerLog, openChain } from './log-fold.ts';
 import type { RestOptions } from './rest/answer.ts';
-import { decodeTransaction, type SentTransaction } from './cosmos/transaction-codec.ts';
+import { decodeTransaction, type SentTransaction } from '../cosmos/transaction-codec.ts';
 import { createRestServer } from './rest/server.ts';
 import { type Receipt, refusedError, Sealer } from './sealer.ts';
 

@@ -2,8 +2,8 @@ import { AppError, type ErrorCode, toAppError } from '../../commands/errors.ts';
 import type { Refusal } from '../../commands/ledger/ante.ts';
 import type { Logger } from '../kit/logger.ts';
 import type { Chain } from './chain.ts';
-import { checkTransaction } from './cosmos/check.ts';
-import type { SentTransaction } from './cosmos/transaction-codec.ts';
+import { checkTransaction } from './check-transaction.ts';
+import type { SentTransaction } from '../cosmos/transaction-codec.ts';
 import { catchUp, type LedgerLog } from './log-fold.ts';
 
 /** Where a transaction ended up. */

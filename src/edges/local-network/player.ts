@@ -1,6 +1,6 @@
 import { AppError } from '../../commands/errors.ts';
 import { signerOf } from '../../commands/ledger/messages.ts';
-import { signedTransaction } from '../ledger/cosmos/wallet.ts';
+import { signedTransaction } from '../cosmos/wallet.ts';
 import type { Ledger } from '../ledger/run-ledger.ts';
 import type { Receipt } from '../ledger/sealer.ts';
 import { denom } from './beginning.ts';

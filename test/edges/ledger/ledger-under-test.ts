@@ -5,7 +5,7 @@ import { ensureStreams } from '../../../src/edges/log/streams.ts';
 import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import type { RestOptions } from '../../../src/edges/ledger/rest/answer.ts';
 import { signerOf, type Message } from '../../../src/commands/ledger/messages.ts';
-import { signedTransaction } from '../../../src/edges/ledger/cosmos/wallet.ts';
+import { signedTransaction } from '../../../src/edges/cosmos/wallet.ts';
 import type { Receipt } from '../../../src/edges/ledger/sealer.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { type Cast, castOf, peopleOf } from '../../../src/edges/local-network/cast.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Message } from '../../../src/commands/ledger/messages.ts';
-import { distance } from '../../../src/edges/ledger/addresses.ts';
+import { distance } from '../../../src/edges/cosmos/addresses.ts';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
 import { runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';

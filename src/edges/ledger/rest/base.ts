@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Account, Validator } from '../../../commands/ledger/chain.ts';
-import { addressOf, bytesOf, prefixes } from '../addresses.ts';
+import { addressOf, bytesOf, prefixes } from '../../cosmos/addresses.ts';
 import { type Block, sha256 } from '../blocks.ts';
 import type { Chain } from '../chain.ts';
-import { keyUrls } from '../cosmos/keys.ts';
+import { keyUrls } from '../../cosmos/keys.ts';
 import { type Asked, fail, nanoTime, type Routes, wholeParam } from './answer.ts';
 import { requireKept } from './transactions.ts';
 

@@ -2,9 +2,14 @@ import { base64 } from '@scure/base';
 import { execute } from '../../../commands/ledger/execute.ts';
 import { gasUsed } from '../../../commands/ledger/messages.ts';
 import { parseBounded } from '../../kit/bounded-json.ts';
-import { distance } from '../addresses.ts';
+import { distance } from '../../cosmos/addresses.ts';
 import type { Chain } from '../chain.ts';
-import { decodeTransaction, hashOf, type SentTransaction, UnreadableTransaction } from '../cosmos/transaction-codec.ts';
+import {
+  decodeTransaction,
+  hashOf,
+  type SentTransaction,
+  UnreadableTransaction,
+} from '../../cosmos/transaction-codec.ts';
 import type { Sealer } from '../sealer.ts';
 import { fail, failUnread } from './answer.ts';
 import { eventRecords, responseData, responseRecord, transactionRecord } from './transactions.ts';

@@ -1,5 +1,5 @@
 import { nodeStateAt, type SuperNode } from '../../../commands/ledger/chain.ts';
-import { bytesOf, distance, operatorKey, prefixes } from '../addresses.ts';
+import { bytesOf, distance, operatorKey, prefixes } from '../../cosmos/addresses.ts';
 import { type Asked, fail, failUnread, integerProblem, type Routes, wholeParam } from './answer.ts';
 import { pageByKey, pageOf } from './pages.ts';
 

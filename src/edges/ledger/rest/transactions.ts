@@ -4,7 +4,7 @@ import { codespaceOf } from '../../../commands/ledger/failure.ts';
 import { attributeOf, type WholeTransaction } from '../blocks.ts';
 import type { Message } from '../../../commands/ledger/messages.ts';
 import type { Chain } from '../chain.ts';
-import { keyUrls } from '../cosmos/keys.ts';
+import { keyUrls } from '../../cosmos/keys.ts';
 import { parseQuery } from '../search-query.ts';
 import { type Asked, enumQuery, fail, type GrpcCode, type Routes, unsignedQuery } from './answer.ts';
 

@@ -1,5 +1,5 @@
-import { leastFee } from '../../../commands/ledger/ante.ts';
-import { gasWanted, type Message } from '../../../commands/ledger/messages.ts';
+import { leastFee } from '../../commands/ledger/ante.ts';
+import { gasWanted, type Message } from '../../commands/ledger/messages.ts';
 import type { PrivateKey } from './keys.ts';
 import { signTransaction } from './transaction-codec.ts';
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { create, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
-import { AppError } from '../../../commands/errors.ts';
-import type { PublicKey } from '../../../commands/ledger/chain.ts';
-import { type Message, signerOf } from '../../../commands/ledger/messages.ts';
-import type { SignMode, Transaction } from '../../../commands/ledger/transaction.ts';
-import { AuthInfoSchema, PubKeySchema, TxBodySchema, TxRawSchema } from '../../gen/chain/tx/v1/tx_pb.ts';
+import { AppError } from '../../commands/errors.ts';
+import type { PublicKey } from '../../commands/ledger/chain.ts';
+import { type Message, signerOf } from '../../commands/ledger/messages.ts';
+import type { SignMode, Transaction } from '../../commands/ledger/transaction.ts';
+import { AuthInfoSchema, PubKeySchema, TxBodySchema, TxRawSchema } from '../gen/chain/tx/v1/tx_pb.ts';
 import { isPublicKey, keyUrls, type PrivateKey, publicKeyOf, sign } from './keys.ts';
 import { BadMessage, decodeMessage, encodeMessage } from './message-codec.ts';
 import { aminoSignBytes, type Binding, directSignBytes } from './sign-bytes.ts';

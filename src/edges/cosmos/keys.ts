@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { ripemd160 } from '@noble/hashes/legacy.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import type { KeyType, PublicKey } from '../../../commands/ledger/chain.ts';
-import { addressOf, prefixes } from '../addresses.ts';
+import type { KeyType, PublicKey } from '../../commands/ledger/chain.ts';
+import { addressOf, prefixes } from './addresses.ts';
 
 /** A private key of 32 bytes, and as which kind of account it signs. */
 export type PrivateKey = Readonly<{ type: KeyType; bytes: Uint8Array }>;
@@ -36,6 +36,11 @@ export function isPublicKey(bytes: Uint8Array): boolean {
   return bytes.length === 33 && secp256k1.utils.isValidPublicKey(bytes, true);
 }
 
+/** Whether bytes are a private key: 32 of them, from 1 to below the order of the curve. */
+export function isPrivateKey(bytes: Uint8Array): boolean {
+  return secp256k1.utils.isValidSecretKey(bytes);
+}
+
 /** r‖s over the digest that the kind of key takes; low s, deterministic. */
 export function sign({ type, bytes }: PrivateKey, message: Uint8Array): Uint8Array {
   return secp256k1.sign(digest(type, message), bytes, { prehash: false });
@@ -49,7 +54,22 @@ export function sign({ type, bytes }: PrivateKey, message: Uint8Array): Uint8Arr
 export function verify({ type, key }: PublicKey, message: Uint8Array, signature: Uint8Array): boolean {
   const pair = type === 'eth_secp256k1' && signature.length === 65 ? signature.subarray(0, 64) : signature;
   if (pair.length !== 64) return false;
-  return secp256k1.verify(pair, digest(type, message), Buffer.from(key, 'base64'), { prehash: false, lowS: true });
+  try {
+    return secp256k1.verify(pair, digest(type, message), Buffer.from(key, 'base64'), { prehash: false, lowS: true });
+  } catch {
+    // r or s out of range: the library refuses to look at it.
+    return false;
+  }
+}
+
+/** r‖s of a signature in DER; undefined where the bytes are none, in the strict form. */
+export function fromDer(bytes: Uint8Array): Uint8Array | undefined {
+  try {
+    return secp256k1.Signature.fromBytes(bytes, 'der').toBytes('compact');
+  } catch {
+    // Bytes from outside that are no DER: whoever asked has no signature.
+    return undefined;
+  }
 }
 
 function digest(type: KeyType, message: Uint8Array): Uint8Array {

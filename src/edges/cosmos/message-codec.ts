@@ -1,8 +1,8 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import type { Message, MessageOf, MessageType } from '../../../commands/ledger/messages.ts';
-import { gasLimits } from '../../../commands/ledger/messages.ts';
-import { MsgSendSchema } from '../../gen/chain/tx/v1/tx_pb.ts';
+import type { Message, MessageOf, MessageType } from '../../commands/ledger/messages.ts';
+import { gasLimits } from '../../commands/ledger/messages.ts';
+import { MsgSendSchema } from '../gen/chain/tx/v1/tx_pb.ts';
 
 type TextMessage = Exclude<MessageType, '/cosmos.bank.v1beta1.MsgSend'>;
 

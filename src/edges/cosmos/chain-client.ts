@@ -1,0 +1,108 @@
+import { AppError } from '../../commands/errors.ts';
+import type { Message } from '../../commands/ledger/messages.ts';
+import { parseBounded } from '../kit/bounded-json.ts';
+import { accountOf, type PrivateKey, publicKeyOf } from './keys.ts';
+import { signedTransaction } from './wallet.ts';
+
+/** A transaction in its block: code 0 where it was carried out, with its events. */
+export type Sealed = Readonly<{
+  txhash: string;
+  height: number;
+  code: number;
+  log: string;
+  events: readonly Readonly<{ type: string; attributes: readonly Readonly<{ key: string; value: string }>[] }>[];
+}>;
+
+/** An account as the chain shows it; its balance is in the chain's denomination. */
+export type ShownAccount = Readonly<{ number: number; sequence: number; balance: bigint }>;
+
+/** A chain's REST for who signs transactions there. */
+export type ChainClient = Readonly<{
+  /** Undefined where the chain does not know the account. */
+  account: (address: string) => Promise<ShownAccount | undefined>;
+  /** Least price of an action over a file of so many KB (1,024 bytes). */
+  actionFee: (kilobytes: number) => Promise<bigint>;
+  /**
+   * Signs messages with a key, sends them and waits for their block.
+   *
+   * Fails with `INVALID_ARGUMENT` when the chain refuses them or does not carry them out, with `UNAVAILABLE` when it does not answer.
+   */
+  send: (key: PrivateKey, messages: readonly Message[]) => Promise<Sealed>;
+}>;
+
+type Json = Readonly<Record<string, unknown>>;
+const answerWithinMs = 30_000;
+/** The fee's denomination on every network of the kind. */
+const denom = 'ulume';
+
+/** A client of one chain, by the address of its REST. */
+export function createChainClient(url: string): ChainClient {
+  const ask = (path: string, init?: RequestInit): Promise<Json | undefined> => askChain(url, path, init);
+  const account = async (address: string): Promise<ShownAccount | undefined> => {
+    const shown = objectOf((await ask(`/cosmos/auth/v1beta1/account_info/${address}`))?.['info']);
+    if (shown === undefined) return undefined;
+    const coins = await ask(`/cosmos/bank/v1beta1/balances/${address}/by_denom?denom=${denom}`);
+    const balance = BigInt(textOf(objectOf(coins?.['balance'])?.['amount'], '0'));
+    return { number: Number(shown['account_number']), sequence: Number(shown['sequence']), balance };
+  };
+  return {
+    account,
+    actionFee: async (kilobytes) => {
+      const answer = await ask(`/LumeraProtocol/lumera/action/v1/get_action_fee/${kilobytes}`);
+      return BigInt(textOf(answer?.['amount'], '0'));
+    },
+    send: async (key, messages) => {
+      const signer = accountOf(publicKeyOf(key));
+      const known = await account(signer);
+      if (!known)
+        throw new AppError('INVALID_ARGUMENT', `The chain does not know the account ${signer}: fund it first`);
+      const { number, sequence } = known;
+      const bytes = signedTransaction(key, messages, { chainId: await chainIdOf(ask), denom, number, sequence });
+      return await broadcast(ask, bytes);
+    },
+  };
+}
+
+type Ask = (path: string, init?: RequestInit) => Promise<Json | undefined>;
+
+async function chainIdOf(ask: Ask): Promise<string> {
+  const info = objectOf((await ask('/cosmos/base/tendermint/v1beta1/node_info'))?.['default_node_info']);
+  return textOf(info?.['network'], '');
+}
+
+async function broadcast(ask: Ask, bytes: Uint8Array): Promise<Sealed> {
+  const body = JSON.stringify({ tx_bytes: Buffer.from(bytes).toString('base64'), mode: 'BROADCAST_MODE_BLOCK' });
+  const headers = { 'content-type': 'application/json' };
+  const answer = await ask('/cosmos/tx/v1beta1/txs', { method: 'POST', body, headers });
+  const shown = objectOf(answer?.['tx_response']);
+  const log = textOf(shown?.['raw_log'], '');
+  const code = Number(shown?.['code']);
+  if (code !== 0)
+    throw new AppError('INVALID_ARGUMENT', `The chain does not carry the transaction out: ${log} (code ${code})`);
+  const events = Array.isArray(shown?.['events']) ? (shown['events'] as Sealed['events']) : [];
+  return { txhash: textOf(shown?.['txhash'], ''), height: Number(shown?.['height']), code, log, events };
+}
+
+async function askChain(url: string, path: string, init: RequestInit = {}): Promise<Json | undefined> {
+  const signal = AbortSignal.timeout(answerWithinMs);
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(url + path, { redirect: 'error', signal, ...init });
+    text = await response.text();
+  } catch (caught) {
+    throw new AppError('UNAVAILABLE', `The chain's REST does not answer ${path}`, { cause: caught });
+  }
+  if (response.status === 404) return undefined;
+  if (response.status !== 200)
+    throw new AppError('UNAVAILABLE', `The chain's REST answers ${response.status} to ${path}`);
+  return objectOf(parseBounded(text));
+}
+
+function objectOf(value: unknown): Json | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+}
+
+function textOf(value: unknown, fallback: string): string {
+  return typeof value === 'string' ? value : fallback;
+}

@@ -1,0 +1,22 @@
+import type { ChainClient } from '../cosmos/chain-client.ts';
+import { developmentAccounts } from './development-accounts.ts';
+
+/** Both in ulume: whoever has less than the first is given the second. */
+const enough = 1_000_000n;
+const gift = '1000000000';
+
+/** Gives a new account of the local network, or one that has nearly nothing left, coins of the first development account. */
+export async function fund(chain: ChainClient, account: string): Promise<void> {
+  const known = await chain.account(account);
+  if (known !== undefined && known.balance >= enough) return;
+  const [giver] = developmentAccounts();
+  if (giver === undefined || giver.account === account) return;
+  await chain.send(giver.key, [
+    {
+      '@type': '/cosmos.bank.v1beta1.MsgSend',
+      from_address: giver.account,
+      to_address: account,
+      amount: [{ denom: 'ulume', amount: gift }],
+    },
+  ]);
+}
