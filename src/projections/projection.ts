@@ -30,8 +30,16 @@ export type Cell = string | number | boolean | null | readonly unknown[] | Reado
 /** A row of another table that follows from one row alone, as its key says: a pair to join by, a payment, a period. `values` holds every column, keys too. */
 export type Derived = Readonly<{ table: string; values: Readonly<Record<string, Cell>> }>;
 
-/** A counter that is added to: one, or as many as are named, up to 10 digits so that sums stay exact. */
-export type Count = string | readonly [name: string, n: number];
+/**
+ * A table of counters, and what a row of the main table adds to it: to which of its keys, and how much to each other column.
+ *
+ * `int8` columns take numbers, `numeric` ones whole numbers of any size as decimal text. Counters that are all zero are no rows.
+ *
+ * @example { table: { name: 'counters', columns: { name: 'text', n: 'int8' }, key: ['name'] }, counts: () => [{ name: 'all', n: 1 }] }
+ */
+export type Counters<Row> = Readonly<{ table: Table; counts: (row: Row) => readonly Count[] }>;
+/** A row of such a table; no column is null. */
+export type Count = Readonly<Record<string, string | number | boolean>>;
 
 /** The names under which projections are run, rebuilt and read. */
 export const projectionNames = ['actions', 'supernodes', 'validators', 'availability', 'rounds'] as const;
@@ -62,6 +70,6 @@ export type Projection<Row extends object, T extends FactType> = Readonly<{
   on: { readonly [K in T]: (row: Row | undefined, data: Fact<K>['data']) => Row | null };
   /** Rows of other tables; the engine takes away what the old row had and the new one has not. */
   derived?: (row: Row) => readonly Derived[];
-  /** The counters that this row adds to; the engine applies new minus old. */
-  counts?: (row: Row) => readonly Count[];
+  /** Counters of rows; the engine adds what the new row counts less what the old one did. */
+  counters?: readonly Counters<Row>[];
 }>;

@@ -133,13 +133,10 @@ export type RoundRow = Readonly<{
   requested_at: string | null;
 }>;
 
-/** A counter kept by a projection. */
-export type CounterRow = Readonly<{ name: string; n: number }>;
-
 /** A main table's row with what the engine adds: the sequence of the fact that last touched it, and whether it was removed. */
 export type Kept<Row> = Row & Readonly<{ position: number; removed: boolean }>;
 
-/** The tables of each projection's schema; `counters` is in every one. */
+/** The tables of each projection's schema, without those of counters. */
 export type Tables = {
   actions: Kept<ActionRow>;
   action_accounts: ActionAccountRow;
@@ -149,7 +146,6 @@ export type Tables = {
   validators: Kept<ValidatorRow>;
   availability: Kept<AvailabilityRow>;
   rounds: Kept<RoundRow>;
-  counters: CounterRow;
 };
 
 /** Which projection a table belongs to. */
@@ -162,4 +158,4 @@ export const owner = {
   validators: 'validators',
   availability: 'availability',
   rounds: 'rounds',
-} as const satisfies Record<Exclude<keyof Tables, 'counters'>, ProjectionName>;
+} as const satisfies Record<keyof Tables, ProjectionName>;

@@ -60,7 +60,10 @@ describe('fingerprintOf', () => {
 
   it('is another one for other derived rows, counters, columns or indexes', () => {
     differs({ derived: (row) => actions.derived?.(row).slice(1) ?? [] });
-    differs({ counts: (row) => actions.counts?.(row).slice(1) ?? [] });
+    differs({ counters: actions.counters?.slice(1) ?? [] });
+    differs({
+      counters: actions.counters?.map(({ table, counts }) => ({ table, counts: (row) => counts(row).slice(1) })) ?? [],
+    });
     differs({ table: { ...actions.table, indexes: [] } });
     differs({ table: { ...actions.table, columns: { ...actions.table.columns, more: 'text' } } });
   });

@@ -23,7 +23,7 @@ export function expectedActions(lives: Lives): Record<string, Cells[]> {
     payments: rows.flatMap(({ id, payments }) =>
       payments.map((paid) => ({ ...paid, id, amount: Number(paid.amount) })),
     ),
-    counters: countersOf(rows),
+    ...countersOf(rows),
   };
 }
 
@@ -90,47 +90,73 @@ function paymentsOf(told: readonly Paying[]): ActionRow['payments'] {
   );
 }
 
-function countersOf(rows: readonly Row[]): Cells[] {
-  const counters = new Map<string, number>();
-  for (const name of rows.flatMap(countedIn)) counters.set(name, (counters.get(name) ?? 0) + 1);
-  for (const [name, n] of rows.flatMap(({ payments }) => payments.flatMap(paidIn)))
-    counters.set(name, (counters.get(name) ?? 0) + n);
-  return [...counters].map(([name, n]) => ({ name, n }));
+/** The tables of counters: each key with how many rows have it, or with what they were paid. */
+function countersOf(rows: readonly Row[]): Record<string, Cells[]> {
+  const counted = (cellsOf: (row: Row) => readonly Cells[]) =>
+    [...Map.groupBy(rows.flatMap(cellsOf), (cells) => JSON.stringify(cells)).values()].map((same) => ({
+      ...same[0],
+      n: same.length,
+    }));
+  return {
+    block_counters: counted(blocksOf),
+    height_counters: counted(heightsOf),
+    window_counters: counted(windowsOf),
+    payment_counters: paidIn(rows.flatMap(({ payments }) => payments)),
+  };
 }
 
-/** Amounts are kept in digits of a billion, the lowest first. */
-function paidIn({ account, denom, amount, height, again }: ActionRow['payments'][number]): [string, number][] {
-  const name = `paid:${account},${withLength(Math.floor(height / 1_048_576))},${denom}`;
-  const counts: [string, number][] = again ? [] : [[`${name},t`, 1]];
-  for (let [rest, place] = [BigInt(amount), 0]; rest > 0n; rest /= 1_000_000_000n, place += 1)
-    counts.push([`${name},${place}`, Number(rest % 1_000_000_000n)]);
-  return counts.filter(([, n]) => n > 0);
+/** Amounts as JSON writes them, zeros left out. */
+function paidIn(payments: ActionRow['payments']): Cells[] {
+  const cellOf = (height: number) => Math.floor(height / 1_048_576);
+  const alike = Map.groupBy(payments, ({ account, denom, height }) => JSON.stringify([account, denom, cellOf(height)]));
+  return [...alike.values()].flatMap((same) => {
+    const { account = '', denom = '', height = 0 } = same[0] ?? {};
+    const amount = Number(same.reduce((sum, one) => sum + BigInt(one.amount), 0n));
+    const transactions = same.filter(({ again }) => !again).length;
+    const isZero = amount === 0 && transactions === 0;
+    return isZero ? [] : [{ account, cell: cellOf(height), denom, transactions, amount }];
+  });
 }
 
-function countedIn(row: Row): string[] {
-  const { id, type, status, creator, accounts, chain_state, height, created_at } = row;
-  const isExpired = chain_state === 'expired';
-  const kind = `type:${type},status:${status}`;
-  const cell = `${kind}${isExpired ? ',expired' : ''}`;
-  const scopes = ['all16', `creator:${creator}`, ...accounts.map((account) => `account:${account}`)];
-  const block = Math.floor(id / 1024);
-  const place = (of: string, at: number | null) =>
-    `heights:${of},${at === null ? 'unknown' : Math.floor(at / 4096)},${block}`;
+const letters: Readonly<Record<string, string>> = {
+  'cascade registered': 'r',
+  'cascade finalized': 'f',
+  'cascade approved': 'a',
+  'sense registered': 'R',
+  'sense finalized': 'F',
+  'sense approved': 'A',
+};
+const kindOf = ({ type, status }: Row): string => letters[`${type} ${status}`] ?? '?';
+
+function blocksOf(row: Row): Cells[] {
+  const kind = kindOf(row);
+  const block = Math.floor(row.id / 1024);
+  const grouped = (scope: string, address: string) => [
+    { scope, span: 16, address, block: Math.floor(block / 16) * 16, kind },
+    { scope, span: 0, address, block: 0, kind },
+  ];
   return [
-    'all',
-    `type:${type}`,
-    `status:${status}`,
-    kind,
-    ...(created_at === null
-      ? []
-      : [`day:${created_at.slice(0, 10)},${cell}`, `month:${created_at.slice(0, 7)},${cell}`]),
-    place('registered', height),
-    ...(accounts.length > 0 ? [place('finalized', row.finalize_tx?.height ?? height)] : []),
-    `all,${withLength(block)},${type},${status}`,
-    ...scopes.map((scope) => `${scope},${withLength(Math.floor(block / 16))},${type},${status}`),
-    ...accounts.map((account) => `finalized:${type},${account}`),
-    ...(isExpired ? ['expired', `expired,type:${type}`] : []),
+    { scope: 'all', span: 1, address: '', block, kind },
+    ...grouped('all', ''),
+    ...grouped('creator', row.creator),
+    ...row.accounts.flatMap((account) => grouped('account', account)),
   ];
 }
 
-const withLength = (number: number): string => `${String(String(number).length).padStart(2, '0')}${number}`;
+function heightsOf({ id, height, accounts, finalize_tx }: Row): Cells[] {
+  const block = Math.floor(id / 1024);
+  const cell = (at: number | null) => (at === null ? -1 : Math.floor(at / 4096));
+  const finalized = { step: 'finalized', block, cell: cell(finalize_tx?.height ?? height) };
+  return [{ step: 'registered', block, cell: cell(height) }, ...(accounts.length > 0 ? [finalized] : [])];
+}
+
+function windowsOf(row: Row): Cells[] {
+  const cells = { kind: kindOf(row), expired: row.chain_state === 'expired' };
+  const { created_at } = row;
+  if (created_at === null) return [{ unit: 'all', period: '-', ...cells }];
+  return [
+    { unit: 'all', period: '-', ...cells },
+    { unit: 'month', period: created_at.slice(0, 7), ...cells },
+    { unit: 'day', period: created_at.slice(0, 10), ...cells },
+  ];
+}

@@ -15,17 +15,16 @@ export const expectedTables: Readonly<
   supernodes: (facts) => {
     const lives = livesOf(facts.filter(({ fact }) => fact.type.startsWith('SuperNode')));
     const rows = listedIn(lives, nodeCells);
-    return { supernodes: rows, supernode_accounts: rows.flatMap(periodsOf), counters: [] };
+    return { supernodes: rows, supernode_accounts: rows.flatMap(periodsOf) };
   },
   validators: (facts) => {
     const lives = livesOf(facts.filter(({ fact }) => fact.type.startsWith('Validator')));
     return {
       validators: listedIn(lives, ({ moniker, status, jailed }) => ({ moniker, status, jailed })),
-      counters: [],
     };
   },
-  availability: (facts) => ({ availability: [...livesOf(facts)].map(probed), counters: [] }),
-  rounds: (facts) => ({ rounds: [...livesOf(facts)].map(sourceRow), counters: [] }),
+  availability: (facts) => ({ availability: [...livesOf(facts)].map(probed) }),
+  rounds: (facts) => ({ rounds: [...livesOf(facts)].map(sourceRow) }),
 };
 
 type NodeRecord = Fact<'SuperNodeListed'>['data']['record'];

@@ -11,17 +11,17 @@ import { freshDatabase } from './servers.ts';
 
 type Cells = Readonly<Record<string, unknown>>;
 
-/** What a projection makes of facts, folded in memory: live rows, keys of removed ones, derived rows and counters. */
+/** What a projection makes of facts, folded in memory: live rows, keys of removed ones, derived rows and rows of counters by table. */
 type Folded = Readonly<{
   rows: readonly Row[];
   removed: readonly string[];
   derived: readonly Derived[];
-  counters: ReadonlyMap<string, number>;
+  counters: ReadonlyMap<string, readonly Count[]>;
 }>;
 
 /** Folds the facts that a projection has handlers for, in their order. */
 export function foldAll(projection: AnyProjection, facts: readonly Fact[]): Folded {
-  const { handles, key, next, derived, counts } = foldingOf(projection);
+  const { handles, key, next, derived, counters } = foldingOf(projection);
   const rows = new Map<string, Row>();
   const removed = new Set<string>();
   for (const fact of facts.filter(handles)) {
@@ -31,15 +31,25 @@ export function foldAll(projection: AnyProjection, facts: readonly Fact[]): Fold
     if (row) removed.delete(key(fact));
     else removed.add(key(fact));
   }
-  const counters = new Map<string, number>();
   const live = [...rows.values()];
-  for (const [name, n] of live.flatMap(counts).map(counted)) counters.set(name, (counters.get(name) ?? 0) + n);
-  return { rows: live, removed: [...removed], derived: live.flatMap(derived), counters };
+  const sums = counters.map(({ table, counts }) => [table.name, sumsOf(table, live.flatMap(counts))] as const);
+  return { rows: live, removed: [...removed], derived: live.flatMap(derived), counters: new Map(sums) };
 }
 
-/** A count as the name of its counter and how many it adds. */
-export const counted = (count: Count): readonly [name: string, n: number] =>
-  typeof count === 'string' ? [count, 1] : count;
+/** The rows of a table of counters: counts with the same key added up, whole numbers of any size, without zeros. */
+export function sumsOf({ key, columns }: Table, counts: readonly Count[]): Count[] {
+  const keyText = (values: Count) => JSON.stringify(key.map((column) => String(values[column])));
+  return [...Map.groupBy(counts, keyText).values()].flatMap((same) => {
+    const sumOf = (column: string) => same.reduce((sum, values) => sum + BigInt(values[column] ?? 0), 0n);
+    const cells = Object.entries(columns).map(([column, type]) => {
+      const cell = key.includes(column) ? (same[0]?.[column] ?? '') : sumOf(column);
+      const isText = type === 'numeric';
+      return [column, isText ? String(cell) : typeof cell === 'bigint' ? Number(cell) : cell] as const;
+    });
+    const isZero = Object.keys(columns).every((column) => key.includes(column) || sumOf(column) === 0n);
+    return isZero ? [] : [Object.fromEntries(cells)];
+  });
+}
 
 /** The live rows that a projection makes of facts, with their own type. */
 export function rowsOf<Own extends object, T extends FactType>(
@@ -87,16 +97,17 @@ async function load(pool: pg.Pool, projection: AnyProjection, facts: readonly Fa
     ...projection.table,
     columns: { ...projection.table.columns, position: 'int8', removed: 'bool' },
   } as const;
-  const counters: Table = { name: 'counters', columns: { name: 'text', n: 'int8' }, key: ['name'] };
-  const { rows, removed, derived, counters: counts } = foldAll(projection, facts);
+  const { derivedTables } = projection;
+  const { rows, removed, derived, counters } = foldAll(projection, facts);
+  const counterTables = foldingOf(projection).counters.map(({ table }) => table);
   await pool.query(`create schema ${schema}`);
-  for (const table of [kept, counters, ...projection.derivedTables]) await create(pool, schema, table);
+  for (const table of [kept, ...derivedTables, ...counterTables]) await create(pool, schema, table);
   const [keyColumn = ''] = projection.table.key;
   await insert(pool, schema, kept, [
     ...rows.map((row) => ({ ...row, position: 1, removed: false })),
     ...removed.map((key) => ({ [keyColumn]: key, position: 1, removed: true })),
   ]);
-  for (const table of projection.derivedTables) {
+  for (const table of derivedTables) {
     await insert(
       pool,
       schema,
@@ -104,12 +115,7 @@ async function load(pool: pg.Pool, projection: AnyProjection, facts: readonly Fa
       derived.filter((one) => one.table === table.name).map((one) => one.values),
     );
   }
-  await insert(
-    pool,
-    schema,
-    counters,
-    [...counts].map(([name, n]) => ({ name, n })),
-  );
+  for (const table of counterTables) await insert(pool, schema, table, counters.get(table.name) ?? []);
 }
 
 async function create(pool: pg.Pool, schema: string, table: Table): Promise<void> {

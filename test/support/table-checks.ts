@@ -71,10 +71,9 @@ function checkRows(rows: readonly string[], expected: readonly string[], what: s
   deepStrictEqual({ count: rows.length, wrong, missing }, { count: expected.length, wrong: [], missing: [] }, what);
 }
 
-/** Rows in an order of their own, without what is null, zero counters, and the cells of removed rows. */
+/** Rows in an order of their own, without what is null, and the cells of removed rows. */
 function byText(rows: readonly Cells[]): string[] {
   return rows
-    .filter((row) => row['n'] !== 0)
     .map((row) => {
       const cells = Object.entries(row).filter(([name, cell]) => cell !== null && (!row['removed'] || own.has(name)));
       return JSON.stringify(sorted(Object.fromEntries(cells)));

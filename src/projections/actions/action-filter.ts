@@ -21,6 +21,6 @@ export function shapeOf(filter: ActionFilter): { shape: Shape; given: Given } {
   return { shape: Object.fromEntries(given.map(([name]) => [name, true])), given: Object.fromEntries(given) };
 }
 
-/** Whether the actions of a creator and of accounts are asked for, of which no tally knows. */
+/** Whether the actions of a creator and of accounts are asked for, of which there is no counter. */
 export const isPair = ({ creator, supernode }: { readonly creator?: unknown; readonly supernode?: unknown }): boolean =>
   creator !== undefined && supernode !== undefined;

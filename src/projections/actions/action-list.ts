@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type ActionFilter, type Shape, shapeOf } from './action-filter.ts';
-import { type Counting, countingOf, shapeOfTotal, totalGiven, totalOf } from './totals/action-total.ts';
+import { type Addends, addendsOf, shapeOfTotal, totalGiven, totalOf } from './totals/action-total.ts';
 import { branchesOf, branchFits, kindsGiven, newestFirst, tableOf } from './totals/branches.ts';
 import { ownerAt } from './ownership.ts';
 import type { Reading } from '../reading.ts';
 import { run, slot } from '../statement.ts';
-import { stretchesAsRows, stretchesIn, stretchesOf } from './totals/ownership-ranges.ts';
+import { ownershipRangesOf, rowRangesFrom, rowRangesIn } from './totals/ownership-ranges.ts';
 import type { ActionRow } from '../tables.ts';
 
 export type { ActionFilter } from './action-filter.ts';
@@ -48,21 +48,21 @@ export async function listActions(
   reading: Reading,
   { after, limit, ...filter }: ActionFilter & Readonly<{ after?: string | undefined; limit: number }>,
 ): Promise<ActionPage> {
-  const stretches = await stretchesOf(reading, filter);
+  const owners = await ownershipRangesOf(reading, filter);
   const { shape, given } = shapeOf(filter);
-  const counting = await countingOf(reading, filter, stretches);
+  const addends = await addendsOf(reading, filter, owners);
   const rows = await run<Listed>(reading, {
-    shape: `list ${reading.schemas.actions} ${Object.keys(shape).join()} ${shapeOfTotal(counting)}`,
-    text: () => textOf(reading, shape, counting),
+    shape: `list ${reading.schemas.actions} ${Object.keys(shape).join()} ${shapeOfTotal(addends)}`,
+    text: () => textOf(reading, shape, addends),
     given: {
       ...given,
       ...kindsGiven(filter),
       after: after ?? 'NaN',
       limit: limit + 1,
-      ...totalGiven(filter, counting),
-      ...stretchesIn(
+      ...totalGiven(filter, addends),
+      ...rowRangesIn(
         'page',
-        stretches.map((stretch) => ({ stretch, ids: stretch.cover?.ids })),
+        owners.map((owner) => ({ owner, ids: owner.ranges?.ids })),
       ),
     },
   });
@@ -70,13 +70,13 @@ export async function listActions(
   return { rows: found.slice(0, limit), total: rows[0]?.total ?? 0, hasMore: found.length > limit };
 }
 
-function textOf(reading: Reading, shape: Shape, counting: Counting): RawBuilder<unknown> {
+function textOf(reading: Reading, shape: Shape, addends: Addends): RawBuilder<unknown> {
   return sql`
     with page as (
       select id from (${pageOf(reading, shape)} limit ${sql.lit(mostListed)}) matching limit ${slot('limit')}
     )
     select total.n as total, ${sql.join(shown.map((column) => sql.id('action', column)))}
-    from (${totalOf(reading, shape, counting)}) total
+    from (${totalOf(reading, shape, addends)}) total
     left join (page join ${sql.id(reading.schemas.actions, 'actions')} action using (id)) on true
     order by action.id desc`;
 }
@@ -87,7 +87,7 @@ function pageOf(reading: Reading, shape: Shape): RawBuilder<unknown> {
   if (isPlain) return sql`select m.id from ${table} m where m.id < ${slot('after')}::numeric order by id desc`;
   const branches = branchesOf(shape).map(
     (branch) => sql`(
-      select mine.id from ${stretchesAsRows('page')} own cross join lateral (
+      select mine.id from ${rowRangesFrom('page')} own cross join lateral (
         select m.id from ${table} m where ${branchFits(shape, branch)}
         ${newestFirst(shape, branch)} limit ${slot('limit')}
       ) mine)`,

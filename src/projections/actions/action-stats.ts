@@ -1,10 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type BucketCell, cellsOf, splitTimes } from './totals/buckets.ts';
-import { counterName } from './totals/counter-names.ts';
+import { kindsIn, otherKind } from './kinds.ts';
 import type { Reading } from '../reading.ts';
 import { run, slot } from '../statement.ts';
 import type { ActionRow } from '../tables.ts';
-import { namesIn } from './totals/block-counters.ts';
+import { periodsIn, splitWindow, windowCountersIn } from './totals/window-counters.ts';
 
 /** Which actions to count; `from` and `to` are written as `created_at` is, to the second in UTC, both ends included. */
 export type StatsFilter = Readonly<{ type?: string | undefined; from?: string | undefined; to?: string | undefined }>;
@@ -29,23 +28,25 @@ export async function actionById(reading: Reading, id: string): Promise<ActionRo
   return action;
 }
 
+/** Actions of a kind, expired or not. */
+type KindCount = Readonly<{ kind: string; expired: boolean; n: number }>;
+
 /**
  * How many actions there are by type, status and expiry; equal to the totals of the list.
  *
- * Without a window from the counters. An action of unknown time is in no window.
+ * Whole days and months, or all actions, are added up from counters. An action of unknown time is in no window.
  */
 export async function actionStats(reading: Reading, { type, from, to }: StatsFilter): Promise<ActionStats> {
-  if (from === undefined && to === undefined) return fromCounters(reading, type);
-  const { buckets, edges } = splitTimes(from, to);
-  const rows = await run<BucketCell>(reading, {
+  const { periods, edges } = splitWindow(from, to);
+  const rows = await run<KindCount>(reading, {
     shape: `window ${reading.schemas.actions} ${edges.length} ${type !== undefined}`,
     text: () => sql`
-      select type, status, expired, sum(n)::int8 as n from (${inWindow(reading, edges.length)}) cell
-      where ${type === undefined ? sql`true` : sql`type = ${slot('type')}`} group by 1, 2, 3
+      select kind, expired, sum(n)::int8 as n from (${inWindow(reading, edges.length)}) counted
+      where ${type === undefined ? sql`true` : sql`kind = any (${slot('kinds')}::text[])`} group by 1, 2
     `,
     given: {
-      type,
-      ...namesIn('buckets', buckets),
+      kinds: kindsIn({ type }),
+      ...periodsIn('periods', periods),
       ...Object.fromEntries(
         edges.flatMap((edge, at) => [
           [`edge.${at}.from`, edge.from ?? ''],
@@ -54,55 +55,30 @@ export async function actionStats(reading: Reading, { type, from, to }: StatsFil
       ),
     },
   });
-  const count = (fits: (cell: BucketCell) => boolean) => rows.filter(fits).reduce((sum, cell) => sum + cell.n, 0);
+  const count = (fits: (one: KindCount) => boolean) => rows.filter(fits).reduce((sum, { n }) => sum + n, 0);
+  const ofKinds = (asked: Parameters<typeof kindsIn>[0]) => {
+    const kinds = kindsIn(asked);
+    return count(({ kind }) => kinds.includes(kind));
+  };
   return {
     total: count(() => true),
-    cascade: count((cell) => cell.type === 'cascade'),
-    sense: count((cell) => cell.type === 'sense'),
-    registered: count((cell) => cell.status === 'registered'),
-    finalized: count((cell) => cell.status === 'finalized'),
-    approved: count((cell) => cell.status === 'approved'),
-    expired: count((cell) => cell.expired),
+    cascade: ofKinds({ type: 'cascade' }),
+    sense: ofKinds({ type: 'sense' }),
+    registered: ofKinds({ state: 'registered' }),
+    finalized: ofKinds({ state: 'finalized' }),
+    approved: ofKinds({ state: 'approved' }),
+    expired: count(({ expired }) => expired),
   };
 }
 
-/** What was created in a window: whole days from their counters, the days of its ends counted. */
+/** What was created in a window as rows `kind`, `expired` and `n`: from counters, and the rows of the edges. */
 function inWindow(reading: Reading, edges: number): RawBuilder<unknown> {
   const counts = Array.from(
     { length: edges },
     (_, at) => sql`
-      select type, status, chain_state = 'expired' as expired, count(*) as n
+      select coalesce(kind::text, ${sql.lit(otherKind)}) as kind, chain_state = 'expired' as expired, count(*) as n
       from ${sql.id(reading.schemas.actions, 'actions')}
-      where created_at >= ${slot(`edge.${at}.from`)} and created_at <= ${slot(`edge.${at}.to`)} group by 1, 2, 3`,
+      where created_at >= ${slot(`edge.${at}.from`)} and created_at <= ${slot(`edge.${at}.to`)} group by 1, 2`,
   );
-  return sql.join([cellsOf(reading, 'buckets'), ...counts], sql` union all `);
-}
-
-async function fromCounters({ db, schemas }: Reading, type?: string): Promise<ActionStats> {
-  const ofType = (one: string) => (type === undefined || type === one ? counterName({ type: one }) : 'none');
-  const names = {
-    total: counterName({ type }),
-    cascade: ofType('cascade'),
-    sense: ofType('sense'),
-    registered: counterName({ type, status: 'registered' }),
-    finalized: counterName({ type, status: 'finalized' }),
-    approved: counterName({ type, status: 'approved' }),
-    expired: type === undefined ? 'expired' : `expired,type:${type}`,
-  };
-  const counters = await db
-    .withSchema(schemas.actions)
-    .selectFrom('counters')
-    .selectAll()
-    .where('name', 'in', Object.values(names))
-    .execute();
-  const count = (name: string) => counters.find((counter) => counter.name === name)?.n ?? 0;
-  return {
-    total: count(names.total),
-    cascade: count(names.cascade),
-    sense: count(names.sense),
-    registered: count(names.registered),
-    finalized: count(names.finalized),
-    approved: count(names.approved),
-    expired: count(names.expired),
-  };
+  return sql.join([windowCountersIn(reading, 'periods'), ...counts], sql` union all `);
 }

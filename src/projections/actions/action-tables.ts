@@ -33,7 +33,7 @@ export const actionTable: Table = {
     { columns: 'kind, id', covered: 'height' },
     { columns: 'creator, id', covered: 'height' },
     { columns: 'creator, kind, id', covered: 'height' },
-    'created_at, type, status, chain_state',
+    'created_at, kind, chain_state',
   ],
 };
 
@@ -41,7 +41,7 @@ export const actionTable: Table = {
  * Which account finalized which action, with all that the list filters by.
  *
  * A creator and an account are looked for together by 128 bits that they hash to: both addresses would make the rows of the index
- * more than twice as long, and such lists are counted row by row. Heights would as well; they are looked at for few of them.
+ * more than twice as long, and such lists are counted row by row. Heights would as well; they are compared for few of them.
  */
 export const actionAccounts: Table = {
   name: 'action_accounts',

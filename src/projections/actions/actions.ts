@@ -1,13 +1,12 @@
 import type { Fact } from '../../events/catalogue.ts';
 import { actionAccounts, actionTable, payments } from './action-tables.ts';
-import { bucketNames } from './totals/buckets.ts';
-import { counterNames, finalizedName } from './totals/counter-names.ts';
-import { paidCounts } from './totals/paid.ts';
 import { withPayments } from './payments.ts';
-import { placeNames } from './totals/height-extents.ts';
 import type { Derived, Projection } from '../projection.ts';
 import type { ActionRow, StepTransaction } from '../tables.ts';
-import { tallyNames } from './totals/block-counters.ts';
+import { blockCounters } from './totals/block-counters.ts';
+import { heightCounters } from './totals/height-extents.ts';
+import { paymentCounters } from './totals/payment-counters.ts';
+import { windowCounters } from './totals/window-counters.ts';
 
 type ActionFactType =
   | 'ActionRegistered'
@@ -22,7 +21,7 @@ type Transaction = NonNullable<Data<'ActionApproved'>['transaction']>;
 /** Every action with its accounts, payments and exact counters: overall, by time, per creator and per finalizing account. */
 export const actions: Projection<ActionRow, ActionFactType> = {
   name: 'actions',
-  version: 9,
+  version: 10,
   stream: 'ACTIONS',
   table: actionTable,
   derivedTables: [actionAccounts, payments],
@@ -44,15 +43,7 @@ export const actions: Projection<ActionRow, ActionFactType> = {
     ...row.accounts.map((account) => finalizedBy(account, row)),
     ...row.payments.map((paid): Derived => ({ table: 'payments', values: { id: row.id, ...paid } })),
   ],
-  counts: (row) => [
-    ...counterNames(row.type, row.status),
-    ...bucketNames(row),
-    ...placeNames(row),
-    ...tallyNames(row),
-    ...row.accounts.map((account) => finalizedName(row.type, account)),
-    ...row.payments.flatMap(paidCounts),
-    ...(row.chain_state === 'expired' ? ['expired', `expired,type:${row.type}`] : []),
-  ],
+  counters: [blockCounters, windowCounters, heightCounters, paymentCounters],
 };
 
 function registered(row: ActionRow | undefined, data: Data<'ActionRegistered'>): ActionRow {

@@ -1,19 +1,22 @@
 import { type RawBuilder, sql } from 'kysely';
-import { countsIn, tallies } from './totals/action-total.ts';
-import { isOfType, kindsGiven, kindsOf } from './totals/branches.ts';
-import { finalizedName } from './totals/counter-names.ts';
 import { type Owned, ownedIn } from './ownership.ts';
 import type { Reading } from '../reading.ts';
-import type { SuperNodeAccountRow } from '../tables.ts';
 import { run, slot } from '../statement.ts';
-import { covered, stretchesAsRows, stretchesIn, stretchOf } from './totals/ownership-ranges.ts';
-import { countersBetween, namesIn } from './totals/block-counters.ts';
+import type { SuperNodeAccountRow } from '../tables.ts';
+import { countsOf } from './totals/action-total.ts';
+import { countersIn, rangesIn, wholeCounters } from './totals/block-counters.ts';
+import { isOfType, kindsGiven, kindsOf } from './totals/branches.ts';
+import { countersOf, ownershipRange, rowRangesFrom, rowRangesIn, withIdRanges } from './totals/ownership-ranges.ts';
 
 /** How many actions a SuperNode finalized. */
 export type NodeActions = Readonly<{ id: string; cascade: number; sense: number }>;
 
 /** Holds for an account that never was anybody else's and has no end: all of it is its operator's, whatever the height. */
 const undisputedAccount = sql`count(*) = 1 and bool_and(from_height = 0 and until_height is null)`;
+
+/** Adds up rows `kind` and `n`. */
+const sumOfType = (type: 'cascade' | 'sense'): RawBuilder<unknown> =>
+  sql`coalesce(sum(n) filter (where ${isOfType(type)}), 0)::int8`;
 
 /**
  * What every listed SuperNode finalized, zeros too, ordered by id bytewise; an action is the node's whose account it was then.
@@ -24,8 +27,8 @@ export async function actionStatsByNode(reading: Reading): Promise<NodeActions[]
   const undisputed = await ofUndisputed(reading);
   const counts = new Map(undisputed.map(({ id, cascade, sense }) => [id, { cascade, sense }]));
   const owned = ownedIn(await disputed(reading)).filter(({ operator }) => counts.has(operator));
-  for (const { at, cascade, sense } of await turnTotals(reading, owned)) {
-    const of = counts.get(owned[at]?.operator ?? '');
+  for (const { place, cascade, sense } of await countOwned(reading, owned)) {
+    const of = counts.get(owned[place]?.operator ?? '');
     if (!of) continue;
     of.cascade += cascade;
     of.sense += sense;
@@ -36,27 +39,17 @@ export async function actionStatsByNode(reading: Reading): Promise<NodeActions[]
 /** Every listed node with what its undisputed accounts finalized. */
 async function ofUndisputed(reading: Reading): Promise<NodeActions[]> {
   const { schemas, db } = reading;
-  const [cascade, sense] = [finalizedName('cascade', ''), finalizedName('sense', '')];
   const { rows } = await sql<NodeActions>`
-    select s.id, coalesce(sum(done.cascade), 0)::int8 as cascade, coalesce(sum(done.sense), 0)::int8 as sense
+    select s.id, ${sumOfType('cascade')} as cascade, ${sumOfType('sense')} as sense
     from ${sql.id(schemas.supernodes, 'supernodes')} s
     left join (
       select min(operator) as operator, account from ${sql.id(schemas.supernodes, 'supernode_accounts')}
       group by account having ${undisputedAccount}
     ) own on own.operator = s.id
-    left join (${finalized(reading, cascade, sql`n as cascade, 0 as sense`)}
-      union all ${finalized(reading, sense, sql`0 as cascade, n as sense`)}) done on done.account = own.account
+    left join (${wholeCounters(reading, 'account')}) done on done.address = own.account
     where not s.removed group by s.id order by s.id
   `.execute(db);
   return [...rows];
-}
-
-/** The counters whose name begins so, as rows `account` and what is made of their `n`. */
-function finalized({ schemas }: Reading, start: string, counts: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`(
-    select substr(name, ${start.length + 1}::int4) as account, ${counts} from ${sql.id(schemas.actions, 'counters')}
-    where name >= ${start} and name < ${`${start}~`} offset 0
-  )`;
 }
 
 /** The claims on all other accounts. */
@@ -68,38 +61,36 @@ async function disputed({ db, schemas }: Reading): Promise<SuperNodeAccountRow[]
   return [...rows];
 }
 
-type TurnTotal = Readonly<{ at: number; cascade: number; sense: number }>;
+type OwnedCount = Readonly<{ place: number; cascade: number; sense: number }>;
 
-/** How many actions each turn of an account finalized, by its place in the list. */
-async function turnTotals(reading: Reading, owned: readonly Owned[]): Promise<readonly TurnTotal[]> {
-  const stretches = (await covered(reading, owned.map(stretchOf))).map((stretch, at) => ({ stretch, at }));
-  const tallied = stretches.flatMap(({ stretch, at }) => tallies(stretch).map((names) => ({ names, at })));
-  const parts = stretches.flatMap(({ stretch, at }) =>
-    [...(stretch.cover?.parts ?? []), ...(stretch.cover?.inner ?? [])].map((ids) => ({ stretch, ids, at })),
+/** How many actions accounts finalized while they were somebody's, by the place in the list. */
+async function countOwned(reading: Reading, owned: readonly Owned[]): Promise<readonly OwnedCount[]> {
+  const owners = (await withIdRanges(reading, owned.map(ownershipRange))).map((owner, place) => ({ owner, place }));
+  const counters = owners.flatMap(({ owner, place }) => countersOf(owner).map((range) => ({ range, place })));
+  const rows = owners.flatMap(({ owner, place }) =>
+    [...(owner.ranges?.parts ?? []), ...(owner.ranges?.inner ?? [])].map((ids) => ({ owner, ids, place })),
   );
   const shape = { supernode: true };
   const text = () => sql`
-    select at, coalesce(sum(n) filter (where is_cascade), 0)::int8 as cascade,
-      coalesce(sum(n) filter (where is_sense), 0)::int8 as sense
+    select place, ${sumOfType('cascade')} as cascade, ${sumOfType('sense')} as sense
     from (
-      select (${slot('tallied.at')}::int4[])[run.place] as at,
-        counter.name like '%,cascade,%' as is_cascade, counter.name like '%,sense,%' as is_sense, counter.n
-      from ${countersBetween(reading, 'tallied')}
+      select (${slot('counters.owner')}::int4[])[counter.place] as place, counter.kind, counter.n
+      from (${countersIn(reading, 'counters', { ofKinds: false })}) counter
       union all
-      select (${slot('parts.at')}::int4[])[own.place], ${isOfType('cascade')}, ${isOfType('sense')}, found.n
-      from ${stretchesAsRows('parts')} own cross join lateral (
-        ${countsIn(reading, kindsOf(shape), { shape, among: 'part' })}) found
-    ) counted group by at
+      select (${slot('rows.owner')}::int4[])[own.place], found.kind::text, found.n
+      from ${rowRangesFrom('rows')} own cross join lateral (
+        ${countsOf(reading, kindsOf(shape), { shape, among: 'part' })}) found
+    ) counted group by place
   `;
   const given = {
     ...kindsGiven({}),
-    ...namesIn(
-      'tallied',
-      tallied.map(({ names }) => names),
+    ...rangesIn(
+      'counters',
+      counters.map(({ range }) => range),
     ),
-    'tallied.at': tallied.map(({ at }) => at),
-    ...stretchesIn('parts', parts),
-    'parts.at': parts.map(({ at }) => at),
+    'counters.owner': counters.map(({ place }) => place),
+    ...rowRangesIn('rows', rows),
+    'rows.owner': rows.map(({ place }) => place),
   };
-  return await run<TurnTotal>(reading, { shape: `turns ${reading.schemas.actions}`, text, given });
+  return await run<OwnedCount>(reading, { shape: `owned actions ${reading.schemas.actions}`, text, given });
 }

@@ -7,7 +7,7 @@ type Known = Fact<'ProbeFailed'>['data']['known'];
 /** What the latest probe of every node found. Each probe carries all that is known, so earlier ones may be gone. */
 export const availability: Projection<AvailabilityRow, 'ProbeSucceeded' | 'ProbeFailed'> = {
   name: 'availability',
-  version: 2,
+  version: 3,
   stream: 'PROBES',
   table: {
     name: 'availability',

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { fleet } from './fleet.ts';
 import { ownedBy } from '../actions/ownership.ts';
-import { type PaidTotal, paidTo } from '../actions/totals/paid.ts';
+import { type PaidTotal, paidTo } from '../actions/totals/payment-counters.ts';
 import type { Reading } from '../reading.ts';
 
 /** Averages and sums are over available nodes, 0 where there is none. */

@@ -1,4 +1,4 @@
-import type { PaidTotal } from '../actions/totals/paid.ts';
+import type { PaidTotal } from '../actions/totals/payment-counters.ts';
 import { answered, Query } from '../query.ts';
 import {
   type CurrentState,

@@ -7,7 +7,7 @@ type Data = Fact<'SuperNodeListed'>['data'];
 /** Every SuperNode of the chain's list, and which account was its own from which height on. */
 export const supernodes: Projection<SuperNodeRow, 'SuperNodeListed' | 'SuperNodeChanged' | 'SuperNodeRemoved'> = {
   name: 'supernodes',
-  version: 3,
+  version: 4,
   stream: 'NODES',
   table: {
     name: 'supernodes',

@@ -5,7 +5,7 @@ import type { ValidatorRow } from '../tables.ts';
 /** Every validator of the chain's list, as far as it counts here. */
 export const validators: Projection<ValidatorRow, 'ValidatorListed' | 'ValidatorChanged' | 'ValidatorRemoved'> = {
   name: 'validators',
-  version: 2,
+  version: 3,
   stream: 'NODES',
   table: {
     name: 'validators',

@@ -9,7 +9,7 @@ type Known = Fact<'SyncRoundFailed'>['data']['known'];
 /** How far each source of sync has come, and the chain it follows. Facts carry on what is known, so earlier ones may be gone. */
 export const syncRounds: Projection<RoundRow, RoundFactType> = {
   name: 'rounds',
-  version: 2,
+  version: 3,
   stream: 'SYNC',
   table: {
     name: 'rounds',

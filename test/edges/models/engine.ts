@@ -57,7 +57,7 @@ export async function dump({ read }: Pools, schema: string): Promise<SmallTables
   return {
     nodes: await rows('nodes', 'id'),
     notes: await rows('notes', 'id, note'),
-    counters: await rows('counters', 'name'),
+    counters: await rows('counters', 'of, name'),
   };
 }
 

@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Database } from './engine.ts';
 import type { MemoryLog } from './memory-log.ts';
@@ -12,9 +13,8 @@ export async function readOn(
   let last = 0;
   while (!signal.aborted) {
     const { schema, sequence, n } = await reader.read(async ({ db, schemas, followed }) => {
-      const query = db.withSchema(schemas.supernodes).selectFrom('counters').select('n').where('name', '=', 'nodes');
-      const counted = await query.executeTakeFirst();
-      return { schema: schemas.supernodes, sequence: followed.supernodes.sequence, n: counted?.n ?? 0 };
+      const { rows } = await countOfNodes(schemas.supernodes).execute(db);
+      return { schema: schemas.supernodes, sequence: followed.supernodes.sequence, n: rows[0]?.n ?? 0 };
     });
     expect(sequence).toBeGreaterThanOrEqual(last);
     expect(n).toBe(expected(log.facts.slice(0, sequence)).nodes.filter(isListed).length);
@@ -22,5 +22,9 @@ export async function readOn(
     seen.add(schema);
   }
 }
+
+/** The counter of all nodes, in a schema of the small projection. */
+export const countOfNodes = (schema: string): RawBuilder<{ n: number }> =>
+  sql`select n from ${sql.id(schema, 'counters')} where of = 'nodes'`;
 
 const isListed = (row: unknown): boolean => !(row as { removed: boolean }).removed;

@@ -5,6 +5,7 @@ import { createReader } from '../../../src/edges/models/read/reading.ts';
 import { nodeFacts } from '../../support/facts.ts';
 import { databaseOf, openDatabase, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
+import { countOfNodes } from './reading-on.ts';
 
 async function withOneNode() {
   const database = await openDatabase();
@@ -109,7 +110,9 @@ test('read gives numbers, exact decimals and parsed JSON, and answers queries th
   const { reader } = await withOneNode();
   const answers = await reader.read(({ db, schemas }) =>
     Promise.all([
-      db.withSchema(schemas.supernodes).selectFrom('counters').select('n').where('name', '=', 'nodes').execute(),
+      countOfNodes(schemas.supernodes)
+        .execute(db)
+        .then(({ rows }) => rows),
       sql`select ${'5'}::int8 as n, 1.50::numeric as d, '{"a":[1]}'::jsonb as j, '2026-01-01T00:00:00Z'::timestamptz is not null as t`
         .execute(db)
         .then(({ rows }) => rows),
@@ -124,13 +127,12 @@ test('read fails with what the caller threw, and writes nothing', async () => {
   for (const _ of ['held', 'guessed'])
     await expect(reader.read(({ db, schemas }) => sql`select ${schemas} as n`.execute(db))).rejects.toThrow(TypeError);
   await expect(
-    reader.read(({ db, schemas }) => db.withSchema(schemas.supernodes).deleteFrom('counters').execute()),
+    reader.read(({ db, schemas }) => sql`delete from ${sql.id(schemas.supernodes, 'counters')}`.execute(db)),
   ).rejects.toThrow(/PostgreSQL|read-only/);
-  expect(
-    await reader.read(({ db, schemas }) =>
-      db.withSchema(schemas.supernodes).selectFrom('counters').select('n').execute(),
-    ),
-  ).toHaveLength(3);
+  const { rows } = await reader.read(({ db, schemas }) =>
+    sql`select n from ${sql.id(schemas.supernodes, 'counters')}`.execute(db),
+  );
+  expect(rows).toHaveLength(3);
 });
 
 test('read cuts a query off that takes too long', async () => {

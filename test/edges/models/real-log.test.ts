@@ -47,7 +47,7 @@ async function followsAll(database: Database, log: Log, facts: readonly Fact[]):
   }
 }
 
-async function kept({ reader }: Database, { name, table, derivedTables }: AnyProjection) {
+async function kept({ reader }: Database, { name, table, derivedTables, counters = [] }: AnyProjection) {
   return reader.read(async ({ db, schemas }) => {
     const all = async (from: string, columns = sql`*`) =>
       (await sql<Record<string, unknown>>`select ${columns} from ${sql.id(schemas[name], from)}`.execute(db)).rows;
@@ -61,7 +61,7 @@ async function kept({ reader }: Database, { name, table, derivedTables }: AnyPro
       rows: unordered(rows.filter(({ removed }) => removed === false).map(withoutOwn)),
       removed: rows.filter(({ removed }) => removed === true).map((row) => row[table.key[0] ?? '']),
       derived: unordered(derived.flat()),
-      counters: unordered(await all('counters')),
+      counters: unordered((await Promise.all(counters.map((one) => all(one.table.name)))).flat()),
     };
   });
 }
@@ -72,7 +72,7 @@ function folded(projection: AnyProjection, facts: readonly Fact[]) {
     rows: unordered(rows),
     removed,
     derived: unordered(derived.map(({ values }) => values)),
-    counters: unordered([...counters].map(([name, n]) => ({ name, n }))),
+    counters: unordered([...counters.values()].flat()),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Recorded } from '../../../src/commands/ports.ts';
-import { counted } from '../../support/load-projection.ts';
+import { sumsOf } from '../../support/load-projection.ts';
 import type { SmallTables } from './engine.ts';
 import { small } from './small-projection.ts';
 
@@ -16,9 +16,6 @@ export function expected(history: readonly Recorded[]): SmallTables {
     kept.set(fact.data.node, { row: row && stored(row), position: sequence });
   }
   const rows = [...kept.values()].flatMap(({ row }) => (row ? [row] : []));
-  const counters = new Map<string, number>();
-  for (const [name, n] of rows.flatMap((row) => small.counts?.(row) ?? []).map(counted))
-    counters.set(name, (counters.get(name) ?? 0) + n);
   return {
     nodes: sorted([...kept], ([id]) => [id]).map(([id, { row, position }]) => ({
       ...(row ?? { ...nothing, id }),
@@ -29,7 +26,10 @@ export function expected(history: readonly Recorded[]): SmallTables {
       rows.flatMap((row) => small.derived?.(row) ?? []).map(({ values }) => values),
       (note) => [text(note.id), text(note.note)],
     ),
-    counters: sorted([...counters], ([name]) => [name]).map(([name, n]) => ({ name, n })),
+    counters: sorted(
+      (small.counters ?? []).flatMap(({ table, counts }) => sumsOf(table, rows.flatMap(counts))),
+      (row) => [text(row['of']), text(row['name'])],
+    ),
   };
 }
 

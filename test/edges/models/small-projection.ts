@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Fact } from '../../../src/events/catalogue.ts';
-import type { Projection } from '../../../src/projections/projection.ts';
+import type { Count, Projection } from '../../../src/projections/projection.ts';
 import { nodeFacts, validatorFacts } from '../../support/facts.ts';
 
 type SmallRow = Readonly<{
@@ -56,8 +56,29 @@ export const small: Projection<SmallRow, 'SuperNodeListed' | 'SuperNodeChanged' 
       table: 'notes',
       values: { id, note, times: notes.filter((one) => one === note).length },
     })),
-  counts: ({ account, notes }) => ['nodes', `account:${account ?? 'none'}`, ...notes.map((note) => `note:${note}`)],
+  counters: [
+    {
+      table: {
+        name: 'counters',
+        columns: { of: 'text', name: 'text', n: 'int8', size: 'numeric' },
+        key: ['of', 'name'],
+      },
+      counts: ({ account, touched, notes }) => [
+        count('nodes', '', touched),
+        count('account', account ?? 'none', touched),
+        ...notes.map((note) => count('note', note, 0)),
+      ],
+    },
+  ],
 };
+
+/** One more, and more than a double holds exactly. */
+const count = (of: string, name: string, times: number): Count => ({
+  of,
+  name,
+  n: 1,
+  size: String(BigInt(times) * (10n ** 20n + 1n)),
+});
 
 const ids = fc.constantFrom('a', 'b', 'c', 'd"\\{},', 'e ü');
 const notes = fc.constantFrom('', 'x', 'y', 'null', 'z\0z', 'half \ud800', '{"j":"\\u0000"}');

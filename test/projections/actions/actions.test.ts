@@ -132,23 +132,24 @@ describe('actions', () => {
     ]);
   });
 
-  it('counts an action overall, by place, for its creator and for each finalizing account', () => {
-    expect(actions.counts?.(fold(registered(), finalized({ accounts: ['a'] })))).toEqual([
-      'all',
-      'type:cascade',
-      'status:finalized',
-      'type:cascade,status:finalized',
-      'heights:registered,0,0',
-      'heights:finalized,0,0',
-      'all,010,cascade,finalized',
-      'all16,010,cascade,finalized',
-      'creator:lumera1creator,010,cascade,finalized',
-      'account:a,010,cascade,finalized',
-      'finalized:cascade,a',
+  it('counts an action among all, for its creator and for each finalizing account, by height and by expiry', () => {
+    const counted = (...facts: Step[]) =>
+      (actions.counters ?? []).flatMap(({ table, counts }) =>
+        counts(fold(...facts)).map(({ n, ...key }) => `${table.name} ${Object.values(key).join(' ')}: ${String(n)}`),
+      );
+    expect(counted(registered(), finalized({ accounts: ['a'] }))).toEqual([
+      'block_counters all 1  0 f: 1',
+      'block_counters all 16  0 f: 1',
+      'block_counters all 0  0 f: 1',
+      'block_counters creator 16 lumera1creator 0 f: 1',
+      'block_counters creator 0 lumera1creator 0 f: 1',
+      'block_counters account 16 a 0 f: 1',
+      'block_counters account 0 a 0 f: 1',
+      'window_counters all - f false: 1',
+      'height_counters registered 0 0: 1',
+      'height_counters finalized 0 0: 1',
     ]);
-    expect(actions.counts?.(fold(registered(), expired()))).toEqual(
-      expect.arrayContaining(['expired', 'expired,type:cascade']),
-    );
+    expect(counted(registered(), expired())).toContain('window_counters all - r true: 1');
   });
 
   it.each<[string, Step[]]>([

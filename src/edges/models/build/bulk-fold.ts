@@ -4,7 +4,7 @@ import { attempt, type Keyed, keyed, step } from '../engine/fold.ts';
 import type { Folding, Row } from '../engine/folding.ts';
 import { createKeyFilter, type KeyFilter } from '../engine/key-filter.ts';
 import type { Kept } from '../engine/stored-tables.ts';
-import { createTally, type Tally } from '../engine/tally.ts';
+import { createCounterSums, type CounterSums } from '../engine/counter-sums.ts';
 
 /** Rows that are ready to be written: of the main table and, by their names, of the derived ones. */
 export type Written = Readonly<{
@@ -20,8 +20,8 @@ export type BulkFold = Readonly<{
   /** Takes out the facts of rows that were let go before: they change what has been written. */
   late: () => readonly Keyed[];
   lateCount: () => number;
-  /** Counters of all rows that were let go, by name. */
-  counters: Tally;
+  /** Counters of all rows that were let go. */
+  counters: CounterSums;
 }>;
 
 const mostRowsHeld = 100_000;
@@ -32,7 +32,7 @@ const rowsAtOnce = 4000;
 export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkFold {
   // In the order in which they were last touched.
   const rows = new Map<string, Kept>();
-  const counters = createTally();
+  const counters = createCounterSums(folding);
   let late: Keyed[] = [];
   let gone: KeyFilter | undefined;
   const takeOne = (one: Keyed): void => {
@@ -78,12 +78,14 @@ export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkF
 }
 
 /** Derived rows of rows that are written for the first time, by table; their counters are added to `sums`. */
-function consequencesOf(folding: Folding, rows: Written['main'], sums: Tally): Written['derived'] {
+function consequencesOf(folding: Folding, rows: Written['main'], sums: CounterSums): Written['derived'] {
   const tables = new Map<string, Row[]>(folding.derivedTables.map(({ name }) => [name, []]));
   for (const [, { row, position }] of rows) {
     if (!row) continue;
-    const [derived, counts] = attempt(folding, position, () => [folding.derived(row), folding.counts(row)] as const);
-    sums.add(counts, 1);
+    const derived = attempt(folding, position, () => {
+      sums.count(row, 1);
+      return folding.derived(row);
+    });
     for (const { table, values } of derived.length > 1 ? distinct(folding, derived) : derived) {
       const into = tables.get(table);
       if (!into) throw new Error(`There is no derived table ${table}`);

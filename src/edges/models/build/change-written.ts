@@ -31,6 +31,6 @@ export async function changeWritten({ client, folding, schema, late, sums }: Lat
   const { counters: changes, ...others } = following.all();
   const statements = [...writer.rows(changed, before), ...writer.consequences({ ...others, counters: new Map() })];
   for (const statement of statements) await send(client, statement);
-  for (const [name, n] of changes) sums.add([name], n);
+  for (const [table, added] of changes) sums.add(table, added);
   checkCommitted(await client.query('commit'));
 }

@@ -1,11 +1,11 @@
 import type pg from 'pg';
 import type { Recorded } from '../../../commands/ports.ts';
-import { type BulkFold, createBulkFold, type Written } from './bulk-fold.ts';
+import { createBulkFold, type Written } from './bulk-fold.ts';
 import { changeWritten } from './change-written.ts';
 import { copyRows } from '../engine/copy.ts';
 import type { Folding, Row } from '../engine/folding.ts';
 import { createKey } from '../engine/generation-tables.ts';
-import { counters, mainRow, storedTables, withOwnColumns } from '../engine/stored-tables.ts';
+import { mainRow, withOwnColumns } from '../engine/stored-tables.ts';
 
 /** Fills empty tables without keys from facts, in memory first. */
 export type Filling = Readonly<{
@@ -36,7 +36,6 @@ const mostLateHeld = 20_000;
 export function createFilling(options: FillOptions): Filling {
   const { client, folding, schema, mostLate = mostLateHeld } = options;
   const rows = createBulkFold(folding, options.mostRows);
-  const tables = storedTables(folding);
   const main = withOwnColumns(folding.table);
   const keyed = new Set<string>();
   let copying: Promise<unknown> = Promise.resolve();
@@ -51,8 +50,8 @@ export function createFilling(options: FillOptions): Filling {
     const late = rows.late();
     if (late.length === 0) return;
     await copying;
-    for (const table of tables) {
-      if (table.name === counters.name || keyed.has(table.name)) continue;
+    for (const table of [main, ...folding.derivedTables]) {
+      if (keyed.has(table.name)) continue;
       await createKey(client, schema, table);
       keyed.add(table.name);
     }
@@ -68,7 +67,7 @@ export function createFilling(options: FillOptions): Filling {
       for (let written = rows.letGo('end'); written; written = rows.letGo('end')) await write(written);
       await writeLate();
       await copying;
-      await copyRows(client, schema, { table: counters, rows: counted(rows.counters) });
+      for (const [table, counted] of rows.counters.tables()) await copyRows(client, schema, { table, rows: counted });
       return keyed;
     },
   };
@@ -86,10 +85,4 @@ async function copyAll(client: pg.ClientBase, schema: string, { main, folding, w
 
 function* mainRows({ table }: Folding, rows: Written['main']): Generator<Row> {
   for (const [key, kept] of rows) yield mainRow(table, key, kept);
-}
-
-/** Counters whose names have the same first part are read together, so they are written to lie together. */
-function* counted(sums: BulkFold['counters']): Generator<Row> {
-  const together = Map.groupBy(sums.sums(), ([name]) => name.split(',', 1)[0]);
-  for (const alike of together.values()) for (const [name, n] of alike) yield { name, n };
 }

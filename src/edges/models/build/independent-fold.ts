@@ -1,10 +1,10 @@
 import type { Recorded } from '../../../commands/ports.ts';
-import type { Derived } from '../../../projections/projection.ts';
+import type { Count, Derived } from '../../../projections/projection.ts';
 import { cleanRow, cleanText } from '../engine/clean.ts';
 import type { Folding, Row } from '../engine/folding.ts';
 import { createKeyFilter, type KeyFilter } from '../engine/key-filter.ts';
 import { type Kept, mainRow } from '../engine/stored-tables.ts';
-import { createTally, type Tally } from '../engine/tally.ts';
+import { createCounterSums, type CounterSums } from '../engine/counter-sums.ts';
 
 /** Is shown each row of one of a projection's tables; `-1` takes back a row that was shown before. */
 export type See = (table: string, row: Row, times: 1 | -1) => void;
@@ -17,8 +17,8 @@ export type IndependentFold = Readonly<{
   show: (most: number) => boolean;
   /** Folds that correct what was shown of rows which changed afterwards; each has to take the whole log again, and to show all. */
   corrections: () => Iterable<IndependentFold>;
-  /** Rows of the counters, once everything else was shown. */
-  counters: () => Iterable<Row>;
+  /** Rows of the tables of counters, once everything else was shown. */
+  counters: () => Iterable<readonly [table: string, row: Count]>;
 }>;
 
 /** `mostRows` is how many rows may be held. */
@@ -27,7 +27,7 @@ export type FoldOptions = Readonly<{ see: See; mostRows?: number | undefined }>;
 /** About 70 MB of actions, which are the largest. */
 const mostRowsHeld = 50_000;
 
-type Shown = Readonly<{ folding: Folding; see: See; sums: Tally; mostRows: number }>;
+type Shown = Readonly<{ folding: Folding; see: See; sums: CounterSums; mostRows: number }>;
 
 /**
  * Makes a fold in memory that shares nothing with how tables are written, to compare them with.
@@ -39,7 +39,7 @@ export function createIndependentFold(
   folding: Folding,
   { see, mostRows = mostRowsHeld }: FoldOptions,
 ): IndependentFold {
-  return foldOf({ folding, see, sums: createTally(), mostRows });
+  return foldOf({ folding, see, sums: createCounterSums(folding), mostRows });
 }
 
 /** `changed`: take these keys alone, and take back what was shown of each before this sequence. */
@@ -88,7 +88,7 @@ function foldOf(shown: Shown, changed?: ReadonlyMap<string, number>): Independen
         yield foldOf(shown, new Map(keys.slice(from, from + mostRows)));
     },
     counters: function* () {
-      for (const [name, n] of sums.sums()) yield { name, n };
+      for (const [{ name }, found] of sums.tables()) for (const row of found) yield [name, row];
     },
   };
 }
@@ -105,6 +105,6 @@ function createShowing({ folding, see, sums }: Shown): (key: string, kept: Kept,
     // The last of those with the same key.
     const distinct = derived.length < 2 ? derived : new Map(derived.map((one) => [nameOf(one), one])).values();
     for (const { table, values } of distinct) see(table, values, times);
-    sums.add(folding.counts(kept.row), times);
+    sums.count(kept.row, times);
   };
 }

@@ -6,7 +6,7 @@ import { type Checksum, createSumming, differing, namedRow, storedChecksum, stor
 import { StopError } from '../database-error.ts';
 import type { Folding } from '../engine/folding.ts';
 import { createIndependentFold, type IndependentFold, type See } from './independent-fold.ts';
-import { counters, storedTables } from '../engine/stored-tables.ts';
+import { storedTables } from '../engine/stored-tables.ts';
 
 type Take = IndependentFold['take'];
 
@@ -78,8 +78,8 @@ function foldAll({ folding, mostRows, again }: VerifyOptions, see: See): { take:
         await showAll(correction);
       }
       let shown = 0;
-      for (const row of fold.counters()) {
-        see(counters.name, row, 1);
+      for (const [table, row] of fold.counters()) {
+        see(table, row, 1);
         shown += 1;
         if (shown % rowsAtOnce === 0) await yieldToOthers();
       }

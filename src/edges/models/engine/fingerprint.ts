@@ -6,7 +6,7 @@ import { StopError } from '../database-error.ts';
 import type { Folding } from './folding.ts';
 import type { Generation } from './generations.ts';
 import { createIndependentFold, type See } from '../build/independent-fold.ts';
-import { counters, storedTables } from './stored-tables.ts';
+import { storedTables } from './stored-tables.ts';
 
 /** Facts of every kind in orders that matter, refused ones among them; changes only together with every version. */
 const historyFile = new URL('../../../projections/golden-history.jsonl', import.meta.url);
@@ -47,10 +47,12 @@ function fingerprint(folding: Folding): string {
     }
   }
   fold.show(Infinity);
-  for (const row of fold.counters()) see(counters.name, row, 1);
+  for (const [table, row] of fold.counters()) see(table, row, 1);
   const rows = [...summings].map(([name, summing]) => [name, summing.checksum().filter((one) => one.rows > 0)]);
   return createHash('sha256')
-    .update(JSON.stringify([folding.table, folding.derivedTables, refused, rows]))
+    .update(
+      JSON.stringify([folding.table, folding.derivedTables, folding.counters.map(({ table }) => table), refused, rows]),
+    )
     .digest('hex')
     .slice(0, 16);
 }

@@ -1,10 +1,10 @@
 import type { Recorded } from '../../../commands/ports.ts';
-import type { Cell, Derived, Table } from '../../../projections/projection.ts';
+import type { Cell, Count, Derived, Table } from '../../../projections/projection.ts';
 import { cleanRow, cleanText } from './clean.ts';
+import { createCounterSums } from './counter-sums.ts';
 import { StopError } from '../database-error.ts';
 import type { Folding, Row } from './folding.ts';
 import type { Kept } from './stored-tables.ts';
-import { createTally } from './tally.ts';
 
 /** Rows of the main table that a batch changes, each once. */
 export type Rows = readonly (readonly [key: string, kept: Kept])[];
@@ -17,8 +17,8 @@ export type Consequences = Readonly<{
   fresh: ReadonlyMap<string, readonly Row[]>;
   /** Derived rows that were there with other values, by table. */
   changed: ReadonlyMap<string, readonly Row[]>;
-  /** What to add to each counter; never zero. */
-  counters: ReadonlyMap<string, number>;
+  /** What to add to counters, by table; never rows of zeros. */
+  counters: ReadonlyMap<string, readonly Count[]>;
 }>;
 
 /** Facts that the projection handles, each with the key of its row. */
@@ -64,12 +64,12 @@ export function createConsequences(
 ): Readonly<{ add: (rows: Rows) => void; all: () => Consequences }> {
   const had = new Map<string, Derived>();
   const has = new Map<string, Derived>();
-  const counters = createTally();
+  const counters = createCounterSums(folding);
   const tables = new Map(folding.derivedTables.map((table) => [table.name, table]));
   const follow = (row: Row | null | undefined, into: Map<string, Derived>, one: 1 | -1): void => {
     if (!row) return;
     for (const derived of folding.derived(row)) into.set(identity(derived, tables), derived);
-    counters.add(folding.counts(row), one);
+    counters.count(row, one);
   };
   return {
     add: (rows) => {
@@ -83,7 +83,7 @@ export function createConsequences(
       gone: byTable([...had].filter(([id]) => !has.has(id))),
       fresh: byTable([...has].filter(([id]) => !had.has(id))),
       changed: byTable([...has].filter(([id, derived]) => isOther(had.get(id), derived))),
-      counters: new Map([...counters.sums()].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+      counters: new Map(counters.tables().map(([{ name }, rows]) => [name, [...rows]])),
     }),
   };
 }

@@ -4,7 +4,7 @@ import { fingerprintOf } from './fingerprint.ts';
 import type { Folding } from './folding.ts';
 import { type Generation, generationColumns, previousGeneration } from './generations.ts';
 import { generationSchema, metaSchema } from './names.ts';
-import { counters, storedTables } from './stored-tables.ts';
+import { storedTables } from './stored-tables.ts';
 
 /** Readers may still look at a retired generation for this long. */
 export const readableForMs = 60_000;
@@ -107,8 +107,9 @@ const notices = { autovacuum_vacuum_scale_factor: 0.02, autovacuum_analyze_scale
 const hot = { ...notices, fillfactor: 50 };
 
 function tableStatements(folding: Folding, schema: string): string[] {
+  const counters = new Set(folding.counters.map(({ table }) => table.name));
   const isHot = ({ name, indexes = [] }: Table): boolean =>
-    name === counters.name || (name === folding.table.name && indexes.length === 0);
+    counters.has(name) || (name === folding.table.name && indexes.length === 0);
   return storedTables(folding).flatMap((table) => [
     createTable(schema, table, isHot(table) ? hot : notices),
     ...withoutStatistics(schema, table),

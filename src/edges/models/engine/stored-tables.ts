@@ -1,17 +1,18 @@
 import type { Table } from '../../../projections/projection.ts';
 import type { Row, Folding } from './folding.ts';
 
-/** The table of counters, in every generation. */
-export const counters: Table = { name: 'counters', columns: { name: 'text', n: 'int8' }, key: ['name'] };
-
 /** A main table with the columns that the engine adds. */
 export function withOwnColumns(table: Table): Table {
   return { ...table, columns: { ...table.columns, position: 'int8', removed: 'bool' } };
 }
 
 /** All tables of a projection as they are stored. */
-export function storedTables({ table, derivedTables }: Pick<Folding, 'table' | 'derivedTables'>): readonly Table[] {
-  return [withOwnColumns(table), ...derivedTables, counters];
+export function storedTables({
+  table,
+  derivedTables,
+  counters,
+}: Pick<Folding, 'table' | 'derivedTables' | 'counters'>): readonly Table[] {
+  return [withOwnColumns(table), ...derivedTables, ...counters.map((one) => one.table)];
 }
 
 /** A main table's row as it is stored: a removed one keeps its key and nothing else, so that it is the same however it came about. */

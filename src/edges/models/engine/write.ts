@@ -11,10 +11,11 @@ import {
 import type { ColumnType, Table } from '../../../projections/projection.ts';
 import { plainText } from './canonical.ts';
 import { copyInto, copyText } from './copy.ts';
+import { summedColumns } from './counter-sums.ts';
 import type { Consequences, Rows } from './fold.ts';
 import type { Folding, Row } from './folding.ts';
 import type { Statement } from '../pool.ts';
-import { counters, type Kept, mainRow, withOwnColumns } from './stored-tables.ts';
+import { type Kept, mainRow, withOwnColumns } from './stored-tables.ts';
 
 /** The statements that read and write one generation's tables, each parsed once per connection. */
 export type Writer = Readonly<{
@@ -40,8 +41,12 @@ export function createWriter(folding: Folding, schema: string): Writer {
     insert: copying(schema, table),
     upsert: bulk(schema, table, upsert),
   }));
-  const count = bulk(schema, counters, addUp);
-  const dropZeroes = bulk(schema, keysOf(counters), removeZeroes);
+  const counters = folding.counters.map(({ table }) => ({
+    name: table.name,
+    addUp: bulk(schema, table, addUp),
+    lessens: (row: Row) => summedColumns(table).some((column) => Number(row[column]) < 0),
+    removeZeros: bulk(schema, keysOf(table), (where, keys) => removeZeros(where, keys, summedColumns(table))),
+  }));
   return {
     select: (keys) => ({ ...select, values: [keys] }),
     kept: (rows) => new Map(rows.map(keptRow)),
@@ -55,8 +60,8 @@ export function createWriter(folding: Folding, schema: string): Writer {
       ...derived.flatMap((table) => table.remove(gone.get(table.name) ?? [])),
       ...derived.flatMap((table) => table.insert(fresh.get(table.name) ?? [])),
       ...derived.flatMap((table) => table.upsert(changed.get(table.name) ?? [])),
-      ...count([...sums].map(([name, n]) => ({ name, n }))),
-      ...dropZeroes([...sums].filter(([, n]) => n < 0).map(([name]) => ({ name }))),
+      ...counters.flatMap((table) => table.addUp(sums.get(table.name) ?? [])),
+      ...counters.flatMap((table) => table.removeZeros((sums.get(table.name) ?? []).filter(table.lessens))),
     ],
   };
 }
@@ -109,7 +114,10 @@ function upsert(where: Sql, table: Table): Sql {
 }
 
 function addUp(where: Sql, table: Table): Sql {
-  return sql`${insertion(sql`${where} as had`, table)} on conflict (name) do update set n = had.n + excluded.n`;
+  const sums = summedColumns(table).map(
+    (name) => sql`${sql.id(name)} = ${sql.id('had', name)} + ${sql.id('excluded', name)}`,
+  );
+  return sql`${insertion(sql`${where} as had`, table)} on conflict (${names(table.key)}) do update set ${sql.join(sums)}`;
 }
 
 function insertion(where: Sql, table: Table): Sql {
@@ -127,8 +135,9 @@ function remove(where: Sql, table: Table): Sql {
   return sql`delete from ${where} as had where had.ctid = any (array(${places}))`;
 }
 
-function removeZeroes(where: Sql, table: Table): Sql {
-  return sql`${remove(where, table)} and had.n = 0`;
+function removeZeros(where: Sql, table: Table, summed: readonly string[]): Sql {
+  const zeros = summed.map((name) => sql`${sql.id('had', name)} = 0`);
+  return sql`${remove(where, table)} and ${sql.join(zeros, sql` and `)}`;
 }
 
 /** The rows of a statement's parameters: one array per column; JSON travels as text. */

@@ -1,94 +1,120 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Groups } from './id-ranges.ts';
-import { blockNameOf } from './height-extents.ts';
+import { kindOf } from '../kinds.ts';
+import type { Count, Counters } from '../../projection.ts';
 import type { Reading } from '../../reading.ts';
-import { remembered } from './memoize.ts';
 import { type Given, slot } from '../../statement.ts';
 import type { ActionRow } from '../../tables.ts';
+import { blockOf } from './height-extents.ts';
+import type { Blocks } from './id-ranges.ts';
 
-/** Whose actions are counted. */
-export type Scope = 'all' | `creator:${string}` | `account:${string}`;
+/** Whose actions are counted: all, those of a creator, or those that an account finalized; the address of `all` is empty. */
+export type Scope = Readonly<{ scope: 'all' | 'creator' | 'account'; address: string }>;
 
-/** Names of counters from one on, up to but without another. */
-export type Names = Readonly<{ from: string; until: string }>;
+/** Counters of one scope and span, from one block to another, both included. */
+export type CounterRange = Scope & Readonly<{ span: number; first: bigint; last: bigint }>;
 
-/** A kind of actions within a scope; any type or status where it is left out. */
-type Cell = Readonly<{ type?: string | undefined; status?: string | undefined }>;
-
-const coarse = 16n;
-const allInGroups = `all${coarse}`;
-
-/** A tally of one scope counts this many blocks of ids together: all actions are many, those of one creator few. */
-export const blocksPerGroup = (scope: Scope): bigint => (scope === 'all' ? 1n : coarse);
+/** So many blocks are counted together in a group. */
+export const groupSpan = 16;
+/** The span of counters of all ids; their block is 0. */
+const wholeSpan = 0;
 
 /**
- * The counters by which lists are counted: for all, for the creator and for each account one per group of ids, type and status;
- * for all also one per coarse group, so that many blocks are few counters.
+ * How many actions of a kind there are among `span` blocks of ids, from `block` on, by scope.
  *
- * Groups are written so that they sort as numbers of any size.
- *
- * @example ['all,010,sense,approved', 'all16,010,sense,approved', 'creator:lumera1c,010,sense,approved']
+ * Of all actions there are counters of single blocks, of groups and of all ids; of a creator or an account, whose actions are few,
+ * there are none of single blocks.
  */
-export function tallyNames({ id, type, status, creator, accounts }: ActionRow): string[] {
-  const { ofAll, inGroup } = within(cellOf(type, status), blockNameOf(id));
-  const names = [...ofAll, ofCreator(inGroup, creator)];
-  for (const account of accounts) names.push(ofAccount(inGroup, account));
-  return names;
-}
+export const blockCounters: Counters<ActionRow> = {
+  table: {
+    name: 'block_counters',
+    columns: { scope: 'text', span: 'int4', address: 'text', block: 'numeric', kind: 'text', n: 'int8' },
+    key: ['scope', 'span', 'address', 'block', 'kind'],
+  },
+  counts: blockCounts,
+};
 
-const cellOf = remembered((type: string, status: string) => `${type},${status}`);
-const within = remembered((cell: string, block: string | number) => {
-  const inGroup = `${sorting(BigInt(block) / coarse)},${cell}`;
-  return { ofAll: [`all,${sorting(BigInt(block))},${cell}`, `${allInGroups},${inGroup}`], inGroup };
-});
-const ofCreator = remembered((inGroup: string, creator: string) => `creator:${creator},${inGroup}`);
-const ofAccount = remembered((inGroup: string, account: string) => `account:${account},${inGroup}`);
+/** The span of the smallest counters of a scope. */
+export const smallestSpan = ({ scope }: Scope): number => (scope === 'all' ? 1 : groupSpan);
 
-/** All tallies of a scope. */
-export const everyTally = (scope: Scope): Names => ({ from: `${scope},`, until: `${scope}-` });
-
-/** The tallies of some groups of a scope. */
-export function talliesOf(scope: Scope, { first, last }: Groups): Names[] {
-  if (scope !== 'all') return between(scope, first, last);
-  const [from, to] = [(first + coarse - 1n) / coarse, (last + 1n) / coarse - 1n];
-  if (from > to) return between(scope, first, last);
+/** The block counters that an action adds one to. */
+function blockCounts({ id, type, status, creator, accounts }: ActionRow): Count[] {
+  const kind = kindOf(type, status);
+  const block = blockOf(id);
+  const group = blockOf(id, groupSpan);
+  const one = (scope: Scope['scope'], address: string, span: number, first: number | string) => ({
+    scope,
+    span,
+    address,
+    block: first,
+    kind,
+    n: 1,
+  });
+  const grouped = (scope: Scope['scope'], address: string): Count[] => [
+    one(scope, address, groupSpan, group),
+    one(scope, address, wholeSpan, 0),
+  ];
   return [
-    ...between(scope, first, from * coarse - 1n),
-    ...between(allInGroups, from, to),
-    ...between(scope, (to + 1n) * coarse, last),
+    one('all', '', 1, block),
+    ...grouped('all', ''),
+    ...grouped('creator', creator),
+    ...accounts.flatMap((account) => grouped('account', account)),
   ];
 }
 
-const between = (scope: string, first: bigint, last: bigint): Names[] =>
-  first > last ? [] : [{ from: `${scope},${sorting(first)}`, until: `${scope},${sorting(last)}-` }];
+const groupBlocks = BigInt(groupSpan);
 
-/** How the tallies of a kind end, as a pattern of `like`. */
-export const kindOf = ({ type = '%', status = '%' }: Cell): string => `%,${type},${status}`;
+const firstOfGroup = (block: bigint): bigint => block - (block % groupBlocks);
 
-/** The counters between the names of a slot as rows `name` and `n`, of the `kind` in the slot of that name where it is asked for. */
-export function countersBetween({ schemas }: Reading, names: string, kind?: 'kind'): RawBuilder<unknown> {
-  const fits = kind ? sql`and k.name like ${slot(kind)}` : sql``;
-  return sql`${namesAsRows(names)} run cross join lateral (
-    select k.name, k.n from ${sql.id(schemas.actions, 'counters')} k
-    where k.name >= run.low collate "C" and k.name < run.high collate "C" ${fits} offset 0
-  ) counter`;
+/** The counters of all ids of a scope. */
+export const wholeRange = (scope: Scope): CounterRange => ({ ...scope, span: wholeSpan, first: 0n, last: 0n });
+
+/** The fewest counters of some blocks of a scope; where its smallest counters are of groups, the blocks are whole groups. */
+export function counterRanges(scope: Scope, { first, last }: Blocks): CounterRange[] {
+  const from = firstOfGroup(first + groupBlocks - 1n);
+  const to = firstOfGroup(last + 1n) - 1n;
+  const ranges =
+    from > to
+      ? [{ ...scope, span: smallestSpan(scope), first, last }]
+      : [
+          { ...scope, span: smallestSpan(scope), first, last: from - 1n },
+          { ...scope, span: groupSpan, first: from, last: to },
+          { ...scope, span: smallestSpan(scope), first: to + 1n, last },
+        ];
+  return ranges.filter((range) => range.first <= range.last);
 }
 
-/** The names in a slot as rows `low` and `high`. */
-function namesAsRows(of: string): RawBuilder<unknown> {
-  return sql`(
-    select * from unnest(${slot(`${of}.from`)}::text[], ${slot(`${of}.until`)}::text[]) with ordinality as given (low, high, place)
-  )`;
+/** The counters of the ranges in a slot as rows `place`, `kind` and `n`; `ofKinds`: those of the kinds in the slot `kinds` alone. */
+export function countersIn(
+  { schemas }: Reading,
+  ranges: string,
+  { ofKinds }: { ofKinds: boolean },
+): RawBuilder<unknown> {
+  const ofRange = (column: string) => slot(`${ranges}.${column}`);
+  const fits = ofKinds ? sql`and counter.kind = any (${slot('kinds')}::text[])` : sql``;
+  return sql`
+    select range.place, found.kind, found.n
+    from unnest(${ofRange('scope')}::text[], ${ofRange('span')}::int4[], ${ofRange('address')}::text[],
+      ${ofRange('first')}::numeric[], ${ofRange('last')}::numeric[])
+      with ordinality as range (scope, span, address, first, last, place)
+    cross join lateral (
+      select counter.kind, counter.n from ${sql.id(schemas.actions, blockCounters.table.name)} counter
+      where counter.scope = range.scope collate "C" and counter.span = range.span
+        and counter.address = range.address collate "C"
+        and counter.block >= range.first and counter.block <= range.last ${fits}
+      offset 0
+    ) found`;
 }
 
-/** Fills the slot `of` with names. */
-export const namesIn = (of: string, names: readonly Names[]): Given => ({
-  [`${of}.from`]: names.map(({ from }) => from),
-  [`${of}.until`]: names.map(({ until }) => until),
+/** The counters of all ids of every address of a scope as rows `address`, `kind` and `n`. */
+export const wholeCounters = ({ schemas }: Reading, scope: Scope['scope']): RawBuilder<unknown> => sql`
+  select address, kind, n from ${sql.id(schemas.actions, blockCounters.table.name)}
+  where scope = ${scope}::text collate "C" and span = ${sql.lit(wholeSpan)} offset 0`;
+
+/** Fills the slot `of` with ranges. */
+export const rangesIn = (of: string, ranges: readonly CounterRange[]): Given => ({
+  [`${of}.scope`]: ranges.map(({ scope }) => scope),
+  [`${of}.span`]: ranges.map(({ span }) => span),
+  [`${of}.address`]: ranges.map(({ address }) => address),
+  [`${of}.first`]: ranges.map(({ first }) => String(first)),
+  [`${of}.last`]: ranges.map(({ last }) => String(last)),
 });
-
-/** A number so that it sorts as one, whatever its size. */
-export function sorting(number: bigint): string {
-  const digits = String(number);
-  return `${String(digits.length).padStart(2, '0')}${digits}`;
-}

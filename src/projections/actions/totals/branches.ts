@@ -69,7 +69,7 @@ const pairFits = (column: string, seed: number): Fixed => ({
 });
 
 /**
- * Holds for a row `m` of a branch that matches and whose id is within those of the stretch `own`, and below `after`.
+ * Holds for a row `m` of a branch that matches and whose id is within those of the row range `own`, and below `after`.
  *
  * The last column and the id are written as two places between which the index of the branch, and no other one, is read in its
  * order, whatever the planner expects; what comes before them is equal, which costs less for each row.
@@ -86,18 +86,18 @@ export function branchFits(shape: Shape, branch: Branch): RawBuilder<unknown> {
   return every([...same, ...bounds, ...kindsOfPair(shape), ...withinHeights(shape)]);
 }
 
-/** Which ids of a stretch are counted: those of its `part`s, whose heights have to be looked at, or its `inner` ones. */
+/** Which rows are counted: those of `part` ranges, whose heights have to be compared, or of `inner` ones, which all match. */
 export type Among = 'part' | 'inner';
 
-/** What is counted. */
-export type Counted = Readonly<{ shape: Shape; among: Among }>;
+/** What is counted row by row. */
+export type RowCount = Readonly<{ shape: Shape; among: Among }>;
 
 /**
- * How many rows of a branch match, of those whose id is within those of the stretch `own`, as a row `kind, n`.
+ * How many rows of a branch match, of those whose id is within those of the row range `own`, as a row `kind, n`.
  *
  * Only what the index of the branch begins with decides where it is read, so that PostgreSQL compares whole pages of it.
  */
-export function countOf(reading: Reading, branch: Branch, { shape, among }: Counted): RawBuilder<unknown> {
+export function countOf(reading: Reading, branch: Branch, { shape, among }: RowCount): RawBuilder<unknown> {
   const same = fixed(shape, branch).map(({ column, value }) => sql`${column} = ${value}`);
   const others = [...kindsOfPair(shape), ...(among === 'inner' ? [] : withinHeights(shape))];
   const fitting = others.length > 0 ? sql`filter (where ${every(others)})` : sql``;
@@ -107,15 +107,16 @@ export function countOf(reading: Reading, branch: Branch, { shape, among }: Coun
     from ${tableOf(reading, shape)} m where ${every([...same, ...ids])}`;
 }
 
-/** How many rows of a pair there are of each kind and group of ids, of all heights, as rows `group, kind, n`. */
-export function countOfPair(reading: Reading, shape: Shape, blocksPerGroup: bigint): RawBuilder<unknown> {
+/** How many rows of a pair there are of each kind and group of `span` blocks, of all heights, as rows `block, kind, n`. */
+export function countOfPair(reading: Reading, shape: Shape, span: number): RawBuilder<unknown> {
   const same = fixed(shape, {}).map(({ column, value }) => sql`${column} = ${value}`);
+  const ids = sql.lit(span * idsPerBlock);
   return sql`
-    select div(m.id, ${sql.lit(String(blocksPerGroup * idsPerBlock))}::numeric)::text as "group", m.kind::text as kind, count(*) as n
+    select (div(m.id, ${ids}::numeric) * ${sql.lit(span)})::text as block, m.kind::text as kind, count(*) as n
     from ${tableOf(reading, shape)} m where ${every(same)} group by 1, 2`;
 }
 
-/** Holds for a `kind` of a type, as `countOf` gives it. */
+/** Holds for a `kind` of a type, as counters and `countOf` have it. */
 export const isOfType = (type: string): RawBuilder<unknown> =>
   sql`kind in (${sql.join(kindsIn({ type }).map((kind) => sql.lit(kind)))})`;
 

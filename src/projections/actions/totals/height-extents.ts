@@ -1,83 +1,90 @@
-import { keptAtPosition } from './position-cache.ts';
+import { sql } from 'kysely';
+import type { Count, Counters } from '../../projection.ts';
 import type { Reading } from '../../reading.ts';
-import { remembered } from './memoize.ts';
+import { run, slot } from '../../statement.ts';
 import type { ActionRow } from '../../tables.ts';
+import { cachedAtPosition } from './position-cache.ts';
 
 /** A height of an action: of its register transaction, or the one at which its accounts count as somebody's. */
-export type HeightOf = 'registered' | 'finalized';
+export type Step = 'registered' | 'finalized';
 
 /** Between which heights the actions of a block of ids lie; `hasUnknown`: some are of no known height. */
 export type Extent = Readonly<{ block: bigint; low: number; high: number; hasUnknown: boolean }>;
 
 /** Ids that follow one another are looked at together, in blocks of this many. */
-export const idsPerBlock = 1024n;
+export const idsPerBlock = 1024;
 const heightsPerCell = 4096;
-const unknown = 'unknown';
+const unknownCell = -1;
 
 /**
- * Counters that tell where in the ids the actions of a height are: one per block of ids and cell of heights.
+ * How many actions of a block of ids have a height within a cell of 4,096 heights; the cell of unknown heights is -1.
  *
- * Ids and heights rise together, so there are few; where they do not, ranges are as exact and only slower.
- *
- * @example ['heights:registered,0,0']
+ * They tell where among the ids the actions of a height are. Ids and heights rise together, so there are few cells of a block;
+ * where they do not, totals are as exact and only slower.
  */
-export function placeNames(row: ActionRow): string[] {
-  const block = blockNameOf(row.id);
-  const names = [registeredName(cellOf(row.height), block)];
-  if (row.accounts.length > 0) names.push(finalizedName(cellOf(row.finalize_tx?.height ?? row.height), block));
-  return names;
+export const heightCounters: Counters<ActionRow> = {
+  table: {
+    name: 'height_counters',
+    columns: { step: 'text', block: 'numeric', cell: 'int8', n: 'int8' },
+    key: ['step', 'block', 'cell'],
+  },
+  counts: heightCounts,
+};
+
+/** The height counters that an action adds one to. */
+function heightCounts({ id, height, accounts, finalize_tx }: ActionRow): Count[] {
+  const block = blockOf(id);
+  const one = (step: Step, at: number | null) => ({
+    step,
+    block,
+    cell: at === null ? unknownCell : Math.floor(at / heightsPerCell),
+    n: 1,
+  });
+  const registered = one('registered', height);
+  return accounts.length === 0 ? [registered] : [registered, one('finalized', finalize_tx?.height ?? height)];
 }
 
-const nameFor = (of: HeightOf) =>
-  remembered((cell: string | number, block: string | number) => `heights:${of},${cell},${block}`);
-const registeredName = nameFor('registered');
-const finalizedName = nameFor('finalized');
+const exactAsDouble = 15;
 
-/** The block of an id. */
-export const blockOf = (id: string): bigint => BigInt(id) / idsPerBlock;
+/** The block of an id, or the first one of its group of `span` blocks; decimal text where a double is not sure to be exact. */
+export function blockOf(id: string, span = 1): number | string {
+  if (id.length <= exactAsDouble) return Math.floor(Number(id) / (idsPerBlock * span)) * span;
+  return String((BigInt(id) / BigInt(idsPerBlock * span)) * BigInt(span));
+}
 
-const shortId = /^\d{1,15}$/;
-
-/** The number of the block of an id, as fast as can be: a double where one is exact, else decimal text. */
-export const blockNameOf = (id: string): string | number =>
-  shortId.test(id) ? Math.floor(Number(id) / Number(idsPerBlock)) : String(blockOf(id));
-
-const cellOf = (height: number | null) => (height === null ? unknown : Math.floor(height / heightsPerCell));
-
-const kept = keptAtPosition(() => new Map<HeightOf, readonly Extent[]>());
+const cache = cachedAtPosition(() => new Map<Step, readonly Extent[]>());
 
 /** Between which heights every block of ids lies, by block; read once per position. */
-export async function extentsOf(reading: Reading, of: HeightOf): Promise<readonly Extent[]> {
-  const { db, schemas } = reading;
-  const own = kept(reading);
-  const before = own.get(of);
+export async function extentsOf(reading: Reading, step: Step): Promise<readonly Extent[]> {
+  const cached = cache(reading);
+  const before = cached.get(step);
   if (before) return before;
-  const rows = await db
-    .withSchema(schemas.actions)
-    .selectFrom('counters')
-    .select('name')
-    .where('name', '>=', `heights:${of},`)
-    .where('name', '<', `heights:${of}-`)
-    .execute();
+  const { actions } = reading.schemas;
+  const cells = await run<Cell>(reading, {
+    shape: `heights ${actions}`,
+    text: () =>
+      sql`select block, cell from ${sql.id(actions, heightCounters.table.name)} where step = ${slot('step')}::text collate "C"`,
+    given: { step },
+  });
   await reading.confirmed();
-  const extents = extentsIn(rows.map(({ name }) => name));
-  own.set(of, extents);
+  const extents = extentsIn(cells);
+  cached.set(step, extents);
   return extents;
 }
 
-/** What the names of counters say of every block, by block. */
-export function extentsIn(names: readonly string[]): Extent[] {
-  const extents = new Map<string, Extent>();
-  for (const name of names) {
-    const [, cell = '', block = ''] = name.split(',');
-    const { low, high, hasUnknown } = extents.get(block) ?? { low: Infinity, high: -Infinity, hasUnknown: false };
-    const first = cell === unknown ? Infinity : Number(cell) * heightsPerCell;
-    extents.set(block, {
+/** A block of ids and a cell of heights that some of its actions lie in. */
+export type Cell = Readonly<{ block: string; cell: number }>;
+
+/** What cells say of every block, by block. */
+export function extentsIn(cells: readonly Cell[]): Extent[] {
+  const blocks = [...Map.groupBy(cells, ({ block }) => block)].map(([block, found]) => {
+    const known = found.map(({ cell }) => cell).filter((cell) => cell !== unknownCell);
+    return {
       block: BigInt(block),
-      low: Math.min(low, first),
-      high: Math.max(high, cell === unknown ? -Infinity : first + heightsPerCell - 1),
-      hasUnknown: hasUnknown || cell === unknown,
-    });
-  }
-  return [...extents.values()].toSorted((a, b) => (a.block < b.block ? -1 : 1));
+      low: Math.min(...known) * heightsPerCell,
+      high: (Math.max(...known) + 1) * heightsPerCell - 1,
+      hasUnknown: known.length < found.length,
+    };
+  });
+  return blocks.toSorted((a, b) => (a.block < b.block ? -1 : 1));
 }

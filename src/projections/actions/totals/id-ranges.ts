@@ -3,79 +3,83 @@ import { type Extent, idsPerBlock } from './height-extents.ts';
 /** Heights from one on up to another, both included. */
 export type Heights = Readonly<{ from: number; to: number }>;
 
-/** Blocks of ids by height, the heights asked for, and whether an unknown height counts as beyond all others or as none. */
-export type Asked = Readonly<{ extents: readonly Extent[]; heights: Heights; unknownIsLast: boolean }>;
+/** A bound on heights: the blocks' extents, the heights that match, and whether an unknown height is beyond all others or never matches. */
+export type Bound = Readonly<{ extents: readonly Extent[]; heights: Heights; unknownIsLast: boolean }>;
 
 /** Ids from one on, up to but without another; decimal text. */
 export type Ids = Readonly<{ low: string; high: string }>;
 
-/** Groups of blocks from one to another, both included. */
-export type Groups = Readonly<{ first: bigint; last: bigint }>;
+/** Blocks of ids from one to another, both included. */
+export type Blocks = Readonly<{ first: bigint; last: bigint }>;
 
 /**
- * Which ids can be within the heights asked for.
+ * The ids that can be within bounds.
  *
- * All actions of `whole` groups are, and of `inner` ids, which no group tells of; those of `parts` have to be looked at. `ids`
- * holds all three.
+ * - `whole`: every action of these blocks matches, and counters tell how many there are.
+ * - `inner`: every action of these ids matches, but no counter is as small as they are.
+ * - `parts`: some actions of these ids may match, so that each row's heights have to be compared.
+ *
+ * No id is in two of them; `ids` holds them all.
  */
-export type Cover = Readonly<{ ids: Ids; whole: readonly Groups[]; inner: readonly Ids[]; parts: readonly Ids[] }>;
+export type IdRanges = Readonly<{ ids: Ids; whole: readonly Blocks[]; inner: readonly Ids[]; parts: readonly Ids[] }>;
 
 type Fit = 'none' | 'part' | 'all';
-/** Between which heights the actions of a group lie, and of each of its blocks. */
+/** Between which heights the actions of a group of blocks lie, and of each of its blocks. */
 type Group = Omit<Extent, 'block'> & Readonly<{ blocks: readonly Extent[] }>;
-type Asking = Readonly<{ heights: Heights; unknownIsLast: boolean }>;
 
-/** Where single blocks are told they are passed over in groups of this many all the same. */
-const coarse = 16n;
+/** Where counters are of single blocks, blocks are skipped in groups of this many all the same. */
+const skipped = 16n;
 
 /**
- * Finds the ids that fit everything asked for; what a group has whole is told by groups of `blocksPerGroup` blocks.
+ * Finds the ids that can be within all bounds; `span` is how many blocks the smallest counter has.
  *
- * Blocks are looked at where their group as a whole neither fits nor fails to.
+ * Blocks are compared one by one only where their group as a whole neither matches nor fails to.
  */
-export function coverOf(asked: readonly Asked[], blocksPerGroup: bigint): Cover {
-  const size = blocksPerGroup === 1n ? coarse : blocksPerGroup;
-  const groups = asked.map(({ extents }) => groupsOf(extents, size));
-  const fitting: Runs = [];
+export function idRangesWithin(bounds: readonly Bound[], span: number): IdRanges {
+  const isOfBlocks = span === 1;
+  const size = isOfBlocks ? skipped : BigInt(span);
+  const groups = bounds.map(({ extents }) => groupsOf(extents, size));
+  const matching: Runs = [];
   const whole: Runs = [];
   const inner: Runs = [];
   const parts: Runs = [];
   for (const group of groups[0]?.keys() ?? []) {
     const own = groups.map((all) => all.get(group));
-    const fit = fitOfAll(own, asked);
+    const fit = fitOfAll(own, bounds);
     if (fit === 'none') continue;
     if (fit === 'all') {
       const [first, last] = [group * size, (group + 1n) * size - 1n];
-      add(fitting, first, last);
-      add(whole, first / blocksPerGroup, last / blocksPerGroup);
+      add(matching, first, last);
+      add(whole, first, last);
       continue;
     }
     for (const { block } of own[0]?.blocks ?? []) {
       const inBlock = fitOfAll(
         own.map((one) => one?.blocks.find((other) => other.block === block)),
-        asked,
+        bounds,
       );
       if (inBlock === 'none') continue;
-      add(fitting, block, block);
-      const fitsWhole = blocksPerGroup === 1n ? whole : inner;
-      add(inBlock === 'all' ? fitsWhole : parts, block, block);
+      add(matching, block, block);
+      const matchesWhole = isOfBlocks ? whole : inner;
+      add(inBlock === 'all' ? matchesWhole : parts, block, block);
     }
   }
-  const [first, last] = [fitting[0], fitting.at(-1)];
-  const toIds = (runs: Runs) => runs.map((run) => idsOf(run.first, run.last));
+  const [first, last] = [matching[0], matching.at(-1)];
   if (!first || !last) return { ids: { low: '0', high: '0' }, whole, inner: [], parts: [] };
-  return { ids: idsOf(first.first, last.last), whole, inner: toIds(inner), parts: toIds(parts) };
+  const ids = idsOfBlocks({ first: first.first, last: last.last });
+  return { ids, whole, inner: inner.map(idsOfBlocks), parts: parts.map(idsOfBlocks) };
 }
 
-/** The ids of groups of so many blocks. */
-export const idsOfGroups = ({ first, last }: Groups, blocksPerGroup: bigint): Ids =>
-  idsOf(first * blocksPerGroup, (last + 1n) * blocksPerGroup - 1n);
+/** The ids of blocks. */
+export const idsOfBlocks = ({ first, last }: Blocks): Ids => ({
+  low: String(first * BigInt(idsPerBlock)),
+  high: String((last + 1n) * BigInt(idsPerBlock)),
+});
 
-/** How many groups of so many blocks there are. */
-export const countGroups = (extents: readonly Extent[], blocksPerGroup: bigint): number =>
-  groupsOf(extents, blocksPerGroup).size;
+/** How many groups of so many blocks hold any action. */
+export const countGroups = (extents: readonly Extent[], span: number): number => groupsOf(extents, BigInt(span)).size;
 
-/** Numbers in their order as runs of those that follow one another. */
+/** Blocks in their order, as runs of those that follow one another. */
 type Runs = { first: bigint; last: bigint }[];
 
 function add(runs: Runs, first: bigint, last: bigint): void {
@@ -86,15 +90,15 @@ function add(runs: Runs, first: bigint, last: bigint): void {
 
 const grouped = new WeakMap<readonly Extent[], Map<bigint, ReadonlyMap<bigint, Group>>>();
 
-/** Extents, which come in the order of their blocks, by group; worked out once for as long as they are known. */
-function groupsOf(extents: readonly Extent[], blocksPerGroup: bigint): ReadonlyMap<bigint, Group> {
-  const known = grouped.get(extents) ?? new Map<bigint, ReadonlyMap<bigint, Group>>();
-  grouped.set(extents, known);
-  const before = known.get(blocksPerGroup);
+/** Extents, which come in the order of their blocks, by group; computed once for as long as the extents are cached. */
+function groupsOf(extents: readonly Extent[], size: bigint): ReadonlyMap<bigint, Group> {
+  const cached = grouped.get(extents) ?? new Map<bigint, ReadonlyMap<bigint, Group>>();
+  grouped.set(extents, cached);
+  const before = cached.get(size);
   if (before) return before;
-  const blocks = [...Map.groupBy(extents, ({ block }) => block / blocksPerGroup)];
+  const blocks = [...Map.groupBy(extents, ({ block }) => block / size)];
   const groups = new Map(blocks.map(([group, all]) => [group, groupOf(all)]));
-  known.set(blocksPerGroup, groups);
+  cached.set(size, groups);
   return groups;
 }
 
@@ -105,28 +109,22 @@ const groupOf = (blocks: readonly Extent[]): Group => ({
   blocks,
 });
 
-/** How the same ids fit all that is asked for; where there is no such height there is nothing that could be counted. */
-function fitOfAll(found: readonly (Omit<Extent, 'block'> | undefined)[], asked: readonly Asking[]): Fit {
+/** How ids fit all bounds; where one has no extent of them there is nothing that could match. */
+function fitOfAll(found: readonly (Omit<Extent, 'block'> | undefined)[], bounds: readonly Bound[]): Fit {
   let fit: Fit = 'all';
-  for (const [at, one] of asked.entries()) {
+  for (const [at, bound] of bounds.entries()) {
     const own = found[at];
-    const other = own ? fitOf(own, one) : 'none';
+    const other = own ? fitOf(own, bound) : 'none';
     if (other === 'none') return 'none';
     if (other === 'part') fit = 'part';
   }
   return fit;
 }
 
-function fitOf(extent: Omit<Extent, 'block'>, { heights, unknownIsLast }: Asking): Fit {
-  const { low, high, hasUnknown } = extent;
+function fitOf({ low, high, hasUnknown }: Omit<Extent, 'block'>, { heights, unknownIsLast }: Bound): Fit {
   const unknownFits = hasUnknown && unknownIsLast && heights.to === Infinity;
   const touches = high >= heights.from && low <= heights.to && high >= low;
   if (!touches && !unknownFits) return 'none';
   const isKnownIn = low >= heights.from && high <= heights.to;
   return isKnownIn && hasUnknown === unknownFits ? 'all' : 'part';
 }
-
-const idsOf = (first: bigint, last: bigint): Ids => ({
-  low: String(first * idsPerBlock),
-  high: String((last + 1n) * idsPerBlock),
-});

@@ -1,54 +1,48 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ActionFilter } from '../action-filter.ts';
-import { type Asked, countGroups, type Cover, coverOf, type Heights, type Ids } from './id-ranges.ts';
 import { type Owned, ownedBy } from '../ownership.ts';
-import { extentsOf } from './height-extents.ts';
 import type { Reading } from '../../reading.ts';
 import { type Given, slot } from '../../statement.ts';
-import { blocksPerGroup, type Scope } from './block-counters.ts';
+import { type CounterRange, counterRanges, type Scope, smallestSpan, wholeRange } from './block-counters.ts';
+import { extentsOf } from './height-extents.ts';
+import { type Bound, type Heights, type IdRanges, idRangesWithin, type Ids } from './id-ranges.ts';
 
 /**
- * A filter as it is looked for: each stretch is one scope, in which the matches are among the ids of its cover.
+ * A filter split by owner: the actions of one scope, and of an account those that were finalized between some heights.
  *
- * An action is in one stretch at most. Without a cover there is no bound on the heights.
+ * Two of them never share an action. `ranges` are the ids that can match; without them all ids do.
  */
-export type Stretch = Readonly<{
-  scope: Scope;
-  account: string;
-  finalized: Heights;
-  cover?: Cover;
-}>;
+export type OwnershipRange = Scope & Readonly<{ finalized: Heights; ranges?: IdRanges }>;
 
 const anyHeight: Heights = { from: 0, to: Infinity };
 
-/** Finds the stretches of a filter. */
-export async function stretchesOf(reading: Reading, filter: ActionFilter): Promise<Stretch[]> {
+/** Finds the ownership ranges of a filter. */
+export async function ownershipRangesOf(reading: Reading, filter: ActionFilter): Promise<OwnershipRange[]> {
   const { creator, supernode } = filter;
   if (!supernode) {
-    const scope: Scope = creator === undefined ? 'all' : `creator:${creator}`;
-    return await covered(reading, [{ scope, account: '', finalized: anyHeight }], filter);
+    const scope: Scope = creator === undefined ? { scope: 'all', address: '' } : { scope: 'creator', address: creator };
+    return await withIdRanges(reading, [{ ...scope, finalized: anyHeight }], filter);
   }
   const owned =
     'account' in supernode
       ? [{ account: supernode.account, ...anyHeight }]
       : await ownedBy(reading, supernode.operator);
-  return await covered(reading, owned.map(stretchOf), filter);
+  return await withIdRanges(reading, owned.map(ownershipRange), filter);
 }
 
 /** What an account finalized while it was somebody's. */
-export const stretchOf = ({ account, from, to }: Omit<Owned, 'operator'>): Stretch => ({
-  scope: `account:${account}`,
-  account,
+export const ownershipRange = ({ account, from, to }: Omit<Owned, 'operator'>): OwnershipRange => ({
+  scope: 'account',
+  address: account,
   finalized: { from, to },
 });
 
-/** Stretches with their covers, where heights are bounded. */
-export async function covered(
+/** Adds the ids that can match, where heights are bounded. */
+export async function withIdRanges(
   reading: Reading,
-  stretches: readonly Stretch[],
-  filter: ActionFilter = {},
-): Promise<Stretch[]> {
-  const { fromHeight, toHeight } = filter;
+  owners: readonly OwnershipRange[],
+  { fromHeight, toHeight }: Pick<ActionFilter, 'fromHeight' | 'toHeight'> = {},
+): Promise<OwnershipRange[]> {
   const isBounded = fromHeight !== undefined || toHeight !== undefined;
   const registered = isBounded
     ? [
@@ -59,40 +53,39 @@ export async function covered(
         },
       ]
     : [];
-  const extents = stretches.some(isWithin) ? await extentsOf(reading, 'finalized') : [];
-  return stretches.map((stretch) => {
-    const finalized = isWithin(stretch) ? [{ extents, heights: stretch.finalized, unknownIsLast: true }] : [];
-    const asked: Asked[] = [...registered, ...finalized];
-    return asked.length === 0 ? stretch : { ...stretch, cover: coverOf(asked, blocksPerGroup(stretch.scope)) };
+  const extents = owners.some(isWithin) ? await extentsOf(reading, 'finalized') : [];
+  return owners.map((owner) => {
+    const finalized = isWithin(owner) ? [{ extents, heights: owner.finalized, unknownIsLast: true }] : [];
+    const bounds: Bound[] = [...registered, ...finalized];
+    return bounds.length === 0 ? owner : { ...owner, ranges: idRangesWithin(bounds, smallestSpan(owner)) };
   });
 }
 
-/** Whether stretches of some accounts have at least half of all groups of ids whole. */
-export async function haveHalf(reading: Reading, stretches: readonly Stretch[], accounts: number): Promise<boolean> {
-  const whole = stretches.flatMap(({ cover }) => cover?.whole ?? []);
-  const asked = whole.reduce((all, { first, last }) => all + Number(last - first) + 1, 0);
-  if (asked === 0) return false;
-  return 2 * asked >= accounts * countGroups(await extentsOf(reading, 'registered'), blocksPerGroup('account:'));
-}
+const isWithin = ({ finalized: { from, to } }: OwnershipRange) => from > 0 || to < Infinity;
 
-const isWithin = ({ finalized: { from, to } }: Stretch) => from > 0 || to < Infinity;
+/** The counters that hold what needs not be counted row by row. */
+export const countersOf = (owner: OwnershipRange): CounterRange[] =>
+  owner.ranges ? owner.ranges.whole.flatMap((blocks) => counterRanges(owner, blocks)) : [wholeRange(owner)];
 
-/** A stretch, of which those among some ids are looked at, all where none are told. */
-export type Part = Readonly<{ stretch: Stretch; ids: Ids | undefined }>;
+/** Rows to read: those of an ownership range among some ids, among all where none are given. */
+export type RowRange = Readonly<{ owner: OwnershipRange; ids: Ids | undefined }>;
 
-/** The stretches in a slot as rows: `account`, the ids `low` and `high` and the heights `since` and `until`, null where there is no bound. */
-export function stretchesAsRows(of: string): RawBuilder<unknown> {
+/**
+ * The row ranges in a slot as rows: `account`, the ids `low` and `high`, the heights `since` and `until`, null where there is no
+ * bound, and their `place`.
+ */
+export function rowRangesFrom(of: string): RawBuilder<unknown> {
   return sql`(select * from unnest(
     ${slot(`${of}.account`)}::text[], ${slot(`${of}.low`)}::numeric[], ${slot(`${of}.high`)}::numeric[],
     ${slot(`${of}.since`)}::int8[], ${slot(`${of}.until`)}::int8[]
   ) with ordinality as given (account, low, high, since, until, place))`;
 }
 
-/** Fills the slot `of` with stretches. */
-export const stretchesIn = (of: string, parts: readonly Part[]): Given => ({
-  [`${of}.account`]: parts.map(({ stretch }) => stretch.account),
-  [`${of}.low`]: parts.map(({ ids }) => ids?.low ?? null),
-  [`${of}.high`]: parts.map(({ ids }) => ids?.high ?? null),
-  [`${of}.since`]: parts.map(({ stretch: { finalized } }) => (finalized.from > 0 ? finalized.from : null)),
-  [`${of}.until`]: parts.map(({ stretch: { finalized } }) => (finalized.to < Infinity ? finalized.to : null)),
+/** Fills the slot `of` with row ranges. */
+export const rowRangesIn = (of: string, ranges: readonly RowRange[]): Given => ({
+  [`${of}.account`]: ranges.map(({ owner }) => owner.address),
+  [`${of}.low`]: ranges.map(({ ids }) => ids?.low ?? null),
+  [`${of}.high`]: ranges.map(({ ids }) => ids?.high ?? null),
+  [`${of}.since`]: ranges.map(({ owner: { finalized } }) => (finalized.from > 0 ? finalized.from : null)),
+  [`${of}.until`]: ranges.map(({ owner: { finalized } }) => (finalized.to < Infinity ? finalized.to : null)),
 });

@@ -1,20 +1,20 @@
 import type { Reading } from '../../reading.ts';
 
 /**
- * Keeps something of looks at one database while the actions stand where they are; at another position it begins anew.
+ * Caches what was read of one database for as long as the actions stand at one position; at another it begins anew.
  *
- * What was read may be put into it once the look is `confirmed`.
+ * What was read may be put into it once the reading is `confirmed`.
  *
- * @example const kept = keptAtPosition(() => new Map<string, number>())
+ * @example const cache = cachedAtPosition(() => new Map<string, number>())
  */
-export function keptAtPosition<T>(fresh: () => T): (reading: Reading) => T {
-  const known = new WeakMap<object, Readonly<{ at: string; value: T }>>();
+export function cachedAtPosition<T>(fresh: () => T): (reading: Reading) => T {
+  const cached = new WeakMap<object, Readonly<{ position: string; value: T }>>();
   return ({ reader, schemas, followed }) => {
-    const at = JSON.stringify([schemas.actions, followed.actions]);
-    const before = known.get(reader);
-    if (before?.at === at) return before.value;
+    const position = JSON.stringify([schemas.actions, followed.actions]);
+    const before = cached.get(reader);
+    if (before?.position === position) return before.value;
     const value = fresh();
-    known.set(reader, { at, value });
+    cached.set(reader, { position, value });
     return value;
   };
 }

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { coverOf, type Heights, type Ids } from '../../../../src/projections/actions/totals/id-ranges.ts';
+import { type Heights, idRangesWithin, type Ids } from '../../../../src/projections/actions/totals/id-ranges.ts';
 import {
   blockOf,
+  type Cell,
   extentsIn,
+  heightCounters,
   idsPerBlock,
-  placeNames,
 } from '../../../../src/projections/actions/totals/height-extents.ts';
 import { actions } from '../../../../src/projections/actions/actions.ts';
 import { actionFacts } from '../../../support/facts.ts';
@@ -14,7 +15,17 @@ import { rowsOf } from '../../../support/load-projection.ts';
 const [row] = rowsOf(actions, [actionFacts('1').registered()]);
 if (!row) throw new Error('A registered action has a row');
 
-const idsIn = (block: bigint) => ({ low: String(block * idsPerBlock), high: String((block + 1n) * idsPerBlock) });
+/** The counters of a step, each cell of a block once. */
+function cellsOf(rows: readonly (typeof row)[], step: string): Cell[] {
+  const cells = rows
+    .flatMap((one) => (one ? heightCounters.counts(one) : []))
+    .filter((values) => values['step'] === step)
+    .map((values): Cell => ({ block: String(values['block']), cell: Number(values['cell']) }));
+  return [...new Map(cells.map((cell) => [JSON.stringify(cell), cell])).values()];
+}
+
+const idsPer = BigInt(idsPerBlock);
+const idsIn = (block: bigint) => ({ low: String(block * idsPer), high: String((block + 1n) * idsPer) });
 const height = fc.integer({ min: 0, max: 400_000 });
 /** Mostly rising with the ids, as on a chain; some are anywhere, some unknown. */
 const found = fc.array(
@@ -28,29 +39,26 @@ const range = fc
   .tuple(height, fc.option(height, { nil: Infinity }))
   .map(([a, b]) => ({ from: Math.min(a, b), to: Math.max(a, b) }));
 
-it('coverOf has each action that fits once, whole groups without any that does not', () => {
+it('idRangesWithin have each action that fits once, whole groups without any that does not', () => {
   fc.assert(
-    fc.property(found, range, range, fc.constantFrom(1n, 4n), (list, registered, finalized, blocksPerGroup) => {
+    fc.property(found, range, range, fc.constantFrom(1, 4), (list, registered, finalized, span) => {
       const rows = list.map(([more, luck], at) => {
         const rising = more > 3000 ? more : at * 3500 + more;
         const own = luck === 0 ? null : rising;
         const finalize_tx = luck === 1 || own === null ? null : { tx_hash: null, height: own + luck * 900 };
-        return { ...row, id: String(BigInt(at) * (idsPerBlock / 2n)), height: own, finalize_tx, accounts: ['a'] };
+        return { ...row, id: String(BigInt(at) * (idsPer / 2n)), height: own, finalize_tx, accounts: ['a'] };
       });
-      const names = rows.flatMap(placeNames);
-      const extents = (of: string) =>
-        extentsIn([...new Set(names)].filter((name) => name.startsWith(`heights:${of},`)));
       const asked = [
-        { extents: extents('registered'), heights: registered, unknownIsLast: false },
-        { extents: extents('finalized'), heights: finalized, unknownIsLast: true },
+        { extents: extentsIn(cellsOf(rows, 'registered')), heights: registered, unknownIsLast: false },
+        { extents: extentsIn(cellsOf(rows, 'finalized')), heights: finalized, unknownIsLast: true },
       ];
-      const { ids, whole, inner, parts } = coverOf(asked, blocksPerGroup);
+      const { ids, whole, inner, parts } = idRangesWithin(asked, span);
       const isIn = (one: number, { from, to }: Heights) => one >= from && one <= to;
       for (const one of rows) {
         const at = one.finalize_tx?.height ?? one.height ?? Infinity;
         const fits = one.height !== null && isIn(one.height, registered) && isIn(at, finalized);
-        const group = blockOf(one.id) / blocksPerGroup;
-        const holding = whole.filter(({ first, last }) => group >= first && group <= last).length;
+        const block = BigInt(blockOf(one.id));
+        const holding = whole.filter(({ first, last }) => block >= first && block <= last).length;
         const among = (all: readonly Ids[]) =>
           all.filter(({ low, high }) => BigInt(one.id) >= BigInt(low) && BigInt(one.id) < BigInt(high)).length;
         if (fits) expect(holding + among(inner) + among(parts)).toBe(1);
@@ -61,15 +69,15 @@ it('coverOf has each action that fits once, whole groups without any that does n
   );
 });
 
-it('coverOf has whole groups where ids and heights rise together', () => {
+it('idRangesWithin have whole groups where ids and heights rise together', () => {
   const rows = Array.from({ length: 40 }, (_, at) => ({
     ...row,
-    id: String(BigInt(at) * idsPerBlock),
+    id: String(BigInt(at) * idsPer),
     height: at * 40_000,
   }));
-  const extents = extentsIn(rows.flatMap(placeNames));
+  const extents = extentsIn(cellsOf(rows, 'registered'));
   const asked = { extents, heights: { from: 121_000, to: 1_000_000 }, unknownIsLast: false };
-  const { ids, whole, parts } = coverOf([asked], 1n);
+  const { ids, whole, parts } = idRangesWithin([asked], 1);
   expect(whole).toEqual([{ first: 4n, last: 24n }]);
   expect(parts).toEqual([3n, 25n].map(idsIn));
   expect(ids).toEqual({ low: idsIn(3n).low, high: idsIn(25n).high });

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Fact } from '../../../../src/events/catalogue.ts';
 import type { ActionFilter } from '../../../../src/projections/actions/action-filter.ts';
 import { listActions } from '../../../../src/projections/actions/action-list.ts';
-import { countInGroups } from '../../../../src/projections/actions/totals/pair-counts.ts';
+import { countOfWholeGroups } from '../../../../src/projections/actions/totals/pair-counts.ts';
 import type { Reading } from '../../../../src/projections/reading.ts';
-import { stretchesOf } from '../../../../src/projections/actions/totals/ownership-ranges.ts';
+import { ownershipRangesOf } from '../../../../src/projections/actions/totals/ownership-ranges.ts';
 import { filtered, type World, worldOf } from '../../../support/brute-force.ts';
 import { actionFacts, nodeFacts, transactionAt } from '../../../support/facts.ts';
 import { loadReading } from '../../../support/load-projection.ts';
@@ -64,12 +64,12 @@ it('listActions gives the exact total of a pair between any heights, before and 
   }
 });
 
-it('countInGroups counts the groups of a pair once half of them are asked for, and knows them from then on', async () => {
+it('countOfWholeGroups counts the groups of a pair once half of them are asked for, and knows them from then on', async () => {
   const other = { ...reading, reader: {} };
   const pair = { creator: creators[0], supernode: { account: accounts[0] } };
   const counted = async (range: ActionFilter) => {
     const filter = { ...pair, ...range };
-    return await countInGroups(other, filter, await stretchesOf(other, filter));
+    return await countOfWholeGroups(other, filter, await ownershipRangesOf(other, filter));
   };
   const [narrow, wide] = [
     { fromHeight: lastHeight * 0.6, toHeight: lastHeight * 0.85 },

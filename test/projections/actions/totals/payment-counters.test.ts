@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { paidTo } from '../../../../src/projections/actions/totals/paid.ts';
+import { paidTo } from '../../../../src/projections/actions/totals/payment-counters.ts';
 import type { Reading } from '../../../../src/projections/reading.ts';
 import { actionFacts, transactionAt } from '../../../support/facts.ts';
 import { loadReading } from '../../../support/load-projection.ts';

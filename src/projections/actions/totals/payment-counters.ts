@@ -1,0 +1,97 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Owned } from '../ownership.ts';
+import type { Count, Counters } from '../../projection.ts';
+import type { Reading } from '../../reading.ts';
+import { run, slot } from '../../statement.ts';
+import type { ActionRow } from '../../tables.ts';
+import type { Heights } from './id-ranges.ts';
+
+/** What was paid in one denomination: decimal text of any size, and in how many transactions. */
+export type PaidTotal = Readonly<{ denom: string; amount: string; transactions: number }>;
+
+/** What an account was paid in one denomination within a cell of heights, and in how many transactions. */
+export const paymentCounters: Counters<ActionRow> = {
+  table: {
+    name: 'payment_counters',
+    columns: { account: 'text', cell: 'int8', denom: 'text', transactions: 'int8', amount: 'numeric' },
+    key: ['account', 'cell', 'denom'],
+  },
+  counts: paymentCounts,
+};
+
+/** Heights in one cell: 73 days of them. */
+const heightsPerCell = 1_048_576;
+
+/** A transaction counts with the first action that it is told of with. */
+function paymentCounts({ payments }: ActionRow): Count[] {
+  return payments.map(({ account, denom, amount, height, again }) => {
+    const cell = Math.floor(height / heightsPerCell);
+    return { account, cell, denom, transactions: again ? 0 : 1, amount };
+  });
+}
+
+/** Cells from one to another, both included, null where there is no end. */
+type Cells = Readonly<{ account: string; first: number; last: number | null }>;
+type Edge = Readonly<{ account: string }> & Heights;
+
+/** The whole cells within some heights, and the heights beside them. */
+function split({ account, from, to }: Owned): { cells: Cells[]; edges: Edge[] } {
+  const first = Math.ceil(from / heightsPerCell);
+  const end = Math.floor((to + 1) / heightsPerCell);
+  if (first >= end) return { cells: [], edges: [{ account, from, to }] };
+  const edges = [
+    { account, from, to: first * heightsPerCell - 1 },
+    { account, from: end * heightsPerCell, to },
+  ];
+  return {
+    cells: [{ account, first, last: end === Infinity ? null : end - 1 }],
+    edges: edges.filter((edge) => edge.from <= edge.to && edge.from < Infinity),
+  };
+}
+
+/** What was paid to accounts while they were somebody's, by denomination; exact. */
+export async function paidTo(reading: Reading, owned: readonly Owned[]): Promise<PaidTotal[]> {
+  const parts = owned.map(split);
+  const cells = parts.flatMap((part) => part.cells);
+  const edges = parts.flatMap((part) => part.edges);
+  const text = () => sql`
+    select denom, sum(amount)::text as amount, sum(transactions)::int8 as transactions from (
+      ${inCells(reading)} union all ${inRows(reading)}
+    ) paid group by denom order by denom
+  `;
+  const given = {
+    'cells.account': cells.map(({ account }) => account),
+    'cells.first': cells.map(({ first }) => first),
+    'cells.last': cells.map(({ last }) => last),
+    'edges.account': edges.map(({ account }) => account),
+    'edges.since': edges.map(({ from }) => from),
+    'edges.until': edges.map(({ to }) => (to === Infinity ? null : to)),
+  };
+  const rows = await run<PaidTotal>(reading, { shape: `paid ${reading.schemas.actions}`, text, given });
+  return [...rows];
+}
+
+function inCells({ schemas }: Reading): RawBuilder<unknown> {
+  return sql`
+    select found.denom, found.amount, found.transactions
+    from unnest(${slot('cells.account')}::text[], ${slot('cells.first')}::int8[], ${slot('cells.last')}::int8[])
+      as range (account, first, last)
+    cross join lateral (
+      select counter.* from ${sql.id(schemas.actions, paymentCounters.table.name)} counter
+      where counter.account = range.account collate "C"
+        and counter.cell >= range.first and (range.last is null or counter.cell <= range.last)
+      offset 0
+    ) found`;
+}
+
+function inRows({ schemas }: Reading): RawBuilder<unknown> {
+  return sql`
+    select p.denom, p.amount, (not p.again)::int4 as transactions
+    from unnest(${slot('edges.account')}::text[], ${slot('edges.since')}::int8[], ${slot('edges.until')}::int8[])
+      as own (account, since, until)
+    cross join lateral (
+      select * from ${sql.id(schemas.actions, 'payments')} p
+      where p.account = own.account collate "C" and p.height >= own.since and (own.until is null or p.height <= own.until)
+      offset 0
+    ) p`;
+}
