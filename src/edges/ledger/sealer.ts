@@ -142,10 +142,19 @@ export class Sealer {
       const { sequence } = await this.#log.append([decision], { at: time });
       chain.apply(fact, sequence);
     } catch (caught) {
+      if (toAppError(caught).code === 'INVALID_ARGUMENT' && accepted.length > 0)
+        return await this.#divide(accepted, wanted, signal);
       // Whether the block is stored is unknown, or somebody else sealed one: the log tells.
       await catchUp(chain, this.#log, signal);
       if (chain.sequence === decision.expected) throw caught;
     }
+  }
+
+  /** A block that no message of the broker holds: its first half is tried; a single transaction that does so much is refused. */
+  async #divide(batch: readonly Waiting[], wanted: number, signal: AbortSignal): Promise<void> {
+    if (batch.length > 1) return await this.#seal(batch.slice(0, batch.length / 2), wanted, signal);
+    this.#queue = this.#queue.filter((waiting) => !batch.includes(waiting));
+    for (const { settled } of batch) settled.reject(refusedError(tooLarge));
   }
 
   /** Those that the chain takes as it is now; the others learn why not. */
@@ -180,6 +189,7 @@ export class Sealer {
 }
 
 const full: Refusal = { code: 20, log: 'mempool is full' };
+const tooLarge: Refusal = { code: 21, log: 'what the transaction does fits no block: tx too large' };
 
 /** A refusal as an error, for who waits for a block. */
 export function refusedError({ code, log }: Refusal): AppError {
