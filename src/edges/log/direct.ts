@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../commands/errors.ts';
 import { onBreak } from './breaks.ts';
+import { subscribe } from './subscribe.ts';
 
 /** A stored message as a direct read gives it. */
 export type Stored = Readonly<{ subject: string; sequence: number; bytes: Uint8Array }>;
@@ -87,7 +88,7 @@ function askOnce(nc: NatsConnection, stream: string, question: Question): Promis
       if (code === 204 || code === 404 || (code === 0 && isSingle)) done({ messages, ...restOf(msg) });
       else if (code !== 0) done(`${code} ${msg.headers?.description ?? ''}`);
     };
-    const subscription = nc.subscribe(inbox, { callback: (error, msg) => (error ? done(error.message) : take(msg)) });
+    const subscription = subscribe(nc, inbox, take, ({ message }) => done(message));
     try {
       nc.publish(`$JS.API.DIRECT.GET.${stream}`, JSON.stringify(question), { reply: inbox });
     } catch (caught) {

@@ -1,6 +1,7 @@
 import { AckPolicy, type ConsumerConfig, DeliverPolicy, jetstreamManager } from '@nats-io/jetstream';
 import { createInbox, type Msg, type NatsConnection, nanos } from '@nats-io/transport-node';
 import { onBreak, unlessBroken } from './breaks.ts';
+import { subscribe } from './subscribe.ts';
 
 /** A message as a consumer delivers it; `behind` counts those after it that it has still to deliver. */
 export type Delivered = Readonly<{
@@ -70,7 +71,12 @@ export class Feed {
     this.#nc = nc;
     this.#consumer = consumer;
     this.pendingAtStart = pendingAtStart;
-    const subscription = nc.subscribe(this.#inbox, { callback: (error, msg) => this.#receive(error, msg) });
+    const subscription = subscribe(
+      nc,
+      this.#inbox,
+      (msg) => this.#receive(msg),
+      ({ message }) => this.#lose(message),
+    );
     const watchdog = setInterval(() => this.#checkPulse(), heartbeatMs);
     this.#endings.push(
       () => subscription.isClosed() || subscription.unsubscribe(),
@@ -100,9 +106,8 @@ export class Feed {
     this.#lose('the feed was closed');
   }
 
-  #receive(error: Error | null, msg: Msg): void {
+  #receive(msg: Msg): void {
     this.#heardAt = performance.now();
-    if (error) this.#lose(error.message);
     if (this.#lost) return;
     if (msg.subject === this.#inbox) this.#onStatus(msg);
     else this.#onMessage(msg);

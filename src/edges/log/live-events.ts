@@ -1,5 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { liveKinds, streams, streamTable } from '../../events/streams.ts';
+import { subscribe } from './subscribe.ts';
 
 /**
  * Calls back with every event that outsiders may see, as the JSON text that lies in the log, from now on.
@@ -9,9 +10,7 @@ import { liveKinds, streams, streamTable } from '../../events/streams.ts';
 export function liveEvents(nc: NatsConnection, network: string, onEvent: (json: string) => void): () => void {
   const kinds = streams.flatMap((stream) => liveKinds(streamTable[stream]));
   const subscriptions = kinds.map((kind) =>
-    nc.subscribe(`live.${kind}.${network}.>`, {
-      callback: (err, message) => (err ? undefined : onEvent(message.string())),
-    }),
+    subscribe(nc, `live.${kind}.${network}.>`, (message) => onEvent(message.string())),
   );
   return () => subscriptions.forEach((subscription) => subscription.unsubscribe());
 }

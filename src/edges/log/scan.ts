@@ -5,6 +5,7 @@ import { type Kind, streamOfKind } from '../../events/streams.ts';
 import type { Stored } from './direct.ts';
 import { Feed } from './feed.ts';
 import { streamName } from './streams.ts';
+import { callSafely } from './subscribe.ts';
 
 const atOnce = 5000;
 const attempts = 20;
@@ -75,7 +76,7 @@ export function watchKinds(nc: NatsConnection, network: string, kinds: readonly 
       stream,
       pattern,
       signal: stopping.signal,
-      onSubject: (subject) => onFact(kind, entityIn(subject)),
+      onSubject: (subject) => callSafely(() => onFact(kind, entityIn(subject))),
     });
   }
   return () => stopping.abort();

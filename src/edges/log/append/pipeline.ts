@@ -1,5 +1,6 @@
 import { createInbox, headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
 import { onBreak } from '../breaks.ts';
+import { subscribe } from '../subscribe.ts';
 
 /** A message for a stream; its headers as they go over the wire, each line with its end. */
 export type Outgoing = Readonly<{ subject: string; bytes: Uint8Array; headers: string }>;
@@ -39,11 +40,13 @@ export class Pipeline {
     this.#nc = nc;
     this.#window = window;
     this.#timeoutMs = timeoutMs;
-    nc.subscribe(`${this.#inbox}.*`, {
-      callback: (error, msg) => {
-        const reply = error ? undefined : parseReply(msg);
-        if (reply) this.#settle(msg.subject.slice(this.#inbox.length + 1), reply);
-      },
+    const settle = ({ subject }: Msg, reply: Reply): void => this.#settle(subject.slice(this.#inbox.length + 1), reply);
+    const onReply = (msg: Msg): void => {
+      const reply = parseReply(msg);
+      if (reply) settle(msg, reply);
+    };
+    subscribe(nc, `${this.#inbox}.*`, onReply, ({ message: why }, msg) => {
+      if (msg.subject) settle(msg, { kind: 'lost', why });
     });
     onBreak(nc, (why) => this.#loseAll(why));
   }
