@@ -1,9 +1,10 @@
 import { type Delivered, Feed } from '../log/feed.ts';
 import { setTimeout as pause } from 'node:timers/promises';
-import { JetStreamApiError, type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
+import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { StreamName, StreamPolicies } from '../../events/streams.ts';
 import { unlessBroken } from '../log/breaks.ts';
+import { refusedWith } from '../log/codes.ts';
 import { streamName } from '../log/streams.ts';
 import type { RawEvent } from './chain.ts';
 
@@ -13,7 +14,6 @@ export const storedHeader = 'Annals-Stored';
 /** Where the log is, for whoever reads it as bytes. */
 export type RawLog = Readonly<{ nc: NatsConnection; network: string; policies: StreamPolicies }>;
 
-const streamNotFound = 10_059;
 const atOnce = 2000;
 
 /** A stored message as the archive keeps it. */
@@ -50,7 +50,7 @@ export async function streamInfo(
   try {
     return await unlessBroken(nc, manager.streams.info(streamName(stream, network)));
   } catch (caught) {
-    if (caught instanceof JetStreamApiError && caught.code === streamNotFound) return undefined;
+    if (refusedWith(caught, 'streamNotFound')) return undefined;
     throw caught;
   }
 }

@@ -1,6 +1,7 @@
 import { type KV, type KvOptions, Kvm } from '@nats-io/kv';
-import { JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
+import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { refusedWith } from './codes.ts';
 import { streamName } from './streams.ts';
 
 /** Opens a key-value bucket of a network, creating it on first use; it gets as many replicas as the log has now. */
@@ -25,9 +26,7 @@ async function replicasOfLog(nc: NatsConnection, network: string): Promise<numbe
   try {
     return (await manager.streams.info(streamName('SYNC', network))).config.num_replicas;
   } catch (caught) {
-    if (caught instanceof JetStreamApiError && caught.code === streamNotFound) return 1;
+    if (refusedWith(caught, 'streamNotFound')) return 1;
     throw caught;
   }
 }
-
-const streamNotFound = 10_059;

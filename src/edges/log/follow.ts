@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
+import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Recorded } from '../../commands/ports.ts';
 import { forgets, type StreamName, type StreamPolicy, streamTable } from '../../events/streams.ts';
 import { unlessBroken } from './breaks.ts';
+import { refusedWith } from './codes.ts';
 import { type Delivered, Feed } from './feed.ts';
 import { PoisonEvent, recordedFrom } from './poison-event.ts';
 import { streamName } from './streams.ts';
@@ -23,7 +24,6 @@ type Following = Readonly<{
   maxFacts: number;
 }>;
 
-const streamNotFound = 10_059;
 const defaultMaxFacts = 5000;
 
 /** All facts of a stream after a sequence, in order and for ever; see `Log.follow`. */
@@ -80,7 +80,7 @@ async function openFeed({ nc, name, hasGaps }: Following, after: number): Promis
       throw new PoisonEvent(name, after + 1, `the log begins at ${state.first_seq}`);
     return await Feed.open(nc, name, { after });
   } catch (caught) {
-    const isGone = caught instanceof JetStreamApiError && caught.code === streamNotFound;
+    const isGone = refusedWith(caught, 'streamNotFound');
     if (caught instanceof PoisonEvent || isGone || nc.isClosed()) throw caught;
     return undefined;
   }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import { JetStreamApiError } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { unlessBroken } from './breaks.ts';
 import { openBucket } from './bucket.ts';
+import { refusedWith } from './codes.ts';
 
 /** A lease in force: `revision` grows with every new holder; `signal` aborts when the lease is lost or no longer wanted. */
 export type Lease = Readonly<{ revision: number; signal: AbortSignal }>;
@@ -126,7 +126,7 @@ async function renew(
   try {
     return await kv.update(name, me, revision, timeoutMs);
   } catch (caught) {
-    if (!(caught instanceof JetStreamApiError) || caught.code !== wrongLastSequence) return 'again';
+    if (!refusedWith(caught, 'wrongLastSequence')) return 'again';
   }
   // An earlier renewal whose answer was lost may have counted.
   const entry = await kv.get(name).catch(() => undefined);
@@ -137,9 +137,6 @@ async function renew(
 
 /** The bucket is gone, with all of the broker's data: it is made anew. */
 function isGone(caught: unknown): boolean {
-  const isNotFound = caught instanceof JetStreamApiError && caught.code === streamNotFound;
+  const isNotFound = refusedWith(caught, 'streamNotFound');
   return isNotFound || (caught instanceof Error && /no responders|no stream/i.test(`${caught.name} ${caught.message}`));
 }
-
-const streamNotFound = 10_059;
-const wrongLastSequence = 10_071;

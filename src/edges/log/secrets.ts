@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { JetStreamApiError } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../commands/errors.ts';
 import { openBucket } from './bucket.ts';
+import { refusedWith } from './codes.ts';
 
 const secretBytes = 32;
 const waitMs = 50;
 /** A bucket that was just made on a cluster does not answer before its copies have elected a leader. */
 const withinMs = 20_000;
-const wrongLastSequence = 10_071;
 
 /**
  * A secret that all processes of a network share: 32 random bytes, created once and kept beside the log for as long as that is sound.
@@ -48,7 +47,7 @@ async function create(bucket: KV, name: string): Promise<Uint8Array | undefined>
     await bucket.create(name, secret);
     return secret;
   } catch (caught) {
-    if (caught instanceof JetStreamApiError && caught.code === wrongLastSequence) return undefined;
+    if (refusedWith(caught, 'wrongLastSequence')) return undefined;
     throw caught;
   }
 }

@@ -1,6 +1,5 @@
 import {
   DiscardPolicy,
-  JetStreamApiError,
   type JetStreamManager,
   jetstreamManager,
   RetentionPolicy,
@@ -14,6 +13,7 @@ import { errors, type NatsConnection, nanos } from '@nats-io/transport-node';
 import pRetry from 'p-retry';
 import { gte } from 'semver';
 import { AppError } from '../../commands/errors.ts';
+import { refusedWith } from './codes.ts';
 import {
   keptDays,
   keptPerEntity,
@@ -131,7 +131,7 @@ async function createStream(ensuring: Ensuring, stream: StreamName): Promise<voi
   try {
     await manager.streams.add({ ...shape, ...choiceOf(fresh), ...choiceOf(options) });
   } catch (caught) {
-    const taken = caught instanceof JetStreamApiError && caught.code === nameTaken;
+    const taken = refusedWith(caught, 'nameTaken');
     if (!taken) throw caught;
     await ensureStream(ensuring, stream);
   }
@@ -139,17 +139,14 @@ async function createStream(ensuring: Ensuring, stream: StreamName): Promise<voi
 
 /** Not enough servers have joined, or the server is in no cluster. */
 function isShortOfServers(caught: unknown): boolean {
-  return caught instanceof JetStreamApiError && [10_005, 10_074].includes(caught.code);
+  return refusedWith(caught, 'noSuitablePeers', 'replicasNeedCluster');
 }
-
-const nameTaken = 10_058;
-const streamNotFound = 10_059;
 
 async function findStream(manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> {
   try {
     return await manager.streams.info(name);
   } catch (caught) {
-    if (caught instanceof JetStreamApiError && caught.code === streamNotFound) return undefined;
+    if (refusedWith(caught, 'streamNotFound')) return undefined;
     throw caught;
   }
 }

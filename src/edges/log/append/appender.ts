@@ -5,8 +5,7 @@ import type { Appended, FactLog } from '../../../commands/ports.ts';
 import { type Batch, checkSizes, prepare } from './batch.ts';
 import { lastMessages } from '../direct.ts';
 import type { Gate } from './gate.ts';
-import { createLanes } from './lanes.ts';
-import { createSender, type SenderOptions } from './sender.ts';
+import { createSender, type SenderOptions } from './groups.ts';
 import { streamName } from '../streams.ts';
 import { judge, saying, type Verdict } from './verdict.ts';
 
@@ -114,4 +113,25 @@ function idOf(bytes: Uint8Array): unknown {
   } catch {
     return undefined;
   }
+}
+
+type Lanes = <T>(names: readonly string[], task: () => Promise<T>) => Promise<T>;
+
+/**
+ * Runs tasks so that no two that share a name run at the same time; tasks of a name run in the order they came.
+ *
+ * Names are taken all at once, so tasks never wait for each other in a circle.
+ */
+function createLanes(): Lanes {
+  const tails = new Map<string, Promise<void>>();
+  return (names, task) => {
+    const before = names.flatMap((name) => tails.get(name) ?? []);
+    const result = before.length === 0 ? task() : Promise.all(before).then(task);
+    const leave = (): void => {
+      for (const name of names) if (tails.get(name) === tail) tails.delete(name);
+    };
+    const tail = result.then(leave, leave);
+    for (const name of names) tails.set(name, tail);
+    return result;
+  };
 }

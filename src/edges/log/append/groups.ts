@@ -1,7 +1,9 @@
+import type { NatsConnection } from '@nats-io/transport-node';
 import { maxBatch } from '../../../commands/ports.ts';
+import { streams } from '../../../events/streams.ts';
 import { type Batch, messagesOf } from './batch.ts';
-import type { Pace } from './pace.ts';
-import type { Pipeline, Reply } from './pipeline.ts';
+import { createPace, type Pace } from './pace.ts';
+import { Pipeline, type PipelineOptions, type Reply } from './pipeline.ts';
 
 type Task = Readonly<{ batch: Batch; settle: (reply: Reply) => void }>;
 
@@ -10,6 +12,9 @@ const roundsUntilAlone = 16;
 
 /**
  * Sends the single facts of one stream: each alone, or those that wait as one atomic batch where that is faster.
+ *
+ * It serves the target of appends with an fsync per acknowledgement (DESIGN section 10): a group of many waits for the same few
+ * writes to disk as one fact, which is 1.6 to 1.9 times as fast where a write is slow.
  *
  * A group keeps the expectation of each fact. One that is not stored is sent again fact by fact, so that each gets the answer that
  * it alone would have had. No two facts that are under way may be of one entity.
@@ -78,4 +83,22 @@ export class Groups {
     if (isGroup) void this.#sendGroup(tasks);
     else for (const task of tasks) void this.#sendAlone(task);
   }
+}
+
+/** `pace`: when facts that wait are sent in groups; each stream has one of its own where none is given. */
+export type SenderOptions = PipelineOptions & Readonly<{ pace?: Pace }>;
+
+/** Sends a batch once and says what became of it; never rejects. */
+export type Sender = Readonly<{
+  first: (batch: Batch) => Promise<Reply>;
+  /** As a message of its own; `withId: false` makes the broker store what it has stored before. */
+  again: (batch: Batch, withId: boolean) => Promise<Reply>;
+}>;
+
+/** A sender with a pipeline of its own on a connection. */
+export function createSender(nc: NatsConnection, { pace, ...options }: SenderOptions): Sender {
+  const pipeline = new Pipeline(nc, options);
+  const groups = new Map(streams.map((stream) => [stream, new Groups(pipeline, pace ?? createPace())]));
+  const again = (batch: Batch, withId: boolean): Promise<Reply> => pipeline.send(messagesOf(batch, withId));
+  return { first: (batch) => groups.get(batch.stream)?.send(batch) ?? again(batch, true), again };
 }

@@ -1,3 +1,4 @@
+import { codes } from '../codes.ts';
 import type { Reply } from './pipeline.ts';
 
 /** A reply that does not say "stored". */
@@ -6,20 +7,31 @@ export type Refusal = Exclude<Reply, { kind: 'stored' }>;
 /** What a refusal asks for: to try again, to look who was first, to stop because there is no room, to stop. */
 export type Verdict = 'again' | 'conflict' | 'full' | 'refused';
 
-/** Wrong last sequence; a batch with an id that is known already. */
-const conflictCodes = new Set([10_071, 10_201]);
-/** In flight on a replica, too many requests or batches, a batch cut off, no leader, JetStream not ready. */
-const passingCodes = new Set([10_164, 10_167, 10_210, 10_176, 10_008, 10_009, 10_004, 10_039, 10_076, 10_118]);
-/** Memory, disk or account limits of the server. */
-const fullCodes = new Set([10_023, 10_028, 10_047]);
-const storeFailed = 10_077;
+const conflictCodes: ReadonlySet<number> = new Set([codes.wrongLastSequence, codes.batchRepeatsId]);
+const passingCodes: ReadonlySet<number> = new Set([
+  codes.sequenceInFlight,
+  codes.tooManyRequests,
+  codes.tooManyBatches,
+  codes.batchIncomplete,
+  codes.notAvailable,
+  codes.noLeader,
+  codes.clusterIncomplete,
+  codes.notEnabledForAccount,
+  codes.notEnabled,
+  codes.streamOffline,
+]);
+const fullCodes: ReadonlySet<number> = new Set([
+  codes.insufficientResources,
+  codes.memoryExceeded,
+  codes.storageExceeded,
+]);
 
-/** Error 10077 may mean a full stream, a conflict or a disk that does not write: only its description tells. */
+/** What a refusal asks for. */
 export function judge(refusal: Refusal): Verdict {
   if (refusal.kind === 'lost' || passingCodes.has(refusal.code)) return 'again';
   if (conflictCodes.has(refusal.code)) return 'conflict';
   if (fullCodes.has(refusal.code)) return 'full';
-  if (refusal.code !== storeFailed) return 'refused';
+  if (refusal.code !== codes.storeFailed) return 'refused';
   if (/maximum (bytes|messages) exceeded|no space/i.test(refusal.description)) return 'full';
   return /wrong last|duplicate|per subject exceeded/i.test(refusal.description) ? 'conflict' : 'refused';
 }
