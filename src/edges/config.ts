@@ -172,9 +172,9 @@ export const settings = {
   ),
   scrubIntervalMs: setting(
     'SCRUB_INTERVAL',
-    '20s',
+    '24h',
     duration,
-    'Time between two comparisons of the log with its archive',
+    'Time between two comparisons of the log with its archive, and of the read models with the log',
   ),
   scrubPerSecond: setting(
     'SCRUB_RATE',

@@ -3,7 +3,7 @@ import { isDamage } from '../models/database-error.ts';
 import { migrate } from '../models/migrate.ts';
 import { createPools, type Pools } from '../models/pool.ts';
 import type { Servers } from '../servers/servers.ts';
-import { archiveStateOf } from './state.ts';
+import { archiveStateOf } from './standing.ts';
 
 /** A network's database: its connections, and how the archive in it stands. */
 export type Database = Readonly<{

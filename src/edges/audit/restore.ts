@@ -1,10 +1,11 @@
 import { JetStreamApiError, type StreamInfo, type StreamUpdateConfig } from '@nats-io/jetstream';
 import { AppError } from '../../commands/errors.ts';
-import { keptPerEntity, type StreamName } from '../../events/streams.ts';
+import type { StreamName } from '../../events/streams.ts';
 import { Pipeline } from '../log/append/pipeline.ts';
 import { incarnationKey, incarnationOf, type Shape, shapeOf, streamName } from '../log/streams.ts';
 import type { RawEvent } from './chain.ts';
 import { managerOf, type RawLog, storedHeader, streamInfo } from './raw.ts';
+import { dropsOf } from './retention.ts';
 import type { ArchiveStore } from './store.ts';
 
 /** Metadata of a stream that is being restored: it takes nothing in from anybody else, and is not the log yet. */
@@ -27,6 +28,8 @@ export type Restoration = Readonly<{
 export type Restored = Readonly<{ lastSequence: number; incarnation: string }>;
 
 const chunk = 1000;
+/** Of what fills a sequence that stays empty, until it is removed: `evt.` subjects never clash with it. */
+const emptySubject = 'lost';
 
 /**
  * Makes a stream anew from the archive, each event at its sequence with the time it was first stored.
@@ -43,9 +46,7 @@ export async function restoreStream(
   const manager = await managerOf(nc);
   const name = streamName(stream, network);
   const before = await streamInfo(stores, stream);
-  const kept = keptPerEntity(policies[stream]);
-  const [firstArchived] = await store.read(stream, 0, 1);
-  const first = kept === undefined ? (firstArchived?.sequence ?? 1) : await store.firstKept(stream, kept);
+  const first = await firstKept(stores, stream);
   const shape = { ...shapeOf(stream, network, policies[stream]), ...choiceIn(before), first_seq: first };
   await createEmpty(stores, stream, shape);
   const lost = (await store.losses()).filter((loss) => loss.stream === stream);
@@ -58,7 +59,7 @@ export async function restoreStream(
     after = links.at(-1)?.sequence ?? position;
   }
   await filler.emptyUpTo(position);
-  for (const sequence of filler.empty) await manager.streams.deleteMessage(name, sequence, false);
+  await manager.streams.purge(name, { filter: emptySubject });
   const done = await manager.streams.update(name, {
     ...shape,
     // The client fills what is left out from the stream as it is.
@@ -66,6 +67,23 @@ export async function restoreStream(
     metadata: incarnation === undefined ? {} : { [incarnationKey]: incarnation },
   } as Partial<StreamUpdateConfig>);
   return { lastSequence: done.state.last_seq, incarnation: incarnationOf(done) };
+}
+
+/** The first sequence of the archive that the stream would not drop by itself. */
+async function firstKept(
+  { store, policies }: RawLog & Readonly<{ store: ArchiveStore }>,
+  stream: StreamName,
+): Promise<number> {
+  const drops = await dropsOf(store, stream, { policy: policies[stream], now: Date.now() });
+  let next = 1;
+  for (;;) {
+    const links = await store.read(stream, next - 1, chunk);
+    const kept = links.find((link) => !drops.isDropped(link));
+    if (kept) return kept.sequence;
+    const last = links.at(-1);
+    if (!last) return next;
+    next = last.sequence + 1;
+  }
 }
 
 /**
@@ -116,9 +134,8 @@ async function createEmpty(log: RawLog, stream: StreamName, shape: Shape): Promi
 function fill({ nc, network }: Pick<RawLog, 'nc' | 'network'>, stream: StreamName, first: number) {
   const pipeline = new Pipeline(nc, { timeoutMs: 30_000 });
   const prefix = `restore.${streamName(stream, network)}.`;
-  const empty: number[] = [];
   let last = first - 1;
-  const put = async (subject: string, event: RawEvent | undefined): Promise<void> => {
+  const put = async (subject: string, event?: RawEvent): Promise<void> => {
     const expected = (last += 1);
     const message = {
       subject: `${prefix}${subject}`,
@@ -130,22 +147,20 @@ function fill({ nc, network }: Pick<RawLog, 'nc' | 'network'>, stream: StreamNam
     const why = reply.kind === 'refused' ? reply.description : reply.kind;
     throw new AppError('UNAVAILABLE', `The broker did not take event ${expected} of ${stream} back: ${why}`);
   };
-  const hole = (): Promise<void> => {
-    empty.push(last + 1);
-    return put('lost', undefined);
+  /** A bounded number at once: between two events of an entity that is seldom heard of there may be millions. */
+  const emptyUpTo = async (sequence: number): Promise<void> => {
+    while (last < sequence)
+      await Promise.all(Array.from({ length: Math.min(chunk, sequence - last) }, () => put(emptySubject)));
   };
   return {
-    /** Sequences to be emptied again. */
-    empty,
     last: () => last,
-    emptyUpTo: async (sequence: number): Promise<void> => {
-      while (last < sequence) await hole();
-    },
+    emptyUpTo,
     /** Each event at its own sequence. */
     add: async (events: readonly RawEvent[]): Promise<void> => {
       const sent: Promise<void>[] = [];
       for (const event of events) {
-        while (last + 1 < event.sequence) sent.push(hole());
+        if (last + 1 < event.sequence) await Promise.all(sent.splice(0));
+        await emptyUpTo(event.sequence - 1);
         sent.push(put(event.subject, event));
       }
       await Promise.all(sent);

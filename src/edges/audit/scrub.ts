@@ -1,85 +1,97 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../../commands/errors.ts';
-import { forgets, keptPerEntity, type StreamName } from '../../events/streams.ts';
+import { forgets, type StreamName } from '../../events/streams.ts';
 import { messageAt } from '../log/direct.ts';
 import { streamName } from '../log/streams.ts';
-import { type BothStores, lookAt } from './archiver.ts';
-import { beginning, hashOf, isSame, isSound, type Link, provesItself, type RawEvent } from './chain.ts';
-import { isDamaged, rangesOf, type ScrubReport } from './damage.ts';
+import { type BothStores, stateOf } from './archive.ts';
+import { type Found, Judge } from './judge.ts';
+import type { RawEvent } from './chain.ts';
+import type { StreamState } from './policy.ts';
 import { readRaw } from './raw.ts';
+import { joined, type Range, Ranges, type ScrubReport } from './report.ts';
+import { dropsOf } from './retention.ts';
+import type { ArchiveHead } from './store.ts';
 
-/** How fast, and who wants to hear how far it is. */
+/** How fast, whether what the stream has dropped is dropped here too, and who wants to hear how far it is. */
 export type ScrubOptions = Readonly<{
-  /** Ends the look, which then fails: half a look would take what it has not seen for missing. */
+  /** Ends the comparison, which then fails: half of it would take what it has not seen for missing. */
   signal: AbortSignal;
   /** Events a second at most; without it as fast as it goes. */
-  perSecond?: number;
-  onProgress?: (done: number, total: number) => void;
+  perSecond?: number | undefined;
+  isPruning?: boolean | undefined;
+  onProgress?: ((done: number, total: number) => void) | undefined;
+  /** Milliseconds since 1970. */
+  now?: number | undefined;
 }>;
 
 const chunk = 1000;
 /** So many missing events, half of them the last ones, are asked for once more, one by one, before they count as missing. */
 const askedAgain = 50;
-
-type Found = {
-  stream: number[];
-  archive: number[];
-  both: number[];
-  missing: number[];
-  foreign: RawEvent[];
-  events: number;
-  last: number;
-};
+/** States in which what seems to be missing may well be there: the broker tells them from counters alone. */
+const isTold = (state: StreamState): boolean => state === 'whole' || state === 'short' || state === 'holes';
 
 /**
  * Compares every event that the archive holds of a stream with the stream itself, and the archive's chain with itself.
  *
- * Reads both whole, at the pace given. Changes nothing. Fails with `UNAVAILABLE` when the signal ends it.
+ * Reads both whole, at the pace given. Changes nothing, unless it prunes: then the archive drops what the stream has dropped as its
+ * policy says. Fails with `UNAVAILABLE` when the signal ends it.
  */
 export async function scrub(stores: BothStores, stream: StreamName, options: ScrubOptions): Promise<ScrubReport> {
-  const head = await stores.store.head(stream);
+  const { store } = stores;
+  const head = await store.head(stream);
   const none = { inStream: [], inArchive: [], inBoth: [], foreign: [] };
   if (!head) return { stream, state: 'whole', events: 0, position: 0, ...none };
-  const state = await lookAt(stores, stream, head);
-  const found: Found = { stream: [], archive: [], both: [], missing: [], foreign: [], events: 0, last: 0 };
-  const messages = state === 'missing' ? undefined : batches(stores, stream, head.position);
-  const lost = (await stores.store.losses()).filter((loss) => loss.stream === stream);
-  const isLost = (sequence: number): boolean => lost.some(({ first, last }) => first <= sequence && sequence <= last);
+  const state = await stateOf(stores, stream, head);
+  const found = await compare(stores, head, { ...options, isStreamThere: state !== 'missing' });
+  const missing = isTold(state) ? await reallyMissing(stores, stream, found.missing) : found.missing;
+  return {
+    stream,
+    state: await provenState(stores, head, { state, missing }),
+    events: found.events,
+    position: head.position,
+    inStream: joined(found.inStream, missing),
+    inArchive: joined(found.inArchive),
+    inBoth: found.inBoth,
+    foreign: found.foreign,
+  };
+}
+
+type Comparison = ScrubOptions & Readonly<{ isStreamThere: boolean }>;
+
+async function compare(
+  stores: BothStores,
+  head: ArchiveHead,
+  { isStreamThere, ...options }: Comparison,
+): Promise<Found> {
+  const { store, policies } = stores;
+  const { stream, position } = head;
+  const policy = policies[stream];
+  const losses = (await store.losses()).filter((loss) => loss.stream === stream);
+  const drops = await dropsOf(store, stream, { policy, now: options.now ?? Date.now() });
+  const judge = new Judge(stream, { isWhole: !forgets(policy), losses, drops });
+  const isPruning = options.isPruning === true && policy.archive === 'keeps';
+  const messages = isStreamThere ? batches(stores, stream, position) : undefined;
   try {
-    let previous: Link | undefined;
-    for (let after = 0; after < head.position;) {
+    for (let after = 0; after < position;) {
       const began = performance.now();
-      const links = await stores.store.read(stream, after, chunk);
-      // The archive may have grown since its head was read; what came later is the next look's.
-      const upTo = links.length < chunk ? head.position : Math.min(links.at(-1)?.sequence ?? 0, head.position);
+      const links = await store.read(stream, after, chunk);
+      // The archive may have grown since its head was read; what came later is for the next comparison.
+      const upTo = links.length < chunk ? position : Math.min(links.at(-1)?.sequence ?? 0, position);
       const events = (await messages?.upTo(upTo)) ?? new Map<number, RawEvent>();
-      const archived = links.filter(({ sequence }) => sequence <= upTo);
+      const anchors = await store.anchors(stream, after, upTo);
       throwIfEnded(stream, options.signal);
-      previous = judge(
-        stream,
-        { links: archived, events, previous, isLost, isWhole: !forgets(stores.policies[stream]) },
-        found,
-      );
+      const archived = links.filter(({ sequence }) => sequence <= upTo);
+      const dropped = judge.take({ links: archived, events, anchors });
+      if (isPruning && dropped.sequences.length > 0 && (await store.prune(stream, dropped)))
+        drops.pruned(dropped.subjects);
       after = upTo;
-      options.onProgress?.(found.events, head.position);
+      options.onProgress?.(judge.events, position);
       await keepPace(began, links.length, options);
     }
-    if (previous && !isSame(previous.hash, head.hash)) found.archive.push(head.position);
   } finally {
     await messages?.close();
   }
-  const missing = state === 'whole' ? await reallyMissing(stores, stream, found.missing) : found.missing;
-  const inStream = [...found.stream, ...missing].toSorted((a, b) => a - b);
-  return {
-    stream,
-    state,
-    events: found.events,
-    position: head.position,
-    inStream: rangesOf(inStream),
-    inArchive: rangesOf([...new Set(found.archive)]),
-    inBoth: rangesOf(found.both),
-    foreign: found.foreign,
-  };
+  return judge.end(head);
 }
 
 function throwIfEnded(stream: StreamName, signal: AbortSignal): void {
@@ -89,83 +101,16 @@ function throwIfEnded(stream: StreamName, signal: AbortSignal): void {
     });
 }
 
-/** Whether a scrub of a stream finds nothing at all. */
-export async function isSoundStream(stores: BothStores, stream: StreamName, signal: AbortSignal): Promise<boolean> {
-  return !isDamaged(await scrub(stores, stream, { signal }));
-}
-
-type Chunk = Readonly<{
-  links: readonly Link[];
-  events: ReadonlyMap<number, RawEvent>;
-  previous: Link | undefined;
-  /** Known to be lost: neither copy counts, and what follows is tied to nothing. */
-  isLost: (sequence: number) => boolean;
-  /** Whether the stream keeps everything, so that what neither copy has is lost. */
-  isWhole: boolean;
-}>;
-
-/** Judges a chunk of both copies; gives back its last link. */
-function judge(
+/** What is there when it is asked for alone is not missing. */
+async function reallyMissing(
+  stores: BothStores,
   stream: StreamName,
-  { links, events, previous, isLost, isWhole }: Chunk,
-  found: Found,
-): Link | undefined {
-  let before = previous;
-  const archived = new Map(links.map((link) => [link.sequence, link]));
-  const sequences = [...new Set([...archived.keys(), ...events.keys()])].toSorted((a, b) => a - b);
-  for (const sequence of sequences) {
-    const [link, event] = [archived.get(sequence), events.get(sequence)];
-    found.events += 1;
-    if (isWhole) found.both.push(...between(found.last, sequence).filter((gone) => !isLost(gone)));
-    found.last = sequence;
-    if (isLost(sequence)) continue;
-    judgeOne(stream, { sequence, link, event, before: isLost(sequence - 1) ? undefined : before }, found);
-    if (link) before = link;
-  }
-  return before;
-}
-
-const between = (after: number, before: number): number[] =>
-  Array.from({ length: Math.max(0, before - after - 1) }, (_, index) => after + 1 + index);
-
-type Pair = Readonly<{
-  sequence: number;
-  link: Link | undefined;
-  event: RawEvent | undefined;
-  before: Link | undefined;
-}>;
-
-function judgeOne(stream: StreamName, { sequence, link, event, before }: Pair, found: Found): void {
-  if (!link) return void found.archive.push(sequence);
-  const follows =
-    before === undefined ? sequence > 1 || isSame(link.previous, beginning) : isSame(link.previous, before.hash);
-  const isLinkSound = isSound(stream, link);
-  if (!event) {
-    (isLinkSound ? found.missing : found.both).push(sequence);
-    if (isLinkSound && !follows) found.archive.push(sequence);
-    return;
-  }
-  if (isSame(hashOf(stream, event, link.previous), link.hash)) {
-    if (!isLinkSound || !follows) found.archive.push(sequence);
-    return;
-  }
-  if (isLinkSound) {
-    found.stream.push(sequence);
-    if (provesItself(event) && event.id !== link.id) found.foreign.push(event);
-  } else {
-    (provesItself(event) ? found.archive : provesItself(link) ? found.stream : found.both).push(sequence);
-  }
-}
-
-/** What the stream drops by itself is not missing, and neither is what is there when it is asked for alone. */
-async function reallyMissing(stores: BothStores, stream: StreamName, missing: readonly number[]): Promise<number[]> {
-  const kept = keptPerEntity(stores.policies[stream]);
-  const dropped =
-    kept === undefined || missing.length === 0 ? new Set<number>() : await stores.store.dropped(stream, missing, kept);
-  const left = missing.filter((sequence) => !dropped.has(sequence));
+  missing: readonly Range[],
+): Promise<readonly Range[]> {
   const name = streamName(stream, stores.network);
-  const isAll = left.length <= askedAgain;
-  const asked = isAll ? left : [...left.slice(0, askedAgain / 2), ...left.slice(-askedAgain / 2)];
+  const isAll = missing.reduce((sum, { first, last }) => sum + last - first + 1, 0) <= askedAgain;
+  const half = askedAgain / 2;
+  const asked = isAll ? [...inRanges(missing)] : [...inRanges(missing, half), ...inRanges(missing, half, true)];
   const answers = await Promise.all(asked.map((sequence) => messageAt(stores.nc, name, sequence)));
   const gone = asked.filter((_, index) => answers[index] === undefined);
   if (!isAll && gone.length < asked.length)
@@ -173,7 +118,30 @@ async function reallyMissing(stores: BothStores, stream: StreamName, missing: re
       'UNAVAILABLE',
       `The broker did not hand over all of ${stream} in time; nothing is concluded from it`,
     );
-  return isAll ? gone : left;
+  if (!isAll) return missing;
+  const ranges = new Ranges();
+  for (const sequence of gone) ranges.add(sequence);
+  return ranges.all();
+}
+
+/** The first so many sequences, or the last ones. */
+function* inRanges(ranges: readonly Range[], most = Infinity, isLast = false): Generator<number, void, undefined> {
+  let left = most;
+  for (const { first, last } of isLast ? ranges.toReversed() : ranges)
+    for (let at = 0; at <= last - first && left > 0; at++, left--) yield isLast ? last - at : first + at;
+}
+
+/** Counters may be old: a stream that has its last event, or all of them, is neither short nor full of holes. */
+async function provenState(
+  { nc, network }: BothStores,
+  { stream, position, followed }: ArchiveHead,
+  { state, missing }: Readonly<{ state: StreamState; missing: readonly Range[] }>,
+): Promise<StreamState> {
+  const isProven =
+    (state === 'holes' && missing.length > 0) ||
+    (state === 'short' &&
+      (await messageAt(nc, streamName(stream, network), Math.max(position, followed))) === undefined);
+  return isProven || (state !== 'holes' && state !== 'short') ? state : 'whole';
 }
 
 /** A stream's events up to one sequence after the other. */

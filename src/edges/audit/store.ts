@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import type pg from 'pg';
 import type { StreamName } from '../../events/streams.ts';
 import { metaSchema } from '../models/engine/names.ts';
 import { type Pools, withClient } from '../models/pool.ts';
-import { type Book, createBook, type Query } from './book.ts';
 import { beginning, type Link } from './chain.ts';
+import { createRetention, type Retention } from './retention.ts';
+import { createStandings, type Query, type Standings, throughPool } from './standing.ts';
 
 /** How far the archive holds a stream: its last link, and how many leaders wrote it; only the last one may. */
 export type ArchiveHead = Readonly<{
@@ -18,12 +18,17 @@ export type ArchiveHead = Readonly<{
   followed: number;
   /** How many events are known to be lost. */
   lost: number;
+  /** Why the stream should be compared at once; null where nothing is suspected. */
+  suspicion: string | null;
+  /** How long ago the stream was last restored without an operator; null where it never was. */
+  restoredMsAgo: number | null;
 }>;
 
 /** The archive's tables of one network. */
 export type ArchiveStore = ReturnType<typeof reading> &
   ReturnType<typeof writing> &
-  Book &
+  Standings &
+  Retention &
   Readonly<{ pools: Pools; head: ReturnType<typeof headIn> }>;
 
 const columns = `sequence, subject, id, stored_nanos::text as "storedNanos", body, previous, hash`;
@@ -31,17 +36,14 @@ const columns = `sequence, subject, id, stored_nanos::text as "storedNanos", bod
 /** Opens the archive of a network; its tables are there already (`migrate`). */
 export function createArchiveStore(pools: Pools, network: string): ArchiveStore {
   const schema = metaSchema(network);
-  const through =
-    (pool: pg.Pool): Query =>
-    async (text, values = []) =>
-      withClient(pool, async (client) => (await client.query(text, values)).rows);
-  const query = through(pools.archive);
+  const query = throughPool(pools.archive);
   return {
     pools,
-    head: headIn(through(pools.archive), schema),
+    head: headIn(throughPool(pools.archive), schema),
     ...reading(query, schema),
     ...writing(query, pools, schema),
-    ...createBook(query, schema),
+    ...createStandings(query, schema),
+    ...createRetention(query, schema),
   };
 }
 
@@ -78,22 +80,6 @@ function reading(query: Query, schema: string) {
       );
       return new Set(rows.map(({ id }) => id));
     },
-    /** The first sequence of which the stream itself keeps something, where it keeps so many of each subject. */
-    firstKept: async (stream: StreamName, perSubject: number): Promise<number> => {
-      const [row] = await query<{ first: number | null }>(
-        `select min(sequence) as first from (${ranked(schema)}) as kept where nth <= $2`,
-        [stream, perSubject],
-      );
-      return row?.first ?? 1;
-    },
-    /** Which of these sequences the stream drops by itself, keeping so many of each subject. */
-    dropped: async (stream: StreamName, sequences: readonly number[], perSubject: number): Promise<Set<number>> => {
-      const rows = await query<{ sequence: number }>(
-        `select sequence from (${ranked(schema)}) as kept where nth > $2 and sequence = any ($3)`,
-        [stream, perSubject, sequences],
-      );
-      return new Set(rows.map(({ sequence }) => sequence));
-    },
   };
 }
 
@@ -103,7 +89,9 @@ function writing(query: Query, pools: Pools, schema: string) {
     lead: async (stream: StreamName, incarnation: string): Promise<ArchiveHead> => {
       const [head] = await query<ArchiveHead>(
         `insert into ${schema}.archive_heads as had (stream, incarnation, hash, epoch) values ($1, $2, $3, 1)
-          on conflict (stream) do update set epoch = had.epoch + 1 returning ${headColumns(schema)}`,
+          on conflict (stream) do update set epoch = had.epoch + 1,
+            incarnation = case when had.position = 0 then excluded.incarnation else had.incarnation end
+          returning ${headColumns(schema)}`,
         [stream, incarnation, beginning],
       );
       if (!head) throw new Error(`The archive of ${stream} has no head`);
@@ -120,14 +108,14 @@ function writing(query: Query, pools: Pools, schema: string) {
         parameters(stream, links),
       );
     },
-    /** Moves the end without adding anything: after a mending changed the last hash, or the life of the stream. */
+    /** Moves the end without adding anything: after a repair changed the last hash, or the life of the stream. */
     moveHead: async (to: Pick<ArchiveHead, 'stream' | 'position' | 'hash' | 'incarnation'>): Promise<void> => {
       await query(
         `update ${schema}.archive_heads set position = $2, hash = $3, incarnation = $4, epoch = epoch + 1 where stream = $1`,
         [to.stream, to.position, to.hash, to.incarnation],
       );
     },
-    /** One at a time, in whatever process: `work` mends a stream. Whoever waits holds no connection, for the work needs some. */
+    /** One at a time, in whatever process: `work` repairs a stream. Whoever waits holds no connection, for the work needs some. */
     alone: async <T>(work: () => Promise<T>): Promise<T> => {
       for (;;) {
         const done = await aloneNow(pools, schema, work);
@@ -158,11 +146,8 @@ async function aloneNow<T>(pools: Pools, schema: string, work: () => Promise<T>)
 const headColumns = (schema: string): string => `stream, incarnation, position, hash, epoch,
   coalesce((select max(position) from ${schema}.generations as one where one.stream = had.stream
     and one.incarnation = had.incarnation and status = 'live'), 0) as followed,
-  coalesce((select sum(last - first + 1) from ${schema}.archive_losses as loss where loss.stream = had.stream), 0)::int8 as lost`;
-
-const ranked = (schema: string): string =>
-  `select sequence, row_number() over (partition by subject order by sequence desc) as nth
-    from ${schema}.archive where stream = $1`;
+  coalesce((select sum(last - first + 1) from ${schema}.archive_losses as loss where loss.stream = had.stream), 0)::int8 as lost,
+  suspicion, (extract(epoch from now() - restored_at) * 1000)::int8 as "restoredMsAgo"`;
 
 const given = `select $1, * from unnest($2::int8[], $3::text[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::bytea[])`;
 

@@ -1,7 +1,8 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { StreamName } from '../../events/streams.ts';
 import type { Pools } from '../models/pool.ts';
-import { bothStoresOf, lookAt } from './archiver.ts';
+import { bothStoresOf, stateOf } from './archive.ts';
+import { streamStates } from './policy.ts';
 
 /**
  * Tells what stands in the way of writing to a stream: that it lacks what the archive or a read model knows of it, which a broker that
@@ -19,8 +20,7 @@ export function obstacleIn({
   return async (nc, stream) => {
     const stores = bothStoresOf(nc, { network, pools });
     const head = await stores.store.head(stream);
-    // Another life of the stream is for people to judge.
-    const isWhole = !head || ['whole', 'other life'].includes(await lookAt(stores, stream, head));
+    const isWhole = !head || streamStates[await stateOf(stores, stream, head)].mayWrite;
     return isWhole ? undefined : 'it may have lost events, and they are not back yet';
   };
 }

@@ -1,9 +1,9 @@
 import { Presets, SingleBar } from 'cli-progress';
-import { type StreamName, streams } from '../../events/streams.ts';
-import { isDamaged, type ScrubReport, sentences } from '../audit/damage.ts';
+import type { StreamName } from '../../events/streams.ts';
+import { isDamaged, type ScrubReport, sentences } from '../audit/report.ts';
 import { type Repairable, repairStream } from '../audit/repair.ts';
 import { scrub as scrubStream } from '../audit/scrub.ts';
-import { bothStoresOf } from '../audit/archiver.ts';
+import { archivedStreams, bothStoresOf } from '../audit/archive.ts';
 import { configFromEnvironment } from '../config.ts';
 import type { Log } from '../log/log.ts';
 import { withStores } from './stores.ts';
@@ -39,7 +39,7 @@ async function each(verb: string, { json }: { json: boolean }, look: Look): Prom
   process.once('SIGINT', () => stop.abort());
   await withStores(configFromEnvironment(), verb, async ({ connection: nc, network, pools, log }) => {
     const stores = { ...bothStoresOf(nc, { network, pools }), source: log, log };
-    for (const stream of streams) {
+    for (const stream of archivedStreams(stores)) {
       const bar = json || !process.stderr.isTTY ? undefined : progressBar(stream);
       const onProgress = (done: number, total: number): void => {
         bar?.setTotal(Math.max(total, done));

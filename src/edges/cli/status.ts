@@ -1,7 +1,7 @@
 import prettyMs from 'pretty-ms';
 import { streams } from '../../events/streams.ts';
 import { rounds } from '../../projections/rounds/rounds.ts';
-import { archiveStateOf } from '../audit/state.ts';
+import { archiveStateOf } from '../audit/standing.ts';
 import { configFromEnvironment } from '../config.ts';
 import { createReader } from '../models/read/reading.ts';
 import { type Stores, withStores } from './stores.ts';
@@ -78,7 +78,7 @@ function forPeople(seen: Seen): string {
         one.position,
         ago(one.scrubbedAt),
         one.findings.join(' ') || (one.scrubbedAt ? 'sound' : '–'),
-        one.mendedAt === null ? 'never' : `${ago(one.mendedAt)}: ${one.mended.join(' ')}`,
+        one.repairedAt === null ? 'never' : `${ago(one.repairedAt)}: ${one.repaired.join(' ')}`,
       ]),
     ),
     ...seen.lost.map((one) => `LOST: ${one.stream} ${one.first} to ${one.last}: ${one.reason} ${one.ids.join(', ')}`),

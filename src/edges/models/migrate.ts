@@ -59,6 +59,15 @@ const steps: readonly (readonly string[])[] = [
       primary key (stream, first, last)
     )`,
   ],
+  [
+    `alter table archive_heads add column suspicion text, add column restored_at timestamptz`,
+    `create table archive_anchors (
+      stream text collate "C" not null,
+      sequence int8 not null,
+      hash bytea not null,
+      primary key (stream, sequence)
+    )`,
+  ],
 ];
 
 /**

@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import { auditor } from './auditor.ts';
 import { indexer } from './indexer.ts';
 import { ledger } from './ledger.ts';
 import type { RoleName } from './names.ts';
@@ -11,6 +12,7 @@ import type { Role } from './role.ts';
 export const roles: { readonly [Name in RoleName]: Role & Readonly<{ name: Name }> } = {
   ledger,
   projector,
+  auditor,
   indexer,
   node,
 };

@@ -1,4 +1,4 @@
-import { healLog } from '../audit/heal.ts';
+import { restoreMissing } from '../audit/examine.ts';
 import { type Database, openDatabase } from '../audit/open-database.ts';
 import { obstacleIn } from '../audit/write-gate.ts';
 import { loadProfile, type NetworkProfile } from '../indexer/chain/profile.ts';
@@ -48,7 +48,7 @@ export async function openStores(
   const broker = await openBroker(servers.nats, {
     network,
     wanted,
-    heal: (connection) => onSound(() => healLog(connection, { network, pools, logger, signal })),
+    heal: (connection) => onSound(() => restoreMissing(connection, { network, pools, logger, signal })),
     obstacle: obstacleIn({ network, pools }),
     streams: { replicas: config.streamReplicas, maxBytes: config.streamMaxBytes },
     ...leadership,

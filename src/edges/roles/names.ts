@@ -14,6 +14,10 @@ export const roleTable = {
     runsUnasked: ({ isLocal }) => isLocal,
   },
   projector: { does: 'every read model and the archive of the log', runsUnasked: () => true },
+  auditor: {
+    does: 'compares the log with its archive and every read model with the log, and repairs',
+    runsUnasked: () => true,
+  },
   indexer: { does: 'sync with the chain, probes of SuperNodes, the indexing REST API', runsUnasked: () => true },
   node: {
     does: 'a SuperNode: its status over RPC and HTTP',

@@ -3,11 +3,10 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { metaSchema } from '../../../src/edges/models/engine/names.ts';
 import { withClient } from '../../../src/edges/models/pool.ts';
 import { streamName } from '../../../src/edges/log/streams.ts';
-import { drainArchive } from '../../../src/edges/audit/drain.ts';
-import { mend } from '../../../src/edges/audit/mend.ts';
+import { drainArchive } from '../../../src/edges/audit/archive.ts';
 import { repairStream } from '../../../src/edges/audit/repair.ts';
 import { scrub } from '../../../src/edges/audit/scrub.ts';
-import { isDamaged } from '../../../src/edges/audit/damage.ts';
+import { isDamaged } from '../../../src/edges/audit/report.ts';
 import { streamInfo } from '../../../src/edges/audit/raw.ts';
 import { ensureStreams } from '../../../src/edges/log/streams.ts';
 import { until } from '../../support/polling.ts';
@@ -125,7 +124,7 @@ test('repairStream says exactly what neither store has, and keeps everything els
     client.query(`update ${metaSchema(kept.network)}.archive set body = '' where sequence = $1`, [lost]),
   );
   expect((await scrub(kept, 'ACTIONS', options)).inBoth).toEqual([{ first: lost, last: lost }]);
-  const { done } = await mend(kept, 'ACTIONS', options);
+  const { done } = await repairStream(kept, 'ACTIONS', options);
   expect(done).toContainEqual(expect.stringContaining('but for what is lost'));
   const id = (await kept.store.read('ACTIONS', lost - 1, 1))[0]?.id;
   expect(await kept.store.losses()).toEqual([
@@ -143,10 +142,11 @@ async function everythingBut({ log }: Kept, hole: number): Promise<unknown[]> {
   return await Promise.all(sequences.map((sequence) => log.readOne('ACTIONS', sequence)));
 }
 
-test('keepArchive mends by itself what it finds, and goes on', async () => {
+test('the auditor restores by itself what is damaged, and the archive goes on', async () => {
   const kept = await keptLog({ scrubIntervalMs: 200 });
   await appendFacts(kept.log, randomHistory(6, { actions: 20 }));
   kept.start();
+  kept.audit();
   await untilArchived(kept, 'ACTIONS');
   const before = await everything(kept.log, 'ACTIONS');
   await thinOut(kept.nc, kept.network, 'ACTIONS');

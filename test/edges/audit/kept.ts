@@ -1,37 +1,58 @@
 import { onTestFinished } from 'vitest';
-import type { StreamName, StreamPolicies } from '../../../src/events/streams.ts';
-import { type BothStores, bothStoresOf } from '../../../src/edges/audit/archiver.ts';
-import { keepArchive } from '../../../src/edges/audit/keeper.ts';
+import { type StreamName, type StreamPolicies, streamTable } from '../../../src/events/streams.ts';
+import { type BothStores, bothStoresOf } from '../../../src/edges/audit/archive.ts';
+import { runAuditor } from '../../../src/edges/audit/auditor.ts';
+import type { Brakes } from '../../../src/edges/audit/policy.ts';
+import { keepArchive } from '../../../src/edges/audit/run-archive.ts';
 import { createLeases } from '../../../src/edges/log/leases.ts';
 import type { Log } from '../../../src/edges/log/log.ts';
+import { rebuildingInWorker } from '../../../src/edges/models/build/rebuild-in-worker.ts';
 import { migrate } from '../../../src/edges/models/migrate.ts';
 import { until } from '../../support/polling.ts';
 import { freshLog } from '../log/fresh-log.ts';
 import { databaseOf, silent } from '../models/engine.ts';
-import { freshDatabase } from '../../support/servers.ts';
+import { freshDatabase, testNats } from '../../support/servers.ts';
 
 /** Both stores of a network of its own, and what is said with them. */
-export type Kept = BothStores & Readonly<{ log: Log; source: Log; start: () => { stop: () => Promise<void> } }>;
+export type Kept = BothStores &
+  Readonly<{
+    log: Log;
+    source: Log;
+    /** Keeps the archive until it is stopped. */
+    start: () => { stop: () => Promise<void> };
+    /** Audits both stores until the test ends. */
+    audit: () => void;
+  }>;
 
 type Keeping = Readonly<{
   scrubIntervalMs?: number;
   policies?: StreamPolicies;
-  /** A broker of its own, and where the folders of its streams lie. */
-  own?: Awaited<ReturnType<typeof freshLog>> & Readonly<{ streamFiles: string }>;
+  brakes?: Brakes;
+  /** Where the broker is reached, if not directly. */
+  nats?: Readonly<{ url: string; user?: string; pass?: string }>;
 }>;
 
-/** Opens a log and an archive beside it; `start` keeps the archive until it is stopped. */
-export async function keptLog({ scrubIntervalMs = 3_600_000, own, policies }: Keeping = {}): Promise<Kept> {
-  const { nc, network, log } = own ?? (await freshLog(policies ? { policies } : {}));
-  const { pools } = databaseOf(await freshDatabase(), network);
+/** So short that a test need not wait for it. */
+const shortBrakes: Brakes = { confirmAfterMs: 200, restoreEachMs: 3_600_000 };
+
+/** Opens a log and an archive beside it. */
+export async function keptLog({
+  scrubIntervalMs = 3_600_000,
+  policies = streamTable,
+  brakes = shortBrakes,
+  nats = testNats(),
+}: Keeping = {}): Promise<Kept> {
+  const { nc, network, log } = await freshLog({ policies }, nats);
+  const { pools, config: postgres } = databaseOf(await freshDatabase(), network);
   await migrate({ pools, network });
-  const stores = bothStoresOf(nc, { network, pools, ...(policies ? { policies } : {}) });
+  const stores = bothStoresOf(nc, { network, pools, policies });
   const leases = createLeases(nc, network, { ttlMs: 1000 });
-  const start = () => {
+  const common = { ...stores, leases, source: log, log: silent, scrubIntervalMs, scrubPerSecond: 100_000 };
+  const access = { nats: { ...testNats(), ...nats }, postgres, network, policies };
+  const rebuild = rebuildingInWorker({ ...access, pools, source: log });
+  const begin = (run: (signal: AbortSignal) => Promise<void>) => {
     const ending = new AbortController();
-    const files = { streamFiles: own?.streamFiles };
-    const options = { ...stores, ...files, leases, source: log, log: silent, scrubIntervalMs, scrubPerSecond: 100_000 };
-    const running = keepArchive({ ...options, signal: ending.signal });
+    const running = run(ending.signal);
     const stop = async (): Promise<void> => {
       ending.abort();
       await running;
@@ -39,7 +60,13 @@ export async function keptLog({ scrubIntervalMs = 3_600_000, own, policies }: Ke
     onTestFinished(stop);
     return { stop };
   };
-  return { ...stores, log, source: log, start };
+  return {
+    ...stores,
+    log,
+    source: log,
+    start: () => begin((signal) => keepArchive({ ...common, signal })),
+    audit: () => void begin((signal) => runAuditor({ ...common, access, rebuild, brakes, signal })),
+  };
 }
 
 /** Waits until the archive holds all that a stream holds now. */

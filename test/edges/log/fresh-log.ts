@@ -22,8 +22,9 @@ export async function connected(
 /** The log of a network that nobody else uses. */
 export async function freshLog(
   options?: Parameters<typeof ensureStreams>[2],
+  address?: Parameters<typeof connected>[0],
 ): Promise<{ nc: NatsConnection; network: string; log: Log }> {
-  const nc = await connected();
+  const nc = await connected(address);
   const network = freshNetwork();
   await ensureStreams(nc, network, options);
   return { nc, network, log: createLog(nc, network) };

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import path from 'node:path';
 import { readRaw, streamInfo } from '../../../src/edges/audit/raw.ts';
-import { sentences } from '../../../src/edges/audit/damage.ts';
+import { sentences } from '../../../src/edges/audit/report.ts';
 import { damagedLengths } from '../../../src/edges/audit/damaged-lengths.ts';
 import { damagedPages } from '../../../src/edges/servers/postgres/damaged-pages.ts';
 import { scrub } from '../../../src/edges/audit/scrub.ts';

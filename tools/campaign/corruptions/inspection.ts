@@ -1,6 +1,6 @@
-import { checkModel } from '../../../src/edges/audit/check-models.ts';
+import { checkModel } from '../../../src/edges/audit/models.ts';
 import { damagedFiles, inStream, lookInto, type Truth } from './events.ts';
-import { bothStoresOf } from '../../../src/edges/audit/archiver.ts';
+import { bothStoresOf } from '../../../src/edges/audit/archive.ts';
 import { connectNats } from '../../../src/edges/log/connection.ts';
 import { createLog } from '../../../src/edges/log/log.ts';
 import { createPools } from '../../../src/edges/models/pool.ts';

@@ -32,7 +32,7 @@ export type Victim = Readonly<{
 const gently = { nats: 'SIGTERM', db: 'SIGINT' } as const satisfies Record<Store, NodeJS.Signals>;
 const toldWithinMs = 5000;
 const withinMs = 60_000;
-const finding = /damage|mended|differs from the log|lost events|made its tables|making its tables|set aside/;
+const finding = /damage|repaired|differs from the log|lost events|made its tables|making its tables|set aside/;
 
 /** Starts a program on a new folder and waits until all is sound. */
 export async function openVictim(env: Readonly<Record<string, string>>, dataDir: string): Promise<Victim> {

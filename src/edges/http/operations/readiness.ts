@@ -2,7 +2,7 @@ import prettyMs from 'pretty-ms';
 import { toAppError } from '../../../commands/errors.ts';
 import { SyncRounds } from '../../../projections/rounds/queries.ts';
 import type { RoundRow } from '../../../projections/tables.ts';
-import { archiveFindings } from '../../audit/archive-findings.ts';
+import { archiveFindings } from '../../audit/standing.ts';
 import { ask } from '../../bus.ts';
 import type { BrokerState, Generation, RestSettings } from '../../indexer/rest/dependencies.ts';
 import { type Source, sources } from '../../indexer/rest/headers.ts';

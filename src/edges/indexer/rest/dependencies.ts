@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Followed, Reading } from '../../../projections/reading.ts';
-import type { Loss, Standing } from '../../audit/book.ts';
+import type { Loss, Standing } from '../../audit/standing.ts';
 import type { Config } from '../../config.ts';
 import type { Logger } from '../../kit/logger.ts';
 import type { Generation as StoredGeneration } from '../../models/engine/generations.ts';

@@ -200,7 +200,7 @@ describe('GET /readyz', () => {
 });
 
 describe('GET /readyz and GET /metrics of the archive', () => {
-  const standing = { stream: 'ACTIONS', position: 40, scrubbedAt: null, mendedAt: null, mended: [] } as const;
+  const standing = { stream: 'ACTIONS', position: 40, scrubbedAt: null, repairedAt: null, repaired: [] } as const;
   const loss = { stream: 'ACTIONS', first: 7, last: 8, reason: 'gone in both', ids: ['abc'] } as const;
   const archive = async () => ({ standings: [{ ...standing, findings: ['Event 9 is missing.'] }], losses: [loss] });
 

@@ -1,19 +1,17 @@
 import type { StreamName } from '../../events/streams.ts';
 import type { RawEvent } from './chain.ts';
+import type { StreamState } from './policy.ts';
 
 /** Sequences from one to another, both included. */
 export type Range = Readonly<{ first: number; last: number }>;
 
-/** How a stream stands as a whole: there, gone, half restored, held while it was to be restored, with an end before the archive's, with fewer events than it counts, or with another life. */
-export type StreamState = 'whole' | 'missing' | 'restoring' | 'held' | 'short' | 'holes' | 'other life';
-
-/** What one look at both copies of a stream found. */
+/** What one comparison of both copies of a stream found. */
 export type ScrubReport = Readonly<{
   stream: StreamName;
   state: StreamState;
   /** Events compared. */
   events: number;
-  /** The archive's end when the look began. */
+  /** The archive's end when the comparison began. */
   position: number;
   /** Missing or different in the stream, sound in the archive. */
   inStream: readonly Range[];
@@ -23,28 +21,40 @@ export type ScrubReport = Readonly<{
   inBoth: readonly Range[];
   /** Events of the stream, sound in themselves, at sequences where the archive holds others: written after the stream had gone back. */
   foreign: readonly RawEvent[];
-  /** What is wrong on disk with what the broker still has in memory. */
-  onDisk?: string | undefined;
 }>;
 
-/** Whether there is anything to mend. */
-export function isDamaged({ state, inStream, inArchive, inBoth, foreign, onDisk }: ScrubReport): boolean {
-  return (
-    state !== 'whole' ||
-    onDisk !== undefined ||
-    [inStream, inArchive, inBoth, foreign].some((found) => found.length > 0)
-  );
+/** Whether there is anything to repair. */
+export function isDamaged(report: ScrubReport): boolean {
+  return report.inArchive.length > 0 || isStreamDamaged(report);
 }
 
-/** Sequences as ranges; they come in order. */
-export function rangesOf(sequences: readonly number[]): Range[] {
-  const ranges: { first: number; last: number }[] = [];
-  for (const sequence of sequences) {
-    const open = ranges.at(-1);
-    if (open?.last === sequence - 1) open.last = sequence;
-    else ranges.push({ first: sequence, last: sequence });
+/** Whether the stream itself is damaged, which takes making it anew; else only the archive is. */
+export function isStreamDamaged({ state, inStream, inBoth, foreign }: ScrubReport): boolean {
+  return state !== 'whole' || [inStream, inBoth, foreign].some((found) => found.length > 0);
+}
+
+/** Sequences as ranges, however many there are. */
+export class Ranges {
+  readonly #all: { first: number; last: number }[] = [];
+
+  /** Adds a sequence or a range that begins behind, or within, what was added last. */
+  add(first: number, last = first): void {
+    const open = this.#all.at(-1);
+    if (open && first <= open.last + 1) open.last = Math.max(open.last, last);
+    else this.#all.push({ first, last });
   }
-  return ranges;
+
+  /** What was added, in order. */
+  all(): readonly Range[] {
+    return this.#all;
+  }
+}
+
+/** Several lists of ranges as one, in order. */
+export function joined(...lists: (readonly Range[])[]): readonly Range[] {
+  const ranges = new Ranges();
+  for (const { first, last } of lists.flat().toSorted((a, b) => a.first - b.first)) ranges.add(first, last);
+  return ranges.all();
 }
 
 /** What was found, in sentences for people; none where nothing was. */
@@ -61,7 +71,10 @@ export function sentences(report: ScrubReport): string[] {
     held: [`${stream} was about to be restored from the archive, and that did not come to its end.`],
     short: [`${stream} ends before ${position}, which the archive holds: it has lost its end, or is an old copy.`],
     holes: [`${stream} has lost events in its middle.`],
-    'other life': [`${stream} was created anew; the archive holds the one before it to ${position}.`],
+    emptied: [`${stream} was created anew and holds nothing; the archive holds the one before it to ${position}.`],
+    replaced: [
+      `${stream} was created anew and holds other events than the archive, which holds the one before it to ${position}.`,
+    ],
   };
   const named: [readonly Range[], string][] = [
     [report.inStream, 'the stream; the archive has them'],
@@ -76,6 +89,5 @@ export function sentences(report: ScrubReport): string[] {
     ...(report.foreign.length > 0
       ? [`${report.foreign.length} events of ${stream} were written over others after it had gone back.`]
       : []),
-    ...(report.onDisk === undefined ? [] : [`On the broker's disk ${report.onDisk} of ${stream}.`]),
   ];
 }

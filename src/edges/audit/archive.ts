@@ -1,13 +1,23 @@
-import { forgets, type StreamName, type StreamPolicies, type StreamPolicy, streamTable } from '../../events/streams.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  forgets,
+  isArchived,
+  type StreamName,
+  type StreamPolicies,
+  type StreamPolicy,
+  streams,
+  streamTable,
+} from '../../events/streams.ts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pools } from '../models/pool.ts';
-import { Feed } from '../log/feed.ts';
+import { Feed, FeedLost } from '../log/feed.ts';
 import { incarnationOf, streamName } from '../log/streams.ts';
 import { chained, hashOf, isSame } from './chain.ts';
 import { type RawLog, rawFrom, readRaw, streamInfo } from './raw.ts';
+import type { StreamState } from './policy.ts';
 import { heldMark, restoringKey } from './restore.ts';
 import { type ArchiveHead, type ArchiveStore, createArchiveStore } from './store.ts';
-import type { Range, StreamState } from './damage.ts';
+import type { Range } from './report.ts';
 
 /** Both stores of one network. */
 export type BothStores = RawLog & Readonly<{ store: ArchiveStore }>;
@@ -18,6 +28,11 @@ export function bothStoresOf(
   { network, pools, policies = streamTable }: Readonly<{ network: string; pools: Pools; policies?: StreamPolicies }>,
 ): BothStores {
   return { nc, network, policies, store: createArchiveStore(pools, network) };
+}
+
+/** The streams that have an archive. */
+export function archivedStreams({ policies }: Pick<BothStores, 'policies'>): StreamName[] {
+  return streams.filter((stream) => isArchived(policies[stream]));
 }
 
 /** Another leader writes the archive. */
@@ -36,17 +51,18 @@ export class StreamBroken extends Error {
 const atOnce = 2000;
 /** At most this share of the time goes into what is far behind, so that readers and read models come first. */
 const restPerWork = 1;
+const betweenFeedsMs = 200;
 
-/** How a stream stands against the archive's end, told from its ends alone and the event at the archive's end. */
-export async function lookAt(stores: BothStores, stream: StreamName, head: ArchiveHead): Promise<StreamState> {
+/** How a stream stands against the archive's end, told from its ends alone. */
+export async function stateOf(stores: BothStores, stream: StreamName, head: ArchiveHead): Promise<StreamState> {
   const info = await streamInfo(stores, stream);
   if (!info) return 'missing';
   const mark = info.config.metadata?.[restoringKey];
   if (mark !== undefined && mark !== heldMark) return 'restoring';
   const sound = mark === heldMark ? 'held' : 'whole';
   if (head.position === 0) return sound;
-  if (incarnationOf(info) !== head.incarnation) return 'other life';
   const { messages, last_seq: last } = info.state;
+  if (incarnationOf(info) !== head.incarnation) return messages === 0 ? 'emptied' : 'replaced';
   if (last < Math.max(head.position, head.followed)) return 'short';
   return !forgets(stores.policies[stream]) && messages + head.lost < last ? 'holes' : sound;
 }
@@ -54,41 +70,46 @@ export async function lookAt(stores: BothStores, stream: StreamName, head: Archi
 /**
  * Adds everything to the archive that comes after its end, until the signal ends it.
  *
- * Fails with `StreamBroken` where the stream does not go on from there, and with `Deposed` when somebody else leads.
+ * A feed that breaks goes on at the end. Fails with `StreamBroken` where the stream does not go on from there, and with `Deposed` when
+ * somebody else leads.
  */
-export async function archiveStream(
-  stores: BothStores,
-  begun: ArchiveHead,
-  { signal, onArchived }: Readonly<{ signal: AbortSignal; onArchived: (head: ArchiveHead) => void }>,
-): Promise<ArchiveHead> {
+export async function archiveStream(stores: BothStores, begun: ArchiveHead, signal: AbortSignal): Promise<void> {
   const { stream } = begun;
-  const policy = stores.policies[stream];
   let head = begun;
   const lost = (await stores.store.losses()).filter((loss) => loss.stream === stream);
-  await checkJoint(stores, head);
-  const feed = await Feed.open(stores.nc, streamName(stream, stores.network), { after: head.position });
-  const close = (): void => feed.close();
-  signal.addEventListener('abort', close);
-  if (signal.aborted) close();
-  try {
-    for (;;) {
-      const messages = await feed.take(atOnce).catch(() => []);
-      if (messages.length === 0) return head;
-      const began = performance.now();
-      const events = messages.map(rawFrom);
-      checkGaps(stream, { policy, after: head.position, lost }, events);
-      const links = chained(stream, events, head.hash);
-      if (!(await stores.store.extend(head, links))) throw new Deposed(`another process archives ${stream}`);
-      const last = links.at(-1);
-      if (last) head = { ...head, position: last.sequence, hash: last.hash };
-      onArchived(head);
-      const isFarBehind = (messages.at(-1)?.behind ?? 0) > atOnce;
-      if (isFarBehind) await rest((performance.now() - began) * restPerWork, signal);
+  while (!signal.aborted) {
+    await checkJoint(stores, head);
+    const feed = await Feed.open(stores.nc, streamName(stream, stores.network), { after: head.position });
+    const close = (): void => feed.close();
+    signal.addEventListener('abort', close);
+    try {
+      while (!signal.aborted) head = await takeIn(stores, { feed, head, lost, signal });
+    } catch (caught) {
+      // A connection that broke says nothing about the stream.
+      if (!(caught instanceof FeedLost)) throw caught;
+    } finally {
+      signal.removeEventListener('abort', close);
+      close();
     }
-  } finally {
-    signal.removeEventListener('abort', close);
-    close();
+    await wait(betweenFeedsMs, signal);
   }
+}
+
+type Intake = Readonly<{ feed: Feed; head: ArchiveHead; lost: readonly Range[]; signal: AbortSignal }>;
+
+/** Archives what has come, and gives back the archive's new end. */
+async function takeIn(stores: BothStores, { feed, head, lost, signal }: Intake): Promise<ArchiveHead> {
+  const { stream } = head;
+  const messages = await feed.take(atOnce);
+  const began = performance.now();
+  const events = messages.map(rawFrom);
+  checkGaps(stream, { policy: stores.policies[stream], after: head.position, lost }, events);
+  const links = chained(stream, events, head.hash);
+  if (!(await stores.store.extend(head, links))) throw new Deposed(`another process archives ${stream}`);
+  const isFarBehind = (messages.at(-1)?.behind ?? 0) > atOnce;
+  if (isFarBehind) await wait((performance.now() - began) * restPerWork, signal);
+  const last = links.at(-1);
+  return last ? { ...head, position: last.sequence, hash: last.hash } : head;
 }
 
 /** The event at the archive's end must be the one that the stream has there, or the stream has another history. */
@@ -119,14 +140,29 @@ function checkGaps(stream: StreamName, { policy, after, lost }: Before, events: 
   }
 }
 
-function rest(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-    signal.addEventListener('abort', done);
-  });
+async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  await pause(ms, undefined, { signal }).catch(() => undefined);
+}
+
+const drainAskedEachMs = 50;
+
+/**
+ * Waits until the archive holds all that the log holds now, so that nothing lies in one place alone; at most `withinMs`.
+ *
+ * Gives back whether it does. Whoever keeps the archive goes on meanwhile, and nobody else should write.
+ */
+export async function drainArchive(stores: BothStores, withinMs: number): Promise<boolean> {
+  const deadline = performance.now() + withinMs;
+  const ends = await Promise.all(
+    archivedStreams(stores).map(async (stream) => ({
+      stream,
+      last: (await streamInfo(stores, stream))?.state.last_seq ?? 0,
+    })),
+  );
+  for (;;) {
+    const heads = await Promise.all(ends.map(({ stream }) => stores.store.head(stream)));
+    if (ends.every(({ last }, at) => (heads[at]?.position ?? 0) >= last)) return true;
+    if (performance.now() > deadline) return false;
+    await pause(drainAskedEachMs);
+  }
 }

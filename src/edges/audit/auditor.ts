@@ -1,0 +1,197 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import pLimit, { type LimitFunction } from 'p-limit';
+import type { StreamName } from '../../events/streams.ts';
+import { type AnyProjection, projections } from '../../projections/all.ts';
+import type { Logger } from '../kit/logger.ts';
+import { runInWorker } from '../kit/worker.ts';
+import type { Leasing } from '../log/leasing.ts';
+import type { Rebuild } from '../models/build/rebuild-in-worker.ts';
+import { onDamage } from '../models/pool.ts';
+import { archivedStreams, type BothStores, stateOf } from './archive.ts';
+import type * as thread from './audit-thread.ts';
+import { type Brakes, brakes as usual, type Observation, type StreamState, streamStates } from './policy.ts';
+import type { Repairable } from './repair.ts';
+
+/** What auditing takes. */
+export type Auditing = Repairable &
+  Readonly<{
+    /** For the threads that compare. */
+    access: thread.StoresAccess;
+    rebuild: Rebuild;
+    leases: Leasing;
+    log: Logger;
+    /** Time from the end of one comparison of a stream or a read model to the beginning of the next. */
+    scrubIntervalMs: number;
+    /** Events of a stream compared in a second at most, where nothing is suspected. */
+    scrubPerSecond: number;
+    brakes?: Brakes;
+    signal: AbortSignal;
+  }>;
+
+const watchEachMs = 1000;
+const afterFailureMs = 1000;
+/** A start has better things to do at first. */
+const afterStartMs = 2000;
+const module = new URL('audit-thread.ts', import.meta.url);
+
+/**
+ * Compares each stream with its archive and each read model with the log, at the start, at each interval and when something is
+ * suspected, until the signal ends it; repairs what may be repaired without an operator. One process at a time does so.
+ *
+ * The work is done in threads, one paced comparison at a time. Never fails: what goes wrong is logged and tried again.
+ */
+export async function runAuditor(auditing: Auditing): Promise<void> {
+  const { leases, log, signal } = auditing;
+  while (!signal.aborted) {
+    const held = leases.hold('audit', signal, async (lease) => {
+      const paced = pLimit(1);
+      const models = new ModelSuspicion();
+      const stop = onDamage(auditing.store.pools, () => models.tell());
+      const during = { ...auditing, signal: lease.signal };
+      await Promise.all([
+        ...archivedStreams(auditing).map((stream) => auditStream(during, stream, { paced, models })),
+        auditModels(during, { paced, models }),
+      ]).finally(stop);
+    });
+    await held.catch((err: unknown) => log.warn({ err }, 'the auditor gave up its lease'));
+    await wait(afterFailureMs, signal);
+  }
+}
+
+/** Wakes the comparison of the read models. */
+class ModelSuspicion {
+  #told = new AbortController();
+
+  tell(): void {
+    this.#told.abort();
+  }
+
+  /** A signal that aborts at the next word, and forgets those before. */
+  next(): AbortSignal {
+    this.#told = new AbortController();
+    return this.#told.signal;
+  }
+}
+
+type Shared = Readonly<{ paced: LimitFunction; models: ModelSuspicion }>;
+
+/** When a stream is examined next, what was observed of it, and the state that is known. */
+type Due = Readonly<{ afterMs: number; before: Observation | undefined; seen: StreamState }>;
+
+async function auditStream(auditing: Auditing, stream: StreamName, shared: Shared): Promise<void> {
+  const { signal } = auditing;
+  let due: Due = { afterMs: afterStartMs, before: undefined, seen: 'whole' };
+  while (!signal.aborted) due = await auditOnce(auditing, stream, { ...shared, due });
+}
+
+/** Examines a stream when it is due or suspected: paced and in turn with the others, or, where there is a suspicion, at once. */
+async function auditOnce(
+  auditing: Auditing,
+  stream: StreamName,
+  { paced, models, due }: Shared & { due: Due },
+): Promise<Due> {
+  const { log, signal, scrubIntervalMs, scrubPerSecond: perSecond } = auditing;
+  const { before } = due;
+  const watch = watchStream(auditing, stream, due.seen);
+  const either = AbortSignal.any([signal, watch.suspected]);
+  try {
+    await wait(due.afterMs, either);
+    if (signal.aborted) return due;
+    const found =
+      before !== undefined || watch.suspected.aborted
+        ? await examineInThread(auditing, stream, { before, signal })
+        : await paced(() => examineInThread(auditing, stream, { perSecond, signal: either }));
+    if (found.findings.length > 0) log.error({ stream, findings: found.findings }, 'damage found in a store');
+    if (found.done.length > 0) {
+      log.warn({ stream, done: found.done }, 'a store was repaired');
+      models.tell();
+    }
+    return {
+      afterMs: found.again?.afterMs ?? scrubIntervalMs * (0.9 + Math.random() / 10),
+      before: found.again?.since,
+      seen: found.done.length > 0 ? 'whole' : found.state,
+    };
+  } catch (err) {
+    if (!either.aborted) log.warn({ err, stream }, 'comparison of a stream waits');
+    return { ...due, afterMs: afterFailureMs };
+  } finally {
+    await watch.stop();
+  }
+}
+
+type Examining = Readonly<{ before?: Observation | undefined; perSecond?: number; signal: AbortSignal }>;
+
+function examineInThread(
+  { access, brakes = usual }: Auditing,
+  stream: StreamName,
+  { signal, ...how }: Examining,
+): ReturnType<typeof thread.examineStream> {
+  const task = { access, stream, brakes, ...how };
+  return runInWorker<typeof thread, 'examineStream'>({ name: 'audit', module }, 'examineStream', task, { signal });
+}
+
+/** Watches a stream: `suspected` aborts once something speaks against it that was not known already. */
+function watchStream(
+  { signal: outer, ...stores }: Auditing,
+  stream: StreamName,
+  seen: StreamState,
+): Readonly<{ suspected: AbortSignal; stop: () => Promise<void> }> {
+  const [suspected, over] = [new AbortController(), new AbortController()];
+  const signal = AbortSignal.any([outer, over.signal]);
+  const watch = async (): Promise<void> => {
+    while (!signal.aborted && !suspected.signal.aborted) {
+      await wait(watchEachMs, signal);
+      if (!signal.aborted && (await isSuspect(stores, stream, seen).catch(() => false))) suspected.abort();
+    }
+  };
+  const watching = watch();
+  return {
+    suspected: suspected.signal,
+    stop: async () => {
+      over.abort();
+      await watching;
+    },
+  };
+}
+
+async function isSuspect(stores: BothStores, stream: StreamName, seen: StreamState): Promise<boolean> {
+  const head = await stores.store.head(stream);
+  if (!head) return false;
+  if (head.suspicion !== null) return true;
+  const state = await stateOf(stores, stream, head);
+  return state !== seen && streamStates[state].repair !== 'no repair';
+}
+
+async function auditModels(auditing: Auditing, { paced, models }: Shared): Promise<void> {
+  const { signal, scrubIntervalMs } = auditing;
+  await wait(afterStartMs, signal);
+  while (!signal.aborted) {
+    const told = models.next();
+    for (const projection of projections) await paced(() => auditModel(auditing, projection));
+    await wait(scrubIntervalMs, AbortSignal.any([signal, told]));
+  }
+}
+
+async function auditModel(auditing: Auditing, projection: AnyProjection): Promise<void> {
+  const { access, store, log, signal } = auditing;
+  const { name, stream } = projection;
+  if (signal.aborted) return;
+  try {
+    const task = { access, projection: name };
+    const differs = await runInWorker<typeof thread, 'examineModel'>({ name: 'audit', module }, 'examineModel', task, {
+      signal,
+    });
+    if (differs === undefined) return;
+    log.error({ projection: name, differs }, 'a read model differs from the log; rebuilding it');
+    const { generation } = await auditing.rebuild(projection, { signal });
+    const done = `Read model ${name} was rebuilt from the log; generation ${generation} is live.`;
+    await store.recordRepair(stream, [differs, done]);
+    log.warn({ projection: name, generation }, 'a store was repaired');
+  } catch (err) {
+    if (!signal.aborted) log.warn({ err, projection: name }, 'comparison of a read model waits');
+  }
+}
+
+async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  await pause(ms, undefined, { signal }).catch(() => undefined);
+}

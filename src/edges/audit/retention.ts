@@ -1,0 +1,135 @@
+import { keptDays, keptPerEntity, type StreamName, type StreamPolicy } from '../../events/streams.ts';
+import type { Link } from './chain.ts';
+import type { Query } from './standing.ts';
+
+/** The hash of an event that was dropped, where the next one that is kept ties on to it: its chain begins anew there. */
+export type Anchor = Readonly<{ sequence: number; hash: Uint8Array }>;
+
+/** What is dropped together: rows, and for each run of them the row before it and the last one of it, which becomes the anchor. */
+export type Pruning = Readonly<{ sequences: readonly number[]; anchors: readonly (Anchor & { after: number })[] }>;
+
+/** How many events of a subject are more than the stream keeps of it. */
+type Surplus = ReadonlyMap<string, number>;
+
+/** What the archive drops after its stream. */
+export type Retention = Readonly<{
+  /** Anchors after a sequence, up to another, in their order. */
+  anchors: (stream: StreamName, after: number, upTo: number) => Promise<Anchor[]>;
+  setAnchor: (stream: StreamName, anchor: Anchor) => Promise<void>;
+  /** Subjects of which more is archived than so many, and how much more. */
+  surplus: (stream: StreamName, perEntity: number) => Promise<Surplus>;
+  /** Drops rows, leaving anchors, or nothing at all: false while somebody repairs. */
+  prune: (stream: StreamName, pruning: Pruning) => Promise<boolean>;
+}>;
+
+/** Opens what retention needs of a network's archive. */
+export function createRetention(query: Query, schema: string): Retention {
+  return {
+    anchors: (stream, after, upTo) =>
+      query<Anchor>(
+        `select sequence, hash from ${schema}.archive_anchors
+          where stream = $1 and sequence > $2 and sequence <= $3 order by sequence`,
+        [stream, after, upTo],
+      ),
+    setAnchor: async (stream, { sequence, hash }) => {
+      await query(
+        `insert into ${schema}.archive_anchors (stream, sequence, hash) values ($1, $2, $3)
+          on conflict (stream, sequence) do update set hash = excluded.hash`,
+        [stream, sequence, Buffer.from(hash)],
+      );
+    },
+    surplus: async (stream, perEntity) => {
+      const rows = await query<{ subject: string; surplus: number }>(
+        `select subject, count(*) - $2::int8 as surplus from ${schema}.archive where stream = $1
+          group by subject having count(*) > $2::int8`,
+        [stream, perEntity],
+      );
+      return new Map(rows.map(({ subject, surplus }) => [subject, surplus]));
+    },
+    prune: async (stream, { sequences, anchors }) => {
+      const [row] = await query<{ is_free: boolean }>(pruning(schema), [
+        stream,
+        sequences,
+        anchors.map(({ after }) => after),
+        anchors.map(({ sequence }) => sequence),
+        anchors.map(({ hash }) => Buffer.from(hash)),
+        schema,
+      ]);
+      return row?.is_free === true;
+    },
+  };
+}
+
+/** One statement, so that rows and anchors change together; its lock is the one that whoever repairs holds. */
+const pruning = (schema: string): string =>
+  `with free as materialized (select pg_try_advisory_xact_lock(hashtextextended($6, 3)) as is_free),
+    gone as (delete from ${schema}.archive using free where is_free and stream = $1 and sequence = any ($2::int8[])),
+    runs as (select * from unnest($3::int8[], $4::int8[], $5::bytea[]) as run (after, last, hash)),
+    older as (delete from ${schema}.archive_anchors as anchor using free, runs
+      where is_free and stream = $1 and anchor.sequence > runs.after and anchor.sequence < runs.last),
+    newer as (insert into ${schema}.archive_anchors (stream, sequence, hash)
+      select $1, last, runs.hash from runs, free where is_free on conflict do nothing)
+  select is_free from free`;
+
+const hourMs = 3_600_000;
+/** Clocks of the broker and of whoever compares may differ. */
+const clockSkewMs = hourMs;
+
+/** Tells in one walk through an archive, in its order, what its stream drops by itself. */
+export type Drops = Readonly<{
+  /** Whether a row, the next in order, is one that the stream drops. */
+  isDropped: (row: Pick<Link, 'subject' | 'storedNanos'>) => boolean;
+  /** Of rows that seemed to be missing: those that the stream drops by now, since more was archived meanwhile. */
+  droppedSince: (rows: readonly Walked[]) => Promise<ReadonlySet<number>>;
+  /** The place of the row that was asked for last among those of its subject. */
+  place: () => number;
+  /** So many rows of a subject are not in the archive any more. */
+  pruned: (subjects: readonly string[]) => void;
+}>;
+
+/** A row that was walked past: its place among those of its subject, from 1. */
+export type Walked = Readonly<{ sequence: number; subject: string; place: number }>;
+
+const nothing: Drops = {
+  isDropped: () => false,
+  droppedSince: async () => new Set(),
+  place: () => 0,
+  pruned: () => undefined,
+};
+
+/** Prepares a walk; `now` in milliseconds since 1970. */
+export async function dropsOf(
+  { surplus }: Retention,
+  stream: StreamName,
+  { policy, now }: Readonly<{ policy: StreamPolicy; now: number }>,
+): Promise<Drops> {
+  const days = keptDays(policy);
+  if (days !== undefined) {
+    const before = BigInt(Math.floor(now - days * 24 * hourMs + clockSkewMs)) * 1_000_000n;
+    return { ...nothing, isDropped: ({ storedNanos }) => BigInt(storedNanos) < before };
+  }
+  const perEntity = keptPerEntity(policy);
+  if (perEntity === undefined) return nothing;
+  const tooMany = await surplus(stream, perEntity);
+  const places = new Map<string, number>();
+  const gone = new Map<string, number>();
+  let place = 0;
+  return {
+    isDropped: ({ subject }) => {
+      place = (places.get(subject) ?? 0) + 1;
+      places.set(subject, place);
+      return place <= (tooMany.get(subject) ?? 0);
+    },
+    place: () => place,
+    pruned: (subjects) => {
+      for (const subject of subjects) gone.set(subject, (gone.get(subject) ?? 0) + 1);
+    },
+    droppedSince: async (rows) => {
+      if (rows.length === 0) return new Set();
+      const since = await surplus(stream, perEntity);
+      const isDropped = ({ subject, place: at }: Walked): boolean =>
+        at - (gone.get(subject) ?? 0) <= (since.get(subject) ?? 0);
+      return new Set(rows.filter(isDropped).map(({ sequence }) => sequence));
+    },
+  };
+}
