@@ -33,6 +33,9 @@ export type Context = Amount &
     inTurn: (better: Row['better'], ours: Contender, openPeer?: () => Promise<Contender>) => Promise<Figures>;
   }>;
 
+/** Rows that share what they need; makes nothing before one of them is measured. */
+export type Group = (context: Context) => readonly Row[];
+
 /** Gives a group its context and ends all that it started, also after a failure. */
 export async function withContext<T>(
   options: Amount & Pick<Context, 'signal' | 'say'>,

@@ -1,5 +1,3 @@
-import type { Context } from './context.ts';
-
 /** What was measured: medians over the rounds. `note` says in a word why a figure is missing, or where it comes from. */
 export type Figures = Readonly<{ ours: number; peer: number | null; ratio: number | null; note?: string }>;
 
@@ -17,9 +15,6 @@ export type Row = Readonly<{
   target: Target;
   measure: () => Promise<Figures>;
 }>;
-
-/** Rows that share what they need; makes nothing before one of them is measured. */
-export type Group = (context: Context) => readonly Row[];
 
 /** A row as it is reported. */
 export type Reported = Readonly<{

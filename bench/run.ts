@@ -1,5 +1,5 @@
-import { type Amount, type Context, withContext } from './context.ts';
-import { type Group, type Reported, reportOf, type Row } from './row.ts';
+import { type Amount, type Context, type Group, withContext } from './context.ts';
+import { type Reported, reportOf, type Row } from './row.ts';
 
 /** Which rows are measured, how, and who hears of it. `only` holds names, or what names begin with; empty: all. */
 export type BenchOptions = Amount & Pick<Context, 'signal' | 'say'> & Readonly<{ only: readonly string[] }>;

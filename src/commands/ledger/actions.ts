@@ -1,8 +1,8 @@
-import { type Action, type ActionType, type Block, nodeStateAt } from './chain.ts';
+import { type Action, type Block, nodeStateAt } from './chain.ts';
 import type { Draft } from './draft.ts';
 import { TransactionFailed } from './failure.ts';
 import type { MessageOf } from './messages.ts';
-import { finalizedIds, requestedMetadata } from './metadata.ts';
+import { type ActionType, finalizedIds, requestedMetadata } from './metadata.ts';
 
 type Request = MessageOf<'/lumera.action.v1.MsgRequestAction'>;
 type Finalize = MessageOf<'/lumera.action.v1.MsgFinalizeAction'>;

@@ -1,8 +1,4 @@
-import type { Metadata } from './metadata.ts';
-
-/** The two kinds of actions that can be registered. */
-export const actionTypes = ['ACTION_TYPE_SENSE', 'ACTION_TYPE_CASCADE'] as const;
-export type ActionType = (typeof actionTypes)[number];
+import type { ActionType, Metadata } from './metadata.ts';
 
 /** The states that this chain gives an action; the wire knows more, which nothing here ever reaches. */
 export type ActionState =

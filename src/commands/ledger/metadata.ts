@@ -1,6 +1,10 @@
 import { BinaryWriter, base64Encode } from '@bufbuild/protobuf/wire';
-import type { ActionType, Params } from './chain.ts';
 import { TransactionFailed } from './failure.ts';
+
+/** The two kinds of actions that can be registered. */
+export type ActionType = 'ACTION_TYPE_SENSE' | 'ACTION_TYPE_CASCADE';
+
+type Limits = Readonly<{ maxRaptorQSymbols: number; maxDdAndFingerprints: number }>;
 
 /** What a Cascade action says about its file; ids come with the finalization. */
 export type CascadeMetadata = Readonly<{
@@ -27,7 +31,7 @@ export type SenseMetadata = Readonly<{
 export type Metadata = CascadeMetadata | SenseMetadata;
 
 /** Reads the JSON text of a registration; the chain adds how many ids it wants. */
-export function requestedMetadata(type: ActionType, text: string, params: Params): Metadata {
+export function requestedMetadata(type: ActionType, text: string, params: Limits): Metadata {
   const fields = parseFields(text);
   const dataHash = textField(fields, 'data_hash');
   if (dataHash === '') throw new TransactionFailed('metadata', 'data_hash is required');

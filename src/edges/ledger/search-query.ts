@@ -1,7 +1,5 @@
 import { fail } from './rest/answer.ts';
-
-/** One term of a search for transactions; `key` is `type.attribute`. */
-export type Condition = Readonly<{ key: string; operator: 'EXISTS' | '=' | '>=' | '<=' | '>' | '<'; value: string }>;
+import type { Condition } from './transaction-index.ts';
 
 const maxLength = 2048;
 const maxConditions = 16;

@@ -1,6 +1,8 @@
 import type { ChainEvent } from '../../commands/ledger/draft.ts';
 import type { SealedTransaction, Whole, WholeTransaction } from './blocks.ts';
-import type { Condition } from './search-query.ts';
+
+/** One term of a search for transactions; `key` is `type.attribute`. */
+export type Condition = Readonly<{ key: string; operator: 'EXISTS' | '=' | '>=' | '<=' | '>' | '<'; value: string }>;
 
 /** Transactions with an attribute: in all, and by its value where values come again. */
 type Postings = Readonly<{ places: number[]; byValue: Map<string, number[]> }>;
