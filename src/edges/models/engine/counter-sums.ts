@@ -1,5 +1,4 @@
-import type { Count, Table } from '../../../projections/projection.ts';
-import type { Folding, Row } from './folding.ts';
+import type { Count, Counters, Derived, Table } from '../../../projections/projection.ts';
 
 /** The sums of a projection's counters. */
 export type CounterSums = Readonly<{
@@ -11,6 +10,7 @@ export type CounterSums = Readonly<{
   tables: () => readonly (readonly [table: Table, rows: Iterable<Count>])[];
 }>;
 
+type Row = Derived['values'];
 type Cell = Count[string];
 /** `numeric` columns are added up as whole numbers of any size, all others as doubles. */
 type Sum = number | bigint;
@@ -18,7 +18,7 @@ type Sum = number | bigint;
 type Node = { below?: Map<Cell, Node>; sums?: Sum[] };
 
 /** Makes sums that are all zero. */
-export function createCounterSums({ counters }: Pick<Folding, 'counters'>): CounterSums {
+export function createCounterSums({ counters }: { readonly counters: readonly Counters<Row>[] }): CounterSums {
   const all = counters.map(({ table, counts }) => ({ table, counts, sums: createTableSums(table) }));
   return {
     count: (row, times) => {
