@@ -14,10 +14,9 @@ import { Feed, FeedLost } from '../log/feed.ts';
 import { incarnationOf, streamName } from '../log/streams.ts';
 import { chained, hashOf, isSame } from './chain.ts';
 import { type RawLog, rawFrom, readRaw, streamInfo } from './raw.ts';
-import type { StreamState } from './policy.ts';
 import { heldMark, restoringKey } from './restore.ts';
 import { type ArchiveHead, type ArchiveStore, createArchiveStore } from './store.ts';
-import type { Range } from './report.ts';
+import type { Range, StreamState } from './report.ts';
 
 /** Both stores of one network. */
 export type BothStores = RawLog & Readonly<{ store: ArchiveStore }>;

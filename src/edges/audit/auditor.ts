@@ -9,8 +9,9 @@ import type { Rebuild } from '../models/build/rebuild-in-worker.ts';
 import { onDamage } from '../models/pool.ts';
 import { archivedStreams, type BothStores, stateOf } from './archive.ts';
 import type * as thread from './audit-thread.ts';
-import { type Brakes, brakes as usual, type Observation, type StreamState, streamStates } from './policy.ts';
+import { type Brakes, brakes as usual, type Observation } from './policy.ts';
 import type { Repairable } from './repair.ts';
+import { type StreamState, streamStates } from './report.ts';
 
 /** What auditing takes. */
 export type Auditing = Repairable &

@@ -4,9 +4,9 @@ import type { Logger } from '../kit/logger.ts';
 import { createLog } from '../log/log.ts';
 import type { Pools } from '../models/pool.ts';
 import { archivedStreams, bothStoresOf, stateOf } from './archive.ts';
-import { type Brakes, decide, findingOf, type Observation, streamStates } from './policy.ts';
+import { type Brakes, decide, findingOf, type Observation } from './policy.ts';
 import { type Repairable, repairStream } from './repair.ts';
-import { isDamaged, isStreamDamaged, type ScrubReport, sentences } from './report.ts';
+import { isDamaged, isStreamDamaged, type ScrubReport, sentences, streamStates } from './report.ts';
 import { scrub } from './scrub.ts';
 
 /** How a stream is examined; `before` is what was observed the last time, where that waits to be confirmed. */

@@ -1,31 +1,5 @@
 import type { StreamPolicy } from '../../events/streams.ts';
-import type { ScrubReport } from './report.ts';
-
-/** What a repair of a stream in some state needs: nothing is wrong, nothing is destroyed, two observations, an operator. */
-type Needs = 'no repair' | 'nothing more' | 'confirmation' | 'an operator';
-type State = Readonly<{ repair: Needs; mayWrite: boolean }>;
-
-/** How a stream can stand against its archive as a whole, and what follows from it. Every transition to `whole` is a repair. */
-export const streamStates = {
-  /** It goes on from where the archive ends. */
-  whole: { repair: 'no repair', mayWrite: true },
-  /** The broker has no such stream. */
-  missing: { repair: 'nothing more', mayWrite: false },
-  /** A restoration was cut off: what the stream held before is gone already. */
-  restoring: { repair: 'nothing more', mayWrite: false },
-  /** It takes nothing in, because a restoration that was decided on was about to begin. */
-  held: { repair: 'nothing more', mayWrite: false },
-  /** It ends before the archive, or before what a read model has followed. */
-  short: { repair: 'confirmation', mayWrite: false },
-  /** It keeps everything and holds fewer events than it counts. */
-  holes: { repair: 'confirmation', mayWrite: false },
-  /** It was created anew and holds nothing. */
-  emptied: { repair: 'confirmation', mayWrite: false },
-  /** It was created anew and holds other events than the archive: both may be wanted. */
-  replaced: { repair: 'an operator', mayWrite: true },
-} as const satisfies Record<string, State>;
-
-export type StreamState = keyof typeof streamStates;
+import { type ScrubReport, streamStates } from './report.ts';
 
 /** Something that was observed, told from other findings by its text, and when: milliseconds since 1970. */
 export type Observation = Readonly<{ finding: string; at: number }>;

@@ -6,9 +6,8 @@ import { streamName } from '../log/streams.ts';
 import { type BothStores, stateOf } from './archive.ts';
 import { type Found, Judge } from './judge.ts';
 import type { RawEvent } from './chain.ts';
-import type { StreamState } from './policy.ts';
 import { readRaw } from './raw.ts';
-import { joined, type Range, Ranges, type ScrubReport } from './report.ts';
+import { joined, type Range, Ranges, type ScrubReport, type StreamState } from './report.ts';
 import { dropsOf } from './retention.ts';
 import type { ArchiveHead } from './store.ts';
 

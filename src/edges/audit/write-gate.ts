@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { StreamName } from '../../events/streams.ts';
 import type { Pools } from '../models/pool.ts';
 import { bothStoresOf, stateOf } from './archive.ts';
-import { streamStates } from './policy.ts';
+import { streamStates } from './report.ts';
 
 /**
  * Tells what stands in the way of writing to a stream: that it lacks what the archive or a read model knows of it, which a broker that

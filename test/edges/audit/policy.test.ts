@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { brakes, decide, findingOf, type Grounds, streamStates } from '../../../src/edges/audit/policy.ts';
+import { brakes, decide, findingOf, type Grounds } from '../../../src/edges/audit/policy.ts';
+import { streamStates } from '../../../src/edges/audit/report.ts';
 import type { ScrubReport } from '../../../src/edges/audit/report.ts';
 
 const hourMs = 3_600_000;
