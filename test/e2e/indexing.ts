@@ -1,4 +1,4 @@
-import { sources } from '../../src/commands/sync/sources.ts';
+import { sources } from '../../src/events/words.ts';
 import { until } from '../support/polling.ts';
 import { type Program, type ProgramOptions, startProgram } from '../support/program.ts';
 import { openProgramLog, type ProgramLog, untilFollowed } from '../support/program-log.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sources } from '../../src/commands/sync/sources.ts';
+import { sources } from '../../src/events/words.ts';
 import { streams } from '../../src/events/streams.ts';
 import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
 import { furtherRequests } from '../support/further-requests.ts';

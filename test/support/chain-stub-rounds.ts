@@ -1,7 +1,7 @@
 import { fromJson, toJson } from '@bufbuild/protobuf';
 import { expect, onTestFinished } from 'vitest';
 import type { FactLog } from '../../src/commands/ports.ts';
-import type { Source } from '../../src/commands/sync/sources.ts';
+import type { Source } from '../../src/events/words.ts';
 import { catalogue, type Fact } from '../../src/events/catalogue.ts';
 import type { StreamName } from '../../src/events/streams.ts';
 import { readActions } from '../../src/edges/indexer/chain/actions-round.ts';

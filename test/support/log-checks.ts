@@ -1,6 +1,6 @@
 import { deepStrictEqual, notDeepStrictEqual, ok } from 'node:assert/strict';
 import type { Recorded } from '../../src/commands/ports.ts';
-import { sources } from '../../src/commands/sync/sources.ts';
+import { sources } from '../../src/events/words.ts';
 import { entityOf, type Fact } from '../../src/events/catalogue.ts';
 import { type StreamName, streams } from '../../src/events/streams.ts';
 import type { ChainState } from './chain-stub-state.ts';

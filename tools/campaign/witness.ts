@@ -3,7 +3,7 @@ import type { Recorded } from '../../src/commands/ports.ts';
 import type { Instance } from '../../src/edges/kit/instance.ts';
 import { streamOf } from '../../src/events/catalogue.ts';
 import { type StreamName, streams } from '../../src/events/streams.ts';
-import { sources } from '../../src/commands/sync/sources.ts';
+import { sources } from '../../src/events/words.ts';
 import type { ChainState } from '../../test/support/chain-stub-state.ts';
 import { checkActions, checkCounts, checkNodes, checkOnce, type Facts } from '../../test/support/log-checks.ts';
 import { until } from '../../test/support/polling.ts';

@@ -1,5 +1,4 @@
 import {
-  type ChainState,
   isAhead,
   isFinal,
   type KnownAction,
@@ -8,6 +7,7 @@ import {
   stepsOf,
   stepsReached,
 } from './action-states.ts';
+import type { ChainState } from '../../events/words.ts';
 import type { FactOf } from '../../events/catalogue.ts';
 import type { ActionRecord, FoundStep, RecordAction } from './record-action.ts';
 

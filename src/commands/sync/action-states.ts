@@ -1,11 +1,8 @@
 import type { Fact } from '../../events/catalogue.ts';
+import { type ChainState, chainStates } from '../../events/words.ts';
 
 /** All that is known of an action; every fact of it carries this. */
 export type KnownAction = Fact<'ActionRegistered'>['data']['known'];
-
-/** The states that the chain gives an action, in the order of its enum from 1. */
-export const chainStates = ['pending', 'processing', 'done', 'approved', 'rejected', 'failed', 'expired'] as const;
-export type ChainState = (typeof chainStates)[number];
 
 /** The steps of an action that transactions tell of. */
 export const steps = ['register', 'finalize', 'approve'] as const;

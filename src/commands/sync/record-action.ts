@@ -1,5 +1,6 @@
 import type { Fact } from '../../events/catalogue.ts';
-import type { ChainState, Step } from './action-states.ts';
+import type { Step } from './action-states.ts';
+import type { ChainState } from '../../events/words.ts';
 
 type Registered = Fact<'ActionRegistered'>['data'];
 

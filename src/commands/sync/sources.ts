@@ -1,9 +1,6 @@
 import type { Fact, FactOf } from '../../events/catalogue.ts';
+import type { Source } from '../../events/words.ts';
 import type { Decider } from '../decider.ts';
-
-/** What sync reads, each on an interval of its own. */
-export const sources = ['actions', 'supernodes', 'validators'] as const;
-export type Source = (typeof sources)[number];
 
 /** The entity that the chain's id is recorded under, beside the sources. */
 export const chainEntity = 'chain';

@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { FleetStats } from '../../../projections/fleet/fleet-stats.ts';
 import type { RoundRow } from '../../../projections/tables.ts';
 import type { ArchiveState, Generation, RestSettings } from '../../indexer/rest/dependencies.ts';
-import { sources } from '../../indexer/rest/headers.ts';
+import { sources } from '../../../events/words.ts';
 
 /** The figures of an instance that are read when somebody asks for them. */
 export function createGauges(registry: Registry) {

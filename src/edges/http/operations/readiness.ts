@@ -5,7 +5,7 @@ import type { RoundRow } from '../../../projections/tables.ts';
 import { archiveFindings } from '../../audit/standing.ts';
 import { ask } from '../../bus.ts';
 import type { BrokerState, Generation, RestSettings } from '../../indexer/rest/dependencies.ts';
-import { type Source, sources } from '../../indexer/rest/headers.ts';
+import { type Source, sources } from '../../../events/words.ts';
 import type { LagTracker } from '../../indexer/rest/lag.ts';
 import type { RouteDependencies } from '../../indexer/rest/shared.ts';
 import { within } from '../../kit/within.ts';

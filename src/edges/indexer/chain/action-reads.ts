@@ -4,6 +4,7 @@ import { ChainFailure } from './failure.ts';
 import { dataHashOf } from './metadata.ts';
 import { parseAction } from './records.ts';
 import { asObject, attempt, BadRecord } from './values.ts';
+import type { ActionType } from '../../../events/words.ts';
 
 /** An action's record, or why there is none: the chain does not know it, fails on it, or says what cannot be read. */
 export type ReadAction = Readonly<
@@ -85,6 +86,6 @@ async function readThen(context: ReadContext, id: string): Promise<ActionRecord 
   }
 }
 
-function kindOf({ kind }: ActionRecord): 'cascade' | 'sense' {
+function kindOf({ kind }: ActionRecord): ActionType {
   return kind === 'sense' ? 'sense' : 'cascade';
 }

@@ -1,4 +1,4 @@
-import type { Source } from '../../../commands/sync/sources.ts';
+import type { Source } from '../../../events/words.ts';
 
 /** How far a long round has come. */
 export type Progress = Readonly<{

@@ -1,8 +1,8 @@
 import { base64 } from '@scure/base';
 import type { ActionRecord } from '../../../commands/sync/record-action.ts';
-import { chainStates } from '../../../commands/sync/action-states.ts';
 import type { SuperNodeRecord } from '../../../commands/sync/supernodes.ts';
 import type { ValidatorRecord } from '../../../commands/sync/validators.ts';
+import { type ActionType, bondStates, chainStates, superNodeStates } from '../../../events/words.ts';
 import { dataHashOf } from './metadata.ts';
 import {
   address,
@@ -37,9 +37,12 @@ export function actionIdOf(record: unknown): string | undefined {
   return isActionId(id) ? id : undefined;
 }
 
+/** The chain's enum has them in this order, from 1. */
+const typesByNumber = ['sense', 'cascade'] as const satisfies readonly ActionType[];
+
 /** An action's record; texts are taken as `freeText` says, addresses and amounts are refused unless they are right. */
 export function parseAction(record: Json, prefix: string): ActionRecord {
-  const kind = enumWord(record['actionType'], 'ACTION_TYPE_', ['sense', 'cascade']);
+  const kind = enumWord(record['actionType'], 'ACTION_TYPE_', typesByNumber);
   const metadata = bytesInBase64(record['metadata'], 'metadata');
   return {
     kind,
@@ -71,8 +74,6 @@ function accountsIn(value: unknown, prefix: string): readonly string[] {
   if (!Array.isArray(value)) throw new BadRecord('superNodes is no list');
   return [...new Set(shortList(value, 'superNodes').map((one: unknown) => address(one, prefix, 'superNodes')))];
 }
-
-const superNodeStates = ['active', 'disabled', 'stopped', 'penalized', 'postponed', 'storage_full'] as const;
 
 /** The operator that a SuperNode's record claims; fails where it claims none, so that nobody's absence is believed. */
 export function operatorOf(record: Json, field: 'validator_address' | 'operator_address', prefix: string): string {
@@ -126,7 +127,7 @@ export function parseValidator(record: Json): ValidatorRecord {
   if (typeof jailed !== 'boolean') throw new BadRecord('jailed is neither true nor false');
   return {
     moniker: freeText(asObject(record['description'])?.['moniker'], 'moniker'),
-    status: enumWord(record['status'], 'BOND_STATUS_', ['unbonded', 'unbonding', 'bonded']),
+    status: enumWord(record['status'], 'BOND_STATUS_', bondStates),
     jailed,
   };
 }

@@ -7,9 +7,9 @@ import {
   type FailureReason,
   type KnownSource,
   type RoundCompletion,
-  type Source,
   syncing,
 } from '../../../commands/sync/sources.ts';
+import type { Source } from '../../../events/words.ts';
 import type { Kind } from '../../../events/streams.ts';
 import { dispatch } from '../../bus.ts';
 import type { ChainClient, ChainSession } from './client.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { toAppError } from '../../../commands/errors.ts';
-import { type Source, sources } from '../../../commands/sync/sources.ts';
+import { type Source, sources } from '../../../events/words.ts';
 import { type Leasing, whileHeld } from '../../log/leasing.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { readActions } from './actions-round.ts';

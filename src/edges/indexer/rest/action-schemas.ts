@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { actionStates, actionTypes, chainStates } from '../../../events/words.ts';
 import {
   component,
   moment,
@@ -10,10 +11,6 @@ import {
   wordOf,
   words,
 } from '../../http/schema.ts';
-
-const actionTypes = ['cascade', 'sense'] as const;
-const actionStates = ['registered', 'finalized', 'approved'] as const;
-const chainStates = ['pending', 'processing', 'done', 'approved', 'rejected', 'failed', 'expired'] as const;
 
 const step = component(
   'Transaction',

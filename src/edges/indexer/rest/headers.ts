@@ -1,13 +1,10 @@
 import { base64urlnopad } from '@scure/base';
 import type { Followed } from '../../../projections/reading.ts';
+import type { Source } from '../../../events/words.ts';
 import type { RoundRow } from '../../../projections/tables.ts';
 
 /** The headers that callers from other origins may read. */
 export const exposedHeaders = ['Annals-Position', 'Annals-Lag-Ms', 'Annals-Chain-Age-Ms', 'Retry-After', 'Allow'];
-
-/** The sources of sync whose age an answer tells. */
-export const sources = ['actions', 'supernodes', 'validators'] as const;
-export type Source = (typeof sources)[number];
 
 /**
  * A place in the log as an opaque, URL-safe token: stream, its incarnation and a sequence, the least where several follow one stream.

@@ -6,7 +6,8 @@ import { SyncRounds } from '../../../projections/rounds/queries.ts';
 import type { RoundRow } from '../../../projections/tables.ts';
 import { ask } from '../../bus.ts';
 import type { RestDependencies } from './dependencies.ts';
-import { chainAgeMs, positionToken, type Source } from './headers.ts';
+import { chainAgeMs, positionToken } from './headers.ts';
+import type { Source } from '../../../events/words.ts';
 import type { LagTracker } from './lag.ts';
 
 /** What a route reads: projections, and the sources of sync that feed them. */
