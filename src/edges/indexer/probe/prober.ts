@@ -30,14 +30,16 @@ export type ProberOptions = TargetOptions &
     limits?: ProbeLimits | undefined;
   }>;
 
-type Running = { hasBegun: boolean; done: Promise<void> };
+/** The probe of a host: for which nodes its outcome is recorded, and why. */
+type Running = { readonly reasons: Map<string, Reason>; hasBegun: boolean; done: Promise<void> };
 
 const maxSockets = 1_024;
 
 /**
  * Makes the function that probes nodes: each at most once at a time, all together with no more sockets than allowed.
  *
- * Nodes that share a host share one probe, so that many records cannot aim us at one address. Resolves when the sweep's
+ * Nodes that share a host share one probe, so that many records cannot aim us at one address; one that is listed while its host is
+ * probed, or about to be, shares that probe as well. Resolves when the sweep's
  * probes have ended; never fails.
  */
 export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<void> {
@@ -46,10 +48,10 @@ export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<
   const sockets = { count: probePorts.length, asked: httpPort, dial };
   const running = new Map<string, Running>();
 
-  const probeHost = async (nodes: readonly string[], address: string, reason: Reason, within: Dial) => {
-    const isDue = nodes.some((node) => isServicesDue(servicesAskedAt.get(node), Date.now()));
+  const probeHost = async (reasons: ReadonlyMap<string, Reason>, address: string, within: Dial) => {
+    const isDue = [...reasons.keys()].some((node) => isServicesDue(servicesAskedAt.get(node), Date.now()));
     const probed = await probeNode(address, { ...how, dial: within, signal, isServicesDue: isDue });
-    for (const node of nodes) {
+    for (const [node, reason] of reasons) {
       if (probed.listed) servicesAskedAt.set(node, probed.listed.at);
       recorder.add({ node, ...probed }, reason);
     }
@@ -57,11 +59,15 @@ export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<
 
   const probeOnce = async (host: string, nodes: readonly string[], address: string, sweep: Sweep): Promise<void> => {
     const other = running.get(host);
-    if (other && !(sweep.isFresh && other.hasBegun)) return other.done;
-    const mine: Running = { hasBegun: false, done: Promise.resolve() };
+    if (other && !(sweep.isFresh && other.hasBegun)) {
+      for (const node of nodes) if (!other.reasons.has(node)) other.reasons.set(node, sweep.reason);
+      return other.done;
+    }
+    const reasons = new Map(nodes.map((node) => [node, sweep.reason]));
+    const mine: Running = { reasons, hasBegun: false, done: Promise.resolve() };
     const begin = (within: Dial) => {
       mine.hasBegun = true;
-      return probeHost(nodes, address, sweep.reason, within);
+      return probeHost(reasons, address, within);
     };
     mine.done = (other?.done ?? sleep(Math.random() * sweep.spreadMs, undefined, { signal }))
       .then(() => withSockets(budget, sockets, begin))
