@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import { pino } from 'pino';
-import { decodeMetadata } from '../../src/edges/indexer/chain/metadata.ts';
 import { createPools } from '../../src/edges/models/pool.ts';
 import { createReader } from '../../src/edges/models/read/reading.ts';
 import { createRest } from '../../src/edges/indexer/rest/rest.ts';
@@ -12,12 +11,10 @@ const pools = createPools(JSON.parse(config) as pg.ClientConfig, { applicationNa
 const ending = new AbortController();
 const app = createRest({
   reader: createReader({ pools, network }),
-  heads: async () => ({}),
-  archive: async () => ({ standings: [], losses: [] }),
-  broker: async () => ({ durability: 'strict', warnings: [] }),
+  lag: { lagMs: () => 0, heads: () => ({}), ready: Promise.resolve() },
+  observed: () => ({ checks: [], gauges: [] }),
   requestSync: async () => await Promise.reject(new Error('Nobody syncs here')),
   subscribe: () => () => undefined,
-  decodeMetadata,
   settings: defaultSettings,
   cursorKey: 'a key of at least sixteen characters',
   logger: pino({ level: 'warn' }, pino.destination(2)),

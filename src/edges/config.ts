@@ -15,6 +15,7 @@ import {
   port,
   size,
   subnet,
+  subnets,
   text,
   Unfit,
   url,
@@ -44,6 +45,12 @@ export const settings = {
     'Port of the indexing REST API and the start page; in a process that does not index, of /healthz, /readyz and /metrics',
   ),
   host: setting('HOST', '127.0.0.1', host, 'Address that every port is opened on'),
+  trustedProxies: setting(
+    'TRUSTED_PROXIES',
+    '',
+    subnets,
+    'Addresses and subnets, separated by commas, of proxies whose X-Forwarded-For is believed where requests of one address are limited',
+  ),
   corsAllowOrigins: setting('CORS_ALLOW_ORIGINS', '*', origins, 'Allowed CORS origins, separated by commas'),
   validatorsSyncIntervalMs: setting(
     'VALIDATORS_SYNC_INTERVAL',

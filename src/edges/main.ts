@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { toAppError } from '../commands/errors.ts';
 import type { Config } from './config.ts';
-import { startApi } from './indexer/rest/start-api.ts';
 import { announce, type Instance } from './kit/instance.ts';
 import type { Logger } from './kit/logger.ts';
 import { type Phase, shutDown, stopSignal } from './kit/shutdown.ts';
 import { configuredRoles } from './roles/all.ts';
 import { type Context, openStores } from './roles/context.ts';
+import { startOperations } from './roles/operations.ts';
 import { assertPortsFree, plannedPorts } from './roles/ports.ts';
 import { type Part, urlOf } from './roles/role.ts';
 import { startServers } from './servers/servers.ts';
@@ -54,7 +54,7 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
 /** The parts of each configured role once the role before it runs, and operations where no role shows them; `running` grows with them. */
 async function* startRoles(context: Context, running: readonly Part[]): AsyncGenerator<Part> {
   for (const role of configuredRoles(context.config)) yield* role.start({ ...context, running });
-  if (urlOf(running, 'readiness') === undefined) yield await startApi({ ...context, running }, null);
+  if (urlOf(running, 'readiness') === undefined) yield await startOperations({ ...context, running });
 }
 
 function describe({ network, nats, postgres }: Context, parts: readonly Part[]): Instance {

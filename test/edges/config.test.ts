@@ -95,6 +95,15 @@ describe('parseConfig', () => {
   });
 });
 
+describe('TRUSTED_PROXIES', () => {
+  it('takes addresses and subnets, and trusts nobody where it is not set', () => {
+    expect(parseConfig({}).trustedProxies).toEqual([]);
+    const given = { TRUSTED_PROXIES: '10.0.0.1, fd00::/8' };
+    expect(parseConfig(given).trustedProxies).toEqual(['10.0.0.1', 'fd00::/8']);
+    expect(problemsOf({ TRUSTED_PROXIES: 'proxy.example' })).toHaveLength(1);
+  });
+});
+
 describe('settings', () => {
   it('are all in the README, with their defaults', async () => {
     const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');

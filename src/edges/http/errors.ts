@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, type ErrorCode } from '../../commands/errors.ts';
+import { AppError, type ErrorCode, toAppError } from '../../commands/errors.ts';
 import type { Logger } from '../kit/logger.ts';
 import { toDatabaseError } from '../models/database-error.ts';
 
@@ -36,13 +36,15 @@ export function bodyOf(error: AppError): ErrorBody {
 /**
  * Answers every error of a route in one shape; what is not the caller's doing is logged with its detail.
  *
- * A database that is away is `UNAVAILABLE`, not `INTERNAL`, whatever library says so.
+ * A database that is away is `UNAVAILABLE`, not `INTERNAL`, whatever library says so. `bodyBytes` is how much a body may have where any
+ * is read.
  */
 export function createErrorHandler(
   logger: Logger,
+  bodyBytes?: number,
 ): (caught: unknown, request: FastifyRequest, reply: FastifyReply) => void {
   return (caught, request, reply) => {
-    const error = toRestError(caught);
+    const error = toRestError(caught, bodyBytes);
     const status = statusOf[error.code];
     if (status >= 500)
       logger[error.code === 'INTERNAL' ? 'error' : 'warn'](
@@ -55,14 +57,28 @@ export function createErrorHandler(
 }
 
 /** Any caught value as the error that its caller reads: the server's own refusals and lost stores have codes of ours. */
-export function toRestError(thrown: unknown): AppError {
+export function toRestError(thrown: unknown, bodyBytes?: number): AppError {
   const caught = thrown instanceof Error ? toDatabaseError(thrown) : thrown;
   if (caught instanceof AppError) return caught.code === 'UNAVAILABLE' && caught.cause ? withoutDetail(caught) : caught;
+  if (caught instanceof Error && codeOf(caught) === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(bodyBytes);
   const refusal = caught instanceof Error ? refusals[codeOf(caught)] : undefined;
   if (refusal) return new AppError(refusal[0], refusal[1], { cause: caught });
   if (isClientError(caught))
     return new AppError('INVALID_ARGUMENT', `The request cannot be read: ${caught.message}`, { cause: caught });
-  return new AppError('INTERNAL', caught instanceof Error ? caught.message : String(caught), { cause: caught });
+  const { code } = toAppError(caught);
+  const message = ended[code] ?? (caught instanceof Error ? caught.message : String(caught));
+  return new AppError(code, message, { cause: caught });
+}
+
+/** What a caller reads of work that a library gave up, instead of that library's own words. */
+const ended: Readonly<Partial<Record<ErrorCode, string>>> = {
+  DEADLINE: 'The answer took too long; try again later.',
+  CANCELLED: 'The work was ended before there was an answer; try again.',
+};
+
+function tooLarge(bodyBytes: number | undefined): AppError {
+  const what = bodyBytes === undefined ? 'this API reads none' : `it may have ${bodyBytes} bytes`;
+  return new AppError('INVALID_ARGUMENT', `The request body is too large; ${what}.`);
 }
 
 /** What a store says of itself names addresses; that is for the log. */
@@ -77,7 +93,6 @@ const refusals: Readonly<Record<string, readonly [ErrorCode, string] | undefined
     'UNAVAILABLE',
     'The answer took too long; try again, with a narrower question where there is one.',
   ],
-  FST_ERR_CTP_BODY_TOO_LARGE: ['INVALID_ARGUMENT', 'The request body is too large; this API reads none.'],
 };
 
 function codeOf(error: Error): string {

@@ -6,9 +6,9 @@ type Known = Readonly<{ pattern: RegExp; methods: Set<string> }>;
 /**
  * Answers what no route takes: 405 with `Allow` where the path exists for other methods, else 404.
  *
- * To be called before the routes are added: it watches them being added.
+ * `guide` begins the sentence that says where to find what there is: `/openapi.json says`. To be called before the routes are added: it watches them being added.
  */
-export function answerUnknownPaths(app: FastifyInstance): void {
+export function answerUnknownPaths(app: FastifyInstance, guide: string): void {
   const known = new Map<string, Known>();
   app.addHook('onRoute', ({ url, method }: RouteOptions) => {
     if (url === '*') return;
@@ -21,8 +21,7 @@ export function answerUnknownPaths(app: FastifyInstance): void {
     const allowed = [...known.values()]
       .filter(({ pattern }) => pattern.test(path))
       .flatMap(({ methods }) => [...methods]);
-    if (allowed.length === 0)
-      throw new AppError('NOT_FOUND', 'Nothing lies at this path; /docs and /openapi.json say what there is.');
+    if (allowed.length === 0) throw new AppError('NOT_FOUND', `Nothing lies at this path; ${guide} what there is.`);
     const allow = [...new Set(allowed)].toSorted().join(', ');
     reply.header('allow', allow);
     throw new AppError('METHOD_NOT_ALLOWED', `This path does not take the method; it takes ${allow}.`);

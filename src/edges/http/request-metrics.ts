@@ -1,6 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { Counter, Histogram, type Registry } from 'prom-client';
-import { isLive } from '../indexer/rest/live.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether answers of the route last until somebody hangs up. */
+    lasts?: boolean;
+  }
+}
 
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
@@ -24,7 +30,8 @@ export function countRequests(app: FastifyInstance, registry: Registry): void {
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'none';
     requests.inc({ route, method: request.method, status: String(reply.statusCode) });
-    if (!isLive(route)) durations.observe({ route, method: request.method }, reply.elapsedTime / 1000);
+    if (request.routeOptions.config.lasts !== true)
+      durations.observe({ route, method: request.method }, reply.elapsedTime / 1000);
     done();
   });
 }

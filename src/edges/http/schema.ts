@@ -30,9 +30,6 @@ export type Component = Readonly<{ name: string; schema: object }>;
 /** RFC 3339, UTC, to the second. */
 export const time = (description: string) => Type.String({ format: 'date-time', description });
 
-/** A SuperNode's Bech32 operator address. */
-export const operatorAddress = Type.String({ description: 'Bech32 operator address.' });
-
 const errorBody = component(
   'Error',
   Type.Object(

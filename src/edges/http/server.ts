@@ -3,12 +3,13 @@ import rateLimit from '@fastify/rate-limit';
 import fastify, { type ConnectionError } from 'fastify';
 import { AppError } from '../../commands/errors.ts';
 import type { Logger } from '../kit/logger.ts';
+import { bodyReader } from './bodies.ts';
 import { bodyOf, createErrorHandler, tooMany } from './errors.ts';
 import { queryReader } from './parameters.ts';
 import { answerUnknownPaths } from './paths.ts';
 import type { App, SchemaTypes } from './schema.ts';
 
-const bodyBytes = 64 * 1024;
+const droppedBodyBytes = 64 * 1024;
 const headerBytes = 16 * 1024;
 const urlCharacters = 8 * 1024;
 const headersWithinMs = 10_000;
@@ -16,15 +17,28 @@ const requestWithinMs = 30_000;
 const answerWithinMs = 20_000;
 const idCharacters = 256;
 
+/** What a server is made for. */
+export type ServerOptions = Readonly<{
+  logger: Logger;
+  /** Most bytes of a JSON body; without it no route reads a body, and one of any kind is dropped. */
+  bodyBytes?: number;
+  /** Addresses and subnets whose `X-Forwarded-For` is believed; of everybody else the connection's own address counts. */
+  trustedProxies?: readonly string[];
+  /** Where a caller finds what there is, as the beginning of a sentence. */
+  guide?: string;
+}>;
+
 /**
  * A server without routes: its bounds, how it reads parameters, and one form for every error, whoever finds it.
  *
  * Answers are serialised as they are: what a handler gives back is typed by its schema already.
  */
-export function createServer(logger: Logger): App {
-  const onError = createErrorHandler(logger);
+export function createServer(options: ServerOptions): App {
+  const { logger, bodyBytes, trustedProxies = [], guide = '/openapi.json says' } = options;
+  const onError = createErrorHandler(logger, bodyBytes);
   const app = fastify({
-    bodyLimit: bodyBytes,
+    bodyLimit: bodyBytes ?? droppedBodyBytes,
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     handlerTimeout: answerWithinMs,
     requestTimeout: requestWithinMs,
     http: { maxHeaderSize: headerBytes, headersTimeout: headersWithinMs },
@@ -34,13 +48,12 @@ export function createServer(logger: Logger): App {
     clientErrorHandler: answerUnreadable,
   }).withTypeProvider<SchemaTypes>();
   app.setErrorHandler(onError);
-  app.setValidatorCompiler(({ schema, httpPart }) =>
-    httpPart === 'querystring' ? queryReader(schema) : (value: unknown) => ({ value }),
-  );
+  app.setValidatorCompiler(({ schema, httpPart }) => readers[httpPart ?? '']?.(schema) ?? ((value) => ({ value })));
   app.setSerializerCompiler(() => (answer) => (typeof answer === 'string' ? answer : JSON.stringify(answer)));
-  readNoBodies(app);
+  if (bodyBytes === undefined) readNoBodies(app);
+  else app.removeContentTypeParser('text/plain');
   void app.register(rateLimit, { global: false, errorResponseBuilder: tooMany });
-  answerUnknownPaths(app);
+  answerUnknownPaths(app, guide);
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-content-type-options', 'nosniff');
     if (request.url.length > urlCharacters)
@@ -48,6 +61,12 @@ export function createServer(logger: Logger): App {
   });
   return app;
 }
+
+/** What reads the parts of a request that a route has a schema for; the others are taken as they are. */
+const readers: Readonly<Record<string, typeof queryReader | undefined>> = {
+  querystring: queryReader,
+  body: bodyReader,
+};
 
 /** No route reads a body, so one of any kind may come, is bounded and dropped. */
 function readNoBodies(app: App): void {

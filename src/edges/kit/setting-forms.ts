@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import parseDuration from 'parse-duration';
 import { type Network, parseNetwork } from '../../events/ids.ts';
 
@@ -89,4 +90,15 @@ export function network(value: string): Network {
   const name = parseNetwork(value);
   if (name === undefined) throw new Unfit('lower-case letters, digits and _, a letter first, at most 31 characters');
   return name;
+}
+
+/** Addresses and subnets, such as `10.0.0.1` and `10.0.0.0/8`, separated by commas; none where empty. */
+export function subnets(value: string): readonly string[] {
+  if (value === '') return [];
+  return value.split(',').map((word) => {
+    const one = word.trim();
+    if (!ipaddr.isValid(one) && !ipaddr.isValidCIDR(one))
+      throw new Unfit('addresses and subnets such as 10.0.0.1 or 10.0.0.0/8, separated by commas');
+    return one;
+  });
 }

@@ -3,6 +3,10 @@ import { type Database, openDatabase } from '../audit/open-database.ts';
 import { obstacleIn } from '../audit/write-gate.ts';
 import { loadProfile, type NetworkProfile } from '../indexer/chain/profile.ts';
 import type { Config } from '../config.ts';
+import type { Observed } from '../http/operations/observed.ts';
+import { type LagTracker, trackLag } from '../log/lag.ts';
+import { createReader, type Reader } from '../models/read/reading.ts';
+import { observeStores } from './observe-stores.ts';
 import { countLeadership, type Leadership } from '../log/leadership.ts';
 import type { Logger } from '../kit/logger.ts';
 import { type Broker, openBroker } from '../log/broker.ts';
@@ -27,8 +31,12 @@ export type Context = Readonly<{
   pools: Database['pools'];
   /** Does what a start needs of the database, on one made anew where it turns out to be damaged. */
   onSoundDatabase: Database['onSound'];
-  /** How the archive stands. */
-  archive: Database['archive'];
+  /** Consistent looks at the read models. */
+  reader: Reader;
+  /** How far positions are behind the log. */
+  lag: LagTracker;
+  /** How the log, the archive and the read models are, as every process shows it. */
+  observed: Observed;
 }>;
 
 /**
@@ -53,6 +61,8 @@ export async function openStores(
     streams: { replicas: config.streamReplicas, maxBytes: config.streamMaxBytes },
     ...leadership,
   });
+  const reader = createReader({ pools, network });
+  const lag = trackLag(broker.heads, { signal, clock: () => Date.now(), logger });
   return {
     config,
     network,
@@ -62,7 +72,9 @@ export async function openStores(
     pools,
     onSoundDatabase: onSound,
     leadership,
-    archive,
+    reader,
+    lag,
+    observed: observeStores({ config, broker, archive, leadership, reader, lag }),
     profile: loadProfile(network),
     version: await ownVersion(),
     nats: servers.nats,

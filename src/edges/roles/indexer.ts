@@ -1,5 +1,6 @@
 import type { Progress } from '../indexer/chain/progress.ts';
 import { runSync } from '../indexer/chain/run-sync.ts';
+import { intervalsOf, observeSync } from '../indexer/observed.ts';
 import { runProbing } from '../indexer/probe/rounds.ts';
 import { startApi } from '../indexer/rest/start-api.ts';
 import { looping, type Part, type Role, type RoleContext, urlOf } from './role.ts';
@@ -17,25 +18,21 @@ export const indexer = {
 } as const satisfies Role;
 
 /** Rounds of sync over a chain's REST, as long as this process holds their lease. */
-function startSync({ config, profile, broker, logger, signal }: RoleContext, chainUrl: string): Part {
+function startSync({ config, profile, broker, reader, logger, signal }: RoleContext, chainUrl: string): Part {
   const { log, leases } = broker;
-  return looping('sync', signal, (ending) =>
+  const run = (ending: AbortSignal): Promise<void> =>
     runSync({
       chainApiBase: chainUrl,
       profile,
       log,
       leases,
-      intervalsMs: {
-        actions: config.actionsSyncIntervalMs,
-        supernodes: config.supernodesSyncIntervalMs,
-        validators: config.validatorsSyncIntervalMs,
-      },
+      intervalsMs: intervalsOf(config),
       logger,
       signal: ending,
       onProgress: ({ source, ...far }) =>
         logger.info({ ...far, percent: percentOf(far) }, `reading the chain: ${source}`),
-    }),
-  );
+    });
+  return looping('sync', signal, run, observeSync(reader.read, { ...config, clock: () => Date.now() }));
 }
 
 function percentOf({ height, head }: Pick<Progress, 'height' | 'head'>): number {

@@ -29,5 +29,8 @@ export const readiness = component(
   }),
 );
 
+/** The tag of these routes. */
+export const operationTag = { name: 'Operations', description: 'How this instance is.' };
+
 /** All components of these routes. */
 export const operationComponents = [finding, liveness, readiness];

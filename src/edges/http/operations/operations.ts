@@ -1,16 +1,19 @@
 import { Type } from 'typebox';
-import type { RouteDependencies } from '../../indexer/rest/shared.ts';
 import { retryAfterSeconds } from '../errors.ts';
 import type { Metrics } from './metrics.ts';
-import { liveness, readiness } from './operation-schemas.ts';
+import type { Check } from './observed.ts';
+import { liveness, operationTag, readiness } from './operation-schemas.ts';
 import { assess } from './readiness.ts';
 import { type App, errors, plainAnswer } from '../schema.ts';
 
-const tags = ['Operations'];
+const tags = [operationTag.name];
 const noStore = { 'cache-control': 'no-store' };
 
-/** `/healthz`, `/readyz`, `/openapi.json` and `/metrics`. */
-export function operationRoutes(app: App, dependencies: RouteDependencies, metrics: Metrics): void {
+/** What the routes of operations show; `checks` are those of the parts that run when somebody asks. */
+export type Operations = Readonly<{ checks: () => readonly Check[]; metrics: Metrics }>;
+
+/** `/healthz`, `/readyz`, `/openapi.json` and `/metrics`, for any app of any process. */
+export function operationRoutes(app: App, { checks, metrics }: Operations): void {
   const alive = {
     tags,
     operationId: 'healthz',
@@ -21,7 +24,7 @@ export function operationRoutes(app: App, dependencies: RouteDependencies, metri
     reply.headers(noStore);
     return { status: 'ok' };
   });
-  addReadiness(app, dependencies);
+  addReadiness(app, checks);
   const document = {
     tags,
     operationId: 'openapi',
@@ -32,7 +35,7 @@ export function operationRoutes(app: App, dependencies: RouteDependencies, metri
   addMetrics(app, metrics);
 }
 
-function addReadiness(app: App, dependencies: RouteDependencies): void {
+function addReadiness(app: App, checks: Operations['checks']): void {
   const schema = {
     tags,
     operationId: 'readyz',
@@ -42,7 +45,7 @@ function addReadiness(app: App, dependencies: RouteDependencies): void {
     response: { 200: plainAnswer('Ready.', readiness.ref), 503: plainAnswer('Not ready, and why.', readiness.ref) },
   };
   app.get('/readyz', { schema }, async (_request, reply) => {
-    const { reasons, warnings, durability } = await assess(dependencies);
+    const { reasons, warnings, durability } = await assess(checks());
     reply.headers(noStore);
     if (reasons.length === 0) return { ready: true, warnings: [...warnings], durability };
     reply.code(503).header('retry-after', String(retryAfterSeconds));

@@ -1,16 +1,7 @@
 import { Type } from 'typebox';
 import { actionStates, actionTypes, chainStates } from '../../../events/words.ts';
-import {
-  component,
-  moment,
-  nullable,
-  operatorAddress,
-  optional,
-  query,
-  time,
-  wordOf,
-  words,
-} from '../../http/schema.ts';
+import { component, moment, nullable, optional, query, time, wordOf, words } from '../../http/schema.ts';
+import { operatorAddress } from './addresses.ts';
 
 const step = component(
   'Transaction',

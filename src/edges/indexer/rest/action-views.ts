@@ -2,8 +2,8 @@ import type { Static } from 'typebox';
 import type { ListedAction } from '../../../projections/actions/action-list.ts';
 import { OperatorsOfAction } from '../../../projections/actions/queries.ts';
 import type { ActionRow, StepTransaction } from '../../../projections/tables.ts';
+import { decodeMetadata } from '../chain/metadata.ts';
 import type { actionDetail, actionListItem } from './action-schemas.ts';
-import type { RestDependencies } from './dependencies.ts';
 import type { Look } from './reads.ts';
 
 type ListItem = Static<typeof actionListItem.schema>;
@@ -15,13 +15,9 @@ export function listItemOf(row: ListedAction, withTransactions: boolean): ListIt
 }
 
 /** An action with all that is known of it; the chain leaves `public` out of metadata where it is false. */
-export async function detailOf(
-  ask: Look['ask'],
-  row: ActionRow,
-  decode: RestDependencies['decodeMetadata'],
-): Promise<Detail> {
+export async function detailOf(ask: Look['ask'], row: ActionRow): Promise<Detail> {
   const kind = row.type === 'cascade' ? 'cascade' : 'sense';
-  const metadata = row.metadata === '' ? undefined : decode(kind, row.metadata);
+  const metadata = row.metadata === '' ? undefined : decodeMetadata(kind, row.metadata);
   const { price_denom: denom, price_amount: amount } = row;
   const fileName = metadata?.file_name;
   return {

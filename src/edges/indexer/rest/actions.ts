@@ -4,7 +4,7 @@ import { ActionById, ActionStatistics, ListActions } from '../../../projections/
 import { actionDetail, actionList, actionListQuery, actionStatsAnswer, actionStatsQuery } from './action-schemas.ts';
 import { readFilter, readWindow } from './action-filter.ts';
 import { detailOf, listItemOf } from './action-views.ts';
-import type { RouteDependencies } from './shared.ts';
+import type { RouteDependencies } from './dependencies.ts';
 import { type App, errors, readAnswer } from '../../http/schema.ts';
 
 const tags = ['Actions'];
@@ -72,7 +72,7 @@ function addCounts(app: App, { read }: RouteDependencies): void {
   });
 }
 
-function addDetail(app: App, { read, decodeMetadata }: RouteDependencies): void {
+function addDetail(app: App, { read }: RouteDependencies): void {
   const schema = {
     tags,
     operationId: 'actionById',
@@ -87,7 +87,7 @@ function addDetail(app: App, { read, decodeMetadata }: RouteDependencies): void 
       await read(reply, withNodes, async ({ ask }) => {
         const row = isActionId(id) ? await ask(new ActionById({ id })) : undefined;
         if (!row) throw new AppError('NOT_FOUND', 'There is no action of this id.');
-        return await detailOf(ask, row, decodeMetadata);
+        return await detailOf(ask, row);
       }),
   );
 }

@@ -1,6 +1,10 @@
 import { bech32 } from '@scure/base';
+import { Type } from 'typebox';
 import { AppError } from '../../../commands/errors.ts';
 import { shown } from '../../http/parameters.ts';
+
+/** A SuperNode's Bech32 operator address, as answers and paths have it. */
+export const operatorAddress = Type.String({ description: 'Bech32 operator address.' });
 
 /** A Bech32 address whose checksum holds, in lower case. */
 export type Address = Readonly<{ text: string; prefix: string }>;

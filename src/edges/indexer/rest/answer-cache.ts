@@ -20,7 +20,7 @@ const ownBytes = 500;
  * An answer is told from the positions of the look, which is read from the database each time, so it is never older than any
  * other read. Requests for the same one wait for the first. Refusals are not kept.
  */
-export function keepAnswers(read: Read): Keep {
+export function cacheAnswers(read: Read): Keep {
   const kept = new Map<string, Kept>();
   let bytes = 0;
   const drop = (url: string, one: Kept | undefined): void => {

@@ -18,11 +18,6 @@ const streamHeaders = {
   'x-accel-buffering': 'no',
 } as const;
 
-/** Whether a route's answers last until somebody hangs up. */
-export function isLive(route: string): boolean {
-  return route === path;
-}
-
 /**
  * `GET /live`: facts as they are written, as server-sent events whose data are the events of the log.
  *
@@ -46,7 +41,7 @@ export function liveRoutes(app: App, { subscribe, signal }: Pick<RestDependencie
       ...errors(429),
     },
   };
-  const config = { rateLimit: { max: mostPerMinute, timeWindow: '1 minute' } };
+  const config = { lasts: true, rateLimit: { max: mostPerMinute, timeWindow: '1 minute' } };
   app.get(path, { schema, config }, (request, reply) => {
     if (request.method === 'HEAD') {
       reply.headers(streamHeaders).send();

@@ -5,10 +5,10 @@ import type { Query } from '../../../projections/query.ts';
 import { SyncRounds } from '../../../projections/rounds/queries.ts';
 import type { RoundRow } from '../../../projections/tables.ts';
 import { ask } from '../../bus.ts';
-import type { RestDependencies } from './dependencies.ts';
-import { chainAgeMs, positionToken } from './headers.ts';
 import type { Source } from '../../../events/words.ts';
-import type { LagTracker } from './lag.ts';
+import type { LagTracker } from '../../log/lag.ts';
+import type { ObservedModels } from '../../models/observed.ts';
+import { chainAgeMs, positionToken } from './headers.ts';
 
 /** What a route reads: projections, and the sources of sync that feed them. */
 export type Scope = Readonly<{ projections: readonly ProjectionName[]; sources: readonly Source[] }>;
@@ -23,8 +23,16 @@ export type Look = Readonly<{
 /** Answers a read: runs queries over one look and stamps position, lag and age, also on a 404. */
 export type Read = <T>(reply: FastifyReply, scope: Scope, answer: (look: Look) => Promise<T>) => Promise<T>;
 
+/** What reads are made of. */
+export type ReadOptions = Readonly<{
+  reader: Pick<ObservedModels, 'read'>;
+  lag: Pick<LagTracker, 'lagMs'>;
+  /** Milliseconds since 1970. */
+  clock: () => number;
+}>;
+
 /** Reads with the three headers that every read carries. */
-export function createRead({ reader, clock }: Pick<RestDependencies, 'reader' | 'clock'>, lag: LagTracker): Read {
+export function createRead({ reader, lag, clock }: ReadOptions): Read {
   let known: { of: string; rounds: readonly RoundRow[] } | undefined;
   const roundsOf = async (reading: Reading): Promise<readonly RoundRow[]> => {
     const { incarnation, sequence } = reading.followed.rounds;

@@ -1,12 +1,17 @@
-import cors from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
-import type { RestDependencies } from './dependencies.ts';
+import { createApp } from '../../http/app.ts';
+import { createCursors } from '../../http/cursor.ts';
+import { actionRoutes } from './actions.ts';
+import { cacheAnswers } from './answer-cache.ts';
+import type { RestDependencies, RouteDependencies } from './dependencies.ts';
+import { apiDescription } from './description.ts';
 import { exposedHeaders } from './headers.ts';
-import { createMetrics } from '../../http/operations/metrics.ts';
-import { describeApi } from '../../http/openapi.ts';
-import { addRoutes } from './routes.ts';
-import { createServer } from '../../http/server.ts';
-import { shareDependencies } from './shared.ts';
+import { liveRoutes } from './live.ts';
+import { createRanks } from './ranks.ts';
+import { createRead } from './reads.ts';
+import { superNodeRoutes } from './supernodes.ts';
+import { syncRoutes } from './sync.ts';
+import { versionRoutes } from './version-matrix.ts';
 
 /**
  * The indexing REST API (spec 2) over what is passed in; `listen` starts it, `close` ends it with its live connections.
@@ -14,14 +19,30 @@ import { shareDependencies } from './shared.ts';
  * @example await createRest(dependencies).listen({ host: '127.0.0.1', port: 18080 })
  */
 export function createRest(dependencies: RestDependencies): FastifyInstance {
-  const { corsAllowOrigins } = dependencies.settings;
-  const origin = corsAllowOrigins === '*' ? '*' : [...corsAllowOrigins];
-  const shared = shareDependencies(dependencies);
-  const app = createServer(dependencies.logger);
-  app.addHook('onReady', async () => await shared.lag.ready);
-  void app.register(cors, { origin, exposedHeaders, strictPreflight: false });
-  describeApi(app, dependencies.version);
-  const metrics = createMetrics(app, shared);
-  void app.register(async (routes: typeof app) => await addRoutes(routes, shared, metrics));
+  const { lag, logger, observed, settings, version, registerPages } = dependencies;
+  const shared: RouteDependencies = {
+    ...dependencies,
+    read: cacheAnswers(createRead(dependencies)),
+    cursors: createCursors(dependencies.cursorKey),
+    ranks: createRanks(),
+  };
+  const app = createApp({
+    logger,
+    observed,
+    description: { ...apiDescription, version },
+    trustedProxies: settings.trustedProxies,
+    guide: '/docs and /openapi.json say',
+    cors: { origins: settings.corsAllowOrigins, exposedHeaders },
+    routes: async (routes, addOperations) => {
+      actionRoutes(routes, shared);
+      superNodeRoutes(routes, shared);
+      syncRoutes(routes, shared);
+      versionRoutes(routes, shared);
+      addOperations(routes);
+      liveRoutes(routes, shared);
+      await registerPages?.(routes);
+    },
+  });
+  app.addHook('onReady', async () => await lag.ready);
   return app;
 }

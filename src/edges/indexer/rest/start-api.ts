@@ -1,31 +1,27 @@
-import { once } from 'node:events';
-import { toAppError } from '../../../commands/errors.ts';
 import { FollowedChain } from '../../../projections/rounds/queries.ts';
 import { ask, openBuses } from '../../bus.ts';
-import { decodeMetadata } from '../chain/metadata.ts';
-import { requestSync } from '../chain/request-sync.ts';
-import { createReader, type Reader } from '../../models/read/reading.ts';
+import { observedOf } from '../../http/operations/observed.ts';
+import type { Reader } from '../../models/read/reading.ts';
 import { createWakeups } from '../../models/read/wakeups.ts';
+import type { Part, RoleContext } from '../../roles/role.ts';
+import { serve } from '../../roles/serve.ts';
+import { requestSync } from '../chain/request-sync.ts';
 import { type About, registerPages } from '../pages/pages.ts';
 import { createRest } from './rest.ts';
-import type { Part, RoleContext } from '../../roles/role.ts';
 
 /**
- * The indexing REST API with its pages, listening; of a process that does not index, only how it does.
+ * The indexing REST API with its pages, listening, and the operations of the process.
  *
  * The start page tells everybody `chainUrl`, so it is that of the local network or null: another one may hold a key.
  */
 export async function startApi(context: RoleContext, chainUrl: string | null): Promise<Part> {
-  const { config, network, profile, version, broker, pools, logger, signal } = context;
-  const isWhole = config.roles.includes('indexer');
-  const reader = createReader({ pools, network });
+  const { config, network, profile, version, broker, pools, reader, lag, logger, signal } = context;
   const wakeups = createWakeups({ config: context.postgres, pools, network }, logger);
   await openBuses();
   const app = createRest({
     reader,
-    heads: broker.heads,
-    broker: broker.state,
-    archive: context.archive,
+    lag,
+    observed: () => observedOf([context.observed, ...context.running]),
     requestSync: async (at) => {
       const [{ sequence }, { incarnation }] = await Promise.all([requestSync(broker.log, at), broker.log.head('SYNC')]);
       return { position: { stream: 'SYNC' as const, incarnation, sequence }, at };
@@ -34,40 +30,27 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
       const ends = [broker.live(onEvent), wakeups.onMoved((moved) => onEvent(JSON.stringify(moved), 'moved'))];
       return () => ends.forEach((end) => end());
     },
-    decodeMetadata,
     settings: { ...config, profile },
     cursorKey: config.cursorKey ?? (await broker.secret('cursor')),
     logger,
     clock: () => Date.now(),
     signal,
     version,
-    registry: context.leadership.registry,
-    operationsOnly: !isWhole,
     registerPages: (pages) => registerPages(pages, () => aboutOf(context, { reader, chainUrl })),
   });
-  return listening(app, config.host, {
-    isWhole,
+  const part = await serve('REST API', app, {
+    host: config.host,
     port: config.port,
-    close: async () => void (await Promise.all([app.close(), wakeups.close()])),
+    urls: (base) => ({
+      start: `${base}/`,
+      api: `${base}/v1/actions`,
+      docs: `${base}/docs`,
+      openapi: `${base}/openapi.json`,
+      readiness: `${base}/readyz`,
+      metrics: `${base}/metrics`,
+    }),
   });
-}
-
-async function listening(
-  app: ReturnType<typeof createRest>,
-  host: string,
-  { isWhole, port, close }: { isWhole: boolean; port: number; close: () => Promise<void> },
-): Promise<Part> {
-  const start = await app.listen({ host, port });
-  const pages = {
-    start: `${start}/`,
-    api: `${start}/v1/actions`,
-    docs: `${start}/docs`,
-    openapi: `${start}/openapi.json`,
-  };
-  const urls = { ...(isWhole ? pages : {}), readiness: `${start}/readyz`, metrics: `${start}/metrics` };
-  const failed = once(app.server, 'error').then(([error]: unknown[]) => Promise.reject(toAppError(error)));
-  failed.catch(() => undefined);
-  return { name: 'REST API', urls, checks: [], gauges: [], failed, stop: close };
+  return { ...part, stop: async () => void (await Promise.all([part.stop(), wakeups.close()])) };
 }
 
 async function aboutOf(

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
-import { component, nullable, operatorAddress, optional, query, time, wordOf, words } from '../../http/schema.ts';
+import { component, nullable, optional, query, time, wordOf, words } from '../../http/schema.ts';
+import { operatorAddress } from './addresses.ts';
 
 const probeStatuses = ['available', 'unavailable'] as const;
 const status = wordOf(

@@ -8,8 +8,9 @@ import {
   UnavailableNodes,
 } from '../../../projections/fleet/queries.ts';
 import { parseCurrentState } from './current-state.ts';
-import type { RouteDependencies } from './shared.ts';
-import { type App, errors, operatorAddress, readAnswer } from '../../http/schema.ts';
+import type { RouteDependencies } from './dependencies.ts';
+import { type App, errors, readAnswer } from '../../http/schema.ts';
+import { operatorAddress } from './addresses.ts';
 import * as schemas from './supernode-schemas.ts';
 import { existing, metricsOf } from './supernode-views.ts';
 

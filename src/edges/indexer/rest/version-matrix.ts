@@ -2,7 +2,7 @@ import semver from 'semver';
 import { type Static, Type } from 'typebox';
 import type { VersionInUse } from '../../../projections/fleet/fleet-stats.ts';
 import { VersionsInUse } from '../../../projections/fleet/queries.ts';
-import type { RouteDependencies } from './shared.ts';
+import type { RouteDependencies } from './dependencies.ts';
 import { type App, component, errors, nullable, readAnswer } from '../../http/schema.ts';
 
 const matrix = component(

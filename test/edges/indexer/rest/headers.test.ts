@@ -2,7 +2,7 @@ import { base64urlnopad } from '@scure/base';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../../src/edges/kit/logger.ts';
 import { positionToken } from '../../../../src/edges/indexer/rest/headers.ts';
-import { type Heads, trackLag } from '../../../../src/edges/indexer/rest/lag.ts';
+import { type Heads, trackLag } from '../../../../src/edges/log/lag.ts';
 import { timeOf } from '../../../support/facts.ts';
 import { askOnce, now, type RestServer, startRest } from './rest-server.ts';
 import { alpha, sample } from './sample.ts';

@@ -1,6 +1,5 @@
 import Schema from 'typebox/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { apiDocument } from '../../../../src/edges/indexer/rest/document.ts';
 import { startRest, asRecord, type RestServer } from './rest-server.ts';
 import { alpha, delta, sample } from './sample.ts';
 
@@ -146,12 +145,6 @@ describe('GET /openapi.json', () => {
       expect(limitOf('/v1/supernodes/metrics')).toEqual({ type: 'integer', minimum: 1, maximum: 200, default: 50 });
     },
   );
-});
-
-describe('apiDocument', () => {
-  it('makes the same document without any store', { tags: ['S2.ops.openapi'] }, async () => {
-    expect(await apiDocument('0.0.0')).toEqual(document);
-  });
 });
 
 describe('every answer', () => {

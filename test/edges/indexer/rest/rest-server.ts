@@ -1,6 +1,12 @@
 import { AppError } from '../../../../src/commands/errors.ts';
-import { decodeMetadata } from '../../../../src/edges/indexer/chain/metadata.ts';
 import { pino } from 'pino';
+import { observeArchive, type ScrubSettings } from '../../../../src/edges/audit/observed.ts';
+import type { ArchiveState } from '../../../../src/edges/audit/standing.ts';
+import { observedOf } from '../../../../src/edges/http/operations/observed.ts';
+import { observeSync, type SyncIntervals } from '../../../../src/edges/indexer/observed.ts';
+import { type Heads, trackLag } from '../../../../src/edges/log/lag.ts';
+import { type LogState, observeLog } from '../../../../src/edges/log/observed.ts';
+import { observeModels, type ObservedModels } from '../../../../src/edges/models/observed.ts';
 import type { RestDependencies } from '../../../../src/edges/indexer/rest/dependencies.ts';
 import { createRest } from '../../../../src/edges/indexer/rest/rest.ts';
 import type { Fact } from '../../../../src/events/catalogue.ts';
@@ -24,14 +30,14 @@ export type RestServer = Readonly<{
 }>;
 
 /** The settings of an instance of which nothing was set. */
-export const defaultSettings: RestDependencies['settings'] = {
+export const defaultSettings: RestDependencies['settings'] & SyncIntervals & ScrubSettings = {
+  trustedProxies: [],
   corsAllowOrigins: '*',
   allowManualSync: false,
   syncToken: undefined,
   actionsSyncIntervalMs: 30_000,
   supernodesSyncIntervalMs: 120_000,
   validatorsSyncIntervalMs: 300_000,
-  probeIntervalMs: 60_000,
   scrubIntervalMs: 20_000,
   scrubPerSecond: 10,
   profile: { addressPrefix: 'lumera' },
@@ -40,7 +46,15 @@ export const defaultSettings: RestDependencies['settings'] = {
 /** The time of all answers, unless a test says otherwise: two minutes after the last round of the sample. */
 export const now = Date.parse(timeOf(94));
 
-type Changes = Omit<Partial<RestDependencies>, 'settings'> & { settings?: Partial<RestDependencies['settings']> };
+type Stores = Readonly<{
+  reader: ObservedModels;
+  heads: () => Promise<Heads>;
+  broker: () => Promise<LogState>;
+  archive: () => Promise<ArchiveState>;
+}>;
+
+type Changes = Omit<Partial<RestDependencies>, 'settings' | 'reader'> &
+  Partial<Stores> & { settings?: Partial<typeof defaultSettings> };
 
 /** Starts the API on a free port, on real tables that were folded from the facts; `changes` replaces what comes from outside. */
 export async function startRest(facts: readonly Fact[], { settings, ...changes }: Changes = {}): Promise<RestServer> {
@@ -54,23 +68,38 @@ export async function startRest(facts: readonly Fact[], { settings, ...changes }
     position: reading.followed[projection].sequence,
     stoppedReason: null,
   }));
+  const {
+    reader = { read: async (use) => await use(reading), generations: async () => generations },
+    heads = async () => ({}),
+    broker = async () => ({ durability: 'strict', warnings: [] }),
+    archive = async () => ({ standings: [], losses: [] }),
+    ...others
+  } = changes;
+  const logger = pino({ level: 'silent' });
+  const clock = () => now;
+  const lag = trackLag(heads, { signal: ending.signal, clock, logger });
+  const options = { ...defaultSettings, ...settings, clock };
+  const observed = observedOf([
+    observeLog(broker, lag),
+    observeArchive(archive, options),
+    observeModels(reader, lag),
+    observeSync(reader.read, options),
+  ]);
   const app = createRest({
-    reader: { read: async (use) => await use(reading), generations: async () => generations },
-    heads: async () => ({}),
-    broker: async () => ({ durability: 'strict', warnings: [] }),
-    archive: async () => ({ standings: [], losses: [] }),
+    reader,
+    lag,
+    observed: () => observed,
     requestSync: async () => {
       throw new AppError('UNAVAILABLE', 'Nobody syncs here.');
     },
     subscribe: () => () => undefined,
-    decodeMetadata,
-    settings: { ...defaultSettings, ...settings },
+    settings: options,
     cursorKey: 'a key of at least sixteen characters',
-    logger: pino({ level: 'silent' }),
-    clock: () => now,
+    logger,
+    clock,
     signal: ending.signal,
     version: '0.0.0',
-    ...changes,
+    ...others,
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   return {

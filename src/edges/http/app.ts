@@ -1,0 +1,41 @@
+import cors from '@fastify/cors';
+import { type ApiDescription, describeApi } from './openapi.ts';
+import { createMetrics } from './operations/metrics.ts';
+import type { Observed } from './operations/observed.ts';
+import { operationRoutes } from './operations/operations.ts';
+import type { App } from './schema.ts';
+import { createServer, type ServerOptions } from './server.ts';
+
+/** What an app is made for. */
+export type AppOptions = ServerOptions &
+  Readonly<{
+    description: ApiDescription;
+    /** What is observed of the process at this moment. */
+    observed: () => Observed;
+    /** Origins that may read answers, and the headers that they may read; without it, none. */
+    cors?: Readonly<{ origins: readonly string[] | '*'; exposedHeaders: readonly string[] }>;
+    /** Adds the routes; where it calls `addOperations`, the document has those of operations. */
+    routes: (app: App, addOperations: (app: App) => void) => void | Promise<void>;
+  }>;
+
+/**
+ * An app of its own: server, document, metrics and routes, operations among them.
+ *
+ * Any process can make several, on ports of their own; `listen` starts one, `close` ends it.
+ *
+ * @example
+ * const app = createApp({ logger, description, observed, routes: (app, addOperations) => addOperations(app) });
+ */
+export function createApp({ description, observed, cors: crossing, routes, ...server }: AppOptions): App {
+  const app = createServer(server);
+  if (crossing) {
+    const { origins, exposedHeaders } = crossing;
+    const origin = origins === '*' ? '*' : [...origins];
+    void app.register(cors, { origin, exposedHeaders: [...exposedHeaders], strictPreflight: false });
+  }
+  describeApi(app, description);
+  const metrics = createMetrics(app, () => observed().gauges);
+  const operations = { checks: () => observed().checks, metrics };
+  void app.register(async (inner: App) => await routes(inner, (to) => operationRoutes(to, operations)));
+  return app;
+}

@@ -1,0 +1,23 @@
+import type { ApiDescription } from '../../http/openapi.ts';
+import { actionComponents } from './action-schemas.ts';
+import { superNodeComponents } from './supernode-schemas.ts';
+import { syncComponents } from './sync.ts';
+import { versionComponents } from './version-matrix.ts';
+
+/** The API in its OpenAPI document. */
+export const apiDescription: Omit<ApiDescription, 'version'> = {
+  title: 'Annals indexing API',
+  description: [
+    'Read-only index of a Cascade/Sense storage network: actions, SuperNodes and what probes find, as projections of an immutable log.',
+    'Times are RFC 3339, UTC. Figures are null until first known, then the last known. Unknown parameters are ignored; one that does not parse is refused.',
+    'Refusals are {error, code}; another method on a path is 405 METHOD_NOT_ALLOWED with the Allow header. Every GET is answered to HEAD too. Cursors are opaque, bound to their filters, and walk each record once.',
+  ].join(' '),
+  tags: [
+    { name: 'Actions', description: 'What was asked of the network, and how far it has come.' },
+    { name: 'SuperNodes', description: 'Who does the work, and how they are.' },
+  ],
+  components: [...actionComponents, ...superNodeComponents, ...syncComponents, ...versionComponents],
+  securitySchemes: {
+    syncToken: { type: 'http', scheme: 'bearer', description: 'SYNC_TOKEN of the instance, where one is set.' },
+  },
+};
