@@ -27,7 +27,7 @@ export function rows(context: Context): readonly Row[] {
     unit: 'MB',
     better: 'lower',
     peerName: null,
-    target: name === 'memory-idle' ? { ours: 350 } : {},
+    target: name === 'memory-idle' ? { ours: 320 } : {},
     measure: async () => alone((await watched?.())?.[of] ?? 0),
   });
   return [
