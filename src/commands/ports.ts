@@ -22,6 +22,7 @@ export type Cause = Readonly<{
   correlation?: string | undefined;
   /** Id of the event that these follow from. */
   causation?: string | undefined;
+  /** Of the request that the facts follow from, as W3C Trace Context writes it. */
   traceparent?: string | undefined;
 }>;
 

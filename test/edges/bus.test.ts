@@ -4,6 +4,9 @@ import { Command } from '../../src/commands/command.ts';
 import { RecordProbes } from '../../src/commands/probing.ts';
 import { RequestSync } from '../../src/commands/sync/round-commands.ts';
 import { ask, dispatch, openBuses } from '../../src/edges/bus.ts';
+import { lastMessages } from '../../src/edges/log/direct.ts';
+import { streamName } from '../../src/edges/log/streams.ts';
+import { subjectOf } from '../../src/events/catalogue.ts';
 import { queries } from '../../src/projections/all.ts';
 import { Query } from '../../src/projections/query.ts';
 import { SyncRounds } from '../../src/projections/rounds/queries.ts';
@@ -15,7 +18,12 @@ const at = '2026-11-21T10:00:00.000Z';
 describe('the buses', () => {
   it('carry a command to its decider over the log of its sender, and give back what it came to', async () => {
     const [one, other] = [await freshLog(), await freshLog()];
-    const { facts, states } = await dispatch(one.log, new RequestSync({ at }));
+    const traceparent = `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01`;
+    const { facts, states } = await dispatch(one.log, new RequestSync({ at, traceparent }));
+    const stored = await lastMessages(one.nc, streamName('SYNC', one.network), [
+      subjectOf('sync', one.network, 'supernodes'),
+    ]);
+    expect(stored.map(({ bytes }) => JSON.parse(Buffer.from(bytes).toString()).traceparent)).toEqual([traceparent]);
     expect(facts).toBe(1);
     expect(states.get('supernodes')?.state.request).toMatchObject({ sequence: 1 });
     expect(await other.log.last('sync', ['supernodes'])).toEqual(new Map());

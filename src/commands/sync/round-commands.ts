@@ -6,9 +6,8 @@ import {
   type KnownSource,
   type RoundCompletion,
   type RoundFailure,
-  type SyncWish,
+  type SourceCommand,
 } from './sources.ts';
-import type { SourceCommand } from './sources.ts';
 
 type Of<C extends SourceCommand> = Omit<C, 'type'>;
 
@@ -35,7 +34,7 @@ export class FailRound extends Command<SourceCommand, KnownSource> {
 
 /** Ask for a round of SuperNodes and validators at once. */
 export class RequestSync extends Command<SourceCommand, KnownSource> {
-  constructor({ at }: Of<SyncWish>) {
-    super(new Map([['supernodes', { type: 'RequestSync', at }]]), { at });
+  constructor(cause: Cause) {
+    super(new Map([['supernodes', { type: 'RequestSync', at: cause.at }]]), cause);
   }
 }

@@ -45,7 +45,7 @@ export type RoundFailure = Readonly<{
 }>;
 
 /** Somebody wants SuperNodes and validators read at once. */
-export type SyncWish = Readonly<{ type: 'RequestSync'; at: string }>;
+type SyncWish = Readonly<{ type: 'RequestSync'; at: string }>;
 
 /** Everything that can be recorded of a source. */
 export type SourceCommand = ChainMet | RoundCompletion | RoundFailure | SyncWish;

@@ -22,8 +22,11 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
     reader,
     lag,
     observed: () => observedOf([context.observed, ...context.running]),
-    requestSync: async (at) => {
-      const [{ sequence }, { incarnation }] = await Promise.all([requestSync(broker.log, at), broker.log.head('SYNC')]);
+    requestSync: async (at, traceparent) => {
+      const [{ sequence }, { incarnation }] = await Promise.all([
+        requestSync(broker.log, at, traceparent),
+        broker.log.head('SYNC'),
+      ]);
       return { position: { stream: 'SYNC' as const, incarnation, sequence }, at };
     },
     subscribe: (onEvent) => {

@@ -50,7 +50,7 @@ export function syncRoutes(app: App, { requestSync, settings, clock }: RouteDepe
       reply.header('www-authenticate', 'Bearer');
       throw new AppError('UNAUTHORIZED', 'This instance wants the header Authorization: Bearer with its sync token.');
     }
-    const { position, at } = await requestSync(new Date(clock()).toISOString());
+    const { position, at } = await requestSync(new Date(clock()).toISOString(), traceOf(headers.traceparent));
     reply.code(202);
     return {
       status: 'sync of SuperNodes and validators requested; a probe of all follows',
@@ -58,6 +58,11 @@ export function syncRoutes(app: App, { requestSync, settings, clock }: RouteDepe
       position: positionToken([position]),
     };
   });
+}
+
+/** The header of W3C Trace Context where it is well-formed; anything else is as if it were absent. */
+function traceOf(header: unknown): string | undefined {
+  return typeof header === 'string' && /^00-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/.test(header) ? header : undefined;
 }
 
 /** Compares digests, so that the time taken tells nothing of the token or its length. */

@@ -49,6 +49,21 @@ describe('POST /v1/supernodes/sync', () => {
     },
   );
 
+  it('hands on the trace of its caller where that is well-formed, and no other text', async () => {
+    const traces: (string | undefined)[] = [];
+    rest = await startRest([], {
+      settings: { allowManualSync: true },
+      requestSync: async (at, traceparent) => {
+        traces.push(traceparent);
+        return { position, at };
+      },
+    });
+    const trace = `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01`;
+    for (const traceparent of [trace, `${trace}"`, 'x'.repeat(5000)])
+      expect(await rest.get(path, { method: 'POST', headers: { traceparent } })).toMatchObject({ status: 202 });
+    expect(traces).toEqual([trace, undefined, undefined]);
+  });
+
   it(
     'answers with the position of a round that is asked for already',
     { tags: ['S2.open.nodes.sync', 'LS-21'] },
