@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from './logger.ts';
+import { wait } from './wait.ts';
 
 type Running = Readonly<{ exited: Promise<string>; stop: () => Promise<void> }>;
 
@@ -25,7 +25,7 @@ export function keepRunning<S extends Running>(
       const again = await start(ending).catch(async (err: unknown) => {
         if (ending.aborted) return;
         log.error({ server: name, err }, 'embedded server did not start');
-        await delay(waitMs, undefined, { signal: ending }).catch(() => undefined);
+        await wait(waitMs, ending);
       });
       if (!again) continue;
       current = again;

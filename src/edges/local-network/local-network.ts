@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { toAppError } from '../../commands/errors.ts';
 import { failureOf } from '../kit/failure.ts';
 import { playActivity } from './activity.ts';
@@ -6,6 +5,7 @@ import type { ActivityOptions } from './activity.ts';
 import { answering, type Cast, castOf } from './cast.ts';
 import { createLocalNode, type LocalNode, type NodePorts } from './node.ts';
 import { randomOf } from './random.ts';
+import { wait } from '../kit/wait.ts';
 
 /** The ports that SuperNodes have everywhere. */
 export const nodePorts: NodePorts = { grpc: 4444, p2p: 4445, http: 8002 };
@@ -82,11 +82,11 @@ async function playOutages(nodes: readonly LocalNode[], { seed, logger, signal }
   let outage = firstOutage;
   while (!signal.aborted) {
     const node = nodes[random.between(0, nodes.length - 1)];
-    await pause(outage.afterMs, undefined, { signal }).catch(() => undefined);
+    await wait(outage.afterMs, signal);
     if (signal.aborted || !node) return;
     await node.goDown();
     logger.info({ node: node.host, seconds: outage.forMs / 1000 }, 'local SuperNode went down');
-    await pause(outage.forMs, undefined, { signal }).catch(() => undefined);
+    await wait(outage.forMs, signal);
     if (signal.aborted) return;
     await comeBack(node, { logger });
     outage = { afterMs: random.between(150_000, 300_000), forMs: random.between(60_000, 120_000) };

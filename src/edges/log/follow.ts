@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Recorded } from '../../commands/ports.ts';
@@ -8,6 +7,7 @@ import { refusedWith } from './codes.ts';
 import { type Delivered, Feed } from './feed.ts';
 import { PoisonEvent, recordedFrom } from './poison-event.ts';
 import { streamName } from './streams.ts';
+import { wait } from '../kit/wait.ts';
 
 /** Facts as they came, and how many of the stream are still to come. */
 export type FollowBatch = Readonly<{ facts: readonly Recorded[]; behind: number }>;
@@ -41,7 +41,7 @@ export async function* followStream(
       if (poison) throw poison;
       after = last;
     }
-    await pause(100 + Math.random() * 200, undefined, { signal }).catch(() => undefined);
+    await wait(100 + Math.random() * 200, signal);
   }
 }
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { unlessBroken } from './breaks.ts';
 import { openBucket } from './bucket.ts';
 import { refusedWith } from './codes.ts';
+import { wait } from '../kit/wait.ts';
 
 /** A lease in force: `revision` grows with every new holder; `signal` aborts when the lease is lost or no longer wanted. */
 export type Lease = Readonly<{ revision: number; signal: AbortSignal }>;
@@ -48,7 +48,7 @@ export function createLeases(nc: NatsConnection, network: string, options: Lease
           if (isGone(caught)) opened = undefined;
         });
         if (held && !(await runWhileHeld({ ...held, name, me, ttlMs, since, onChange }, signal, run))) return;
-        await pause((ttlMs / 8) * (1 + Math.random()), undefined, { signal }).catch(() => undefined);
+        await wait((ttlMs / 8) * (1 + Math.random()), signal);
       }
     },
     holder: async (name) => {
@@ -100,7 +100,7 @@ async function keepRenewing(
   let timer = loseAt(since);
   const stop = AbortSignal.any([ended, lost.signal]);
   for (;;) {
-    await pause(ttlMs / renewalsPerLease, undefined, { signal: stop }).catch(() => undefined);
+    await wait(ttlMs / renewalsPerLease, stop);
     if (stop.aborted) break;
     const began = performance.now();
     const renewed = await renew(kv, name, me, { revision, timeoutMs: ttlMs / renewalsPerLease });

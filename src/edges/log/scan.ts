@@ -6,6 +6,7 @@ import type { Stored } from './direct.ts';
 import { Feed } from './feed.ts';
 import { streamName } from './streams.ts';
 import { callSafely } from './subscribe.ts';
+import { wait } from '../kit/wait.ts';
 
 const atOnce = 5000;
 const attempts = 20;
@@ -87,7 +88,7 @@ async function watchSubjects(watching: Watching): Promise<void> {
   let after: number | undefined;
   while (!signal.aborted && !nc.isClosed()) {
     after = await watchOnce(watching, after);
-    await pause(100 + Math.random() * 200, undefined, { signal }).catch(() => undefined);
+    await wait(100 + Math.random() * 200, signal);
   }
 }
 

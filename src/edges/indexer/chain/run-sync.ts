@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { toAppError } from '../../../commands/errors.ts';
 import { type Source, sources } from '../../../events/words.ts';
 import { type Leasing, whileHeld } from '../../log/leasing.ts';
@@ -8,6 +7,7 @@ import { createChainClient } from './client.ts';
 import { readSuperNodes, readValidators } from './nodes-round.ts';
 import { type Report, throttled } from './progress.ts';
 import { knownOf, runRound, type RoundEnd, type RoundContext, type RoundOutcome, type SyncLog } from './round.ts';
+import { wait } from '../../kit/wait.ts';
 
 /** What sync runs on. */
 export type SyncOptions = Readonly<{
@@ -140,6 +140,6 @@ class Bell {
     this.#wake = new AbortController();
     const isRung = this.#request !== undefined && this.#request !== this.#lastAnswered;
     if (isRung || ms <= 0) return;
-    await delay(ms, undefined, { signal: AbortSignal.any([signal, this.#wake.signal]) }).catch(() => undefined);
+    await wait(ms, AbortSignal.any([signal, this.#wake.signal]));
   }
 }

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { FactLog, Recorded } from '../../../commands/ports.ts';
 import type { Kind } from '../../../events/streams.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { wait } from '../../kit/wait.ts';
 
 /** What probing needs of the log: the last facts of a whole kind, and a hint whenever a fact of a kind is written. */
 export type WatchedLog = FactLog &
@@ -48,7 +48,7 @@ export async function followFleet(log: WatchedLog, { onListed, logger, signal }:
       await refresh().catch(async (caught: unknown) => {
         logger.warn({ reason: String(caught) }, 'the list of nodes to probe could not be read; trying again');
         isStale = true;
-        await sleep(retryMs, undefined, { signal }).catch(() => undefined);
+        await wait(retryMs, signal);
       });
     }
     isReading = false;

@@ -7,6 +7,7 @@ import { followFleet, type WatchedLog } from './fleet.ts';
 import { createProber, type ProberOptions } from './prober.ts';
 import { createRecorder, type Reason } from './recorder.ts';
 import { followRequests } from './requests.ts';
+import { wait } from '../../kit/wait.ts';
 
 /** What probing works with. */
 export type ProbingOptions = Pick<ProberOptions, 'allowPrivate' | 'allowHostNames' | 'dial' | 'limits'> &
@@ -40,7 +41,7 @@ async function keepProbing(options: HeldOptions): Promise<void> {
       if (options.signal.aborted) return;
       if (code !== 'UNAVAILABLE') throw caught;
       options.logger.warn({ reason: message }, 'probing waits for the log');
-      await sleep(retryMs, undefined, { signal: options.signal }).catch(() => undefined);
+      await wait(retryMs, options.signal);
     }
   }
 }
@@ -57,7 +58,7 @@ async function probeWhileHeld(options: HeldOptions): Promise<void> {
     const probeNow = (nodes: ReadonlyMap<string, string>, reason: Reason = {}) =>
       probe({ nodes, reason, spreadMs: 0, isFresh: true });
     const dueIn = waitsOf(last, intervalMs);
-    const firstInMs = [...dueIn.values()].reduce((least, wait) => Math.min(least, wait), intervalMs);
+    const firstInMs = [...dueIn.values()].reduce((least, ms) => Math.min(least, ms), intervalMs);
     const onListed = (nodes: ReadonlyMap<string, string>) =>
       void probeNow(new Map([...nodes].filter(([node]) => !dueIn.has(node))));
     const fleet = await followFleet(log, { logger, signal, onListed });
@@ -97,5 +98,5 @@ const entryOf = <T>(node: string, value: T | undefined): [string, T][] => (value
 function waitsOf(last: ReadonlyMap<string, Probed>, intervalMs: number): Map<string, number> {
   const now = Date.now();
   const waits = [...last].map(([node, { at }]) => [node, Date.parse(at) + intervalMs - now] as const);
-  return new Map(waits.filter(([, wait]) => wait > 0 && wait <= intervalMs));
+  return new Map(waits.filter(([, dueInMs]) => dueInMs > 0 && dueInMs <= intervalMs));
 }

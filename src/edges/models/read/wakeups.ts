@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { projectionNames, type ProjectionName } from '../../../projections/projection.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { listen } from './listen.ts';
 import { channelOf, metaSchema } from '../engine/names.ts';
 import type { Pools } from '../pool.ts';
+import { wait } from '../../kit/wait.ts';
 
 /** A projection that shows more than before, up to a sequence of its stream. */
 export type Moved = Readonly<{ projection: ProjectionName; sequence: number }>;
@@ -86,7 +86,7 @@ function pollCheckpoints({ write }: Pools, network: string, note: Note) {
   const polling = (async () => {
     while (!stop.signal.aborted) {
       await lookQuietly();
-      await delay(pollEachMs, undefined, { signal: stop.signal }).catch(() => undefined);
+      await wait(pollEachMs, stop.signal);
     }
   })();
   return {
