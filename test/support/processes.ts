@@ -1,11 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { until } from './polling.ts';
 
 /** A script of the tests that runs as a process of its own. */
 export type Script = Readonly<{ child: ChildProcess; nextLine(): Promise<string>; ended: Promise<unknown> }>;
@@ -32,4 +34,19 @@ export function temporaryFolder(name = 'annals-'): string {
   const folder = mkdtempSync(path.join(tmpdir(), name));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** Kills a server some time after its pid file names another process than `before`; gives back whom it killed. */
+export async function killWhileStarting(pidFile: string, before: number, afterMs: number): Promise<number> {
+  const pid = await until('the server has a process', () => {
+    const found = Number(readFileSync(pidFile, 'utf8'));
+    return found > 1 && found !== before && found;
+  });
+  await pause(afterMs);
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself: then the start was over before.
+  }
+  return pid;
 }

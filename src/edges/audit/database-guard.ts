@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Servers } from '../servers/servers.ts';
 import type { Logger } from '../kit/logger.ts';
-import { damagedPages } from '../servers/postgres/damaged-pages.ts';
-import { damagedLengths } from './damaged-lengths.ts';
+import { checkDatabase, type DatabaseReport } from './amcheck.ts';
+import { type Brakes, brakes } from './policy.ts';
 import { migrate } from '../models/migrate.ts';
 import { metaSchema } from '../models/engine/names.ts';
 import { onDamage, type Pools, withClient } from '../models/pool.ts';
 
-/** The database, and how closely its files are watched; `files` only where they are ours. */
+/** The database, and how often it is checked; `files` only where they are ours. */
 export type Guarded = Readonly<{
   pools: Pools;
   network: string;
@@ -15,28 +15,27 @@ export type Guarded = Readonly<{
   log: Logger;
   scrubIntervalMs: number;
   signal: AbortSignal;
+  limits?: Brakes;
 }>;
 
-const lookEachMs = 1000;
-/** However seldom all pages are read, what was cut off or deleted is found sooner. */
-const lengthsEachMs = 15_000;
+const pollEachMs = 1000;
 /** One such answer may come of a table that was just dropped. */
 const believedFrom = 3;
 
 /**
- * Watches the database until the signal ends it: makes its tables again where it was made anew, looks how long its files are, and reads all
- * pages of them again and again.
+ * Guards the database until the signal ends it: makes its tables again where it was made anew, and has it check itself each
+ * `scrubIntervalMs`, or when statements have met damage.
  *
- * An embedded one with a damaged file is set aside and made anew; the archive and the read models then come from the log. Never fails.
+ * An embedded one that finds the same damage twice, some time apart, is set aside and made anew, once an hour at most; the archive and the
+ * read models then come from the log. Of an external one the finding is logged: it is its operator's. Never fails.
  */
 export async function guardDatabase(guarded: Guarded): Promise<void> {
-  const finders = guarded.files ? keepFiles(guarded, guarded.files) : [];
-  await Promise.all([keepTables(guarded), ...finders]);
+  await Promise.all([keepTables(guarded), keepChecking(guarded)]);
 }
 
 async function keepTables({ pools, network, log, signal }: Guarded): Promise<void> {
   while (!signal.aborted) {
-    await pause(lookEachMs, undefined, { signal }).catch(() => undefined);
+    await pause(pollEachMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
     try {
       if (await hasTables(pools, network)) continue;
@@ -57,55 +56,63 @@ async function hasTables(pools: Pools, network: string): Promise<boolean> {
   return rows[0]?.found != null;
 }
 
-type Files = Exclude<Guarded['files'], undefined>;
-
-/** Of two that find the same damage only the first has the database made anew. */
-function keepFiles(guarded: Guarded, files: Files): Promise<void>[] {
-  const { log, signal } = guarded;
-  let times = 0;
-  const judge = async (find: () => Promise<readonly unknown[]>): Promise<void> => {
-    const before = times;
-    const damaged = await find().catch(() => []);
-    if (signal.aborted || damaged.length === 0 || times !== before) return;
-    times += 1;
-    log.error({ damaged }, 'files of the database are damaged; it is set aside and made anew from the log');
-    await files.replace();
-  };
-  return [keepLengths(guarded, files, judge), keepPages(guarded, files, judge)];
-}
-
-type Judge = (find: () => Promise<readonly unknown[]>) => Promise<void>;
-
-async function keepLengths(
-  { pools, scrubIntervalMs, signal }: Guarded,
-  { folder }: Files,
-  judge: Judge,
-): Promise<void> {
-  const find = async (): Promise<readonly string[]> => {
-    const { damaged, remember } = await damagedLengths(pools, folder);
-    if (damaged.length === 0) {
-      await remember();
-      return damaged;
-    }
-    await pause(lookEachMs, undefined, { signal });
-    const again = await damagedLengths(pools, folder);
-    return again.damaged.filter((one) => damaged.includes(one));
-  };
-  while (!signal.aborted) {
-    await judge(find);
-    await pause(Math.min(scrubIntervalMs, lengthsEachMs), undefined, { signal }).catch(() => undefined);
-  }
-}
-
-async function keepPages({ pools, scrubIntervalMs, signal }: Guarded, { folder }: Files, judge: Judge): Promise<void> {
+async function keepChecking(guarded: Guarded): Promise<void> {
+  const { pools, scrubIntervalMs, log, signal } = guarded;
   const told: Error[] = [];
   const stop = onDamage(pools, (damage) => told.push(damage));
+  const check = (): Promise<DatabaseReport | undefined> =>
+    checkDatabase(pools, signal).catch((err: unknown) => {
+      log.debug({ err }, 'the database could not be checked');
+      return undefined;
+    });
+  let replacedAt = -Infinity;
+  let saidUnchecked = '';
   while (!signal.aborted) {
-    for (let waited = 0; waited < scrubIntervalMs && told.length < believedFrom; waited += lookEachMs)
-      await pause(Math.min(lookEachMs, scrubIntervalMs), undefined, { signal }).catch(() => undefined);
-    const isTold = told.length >= believedFrom;
-    await judge(async () => (isTold ? told.map(({ message }) => message) : await damagedPages(folder, signal)));
+    await untilDue(() => told.length >= believedFrom, scrubIntervalMs, signal);
+    if (signal.aborted) break;
     told.length = 0;
+    const report = await check();
+    const { unchecked = '' } = report ?? {};
+    if (unchecked !== saidUnchecked && unchecked !== '')
+      log.warn({ unchecked }, 'the database cannot be checked whole');
+    saidUnchecked = unchecked;
+    if (report && report.findings.length > 0 && (await judge(guarded, { report, check, replacedAt })))
+      replacedAt = performance.now();
   }
   stop();
+}
+
+/** Ends after `intervalMs`, or sooner once something is due or the signal aborts. */
+async function untilDue(isDue: () => boolean, intervalMs: number, signal: AbortSignal): Promise<void> {
+  for (let waited = 0; waited < intervalMs && !isDue() && !signal.aborted; waited += pollEachMs)
+    await pause(Math.min(pollEachMs, intervalMs), undefined, { signal }).catch(() => undefined);
+}
+
+type Judging = Readonly<{
+  report: DatabaseReport;
+  check: () => Promise<DatabaseReport | undefined>;
+  replacedAt: number;
+}>;
+
+/** Whether the database was made anew for what was found. */
+async function judge(
+  { files, log, signal, limits = brakes }: Guarded,
+  { report, check, replacedAt }: Judging,
+): Promise<boolean> {
+  log.warn({ findings: report.findings }, 'the database found damage in its files; it is checked again');
+  await pause(limits.confirmAfterMs, undefined, { signal }).catch(() => undefined);
+  const again = signal.aborted ? undefined : await check();
+  const findings = report.findings.filter((one) => again?.findings.includes(one));
+  if (findings.length === 0) return false;
+  const isSoon = performance.now() - replacedAt < limits.restoreEachMs;
+  if (!files || isSoon) {
+    const remedy = files
+      ? 'it was made anew a short time ago'
+      : 'restore it, or empty it: all is made anew from the log';
+    log.error({ findings, remedy }, 'files of the database are damaged; its operator has to act');
+    return false;
+  }
+  log.error({ findings }, 'files of the database are damaged; it is set aside and made anew from the log');
+  await files.replace();
+  return true;
 }

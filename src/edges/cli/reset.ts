@@ -15,8 +15,11 @@ export async function reset({ json }: { json: boolean }): Promise<void> {
     );
   const folder = dataFolder(config);
   const lock = await lockDir(folder);
-  await lock.release();
-  await rm(folder, { recursive: true, force: true });
+  try {
+    await rm(folder, { recursive: true, force: true });
+  } finally {
+    await lock.release();
+  }
   print(
     { removed: folder },
     { json, human: () => `Removed ${folder}. The next \`npm start\` begins a new local network.` },

@@ -1,8 +1,9 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type pg from 'pg';
 import { AppError } from '../../commands/errors.ts';
 import type { Config } from '../config.ts';
+import { writeDurably } from '../servers/durable-file.ts';
 import { isAlive } from '../servers/predecessor.ts';
 
 /** How the verbs of the command line find a running instance and its stores; holds secrets, so only its owner may read it. */
@@ -28,7 +29,7 @@ export async function announce(config: Config, instance: Instance): Promise<() =
   const file = fileOf(folder);
   await mkdir(folder, { recursive: true });
   await rm(file, { force: true });
-  await writeFile(file, `${JSON.stringify(instance, null, 2)}\n`, { mode: 0o600 });
+  await writeDurably(file, `${JSON.stringify(instance, null, 2)}\n`);
   return () => rm(file, { force: true });
 }
 

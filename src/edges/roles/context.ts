@@ -27,7 +27,6 @@ export type Context = Readonly<{
   leadership: Leadership;
   postgres: Servers['postgres'];
   database: Servers['database'];
-  streamFiles: Servers['streamFiles'];
   pools: Database['pools'];
   /** Does what a start needs of the database, on one made anew where it turns out to be damaged. */
   onSoundDatabase: Database['onSound'];
@@ -80,6 +79,5 @@ export async function openStores(
     nats: servers.nats,
     postgres: servers.postgres,
     database: servers.database,
-    streamFiles: servers.streamFiles,
   };
 }

@@ -1,38 +1,36 @@
 import { existsSync } from 'node:fs';
-import { readdir, rename, rm } from 'node:fs/promises';
-import path from 'node:path';
+import { rename } from 'node:fs/promises';
 import type { Say } from './commands.ts';
 
-/** What a server says at its end that has nothing to do with what lies in its folder. */
+/** What a server says at its end when what lies in its folder cannot be used. */
+const evidence: readonly RegExp[] = [
+  /invalid page in block|page verification failed|checksum (mismatch|error)|incorrect checksum/i,
+  /\bcorrupt(ed|ion)?\b|\bmalformed\b|invalid magic number|bad (magic|checksum)/i,
+  /could not (locate a valid|find redo|read) checkpoint|invalid (primary )?checkpoint record/i,
+  /database files are incompatible|is not a valid data directory|contains unexpected data/i,
+  /could not open (file|directory) "(base|global|pg_\w+)[^"]*": No such file/i,
+  /could not (read file|access status of transaction)[^\n]*(read \d+ of|No such file|too short)/i,
+  /PANIC:/,
+];
+/** What the surroundings do to a sound store; said with or without one of the words above. */
 const surroundings =
-  /no space left|address already in use|could not bind|permission denied|shared memory|cannot allocate|out of memory|lock file|too many open files|must not be (owned|run)|quota/i;
-/** Of each folder; older ones are removed, so that a disk that damages files again and again does not fill up. */
-const keptAside = 3;
-
-/** Whether a server that ended at its start did so because of its data, as far as its last words tell. */
-export function isAboutData(lastWords: string): boolean {
-  return !surroundings.test(lastWords);
-}
+  /no space left|disk quota|input\/output error|too many open files|out of memory|cannot allocate|permission denied|read-only file system/i;
 
 /**
- * Moves a damaged folder out of the way, where it stays until three newer ones lie there or somebody removes it; gives back its new name,
- * which begins with `name`.
+ * Whether the last words of a server that ended at its start say that its data are damaged.
+ *
+ * Only words that say so count. A signal, a clean end, a missing library, an unknown setting or a full disk never does, and neither does
+ * anything that is not known: then the start fails, and the store stays where it is.
  */
+export function isDataDamage(lastWords: string): boolean {
+  return !surroundings.test(lastWords) && evidence.some((words) => words.test(lastWords));
+}
+
+/** Moves a damaged folder out of the way, where it stays until somebody removes it; gives back its new name, which begins with `name`. */
 export async function setAside(folder: string, say: Say, name = folder): Promise<string | undefined> {
   if (!existsSync(folder)) return undefined;
   const to = `${name}.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   await rename(folder, to);
-  say(`${folder} is damaged; it was moved to ${to} and is made anew`);
-  await removeOldest(name, say);
+  say(`${folder} is damaged; it was moved to ${to}, which you may remove, and is made anew`);
   return to;
-}
-
-async function removeOldest(folder: string, say: Say): Promise<void> {
-  const prefix = `${path.basename(folder)}.damaged-`;
-  const names = (await readdir(path.dirname(folder))).filter((name) => name.startsWith(prefix));
-  for (const name of names.toSorted().slice(0, -keptAside)) {
-    const old = path.join(path.dirname(folder), name);
-    say(`${old} is removed; ${keptAside} damaged folders after it are kept`);
-    await rm(old, { recursive: true, force: true }).catch((error: unknown) => say(`it was not: ${String(error)}`));
-  }
 }

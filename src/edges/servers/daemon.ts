@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, openSync, rmSync } from 'node:fs';
+import { closeSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 
@@ -31,6 +31,7 @@ export type Daemon = Readonly<{
 
 const QUIT_AFTER_MS = 10_000;
 const KILL_AFTER_MS = 13_000;
+const MOST_LOG_BYTES = 8 << 20;
 
 /**
  * Ends process $1 with signal $2 as soon as standard input closes, which happens in whatever way the owner dies; then
@@ -92,6 +93,7 @@ export async function lastLines(logFile: string): Promise<string> {
 }
 
 function spawnServer({ command, args, logFile, uid, gid, env }: DaemonOptions): ChildProcess {
+  rotate(logFile);
   const log = openSync(logFile, 'a', 0o600);
   try {
     return spawn(command, args, {
@@ -105,6 +107,11 @@ function spawnServer({ command, args, logFile, uid, gid, env }: DaemonOptions): 
   } finally {
     closeSync(log);
   }
+}
+
+/** At each start of a server what it wrote before is kept once; a server writes warnings only, so that a log stays small between two starts. */
+function rotate(logFile: string): void {
+  if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) > MOST_LOG_BYTES) renameSync(logFile, `${logFile}.1`);
 }
 
 function spawnGuard(pid: number, { stopSignal, removeAfterwards }: DaemonOptions): ChildProcess {

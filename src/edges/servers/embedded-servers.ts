@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Config } from '../config.ts';
 import { type EmbeddedNats, startNats } from './nats/nats-server.ts';
 import { watchServer } from './nats/nats-watch.ts';
-import { startPostgres } from './postgres/postgres.ts';
+import { type EmbeddedPostgres, startPostgres } from './postgres/postgres.ts';
 import { clusterFolder, setClusterAside } from './postgres/postgres-cluster.ts';
 import { keepRunning } from '../kit/supervise.ts';
 import type { Logger } from '../kit/logger.ts';
@@ -29,7 +29,8 @@ export async function embeddedNats(
 ): Promise<{ access: NatsAccess; stop: () => Promise<void> }> {
   let ports = { port: config.natsPort, wsPort: config.natsWsPort };
   const start = (signal: AbortSignal): Promise<EmbeddedNats> =>
-    startNats({ dir, host: config.host, ...ports, say: tools.say, signal });
+    startNats({ dir, host: config.host, ...ports, mayReplace, say: tools.say, signal });
+  const mayReplace = once();
   const first = await start(tools.signal);
   ports = { port: Number(new URL(first.url).port), wsPort: Number(new URL(first.wsUrl).port) };
   const { url, wsUrl, user, pass, from } = first;
@@ -64,19 +65,34 @@ export type RunningPostgres = Readonly<{
   stop: () => Promise<void>;
 }>;
 
+/** Says yes once: a store is moved aside at most once while this process runs, and then its operator has to look. */
+function once(): () => boolean {
+  let isLeft = true;
+  return () => {
+    const may = isLeft;
+    isLeft = false;
+    return may;
+  };
+}
+
 /** Starts the embedded PostgreSQL and keeps it running. */
 export async function embeddedPostgres(config: Config, dir: string, tools: Tools): Promise<RunningPostgres> {
-  let isDamaged = false;
-  const start = async (signal: AbortSignal): ReturnType<typeof startPostgres> => {
-    if (isDamaged) await setClusterAside(dir, tools.say);
-    isDamaged = false;
-    return startPostgres({ dir, pgPort: config.pgPort, password: config.postgresPassword, say: tools.say, signal });
-  };
+  const mayReplace = once();
+  const { pgPort, postgresPassword: password } = config;
+  const start = (signal: AbortSignal): ReturnType<typeof startPostgres> =>
+    startPostgres({ dir, pgPort, password, mayReplace, say: tools.say, signal });
   const first = await start(tools.signal);
-  const { current, stop } = keepRunning('PostgreSQL', first, start, tools);
+  let damaged: EmbeddedPostgres | undefined;
+  const startAgain = async (signal: AbortSignal): ReturnType<typeof startPostgres> => {
+    // Only what ran when somebody asked is set aside; a crash of its successor is an ordinary one.
+    if (damaged !== undefined && damaged === current()) await setClusterAside(dir, tools.say);
+    damaged = undefined;
+    return await start(signal);
+  };
+  const { current, stop } = keepRunning('PostgreSQL', first, startAgain, tools);
   const replace = async (): Promise<void> => {
-    isDamaged = true;
     const before = current();
+    damaged = before;
     await before.stop();
     while (current() === before && !tools.signal.aborted) await pause(50);
   };

@@ -1,4 +1,5 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdirSync, realpathSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { AppError } from '../../commands/errors.ts';
@@ -12,30 +13,60 @@ const ATTEMPTS = 5;
 /**
  * Makes this process the only owner of a data folder, or fails with the pid of the one that is.
  *
- * The lock is a listening Unix socket: it cannot outlive its process, so a stale one is told apart with certainty.
+ * A lock is a listening Unix socket, which cannot outlive its process. Two of them guard a folder:
+ * - on Linux one in the abstract namespace, which is no file, so that nothing stale is ever removed and of two starts exactly one wins;
+ * - one whose file lies in the folder, for processes of other network namespaces (containers on one volume) and other systems. A stale file
+ *   is replaced, and whoever replaced it looks twice whether it is itself who answers there.
  */
 export async function lockDir(dir: string): Promise<DirLock> {
   mkdirSync(dir, { recursive: true, mode: 0o711 });
-  const socket = socketPath(path.join(path.resolve(dir), 'lock.sock'));
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const server = await listen(socket);
-    if (server) return { release: () => new Promise((resolve) => server.close(() => resolve())) };
-    const owner = await askOwner(socket);
-    if (owner)
-      throw new AppError(
-        'UNAVAILABLE',
-        `${dir} is in use by process ${owner}: stop that one first, or set DATA_DIR to another folder`,
-      );
-    rmSync(socket, { force: true });
+  const own = `${process.pid} ${randomUUID()}`;
+  const held: Server[] = [];
+  const release = async (): Promise<void> => void (await Promise.all(held.map(close)));
+  try {
+    if (process.platform === 'linux') held.push(await lockName(dir, own));
+    held.push(await lockFile(dir, own));
+  } catch (caught) {
+    await release();
+    throw caught;
   }
-  throw new Error(`Cannot lock ${dir}: another process keeps taking it`);
+  return { release };
 }
 
-/** The listening server, or undefined when the socket's file is there already. */
-function listen(socket: string): Promise<Server | undefined> {
+/** Holds the folder's name in the abstract namespace. */
+async function lockName(dir: string, own: string): Promise<Server> {
+  const name = `\0annals-${createHash('sha256').update(realpathSync(dir)).digest('hex')}`;
+  const server = await listen(name, own);
+  if (server) return server;
+  throw inUse(dir, await askOwner(name));
+}
+
+async function lockFile(dir: string, own: string): Promise<Server> {
+  const socket = socketPath(path.join(path.resolve(dir), 'lock.sock'));
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const server = await listen(socket, own);
+    if (server && (await askOwner(socket)) === own && (await askOwner(socket)) === own) return server;
+    if (server) await close(server);
+    const owner = await askOwner(socket);
+    if (owner) throw inUse(dir, owner);
+    rmSync(socket, { force: true });
+  }
+  throw new AppError('UNAVAILABLE', `Cannot lock ${dir}: another process keeps taking it; try again`);
+}
+
+function inUse(dir: string, owner = 'unknown'): AppError {
+  const [pid] = owner.split(' ');
+  return new AppError(
+    'UNAVAILABLE',
+    `${dir} is in use by process ${pid}: stop that one first, or set DATA_DIR to another folder`,
+  );
+}
+
+/** The listening server, or undefined when somebody listens there, or did once. */
+function listen(socket: string, answer: string): Promise<Server | undefined> {
   const server = createServer((client) => {
     client.on('error', () => undefined);
-    client.end(String(process.pid));
+    client.end(answer);
   });
   server.unref();
   return new Promise((resolve, reject) => {
@@ -47,7 +78,11 @@ function listen(socket: string): Promise<Server | undefined> {
   });
 }
 
-/** The pid of whoever listens, or undefined when nobody does. */
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()));
+}
+
+/** What whoever listens says of itself, its pid first; undefined when nobody does. */
 function askOwner(socket: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     let answer = '';

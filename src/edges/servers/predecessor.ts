@@ -15,14 +15,23 @@ const LOOK_EVERY_MS = 50;
 export async function endPredecessor(pidFile: string, argument: string, signal: NodeJS.Signals): Promise<void> {
   const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n', 1)[0]);
   if (pid > 1 && (await runsWith(pid, argument))) {
-    process.kill(pid, signal);
+    send(pid, signal);
     const deadline = performance.now() + KILL_AFTER_MS;
     while (await runsWith(pid, argument)) {
-      if (performance.now() > deadline) process.kill(pid, 'SIGKILL');
+      if (performance.now() > deadline) send(pid, 'SIGKILL');
       await pause(LOOK_EVERY_MS);
     }
   }
   await rm(pidFile, { force: true });
+}
+
+/** A process may end between being seen and being told. */
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (caught) {
+    if (!(caught instanceof Error && 'code' in caught && caught.code === 'ESRCH')) throw caught;
+  }
 }
 
 /** Remembers a server that was just started for `endPredecessor`. */

@@ -2,7 +2,6 @@ import path from 'node:path';
 import type pg from 'pg';
 import type { Config } from '../config.ts';
 import { lockDir } from './lock.ts';
-import { streamsFolder } from './nats/stream-files.ts';
 import { embeddedNats, embeddedPostgres, type NatsAccess } from './embedded-servers.ts';
 import { dataFolder } from '../kit/instance.ts';
 import type { Logger } from '../kit/logger.ts';
@@ -13,8 +12,6 @@ export type Servers = Readonly<{
   postgres: pg.ClientConfig;
   /** Where the files of an embedded database lie, and what sets them aside, running or not, and makes new ones. */
   database: Readonly<{ folder: string; replace: () => Promise<void> }> | undefined;
-  /** Where the folders of the streams of an embedded broker lie. */
-  streamFiles: string | undefined;
   stop: () => Promise<void>;
 }>;
 
@@ -40,7 +37,6 @@ export async function startServers(config: Config, log: Logger, signal: AbortSig
     },
     postgres: postgres?.access ?? { connectionString: config.dbDsn },
     database: postgres && { folder: postgres.folder, replace: postgres.replace },
-    streamFiles: nats && streamsFolder(path.join(folder, 'nats')),
     stop: async () => {
       await Promise.all([nats?.stop(), postgres?.stop()]);
     },

@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto';
-import path from 'node:path';
 import { readRaw, streamInfo } from '../../../src/edges/audit/raw.ts';
 import { sentences } from '../../../src/edges/audit/report.ts';
-import { damagedLengths } from '../../../src/edges/audit/damaged-lengths.ts';
-import { damagedPages } from '../../../src/edges/servers/postgres/damaged-pages.ts';
+import { checkDatabase } from '../../../src/edges/audit/amcheck.ts';
 import { scrub } from '../../../src/edges/audit/scrub.ts';
 import { type Pools, withClient } from '../../../src/edges/models/pool.ts';
 import type { StreamName } from '../../../src/events/streams.ts';
@@ -34,13 +32,10 @@ export async function inStream(stores: Stores, stream: StreamName, { truth, fres
     : [];
 }
 
-/** Files of the embedded database that are gone and pages that are damaged on disk, once all that it holds in memory is written; in words. */
-export async function damagedFiles(folder: string, pools: Pools): Promise<string[]> {
-  const cluster = path.join(folder, 'db', 'pg18');
+/** What the database itself finds wrong with its files, once all that it holds in memory is written; in words. */
+export async function damagedFiles(pools: Pools): Promise<readonly string[]> {
   await withClient(pools.bulk, (client) => client.query('checkpoint'));
-  const { damaged } = await damagedLengths(pools, cluster);
-  const pages = await damagedPages(cluster, new AbortController().signal);
-  return [...damaged, ...pages.map(({ file, block }) => `page ${block} of ${file} is damaged`)];
+  return (await checkDatabase(pools, new AbortController().signal)).findings;
 }
 
 /** What the comparison with the archive says, and how far that goes. */

@@ -38,7 +38,7 @@ export async function problemsOf(program: Program, truth: Truth): Promise<string
       const differs = await checkModel(models, projection, signal);
       if (differs !== undefined) problems.push(differs);
     }
-    if (problems.length === 0) problems.push(...(await damagedFiles(program.folder, pools)));
+    if (problems.length === 0) problems.push(...(await damagedFiles(pools)));
     if (problems.length === 0) for (const [place, content] of fresh) truth.set(place, content);
     return problems;
   } finally {

@@ -1,13 +1,19 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isAboutData, setAside } from '../aside.ts';
+import { isDataDamage, setAside } from '../aside.ts';
 import type { Say } from '../commands.ts';
+import { AppError } from '../../../commands/errors.ts';
 import { type Daemon } from '../daemon.ts';
 import { whileSaying } from '../slow.ts';
 
 /** Where a nats-server listens. */
 export type Addresses = Readonly<{ url: string; wsUrl: string; monitorUrl: string }>;
+
+/** The folder of each stream of ours lies here, in the folder of an embedded broker. */
+export function streamsFolder(dir: string): string {
+  return path.join(dir, 'js', 'jetstream', 'CORE', 'streams');
+}
 
 const READY_WITHIN_MS = 60_000;
 
@@ -33,13 +39,23 @@ async function addressesOf(daemon: Daemon, folder: string, { host, signal }: Omi
     const addresses = await readAddresses(folder, host);
     if (addresses) return addresses;
     if (daemon.hasExited()) throw endedBy(await daemon.exited);
-    if (performance.now() > deadline) throw new Error('nats-server did not become ready');
+    if (performance.now() > deadline) throw notReady(daemon, folder);
     await pause(20);
   }
 }
 
+/** Nothing is moved: whether the store is damaged, or only large, cannot be told from here. */
+function notReady(daemon: Daemon, folder: string): AppError {
+  const dir = path.dirname(folder);
+  return new AppError(
+    'UNAVAILABLE',
+    `nats-server (process ${daemon.pid}) did not become ready within ${READY_WITHIN_MS / 1000} s. Read ${path.join(dir, 'nats.log')}; if its store is beyond ` +
+      `help, move ${path.join(dir, 'js')} away and start again: what was in it comes back from the archive.`,
+  );
+}
+
 function endedBy(lastWords: string): Error {
-  const Failure = isAboutData(lastWords) ? DamagedStore : Error;
+  const Failure = isDataDamage(lastWords) ? DamagedStore : Error;
   return new Failure(`nats-server ${lastWords}`);
 }
 

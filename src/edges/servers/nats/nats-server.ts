@@ -7,7 +7,6 @@ import { DamagedStore, setStoreAside, untilReady } from './nats-addresses.ts';
 import { natsConfig } from './nats-config.ts';
 import { keptPassword } from './nats-password.ts';
 import { endPredecessor, rememberServer } from '../predecessor.ts';
-import { mendHeads } from './record-heads.ts';
 
 /** A nats-server of our own; `user` and `pass` are for ourselves, outsiders connect without. */
 export type EmbeddedNats = Readonly<{
@@ -35,6 +34,8 @@ export type NatsOptions = Readonly<{
   port: number;
   wsPort: number;
   ephemeral?: boolean;
+  /** Asked before a damaged store is moved aside; where it says no, the start fails. */
+  mayReplace?: () => boolean;
   say: Say;
   signal?: AbortSignal;
 }>;
@@ -44,8 +45,7 @@ const USER = 'annals';
 /**
  * Starts nats-server with JetStream on `dir`, fetching the program when there is none, and returns once it listens.
  *
- * A store that the server cannot run on is moved aside; the archive has what was in it. A record that would keep it from becoming ready is
- * mended before.
+ * A store that the server itself calls damaged is moved aside; the archive has what was in it.
  * May be called again on the same folder after a crash, with the ports of before, so that clients find it again. The
  * caller holds the folder's lock (`lockDir`).
  */
@@ -53,7 +53,7 @@ export async function startNats(options: NatsOptions): Promise<EmbeddedNats> {
   try {
     return await startOnce(options);
   } catch (caught) {
-    if (!(caught instanceof DamagedStore)) throw caught;
+    if (!(caught instanceof DamagedStore) || !(options.mayReplace?.() ?? true)) throw caught;
     options.say(caught.message);
     await setStoreAside(options.dir, options.say);
     return await startOnce(options);
@@ -71,7 +71,6 @@ async function startOnce(options: NatsOptions): Promise<EmbeddedNats> {
   await rm(ports, { recursive: true, force: true });
   await mkdir(ports);
   const pass = await keptPassword(inside('nats.pass'));
-  await mendHeads(inside('js'), say);
   await writeFile(configFile, natsConfig({ ...options, dir, user: USER, pass, ephemeral }), { mode: 0o600 });
 
   const daemon = startDaemon({

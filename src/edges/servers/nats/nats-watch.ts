@@ -3,41 +3,36 @@ import path from 'node:path';
 import { setAside } from '../aside.ts';
 import type { Say } from '../commands.ts';
 import type { EmbeddedNats } from './nats-server.ts';
-import { wrongHeads } from './record-heads.ts';
-import { streamsFolder } from './stream-files.ts';
+import { streamsFolder } from './nats-addresses.ts';
 
-/** Whom it concerns, how often to look, and at how many bytes of memory a server is looked at more closely. */
+/** Whom it concerns, and how often the server is asked. */
 export type WatchOptions = Readonly<{
   onStuck: (reason: string) => void;
   say: Say;
   lookEachMs?: number;
-  muchMemory?: number;
 }>;
 
 const usualLookEachMs = 5000;
 const answerWithinMs = 3000;
 /** A server that is started again needs some room; with less it would only get stuck anew. */
 const roomBytes = 32 << 20;
-/** Far more than a server has ever needed here. */
-const usualMuchMemory = 512 << 20;
 
 /**
  * Ends a nats-server that is stuck, which whoever keeps it running starts anew:
  * - one that could not write once and takes nothing more since, as soon as its disk has room again;
- * - one that cannot write to a key-value bucket because a value in it is damaged, now and after each start: the bucket is set aside first;
- * - one that has begun to count what a damaged record seems to leave out.
+ * - one that cannot write to a key-value bucket because a value in it is damaged, now and after each start: the bucket is set aside first.
  *
  * What it had acknowledged of the log is not touched by that. Gives back how to end the watching.
  */
 export function watchServer(
   server: () => EmbeddedNats,
   dir: string,
-  { onStuck, say, lookEachMs = usualLookEachMs, muchMemory = usualMuchMemory }: WatchOptions,
+  { onStuck, say, lookEachMs = usualLookEachMs }: WatchOptions,
 ): () => void {
   let isBusy = false;
   const look = async (): Promise<void> => {
     const looked = server();
-    const stuck = await stuckBy(looked.monitorUrl, dir, muchMemory);
+    const stuck = await stuckBy(looked.monitorUrl, dir);
     if (!stuck || looked !== server()) return;
     onStuck(stuck.reason);
     const { bucket } = stuck;
@@ -58,9 +53,9 @@ export function watchServer(
 /** Why a server is stuck; whether it would not hear that it shall stop, or must not write once more; the stream of a damaged bucket. */
 type Stuck = Readonly<{ reason: string; isDeaf: boolean; bucket?: string | undefined }>;
 
-async function stuckBy(monitorUrl: string, dir: string, muchMemory: number): Promise<Stuck | undefined> {
+async function stuckBy(monitorUrl: string, dir: string): Promise<Stuck | undefined> {
   const failure = await writeError(monitorUrl);
-  if (failure === undefined) return await countsWithoutEnd(monitorUrl, dir, muchMemory);
+  if (failure === undefined) return undefined;
   const bucket = damagedBucket.exec(failure)?.[1];
   if (bucket !== undefined) return { reason: `${failure}; it is made anew`, isDeaf: true, bucket };
   return (await hasRoom(dir)) ? { reason: `${failure}; there is room again`, isDeaf: false } : undefined;
@@ -72,15 +67,6 @@ const damagedBucket = /> (KV_[\w-]+)' write error: malformed or corrupt message/
 async function writeError(monitorUrl: string): Promise<string | undefined> {
   const { error = '' } = await ask<{ error?: string }>(`${monitorUrl}/healthz`);
   return error.includes('write error') ? error : undefined;
-}
-
-async function countsWithoutEnd(monitorUrl: string, dir: string, muchMemory: number): Promise<Stuck | undefined> {
-  const { mem = 0 } = await ask<{ mem?: number }>(`${monitorUrl}/varz`);
-  if (mem < muchMemory) return undefined;
-  const [wrong] = await wrongHeads(path.join(dir, 'js'));
-  return (
-    wrong && { reason: `it takes ${mem >> 20} MB of memory, and a record of ${wrong.file} is damaged`, isDeaf: true }
-  );
 }
 
 /** Nothing where it does not answer. */

@@ -1,12 +1,12 @@
+import { readdir, stat } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { isAboutData } from '../aside.ts';
+import { isDataDamage } from '../aside.ts';
 import { startDaemon, type Daemon } from '../daemon.ts';
 import type { Cluster } from './postgres-cluster.ts';
-import { lookAtLengths } from './file-lengths.ts';
-import { assertAnswers, neededOf } from './postgres-database.ts';
+import { assertAnswers } from './postgres-database.ts';
 import { endPredecessor, rememberServer } from '../predecessor.ts';
 
 /** What a start needs once the cluster is there. `isOpen`: others may connect to the port of `config` on 127.0.0.1. */
@@ -46,8 +46,8 @@ const LEAN = {
   // By itself a thirty-second of the other memory; every process that writes comes to hold all of it.
   wal_buffers: '4MB',
   io_method: 'sync',
-  // A file that becomes shorter is damaged (`lookAtLengths`).
-  vacuum_truncate: 'off',
+  // Reads into memory at the start what was there when the server stopped.
+  shared_preload_libraries: 'pg_prewarm',
   log_min_messages: 'warning',
   log_checkpoints: 'off',
 };
@@ -64,19 +64,25 @@ export function endLeftPostgres(dir: string): Promise<void> {
   return endPredecessor(pidFileIn(dir), dir, 'SIGINT');
 }
 
-/** Starts the server and waits until it answers. Fails with `DamagedCluster` when it does not run on its data, or files lack their ends. */
+/** Starts the server and waits until it answers. Fails with `DamagedCluster` when its last words say that its data are damaged. */
 export async function launchPostgres(launch: Launch): Promise<Daemon> {
-  // The server writes beyond the end of a file that was cut, and then its length tells nothing any more.
-  const { short, bytes } = await lookAtLengths(launch.cluster.folder);
-  const daemon = await launchOnce({ ...launch, sharedBuffers: bufferSize(bytes) });
-  try {
-    const damaged = await neededOf(launch.config, short);
-    if (damaged.length > 0) throw new DamagedCluster(`PostgreSQL lacks the ends of files: ${damaged.join(', ')}`);
-    return daemon;
-  } catch (error) {
-    await daemon.stop();
-    throw isRefusal(error) ? notWell(error) : error;
-  }
+  return await launchOnce({ ...launch, sharedBuffers: bufferSize(await bytesIn(launch.cluster.folder)) });
+}
+
+/** Bytes of the files of all databases of a cluster; 0 where it cannot be read. */
+async function bytesIn(cluster: string): Promise<number> {
+  const names = await readdir(path.join(cluster, 'base'), { recursive: true, withFileTypes: true }).catch(() => []);
+  const files = names.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+  const sizes = await Promise.all(
+    files.map(
+      async (file) =>
+        await stat(file).then(
+          (found) => found.size,
+          () => 0,
+        ),
+    ),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 type Sized = Launch & Readonly<{ sharedBuffers: string }>;
@@ -157,7 +163,7 @@ export function notWell(refusal: Error): DamagedCluster {
 }
 
 function endedBy(lastWords: string, cause: unknown): Error {
-  const Failure = isAboutData(lastWords) ? DamagedCluster : Error;
+  const Failure = isDataDamage(lastWords) ? DamagedCluster : Error;
   return new Failure(`PostgreSQL ${lastWords}`, { cause });
 }
 

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import type { Say } from '../commands.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
 import { makeFolder, openCluster, setClusterAside, writeAccess } from './postgres-cluster.ts';
-import { DATABASE, prepareDatabase, prewarm, SOCKET_NUMBER, USER } from './postgres-database.ts';
+import { DATABASE, prepareDatabase, SOCKET_NUMBER, USER } from './postgres-database.ts';
 import { DamagedCluster, endLeftPostgres, isRefusal, launchPostgres, notWell } from './postgres-launch.ts';
 import { whileSaying } from '../slow.ts';
 import { socketPath } from '../socket-path.ts';
@@ -28,6 +28,8 @@ export type PostgresOptions = Readonly<{
   ephemeral?: boolean;
   pgPort?: number | undefined;
   password?: string | undefined;
+  /** Asked before a damaged cluster is moved aside; where it says no, the start fails. */
+  mayReplace?: () => boolean;
   say: Say;
   signal?: AbortSignal;
 }>;
@@ -35,7 +37,7 @@ export type PostgresOptions = Readonly<{
 /**
  * Starts PostgreSQL on the cluster in `dir`, making it on first use, and returns once it answers.
  *
- * A cluster that the server cannot run on is moved aside, and a new one is made: nothing lies there that is not in the log as well.
+ * A cluster that the server itself calls damaged is moved aside, and a new one is made: nothing lies there that is not in the log as well.
  * May be called again on the same folder after a crash of the server or of its owner. The caller holds the folder's
  * lock (`lockDir`).
  */
@@ -43,7 +45,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   try {
     return await startOnce(options);
   } catch (caught) {
-    if (!(caught instanceof DamagedCluster)) throw caught;
+    if (!(caught instanceof DamagedCluster) || !(options.mayReplace?.() ?? true)) throw caught;
     options.say(caught.message);
     await setClusterAside(path.resolve(options.dir), options.say);
     return await startOnce(options);
@@ -70,7 +72,6 @@ async function startOnce(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const daemon = await whileSaying(say, 'starting PostgreSQL', () => launchPostgres(launch));
   try {
     const version = await prepareDatabase(config, pgPort === undefined ? undefined : password);
-    void prewarm(config);
     return { config, version, pid: daemon.pid, exited: daemon.exited, stop: daemon.stop };
   } catch (error) {
     await daemon.stop();

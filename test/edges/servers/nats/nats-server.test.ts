@@ -1,8 +1,10 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, wsconnect, type NatsConnection } from '@nats-io/transport-node';
 import { expect, onTestFinished, test } from 'vitest';
 import { startNats } from '../../../../src/edges/servers/nats/nats-server.ts';
-import { temporaryFolder } from '../../../support/processes.ts';
+import { killWhileStarting, temporaryFolder } from '../../../support/processes.ts';
 import { freshNetwork, testNats } from '../../../support/servers.ts';
 
 const KINDS = ['TCP', 'WebSocket'] as const;
@@ -95,3 +97,27 @@ test('startNats after kill -9 of the server takes the same ports, keeps what was
 async function statusOf(connection: NatsConnection, type: string): Promise<void> {
   for await (const status of connection.status()) if (status.type === type) return;
 }
+
+test.each([0, 20, 60])(
+  'a server that is killed %i ms into its start is no damaged one: nothing is moved aside',
+  async (afterMs) => {
+    const dir = temporaryFolder();
+    const options = { dir, host: '127.0.0.1', port: 0, wsPort: 0, say: () => undefined };
+    const first = await startNats(options);
+    const owner = await ourselves(first);
+    const manager = await jetstreamManager(owner);
+    await manager.streams.add({ name: 'KEPT', subjects: ['kept'] });
+    await jetstream(owner).publish('kept', 'a fact');
+    process.kill(first.pid, 'SIGKILL');
+    await first.exited;
+    const starting = startNats(options);
+    await killWhileStarting(path.join(dir, 'nats.pid'), first.pid, afterMs);
+    const started = await starting.catch((error: Error) => error);
+    if (!(started instanceof Error)) await started.stop();
+    expect(readdirSync(dir).filter((name) => name.includes('damaged'))).toEqual([]);
+    const last = await startNats(options);
+    onTestFinished(() => last.stop());
+    const info = await (await jetstreamManager(await ourselves(last))).streams.info('KEPT');
+    expect(info.state.messages).toBe(1);
+  },
+);

@@ -6,7 +6,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { expect, onTestFinished, test } from 'vitest';
 import { type EmbeddedNats, startNats } from '../../../../src/edges/servers/nats/nats-server.ts';
 import { watchServer } from '../../../../src/edges/servers/nats/nats-watch.ts';
-import { streamsFolder } from '../../../../src/edges/servers/nats/stream-files.ts';
+import { streamsFolder } from '../../../../src/edges/servers/nats/nats-addresses.ts';
 import { sharedSecret } from '../../../../src/edges/log/secrets.ts';
 import { flipBit } from '../../../support/flip-bit.ts';
 import { temporaryFolder } from '../../../support/processes.ts';

@@ -1,8 +1,10 @@
+import { readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
+import path from 'node:path';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { startPostgres } from '../../../../src/edges/servers/postgres/postgres.ts';
-import { temporaryFolder } from '../../../support/processes.ts';
+import { killWhileStarting, temporaryFolder } from '../../../support/processes.ts';
 import { freshDatabase } from '../../../support/servers.ts';
 
 const say = () => undefined;
@@ -34,14 +36,15 @@ test('startPostgres after kill -9 of the server, with clients at work, keeps wha
   expect(await interrupted).toMatch(/terminated|closed/i);
 });
 
-test('a server that starts again reads the tables and indexes of the read models into its memory', async () => {
+test('a server that starts again reads into its memory what was there when it stopped', async () => {
   const dir = temporaryFolder();
   const first = await startPostgres({ dir, say });
   await query(
     first.config,
-    `create schema annals_main_actions_g1; create extension pg_buffercache;
+    `create schema annals_main_actions_g1; create extension pg_buffercache; create extension pg_prewarm;
      create table annals_main_actions_g1.actions (id, text) as select n, repeat('x', 500) from generate_series(1, 20000) n;
-     create index on annals_main_actions_g1.actions (id)`,
+     create index on annals_main_actions_g1.actions (id);
+     select pg_prewarm('annals_main_actions_g1.actions'), pg_prewarm('annals_main_actions_g1.actions_id_idx')`,
   );
   await first.stop();
   const second = await startPostgres({ dir, say });
@@ -59,6 +62,28 @@ test('a server that starts again reads the tables and indexes of the read models
       { name: 'actions_id_idx', ...held },
     ]);
 });
+
+test.each([0, 40, 150])(
+  'a server that is killed %i ms into its start is no damaged one: nothing is moved aside',
+  async (afterMs) => {
+    const dir = temporaryFolder();
+    const first = await startPostgres({ dir, say });
+    await query(first.config, 'create table kept as select 7 as value');
+    process.kill(first.pid, 'SIGKILL');
+    await first.exited;
+    const told: string[] = [];
+    const starting = startPostgres({ dir, say: (line) => told.push(line) });
+    const killed = await killWhileStarting(path.join(dir, 'postgres.pid'), first.pid, afterMs);
+    const started = await starting.catch((error: Error) => error);
+    expect(killed).toBeGreaterThan(0);
+    if (!(started instanceof Error)) await started.stop();
+    expect(readdirSync(dir).filter((name) => name.includes('damaged'))).toEqual([]);
+    const last = await startPostgres({ dir, say });
+    onTestFinished(() => last.stop());
+    expect(await query(last.config, 'select value from kept')).toEqual([{ value: 7 }]);
+    expect(told.join()).not.toContain('damaged');
+  },
+);
 
 test('pgPort opens 127.0.0.1, for the password only', async () => {
   const pgPort = await freePort();
