@@ -76,7 +76,7 @@ class ModelSuspicion {
 
 type Shared = Readonly<{ paced: LimitFunction; models: ModelSuspicion }>;
 
-/** When a stream is examined next, what was observed of it, and the state that is known. */
+/** When a stream is examined next, what was observed of it, and the state that it was in by what the broker tells. */
 type Due = Readonly<{ afterMs: number; before: Observation | undefined; seen: StreamState }>;
 
 async function auditStream(auditing: Auditing, stream: StreamName, shared: Shared): Promise<void> {
@@ -110,7 +110,7 @@ async function auditOnce(
     return {
       afterMs: found.again?.afterMs ?? scrubIntervalMs * (0.9 + Math.random() / 10),
       before: found.again?.since,
-      seen: found.done.length > 0 ? 'whole' : found.state,
+      seen: found.done.length > 0 ? 'whole' : (watch.told() ?? due.seen),
     };
   } catch (err) {
     if (!either.aborted) log.warn({ err, stream }, 'comparison of a stream waits');
@@ -136,18 +136,24 @@ function watchStream(
   { signal: outer, ...stores }: Auditing,
   stream: StreamName,
   seen: StreamState,
-): Readonly<{ suspected: AbortSignal; stop: () => Promise<void> }> {
+): Readonly<{ suspected: AbortSignal; told: () => StreamState | undefined; stop: () => Promise<void> }> {
   const [suspected, over] = [new AbortController(), new AbortController()];
   const signal = AbortSignal.any([outer, over.signal]);
+  let told: StreamState | undefined;
   const watch = async (): Promise<void> => {
     while (!signal.aborted && !suspected.signal.aborted) {
       await wait(watchEachMs, signal);
-      if (!signal.aborted && (await isSuspect(stores, stream, seen).catch(() => false))) suspected.abort();
+      const look = signal.aborted ? undefined : await standOf(stores, stream).catch(() => undefined);
+      if (!look) continue;
+      told = look.state;
+      const isNews = told !== seen && streamStates[told].repair !== 'no repair';
+      if (look.isSuspected || isNews) suspected.abort();
     }
   };
   const watching = watch();
   return {
     suspected: suspected.signal,
+    told: () => told,
     stop: async () => {
       over.abort();
       await watching;
@@ -155,12 +161,13 @@ function watchStream(
   };
 }
 
-async function isSuspect(stores: BothStores, stream: StreamName, seen: StreamState): Promise<boolean> {
+/** How a stream stands by what can be told quickly, and whether somebody suspects it; undefined where nothing was archived. */
+async function standOf(
+  stores: BothStores,
+  stream: StreamName,
+): Promise<Readonly<{ state: StreamState; isSuspected: boolean }> | undefined> {
   const head = await stores.store.head(stream);
-  if (!head) return false;
-  if (head.suspicion !== null) return true;
-  const state = await stateOf(stores, stream, head);
-  return state !== seen && streamStates[state].repair !== 'no repair';
+  return head && { state: await stateOf(stores, stream, head), isSuspected: head.suspicion !== null };
 }
 
 async function auditModels(auditing: Auditing, { paced, models }: Shared): Promise<void> {

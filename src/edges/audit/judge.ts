@@ -55,7 +55,11 @@ export class Judge {
     const runs = createRuns(this.#lastKept);
     const waiting = [...anchors];
     const tieOn = (sequence: number): void => {
-      while (waiting[0] && waiting[0].sequence < sequence) this.#tie = waiting.shift()?.hash;
+      for (let anchor = waiting[0]; anchor && anchor.sequence < sequence; anchor = waiting[0]) {
+        this.#tie = anchor.hash;
+        runs.pass(anchor);
+        waiting.shift();
+      }
     };
     for (const sequence of [...new Set([...rows.keys(), ...events.keys()])].toSorted((a, b) => a - b)) {
       const [link, event] = [rows.get(sequence), events.get(sequence)];
@@ -129,7 +133,7 @@ export class Judge {
 /** Rows to be dropped, and the anchors that take their place: one for each run of them. */
 function createRuns(before: number) {
   let kept = before;
-  let open: Link | undefined;
+  let open: Anchor | undefined;
   const gone: Link[] = [];
   const anchors: (Anchor & { after: number })[] = [];
   const close = (): void => {
@@ -140,6 +144,10 @@ function createRuns(before: number) {
     drop: (link: Link): void => {
       open = link;
       gone.push(link);
+    },
+    /** An anchor that is there already; it takes the place of those before it. */
+    pass: (anchor: Anchor): void => {
+      if (open) open = anchor;
     },
     keep: (sequence: number): void => {
       close();

@@ -36,12 +36,14 @@ type Tie = Readonly<{ range: Range; before: Link | undefined; end: number }>;
 async function tie(stores: BothStores, stream: StreamName, { range, before, end }: Tie): Promise<number> {
   let previous = before?.hash ?? beginning;
   let at = range.first - 1;
+  let tiedTo = before?.sequence ?? 0;
   while (at < end) {
     const upTo = Math.min(at + chunk, end);
     const links = (await stores.store.read(stream, at, chunk)).filter(({ sequence }) => sequence <= upTo);
     const events = await rawBetween(stores, stream, at, upTo);
-    const anchors = await stores.store.anchors(stream, at, upTo);
-    const fresh = await tiedAgain(stores, stream, { events: chosen(stream, links, events), links, anchors, previous });
+    const anchors = await stores.store.anchors(stream, tiedTo, upTo);
+    const given = { events: chosen(stream, links, events), links, anchors, previous, after: tiedTo };
+    const fresh = await tiedAgain(stores, stream, given);
     const old = new Map(links.map((link) => [link.sequence, link]));
     const meets = fresh.findIndex(({ sequence, previous: p }) => {
       const link = old.get(sequence);
@@ -50,6 +52,7 @@ async function tie(stores: BothStores, stream: StreamName, { range, before, end 
     await stores.store.replace(stream, meets < 0 ? fresh : fresh.slice(0, meets));
     if (meets >= 0) return fresh[meets]?.sequence ?? upTo;
     previous = fresh.at(-1)?.hash ?? previous;
+    tiedTo = fresh.at(-1)?.sequence ?? tiedTo;
     at = upTo;
   }
   return end;
@@ -60,18 +63,20 @@ type Retied = Readonly<{
   links: readonly Link[];
   anchors: readonly Anchor[];
   previous: Uint8Array;
+  /** The sequence of the event that `previous` is the hash of. */
+  after: number;
 }>;
 
 /** Puts events into a chain again, which goes on from its anchors; where a sound row says otherwise, the anchor is what was damaged. */
 async function tiedAgain(
   { store, policies }: BothStores,
   stream: StreamName,
-  { events, links, anchors, previous }: Retied,
+  { events, links, anchors, previous, after }: Retied,
 ): Promise<Link[]> {
   const old = new Map(links.map((link) => [link.sequence, link]));
   const fresh: Link[] = [];
   let hash = previous;
-  let last = (events[0]?.sequence ?? 1) - 1;
+  let last = after;
   for (const event of events) {
     const anchor = anchors.findLast(({ sequence }) => sequence > last && sequence < event.sequence);
     const link = old.get(event.sequence);
