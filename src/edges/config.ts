@@ -14,7 +14,6 @@ import {
   optionalPort,
   port,
   size,
-  subnet,
   subnets,
   text,
   Unfit,
@@ -144,12 +143,6 @@ export const settings = {
   ),
   lcdPort: setting('LCD_PORT', '1317', port, 'Port of the local network’s chain REST'),
   localSeed: setting('LOCAL_SEED', '1', whole(1, 4_294_967_295), 'Seed of what happens on the local network'),
-  localSubnet: setting(
-    'LOCAL_SUBNET',
-    '127.0.1',
-    subnet,
-    'First three numbers of the loopback addresses that SuperNodes of the local network answer on; kept from its first start',
-  ),
   ...nodeSettings,
   allowManualSync: setting(
     'ALLOW_MANUAL_SYNC',

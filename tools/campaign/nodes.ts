@@ -1,5 +1,12 @@
-import { createLocalNode } from '../../src/edges/local-network/node.ts';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { pino } from 'pino';
+import { createChainClient } from '../../src/edges/indexer/chain/client.ts';
+import { loadProfile } from '../../src/edges/indexer/chain/profile.ts';
+import { sampleProcessors } from '../../src/edges/node/machine/processor.ts';
+import { startNode } from '../../src/edges/node/start-node.ts';
 import type { Random } from '../../test/support/random-history.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /** SuperNodes on loopback addresses that probes find open; every other address of the subnet refuses. */
 export type Nodes = Readonly<{
@@ -10,17 +17,38 @@ export type Nodes = Readonly<{
 
 const count = 4;
 const ports = { grpc: 4444, p2p: 4445, http: 8002 };
+/** Nothing listens there: these nodes are on no chain. */
+const noChain = 'http://127.0.0.1:1';
 
-/** Opens the sockets of some nodes on a subnet of their own. */
+/** Runs some nodes on a subnet of their own. */
 export async function startNodes({ below }: Random): Promise<Nodes> {
   const subnet = `127.${2 + below(250)}.${below(250)}`;
-  const nodes = Array.from({ length: count }, (_, at) =>
-    createLocalNode({
-      host: `${subnet}.${1 + at}`,
-      ports,
-      identity: { address: `${subnet}.${1 + at}:4444`, version: '2.5.0', peers: [], variation: at / count },
-    }),
+  const folder = temporaryFolder();
+  const profile = loadProfile('main');
+  const chain = createChainClient(noChain, profile);
+  const ending = new AbortController();
+  const processor = sampleProcessors(ending.signal);
+  const nodes = await Promise.all(
+    Array.from({ length: count }, (_, at) =>
+      startNode({
+        host: `${subnet}.${1 + at}`,
+        ports,
+        folder: path.join(folder, String(at)),
+        account: `node ${at}`,
+        chain,
+        addressPrefix: profile.addressPrefix,
+        version: '2.5.0',
+        processor,
+        snapshotMs: 30_000,
+        logger: pino({ level: 'silent' }),
+      }),
+    ),
   );
-  await Promise.all(nodes.map((node) => node.goUp()));
-  return { subnet, close: async () => void (await Promise.all(nodes.map((node) => node.goDown()))) };
+  const close = async (): Promise<void> => {
+    ending.abort();
+    await Promise.all(nodes.map((node) => node.stop()));
+    await chain.close();
+    await rm(folder, { recursive: true });
+  };
+  return { subnet, close };
 }

@@ -21,17 +21,17 @@ export function localBeginning(seed: number, now: number, subnet?: string): Begi
   const random = randomOf(`${seed}/validators`);
   const funded = [
     ...peopleOf(cast).map(({ account }) => account),
+    ...cast.realNodes.flatMap(({ operator, account }) => [operator.account, account.account]),
     ...developmentAccounts().map(({ account }) => account),
   ];
-  const validators = [...cast.nodes, { operator: cast.bystander, moniker: 'genesis', isJailed: false }].map(
-    (validator) => ({
-      operator: validator.operator.operator,
-      consensusKey: random.bytes(32).toString('base64'),
-      moniker: validator.moniker,
-      tokens: String(random.between(1_000_000_000, 9_000_000_000)),
-      isJailed: validator.isJailed,
-    }),
-  );
+  const validating = [...cast.nodes, { operator: cast.bystander, moniker: 'genesis' }, ...cast.realNodes];
+  const validators = validating.map((validator) => ({
+    operator: validator.operator.operator,
+    consensusKey: random.bytes(32).toString('base64'),
+    moniker: validator.moniker,
+    tokens: String(random.between(1_000_000_000, 9_000_000_000)),
+    isJailed: 'isJailed' in validator && validator.isJailed,
+  }));
   return {
     chainId: localChainId,
     time: new Date(now - historySpanMs(seed)).toISOString(),

@@ -14,28 +14,37 @@ export type CastNode = Readonly<{
   isJailed: boolean;
 }>;
 
+/** A SuperNode that runs; its account's key is the node's. */
+export type RealNode = Readonly<{ operator: Person; account: Person; host: string; address: string; moniker: string }>;
+
 /** Everybody on the local network. */
 export type Cast = Readonly<{
   creators: readonly [Person, ...Person[]];
+  /** SuperNodes of the script, which are only on the chain. */
   nodes: readonly CastNode[];
+  /** SuperNodes that can run; the script does nothing with them. */
+  realNodes: readonly RealNode[];
   bystander: Person;
 }>;
 
 /** First three numbers of the loopback addresses that the nodes live on. */
 export const defaultSubnet = '127.0.1';
 
-/** An address that begins with a digit lacks its subnet. */
+/** An address that begins with a digit lacks its subnet; nothing answers on any of them. */
 const nodes = [
-  { moniker: 'aurora', address: '1:4444' },
-  { moniker: 'borealis', address: '2:4444' },
-  { moniker: 'corona', address: '3:4444' },
+  { moniker: 'aurora', address: '11:4444' },
+  { moniker: 'borealis', address: '12:4444' },
+  { moniker: 'corona', address: '13:4444' },
   { moniker: 'deneb', address: 'deneb.annals.example:4444' },
-  { moniker: 'eclipse', address: '5' },
-  { moniker: 'flare', address: '6:4444', isJailed: true },
+  { moniker: 'eclipse', address: '15' },
+  { moniker: 'flare', address: '16:4444', isJailed: true },
 ];
 
-/** Nodes that take part; the first three answer, the others are only in the chain's list. */
-export const answering = 3;
+/** Their addresses end in 1 to 9, in this order. */
+const realNodes = ['vega', 'altair', 'capella', 'rigel', 'spica', 'antares', 'mira', 'pollux', 'sirius'];
+
+/** Nodes of the script that take part, the first ones; the others are only in the chain's list. */
+export const takingPart = 3;
 
 /** The cast of a seed: keys, and with them all Bech32 addresses, follow from it. */
 export function castOf(seed: number, subnet = defaultSubnet): Cast {
@@ -49,11 +58,18 @@ export function castOf(seed: number, subnet = defaultSubnet): Cast {
       moniker,
       isJailed,
     })),
+    realNodes: realNodes.map((moniker, index) => ({
+      operator: person(`${moniker}/operator`),
+      account: personOf(seed, `${moniker}/account`, 'eth_secp256k1'),
+      host: `${subnet}.${index + 1}`,
+      address: `${subnet}.${index + 1}:4444`,
+      moniker,
+    })),
     bystander: person('genesis/operator'),
   };
 }
 
-/** Everybody of a cast, once each. */
+/** Everybody who acts in the script, once each. */
 export function peopleOf(cast: Cast): readonly Person[] {
   const ofNodes = cast.nodes.flatMap(({ operator, accounts }) => [operator, ...accounts]);
   return [...cast.creators, ...ofNodes, cast.bystander];
@@ -64,9 +80,9 @@ export function moduleAddress(name: string): string {
   return addressOf(prefixes.account, createHash('sha256').update(name).digest().subarray(0, 20));
 }
 
-function personOf(seed: number, name: string): Person {
+function personOf(seed: number, name: string, type: PrivateKey['type'] = 'secp256k1'): Person {
   const key: PrivateKey = {
-    type: 'secp256k1',
+    type,
     bytes: createHash('sha256').update(`annals-local/${seed}/${name}`).digest(),
   };
   const bytes = accountBytes(publicKeyOf(key));

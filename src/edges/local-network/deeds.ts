@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { blake3 } from '@noble/hashes/blake3.js';
 import { base58 } from '@scure/base';
 import type { Message } from '../../commands/ledger/messages.ts';
-import type { Cast, CastNode } from './cast.ts';
+import type { Cast, CastNode, RealNode } from './cast.ts';
 import { randomOf } from './random.ts';
 import type { Deed, Registration } from './timeline.ts';
 
@@ -45,11 +45,25 @@ function nodeMessage(deed: NodeDeed, { operator, accounts, address }: CastNode):
   if (deed.kind === 'stop-node')
     return { '@type': '/lumera.supernode.v1.MsgStopSupernode', ...signed, reason: 'maintenance' };
   if (deed.kind === 'deregister-node') return { '@type': '/lumera.supernode.v1.MsgDeregisterSupernode', ...signed };
-  const register = { ipAddress: address, supernodeAccount: accounts[0].account, p2p_port: '4445' };
-  if (deed.kind === 'register-node')
-    return { '@type': '/lumera.supernode.v1.MsgRegisterSupernode', ...signed, ...register };
+  if (deed.kind === 'register-node') return registration({ operator, account: accounts[0], address });
   const update = { ipAddress: '', note: '', supernodeAccount: accounts[deed.account].account, p2p_port: '' };
   return { '@type': '/lumera.supernode.v1.MsgUpdateSupernode', ...signed, ...update };
+}
+
+/** The message by which an operator puts a SuperNode on the chain. */
+export function registration({
+  operator,
+  account,
+  address,
+}: Pick<RealNode, 'operator' | 'account' | 'address'>): Message {
+  return {
+    '@type': '/lumera.supernode.v1.MsgRegisterSupernode',
+    creator: operator.account,
+    validatorAddress: operator.operator,
+    ipAddress: address,
+    supernodeAccount: account.account,
+    p2p_port: '4445',
+  };
 }
 
 function request({ id, isSense, creator, lifetimeSeconds }: Registration, { seed, cast, atMs }: Scene): Message {

@@ -1,4 +1,4 @@
-import { answering } from './cast.ts';
+import { takingPart } from './cast.ts';
 import { type Random, randomOf } from './random.ts';
 
 /** A registration to come; its id is known, because ids count from 1. */
@@ -149,7 +149,7 @@ class Script {
   #plan(fate: Fate, actions: readonly Registration[]): void {
     const action = actions[0];
     if (action === undefined || fate === 'expired' || fate === 'open') return;
-    const node = this.#random.between(0, answering - 1);
+    const node = this.#random.between(0, takingPart - 1);
     const stretch = this.#isHistory ? historyStretch : 1;
     const wait = (least: number, most: number): number => this.#random.between(least, most) * 1000 * stretch;
     const finalizedMs = fate === 'late' ? wait(60, 90) : wait(8, 25);
@@ -167,7 +167,7 @@ class Script {
   }
 
   #changeAccount(): Deed {
-    const node = this.#random.between(0, answering - 1);
+    const node = this.#random.between(0, takingPart - 1);
     const account = this.#accounts[node] === 0 ? 1 : 0;
     this.#accounts[node] = account;
     return { kind: 'change-account', node, account };

@@ -1,8 +1,10 @@
 import { keyTypes } from '../kit/account.ts';
 import { setting } from '../kit/setting.ts';
-import { duration, oneOf, optional, port } from '../kit/setting-forms.ts';
+import { duration, oneOf, optional, port, subnet, whole } from '../kit/setting-forms.ts';
 
-/** Settings of a SuperNode. */
+const onOff = (value: string): boolean => oneOf('on', 'off')(value) === 'on';
+
+/** Settings of SuperNodes, an operator's and those of the local network. */
 export const nodeSettings = {
   grpcPort: setting(
     'GRPC_PORT',
@@ -35,5 +37,24 @@ export const nodeSettings = {
     '30s',
     duration,
     'How long a snapshot of a SuperNode’s P2P metrics is as good as new',
+  ),
+  localNodes: setting('LOCAL_NODES', '3', whole(1, 9), 'SuperNodes that run on the local network, 1 to 9'),
+  localNodesApart: setting(
+    'LOCAL_NODES_APART',
+    'off',
+    onOff,
+    'Whether each of them has a process of its own: on or off',
+  ),
+  localOutages: setting(
+    'LOCAL_OUTAGES',
+    'on',
+    onOff,
+    'Whether one of them goes down for a while now and then: on or off',
+  ),
+  localSubnet: setting(
+    'LOCAL_SUBNET',
+    '127.0.1',
+    subnet,
+    'First three numbers of the loopback addresses that SuperNodes of the local network answer on; kept from its first start',
   ),
 } as const;

@@ -11,10 +11,10 @@ import type { Role } from './role.ts';
 /** The module of every role; a name without one does not compile. */
 export const roles: { readonly [Name in RoleName]: Role & Readonly<{ name: Name }> } = {
   ledger,
+  node,
   projector,
   auditor,
   indexer,
-  node,
 };
 
 /** The roles that a process is to run, in the order of their start. */

@@ -4,7 +4,7 @@ import { localBeginning } from '../local-network/beginning.ts';
 import { startLocalNetwork } from '../local-network/local-network.ts';
 import type { Part, Role, RoleContext } from './role.ts';
 
-/** The local network: its chain, its SuperNodes, and what happens there; nothing where another chain is indexed. */
+/** The local network: its chain and what happens there; nothing where another chain is indexed. */
 export const ledger = {
   name: 'ledger',
   ports: ({ isLocal, host, lcdPort }) => (isLocal ? [{ setting: 'LCD_PORT', host, port: lcdPort }] : []),
@@ -15,7 +15,7 @@ export const ledger = {
 
 async function startLocal({ config, broker, logger, signal }: RoleContext): Promise<Part> {
   const { log, leases } = broker;
-  const { localSeed: seed, localSubnet: subnet } = config;
+  const { localSeed: seed, localSubnet: subnet, localNodes: nodes } = config;
   const chain = await runLedger({
     log,
     leases,
@@ -25,7 +25,7 @@ async function startLocal({ config, broker, logger, signal }: RoleContext): Prom
     logger,
     signal,
   });
-  const starting = startLocalNetwork({ ledger: chain, seed, subnet, logger, signal });
+  const starting = startLocalNetwork({ ledger: chain, seed, subnet, nodes, logger, signal });
   const network = await Promise.race([starting, chain.failed]).catch(async (caught: unknown) => {
     await chain.stop();
     throw caught;

@@ -10,8 +10,12 @@ type Named = Readonly<{
 /** The parts of the program that a process can run, in the order in which they start; their modules are in `all.ts`. */
 export const roleTable = {
   ledger: {
-    does: 'the local network: its chain, its SuperNodes, and what happens there',
+    does: 'the local network’s chain, and what happens there',
     runsUnasked: ({ isLocal }) => isLocal,
+  },
+  node: {
+    does: 'a SuperNode: its status over RPC and HTTP; on the local network, its SuperNodes',
+    runsUnasked: ({ isLocal, isSet }) => isLocal || isSet('NODE_KEY_FILE'),
   },
   projector: { does: 'every read model and the archive of the log', runsUnasked: () => true },
   auditor: {
@@ -19,10 +23,6 @@ export const roleTable = {
     runsUnasked: () => true,
   },
   indexer: { does: 'sync with the chain, probes of SuperNodes, the indexing REST API', runsUnasked: () => true },
-  node: {
-    does: 'a SuperNode: its status over RPC and HTTP',
-    runsUnasked: ({ isSet }) => isSet('NODE_KEY_FILE'),
-  },
 } as const satisfies Readonly<Record<string, Named>>;
 
 /** Name of a role, as it stands in `ROLES`. */

@@ -148,7 +148,7 @@ describe('lists of some actions', () => {
 describe('lists of nodes and validators', () => {
   test.each([
     ['list_super_nodes', '/LumeraProtocol/lumera/supernode/v1/list_super_nodes', 'validator_address', 6, 20],
-    ['staking validators', '/cosmos/staking/v1beta1/validators', 'operator_address', 7, 21],
+    ['staking validators', '/cosmos/staking/v1beta1/validators', 'operator_address', 16, 21],
   ])('%s is ordered by address bytes and paged by them', async (_, path, field, count, keyLength) => {
     const addresses = (body: unknown) =>
       [...JSON.stringify(body).matchAll(new RegExp(`"${field}":"([^"]+)"`, 'g'))].map((match) => match[1]);

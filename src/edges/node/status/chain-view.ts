@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { toAppError } from '../../../commands/errors.ts';
 import { hostOf } from '../../../projections/fleet/address.ts';
 import type { ChainClient, ChainSession } from '../../indexer/chain/client.ts';
@@ -7,6 +6,7 @@ import { asObject, objects } from '../../indexer/chain/values.ts';
 import { parseSuperNode } from '../../indexer/chain/records.ts';
 import { hostPort } from '../../kit/net-address.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { wait } from '../../kit/wait.ts';
 
 /** What the chain says of a node. */
 export type OnChain = Readonly<{
@@ -47,7 +47,7 @@ export function followChain(options: ViewOptions): () => OnChain {
         if (isReached) logger.warn({ err: toAppError(caught) }, 'node cannot read its place on the chain');
         isReached = false;
       }
-      await pause(intervalMs, undefined, { signal }).catch(() => undefined);
+      await wait(intervalMs, signal);
     }
   };
   void follow();

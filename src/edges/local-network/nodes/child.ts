@@ -1,0 +1,70 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { AppError } from '../../../commands/errors.ts';
+import type { NodePorts } from '../../node/start-node.ts';
+import type { HostPlan, NodePlan, Numbered, Order, Reply } from './orders.ts';
+
+/** A process that hosts nodes. */
+export type NodesChild = Readonly<{
+  pid: number | undefined;
+  /** Starts a node, or gives the ports of one that runs; fails with `UNAVAILABLE` where a port cannot be had. */
+  start: (node: NodePlan) => Promise<NodePorts>;
+  /** Stops a node; one that does not run is none. */
+  stopNode: (host: string) => Promise<void>;
+  /** Settles with how the process ended. */
+  exited: Promise<string>;
+  /** Ends the process, and all its nodes with it. */
+  stop: () => Promise<void>;
+}>;
+
+const program = new URL('process.ts', import.meta.url);
+
+/** Starts a process that hosts nodes, none at first. It ends when this process does, however that ends. */
+export async function startNodesChild(plan: HostPlan): Promise<NodesChild> {
+  const child = fork(program, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const exited = once(child, 'exit').then(
+    ([code, signal]) => (signal ? `signal ${String(signal)}` : `code ${String(code)}`),
+    (caught: unknown) => `it could not be started: ${String(caught)}`,
+  );
+  const ask = asking(child, exited);
+  await ask({ do: 'host', plan });
+  return {
+    pid: child.pid,
+    start: async (node) => {
+      const { ports } = await ask({ do: 'start', node });
+      return ports ?? node.ports;
+    },
+    stopNode: async (host) => void (await ask({ do: 'stop', host })),
+    exited,
+    stop: async () => {
+      if (child.connected) child.disconnect();
+      await exited;
+    },
+  };
+}
+
+/** Sends orders and settles each with its answer; all that are open fail with the process. */
+function asking(child: ChildProcess, exited: Promise<string>): (order: Order) => Promise<Reply> {
+  const open = new Map<number, PromiseWithResolvers<Reply>>();
+  let numbered = 0;
+  child.on('message', (reply: Reply) => {
+    const asked = open.get(reply.number);
+    open.delete(reply.number);
+    if (reply.failure) asked?.reject(new AppError(reply.failure.code, reply.failure.message));
+    else asked?.resolve(reply);
+  });
+  const gone = (how: string): AppError =>
+    new AppError('UNAVAILABLE', `The process of local SuperNodes is gone, it ended with ${how}`);
+  void exited.then((how) => {
+    for (const asked of open.values()) asked.reject(gone(how));
+    open.clear();
+  });
+  return async (order) => {
+    if (!child.connected) throw gone(await exited);
+    const number = ++numbered;
+    const asked = Promise.withResolvers<Reply>();
+    open.set(number, asked);
+    child.send({ number, order } satisfies Numbered, (failed) => failed && asked.reject(gone('its channel closed')));
+    return await asked.promise;
+  };
+}

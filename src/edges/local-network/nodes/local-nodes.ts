@@ -1,0 +1,87 @@
+import type { Logger } from '../../kit/logger.ts';
+import { keepRunning } from '../../kit/supervise.ts';
+import type { NodePorts } from '../../node/start-node.ts';
+import { type NodesChild, startNodesChild } from './child.ts';
+import type { HostPlan, NodePlan } from './orders.ts';
+
+/** How the nodes of the local network are hosted. */
+export type HostingOptions = Readonly<{
+  plan: HostPlan;
+  nodes: readonly NodePlan[];
+  /** A process for each node, instead of one for all. */
+  apart: boolean;
+  logger: Logger;
+  signal: AbortSignal;
+}>;
+
+/** A node of the local network, which its parent can take down. */
+export type LocalNode = Readonly<{
+  host: string;
+  account: string;
+  /** Those that are open; undefined while it is down. */
+  ports: () => NodePorts | undefined;
+  goUp: () => Promise<void>;
+  goDown: () => Promise<void>;
+}>;
+
+/** The nodes of the local network in processes of their own. */
+export type LocalNodes = Readonly<{
+  nodes: readonly LocalNode[];
+  /** Process ids of those who host them now. */
+  pids: () => readonly (number | undefined)[];
+  stop: () => Promise<void>;
+}>;
+
+/**
+ * Starts the nodes of the local network, in one process or in one each.
+ *
+ * A process that ends unasked is started again with the nodes that were up in it. Fails with `UNAVAILABLE` that names the port which
+ * cannot be had; then no process is left.
+ */
+export async function startLocalNodes({ nodes, apart, ...options }: HostingOptions): Promise<LocalNodes> {
+  const groups = apart ? nodes.map((node) => [node]) : [[...nodes]];
+  const started = await Promise.allSettled(groups.map((group) => hostGroup(group, options)));
+  const hosts = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const stop = async (): Promise<void> => void (await Promise.all(hosts.map((host) => host.stop())));
+  const failed = started.find((one) => one.status === 'rejected');
+  if (failed) {
+    await stop();
+    throw failed.reason;
+  }
+  return { nodes: hosts.flatMap((host) => host.nodes), pids: () => hosts.map((host) => host.pid()), stop };
+}
+
+type Group = Readonly<{ nodes: readonly LocalNode[]; pid: () => number | undefined; stop: () => Promise<void> }>;
+
+async function hostGroup(
+  plans: readonly NodePlan[],
+  { plan, logger, signal }: Omit<HostingOptions, 'nodes' | 'apart'>,
+): Promise<Group> {
+  const up = new Map<string, { node: NodePlan; ports: NodePorts | undefined }>();
+  for (const node of plans) up.set(node.host, { node, ports: undefined });
+  const start = async (): Promise<NodesChild> => {
+    const child = await startNodesChild(plan);
+    try {
+      for (const entry of up.values()) entry.ports = await child.start(entry.node);
+      return child;
+    } catch (caught) {
+      await child.stop();
+      throw caught;
+    }
+  };
+  const kept = keepRunning('local SuperNodes', await start(), start, { log: logger, signal });
+  const nodes = plans.map((node) => ({
+    host: node.host,
+    account: node.account,
+    ports: () => up.get(node.host)?.ports,
+    goUp: async () => {
+      const entry = { node, ports: await kept.current().start(node) };
+      up.set(node.host, entry);
+    },
+    goDown: async () => {
+      up.delete(node.host);
+      await kept.current().stopNode(node.host);
+    },
+  }));
+  return { nodes, pid: () => kept.current().pid, stop: kept.stop };
+}

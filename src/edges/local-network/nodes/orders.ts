@@ -1,0 +1,30 @@
+import type { ErrorCode } from '../../../commands/errors.ts';
+import type { LogOptions } from '../../kit/logger.ts';
+import type { NodePorts } from '../../node/start-node.ts';
+
+/** One of the SuperNodes that a process hosts. */
+export type NodePlan = Readonly<{ host: string; ports: NodePorts; folder: string; account: string }>;
+
+/** What all nodes of a process share. */
+export type HostPlan = Readonly<{
+  chainUrl: string;
+  profile: Readonly<{ restPrefix: string; addressPrefix: string }>;
+  version: string;
+  snapshotMs: number;
+  log: LogOptions;
+}>;
+
+/** What the parent tells the process that hosts nodes, one after the other; the first is `host`. */
+export type Order =
+  | Readonly<{ do: 'host'; plan: HostPlan }>
+  | Readonly<{ do: 'start'; node: NodePlan }>
+  | Readonly<{ do: 'stop'; host: string }>;
+
+/** An order on the channel, and the answer that carries its number. */
+export type Numbered = Readonly<{ number: number; order: Order }>;
+/** How an order went; `ports` are those that a start opened. */
+export type Reply = Readonly<{
+  number: number;
+  ports?: NodePorts;
+  failure?: Readonly<{ code: ErrorCode; message: string }>;
+}>;

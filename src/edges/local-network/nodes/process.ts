@@ -1,0 +1,60 @@
+/**
+ * The process that hosts SuperNodes of the local network: does what its parent says over their channel, and ends with it.
+ *
+ * It hears of Ctrl-C as the whole terminal does, and leaves the end to its parent.
+ */
+import { AppError, toAppError } from '../../../commands/errors.ts';
+import { createChainClient } from '../../indexer/chain/client.ts';
+import { createLogger } from '../../kit/logger.ts';
+import { sampleProcessors } from '../../node/machine/processor.ts';
+import { startNode, type SuperNode } from '../../node/start-node.ts';
+import type { HostPlan, NodePlan, Numbered, Order, Reply } from './orders.ts';
+
+type Host = Readonly<{ start: (node: NodePlan) => Promise<SuperNode> }>;
+
+const nodes = new Map<string, SuperNode>();
+let hosting: Host | undefined;
+
+function hostOf({ chainUrl, profile, version, snapshotMs, log }: HostPlan): Host {
+  const shared = {
+    chain: createChainClient(chainUrl, profile),
+    addressPrefix: profile.addressPrefix,
+    version,
+    snapshotMs,
+    processor: sampleProcessors(new AbortController().signal),
+    logger: createLogger(log),
+  };
+  return { start: async (node) => await startNode({ ...shared, ...node }) };
+}
+
+async function carryOut(order: Order): Promise<Pick<Reply, 'ports'>> {
+  switch (order.do) {
+    case 'host':
+      hosting = hostOf(order.plan);
+      return {};
+    case 'start': {
+      if (!hosting) throw new AppError('INTERNAL', 'The process was not told what its nodes share');
+      const { host } = order.node;
+      const node = nodes.get(host) ?? (await hosting.start(order.node));
+      nodes.set(host, node);
+      return { ports: node.ports };
+    }
+    case 'stop':
+      await nodes.get(order.host)?.stop();
+      nodes.delete(order.host);
+      return {};
+  }
+}
+
+async function replyTo({ number, order }: Numbered): Promise<Reply> {
+  try {
+    return { number, ...(await carryOut(order)) };
+  } catch (caught) {
+    const { code, message } = toAppError(caught);
+    return { number, failure: { code, message } };
+  }
+}
+
+process.on('message', (message: Numbered) => void replyTo(message).then((reply) => process.send?.(reply)));
+process.on('disconnect', () => process.exit());
+process.on('SIGINT', () => undefined);

@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { loadProfile } from '../../../src/edges/indexer/chain/profile.ts';
+import { castOf } from '../../../src/edges/local-network/cast.ts';
+import { startLocalNetwork } from '../../../src/edges/local-network/local-network.ts';
+import {
+  type LocalNode,
+  type LocalNodes,
+  startLocalNodes,
+} from '../../../src/edges/local-network/nodes/local-nodes.ts';
+import { until } from '../../support/polling.ts';
+import { ask, freshLog, seed, silent, startLedger } from '../ledger/ledger-under-test.ts';
+
+const undo: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const back of undo.splice(0).toReversed()) await back();
+});
+
+const anyPorts = { grpc: 0, p2p: 0, http: 0 };
+
+async function hosted({ apart = false, ports = anyPorts } = {}): Promise<LocalNodes> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'annals-nodes-'));
+  undo.push(() => rmSync(folder, { recursive: true, force: true }));
+  const local = await startLocalNodes({
+    plan: {
+      chainUrl: 'http://127.0.0.1:1',
+      profile: loadProfile('local'),
+      version: '1.0.0',
+      snapshotMs: 30_000,
+      log: { level: 'error', format: 'json' },
+    },
+    nodes: castOf(seed, '127.0.1')
+      .realNodes.slice(0, 2)
+      .map(({ host, account: { account } }) => ({ host, ports, folder: path.join(folder, host), account })),
+    apart,
+    logger: silent,
+    signal: new AbortController().signal,
+  });
+  undo.push(local.stop);
+  return local;
+}
+
+const statusOf = async (node: LocalNode): Promise<Response> =>
+  await fetch(`http://${node.host}:${node.ports()?.http}/api/v1/status`);
+
+async function isOpen(host: string, port: number | undefined): Promise<boolean> {
+  const socket = connect(port ?? 0, host);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+describe('startLocalNodes', () => {
+  test('hosts all nodes in one process, or each in one of its own', async () => {
+    expect((await hosted()).pids()).toHaveLength(1);
+    const apart = await hosted({ apart: true });
+    expect(new Set(apart.pids()).size).toBe(2);
+    for (const node of apart.nodes) expect((await statusOf(node)).status).toBe(200);
+  });
+
+  test('takes one node down, cuts who is connected, and lets it come back', async () => {
+    const { nodes } = await hosted();
+    const [first, second] = nodes;
+    const before = first?.ports();
+    const held = connect(before?.grpc ?? 0, first?.host);
+    held.on('error', () => undefined);
+    await once(held, 'connect');
+    const cut = once(held, 'close');
+    await first?.goDown();
+    await cut;
+    expect(await Promise.all(Object.values(before ?? {}).map((port) => isOpen('127.0.1.1', port)))).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect(first?.ports()).toBeUndefined();
+    expect(await isOpen('127.0.1.2', second?.ports()?.http)).toBe(true);
+    await first?.goUp();
+    expect(await isOpen('127.0.1.1', first?.ports()?.http)).toBe(true);
+  });
+
+  test('starts a process again that was killed, with the nodes that were up in it', async () => {
+    const local = await hosted();
+    const [first, second] = local.nodes;
+    await first?.goDown();
+    const [killed] = local.pids();
+    process.kill(killed ?? 0, 'SIGKILL');
+    await until(
+      'the second node answers again',
+      async () => second && local.pids()[0] !== killed && (await statusOf(second)).ok,
+    );
+    expect(first?.ports()).toBeUndefined();
+  });
+
+  test('names a port that is taken, and leaves no process', async () => {
+    const { nodes } = await hosted();
+    const http = nodes[0]?.ports()?.http ?? 0;
+    await expect(hosted({ ports: { ...anyPorts, http } })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining(`Port ${http} of 127.0.1.1 cannot be opened for the status of a SuperNode`),
+    });
+  });
+});
+
+describe('startLocalNetwork', () => {
+  test('puts its nodes on the chain before the script begins, each under its account, and once', async () => {
+    await using fresh = await freshLog();
+    await using ledger = await startLedger(fresh.log);
+    const { signal } = new AbortController();
+    const listed = async (): Promise<unknown> => {
+      const { body } = await ask(ledger, '/LumeraProtocol/lumera/supernode/v1/list_super_nodes');
+      const records = (
+        body as { supernodes: { supernode_account: string; prev_ip_addresses: { address: string }[] }[] }
+      ).supernodes;
+      const own = records.filter(({ prev_ip_addresses: [first] }) =>
+        /^127\.0\.1\.[1-9]:4444$/.test(first?.address ?? ''),
+      );
+      return own.map((record) => [record.supernode_account, record.prev_ip_addresses[0]?.address]).toSorted();
+    };
+    const expected = castOf(seed).realNodes.map((node) => [node.account.account, node.address]);
+    for (const nodes of [3, 3, 5]) {
+      const network = await startLocalNetwork({ ledger, seed, nodes, logger: silent, signal });
+      await network.stop();
+      expect(await listed()).toEqual(expected.slice(0, nodes).toSorted());
+    }
+  });
+});
