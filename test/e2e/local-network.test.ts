@@ -1,10 +1,13 @@
 import { wsconnect } from '@nats-io/transport-node';
 import { existsSync, writeFileSync } from 'node:fs';
+import { create, toBinary } from '@bufbuild/protobuf';
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { StatusRequestSchema, StatusResponseSchema } from '../../src/edges/gen/chain/supernode/v1/supernode_pb.ts';
 import { connectNats } from '../../src/edges/log/connection.ts';
 import { createLog } from '../../src/edges/log/log.ts';
 import { metaSchema } from '../../src/edges/models/engine/names.ts';
+import { callGrpc } from '../support/grpc-client.ts';
 import { until } from '../support/polling.ts';
 import { type Program, startProgram } from '../support/program.ts';
 import { jsonLines, runVerb, runVerbUnread } from '../support/verb.ts';
@@ -46,7 +49,9 @@ async function retireEarlier({ instance }: Program): Promise<void> {
 describe('annals up without a chain', () => {
   it('answers at every address it prints', { tags: ['S2.start.live'] }, async () => {
     const web = Object.entries(program.instance.urls).filter(([, url]) => url.startsWith('http'));
-    expect(web.map(([name]) => name)).toEqual(['chain', 'start', 'api', 'docs', 'openapi', 'readiness', 'metrics']);
+    const nodes = ['node 1', 'node 2', 'node 3'];
+    const shown = ['start', 'api', 'docs', 'openapi', 'readiness', 'metrics'];
+    expect(web.map(([name]) => name)).toEqual(['chain', ...nodes, ...shown]);
     for (const [name, url] of web)
       expect((await fetch(name === 'chain' ? `${url}/cosmos/base/tendermint/v1beta1/blocks/latest` : url)).status).toBe(
         200,
@@ -69,7 +74,7 @@ describe('annals up without a chain', () => {
     expect(up[0]).toMatchObject({
       version: expect.stringMatching(/^v\d/),
       cpu_cores: expect.any(Number),
-      registered_services: ['cascade'],
+      registered_services: [],
     });
     expect(list((await json('/v1/supernodes/unavailable'))['supernodes']).length).toBeGreaterThan(0);
     expect(Number((await json('/v1/supernodes/stats'))['total_supernodes'])).toBeGreaterThan(3);
@@ -83,6 +88,24 @@ describe('annals up without a chain', () => {
       expect(html).not.toMatch(/(src|href)="(https?:)?\/\//);
       const loaded = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '');
       for (const path of loaded) expect((await ask(path)).status).toBe(200);
+    }
+  });
+});
+
+describe('the SuperNodes', () => {
+  it('tell every client who they are, and the API what they are', async () => {
+    const request = toBinary(StatusRequestSchema, create(StatusRequestSchema, { includeP2pMetrics: true }));
+    for (const host of [1, 2, 3].map((last) => `${subnet}.${last}`)) {
+      const told = await callGrpc(`${host}:4444`, '/chain.supernode.v1.SupernodeService/GetStatus', {
+        request,
+        output: StatusResponseSchema,
+      });
+      expect(told).toMatchObject({ ipAddress: `${host}:4444`, p2pMetrics: { disk: {} } });
+      const listed = await until('the API lists what the node tells', async () => {
+        const found = list((await json('/v1/supernodes/metrics?status=available'))['supernodes']);
+        return found.find(({ ip }) => ip === host);
+      });
+      expect(listed).toMatchObject({ version: told.version, cpu_cores: told.resources?.cpu?.cores, peer_count: 0 });
     }
   });
 });

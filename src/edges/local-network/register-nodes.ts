@@ -1,5 +1,5 @@
 import type { Ledger } from '../ledger/run-ledger.ts';
-import { signedTransaction } from '../ledger/cosmos/wallet.ts';
+import { signedTransaction } from '../cosmos/wallet.ts';
 import { denom } from './beginning.ts';
 import type { RealNode } from './cast.ts';
 import { registration } from './deeds.ts';

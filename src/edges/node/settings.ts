@@ -1,4 +1,3 @@
-import { keyTypes } from '../kit/account.ts';
 import { setting } from '../kit/setting.ts';
 import { duration, oneOf, optional, port, subnet, whole } from '../kit/setting-forms.ts';
 
@@ -29,7 +28,7 @@ export const nodeSettings = {
   nodeKeyType: setting(
     'NODE_KEY_TYPE',
     'eth_secp256k1',
-    oneOf(...keyTypes),
+    oneOf('eth_secp256k1', 'secp256k1'),
     'Type of that key on the chain: eth_secp256k1 or secp256k1',
   ),
   statusSnapshotIntervalMs: setting(

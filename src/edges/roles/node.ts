@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { AppError } from '../../commands/errors.ts';
+import { readKeyFile } from '../cosmos/key-file.ts';
+import { accountOf, publicKeyOf } from '../cosmos/keys.ts';
 import { createChainClient } from '../indexer/chain/client.ts';
-import { accountOf, readKeyFile } from '../kit/account.ts';
 import { failureOf } from '../kit/failure.ts';
 import { dataFolder } from '../kit/instance.ts';
 import { hostPort } from '../kit/net-address.ts';
@@ -78,7 +79,7 @@ async function startOwn({ config, profile, version, logger, signal, running }: R
       'INVALID_ARGUMENT',
       'A SuperNode needs the key of its account: name its file with NODE_KEY_FILE',
     );
-  const { address: account } = accountOf(await readKeyFile(nodeKeyFile), { keyType, prefix: profile.addressPrefix });
+  const account = accountOf(publicKeyOf(await readKeyFile(nodeKeyFile, keyType)));
   const chain = createChainClient(urlOf(running, 'chain') ?? config.chainUrl, profile);
   const { ports, stop } = await startNode({
     host,

@@ -12,7 +12,8 @@ import {
   StatusResponseSchema,
   SupernodeService,
 } from '../../../src/edges/gen/supernode/supernode_pb.ts';
-import { callGrpc, type NodeUnderTest, nodeUnderTest } from './node-under-test.ts';
+import { callGrpc } from '../../support/grpc-client.ts';
+import { type NodeUnderTest, nodeUnderTest } from './node-under-test.ts';
 
 const run = promisify(execFile);
 const buf = path.resolve('node_modules/.bin/buf');
