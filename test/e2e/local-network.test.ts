@@ -1,15 +1,13 @@
 import { wsconnect } from '@nats-io/transport-node';
 import { existsSync, writeFileSync } from 'node:fs';
-import { create, toBinary } from '@bufbuild/protobuf';
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { StatusRequestSchema, StatusResponseSchema } from '../../src/edges/gen/chain/supernode/v1/supernode_pb.ts';
 import { connectNats } from '../../src/edges/log/connection.ts';
 import { createLog } from '../../src/edges/log/log.ts';
 import { metaSchema } from '../../src/edges/models/engine/names.ts';
-import { callGrpc } from '../support/grpc-client.ts';
 import { until } from '../support/polling.ts';
 import { type Program, startProgram } from '../support/program.ts';
+import { expectToldByNodes } from './told-by-nodes.ts';
 import { jsonLines, runVerb, runVerbUnread } from '../support/verb.ts';
 
 type Json = Record<string, unknown>;
@@ -49,9 +47,8 @@ async function retireEarlier({ instance }: Program): Promise<void> {
 describe('annals up without a chain', () => {
   it('answers at every address it prints', { tags: ['S2.start.live'] }, async () => {
     const web = Object.entries(program.instance.urls).filter(([, url]) => url.startsWith('http'));
-    const nodes = ['node 1', 'node 2', 'node 3'];
-    const shown = ['start', 'api', 'docs', 'openapi', 'readiness', 'metrics'];
-    expect(web.map(([name]) => name)).toEqual(['chain', ...nodes, ...shown]);
+    const first = ['chain', 'node 1', 'node 2', 'node 3'];
+    expect(web.map(([name]) => name)).toEqual([...first, 'start', 'api', 'docs', 'openapi', 'readiness', 'metrics']);
     for (const [name, url] of web)
       expect((await fetch(name === 'chain' ? `${url}/cosmos/base/tendermint/v1beta1/blocks/latest` : url)).status).toBe(
         200,
@@ -94,19 +91,8 @@ describe('annals up without a chain', () => {
 
 describe('the SuperNodes', () => {
   it('tell every client who they are, and the API what they are', async () => {
-    const request = toBinary(StatusRequestSchema, create(StatusRequestSchema, { includeP2pMetrics: true }));
-    for (const host of [1, 2, 3].map((last) => `${subnet}.${last}`)) {
-      const told = await callGrpc(`${host}:4444`, '/chain.supernode.v1.SupernodeService/GetStatus', {
-        request,
-        output: StatusResponseSchema,
-      });
-      expect(told).toMatchObject({ ipAddress: `${host}:4444`, p2pMetrics: { disk: {} } });
-      const listed = await until('the API lists what the node tells', async () => {
-        const found = list((await json('/v1/supernodes/metrics?status=available'))['supernodes']);
-        return found.find(({ ip }) => ip === host);
-      });
-      expect(listed).toMatchObject({ version: told.version, cpu_cores: told.resources?.cpu?.cores, peer_count: 0 });
-    }
+    const url = '/v1/supernodes/metrics?status=available';
+    await expectToldByNodes(subnet, async () => list((await json(url))['supernodes']));
   });
 });
 

@@ -24,7 +24,7 @@ export type Scene = Readonly<{ seed: number; cast: Cast; atMs: number; idOf: (re
 /** The messages of a deed; all that is random in them follows from the seed and the action's id. */
 export function messagesOf(deed: Deed, scene: Scene): Message[] {
   const { nodes, creators } = scene.cast;
-  if (deed.kind === 'register') return deed.registrations.map((registration) => request(registration, scene));
+  if (deed.kind === 'register') return deed.registrations.map((one) => request(one, scene));
   if (deed.kind === 'finalize') {
     const finalizer = at(at(nodes, deed.node).accounts, deed.account).account;
     return deed.actions.map((action) => finalize(action, finalizer, scene));

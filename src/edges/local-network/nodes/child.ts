@@ -55,8 +55,8 @@ function asking(child: ChildProcess, exited: Promise<string>): (order: Order) =>
   });
   const gone = (how: string): AppError =>
     new AppError('UNAVAILABLE', `The process of local SuperNodes is gone, it ended with ${how}`);
-  void exited.then((how) => {
-    for (const asked of open.values()) asked.reject(gone(how));
+  child.once('exit', (code, signal) => {
+    for (const asked of open.values()) asked.reject(gone(signal ?? `code ${code}`));
     open.clear();
   });
   return async (order) => {

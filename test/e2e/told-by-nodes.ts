@@ -1,0 +1,20 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import { expect } from 'vitest';
+import { StatusRequestSchema, StatusResponseSchema } from '../../src/edges/gen/chain/supernode/v1/supernode_pb.ts';
+import { callGrpc } from '../support/grpc-client.ts';
+import { until } from '../support/polling.ts';
+
+/** Asks the three nodes of the local network by grpc-js; the API, whose list of available ones is given, must tell the same of each. */
+export async function expectToldByNodes(
+  subnet: string,
+  available: () => Promise<readonly Readonly<Record<string, unknown>>[]>,
+): Promise<void> {
+  const request = toBinary(StatusRequestSchema, create(StatusRequestSchema, { includeP2pMetrics: true }));
+  for (const host of [1, 2, 3].map((last) => `${subnet}.${last}`)) {
+    const method = '/chain.supernode.v1.SupernodeService/GetStatus';
+    const told = await callGrpc(`${host}:4444`, method, { request, output: StatusResponseSchema });
+    expect(told).toMatchObject({ ipAddress: `${host}:4444`, p2pMetrics: { disk: {} } });
+    const listed = await until(`the API lists ${host}`, async () => (await available()).find(({ ip }) => ip === host));
+    expect(listed).toMatchObject({ version: told.version, cpu_cores: told.resources?.cpu?.cores, peer_count: 0 });
+  }
+}
