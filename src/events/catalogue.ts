@@ -4,7 +4,7 @@ import { ProbeFailedSchema, ProbeSucceededSchema } from './gen/annals/events/v1/
 import * as actions from './gen/annals/events/v1/sync_actions_pb.ts';
 import * as nodes from './gen/annals/events/v1/sync_nodes_pb.ts';
 import * as rounds from './gen/annals/events/v1/sync_rounds_pb.ts';
-import { type Kind, type StreamName, streamOfKind } from './streams.ts';
+import { type Kind, type StreamName, streamOfKind, type streamTable } from './streams.ts';
 
 type Entry = Readonly<{ schema: DescMessage; kind: Kind; entity: string }>;
 
@@ -59,10 +59,18 @@ export type Fact<T extends FactType = FactType> = {
   [K in T]: Readonly<{ type: K; data: Plain<Shape<K>> & Carried<Shape<K>> }>;
 }[T];
 
+/** The names of the facts of a kind. */
+export type FactTypeOf<K extends Kind> = {
+  [T in FactType]: (typeof catalogue)[T]['kind'] extends K ? T : never;
+}[FactType];
+
+/** The names of the facts of all kinds of a stream. */
+export type FactTypeIn<S extends StreamName> = FactTypeOf<
+  { [Name in S]: keyof (typeof streamTable)[Name]['kinds'] }[S] & Kind
+>;
+
 /** The facts of a kind: all that can lie on the subject of one of its entities. */
-export type FactOf<K extends Kind> = K extends Kind
-  ? Fact<{ [T in FactType]: (typeof catalogue)[T]['kind'] extends K ? T : never }[FactType]>
-  : never;
+export type FactOf<K extends Kind> = K extends Kind ? Fact<FactTypeOf<K>> : never;
 
 /** The entity that a fact is about, as it stands in the fact. */
 export function entityOf(fact: Fact): string {

@@ -1,34 +1,15 @@
-import type { Fact, FactType } from '../events/catalogue.ts';
-import type { StreamName } from '../events/streams.ts';
-
-/** Column types that the engine writes; text sorts bytewise, `int8` and `float8` read as numbers, `numeric` as text. */
-export type ColumnType = 'text' | 'int4' | 'int8' | 'numeric' | 'float8' | 'bool' | 'jsonb';
-/** Column types that PostgreSQL works out; `"char"` is one byte. */
-export type GeneratedType = 'int8' | '"char"';
+import { catalogue, type Fact, type FactTypeIn, type FactTypeOf, factTypes } from '../events/catalogue.ts';
+import type { Kind, StreamName } from '../events/streams.ts';
+import type { RowOf, Table } from './columns.ts';
 
 /**
- * A table of a projection: its columns, which of them are the key, and its other indexes.
+ * A row of another table that follows from one row alone, as its key says: a pair to join by, a payment, a period.
  *
- * `covered` columns are in the index of the key as well, so that it answers alone. `generated` columns are worked out of the
- * others by PostgreSQL, by an expression, and stored; only indexes and queries know them.
+ * `values` holds every column, keys too.
  */
-export type Table = Readonly<{
-  name: string;
-  columns: Readonly<Record<string, ColumnType>>;
-  generated?: Readonly<Record<string, Readonly<{ type: GeneratedType; as: string }>>>;
-  key: readonly string[];
-  covered?: readonly string[];
-  indexes?: readonly Index[];
-}>;
-
-/** Columns as a list of SQL, and those that the index holds without being ordered by them. */
-export type Index = string | Readonly<{ columns: string; covered: string }>;
-
-/** A value of a cell. */
-export type Cell = string | number | boolean | null | readonly unknown[] | Readonly<Record<string, unknown>>;
-
-/** A row of another table that follows from one row alone, as its key says: a pair to join by, a payment, a period. `values` holds every column, keys too. */
-export type Derived = Readonly<{ table: string; values: Readonly<Record<string, Cell>> }>;
+export type Derived<T extends Table = Table> = T extends Table
+  ? Readonly<{ table: T['name']; values: RowOf<T> }>
+  : never;
 
 /**
  * A table of counters, and what a row of the main table adds to it: to which of its keys, and how much to each other column.
@@ -45,31 +26,58 @@ export type Count = Readonly<Record<string, string | number | boolean>>;
 export const projectionNames = ['actions', 'supernodes', 'validators', 'availability', 'rounds'] as const;
 export type ProjectionName = (typeof projectionNames)[number];
 
+/** The key of a row: the value of the main table's one key column, or the values of all of them in their order. */
+export type Key = string | readonly (string | number)[];
+
+/** One row that a fact touches, and what it makes of it; null removes it. A fact touches each row once at most. */
+export type Touch<Row> = Readonly<{ key: Key; next: (row: Row | undefined) => Row | null }>;
+
+/** What a projection makes of a fact: the rows that it touches, none, one or many, or that such facts are not its business. */
+export type Handler<Row, T extends FactTypeIn<StreamName>> =
+  ((data: Fact<T>['data']) => readonly Touch<Row>[]) | 'ignored';
+
 /**
- * A read model: one keyed row type, folded from one stream, and what follows from each row.
+ * A read model: keyed rows, folded from one stream, and what follows from each row.
  *
  * Pure. The engine folds a whole batch in memory, then writes the rows that changed, the derived rows and the
  * counters set-wise, together with its checkpoint, in one transaction. A row that was last touched at or after a
  * fact's position is left alone, so redelivery and replay change nothing; a removed row stays as a tombstone with its
- * position (`removed`, `position`: two columns that the engine adds to the main table). Facts of the stream that `on` does
- * not name are passed over; a type that the catalogue does not know stops the projection. Facts of several streams meet
- * when they are read, never here: that keeps the tables independent of how the streams interleave. `version` is
- * raised whenever anything below changes.
+ * position (`removed`, `position`: two columns that the engine adds to the main table). `on` answers for every fact of the stream; a
+ * type that the catalogue does not know stops the projection. Facts of several streams meet when they are read, never here:
+ * that keeps the tables independent of how the streams interleave. `version` is raised whenever anything below changes.
  */
-export type Projection<Row extends object, T extends FactType> = Readonly<{
+export type Projection<
+  Main extends Table = Table,
+  Other extends Table = Table,
+  Stream extends StreamName = StreamName,
+> = Readonly<{
   name: ProjectionName;
   version: number;
-  stream: StreamName;
-  /** The main table; a row's properties are its columns. */
-  table: Table;
+  stream: Stream;
+  /** The main table. */
+  table: Main;
   /** Tables of the derived rows. */
-  derivedTables: readonly Table[];
-  /** Key of the row that a fact belongs to: the value of the main table's one key column. */
-  key: (fact: Fact<T>) => string;
-  /** What a fact makes of the row; null removes it. */
-  on: { readonly [K in T]: (row: Row | undefined, data: Fact<K>['data']) => Row | null };
+  derivedTables: readonly Other[];
+  on: { readonly [T in FactTypeIn<Stream>]: Handler<RowOf<Main>, T> };
   /** Rows of other tables; the engine takes away what the old row had and the new one has not. */
-  derived?: (row: Row) => readonly Derived[];
+  derived?: (row: RowOf<Main>) => readonly Derived<Other>[];
   /** Counters of rows; the engine adds what the new row counts less what the old one did. */
-  counters?: readonly Counters<Row>[];
+  counters?: readonly Counters<RowOf<Main>>[];
 }>;
+
+/** Defines a projection: a fact of its stream without an answer, or a column without a value, does not compile. */
+export function defineProjection<Main extends Table, Other extends Table, const Stream extends StreamName>(
+  projection: Projection<Main, Other, Stream>,
+): Projection<Main, Other, Stream> {
+  return projection;
+}
+
+/**
+ * The answer of a projection that has nothing to do with a kind, for all facts of it, those still to come included.
+ *
+ * @example { SuperNodeListed: (data) => [...], ...ignoring('validator') }
+ */
+export function ignoring<const K extends Kind>(kind: K): { readonly [T in FactTypeOf<K>]: 'ignored' } {
+  const types = factTypes.filter((type): type is FactTypeOf<K> => catalogue[type].kind === kind);
+  return Object.fromEntries(types.map((type) => [type, 'ignored'])) as { readonly [T in FactTypeOf<K>]: 'ignored' };
+}

@@ -4,6 +4,8 @@ import { fingerprintOf } from '../../src/edges/models/engine/fingerprint.ts';
 import { foldingOf } from '../../src/edges/models/engine/folding.ts';
 import { actions } from '../../src/projections/actions/actions.ts';
 import { type AnyProjection, projections } from '../../src/projections/all.ts';
+import type { ActionRow } from '../../src/projections/tables.ts';
+import { handlersOf } from '../support/load-projection.ts';
 
 /** By projection and version; what stands there once is never changed. */
 const recorded = JSON.parse(
@@ -23,16 +25,19 @@ test.each(projections.map((projection) => [projection.name, projection] as const
 
 describe('fingerprintOf', () => {
   const { on } = actions;
-  const differs = (changed: Partial<typeof actions>) => expect(of({ ...actions, ...changed })).not.toBe(of(actions));
+  const handlers = handlersOf(actions);
+  const differs = (changed: Partial<AnyProjection>) => expect(of({ ...actions, ...changed })).not.toBe(of(actions));
 
   it('is the same for other words of the same behaviour', () => {
     const reworded: typeof actions = {
       ...actions,
       version: 99,
-      key: ({ data: { action } }) => action,
       on: {
         ...on,
-        ActionExpired: (row, data) => ({ ...on.ActionExpired(row, data) }) as ReturnType<typeof on.ActionExpired>,
+        ActionExpired: (data) => {
+          const { action: key } = data;
+          return [{ key, next: (row) => handlers.ActionExpired(row, data) }];
+        },
       },
     };
     expect(of(reworded)).toBe(of(actions));
@@ -40,8 +45,11 @@ describe('fingerprintOf', () => {
 
   it('is another one for every handler that behaves in another way', () => {
     for (const type of Object.keys(on)) {
-      differs({ on: { ...on, [type]: () => null } });
-      differs({ on: { ...on, [type]: (row: unknown) => row ?? null } });
+      const key = ({ action }: { action: string }) => action;
+      differs({ on: { ...on, [type]: 'ignored' } });
+      differs({ on: { ...on, [type]: (data: { action: string }) => [{ key: key(data), next: () => null }] } });
+      const same = (row: unknown) => row ?? null;
+      differs({ on: { ...on, [type]: (data: { action: string }) => [{ key: key(data), next: same }] } });
     }
   });
 
@@ -50,19 +58,19 @@ describe('fingerprintOf', () => {
       throw new Error('no');
     };
     differs({ on: { ...on, ActionStateObserved: refuse } });
-    differs({
-      on: {
-        ...on,
-        ActionRegistered: (row, data) => (row ? { ...row } : on.ActionRegistered(row, data)),
-      },
-    });
+    const lenient: typeof on.ActionRegistered = (data) => [
+      { key: data.action, next: (row) => (row ? { ...row } : handlers.ActionRegistered(row, data)) },
+    ];
+    differs({ on: { ...on, ActionRegistered: lenient } });
   });
 
   it('is another one for other derived rows, counters, columns or indexes', () => {
-    differs({ derived: (row) => actions.derived?.(row).slice(1) ?? [] });
+    differs({ derived: (row: ActionRow) => actions.derived?.(row).slice(1) ?? [] });
     differs({ counters: actions.counters?.slice(1) ?? [] });
     differs({
-      counters: actions.counters?.map(({ table, counts }) => ({ table, counts: (row) => counts(row).slice(1) })) ?? [],
+      counters:
+        actions.counters?.map(({ table, counts }) => ({ table, counts: (row: ActionRow) => counts(row).slice(1) })) ??
+        [],
     });
     differs({ table: { ...actions.table, indexes: [] } });
     differs({ table: { ...actions.table, columns: { ...actions.table.columns, more: 'text' } } });

@@ -1,10 +1,12 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import type { Fact, FactType } from '../../src/events/catalogue.ts';
+import { type Fact, type FactType, type FactTypeIn, streamOf } from '../../src/events/catalogue.ts';
+import type { StreamName } from '../../src/events/streams.ts';
 import { indexAsSql } from '../../src/edges/models/engine/generation-tables.ts';
 import { foldingOf, type Row } from '../../src/edges/models/engine/folding.ts';
 import { type AnyProjection, projections } from '../../src/projections/all.ts';
-import type { Count, Derived, Projection, Table } from '../../src/projections/projection.ts';
+import type { Count, Derived, Handler, Projection } from '../../src/projections/projection.ts';
+import type { RowOf, Table } from '../../src/projections/columns.ts';
 import type { Reading } from '../../src/projections/reading.ts';
 import type { Tables } from '../../src/projections/tables.ts';
 import { freshDatabase } from './servers.ts';
@@ -21,15 +23,15 @@ type Folded = Readonly<{
 
 /** Folds the facts that a projection has handlers for, in their order. */
 export function foldAll(projection: AnyProjection, facts: readonly Fact[]): Folded {
-  const { handles, key, next, derived, counters } = foldingOf(projection);
+  const { touches, derived, counters } = foldingOf(projection);
   const rows = new Map<string, Row>();
   const removed = new Set<string>();
-  for (const fact of facts.filter(handles)) {
-    const row = next(rows.get(key(fact)), fact);
-    if (row) rows.set(key(fact), row);
-    else rows.delete(key(fact));
-    if (row) removed.delete(key(fact));
-    else removed.add(key(fact));
+  for (const { key, next } of facts.filter(isOf(projection)).flatMap(touches)) {
+    const row = next(rows.get(key));
+    if (row) rows.set(key, row);
+    else rows.delete(key);
+    if (row) removed.delete(key);
+    else removed.add(key);
   }
   const live = [...rows.values()];
   const sums = counters.map(({ table, counts }) => [table.name, sumsOf(table, live.flatMap(counts))] as const);
@@ -51,12 +53,47 @@ export function sumsOf({ key, columns }: Table, counts: readonly Count[]): Count
   });
 }
 
+const isOf =
+  ({ stream }: AnyProjection) =>
+  ({ type }: Fact): boolean =>
+    streamOf(type) === stream;
+
+/** The rows that a fact touches, by keys of one column; none where the projection ignores it. */
+export function touchesOf<Main extends Table, Other extends Table, Stream extends StreamName>(
+  { on, stream }: Projection<Main, Other, Stream>,
+  { type, data }: Fact,
+): Readonly<{ key: string; next: (row: RowOf<Main> | undefined) => RowOf<Main> | null }>[] {
+  if (streamOf(type) !== stream) return [];
+  const handler = (on as Readonly<Record<string, unknown>>)[type] as Handler<RowOf<Main>, FactType>;
+  if (handler === 'ignored') return [];
+  return handler(data as never).map(({ key, next }) => ({ key: String(key), next }));
+}
+
+type Handlers<Main extends Table, Stream extends StreamName> = {
+  readonly [T in FactTypeIn<Stream>]: (row: RowOf<Main> | undefined, data: Fact<T>['data']) => RowOf<Main> | null;
+};
+
+/** What each fact of a projection makes of the one row that it touches. */
+export function handlersOf<Main extends Table, Other extends Table, Stream extends StreamName>(
+  projection: Projection<Main, Other, Stream>,
+): Handlers<Main, Stream> {
+  const handlers = Object.keys(projection.on).map((type) => [
+    type,
+    (row: RowOf<Main> | undefined, data: unknown) => {
+      const [touch, another] = touchesOf(projection, { type, data } as Fact);
+      if (!touch || another) throw new Error(`A ${type} touches none or several rows`);
+      return touch.next(row);
+    },
+  ]);
+  return Object.fromEntries(handlers) as Handlers<Main, Stream>;
+}
+
 /** The live rows that a projection makes of facts, with their own type. */
-export function rowsOf<Own extends object, T extends FactType>(
-  projection: Projection<Own, T>,
+export function rowsOf<Main extends Table, Other extends Table, Stream extends StreamName>(
+  projection: Projection<Main, Other, Stream>,
   facts: readonly Fact[],
-): Own[] {
-  return foldAll(projection, facts).rows as readonly object[] as Own[];
+): RowOf<Main>[] {
+  return foldAll(projection, facts).rows as readonly object[] as RowOf<Main>[];
 }
 
 /** Makes every projection's tables in a database of their own, fills them from facts and opens them for reading. */

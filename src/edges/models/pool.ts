@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import pg from 'pg';
 import { CopyIn } from './engine/copy-in.ts';
+import { parsersByOid } from './column-types.ts';
 import { isDamage, toDatabaseError } from './database-error.ts';
 import { projectionNames } from '../../projections/projection.ts';
 import { createSlots, type Slots } from '../kit/slots.ts';
@@ -82,7 +83,7 @@ export function createPools(config: pg.ClientConfig, { applicationName, readers 
       idleTimeoutMillis: keptIdleMs.others,
       maxLifetimeSeconds: lifetimeSeconds,
       pipeline: true,
-      types: { getTypeParser },
+      types: typesOf(parsers),
       ...more,
     });
   const read = open(
@@ -99,7 +100,7 @@ export function createPools(config: pg.ClientConfig, { applicationName, readers 
   const writing = { idle_in_transaction_session_timeout: idleWriterMs };
   const write = open('write', writePlans, { ...writing, max: most.write, query_timeout: 60_000 });
   const bulk = open('bulk', writePlans, { ...writing, max: most.bulk });
-  const archive = open('archive', writePlans, { ...writing, max: most.archive });
+  const archive = open('archive', writePlans, { ...writing, max: most.archive, types: typesOf(archiveParsers) });
   const load = open('load', loadPlans, { max: most.load, pipeline: false });
   const all = [read, write, bulk, archive, load];
   const builds = createSlots(buildsAtOnce, 'A rebuild');
@@ -194,14 +195,12 @@ function openPool(config: pg.PoolConfig): pg.Pool {
   return pool;
 }
 
-const asText = (value: string): string => value;
-const { INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins;
-const ownParsers = new Map<number, (value: string) => unknown>([
-  [INT8, Number],
-  [NUMERIC, asText],
-  [TIMESTAMPTZ, asText],
-]);
+const parsers = new Map([...parsersByOid, [pg.types.builtins.TIMESTAMPTZ, String]]);
+/** The archive writes and reads bodies as bytes. */
+const archiveParsers = new Map(parsers);
+archiveParsers.delete(pg.types.builtins.BYTEA);
 
-function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
-  return (format !== 'binary' && ownParsers.get(oid)) || pg.types.getTypeParser(oid, 'text');
-}
+const typesOf = (own: ReadonlyMap<number, (text: string) => unknown>): pg.CustomTypesConfig => ({
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    (format !== 'binary' && own.get(oid)) || pg.types.getTypeParser(oid, 'text'),
+});

@@ -1,8 +1,25 @@
 import { kindColumn } from './kinds.ts';
-import type { Table } from '../projection.ts';
+import { defineTable, json, nullable } from '../columns.ts';
 
-/** The main table; the list walks its indexes in the order of the ids, one kind at a time where type or state is asked for. */
-export const actionTable: Table = {
+/** A transaction as spec 2 shows it; the hash is null where no node shows it any more. */
+export type StepTransaction = Readonly<{ tx_hash: string | null; height: number }>;
+
+/** What one account was paid in one transaction; `again`: the transaction is counted with another action. */
+export type PaymentOf = Readonly<{
+  account: string;
+  denom: string;
+  amount: string;
+  tx_hash: string;
+  height: number;
+  again: boolean;
+}>;
+
+/**
+ * The main table: one action, as its facts tell it. Times are RFC 3339 text, UTC, to the second; heights are of blocks.
+ *
+ * The list walks its indexes in the order of the ids, one kind at a time where type or state is asked for.
+ */
+export const actionTable = defineTable({
   name: 'actions',
   columns: {
     id: 'numeric',
@@ -10,21 +27,23 @@ export const actionTable: Table = {
     status: 'text',
     chain_state: 'text',
     creator: 'text',
-    data_hash: 'text',
-    height: 'int8',
-    price_denom: 'text',
-    price_amount: 'text',
+    data_hash: nullable('text'),
+    height: nullable('int8'),
+    price_denom: nullable('text'),
+    price_amount: nullable('text'),
     file_size_kbs: 'int8',
+    /** The chain's protobuf bytes in base64; empty where it keeps none. */
     metadata: 'text',
-    expires_at: 'text',
-    created_at: 'text',
-    finalized_at: 'text',
-    approved_at: 'text',
-    register_tx: 'jsonb',
-    finalize_tx: 'jsonb',
-    approve_tx: 'jsonb',
-    accounts: 'jsonb',
-    payments: 'jsonb',
+    expires_at: nullable('text'),
+    created_at: nullable('text'),
+    finalized_at: nullable('text'),
+    approved_at: nullable('text'),
+    register_tx: nullable(json<StepTransaction>()),
+    finalize_tx: nullable(json<StepTransaction>()),
+    approve_tx: nullable(json<StepTransaction>()),
+    /** Accounts that finalized. */
+    accounts: json<readonly string[]>(),
+    payments: json<readonly PaymentOf[]>(),
   },
   generated: { kind: kindColumn },
   key: ['id'],
@@ -35,7 +54,7 @@ export const actionTable: Table = {
     { columns: 'creator, kind, id', covered: 'height' },
     'created_at, kind, chain_state',
   ],
-};
+});
 
 /**
  * Which account finalized which action, with all that the list filters by.
@@ -43,7 +62,7 @@ export const actionTable: Table = {
  * A creator and an account are looked for together by 128 bits that they hash to: both addresses would make the rows of the index
  * more than twice as long, and such lists are counted row by row. Heights would as well; they are compared for few of them.
  */
-export const actionAccounts: Table = {
+export const actionAccounts = defineTable({
   name: 'action_accounts',
   columns: {
     account: 'text',
@@ -51,8 +70,9 @@ export const actionAccounts: Table = {
     type: 'text',
     status: 'text',
     creator: 'text',
-    height: 'int8',
-    at_height: 'int8',
+    height: nullable('int8'),
+    /** Of the finalize transaction, else of the register transaction: when the account counts as a node's. */
+    at_height: nullable('int8'),
   },
   generated: {
     kind: kindColumn,
@@ -65,10 +85,10 @@ export const actionAccounts: Table = {
     { columns: 'account, kind, id', covered: 'height, at_height' },
     { columns: 'pair, pair_again, id', covered: 'kind' },
   ],
-};
+});
 
 /** One row per account, denomination, action and transaction that paid. */
-export const payments: Table = {
+export const payments = defineTable({
   name: 'payments',
   columns: {
     account: 'text',
@@ -80,4 +100,4 @@ export const payments: Table = {
     again: 'bool',
   },
   key: ['account', 'height', 'denom', 'tx_hash', 'id'],
-};
+});

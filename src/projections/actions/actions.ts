@@ -1,50 +1,42 @@
-import type { Fact } from '../../events/catalogue.ts';
-import { actionAccounts, actionTable, payments } from './action-tables.ts';
+import type { Fact, FactTypeOf } from '../../events/catalogue.ts';
+import { actionAccounts, actionTable, payments, type StepTransaction } from './action-tables.ts';
 import { withPayments } from './payments.ts';
-import type { Derived, Projection } from '../projection.ts';
-import type { ActionRow, StepTransaction } from '../tables.ts';
+import { defineProjection } from '../projection.ts';
+import type { ActionRow } from '../tables.ts';
 import { blockCounters } from './totals/block-counters.ts';
 import { heightCounters } from './totals/height-extents.ts';
 import { paymentCounters } from './totals/payment-counters.ts';
 import { windowCounters } from './totals/window-counters.ts';
 
-type ActionFactType =
-  | 'ActionRegistered'
-  | 'ActionFinalized'
-  | 'ActionApproved'
-  | 'ActionExpired'
-  | 'ActionStateObserved'
-  | 'ActionTransactionFound';
+type ActionFactType = FactTypeOf<'action'>;
 type Data<T extends ActionFactType> = Fact<T>['data'];
 type Transaction = NonNullable<Data<'ActionApproved'>['transaction']>;
 
 /** Every action with its accounts, payments and exact counters: overall, by time, per creator and per finalizing account. */
-export const actions: Projection<ActionRow, ActionFactType> = {
+export const actions = defineProjection({
   name: 'actions',
   version: 10,
   stream: 'ACTIONS',
   table: actionTable,
   derivedTables: [actionAccounts, payments],
-  key: ({ data }) => data.action,
   on: {
-    ActionRegistered: registered,
-    ActionFinalized: finalized,
-    ActionApproved: (row, { action, transaction, known }) => {
-      const before = existing(row, action, 'approve');
-      if (before.status !== 'finalized')
-        throw new Error(`Cannot approve action ${action}: it is ${before.status}, not finalized`);
-      return { ...before, ...carried(before, known), status: 'approved', ...approvedBy(transaction) };
-    },
-    ActionExpired: (row, { action, known }) => observed(existing(row, action, 'expire'), known),
-    ActionStateObserved: (row, { action, known }) => observed(existing(row, action, 'change the state of'), known),
-    ActionTransactionFound: found,
+    ActionRegistered: (data) => [{ key: data.action, next: (row) => registered(row, data) }],
+    ActionFinalized: (data) => [{ key: data.action, next: (row) => finalized(row, data) }],
+    ActionApproved: (data) => [{ key: data.action, next: (row) => approved(row, data) }],
+    ActionExpired: ({ action, known }) => [
+      { key: action, next: (row) => observed(existing(row, action, 'expire'), known) },
+    ],
+    ActionStateObserved: ({ action, known }) => [
+      { key: action, next: (row) => observed(existing(row, action, 'change the state of'), known) },
+    ],
+    ActionTransactionFound: (data) => [{ key: data.action, next: (row) => found(row, data) }],
   },
   derived: (row) => [
     ...row.accounts.map((account) => finalizedBy(account, row)),
-    ...row.payments.map((paid): Derived => ({ table: 'payments', values: { id: row.id, ...paid } })),
+    ...row.payments.map((paid) => ({ table: 'payments' as const, values: { id: row.id, ...paid } })),
   ],
   counters: [blockCounters, windowCounters, heightCounters, paymentCounters],
-};
+});
 
 function registered(row: ActionRow | undefined, data: Data<'ActionRegistered'>): ActionRow {
   if (row)
@@ -87,6 +79,13 @@ function finalized(row: ActionRow | undefined, data: Data<'ActionFinalized'>): A
     accounts: union(before.accounts, data.accounts),
     payments: withPayments(before, data.payments, transaction),
   };
+}
+
+function approved(row: ActionRow | undefined, { action, transaction, known }: Data<'ActionApproved'>): ActionRow {
+  const before = existing(row, action, 'approve');
+  if (before.status !== 'finalized')
+    throw new Error(`Cannot approve action ${action}: it is ${before.status}, not finalized`);
+  return { ...before, ...carried(before, known), status: 'approved', ...approvedBy(transaction) };
 }
 
 /** A transaction found late fills what was unknown; a further finalize transaction adds its accounts and payments. */
@@ -152,7 +151,7 @@ function existing(row: ActionRow | undefined, action: string, doing: string): Ac
   return row;
 }
 
-function finalizedBy(account: string, { id, type, status, creator, height, finalize_tx }: ActionRow): Derived {
+function finalizedBy(account: string, { id, type, status, creator, height, finalize_tx }: ActionRow) {
   const at_height = finalize_tx?.height ?? height;
-  return { table: 'action_accounts', values: { account, id, type, status, creator, height, at_height } };
+  return { table: 'action_accounts' as const, values: { account, id, type, status, creator, height, at_height } };
 }

@@ -1,5 +1,6 @@
 import type { Fact } from '../../events/catalogue.ts';
-import type { ActionRow, PaymentOf } from '../tables.ts';
+import type { ActionRow } from '../tables.ts';
+import type { PaymentOf } from './action-tables.ts';
 
 type Paid = Fact<'ActionFinalized'>['data']['payments'];
 type Transaction = NonNullable<Fact<'ActionFinalized'>['data']['transaction']>;

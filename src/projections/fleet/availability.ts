@@ -1,44 +1,22 @@
 import type { Fact } from '../../events/catalogue.ts';
-import type { Projection } from '../projection.ts';
+import { defineProjection } from '../projection.ts';
+import { availabilityTable } from './fleet-tables.ts';
 import type { AvailabilityRow } from '../tables.ts';
 
 type Known = Fact<'ProbeFailed'>['data']['known'];
 
 /** What the latest probe of every node found. Each probe carries all that is known, so earlier ones may be gone. */
-export const availability: Projection<AvailabilityRow, 'ProbeSucceeded' | 'ProbeFailed'> = {
+export const availability = defineProjection({
   name: 'availability',
   version: 3,
   stream: 'PROBES',
-  table: {
-    name: 'availability',
-    columns: {
-      id: 'text',
-      available: 'bool',
-      failed_probe_counter: 'int8',
-      last_seen_at: 'text',
-      probed_at: 'text',
-      ports: 'jsonb',
-      status_answer: 'text',
-      services: 'jsonb',
-      version: 'text',
-      peer_count: 'int8',
-      cpu_cores: 'int8',
-      cpu_usage_percent: 'float8',
-      memory_total_gb: 'float8',
-      memory_used_gb: 'float8',
-      storage_total_gb: 'float8',
-      storage_used_gb: 'float8',
-      uptime_seconds: 'float8',
-    },
-    key: ['id'],
-  },
+  table: availabilityTable,
   derivedTables: [],
-  key: ({ data }) => data.node,
   on: {
-    ProbeSucceeded: (_row, data) => probed({ ...data, statusAnswer: 'ok' }, true),
-    ProbeFailed: (_row, data) => probed(data, false),
+    ProbeSucceeded: (data) => [{ key: data.node, next: () => probed({ ...data, statusAnswer: 'ok' }, true) }],
+    ProbeFailed: (data) => [{ key: data.node, next: () => probed(data, false) }],
   },
-};
+});
 
 function probed(probe: Omit<Fact<'ProbeFailed'>['data'], 'tookMs'>, available: boolean): AvailabilityRow {
   return {

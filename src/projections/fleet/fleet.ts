@@ -1,4 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
+import { columnsOf } from '../columns.ts';
+import { availabilityTable, supernodeTable } from './fleet-tables.ts';
 import type { Reading } from '../reading.ts';
 import { run, slot } from '../statement.ts';
 import type { AvailabilityRow, SuperNodeRow, ValidatorRow } from '../tables.ts';
@@ -76,11 +78,14 @@ export async function unavailableNodes(reading: Reading, currentState?: CurrentS
 /** Every listed SuperNode that fits, joined with its latest probe (`a`) and its validator (`v`). */
 export function fleet({ schemas }: Reading, fits: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
-    select s.id, s.state, s.state_height, s.state_reason, s.address, s.account, s.accounts, s.note, s.p2p_port, s.registered_height,
-      coalesce(a.available, false) as available, coalesce(a.failed_probe_counter, 0) as failed_probe_counter,
-      a.last_seen_at, a.probed_at, coalesce(a.ports, '[]') as ports, a.status_answer, coalesce(a.services, '[]') as services,
-      a.version, a.peer_count, a.cpu_cores, a.cpu_usage_percent, a.memory_total_gb, a.memory_used_gb,
-      a.storage_total_gb, a.storage_used_gb, a.uptime_seconds,
+    select ${columnsOf(supernodeTable, 's')},
+      ${columnsOf(availabilityTable, 'a', {
+        id: 'left out',
+        available: sql`coalesce(a.available, false)`,
+        failed_probe_counter: sql`coalesce(a.failed_probe_counter, 0)`,
+        ports: sql`coalesce(a.ports, '[]')`,
+        services: sql`coalesce(a.services, '[]')`,
+      })},
       v.moniker, v.status as validator_status, v.jailed
     from ${sql.id(schemas.supernodes, 'supernodes')} s
     left join ${sql.id(schemas.availability, 'availability')} a on a.id = s.id and not a.removed

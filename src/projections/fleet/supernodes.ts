@@ -1,59 +1,35 @@
 import type { Fact } from '../../events/catalogue.ts';
-import type { Derived, Projection } from '../projection.ts';
+import { defineProjection, ignoring } from '../projection.ts';
+import { supernodeAccounts, supernodeTable } from './fleet-tables.ts';
 import type { SuperNodeAccountRow, SuperNodeRow } from '../tables.ts';
 
 type Data = Fact<'SuperNodeListed'>['data'];
 
 /** Every SuperNode of the chain's list, and which account was its own from which height on. */
-export const supernodes: Projection<SuperNodeRow, 'SuperNodeListed' | 'SuperNodeChanged' | 'SuperNodeRemoved'> = {
+export const supernodes = defineProjection({
   name: 'supernodes',
   version: 4,
   stream: 'NODES',
-  table: {
-    name: 'supernodes',
-    columns: {
-      id: 'text',
-      state: 'text',
-      state_height: 'int8',
-      state_reason: 'text',
-      address: 'text',
-      account: 'text',
-      accounts: 'jsonb',
-      note: 'text',
-      p2p_port: 'text',
-      registered_height: 'int8',
-    },
-    key: ['id'],
-  },
-  derivedTables: [
-    {
-      name: 'supernode_accounts',
-      columns: {
-        operator: 'text',
-        account: 'text',
-        from_height: 'int8',
-        until_height: 'int8',
-        stated_height: 'int8',
-      },
-      key: ['operator', 'account', 'from_height'],
-      indexes: ['account, from_height'],
-    },
-  ],
-  key: ({ data }) => data.node,
+  table: supernodeTable,
+  derivedTables: [supernodeAccounts],
   on: {
-    SuperNodeListed: (_row, data) => listed(data),
-    SuperNodeChanged: (row, data) => {
-      if (!row)
-        throw new Error(`Cannot change SuperNode ${data.node}: it is not listed, and no decider changes it then`);
-      return listed(data);
-    },
-    SuperNodeRemoved: (row, { node }) => {
-      if (!row) throw new Error(`Cannot remove SuperNode ${node}: it is not listed, and no decider removes it then`);
-      return null;
-    },
+    SuperNodeListed: (data) => [{ key: data.node, next: () => listed(data) }],
+    SuperNodeChanged: (data) => [{ key: data.node, next: (row) => changed(row, data) }],
+    SuperNodeRemoved: ({ node }) => [{ key: node, next: (row) => removed(row, node) }],
+    ...ignoring('validator'),
   },
-  derived: (row) => periods(row).map((values): Derived => ({ table: 'supernode_accounts', values })),
-};
+  derived: (row) => periods(row).map((values) => ({ table: 'supernode_accounts' as const, values })),
+});
+
+function changed(row: SuperNodeRow | undefined, data: Data): SuperNodeRow {
+  if (!row) throw new Error(`Cannot change SuperNode ${data.node}: it is not listed, and no decider changes it then`);
+  return listed(data);
+}
+
+function removed(row: SuperNodeRow | undefined, node: string): null {
+  if (!row) throw new Error(`Cannot remove SuperNode ${node}: it is not listed, and no decider removes it then`);
+  return null;
+}
 
 function listed({ node, record }: Data): SuperNodeRow {
   return {

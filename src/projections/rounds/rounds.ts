@@ -1,65 +1,58 @@
 import type { Fact } from '../../events/catalogue.ts';
-import type { Projection } from '../projection.ts';
+import { defineProjection } from '../projection.ts';
 import type { Reading } from '../reading.ts';
 import type { RoundRow } from '../tables.ts';
+import { roundTable } from './round-table.ts';
 
-type RoundFactType = 'ChainIdentified' | 'SyncRequested' | 'SyncRoundCompleted' | 'SyncRoundFailed';
 type Known = Fact<'SyncRoundFailed'>['data']['known'];
 
 /** How far each source of sync has come, and the chain it follows. Facts carry on what is known, so earlier ones may be gone. */
-export const syncRounds: Projection<RoundRow, RoundFactType> = {
+export const syncRounds = defineProjection({
   name: 'rounds',
   version: 3,
   stream: 'SYNC',
-  table: {
-    name: 'rounds',
-    columns: {
-      source: 'text',
-      chain_id: 'text',
-      completed_at: 'text',
-      completed_height: 'int8',
-      completed_block_time: 'text',
-      cursor: 'int8',
-      requests: 'int8',
-      facts: 'int8',
-      skipped: 'jsonb',
-      failed_at: 'text',
-      failed_reason: 'text',
-      failed_message: 'text',
-      minimum_version: 'text',
-      requested_at: 'text',
-    },
-    key: ['source'],
-  },
+  table: roundTable,
   derivedTables: [],
-  key: ({ data }) => data.source,
   on: {
-    ChainIdentified: (row, { source, chainId }) => {
-      if (row && row.chain_id !== chainId)
-        throw new Error(`Cannot follow chain ${chainId}: the log is that of ${row.chain_id}`);
-      return { ...nothingKnown(source), chain_id: chainId };
-    },
-    SyncRequested: (row, { source, at, known }) => ({ ...carried(row, source, known), requested_at: at }),
-    SyncRoundCompleted: (row, data) => ({
-      ...carried(row, data.source, data.known),
-      completed_at: data.at,
-      completed_height: data.height,
-      completed_block_time: data.blockTime,
-      requests: data.requests,
-      facts: data.facts,
-      skipped: data.skipped.map(({ record, reason }) => ({ record, reason })),
-      failed_at: null,
-      failed_reason: null,
-      failed_message: null,
-    }),
-    SyncRoundFailed: (row, { source, at, reason, message, known }) => ({
-      ...carried(row, source, known),
-      failed_at: at,
-      failed_reason: reason,
-      failed_message: message,
-    }),
+    ChainIdentified: (data) => [{ key: data.source, next: (row) => identified(row, data) }],
+    SyncRequested: ({ source, at, known }) => [
+      { key: source, next: (row) => ({ ...carried(row, source, known), requested_at: at }) },
+    ],
+    SyncRoundCompleted: (data) => [{ key: data.source, next: (row) => completed(row, data) }],
+    SyncRoundFailed: ({ source, at, reason, message, known }) => [
+      {
+        key: source,
+        next: (row) => ({
+          ...carried(row, source, known),
+          failed_at: at,
+          failed_reason: reason,
+          failed_message: message,
+        }),
+      },
+    ],
   },
-};
+});
+
+function identified(row: RoundRow | undefined, { source, chainId }: Fact<'ChainIdentified'>['data']): RoundRow {
+  if (row && row.chain_id !== chainId)
+    throw new Error(`Cannot follow chain ${chainId}: the log is that of ${row.chain_id}`);
+  return { ...nothingKnown(source), chain_id: chainId };
+}
+
+function completed(row: RoundRow | undefined, data: Fact<'SyncRoundCompleted'>['data']): RoundRow {
+  return {
+    ...carried(row, data.source, data.known),
+    completed_at: data.at,
+    completed_height: data.height,
+    completed_block_time: data.blockTime,
+    requests: data.requests,
+    facts: data.facts,
+    skipped: data.skipped.map(({ record, reason }) => ({ record, reason })),
+    failed_at: null,
+    failed_reason: null,
+    failed_message: null,
+  };
+}
 
 /** Every source that has facts, and `chain`, by name. */
 export async function rounds({ db, schemas }: Reading): Promise<RoundRow[]> {

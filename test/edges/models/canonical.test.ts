@@ -5,7 +5,8 @@ import { cleanRow } from '../../../src/edges/models/engine/clean.ts';
 import { copyRows } from '../../../src/edges/models/engine/copy.ts';
 import type { Row } from '../../../src/edges/models/engine/folding.ts';
 import { withClient } from '../../../src/edges/models/pool.ts';
-import type { Table } from '../../../src/projections/projection.ts';
+import type { Table } from '../../../src/projections/columns.ts';
+import { typeOf } from '../../../src/edges/models/column-types.ts';
 import { openDatabase } from './engine.ts';
 
 const table: Table = {
@@ -18,6 +19,8 @@ const table: Table = {
     ratio: 'float8',
     is_so: 'bool',
     json: 'jsonb',
+    bytes: 'bytea',
+    wei: 'uint256',
   },
   key: ['n'],
 };
@@ -37,6 +40,10 @@ const rows = fc.array(
     big: fc.option(fc.maxSafeInteger()),
     ratio: fc.option(fc.double({ noNaN: true, noDefaultInfinity: true })),
     is_so: fc.option(fc.boolean()),
+    bytes: fc.option(
+      fc.uint8Array({ maxLength: 40 }).map((bytes) => `0x${Buffer.from(bytes).toString('hex')}` as const),
+    ),
+    wei: fc.option(fc.bigInt(0n, 2n ** 256n - 1n).map(String)),
     // A JSON null is the null of the column.
     json: fc.option(json.filter((value) => value !== null)),
   }),
@@ -46,7 +53,7 @@ const rows = fc.array(
 test('canonicalRow of what is copied into a table is what PostgreSQL makes of what is stored', async () => {
   const { pools, network } = await openDatabase();
   const schema = `annals_${network}`;
-  const defined = columns.map(([name, type]) => `${name} ${type}`).join(', ');
+  const defined = columns.map(([name, type]) => `${name} ${typeOf(type).sql}`).join(', ');
   await pools.bulk.query(`create table ${schema}.cells (${defined})`);
   await fc.assert(
     fc.asyncProperty(rows, async (cells) => {

@@ -4,12 +4,22 @@ import { AppError } from '../../../src/commands/errors.ts';
 import { StopError, toDatabaseError } from '../../../src/edges/models/database-error.ts';
 import { fingerprintOf } from '../../../src/edges/models/engine/fingerprint.ts';
 import { foldingOf } from '../../../src/edges/models/engine/folding.ts';
+import { nodeFacts } from '../../support/facts.ts';
 import { small } from './small-projection.ts';
 
-test('foldingOf refuses a projection of facts that are not in its stream, and one without a single key', () => {
+test('foldingOf refuses a projection of facts that are not in its stream, and a table without a sound key', () => {
   expect(() => foldingOf({ ...small, stream: 'ACTIONS' })).toThrow(/takes SuperNodeListed, which is not in ACTIONS/);
-  expect(() => foldingOf({ ...small, table: { ...small.table, key: ['id', 'account'] } })).toThrow(/2 key columns/);
-  expect(() => foldingOf({ ...small, table: { ...small.table, key: ['nothing'] } })).toThrow(/no column nothing/);
+  expect(() => foldingOf({ ...small, table: { ...small.table, key: [] } })).toThrow(/has no key/);
+  const table = { ...small.table, key: ['nothing'] };
+  expect(() => foldingOf({ ...small, table })).toThrow(/no column nothing/);
+});
+
+test('foldingOf refuses a fact that touches a row twice, and one that has no answer', () => {
+  const touch = { key: 'a', next: () => null };
+  const { touches } = foldingOf({ ...small, on: { ...small.on, SuperNodeRemoved: () => [touch, touch] } });
+  expect(() => touches(nodeFacts('a').removed())).toThrow('touches a row more than once');
+  const { SuperNodeRemoved: _, ...fewer } = small.on;
+  expect(() => foldingOf({ ...small, on: fewer }).touches(nodeFacts('a').removed())).toThrow('no answer');
 });
 
 test('foldingOf gives another fingerprint to other tables only', () => {

@@ -7,7 +7,10 @@ import { openDatabase, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 import { small } from './small-projection.ts';
 
-const changed: typeof small = { ...small, on: { ...small.on, SuperNodeRemoved: (row) => row ?? null } };
+const changed: typeof small = {
+  ...small,
+  on: { ...small.on, SuperNodeRemoved: ({ node }) => [{ key: node, next: (row) => row ?? null }] },
+};
 const raised: AnyProjection = { ...changed, version: 2 };
 const signal = new AbortController().signal;
 

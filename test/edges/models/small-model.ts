@@ -1,19 +1,19 @@
 import type { Recorded } from '../../../src/commands/ports.ts';
-import { sumsOf } from '../../support/load-projection.ts';
+import type { RowOf } from '../../../src/projections/columns.ts';
+import { sumsOf, touchesOf } from '../../support/load-projection.ts';
 import type { SmallTables } from './engine.ts';
 import { small } from './small-projection.ts';
 
-type Handlers = Readonly<Record<string, (row: unknown, data: unknown) => unknown>>;
-type Row = NonNullable<Parameters<NonNullable<typeof small.derived>>[0]>;
+type Row = RowOf<typeof small.table>;
 
 /** What the tables must hold after a history, fact by fact, without any of the engine's code. */
 export function expected(history: readonly Recorded[]): SmallTables {
   const kept = new Map<string, { row: Row | null; position: number }>();
   for (const { fact, sequence } of history) {
-    const handler = (small.on as unknown as Handlers)[fact.type];
-    if (!handler || !('node' in fact.data)) continue;
-    const row = handler(kept.get(fact.data.node)?.row ?? undefined, fact.data) as Row | null;
-    kept.set(fact.data.node, { row: row && stored(row), position: sequence });
+    for (const { key, next } of touchesOf(small, fact)) {
+      const row = next(kept.get(key)?.row ?? undefined);
+      kept.set(key, { row: row && stored(row), position: sequence });
+    }
   }
   const rows = [...kept.values()].flatMap(({ row }) => (row ? [row] : []));
   return {

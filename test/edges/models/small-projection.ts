@@ -1,59 +1,60 @@
 import fc from 'fast-check';
 import type { Fact } from '../../../src/events/catalogue.ts';
-import type { Count, Projection } from '../../../src/projections/projection.ts';
+import { defineTable, json, nullable } from '../../../src/projections/columns.ts';
+import { type Count, defineProjection, ignoring } from '../../../src/projections/projection.ts';
 import { nodeFacts, validatorFacts } from '../../support/facts.ts';
 
-type SmallRow = Readonly<{
-  id: string;
-  touched: number;
-  account: string | null;
-  weight: string;
-  score: number;
-  odd: boolean;
-  notes: readonly string[];
-  last: Readonly<Record<string, string>> | null;
-}>;
-
 /** A projection with a column of every kind, derived rows and counters, which takes its facts in any order. */
-export const small: Projection<SmallRow, 'SuperNodeListed' | 'SuperNodeChanged' | 'SuperNodeRemoved'> = {
+export const small = defineProjection({
   name: 'supernodes',
   version: 1,
   stream: 'NODES',
-  table: {
+  table: defineTable({
     name: 'nodes',
     columns: {
       id: 'text',
       touched: 'int8',
-      account: 'text',
+      account: nullable('text'),
       weight: 'numeric',
       score: 'float8',
       odd: 'bool',
-      notes: 'jsonb',
-      last: 'jsonb',
+      notes: json<readonly string[]>(),
+      last: nullable(json<Readonly<Record<string, string>>>()),
     },
     key: ['id'],
     indexes: ['account, id'],
-  },
-  derivedTables: [{ name: 'notes', columns: { id: 'text', note: 'text', times: 'int4' }, key: ['id', 'note'] }],
-  key: ({ data }) => data.node,
+  }),
+  derivedTables: [
+    defineTable({ name: 'notes', columns: { id: 'text', note: 'text', times: 'int4' }, key: ['id', 'note'] }),
+  ],
   on: {
-    SuperNodeListed: (row, { node, record }) => ({
-      id: node,
-      touched: (row?.touched ?? 0) + 1,
-      account: record.account || null,
-      weight: `${(row?.touched ?? 0) + 1}${'0'.repeat(20)}.50`,
-      score: (row?.score ?? 0) + 0.1,
-      odd: (row?.touched ?? 0) % 2 === 0,
-      notes: [...(row?.notes ?? []), record.note].slice(-4),
-      last: record.note === '' ? null : { note: record.note },
-    }),
-    SuperNodeChanged: (row, { record }) =>
-      row ? { ...row, account: record.account || null, touched: row.touched + 1 } : null,
-    SuperNodeRemoved: () => null,
+    SuperNodeListed: ({ node, record }) => [
+      {
+        key: node,
+        next: (row) => ({
+          id: node,
+          touched: (row?.touched ?? 0) + 1,
+          account: record.account || null,
+          weight: `${(row?.touched ?? 0) + 1}${'0'.repeat(20)}.50`,
+          score: (row?.score ?? 0) + 0.1,
+          odd: (row?.touched ?? 0) % 2 === 0,
+          notes: [...(row?.notes ?? []), record.note].slice(-4),
+          last: record.note === '' ? null : { note: record.note },
+        }),
+      },
+    ],
+    SuperNodeChanged: ({ node, record }) => [
+      {
+        key: node,
+        next: (row) => (row ? { ...row, account: record.account || null, touched: row.touched + 1 } : null),
+      },
+    ],
+    SuperNodeRemoved: ({ node }) => [{ key: node, next: () => null }],
+    ...ignoring('validator'),
   },
   derived: ({ id, notes }) =>
     [...new Set(notes)].map((note) => ({
-      table: 'notes',
+      table: 'notes' as const,
       values: { id, note, times: notes.filter((one) => one === note).length },
     })),
   counters: [
@@ -70,7 +71,7 @@ export const small: Projection<SmallRow, 'SuperNodeListed' | 'SuperNodeChanged' 
       ],
     },
   ],
-};
+});
 
 /** One more, and more than a double holds exactly. */
 const count = (of: string, name: string, times: number): Count => ({

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { rebuild } from '../../../src/edges/models/build/rebuild.ts';
 import type { AnyProjection } from '../../../src/projections/all.ts';
-import type { Projection } from '../../../src/projections/projection.ts';
+import type { RowOf } from '../../../src/projections/columns.ts';
+import type { Handler } from '../../../src/projections/projection.ts';
 import { nodeFacts } from '../../support/facts.ts';
 import { type Database, openDatabase } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
@@ -81,13 +82,11 @@ test('rebuild refuses handlers that do not make the same of the same facts', asy
   const log = new MemoryLog();
   log.append(nodeFacts('a').listed(), nodeFacts('b').listed());
   let calls = 0;
-  const unsteady: Projection<{ id: string; touched: number }, 'SuperNodeListed'> = {
-    ...small,
-    derivedTables: [],
-    derived: () => [],
-    counters: [],
-    on: { SuperNodeListed: (_row, { node }) => ({ id: node, touched: (calls += 1) }) },
-  };
+  const blank = { account: null, weight: '0', score: 0, odd: false, notes: [], last: null };
+  const touched: Handler<RowOf<typeof small.table>, 'SuperNodeListed'> = ({ node }) => [
+    { key: node, next: () => ({ ...blank, id: node, touched: (calls += 1) }) },
+  ];
+  const unsteady = { ...small, on: { ...small.on, SuperNodeListed: touched } };
   await expect(run(database, log, { projection: unsteady })).rejects.toThrow(/2 rows of nodes differ: \([ab]\) is/);
   expect(await database.live()).toBeUndefined();
 });

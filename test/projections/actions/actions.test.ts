@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import type { FactOf } from '../../../src/events/catalogue.ts';
 import { actions } from '../../../src/projections/actions/actions.ts';
 import type { ActionRow } from '../../../src/projections/tables.ts';
 import { actionFacts, timeOf, transactionAt } from '../../support/facts.ts';
 import { rowsOf } from '../../support/load-projection.ts';
 
-type Step = Parameters<typeof actions.key>[0];
+type Step = FactOf<'action'>;
 const fold = (...facts: Step[]) => {
   const [row] = rowsOf(actions, facts);
   if (!row) throw new Error('No fact of an action removes its row');

@@ -3,9 +3,14 @@ import { availability } from '../../../src/projections/fleet/availability.ts';
 import { periods, supernodes } from '../../../src/projections/fleet/supernodes.ts';
 import { validators } from '../../../src/projections/fleet/validators.ts';
 import { nodeFacts, probeFacts, validatorFacts } from '../../support/facts.ts';
+import { handlersOf } from '../../support/load-projection.ts';
+
+const onSupernodes = handlersOf(supernodes);
+const onValidators = handlersOf(validators);
+const onAvailability = handlersOf(availability);
 
 const listed = (...accounts: { account: string; height: number }[]) => {
-  const row = supernodes.on.SuperNodeListed(undefined, nodeFacts('op').listed({ accounts }).data);
+  const row = onSupernodes.SuperNodeListed(undefined, nodeFacts('op').listed({ accounts }).data);
   if (!row) throw new Error('A listed SuperNode has a row');
   return row;
 };
@@ -35,17 +40,17 @@ describe('supernodes', () => {
 
   it('replaces the record on a change and goes with a removal', () => {
     const { changed, removed } = nodeFacts('op');
-    expect(supernodes.on.SuperNodeChanged(listed(), changed({ state: 'stopped', stateHeight: 8 }).data)).toMatchObject({
+    expect(onSupernodes.SuperNodeChanged(listed(), changed({ state: 'stopped', stateHeight: 8 }).data)).toMatchObject({
       state: 'stopped',
       state_height: 8,
     });
-    expect(supernodes.on.SuperNodeRemoved(listed(), removed().data)).toBeNull();
+    expect(onSupernodes.SuperNodeRemoved(listed(), removed().data)).toBeNull();
   });
 
   it('stops at a change or removal of a node that is not listed', () => {
     const { changed, removed } = nodeFacts('op');
-    expect(() => supernodes.on.SuperNodeChanged(undefined, changed().data)).toThrow('Cannot change SuperNode op');
-    expect(() => supernodes.on.SuperNodeRemoved(undefined, removed().data)).toThrow('Cannot remove SuperNode op');
+    expect(() => onSupernodes.SuperNodeChanged(undefined, changed().data)).toThrow('Cannot change SuperNode op');
+    expect(() => onSupernodes.SuperNodeRemoved(undefined, removed().data)).toThrow('Cannot remove SuperNode op');
   });
 });
 
@@ -81,16 +86,16 @@ describe('periods', () => {
 describe('validators', () => {
   it('keep moniker, status and jailed, and go with a removal', () => {
     const facts = validatorFacts('op');
-    const row = validators.on.ValidatorListed(undefined, facts.listed().data);
+    const row = onValidators.ValidatorListed(undefined, facts.listed().data);
     expect(row).toEqual({ id: 'op', moniker: 'moniker of op', status: 'bonded', jailed: false });
-    expect(validators.on.ValidatorChanged(row ?? undefined, facts.changed({ jailed: true }).data)).toMatchObject({
+    expect(onValidators.ValidatorChanged(row ?? undefined, facts.changed({ jailed: true }).data)).toMatchObject({
       jailed: true,
     });
-    expect(validators.on.ValidatorRemoved(row ?? undefined, facts.removed().data)).toBeNull();
+    expect(onValidators.ValidatorRemoved(row ?? undefined, facts.removed().data)).toBeNull();
   });
 
   it('stop at a change of a validator that is not listed', () => {
-    expect(() => validators.on.ValidatorChanged(undefined, validatorFacts('op').changed().data)).toThrow(
+    expect(() => onValidators.ValidatorChanged(undefined, validatorFacts('op').changed().data)).toThrow(
       'Cannot change validator op',
     );
   });
@@ -101,7 +106,7 @@ describe('availability', () => {
 
   it('is what the latest probe found, with the last figures known', () => {
     expect(
-      availability.on.ProbeSucceeded(undefined, succeeded({ cpuCores: 8, storageTotalGb: 1.5 }).data),
+      onAvailability.ProbeSucceeded(undefined, succeeded({ cpuCores: 8, storageTotalGb: 1.5 }).data),
     ).toMatchObject({
       id: 'op',
       available: true,
@@ -117,7 +122,7 @@ describe('availability', () => {
 
   it('needs no earlier probe: each carries what is known', () => {
     const known = { lastSeenAt: '2026-01-01T00:00:00Z', figures: { version: 'v2.4.0' }, services: ['sense'] };
-    expect(availability.on.ProbeFailed(undefined, failed(3, known).data)).toMatchObject({
+    expect(onAvailability.ProbeFailed(undefined, failed(3, known).data)).toMatchObject({
       available: false,
       failed_probe_counter: 3,
       last_seen_at: '2026-01-01T00:00:00Z',
@@ -128,7 +133,7 @@ describe('availability', () => {
   });
 
   it('has null figures while nothing was ever answered', () => {
-    expect(availability.on.ProbeFailed(undefined, failed(1).data)).toMatchObject({
+    expect(onAvailability.ProbeFailed(undefined, failed(1).data)).toMatchObject({
       version: null,
       cpu_cores: null,
       last_seen_at: null,

@@ -2,6 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Fact } from '../../../src/events/catalogue.ts';
 import { syncRounds } from '../../../src/projections/rounds/rounds.ts';
 import type { RoundRow } from '../../../src/projections/tables.ts';
+import { handlersOf } from '../../support/load-projection.ts';
+
+const onSyncRounds = handlersOf(syncRounds);
 
 const at = '2026-01-02T00:00:00Z';
 const source = 'supernodes';
@@ -26,27 +29,27 @@ const failed: Fact<'SyncRoundFailed'>['data'] = {
   message: 'No answer',
   known,
 };
-const after = (row: ReturnType<typeof syncRounds.on.SyncRoundFailed>) => row ?? undefined;
+const after = (row: ReturnType<typeof onSyncRounds.SyncRoundFailed>) => row ?? undefined;
 
 describe('rounds', () => {
   it('holds the chain in a row of its own, and never another one', () => {
     const identified = { source: 'chain', chainId: 'chain-1', at, height: 1 };
-    const row = syncRounds.on.ChainIdentified(undefined, identified);
+    const row = onSyncRounds.ChainIdentified(undefined, identified);
     expect(row).toMatchObject({ source: 'chain', chain_id: 'chain-1', completed_at: null });
-    expect(() => syncRounds.on.ChainIdentified(after(row), { ...identified, chainId: 'chain-2' })).toThrow(
+    expect(() => onSyncRounds.ChainIdentified(after(row), { ...identified, chainId: 'chain-2' })).toThrow(
       'Cannot follow chain chain-2',
     );
   });
 
   it('clears a failure with the next completed round', () => {
-    const first = syncRounds.on.SyncRoundFailed(undefined, failed);
+    const first = onSyncRounds.SyncRoundFailed(undefined, failed);
     expect(first).toMatchObject({
       failed_at: at,
       failed_reason: 'unreachable',
       completed_at: null,
       chain_id: 'chain-1',
     });
-    expect(syncRounds.on.SyncRoundCompleted(after(first), completed)).toEqual({
+    expect(onSyncRounds.SyncRoundCompleted(after(first), completed)).toEqual({
       source,
       chain_id: 'chain-1',
       completed_at: at,
@@ -65,7 +68,7 @@ describe('rounds', () => {
   });
 
   it('keeps the completed round beside a later failure', () => {
-    const row = syncRounds.on.SyncRoundFailed(after(syncRounds.on.SyncRoundCompleted(undefined, completed)), failed);
+    const row = onSyncRounds.SyncRoundFailed(after(onSyncRounds.SyncRoundCompleted(undefined, completed)), failed);
     expect(row).toMatchObject({
       completed_at: at,
       completed_height: 44,
@@ -76,7 +79,7 @@ describe('rounds', () => {
 
   it('needs no earlier facts: a failure carries the last completed round', () => {
     const carrying = { ...failed, known: { ...known, completedHeight: 30, completedAt: at } };
-    expect(syncRounds.on.SyncRoundFailed(undefined, carrying)).toMatchObject({
+    expect(onSyncRounds.SyncRoundFailed(undefined, carrying)).toMatchObject({
       completed_height: 30,
       completed_at: at,
     });
@@ -89,20 +92,20 @@ describe('rounds', () => {
     const request = { id: 'r', sequence: 8, askedAt: at };
     const last = { ...failed, known: { ...completed.known, completedRound, request } };
     const whole = [
-      (row?: RoundRow) => syncRounds.on.SyncRoundCompleted(row, completed),
-      (row?: RoundRow) => syncRounds.on.SyncRequested(row, requested),
-      (row?: RoundRow) => syncRounds.on.SyncRoundFailed(row, last),
+      (row?: RoundRow) => onSyncRounds.SyncRoundCompleted(row, completed),
+      (row?: RoundRow) => onSyncRounds.SyncRequested(row, requested),
+      (row?: RoundRow) => onSyncRounds.SyncRoundFailed(row, last),
     ].reduce<RoundRow | undefined>((row, next) => after(next(row)), undefined);
-    expect(syncRounds.on.SyncRoundFailed(undefined, last)).toEqual(whole);
+    expect(onSyncRounds.SyncRoundFailed(undefined, last)).toEqual(whole);
     expect(whole).toMatchObject({ requests: 3, facts: 2, requested_at: at, completed_block_time: blockTime });
   });
 
   it('shows a request until a completed round has answered it', () => {
     const pending = { ...known, request: { id: 'r', sequence: 8 } };
-    const requested = syncRounds.on.SyncRequested(undefined, { source, at, known });
+    const requested = onSyncRounds.SyncRequested(undefined, { source, at, known });
     expect(requested).toMatchObject({ requested_at: at });
-    const stillPending = syncRounds.on.SyncRoundFailed(after(requested), { ...failed, known: pending });
+    const stillPending = onSyncRounds.SyncRoundFailed(after(requested), { ...failed, known: pending });
     expect(stillPending).toMatchObject({ requested_at: at });
-    expect(syncRounds.on.SyncRoundCompleted(after(stillPending), completed)).toMatchObject({ requested_at: null });
+    expect(onSyncRounds.SyncRoundCompleted(after(stillPending), completed)).toMatchObject({ requested_at: null });
   });
 });

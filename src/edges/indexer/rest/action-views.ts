@@ -1,7 +1,8 @@
 import type { Static } from 'typebox';
 import type { ListedAction } from '../../../projections/actions/action-list.ts';
 import { OperatorsOfAction } from '../../../projections/actions/queries.ts';
-import type { ActionRow, StepTransaction } from '../../../projections/tables.ts';
+import type { StepTransaction } from '../../../projections/actions/action-tables.ts';
+import type { ActionRow } from '../../../projections/tables.ts';
 import { decodeMetadata } from '../chain/metadata.ts';
 import type { actionDetail, actionListItem } from './action-schemas.ts';
 import type { Look } from './reads.ts';

@@ -41,7 +41,7 @@ export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkF
       late.push(one);
       return;
     }
-    const next = step(folding, kept, one.recorded);
+    const next = step(folding, kept, one);
     if (kept && mostRows < Infinity) rows.delete(one.key);
     rows.set(one.key, next);
   };

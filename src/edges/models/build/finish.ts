@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Table } from '../../../projections/projection.ts';
+import type { Table } from '../../../projections/columns.ts';
 import type { Folding } from '../engine/folding.ts';
 import { createIndexes, createKey, vacuumTable } from '../engine/generation-tables.ts';
 import { loadersOfBuild, type Pools, withClient } from '../pool.ts';

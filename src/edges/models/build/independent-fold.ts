@@ -1,7 +1,7 @@
 import type { Recorded } from '../../../commands/ports.ts';
 import type { Count, Derived } from '../../../projections/projection.ts';
-import { cleanRow, cleanText } from '../engine/clean.ts';
-import type { Folding, Row } from '../engine/folding.ts';
+import { cleanRow } from '../engine/clean.ts';
+import type { Folding, FoldingTouch, Row } from '../engine/folding.ts';
 import { createKeyFilter, type KeyFilter } from '../engine/key-filter.ts';
 import { type Kept, mainRow } from '../engine/stored-tables.ts';
 import { createCounterSums, type CounterSums } from '../engine/counter-sums.ts';
@@ -55,14 +55,12 @@ function foldOf(shown: Shown, changed?: ReadonlyMap<string, number>): Independen
     if (!late.has(key)) late.set(key, sequence);
     return true;
   };
-  const takeOne = ({ fact, sequence }: Recorded): void => {
-    if (!folding.handles(fact)) return;
-    const key = cleanText(folding.key(fact));
+  const touch = ({ key, next }: FoldingTouch, sequence: number): void => {
     const kept = rows.get(key);
     if (!kept && (changed ? !changed.has(key) : isHeldBack(key, sequence))) return;
     if (kept && changed?.get(key) === sequence) showRow(key, kept, -1);
     const before = kept?.row ?? undefined;
-    const row = folding.next(before, fact);
+    const row = next(before);
     if (kept) rows.delete(key);
     rows.set(key, { row: row && cleanRow(row, before), position: sequence });
   };
@@ -78,7 +76,7 @@ function foldOf(shown: Shown, changed?: ReadonlyMap<string, number>): Independen
   };
   return {
     take: (facts) => {
-      for (const one of facts) takeOne(one);
+      for (const { fact, sequence } of facts) for (const one of folding.touches(fact)) touch(one, sequence);
       if (!changed && rows.size > mostRows) show(rows.size - mostRows, (gone ??= createKeyFilter()));
     },
     show: (most) => show(most),

@@ -1,7 +1,7 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Recorded } from '../../../commands/ports.ts';
-import type { Table } from '../../../projections/projection.ts';
+import type { Table } from '../../../projections/columns.ts';
 import { type Checksum, createSumming, differing, namedRow, storedChecksum, storedRows } from '../engine/checksum.ts';
 import { StopError } from '../database-error.ts';
 import type { Folding } from '../engine/folding.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type pg from 'pg';
-import type { ColumnType, Table } from '../../../projections/projection.ts';
+import type { ColumnType, Table } from '../../../projections/columns.ts';
 import { canonicalRow, canonicalSql } from './canonical.ts';
 import type { Row } from './folding.ts';
 

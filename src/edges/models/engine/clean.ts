@@ -1,4 +1,6 @@
-import type { Row } from './folding.ts';
+import type { Cell } from '../../../projections/columns.ts';
+
+type Row = Readonly<Record<string, Cell>>;
 
 /** PostgreSQL takes no NUL in text, and no half of a character: both become the replacement character. */
 export function cleanText(text: string): string {

@@ -1,8 +1,8 @@
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import type { Cell, ColumnType, Table } from '../../../projections/projection.ts';
-import { plainText } from './canonical.ts';
+import type { Cell, ColumnType, Table } from '../../../projections/columns.ts';
+import { typeOf } from '../column-types.ts';
 import type { Row } from './folding.ts';
 
 /** Text that is sent at once: so little that the server always has some to read while more is made. */
@@ -54,7 +54,7 @@ const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '
 
 function field(cell: Cell | undefined, type: ColumnType): string {
   if (cell === undefined || cell === null) return '\\N';
-  if (type !== 'jsonb' && typeof cell !== 'string') return plainText(cell);
-  const text = type === 'jsonb' ? JSON.stringify(cell) : plainText(cell);
+  if (typeof cell === 'number') return String(cell);
+  const text = typeOf(type).text(cell);
   return special.test(text) ? text.replaceAll(/[\\\n\r\t]/g, (char) => escapes[char] ?? char) : text;
 }

@@ -1,4 +1,5 @@
-import type { Count, Counters, Derived, Table } from '../../../projections/projection.ts';
+import type { Cell as StoredCell, Table } from '../../../projections/columns.ts';
+import type { Count, Counters } from '../../../projections/projection.ts';
 
 /** The sums of a projection's counters. */
 export type CounterSums = Readonly<{
@@ -10,7 +11,7 @@ export type CounterSums = Readonly<{
   tables: () => readonly (readonly [table: Table, rows: Iterable<Count>])[];
 }>;
 
-type Row = Derived['values'];
+type Row = Readonly<Record<string, StoredCell>>;
 type Cell = Count[string];
 /** `numeric` columns are added up as whole numbers of any size, all others as doubles. */
 type Sum = number | bigint;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Fact } from '../../../events/catalogue.ts';
+import { type Fact, streamOf } from '../../../events/catalogue.ts';
 import { createSumming } from './checksum.ts';
 import { StopError } from '../database-error.ts';
 import type { Folding } from './folding.ts';
@@ -40,6 +40,7 @@ function fingerprint(folding: Folding): string {
   const fold = createIndependentFold(folding, { see });
   const refused: number[] = [];
   for (const [index, fact] of history().entries()) {
+    if (streamOf(fact.type) !== folding.stream) continue;
     try {
       fold.take([{ fact, id: '', sequence: index + 1, time: '' }]);
     } catch {

@@ -1,9 +1,10 @@
 import type { Recorded } from '../../../commands/ports.ts';
-import type { Cell, Count, Derived, Table } from '../../../projections/projection.ts';
-import { cleanRow, cleanText } from './clean.ts';
+import type { Count, Derived } from '../../../projections/projection.ts';
+import type { Cell, Table } from '../../../projections/columns.ts';
+import { cleanRow } from './clean.ts';
 import { createCounterSums } from './counter-sums.ts';
 import { StopError } from '../database-error.ts';
-import type { Folding, Row } from './folding.ts';
+import type { Folding, FoldingTouch, Row } from './folding.ts';
 import type { Kept } from './stored-tables.ts';
 
 /** Rows of the main table that a batch changes, each once. */
@@ -21,16 +22,15 @@ export type Consequences = Readonly<{
   counters: ReadonlyMap<string, readonly Count[]>;
 }>;
 
-/** Facts that the projection handles, each with the key of its row. */
-export type Keyed = Readonly<{ key: string; recorded: Recorded }>;
+/** A row that a fact touches, by the sequence of the fact. */
+export type Keyed = FoldingTouch & Readonly<{ sequence: number }>;
 
-/** Picks the facts that the projection handles. Fails with the sequence of the fact that it cannot take. */
+/** The rows that facts touch, in the order of the facts. Fails with the sequence of the fact that cannot be taken. */
 export function keyed(folding: Folding, facts: readonly Recorded[]): Keyed[] {
   const found: Keyed[] = [];
-  for (const recorded of facts) {
-    if (!folding.handles(recorded.fact)) continue;
-    found.push({ key: cleanText(attempt(folding, recorded.sequence, () => folding.key(recorded.fact))), recorded });
-  }
+  for (const { fact, sequence } of facts)
+    for (const { key, next } of attempt(folding, sequence, () => folding.touches(fact)))
+      found.push({ key, next, sequence });
   return found;
 }
 
@@ -40,20 +40,20 @@ export function keyed(folding: Folding, facts: readonly Recorded[]): Keyed[] {
  * A row that was last touched at or after a fact's sequence ignores the fact, so any split, overlap or repetition of the
  * same facts ends in the same rows. Fails with a `StopError` that names the fact which the projection cannot take.
  */
-export function fold(folding: Folding, facts: readonly Keyed[], before: ReadonlyMap<string, Kept>): Rows {
+export function fold(folding: Folding, touched: readonly Keyed[], before: ReadonlyMap<string, Kept>): Rows {
   const after = new Map<string, Kept>();
-  for (const one of facts) {
+  for (const one of touched) {
     const kept = after.get(one.key) ?? before.get(one.key);
-    const next = step(folding, kept, one.recorded);
+    const next = step(folding, kept, one);
     if (next !== kept) after.set(one.key, next);
   }
   return [...after];
 }
 
 /** The row that a fact makes of another one; the very same where it was last touched at or after the fact. */
-export function step(folding: Folding, kept: Kept | undefined, { fact, sequence }: Recorded): Kept {
+export function step(folding: Folding, kept: Kept | undefined, { next, sequence }: Keyed): Kept {
   if (kept && kept.position >= sequence) return kept;
-  const row = attempt(folding, sequence, () => folding.next(kept?.row ?? undefined, fact));
+  const row = attempt(folding, sequence, () => next(kept?.row ?? undefined));
   return { row: row && cleanRow(row, kept?.row), position: sequence };
 }
 

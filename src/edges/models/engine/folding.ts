@@ -1,10 +1,15 @@
-import { type Fact, isFactType, streamOf } from '../../../events/catalogue.ts';
+import { type Fact, type FactType, isFactType, streamOf } from '../../../events/catalogue.ts';
 import type { AnyProjection } from '../../../projections/all.ts';
-import type { Cell, Counters, Derived, Table } from '../../../projections/projection.ts';
+import type { Counters, Derived, Handler, Key, Touch } from '../../../projections/projection.ts';
+import type { Cell, Table } from '../../../projections/columns.ts';
+import { cleanText } from './clean.ts';
 import { summedColumns } from './counter-sums.ts';
 
 /** A row of a main table; a column that is not named is null. */
 export type Row = Readonly<Record<string, Cell>>;
+
+/** One row that a fact touches: its key as one text (`keyText`), and what the fact makes of it. */
+export type FoldingTouch = Readonly<{ key: string; next: (row: Row | undefined) => Row | null }>;
 
 /** A projection as the engine runs it: the same rules, over rows and facts of any type. */
 export type Folding = Readonly<{
@@ -14,15 +19,13 @@ export type Folding = Readonly<{
   table: Table;
   derivedTables: readonly Table[];
   counters: readonly Counters<Row>[];
-  handles: (fact: Fact) => boolean;
-  key: (fact: Fact) => string;
-  next: (row: Row | undefined, fact: Fact) => Row | null;
+  /** The rows that a fact touches, each once. */
+  touches: (fact: Fact) => readonly FoldingTouch[];
   derived: (row: Row) => readonly Derived[];
 }>;
 
 type Untyped = Readonly<{
-  key: (fact: Fact) => string;
-  on: Readonly<Record<string, (row: Row | undefined, data: Fact['data']) => Row | null>>;
+  on: Readonly<Record<string, Handler<Row, FactType> | undefined>>;
   derived?: (row: Row) => readonly Derived[];
   counters?: readonly Counters<Row>[];
 }>;
@@ -31,7 +34,7 @@ type Untyped = Readonly<{
 export function foldingOf(projection: AnyProjection): Folding {
   const { name, version, stream, table, derivedTables } = projection;
   check(projection);
-  const { key, on, derived, counters = [] } = projection as unknown as Untyped;
+  const { on, derived, counters = [] } = projection as unknown as Untyped;
   return {
     name,
     version,
@@ -39,24 +42,47 @@ export function foldingOf(projection: AnyProjection): Folding {
     table,
     derivedTables,
     counters,
-    handles: ({ type }) => Object.hasOwn(on, type),
-    key,
-    next: (row, { type, data }) => {
+    touches: ({ type, data }) => {
       const handler = on[type];
-      if (!handler) throw new Error(`Projection ${name} has no handler for ${type}`);
-      return handler(row, data);
+      if (!handler) throw new Error(`Projection ${name} has no answer to ${type}`);
+      return handler === 'ignored' ? [] : eachOnce(type, handler(data));
     },
     derived: derived ?? (() => []),
   };
 }
+
+const none: readonly FoldingTouch[] = [];
+
+function eachOnce(type: string, touches: readonly Touch<Row>[]): readonly FoldingTouch[] {
+  const [first] = touches;
+  if (!first) return none;
+  // The usual case, without anything that it does not need.
+  if (touches.length === 1) return [{ key: keyText(first.key), next: first.next }];
+  const found = new Map(touches.map(({ key, next }) => [keyText(key), next]));
+  if (found.size < touches.length) throw new Error(`A ${type} touches a row more than once`);
+  return [...found].map(([key, next]) => ({ key, next }));
+}
+
+/** Clean text holds no NUL. */
+const betweenParts = '\0';
+
+/** A key as one text. */
+export function keyText(key: Key): string {
+  return typeof key === 'string' ? cleanText(key) : key.map((part) => cleanText(String(part))).join(betweenParts);
+}
+
+/** The values of the key columns, in their order, of a key as one text. */
+export const keyParts = (key: string): string[] => key.split(betweenParts);
+
+/** The same the other way round. */
+export const keyOfParts = (parts: readonly unknown[]): string => parts.join(betweenParts);
 
 function check({ name, stream, table, derivedTables, counters = [], on }: AnyProjection): void {
   for (const type of Object.keys(on)) {
     if (!isFactType(type) || streamOf(type) !== stream)
       throw new Error(`Projection ${name} takes ${type}, which is not in ${stream}`);
   }
-  if (table.key.length !== 1)
-    throw new Error(`Projection ${name} has ${table.key.length} key columns; its main table takes one`);
+  if (table.key.length === 0) throw new Error(`The main table of projection ${name} has no key`);
   for (const { name: tableName, key, columns } of [table, ...derivedTables, ...counters.map((one) => one.table)]) {
     const missing = key.find((column) => !Object.hasOwn(columns, column));
     if (missing !== undefined)

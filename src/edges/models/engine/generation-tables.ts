@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import type { ColumnType, Index, Table } from '../../../projections/projection.ts';
+import type { ColumnType, Index, Table } from '../../../projections/columns.ts';
+import { typeOf } from '../column-types.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import type { Folding } from './folding.ts';
 import { type Generation, generationColumns, previousGeneration } from './generations.ts';
@@ -141,7 +142,10 @@ function createTable(
   return `create table ${schema}.${quoted(name)} (${lines.join(', ')}) with (${settings.join(', ')})`;
 }
 
-const columnType = (type: ColumnType): string => (type === 'text' ? 'text collate "C"' : type);
+function columnType(type: ColumnType): string {
+  const { sql, collate } = typeOf(type);
+  return collate === undefined ? sql : `${sql} collate ${collate}`;
+}
 
 const listed = (columns: readonly string[]): string => columns.map(quoted).join(', ');
 

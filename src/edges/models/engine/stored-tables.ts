@@ -1,5 +1,5 @@
-import type { Table } from '../../../projections/projection.ts';
-import type { Row, Folding } from './folding.ts';
+import type { Table } from '../../../projections/columns.ts';
+import { type Folding, keyParts, type Row } from './folding.ts';
 
 /** A main table with the columns that the engine adds. */
 export function withOwnColumns(table: Table): Table {
@@ -16,8 +16,12 @@ export function storedTables({
 }
 
 /** A main table's row as it is stored: a removed one keeps its key and nothing else, so that it is the same however it came about. */
-export function mainRow({ key: [keyColumn = ''] }: Table, key: string, { row, position }: Kept): Row {
-  return { ...row, [keyColumn]: key, position, removed: row === null };
+export function mainRow({ key: keyColumns }: Table, key: string, { row, position }: Kept): Row {
+  const own = { position, removed: row === null };
+  const [first = '', ...others] = keyColumns;
+  if (others.length === 0) return { ...row, [first]: key, ...own };
+  const parts = keyParts(key);
+  return { ...row, ...Object.fromEntries(keyColumns.map((name, at) => [name, parts[at] ?? ''])), ...own };
 }
 
 /** A row as it is kept: its content (null: removed) and the sequence of the fact that last touched it. */

@@ -8,12 +8,12 @@ import {
   type RawBuilder,
   sql,
 } from 'kysely';
-import type { ColumnType, Table } from '../../../projections/projection.ts';
-import { plainText } from './canonical.ts';
+import type { ColumnType, Table } from '../../../projections/columns.ts';
+import { typeOf } from '../column-types.ts';
 import { copyInto, copyText } from './copy.ts';
 import { summedColumns } from './counter-sums.ts';
 import type { Consequences, Rows } from './fold.ts';
-import type { Folding, Row } from './folding.ts';
+import { type Folding, keyOfParts, keyParts, type Row } from './folding.ts';
 import type { Statement } from '../pool.ts';
 import { type Kept, mainRow, withOwnColumns } from './stored-tables.ts';
 
@@ -33,6 +33,7 @@ export type Writer = Readonly<{
 export function createWriter(folding: Folding, schema: string): Writer {
   const main = withOwnColumns(folding.table);
   const select = prepare(selectByKey(schema, folding.table));
+  const asked = askedColumns(folding.table);
   const insertMain = copying(schema, main);
   const upsertMain = bulk(schema, main, upsert);
   const derived = folding.derivedTables.map((table) => ({
@@ -48,8 +49,8 @@ export function createWriter(folding: Folding, schema: string): Writer {
     removeZeros: bulk(schema, keysOf(table), (where, keys) => removeZeros(where, keys, summedColumns(table))),
   }));
   return {
-    select: (keys) => ({ ...select, values: [keys] }),
-    kept: (rows) => new Map(rows.map(keptRow)),
+    select: (keys) => ({ ...select, values: keyColumnsOf(folding.table, keys) }),
+    kept: (rows) => new Map(rows.map((row) => keptRow(asked, row))),
     rows: (rows, before) => {
       const stored = (isKnown: boolean): Row[] =>
         rows.filter(([key]) => before.has(key) === isKnown).map(([key, kept]) => mainRow(folding.table, key, kept));
@@ -64,6 +65,13 @@ export function createWriter(folding: Folding, schema: string): Writer {
       ...counters.flatMap((table) => table.removeZeros((sums.get(table.name) ?? []).filter(table.lessens))),
     ],
   };
+}
+
+/** Keys as one array for each key column. */
+function keyColumnsOf({ key }: Table, keys: readonly string[]): unknown[] {
+  if (key.length === 1) return [keys];
+  const parts = keys.map(keyParts);
+  return key.map((_, at) => parts.map((one) => one[at] ?? ''));
 }
 
 type Sql = RawBuilder<unknown>;
@@ -86,12 +94,21 @@ function bulk(
     rows.length === 0 ? [] : [{ ...statement, values: columns.map(([name, type]) => arrayText(rows, name, type)) }];
 }
 
+/** Names of the columns in which keys are asked for; no column of a table has a blank. */
+const askedColumns = ({ key }: Table): string[] => key.map((name) => `asked ${name}`);
+
 function selectByKey(schema: string, table: Table): Sql {
-  const asked: Table = { ...table, columns: { 'asked for': 'text' }, key: ['asked for'] };
-  const [key = ''] = table.key;
+  const asked = askedColumns(table);
   const columns = names([...Object.keys(table.columns), 'position', 'removed']);
-  const match = sql`${sql.id('kept', key)} = asked."asked for"::${typeOf(table, key)}`;
-  return sql`select asked."asked for", found.* from ${given('asked', asked)}
+  const match = sql.join(
+    table.key.map(
+      (name, at) => sql`${sql.id('kept', name)} = ${sql.id('asked', asked[at] ?? '')}::${castOf(table, name)}`,
+    ),
+    sql` and `,
+  );
+  const keys: Table = { name: 'asked', columns: Object.fromEntries(asked.map((name) => [name, 'text'])), key: asked };
+  const askedFor = sql.join(asked.map((name) => sql.id('asked', name)));
+  return sql`select ${askedFor}, found.* from ${given('asked', keys)}
     cross join lateral (${oneByOne(columns, sql.id(schema, table.name), match)}) as found`;
 }
 
@@ -122,13 +139,13 @@ function addUp(where: Sql, table: Table): Sql {
 
 function insertion(where: Sql, table: Table): Sql {
   const columns = Object.keys(table.columns);
-  const values = sql.join(columns.map((name) => sql`${sql.id('fresh', name)}::${typeOf(table, name)}`));
+  const values = sql.join(columns.map((name) => sql`${sql.id('fresh', name)}::${castOf(table, name)}`));
   return sql`insert into ${where} (${names(columns)}) select ${values} from ${given('fresh', table)}`;
 }
 
 function remove(where: Sql, table: Table): Sql {
   const matches = table.key.map(
-    (name) => sql`${sql.id('kept', name)} = ${sql.id('gone', name)}::${typeOf(table, name)}`,
+    (name) => sql`${sql.id('kept', name)} = ${sql.id('gone', name)}::${castOf(table, name)}`,
   );
   const found = oneByOne(sql`ctid`, where, sql.join(matches, sql` and `));
   const places = sql`select found.ctid from ${given('gone', table)} cross join lateral (${found}) as found`;
@@ -142,22 +159,24 @@ function removeZeros(where: Sql, table: Table, summed: readonly string[]): Sql {
 
 /** The rows of a statement's parameters: one array per column; JSON travels as text. */
 function given(alias: string, { columns }: Table): Sql {
-  const arrays = Object.values(columns).map((type) => sql`${null}::${sql.raw(type === 'jsonb' ? 'text' : type)}[]`);
+  const arrays = Object.values(columns).map((type) => sql`${null}::${sql.raw(typeOf(type).array)}[]`);
   return sql`unnest(${sql.join(arrays)}) as ${sql.id(alias)} (${names(Object.keys(columns))})`;
 }
 
 const names = (columns: readonly string[]): Sql => sql.join(columns.map((name) => sql.id(name)));
 
-const typeOf = (table: Table, column: string): Sql => sql.raw(table.columns[column] ?? 'text');
+const castOf = ({ columns }: Table, column: string): Sql => sql.raw(typeOf(columns[column] ?? 'text').sql);
 
 const keysOf = (table: Table): Table => ({
   ...table,
   columns: Object.fromEntries(Object.entries(table.columns).filter(([name]) => table.key.includes(name))),
 });
 
-function keptRow(answer: Record<string, unknown>): [string, Kept] {
-  const { 'asked for': key, position, removed, ...row } = answer;
-  return [String(key), { row: removed === true ? null : (row as Row), position: Number(position) }];
+function keptRow([first = '', ...others]: readonly string[], answer: Record<string, unknown>): [string, Kept] {
+  const { [first]: part, position, removed, ...row } = answer;
+  const key = others.length === 0 ? String(part) : keyOfParts([part, ...others.map((name) => row[name])]);
+  for (const name of others) delete row[name];
+  return [key, { row: removed === true ? null : (row as Row), position: Number(position) }];
 }
 
 /** A column of rows as the text of an array, several times as fast as the driver makes it of any array. */
@@ -167,9 +186,7 @@ function arrayText(rows: readonly Row[], name: string, type: ColumnType): string
     const cell = row[name];
     text += text === '' ? '{' : ',';
     if (cell === undefined || cell === null) text += 'NULL';
-    else
-      text +=
-        typeof cell === 'number' ? String(cell) : element(type === 'jsonb' ? JSON.stringify(cell) : plainText(cell));
+    else text += typeof cell === 'number' ? String(cell) : element(typeOf(type).text(cell));
   }
   return `${text}}`;
 }
