@@ -11,7 +11,7 @@ export type Branch = Readonly<{ kind?: RawBuilder<unknown> }>;
 /**
  * The branches of a filter, which together hold all that matches: one where neither type nor state is asked for.
  *
- * What one account finalized of one creator is little enough to be looked through whole, other lists are not.
+ * What one account finalized of one creator is little enough to be read whole, other lists are not.
  */
 export function branchesOf(shape: Shape): Branch[] {
   return isPair(shape) || !(shape.type || shape.state) ? [{}] : kindsOf(shape);
@@ -71,18 +71,18 @@ const pairFits = (column: string, seed: number): Fixed => ({
 /**
  * Holds for a row `m` of a branch that matches and whose id is within those of the row range `own`, and below `after`.
  *
- * The last column and the id are written as two places between which the index of the branch, and no other one, is read in its
- * order, whatever the planner expects; what comes before them is equal, which costs less for each row.
+ * The last column and the id are compared together with two bounds, between which the index of the branch, and no other one, is
+ * read in its order, whatever the planner expects; what comes before them is equal, which costs less for each row.
  */
 export function branchFits(shape: Shape, branch: Branch): RawBuilder<unknown> {
   const all = fixed(shape, branch);
   const same = all.slice(0, -1).map(({ column, value }) => sql`${column} = ${value}`);
   const last = all.slice(-1);
-  const place = sql`(${sql.join([...last.map(({ column }) => column), sql`m.id`])})`;
+  const ordered = sql`(${sql.join([...last.map(({ column }) => column), sql`m.id`])})`;
   const at = (id: RawBuilder<unknown>) => sql`(${sql.join([...last.map(({ value }) => value), id])})`;
   // NaN is beyond all numbers.
   const end = sql`least(own.high, ${slot('after')}::numeric)`;
-  const bounds = [sql`${place} >= ${at(sql`coalesce(own.low, 0)`)}`, sql`${place} < ${at(end)}`];
+  const bounds = [sql`${ordered} >= ${at(sql`coalesce(own.low, 0)`)}`, sql`${ordered} < ${at(end)}`];
   return every([...same, ...bounds, ...kindsOfPair(shape), ...withinHeights(shape)]);
 }
 
@@ -128,7 +128,7 @@ export function newestFirst(shape: Shape, branch: Branch): RawBuilder<unknown> {
   return sql`order by ${sql.join(columns.map((column) => sql`${column} desc`))}`;
 }
 
-/** The table in which a filter's actions are looked for. */
+/** The table that holds a filter's actions. */
 export function tableOf({ schemas }: Reading, { supernode }: Shape): RawBuilder<unknown> {
   return sql`${sql.id(schemas.actions, supernode ? 'action_accounts' : 'actions')}`;
 }

@@ -11,7 +11,7 @@ export type Step = 'registered' | 'finalized';
 /** Between which heights the actions of a block of ids lie; `hasUnknown`: some are of no known height. */
 export type Extent = Readonly<{ block: bigint; low: number; high: number; hasUnknown: boolean }>;
 
-/** Ids that follow one another are looked at together, in blocks of this many. */
+/** Ids that follow one another are counted together, in blocks of this many. */
 export const idsPerBlock = 1024;
 const heightsPerCell = 4096;
 const unknownCell = -1;
