@@ -50,7 +50,7 @@ export async function listActions(
 ): Promise<ActionPage> {
   const owners = await ownershipRangesOf(reading, filter);
   const { shape, given } = shapeOf(filter);
-  const addends = await addendsOf(reading, filter, owners);
+  const addends = addendsOf(filter, owners);
   const rows = await run<Listed>(reading, {
     shape: `list ${reading.schemas.actions} ${Object.keys(shape).join()} ${shapeOfTotal(addends)}`,
     text: () => textOf(reading, shape, addends),

@@ -2,40 +2,28 @@ import { type RawBuilder, sql } from 'kysely';
 import { type ActionFilter, isPair, type Shape } from '../action-filter.ts';
 import { kindsIn } from '../kinds.ts';
 import type { Reading } from '../../reading.ts';
-import { type Given, slot } from '../../statement.ts';
+import type { Given } from '../../statement.ts';
 import { type CounterRange, countersIn, rangesIn } from './block-counters.ts';
 import { type Among, type Branch, branchesOf, countOf, type RowCount } from './branches.ts';
-import { type Ids, idsOfBlocks } from './id-ranges.ts';
+import { type IdRanges, type Ids, idsOfBlocks } from './id-ranges.ts';
 import { countersOf, type OwnershipRange, type RowRange, rowRangesFrom, rowRangesIn } from './ownership-ranges.ts';
-import { countOfWholeGroups } from './pair-counts.ts';
 
-/** How a statement adds up a total: the rows of `parts` that match, all rows of `inner`, the `counters`, and what is `known`. */
+/** How a statement adds up a total: the rows of `parts` that match, all rows of `inner`, and what `counters` hold. */
 export type Addends = Readonly<{
   parts: readonly RowRange[];
   inner: readonly RowRange[];
   counters: readonly CounterRange[];
-  known: number;
 }>;
 
-/** Finds the addends of a total: what counters hold, or is cached of a pair, is added up, the rest counted row by row. */
-export async function addendsOf(
-  reading: Reading,
-  filter: ActionFilter,
-  owners: readonly OwnershipRange[],
-): Promise<Addends> {
-  const rowsOf = (idsOf: (owner: OwnershipRange) => readonly (Ids | undefined)[]): RowRange[] =>
-    owners.flatMap((owner) => idsOf(owner).map((ids) => ({ owner, ids })));
-  const parts = rowsOf(({ ranges }) => ranges?.parts ?? []);
-  if (!isPair(filter)) {
-    const inner = rowsOf(({ ranges }) => ranges?.inner ?? []);
-    return { parts, inner, counters: owners.flatMap(countersOf), known: 0 };
-  }
-  const known = await countOfWholeGroups(reading, filter, owners);
-  const counted = ({ ranges }: OwnershipRange): readonly (Ids | undefined)[] => {
-    if (!ranges) return [undefined];
-    return [...ranges.inner, ...(known === undefined ? ranges.whole : []).map(idsOfBlocks)];
-  };
-  return { parts, inner: rowsOf(counted), counters: [], known: known ?? 0 };
+/** Finds the addends of a total: what counters hold is added up, the rest counted row by row, all of a pair. */
+export function addendsOf(filter: ActionFilter, owners: readonly OwnershipRange[]): Addends {
+  const rowsOf = (idsOf: (ranges: IdRanges) => readonly Ids[]): RowRange[] =>
+    owners.flatMap((owner) => (owner.ranges ? idsOf(owner.ranges) : []).map((ids) => ({ owner, ids })));
+  const parts = rowsOf((ranges) => ranges.parts);
+  if (!isPair(filter)) return { parts, inner: rowsOf((ranges) => ranges.inner), counters: owners.flatMap(countersOf) };
+  const unbounded = owners.filter(({ ranges }) => !ranges).map((owner) => ({ owner, ids: undefined }));
+  const bounded = rowsOf(({ inner, whole }) => [...inner, ...whole.map(idsOfBlocks)]);
+  return { parts, inner: [...unbounded, ...bounded], counters: [] };
 }
 
 /** Tells the texts of `totalOf` from one another; one that reads nothing is cheaper. */
@@ -57,14 +45,12 @@ export function totalOf(reading: Reading, shape: Shape, { parts, inner, counters
     ...(parts.length > 0 ? [rows('part')] : []),
     ...(inner.length > 0 ? [rows('inner')] : []),
     ...(counters.length > 0 ? [added] : []),
-    sql`${slot('known')}::int8`,
   ];
-  return sql`select (${sql.join(sums, sql` + `)})::int8 as n`;
+  return sql`select (${sums.length > 0 ? sql.join(sums, sql` + `) : sql`0`})::int8 as n`;
 }
 
 /** Fills the slots of `totalOf`. */
-export const totalGiven = (filter: ActionFilter, { parts, inner, counters, known }: Addends): Given => ({
-  known,
+export const totalGiven = (filter: ActionFilter, { parts, inner, counters }: Addends): Given => ({
   kinds: kindsIn(filter),
   ...rowRangesIn('part', parts),
   ...rowRangesIn('inner', inner),

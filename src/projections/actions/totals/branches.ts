@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type ActionFilter, isPair, type Shape } from '../action-filter.ts';
 import { kindsIn } from '../kinds.ts';
-import { idsPerBlock } from './height-extents.ts';
 import type { Reading } from '../../reading.ts';
 import { type Given, slot } from '../../statement.ts';
 
@@ -105,15 +104,6 @@ export function countOf(reading: Reading, branch: Branch, { shape, among }: RowC
   return sql`
     select ${branch.kind ?? sql`null::"char"`} as kind, count(*) ${fitting} as n
     from ${tableOf(reading, shape)} m where ${every([...same, ...ids])}`;
-}
-
-/** How many rows of a pair there are of each kind and group of `span` blocks, of all heights, as rows `block, kind, n`. */
-export function countOfPair(reading: Reading, shape: Shape, span: number): RawBuilder<unknown> {
-  const same = fixed(shape, {}).map(({ column, value }) => sql`${column} = ${value}`);
-  const ids = sql.lit(span * idsPerBlock);
-  return sql`
-    select (div(m.id, ${ids}::numeric) * ${sql.lit(span)})::text as block, m.kind::text as kind, count(*) as n
-    from ${tableOf(reading, shape)} m where ${every(same)} group by 1, 2`;
 }
 
 /** Holds for a `kind` of a type, as counters and `countOf` have it. */

@@ -3,7 +3,6 @@ import type { Count, Counters } from '../../projection.ts';
 import type { Reading } from '../../reading.ts';
 import { run, slot } from '../../statement.ts';
 import type { ActionRow } from '../../tables.ts';
-import { cachedAtPosition } from './position-cache.ts';
 
 /** A height of an action: of its register transaction, or the one at which its accounts count as somebody's. */
 export type Step = 'registered' | 'finalized';
@@ -52,11 +51,22 @@ export function blockOf(id: string, span = 1): number | string {
   return String((BigInt(id) / BigInt(idsPerBlock * span)) * BigInt(span));
 }
 
-const cache = cachedAtPosition(() => new Map<Step, readonly Extent[]>());
+type Extents = Map<Step, readonly Extent[]>;
+const cache = new WeakMap<object, Readonly<{ position: string; extents: Extents }>>();
+
+/** The extents of one database, cached for as long as the actions stand at one position. */
+function cachedExtents({ reader, schemas, followed }: Reading): Extents {
+  const position = JSON.stringify([schemas.actions, followed.actions]);
+  const before = cache.get(reader);
+  if (before?.position === position) return before.extents;
+  const extents: Extents = new Map();
+  cache.set(reader, { position, extents });
+  return extents;
+}
 
 /** Between which heights every block of ids lies, by block; read once per position. */
 export async function extentsOf(reading: Reading, step: Step): Promise<readonly Extent[]> {
-  const cached = cache(reading);
+  const cached = cachedExtents(reading);
   const before = cached.get(step);
   if (before) return before;
   const { actions } = reading.schemas;
@@ -66,6 +76,7 @@ export async function extentsOf(reading: Reading, step: Step): Promise<readonly 
       sql`select block, cell from ${sql.id(actions, heightCounters.table.name)} where step = ${slot('step')}::text collate "C"`,
     given: { step },
   });
+  // Only what was surely read at this position may be cached.
   await reading.confirmed();
   const extents = extentsIn(cells);
   cached.set(step, extents);

@@ -76,9 +76,6 @@ export const idsOfBlocks = ({ first, last }: Blocks): Ids => ({
   high: String((last + 1n) * BigInt(idsPerBlock)),
 });
 
-/** How many groups of so many blocks hold any action. */
-export const countGroups = (extents: readonly Extent[], span: number): number => groupsOf(extents, BigInt(span)).size;
-
 /** Blocks in their order, as runs of those that follow one another. */
 type Runs = { first: bigint; last: bigint }[];
 

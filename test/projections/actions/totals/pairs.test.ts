@@ -2,9 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Fact } from '../../../../src/events/catalogue.ts';
 import type { ActionFilter } from '../../../../src/projections/actions/action-filter.ts';
 import { listActions } from '../../../../src/projections/actions/action-list.ts';
-import { countOfWholeGroups } from '../../../../src/projections/actions/totals/pair-counts.ts';
 import type { Reading } from '../../../../src/projections/reading.ts';
-import { ownershipRangesOf } from '../../../../src/projections/actions/totals/ownership-ranges.ts';
 import { filtered, type World, worldOf } from '../../../support/brute-force.ts';
 import { actionFacts, nodeFacts, transactionAt } from '../../../support/facts.ts';
 import { loadReading } from '../../../support/load-projection.ts';
@@ -47,7 +45,7 @@ afterAll(async () => await close());
 type Wanted = NonNullable<ActionFilter['supernode']>;
 const supernodes: [Wanted, ...Wanted[]] = [{ account: accounts[0] }, { account: accounts[1] }, { operator }];
 
-it('listActions gives the exact total of a pair between any heights, before and after its groups were counted', async () => {
+it('listActions gives the exact total of a pair between any heights', async () => {
   const random = seeded(6);
   for (let round = 0; round < 400; round++) {
     const [a, b] = [random.below(lastHeight), random.below(lastHeight)];
@@ -62,23 +60,4 @@ it('listActions gives the exact total of a pair between any heights, before and 
     const { total } = await listActions(reading, { ...filter, limit: 3 });
     expect(total, JSON.stringify(filter)).toBe(filtered(world, filter).length);
   }
-});
-
-it('countOfWholeGroups counts the groups of a pair once half of them are asked for, and knows them from then on', async () => {
-  const other = { ...reading, reader: {} };
-  const pair = { creator: creators[0], supernode: { account: accounts[0] } };
-  const counted = async (range: ActionFilter) => {
-    const filter = { ...pair, ...range };
-    return await countOfWholeGroups(other, filter, await ownershipRangesOf(other, filter));
-  };
-  const [narrow, wide] = [
-    { fromHeight: lastHeight * 0.6, toHeight: lastHeight * 0.85 },
-    { fromHeight: lastHeight * 0.1, toHeight: lastHeight * 0.9 },
-  ];
-  expect(await counted(narrow)).toBeUndefined();
-  const inWide = await counted(wide);
-  expect(inWide).toBeGreaterThan(0);
-  const inNarrow = await counted(narrow);
-  expect(inNarrow).toBeGreaterThan(0);
-  expect(inNarrow).toBeLessThan(inWide ?? 0);
 });
