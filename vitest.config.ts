@@ -11,8 +11,9 @@ const tags = readdirSync(lists)
   .flatMap(({ rows }) => rows.map(({ id, what }) => ({ name: id, description: what })));
 
 /**
- * One nats-server and one PostgreSQL per project; two workers, because the servers want cores as well. What starts whole programs
- * comes afterwards, one file at a time: those judge how programs behave, not how they starve beside one another.
+ * One nats-server and one PostgreSQL per project; two workers, because the servers want cores as well. What starts
+ * whole programs comes afterwards, one file at a time: those judge how programs behave, not how they starve beside one
+ * another.
  */
 export default defineConfig({
   test: {

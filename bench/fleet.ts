@@ -1,4 +1,7 @@
-/** Healthy nodes behind three ports of this machine, in a process of their own; tells the ports and lives as long as its parent. */
+/**
+ * Healthy nodes behind three ports of this machine, in a process of their own; tells the ports and lives as long as its
+ * parent.
+ */
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { type AddressInfo, createServer, type Server as TcpServer } from 'node:net';
 import answers from '../test/fixtures/node-status/answers.json' with { type: 'json' };

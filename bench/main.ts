@@ -16,7 +16,9 @@ process.once('SIGINT', stop);
 process.once('SIGTERM', stop);
 watchLifeline(stop);
 
-/** `npm run bench --json` keeps npm's own lines away from standard output and tells of itself in the environment only. */
+/**
+ * `npm run bench --json` keeps npm's own lines away from standard output and tells of itself in the environment only.
+ */
 const json = new Option(
   '--json',
   'one line of JSON on standard output and nothing else; progress goes to standard error',

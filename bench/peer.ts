@@ -23,7 +23,8 @@ const installWithinMs = 300_000;
 const stopWithinMs = 5_000;
 
 /**
- * Starts the driver `bench/peers/<name>.mjs`, after installing the peers as their lock says where that is still to be done.
+ * Starts the driver `bench/peers/<name>.mjs`, after installing the peers as their lock says where that is still to be
+ * done.
  *
  * Fails with a word why when there is no way to install them.
  */

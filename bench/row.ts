@@ -1,4 +1,6 @@
-/** What was measured: medians over the rounds. `note` says in a word why a figure is missing, or where it comes from. */
+/**
+ * What was measured: medians over the rounds. `note` says in a word why a figure is missing, or where it comes from.
+ */
 export type Figures = Readonly<{ ours: number; peer: number | null; ratio: number | null; note?: string }>;
 
 /** What has to be reached: `ours` in the row's unit, `ratio` as how many times better than the peer. */

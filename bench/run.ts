@@ -7,7 +7,8 @@ export type BenchOptions = Amount & Pick<Context, 'signal' | 'say'> & Readonly<{
 /**
  * Measures the rows of all groups, one after the other, each group on servers of its own.
  *
- * A row that fails is reported without figures and does not keep others from being measured. Fails when `only` names nothing.
+ * A row that fails is reported without figures and does not keep others from being measured. Fails when `only` names
+ * nothing.
  */
 export async function runBench(groups: readonly Group[], options: BenchOptions): Promise<Reported[]> {
   const { only, signal, say } = options;

@@ -17,7 +17,10 @@ export async function openPonder(context: Context): Promise<Peer> {
   return peer;
 }
 
-/** Has ponder serve GraphQL over as many rows, which lie in its tables as an indexer would have left them; gives back the address. */
+/**
+ * Has ponder serve GraphQL over as many rows, which lie in its tables as an indexer would have left them; gives back
+ * the address.
+ */
 export async function servePonder(
   context: Context,
   rows: Readonly<{ actions: number; supernodes: number }>,

@@ -1,6 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** Memory of processes in MB: `resident` counts a page in every process that uses it, `once` shares it out among them. */
+/**
+ * Memory of processes in MB: `resident` counts a page in every process that uses it, `once` shares it out among them.
+ */
 export type Memory = Readonly<{ resident: number; once: number }>;
 
 /** Memory of a process and of all that it started: the sum, and by program. */

@@ -2,8 +2,8 @@
 export const inFlight = 32;
 
 /**
- * Runs as many writers as there may be appends in flight; each writes its own entities in turn, one event at a time, so that
- * every append but an entity's first one has a version to check.
+ * Runs as many writers as there may be appends in flight; each writes its own entities in turn, one event at a time, so
+ * that every append but an entity's first one has a version to check.
  *
  * `write` gives back the version that the entity's next append expects.
  */

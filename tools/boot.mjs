@@ -1,6 +1,6 @@
 /**
- * Makes a fresh clone run: finds or fetches a Node that is new enough, brings node_modules up to date with the lock, and
- * hands over to the program. Plain JavaScript without dependencies for Node 18 and later.
+ * Makes a fresh clone run: finds or fetches a Node that is new enough, brings node_modules up to date with the lock,
+ * and hands over to the program. Plain JavaScript without dependencies for Node 18 and later.
  *
  *   node tools/boot.mjs                        prepares, nothing else
  *   node tools/boot.mjs shell                  prints how a shell becomes the command line (this is what ./annals does)

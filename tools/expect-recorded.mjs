@@ -5,19 +5,18 @@
 // - An action's type, chain state, creator, price, expiry, size and height: its record at that step, as it stands.
 // - status: by the chain state (approved; done is finalized; everything else registered), and checked against the
 //   transactions: each step of an action has exactly one transaction with its event, never after the step's height.
-// - data_hash: field 1 of the metadata's protobuf bytes in the earliest recording that has any (a finalized Sense action has
-//   none left); where no recording has any, of the JSON in the register message. Where both are there they have to agree.
-// - register, finalize, approve: hash, height and time of the one transaction with the event action_registered,
-//   action_finalized or action_approved of that id.
-// - accounts: attribute `supernodes` of the action_finalized event. supernodes: the operators whose account each was at the
-//   height of that transaction, by the account histories at the last step.
-// - payments: `transfer` events of the finalize transaction with the msg_index of the action's own event, sent by the action
-//   module's account, to an account that is or was a SuperNode's; those to anyone else (the reward pool) are `pool`.
-// - payments by account and operator: amounts added up, `count` counts transactions, not transfers.
-// - A SuperNode's state, address: the entry of the greatest height, the later one of equals. registered_height: that of the
-//   first state entry. Its ip: the address without port.
-// - transitions of a step: what lies between an action's record at the step before (or none) and this one.
-// - totals: counted over the records of the step.
+// - data_hash: field 1 of the metadata's protobuf bytes in the earliest recording that has any (a finalized Sense
+// action has   none left); where no recording has any, of the JSON in the register message. Where both are there they
+// have to agree. - register, finalize, approve: hash, height and time of the one transaction with the event
+// action_registered,   action_finalized or action_approved of that id. - accounts: attribute `supernodes` of the
+// action_finalized event. supernodes: the operators whose account each was at the   height of that transaction, by the
+// account histories at the last step. - payments: `transfer` events of the finalize transaction with the msg_index of
+// the action's own event, sent by the action   module's account, to an account that is or was a SuperNode's; those to
+// anyone else (the reward pool) are `pool`. - payments by account and operator: amounts added up, `count` counts
+// transactions, not transfers. - A SuperNode's state, address: the entry of the greatest height, the later one of
+// equals. registered_height: that of the   first state entry. Its ip: the address without port. - transitions of a
+// step: what lies between an action's record at the step before (or none) and this one. - totals: counted over the
+// records of the step.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { actionAtEnd, statusOf, transitionsOf } from './expect-recorded/actions.mjs';
 import { nodeOf, operatorAt, validatorOf } from './expect-recorded/nodes.mjs';

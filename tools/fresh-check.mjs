@@ -1,6 +1,7 @@
 /**
- * Shows that a fresh clone runs: HEAD is cloned into a temporary folder with an empty HOME and empty caches, `npm start`
- * must come alive and end cleanly, `npm test` must pass. As root this is done twice, as root and as an ordinary user.
+ * Shows that a fresh clone runs: HEAD is cloned into a temporary folder with an empty HOME and empty caches, `npm
+ * start` must come alive and end cleanly, `npm test` must pass. As root this is done twice, as root and as an ordinary
+ * user.
  */
 import { parseArgs } from 'node:util';
 import { freshClone } from './fresh/clone.mjs';

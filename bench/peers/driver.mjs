@@ -1,7 +1,8 @@
 import { createInterface } from 'node:readline';
 
 /**
- * Serves the bench: reads `{what, options}` line by line, answers each with `{figure}` or `{error}`, ends with its input.
+ * Serves the bench: reads `{what, options}` line by line, answers each with `{figure}` or `{error}`, ends with its
+ * input.
  *
  * Whatever a peer prints goes to standard error, so that the answers stay readable.
  */

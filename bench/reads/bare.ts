@@ -2,7 +2,8 @@ import { createServer } from 'node:http';
 import type pg from 'pg';
 import { createPools } from '../../src/edges/models/pool.ts';
 
-// As little as a server before a database can do, as a process of its own: `select 1` for every request. What it takes is the machine.
+// As little as a server before a database can do, as a process of its own: `select 1` for every request. What it takes
+// is the machine.
 const [, , config = '{}'] = process.argv;
 const { read } = createPools(JSON.parse(config) as pg.ClientConfig, { applicationName: 'bare' });
 const server = createServer((_request, response) => {

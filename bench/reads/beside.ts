@@ -19,7 +19,10 @@ export async function besidePonder(context: Context, size: Size, url: string): P
   });
 }
 
-/** The same question to ours, as a path, and to a GraphQL server: a page of 20 actions, the newest first, and how many match. */
+/**
+ * The same question to ours, as a path, and to a GraphQL server: a page of 20 actions, the newest first, and how many
+ * match.
+ */
 type Question = Readonly<{
   path: (random: Random) => string;
   where: (random: Random) => string;
@@ -27,7 +30,9 @@ type Question = Readonly<{
 
 const at = (random: Random, count: number): number => Math.floor(random() * count);
 
-/** Every filter that both have, each over as many different values; the driver of the peer fills its tables with them. */
+/**
+ * Every filter that both have, each over as many different values; the driver of the peer fills its tables with them.
+ */
 function questionsOf(world: World): readonly Question[] {
   const heightsOfPeer = world.actions / 3;
   const range = (random: Random, last: number): [number, number] => {

@@ -14,7 +14,8 @@ export type Load = Readonly<{
   seconds: number;
 }>;
 
-// Asks, as a process of its own, so that nothing else that is measured with holds it up; sends the times of each address's rounds.
+// Asks, as a process of its own, so that nothing else that is measured with holds it up; sends the times of each
+// address's rounds.
 const { urls, size, seed, perSecond, warmUpSeconds, rounds, seconds } = JSON.parse(process.argv[2] ?? '{}') as Load;
 process.on('disconnect', () => process.exit());
 const reads = readsOf(worldOf(size));

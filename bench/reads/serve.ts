@@ -5,7 +5,8 @@ import { createReader } from '../../src/edges/models/read/reading.ts';
 import { createRest } from '../../src/edges/indexer/rest/rest.ts';
 import { defaultSettings } from '../../test/edges/indexer/rest/rest-server.ts';
 
-// The API over tables that are there already, as a process of its own; says where it listens and ends with its parent's channel.
+// The API over tables that are there already, as a process of its own; says where it listens and ends with its parent's
+// channel.
 const [, , config = '{}', network = ''] = process.argv;
 const pools = createPools(JSON.parse(config) as pg.ClientConfig, { applicationName: 'reads' });
 const ending = new AbortController();

@@ -13,7 +13,8 @@ const perSecond = 500;
 type Round = readonly Times[];
 
 /**
- * The p99 of the read that has the longest, in milliseconds: of each read the median of its rounds, three minutes together.
+ * The p99 of the read that has the longest, in milliseconds: of each read the median of its rounds, three minutes
+ * together.
  *
  * `bare` answers everything with next to nothing, in turn: what the machine itself costs.
  */

@@ -12,7 +12,10 @@ const targetMs = 10;
 
 type Served = Readonly<{ url: string; replay: Replay }>;
 
-/** Every read among a million actions and ten thousand nodes, 500 a second in all: the slowest read's p99, those of each by the way. */
+/**
+ * Every read among a million actions and ten thousand nodes, 500 a second in all: the slowest read's p99, those of each
+ * by the way.
+ */
 export function rows(context: Context): readonly Row[] {
   const size = {
     actions: context.size(1_000_000, 5_000),

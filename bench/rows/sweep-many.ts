@@ -12,7 +12,9 @@ import type { Figures, Row } from '../row.ts';
 const sampleMs = 50;
 const megabyte = 1024 * 1024;
 
-/** How long a sweep over very many nodes takes of which half never answer a connection, with the limits of the program. */
+/**
+ * How long a sweep over very many nodes takes of which half never answer a connection, with the limits of the program.
+ */
 export function rows(context: Context): readonly Row[] {
   const many = context.size(10_000, 300);
   return [
@@ -27,7 +29,10 @@ export function rows(context: Context): readonly Row[] {
   ];
 }
 
-/** One sweep over as many nodes on real connections: seconds, and in the note the sockets and memory that it took at most. */
+/**
+ * One sweep over as many nodes on real connections: seconds, and in the note the sockets and memory that it took at
+ * most.
+ */
 export async function sweepFigures({ signal, say }: Pick<Context, 'signal' | 'say'>, nodes: number): Promise<Figures> {
   await using fleet = await startFleet();
   const passed = new Map<string, boolean>();

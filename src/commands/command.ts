@@ -2,9 +2,11 @@ import type { Known } from './decider.ts';
 import type { Cause } from './ports.ts';
 
 /**
- * A command as the bus carries it: what is to be decided about each of some entities of one kind, a page of them or one.
+ * A command as the bus carries it: what is to be decided about each of some entities of one kind, a page of them or
+ * one.
  *
- * Each command is a class of its own, named in the imperative, and stands in the table `commands/all.ts` beside its decider.
+ * Each command is a class of its own, named in the imperative, and stands in the table `commands/all.ts` beside its
+ * decider.
  */
 export abstract class Command<Given, State> {
   readonly given: ReadonlyMap<string, Given>;

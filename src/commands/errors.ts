@@ -27,7 +27,8 @@ export class AppError extends Error {
 /**
  * Any caught value as an AppError; what is not one already has the value as its cause.
  *
- * A `TimeoutError` becomes `DEADLINE` and an `AbortError` becomes `CANCELLED`, whoever threw them; anything else is `INTERNAL`.
+ * A `TimeoutError` becomes `DEADLINE` and an `AbortError` becomes `CANCELLED`, whoever threw them; anything else is
+ * `INTERNAL`.
  */
 export function toAppError(caught: unknown): AppError {
   if (caught instanceof AppError) return caught;

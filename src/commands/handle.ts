@@ -20,9 +20,9 @@ export type Handled<State> = Readonly<{
 /**
  * Loads the last fact of each entity, decides, appends.
  *
- * Entities are taken in slices, each appended as one batch. What is `known` of an entity is not loaded. A batch that meets a
- * conflict is loaded and decided anew; what is in the log already decides nothing. Fails with `UNAVAILABLE` when conflicts do
- * not end.
+ * Entities are taken in slices, each appended as one batch. What is `known` of an entity is not loaded. A batch that
+ * meets a conflict is loaded and decided anew; what is in the log already decides nothing. Fails with `UNAVAILABLE`
+ * when conflicts do not end.
  *
  * @example await handle(log, probing, new Map([[probe.node, probe]]), { at })
  */
@@ -50,7 +50,10 @@ const entitiesPerSlice = 500;
 
 type Decided<K extends Kind> = Omit<Decision, 'facts'> & Readonly<{ facts: readonly FactOf<K>[] }>;
 
-/** Entities that are loaded by one read and whose facts are appended together; mutable: `states` is brought forward as facts are in the log. */
+/**
+ * Entities that are loaded by one read and whose facts are appended together; mutable: `states` is brought forward as
+ * facts are in the log.
+ */
 class Slice<Given, State, K extends Kind> {
   readonly #decider: Decider<Given, State, K>;
   readonly #given: ReadonlyMap<string, Given>;

@@ -33,14 +33,16 @@ export type RecordProbe = Readonly<{
 
 type State = Readonly<{ at: string; known: KnownNode }>;
 
-/** No probe comes this late, so one that is further behind the known one tells that the clock was set back meanwhile. */
+/**
+ * No probe comes this late, so one that is further behind the known one tells that the clock was set back meanwhile.
+ */
 const latestMs = 5 * 60_000;
 
 /**
  * Whether a node passed, and what is known of it from now on: failures in a row, last success, last figures, services.
  *
- * A probe that is not later than the one known decides nothing, unless the clock was set back. A figure or a list of services that an answer leaves out
- * stays as it was last known (spec 2, probe status and figures).
+ * A probe that is not later than the one known decides nothing, unless the clock was set back. A figure or a list of
+ * services that an answer leaves out stays as it was last known (spec 2, probe status and figures).
  */
 export const probing: Decider<RecordProbe, State, 'probe'> = {
   kind: 'probe',

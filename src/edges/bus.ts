@@ -11,17 +11,21 @@ import type { Reading } from '../projections/reading.ts';
 type Buses = Readonly<{ command: CommandBus; query: QueryBus }>;
 type Handler = Readonly<{ execute: (message: object) => Promise<unknown> }>;
 
-/** What a message is carried out over: a command over the log of its sender, which ends with a lease; a query over one snapshot. */
+/**
+ * What a message is carried out over: a command over the log of its sender, which ends with a lease; a query over one
+ * snapshot.
+ */
 const logs = new WeakMap<object, FactLog>();
 const readings = new WeakMap<object, Reading>();
 
 let buses: Promise<Buses> | undefined;
 
 /**
- * Makes the container of all handlers, once for the process and when somebody first needs it: verbs that only read do without.
+ * Makes the container of all handlers, once for the process and when somebody first needs it: verbs that only read do
+ * without.
  *
- * It holds nothing but the two tables, bound by plain calls, so that no decorator syntax is needed and nothing has to be closed.
- * Facts never travel here: they go to the log, and whoever follows it learns of them.
+ * It holds nothing but the two tables, bound by plain calls, so that no decorator syntax is needed and nothing has to
+ * be closed. Facts never travel here: they go to the log, and whoever follows it learns of them.
  */
 export async function openBuses(): Promise<Buses> {
   buses ??= createBuses();

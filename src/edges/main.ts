@@ -51,7 +51,10 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
   process.exit();
 }
 
-/** The parts of each configured role once the role before it runs, and operations where no role shows them; `running` grows with them. */
+/**
+ * The parts of each configured role once the role before it runs, and operations where no role shows them; `running`
+ * grows with them.
+ */
 async function* startRoles(context: Context, running: readonly Part[]): AsyncGenerator<Part> {
   for (const role of configuredRoles(context.config)) yield* role.start({ ...context, running });
   if (urlOf(running, 'readiness') === undefined) yield await startOperations({ ...context, running });

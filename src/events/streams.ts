@@ -1,5 +1,6 @@
 /**
- * What a stream keeps: everything, the last so many facts of each entity, or what is younger than so many days by the broker's clock.
+ * What a stream keeps: everything, the last so many facts of each entity, or what is younger than so many days by the
+ * broker's clock.
  *
  * An entity never loses its last fact where a number is kept; by days it does.
  */
@@ -8,10 +9,11 @@ export type Keeps = 'forever' | Readonly<{ perEntity: number }> | Readonly<{ day
 /**
  * How one stream is set up, archived and restored; nothing else decides any of it.
  *
- * - `kinds`: what its subjects are about, and whether outsiders may read a kind as `live.<kind>.<network>.<entity>`. JetStream
- *   republishes one pattern for each stream: of its kinds none, one, or all can be live.
+ * - `kinds`: what its subjects are about, and whether outsiders may read a kind as `live.<kind>.<network>.<entity>`.
+ *   JetStream republishes one pattern for each stream: of its kinds none, one, or all can be live.
  * - `archive`: `all` for ever, what the stream `keeps`, or `nothing`.
- * - `restore`: whether a damaged stream is restored from the archive by the program itself (with brakes), or when an operator asks for it.
+ * - `restore`: whether a damaged stream is restored from the archive by the program itself (with brakes), or when an
+ *   operator asks for it.
  */
 export type StreamPolicy = Readonly<{
   kinds: Readonly<Record<string, Readonly<{ live: boolean }>>>;

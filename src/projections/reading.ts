@@ -13,7 +13,8 @@ export type Followed = Readonly<{
 }>;
 
 /**
- * One consistent look at the live generations: all queries made with it see the same instant, and `followed` is of that instant.
+ * One consistent look at the live generations: all queries made with it see the same instant, and `followed` is of that
+ * instant.
  *
  * @example reading.db.withSchema(reading.schemas.actions).selectFrom('actions').selectAll()
  */
@@ -24,6 +25,9 @@ export type Reading = Readonly<{
   /** Schema that holds the tables of a projection. */
   schemas: Readonly<Record<ProjectionName, string>>;
   followed: Readonly<Record<ProjectionName, Followed>>;
-  /** Waits until it is sure that `schemas` and `followed` are of that instant; before it nothing that was read may be kept. */
+  /**
+   * Waits until it is sure that `schemas` and `followed` are of that instant; before it nothing that was read may be
+   * kept.
+   */
   confirmed: () => Promise<void>;
 }>;

@@ -49,7 +49,10 @@ async function doHarm(victim: Victim, damage: (typeof damages)[number], random: 
   return damage.isRestarted ? victim.restartServer(damage.store, 'stop', now) : now();
 }
 
-/** Asks on a chain that stands still: whatever is answered is what was answered at first, or says that there is no answer now. */
+/**
+ * Asks on a chain that stands still: whatever is answered is what was answered at first, or says that there is no
+ * answer now.
+ */
 async function startReaders(base: string): Promise<{ stop: () => Promise<{ right: number; wrong: string[] }> }> {
   const ask = async (path: string): Promise<{ status: number; text: string }> => {
     const response = await fetch(`${base}${path}`);

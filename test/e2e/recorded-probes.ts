@@ -6,7 +6,10 @@ import answers from '../fixtures/node-status/answers.json' with { type: 'json' }
 
 const statuses = ['status-p2p-snake', 'during-upload-status-p2p', 'peer-127.0.1.45-status-p2p'] as const;
 
-/** Records that three of the listed SuperNodes passed a probe, with figures that real nodes gave, and that one of them failed later. */
+/**
+ * Records that three of the listed SuperNodes passed a probe, with figures that real nodes gave, and that one of them
+ * failed later.
+ */
 export async function recordProbes(log: Log): Promise<void> {
   const nodes = [...(await log.lastOfAll('node')).keys()].toSorted();
   const passed = statuses.map((name, index) => probeOf(nodes[index] ?? '', name));

@@ -153,7 +153,10 @@ async function eventsIn(log: ProgramLog): Promise<number> {
   return heads.reduce((a, b) => a + b, 0);
 }
 
-/** Writes new actions of one creator, done by one node, and probes of that node, until it is enough; gives back how many actions. */
+/**
+ * Writes new actions of one creator, done by one node, and probes of that node, until it is enough; gives back how many
+ * actions.
+ */
 async function write(log: ProgramLog, signal: AbortSignal): Promise<number> {
   const random = seeded(6);
   let id = actionCount;

@@ -46,7 +46,10 @@ function filledIn(schema: DescMessage, data: JsonValue, names: Set<string>): voi
   }
 }
 
-/** A fact's type is the head of the name of its file; one that gained fields has a file for each form that was ever written. */
+/**
+ * A fact's type is the head of the name of its file; one that gained fields has a file for each form that was ever
+ * written.
+ */
 const typeOf = (file: string) => factTypes.find((type) => file.startsWith(`${type}.v1.`));
 
 test('every fact of the catalogue has a stored event, and every stored event is of a fact', () => {

@@ -33,10 +33,11 @@ const single = [
 ];
 
 /**
- * Asks a running API everything that a client can ask, and gives back every answer by its request, in the order of asking.
+ * Asks a running API everything that a client can ask, and gives back every answer by its request, in the order of
+ * asking.
  *
- * Lists are walked page by page under many filters; every action and SuperNode that they show is asked for by itself, with
- * its creator, heights and times as further filters. `/metrics` and `/readyz` are left out.
+ * Lists are walked page by page under many filters; every action and SuperNode that they show is asked for by itself,
+ * with its creator, heights and times as further filters. `/metrics` and `/readyz` are left out.
  *
  * @example const before = await allAnswers(program.base)
  */

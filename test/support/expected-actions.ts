@@ -4,7 +4,9 @@ import { type Cells, dataOf, type Lives, positionOf } from './lives.ts';
 
 type Row = Omit<ActionRow, 'id'> & Readonly<{ id: number; position: number }>;
 
-/** The tables of actions that facts lead to, worked out from each action's life as a whole; numbers as JSON writes them. */
+/**
+ * The tables of actions that facts lead to, worked out from each action's life as a whole; numbers as JSON writes them.
+ */
 export function expectedActions(lives: Lives): Record<string, Cells[]> {
   const rows = [...lives].map(([id, life]) => ({ ...rowOf(life), id: Number(id) }));
   return {

@@ -14,8 +14,8 @@ const patience = [20, 120, 90_000] as const;
  * Makes a chain live on by a seed: each call adds a block in which anything may happen.
  *
  * Actions are registered (several in one transaction), finalized soon, late or never, alone or together, rejected and
- * approved; SuperNodes change state, address and account, leave and come back; validators are jailed, renamed and leave.
- * A block is added in one go, so that no reader ever sees half of one.
+ * approved; SuperNodes change state, address and account, leave and come back; validators are jailed, renamed and
+ * leave. A block is added in one go, so that no reader ever sees half of one.
  */
 export class GrowingChain {
   readonly #chain: ChainState;

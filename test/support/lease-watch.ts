@@ -7,8 +7,8 @@ export type LeaseWatch = Readonly<{
   /** Resolves once the holder of a lease was seen to renew it. */
   seen: (lease: string) => Promise<void>;
   /**
-   * How often the living holder of `clock` has renewed it between the last sign of life of the holder of `lease` and the
-   * moment when another one took it: time as the processes have it, however slow the machine is.
+   * How often the living holder of `clock` has renewed it between the last sign of life of the holder of `lease` and
+   * the moment when another one took it: time as the processes have it, however slow the machine is.
    */
   renewalsUntilTaken: (lease: string, clock: string) => Promise<number>;
 }>;

@@ -27,7 +27,10 @@ export function checkActions(chain: ChainState, facts: Facts, { whole }: { whole
   deepStrictEqual([...found.keys()], [], 'actions that the chain does not know');
 }
 
-/** Holds the facts of SuperNodes or validators against the chain: each is news, and true at its height; see `checkActions`. */
+/**
+ * Holds the facts of SuperNodes or validators against the chain: each is news, and true at its height; see
+ * `checkActions`.
+ */
 export function checkNodes(
   chain: ChainState,
   facts: Facts,

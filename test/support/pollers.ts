@@ -17,8 +17,8 @@ export type Pollers = Readonly<{
 /**
  * Starts a reader for each path; paths that lead from page to page go on with the cursor of the last answer.
  *
- * A reader complains about an answer of another status than it is to be, about a position that goes back or is of another
- * life of its stream, and about a total that goes back.
+ * A reader complains about an answer of another status than it is to be, about a position that goes back or is of
+ * another life of its stream, and about a total that goes back.
  */
 export function startPollers(base: string, expected: ReadonlyMap<string, number>): Pollers {
   const readers = [...expected].map(([path, status]) => new Reader(base, path, status));

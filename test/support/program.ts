@@ -18,7 +18,9 @@ afterAll(async () => {
   folders.clear();
 });
 
-/** A new folder for `DATA_DIR`, which PostgreSQL may enter whoever runs it; it is removed when the test file is over. */
+/**
+ * A new folder for `DATA_DIR`, which PostgreSQL may enter whoever runs it; it is removed when the test file is over.
+ */
 export function dataFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'annals-e2e-'));
   chmodSync(folder, 0o711);

@@ -95,7 +95,10 @@ function randomWork(random: Random, height: number) {
   return { accounts: workers, payments, transaction: transactionAt(height + random.below(9) * apart) };
 }
 
-/** At every height an account belongs to one operator at most, as on the chain; some nodes leave, some never had a probe. */
+/**
+ * At every height an account belongs to one operator at most, as on the chain; some nodes leave, some never had a
+ * probe.
+ */
 function randomFleet(random: Random): Fact[] {
   const free = new Set<string>(accounts.slice(0, -1));
   const histories = new Map<string, { account: string; height: number }[]>(operators.map((operator) => [operator, []]));

@@ -74,7 +74,10 @@ export function earnedAt(expected: Expectations, step: ExpectedStep, id: string)
   }));
 }
 
-/** The records that are new or differ from before, by id; without the id, and without what only the REST API makes of them. */
+/**
+ * The records that are new or differ from before, by id; without the id, and without what only the REST API makes of
+ * them.
+ */
 export function differing(
   now: readonly Readonly<{ id: string }>[],
   before: readonly Readonly<{ id: string }>[] = [],

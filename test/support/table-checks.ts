@@ -16,7 +16,10 @@ export type TablesRead = Readonly<{
   tables: Readonly<Record<string, readonly Cells[]>>;
 }>;
 
-/** Reads all rows of all read models past the program, in one snapshot of the database; without what PostgreSQL works out itself. */
+/**
+ * Reads all rows of all read models past the program, in one snapshot of the database; without what PostgreSQL works
+ * out itself.
+ */
 export async function readTables({ postgres, network }: Pick<Instance, 'postgres' | 'network'>): Promise<TablesRead[]> {
   const client = new pg.Client(postgres);
   await client.connect();

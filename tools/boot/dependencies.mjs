@@ -47,7 +47,10 @@ async function packagesOf(file) {
   }
 }
 
-/** Optional packages are needed when they are the ones of this platform; npm leaves them out silently when fetching fails. */
+/**
+ * Optional packages are needed when they are the ones of this platform; npm leaves them out silently when fetching
+ * fails.
+ */
 function isNeeded({ optional, devOptional, peer, os, cpu, libc }) {
   if (!optional && !devOptional && !peer) return true;
   if (!os || libc) return false;

@@ -4,8 +4,9 @@ import { environmentOf } from './paths.mjs';
 const LIFELINE_FD = 3;
 
 /**
- * Becomes the program where Node can (no wrapper is left), else runs it as a child: terminal shared, TERM and HUP passed
- * on (Ctrl-C reaches it by itself), its end taken over, and a pipe that closes when this wrapper dies in any way.
+ * Becomes the program where Node can (no wrapper is left), else runs it as a child: terminal shared, TERM and HUP
+ * passed on (Ctrl-C reaches it by itself), its end taken over, and a pipe that closes when this wrapper dies in any
+ * way.
  */
 export function handOver(node, args) {
   const env = environmentOf(node);

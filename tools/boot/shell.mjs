@@ -1,8 +1,8 @@
 import { environmentOf } from './paths.mjs';
 
 /**
- * The line by which a shell becomes a program: its arguments follow, and nothing is left of the shell. The pipe of a program around it
- * is not passed on.
+ * The line by which a shell becomes a program: its arguments follow, and nothing is left of the shell. The pipe of a
+ * program around it is not passed on.
  */
 export function shellCommand(node, args) {
   const changed = Object.entries(environmentOf(node)).filter(([name, value]) => process.env[name] !== value);

@@ -9,10 +9,10 @@ const CLI = 'src/edges/cli/main.ts';
 const QUIET = '--disable-warning=ExperimentalWarning';
 
 /**
- * The program holds little that is new at a time: a larger place for it stays resident and takes longer to look through. Memory may
- * double before it is looked through as a whole, which takes 30 ms of a core. One thread beside it tidies up; more would take the
- * cores on which the database answers. The compiler between the quick one and the good one takes 14 MB and saves no time that can
- * be measured.
+ * The program holds little that is new at a time: a larger place for it stays resident and takes longer to look
+ * through. Memory may double before it is looked through as a whole, which takes 30 ms of a core. One thread beside it
+ * tidies up; more would take the cores on which the database answers. The compiler between the quick one and the good
+ * one takes 14 MB and saves no time that can be measured.
  */
 const LEAN = JSON.parse(readFileSync(new URL('lean.json', import.meta.url), 'utf8'));
 

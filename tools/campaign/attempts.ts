@@ -1,7 +1,9 @@
 import { inspect } from 'node:util';
 import type { Field } from './field.ts';
 
-/** How a part harms one field: as often as told, with everything checked to its end each so many times and at the end. */
+/**
+ * How a part harms one field: as often as told, with everything checked to its end each so many times and at the end.
+ */
 export type Attempts = Readonly<{
   open: () => Promise<Field>;
   times: number;
@@ -10,7 +12,10 @@ export type Attempts = Readonly<{
   log: (line: string) => void;
 }>;
 
-/** Opens a field and harms it; what goes wrong is told and counted, and ends the field, for what follows would be wrong as well. */
+/**
+ * Opens a field and harms it; what goes wrong is told and counted, and ends the field, for what follows would be wrong
+ * as well.
+ */
 export async function attempts(
   { open, times, judgedEach = 10, tally, log }: Attempts,
   harm: (field: Field, at: number) => Promise<void>,

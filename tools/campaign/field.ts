@@ -20,7 +20,9 @@ export type Field = Readonly<{
   untilHealed: () => Promise<void>;
   /** Checks log, read models and acknowledgements while the chain goes on. */
   look: () => Promise<void>;
-  /** Lets the chain stand still, waits until all of it is read, checks everything to its end, and lets the chain go on. */
+  /**
+   * Lets the chain stand still, waits until all of it is read, checks everything to its end, and lets the chain go on.
+   */
   judge: () => Promise<void>;
   /** How much has been seen, for people. */
   figures: () => string;

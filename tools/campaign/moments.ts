@@ -50,8 +50,8 @@ async function nextProbe({ instance }: Program): Promise<void> {
 }
 
 /**
- * Rebuilds a read model beside the program, as `annals replay` does, and resolves as long after its beginning as told, or else
- * inside the transaction that switches over, which goes on a few moments later.
+ * Rebuilds a read model beside the program, as `annals replay` does, and resolves as long after its beginning as told,
+ * or else inside the transaction that switches over, which goes on a few moments later.
  */
 async function rebuildUpTo({ instance }: Program, random: Random, later?: () => Promise<void>): Promise<Over> {
   const [first, ...others] = projections;

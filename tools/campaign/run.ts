@@ -1,5 +1,6 @@
 /**
- * Harms a running program in every way that `part.ts` lists, and checks each time that nothing was lost, doubled or falsified.
+ * Harms a running program in every way that `part.ts` lists, and checks each time that nothing was lost, doubled or
+ * falsified.
  *
  *   npm run campaign -- --seed 7 --kills 500
  *   npm run campaign -- --only kills,freezes

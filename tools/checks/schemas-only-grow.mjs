@@ -1,6 +1,8 @@
 import { installed, outputOf } from './steps.mjs';
 
-/** Schemas that the parent commit's readers could not read any more; nothing where there is no parent to compare with. */
+/**
+ * Schemas that the parent commit's readers could not read any more; nothing where there is no parent to compare with.
+ */
 export async function brokenSchemas() {
   const parent = (await outputOf('git', ['rev-parse', '--verify', '--quiet', 'HEAD^'])).trim();
   if (!parent) return undefined;

@@ -11,8 +11,8 @@ export const CONTENT = {
 };
 
 /**
- * Asks for readiness from the first moment on. `statuses` is what it went through (0: nobody listens yet), `routes` what
- * the routes with content answered right after the first 200, which must not come before they can.
+ * Asks for readiness from the first moment on. `statuses` is what it went through (0: nobody listens yet), `routes`
+ * what the routes with content answered right after the first 200, which must not come before they can.
  */
 export function watchReadiness(service, api) {
   const seen = { statuses: [], routes: undefined };

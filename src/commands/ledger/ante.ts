@@ -5,7 +5,10 @@ import type { Transaction } from './transaction.ts';
 /** Why a transaction does not get into a block, with the code and the words of the chain (codespace `sdk`). */
 export type Refusal = Readonly<{ code: number; log: string }>;
 
-/** What the chain asks of a transaction's account: `ahead` of its transactions wait already; `height` is that of the next block. */
+/**
+ * What the chain asks of a transaction's account: `ahead` of its transactions wait already; `height` is that of the
+ * next block.
+ */
 export type Ante = Readonly<{ height: number; ahead: number }>;
 
 /** Gas that a transaction may ask for, and what each hundred units cost at least. */

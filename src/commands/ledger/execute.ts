@@ -14,8 +14,8 @@ export type Executed = Readonly<{ changes: Changes; events: readonly ChainEvent[
 /**
  * Carries one transaction out on a chain; pure.
  *
- * A transaction that fails costs its fee and shows the events of the fee alone. All behind it is replaced when the chain gets a
- * virtual machine; what it returns is what a block holds.
+ * A transaction that fails costs its fee and shows the events of the fee alone. All behind it is replaced when the
+ * chain gets a virtual machine; what it returns is what a block holds.
  *
  * @example withChanges(state, execute(state, transaction, block).changes)
  */

@@ -9,9 +9,9 @@ type State = KnownAction | undefined;
 /**
  * The life of an action: each step once, in order, with the transactions that tell of it (DESIGN section 4).
  *
- * An action that the log does not know gets every fact of its life so far. A record behind what is known and a transaction that
- * is known decide nothing; another transaction of a step that was recorded is a fact of its own. What was known stays:
- * the data hash and the step reached outlive an emptied record and an expiry.
+ * An action that the log does not know gets every fact of its life so far. A record behind what is known and a
+ * transaction that is known decide nothing; another transaction of a step that was recorded is a fact of its own. What
+ * was known stays: the data hash and the step reached outlive an emptied record and an expiry.
  */
 export const actions: Decider<RecordAction, State, 'action'> = {
   kind: 'action',

@@ -20,7 +20,10 @@ export type ListNames<K extends ListKind, Entry> = Readonly<{
   fact: (type: FactOf<K>['type'], operator: string, seen: Seen<Entry>) => FactOf<K>;
 }>;
 
-/** Decides who is on a list of the chain and what it says of each; a list read before the last known one decides nothing. */
+/**
+ * Decides who is on a list of the chain and what it says of each; a list read before the last known one decides
+ * nothing.
+ */
 export function listed<K extends ListKind, Entry>(
   kind: K,
   names: ListNames<K, Entry>,

@@ -3,15 +3,18 @@ import type { KnownSource } from './sources.ts';
 /** Actions that may still expire, as the fact of a round carries them on. */
 export type OpenActions = NonNullable<KnownSource['openActions']>;
 
-/** Characters of entries in one fact: 29,000 actions that follow no order, 87,000 to 131,000 as chains make them; a quarter of a default message. */
+/**
+ * Characters of entries in one fact: 29,000 actions that follow no order, 87,000 to 131,000 as chains make them; a
+ * quarter of a default message.
+ */
 const mostCharacters = 262_144;
 
 /**
- * Open actions by id, with the time of their expiry (RFC 3339, UTC, whole seconds), in few characters: two to four for each where
- * ids and expiries follow one another.
+ * Open actions by id, with the time of their expiry (RFC 3339, UTC, whole seconds), in few characters: two to four for
+ * each where ids and expiries follow one another.
  *
- * Those that expire first go first. What does not fit is left out, and the result says from when on; `completeUntil` tells
- * from when on some are missing in `open` already.
+ * Those that expire first go first. What does not fit is left out, and the result says from when on; `completeUntil`
+ * tells from when on some are missing in `open` already.
  */
 export function packOpen(
   open: ReadonlyMap<string, string>,

@@ -1,4 +1,7 @@
-/** Whether two plain values say the same; an absent field and one that is undefined are alike, the order of fields is not looked at. */
+/**
+ * Whether two plain values say the same; an absent field and one that is undefined are alike, the order of fields is
+ * not looked at.
+ */
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

@@ -69,8 +69,8 @@ export async function stateOf(stores: BothStores, stream: StreamName, head: Arch
 /**
  * Adds everything to the archive that comes after its end, until the signal ends it.
  *
- * A feed that breaks goes on at the end. Fails with `StreamBroken` where the stream does not go on from there, and with `Deposed` when
- * somebody else leads.
+ * A feed that breaks goes on at the end. Fails with `StreamBroken` where the stream does not go on from there, and with
+ * `Deposed` when somebody else leads.
  */
 export async function archiveStream(stores: BothStores, begun: ArchiveHead, signal: AbortSignal): Promise<void> {
   const { stream } = begun;
@@ -146,7 +146,8 @@ async function wait(ms: number, signal: AbortSignal): Promise<void> {
 const drainAskedEachMs = 50;
 
 /**
- * Waits until the archive holds all that the log holds now, so that nothing lies in one place alone; at most `withinMs`.
+ * Waits until the archive holds all that the log holds now, so that nothing lies in one place alone; at most
+ * `withinMs`.
  *
  * Gives back whether it does. Whoever keeps the archive goes on meanwhile, and nobody else should write.
  */

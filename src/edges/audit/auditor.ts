@@ -36,8 +36,9 @@ const afterStartMs = 2000;
 const module = new URL('audit-thread.ts', import.meta.url);
 
 /**
- * Compares each stream with its archive and each read model with the log, at the start, at each interval and when something is
- * suspected, until the signal ends it; repairs what may be repaired without an operator. One process at a time does so.
+ * Compares each stream with its archive and each read model with the log, at the start, at each interval and when
+ * something is suspected, until the signal ends it; repairs what may be repaired without an operator. One process at a
+ * time does so.
  *
  * The work is done in threads, one paced comparison at a time. Never fails: what goes wrong is logged and tried again.
  */
@@ -85,7 +86,10 @@ async function auditStream(auditing: Auditing, stream: StreamName, shared: Share
   while (!signal.aborted) due = await auditOnce(auditing, stream, { ...shared, due });
 }
 
-/** Examines a stream when it is due or suspected: paced and in turn with the others, or, where there is a suspicion, at once. */
+/**
+ * Examines a stream when it is due or suspected: paced and in turn with the others, or, where there is a suspicion, at
+ * once.
+ */
 async function auditOnce(
   auditing: Auditing,
   stream: StreamName,

@@ -26,9 +26,11 @@ export type Examination = Readonly<{
 }>;
 
 /**
- * Compares a stream with its archive, drops there what the stream has dropped, and repairs what may be repaired without an operator.
+ * Compares a stream with its archive, drops there what the stream has dropped, and repairs what may be repaired without
+ * an operator.
  *
- * An archive is repaired at once, for that destroys nothing; a stream only as `decide` says. What was found is recorded.
+ * An archive is repaired at once, for that destroys nothing; a stream only as `decide` says. What was found is
+ * recorded.
  */
 export async function examine(
   stores: Repairable,
@@ -63,8 +65,8 @@ export async function examine(
 export type StartOptions = Readonly<{ network: string; pools: Pools; logger: Logger; signal: AbortSignal }>;
 
 /**
- * Brings streams back from the archive that the broker does not have any more, or only half restored, before anybody writes to them and
- * before they are made empty. What deletes something is for the auditor.
+ * Brings streams back from the archive that the broker does not have any more, or only half restored, before anybody
+ * writes to them and before they are made empty. What deletes something is for the auditor.
  *
  * Does nothing where there is no archive. Fails when the archive cannot be read or the broker does not take the events.
  */

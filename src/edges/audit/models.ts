@@ -36,7 +36,10 @@ export async function rebuildModels(models: Models, stream: StreamName, signal: 
   return done;
 }
 
-/** In a sentence, where a read model was not made anew any more after its stream had been restored with another incarnation; else undefined. */
+/**
+ * In a sentence, where a read model was not made anew any more after its stream had been restored with another
+ * incarnation; else undefined.
+ */
 export async function leftBehind(
   { pools, network, source, store }: Models & BothStores,
   { name, stream }: AnyProjection,

@@ -9,7 +9,10 @@ import { archiveStateOf } from './standing.ts';
 export type Database = Readonly<{
   pools: Pools;
   archive: ReturnType<typeof archiveStateOf>;
-  /** Does what a start needs of it; where an embedded one turns out to be damaged, it is set aside and made anew, and the work done once more. */
+  /**
+   * Does what a start needs of it; where an embedded one turns out to be damaged, it is set aside and made anew, and
+   * the work done once more.
+   */
   onSound: <T>(work: () => Promise<T>) => Promise<T>;
 }>;
 

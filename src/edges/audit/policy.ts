@@ -16,7 +16,10 @@ export type Decision =
   | Readonly<{ kind: 'observe again'; afterMs: number; since: Observation }>
   | Readonly<{ kind: 'ask'; why: string }>;
 
-/** What a decision rests on: the policy, the earlier observation if there was one, and how long ago the stream was restored last. */
+/**
+ * What a decision rests on: the policy, the earlier observation if there was one, and how long ago the stream was
+ * restored last.
+ */
 export type Grounds = Readonly<{
   policy: Pick<StreamPolicy, 'restore'>;
   before?: Observation | undefined;
@@ -28,7 +31,8 @@ export type Grounds = Readonly<{
 /**
  * Whether a stream is restored without an operator, which deletes what it holds.
  *
- * Only on the same finding from two observations some time apart, and seldom; where there is nothing to delete, at once.
+ * Only on the same finding from two observations some time apart, and seldom; where there is nothing to delete, at
+ * once.
  */
 export function decide(report: ScrubReport, { policy, before, restoredMsAgo, brakes: limits, now }: Grounds): Decision {
   const { repair } = streamStates[report.state];
@@ -46,7 +50,9 @@ export function decide(report: ScrubReport, { policy, before, restoredMsAgo, bra
   return { kind: 'restore' };
 }
 
-/** What a report says against a stream, as a text that is the same for the same damage however far the log has grown. */
+/**
+ * What a report says against a stream, as a text that is the same for the same damage however far the log has grown.
+ */
 export function findingOf({ state, inStream, inBoth, foreign }: ScrubReport): string {
   return JSON.stringify([state, inStream, inBoth, foreign.map(({ sequence, id }) => [sequence, id])]);
 }

@@ -29,7 +29,10 @@ export function rawFrom(message: Delivered): RawEvent {
 
 const idWithin = 256;
 
-/** The id stands near the beginning of an event's text, so that no event need be parsed for it; empty where there is none. */
+/**
+ * The id stands near the beginning of an event's text, so that no event need be parsed for it; empty where there is
+ * none.
+ */
 function idIn(body: Uint8Array): string {
   const { buffer, byteOffset, byteLength } = body;
   const text = Buffer.from(buffer, byteOffset, Math.min(byteLength, idWithin)).toString('latin1');

@@ -24,17 +24,20 @@ export type Repaired = Readonly<{
   isRestored: boolean;
 }>;
 
-/** `isDryRun` only compares; `expected` is the finding that the repair was decided on: on another one nothing is done. */
+/**
+ * `isDryRun` only compares; `expected` is the finding that the repair was decided on: on another one nothing is done.
+ */
 export type RepairOptions = ScrubOptions & Readonly<{ isDryRun?: boolean; expected?: string | undefined }>;
 
 const settleMs = 1500;
 const chunk = 1000;
 
 /**
- * Brings a stream and its archive forward from each other, then lets the read models of it go on, or makes them anew where events
- * changed their places. What neither has is recorded as lost.
+ * Brings a stream and its archive forward from each other, then lets the read models of it go on, or makes them anew
+ * where events changed their places. What neither has is recorded as lost.
  *
- * Only one process repairs at a time; an archive that somebody keeps stands still meanwhile, or the repair is refused and begins again.
+ * Only one process repairs at a time; an archive that somebody keeps stands still meanwhile, or the repair is refused
+ * and begins again.
  */
 export async function repairStream(stores: Repairable, stream: StreamName, options: RepairOptions): Promise<Repaired> {
   const { store, network, source } = stores;

@@ -1,11 +1,16 @@
 import type { StreamName } from '../../events/streams.ts';
 import type { RawEvent } from './chain.ts';
 
-/** What a repair of a stream in some state needs: nothing is wrong, nothing is destroyed, two observations, an operator. */
+/**
+ * What a repair of a stream in some state needs: nothing is wrong, nothing is destroyed, two observations, an operator.
+ */
 type Needs = 'no repair' | 'nothing more' | 'confirmation' | 'an operator';
 type State = Readonly<{ repair: Needs; mayWrite: boolean }>;
 
-/** How a stream can stand against its archive as a whole, and what follows from it. Every transition to `whole` is a repair. */
+/**
+ * How a stream can stand against its archive as a whole, and what follows from it. Every transition to `whole` is a
+ * repair.
+ */
 export const streamStates = {
   /** It goes on from where the archive ends. */
   whole: { repair: 'no repair', mayWrite: true },
@@ -44,7 +49,10 @@ export type ScrubReport = Readonly<{
   inArchive: readonly Range[];
   /** Damaged in both. */
   inBoth: readonly Range[];
-  /** Events of the stream, sound in themselves, at sequences where the archive holds others: written after the stream had gone back. */
+  /**
+   * Events of the stream, sound in themselves, at sequences where the archive holds others: written after the stream
+   * had gone back.
+   */
   foreign: readonly RawEvent[];
 }>;
 

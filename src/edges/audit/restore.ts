@@ -34,8 +34,9 @@ const emptySubject = 'lost';
 /**
  * Makes a stream anew from the archive, each event at its sequence with the time it was first stored.
  *
- * While it is filled it listens on a subject of its own and carries a mark, so that no writer takes it for the log; a restoration that
- * was cut off is begun again. Sequences that nobody has any more stay empty. Whatever the stream held before is gone: read it first.
+ * While it is filled it listens on a subject of its own and carries a mark, so that no writer takes it for the log; a
+ * restoration that was cut off is begun again. Sequences that nobody has any more stay empty. Whatever the stream held
+ * before is gone: read it first.
  */
 export async function restoreStream(
   stores: RawLog & Readonly<{ store: ArchiveStore }>,
@@ -87,9 +88,11 @@ async function firstKept(
 }
 
 /**
- * From now on a stream takes nothing in from anybody, so that nothing is written to it between reading what it holds and making it anew.
+ * From now on a stream takes nothing in from anybody, so that nothing is written to it between reading what it holds
+ * and making it anew.
  *
- * Whoever waits for an acknowledgement meanwhile is refused and asks again. One that the broker cannot change any more is left as it is.
+ * Whoever waits for an acknowledgement meanwhile is refused and asks again. One that the broker cannot change any more
+ * is left as it is.
  */
 export async function holdStream({ nc }: RawLog, { config }: StreamInfo): Promise<void> {
   const manager = await managerOf(nc);

@@ -2,10 +2,15 @@ import { keptDays, keptPerEntity, type StreamName, type StreamPolicy } from '../
 import type { Link } from './chain.ts';
 import type { Query } from './standing.ts';
 
-/** The hash of an event that was dropped, where the next one that is kept ties on to it: its chain begins anew there. */
+/**
+ * The hash of an event that was dropped, where the next one that is kept ties on to it: its chain begins anew there.
+ */
 export type Anchor = Readonly<{ sequence: number; hash: Uint8Array }>;
 
-/** What is dropped together: rows, and for each run of them the row before it and the last one of it, which becomes the anchor. */
+/**
+ * What is dropped together: rows, and for each run of them the row before it and the last one of it, which becomes the
+ * anchor.
+ */
 export type Pruning = Readonly<{ sequences: readonly number[]; anchors: readonly (Anchor & { after: number })[] }>;
 
 /** How many events of a subject are more than the stream keeps of it. */

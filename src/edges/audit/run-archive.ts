@@ -42,8 +42,8 @@ export async function finishArchive({ broker, pools, network, logger }: Context)
 }
 
 /**
- * Keeps the archive of all streams until the signal ends it: adds what is new, and tells the auditor of a stream that does not go on where
- * the archive ends. One process at a time does so.
+ * Keeps the archive of all streams until the signal ends it: adds what is new, and tells the auditor of a stream that
+ * does not go on where the archive ends. One process at a time does so.
  *
  * Never fails: what goes wrong is logged and tried again.
  */
@@ -91,7 +91,10 @@ async function followOnce(options: KeeperOptions, stream: StreamName, signal: Ab
   await archiveStream(options, await store.lead(stream, incarnationOf(info)), signal);
 }
 
-/** Events that are missing where the stream goes on, and were never archived, are lost once they were missed twice, some time apart. */
+/**
+ * Events that are missing where the stream goes on, and were never archived, are lost once they were missed twice, some
+ * time apart.
+ */
 async function judgeGap(
   { store, log }: KeeperOptions,
   stream: StreamName,

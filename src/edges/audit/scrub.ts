@@ -24,7 +24,10 @@ export type ScrubOptions = Readonly<{
 }>;
 
 const chunk = 1000;
-/** So many missing events, half of them the last ones, are asked for once more, one by one, before they count as missing. */
+/**
+ * So many missing events, half of them the last ones, are asked for once more, one by one, before they count as
+ * missing.
+ */
 const askedAgain = 50;
 /** States in which what seems to be missing may well be there: the broker tells them from counters alone. */
 const isTold = (state: StreamState): boolean => state === 'whole' || state === 'short' || state === 'holes';
@@ -32,8 +35,8 @@ const isTold = (state: StreamState): boolean => state === 'whole' || state === '
 /**
  * Compares every event that the archive holds of a stream with the stream itself, and the archive's chain with itself.
  *
- * Reads both whole, at the pace given. Changes nothing, unless it prunes: then the archive drops what the stream has dropped as its
- * policy says. Fails with `UNAVAILABLE` when the signal ends it.
+ * Reads both whole, at the pace given. Changes nothing, unless it prunes: then the archive drops what the stream has
+ * dropped as its policy says. Fails with `UNAVAILABLE` when the signal ends it.
  */
 export async function scrub(stores: BothStores, stream: StreamName, options: ScrubOptions): Promise<ScrubReport> {
   const { store } = stores;

@@ -20,7 +20,10 @@ export type Loss = Readonly<{
   ids: readonly string[];
 }>;
 
-/** How the archive of a stream stands: what the last comparison found, and what was repaired last; times are RFC 3339, null before the first. */
+/**
+ * How the archive of a stream stands: what the last comparison found, and what was repaired last; times are RFC 3339,
+ * null before the first.
+ */
 export type Standing = Readonly<{
   stream: StreamName;
   position: number;

@@ -47,7 +47,9 @@ export function createArchiveStore(pools: Pools, network: string): ArchiveStore 
   };
 }
 
-/** Every stream's is asked for each second, all at once: one after the other they keep one connection open, and no more. */
+/**
+ * Every stream's is asked for each second, all at once: one after the other they keep one connection open, and no more.
+ */
 function headIn(query: Query, schema: string) {
   const oneAtATime = pLimit(1);
   const text = `select ${headColumns(schema)} from ${schema}.archive_heads as had where stream = $1`;
@@ -115,7 +117,10 @@ function writing(query: Query, pools: Pools, schema: string) {
         [to.stream, to.position, to.hash, to.incarnation],
       );
     },
-    /** One at a time, in whatever process: `work` repairs a stream. Whoever waits holds no connection, for the work needs some. */
+    /**
+     * One at a time, in whatever process: `work` repairs a stream. Whoever waits holds no connection, for the work
+     * needs some.
+     */
     alone: async <T>(work: () => Promise<T>): Promise<T> => {
       for (;;) {
         const done = await aloneNow(pools, schema, work);

@@ -5,8 +5,8 @@ import { bothStoresOf, stateOf } from './archive.ts';
 import { streamStates } from './report.ts';
 
 /**
- * Tells what stands in the way of writing to a stream: that it lacks what the archive or a read model knows of it, which a broker that
- * was away may have lost.
+ * Tells what stands in the way of writing to a stream: that it lacks what the archive or a read model knows of it,
+ * which a broker that was away may have lost.
  *
  * Fails while the database does not answer, for then nobody knows.
  */

@@ -1,7 +1,10 @@
 import type { PublicKey } from '../../commands/ledger/chain.ts';
 import { accountOf, fromDer, verify } from '../cosmos/keys.ts';
 
-/** The bytes that a wallet signs for a text that is no transaction (ADR-036): an empty document of the signer with the text in it. */
+/**
+ * The bytes that a wallet signs for a text that is no transaction (ADR-036): an empty document of the signer with the
+ * text in it.
+ */
 export function adr036SignBytes(text: string, signer: string): Uint8Array {
   const data = Buffer.from(text).toString('base64');
   const message = `{"type":"sign/MsgSignData","value":{"data":"${data}","signer":"${signer}"}}`;

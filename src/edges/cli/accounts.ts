@@ -4,7 +4,10 @@ import { configFromEnvironment } from '../config.ts';
 import { developmentAccounts, developmentMnemonic } from '../local-network/development-accounts.ts';
 import { print } from './output.ts';
 
-/** `annals accounts`: the funded development accounts, each key with both of its addresses; the keys are known to everybody. */
+/**
+ * `annals accounts`: the funded development accounts, each key with both of its addresses; the keys are known to
+ * everybody.
+ */
 export async function accounts({ json }: { json: boolean }): Promise<void> {
   const config = configFromEnvironment();
   if (!config.isLocal)

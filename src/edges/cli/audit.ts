@@ -14,7 +14,10 @@ type Options = Readonly<{ signal: AbortSignal; onProgress: (done: number, total:
 type Auditing = Repairable & Readonly<{ log: Log }>;
 type Look = (stores: Auditing, stream: StreamName, options: Options) => Promise<Seen>;
 
-/** `annals scrub`: compares every event of the log with the archive, and the archive's chain with itself; changes nothing. Exit status 1 when something is damaged. */
+/**
+ * `annals scrub`: compares every event of the log with the archive, and the archive's chain with itself; changes
+ * nothing. Exit status 1 when something is damaged.
+ */
 export async function scrub({ json }: { json: boolean }): Promise<void> {
   await each('scrub', { json }, async (stores, stream, options) => ({
     report: await scrubStream(stores, stream, options),
@@ -33,7 +36,10 @@ export async function repair({ json, dryRun = false }: { json: boolean; dryRun?:
   );
 }
 
-/** Goes through all streams, one after the other, and prints what was seen, at last what is lost; exit status 1 where damage is left. */
+/**
+ * Goes through all streams, one after the other, and prints what was seen, at last what is lost; exit status 1 where
+ * damage is left.
+ */
 async function each(verb: string, { json }: { json: boolean }, look: Look): Promise<void> {
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());

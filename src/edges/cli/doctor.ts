@@ -9,7 +9,10 @@ import { print, table } from './output.ts';
 
 type Finding = Readonly<{ what: string; ok: boolean; found: string }>;
 
-/** `annals doctor`: what a start would use, from where, and what stands in its way. Changes nothing; exit status 1 when something does. */
+/**
+ * `annals doctor`: what a start would use, from where, and what stands in its way. Changes nothing; exit status 1 when
+ * something does.
+ */
 export async function doctor({ json }: { json: boolean }): Promise<void> {
   const config = configFromEnvironment();
   const findings = await Promise.all([

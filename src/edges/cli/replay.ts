@@ -13,8 +13,9 @@ import { print } from './output.ts';
 export type ReplayOptions = Readonly<{ json: boolean; back?: boolean; dropPrevious?: boolean }>;
 
 /**
- * `annals replay <projection|all>`: rebuilds from the log beside the live generation, compares with an independent fold, then
- * switches readers over; or goes back to the generation before, which stays until the next rebuild or until it is dropped.
+ * `annals replay <projection|all>`: rebuilds from the log beside the live generation, compares with an independent
+ * fold, then switches readers over; or goes back to the generation before, which stays until the next rebuild or until
+ * it is dropped.
  *
  * A rebuild gives way to readers on the same machine (`Stores.giveWay`).
  */

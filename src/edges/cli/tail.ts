@@ -9,7 +9,10 @@ import { withStores } from './stores.ts';
 
 type Options = Readonly<{ from?: string; limit?: string; json: boolean }>;
 
-/** `annals tail`: prints the events of a subject, from a position or from now on, until it is interrupted or `--limit` is reached. */
+/**
+ * `annals tail`: prints the events of a subject, from a position or from now on, until it is interrupted or `--limit`
+ * is reached.
+ */
 export async function tail(subject: string, { from, limit, json }: Options): Promise<void> {
   const wanted = subject.replace(/^live\./, 'evt.');
   const after = startOf(from);

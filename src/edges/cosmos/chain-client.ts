@@ -25,7 +25,8 @@ export type ChainClient = Readonly<{
   /**
    * Signs messages with a key, sends them and waits for their block.
    *
-   * Fails with `INVALID_ARGUMENT` when the chain refuses them or does not carry them out, with `UNAVAILABLE` when it does not answer.
+   * Fails with `INVALID_ARGUMENT` when the chain refuses them or does not carry them out, with `UNAVAILABLE` when it
+   * does not answer.
    */
   send: (key: PrivateKey, messages: readonly Message[]) => Promise<Sealed>;
 }>;

@@ -6,7 +6,10 @@ import { MsgSendSchema } from '../gen/chain/tx/v1/tx_pb.ts';
 
 type TextMessage = Exclude<MessageType, '/cosmos.bank.v1beta1.MsgSend'>;
 
-/** The text fields of each message by their numbers from 1 on; `app_pubkey` (bytes, 7) is of interchain accounts, which this chain has not. */
+/**
+ * The text fields of each message by their numbers from 1 on; `app_pubkey` (bytes, 7) is of interchain accounts, which
+ * this chain has not.
+ */
 const fields = {
   '/lumera.action.v1.MsgRequestAction': ['creator', 'actionType', 'metadata', 'price', 'expirationTime', 'fileSizeKbs'],
   '/lumera.action.v1.MsgFinalizeAction': ['creator', 'actionId', 'actionType', 'metadata'],

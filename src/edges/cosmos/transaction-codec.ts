@@ -102,7 +102,10 @@ function requireCanonical(canonical: Uint8Array, found: Uint8Array | undefined):
 
 type Parts = readonly (Readonly<{ $unknown?: readonly unknown[] | undefined }> | undefined)[];
 
-/** What a transaction says beyond what this chain knows could change its meaning, so it is refused as the real chain does. */
+/**
+ * What a transaction says beyond what this chain knows could change its meaning, so it is refused as the real chain
+ * does.
+ */
 function requireKnown(
   raw: MessageShape<typeof TxRawSchema>,
   body: MessageShape<typeof TxBodySchema>,

@@ -3,7 +3,9 @@ import { gasWanted, type Message } from '../../commands/ledger/messages.ts';
 import type { PrivateKey } from './keys.ts';
 import { signTransaction } from './transaction-codec.ts';
 
-/** What a transaction is signed with beside the key: chain, account number and next sequence, and what fees are paid in. */
+/**
+ * What a transaction is signed with beside the key: chain, account number and next sequence, and what fees are paid in.
+ */
 export type Signing = Readonly<{ chainId: string; denom: string; number: number; sequence: number }>;
 
 /** The bytes of a transaction with the usual gas and the least fee for it. */

@@ -4,7 +4,8 @@ import { AppError } from '../../commands/errors.ts';
 /**
  * A reader of a JSON body, made from the schema that also makes its types and its documentation.
  *
- * Strict: a body that does not fit is `INVALID_ARGUMENT`, naming the first place that does not. The schema holds no references.
+ * Strict: a body that does not fit is `INVALID_ARGUMENT`, naming the first place that does not. The schema holds no
+ * references.
  */
 export function bodyReader(
   schema: unknown,

@@ -36,8 +36,8 @@ export function bodyOf(error: AppError): ErrorBody {
 /**
  * Answers every error of a route in one shape; what is not the caller's doing is logged with its detail.
  *
- * A database that is away is `UNAVAILABLE`, not `INTERNAL`, whatever library says so. `bodyBytes` is how much a body may have where any
- * is read.
+ * A database that is away is `UNAVAILABLE`, not `INTERNAL`, whatever library says so. `bodyBytes` is how much a body
+ * may have where any is read.
  */
 export function createErrorHandler(
   logger: Logger,
@@ -56,7 +56,9 @@ export function createErrorHandler(
   };
 }
 
-/** Any caught value as the error that its caller reads: the server's own refusals and lost stores have codes of ours. */
+/**
+ * Any caught value as the error that its caller reads: the server's own refusals and lost stores have codes of ours.
+ */
 export function toRestError(thrown: unknown, bodyBytes?: number): AppError {
   const caught = thrown instanceof Error ? toDatabaseError(thrown) : thrown;
   if (caught instanceof AppError) return caught.code === 'UNAVAILABLE' && caught.cause ? withoutDetail(caught) : caught;

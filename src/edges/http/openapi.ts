@@ -15,7 +15,10 @@ export type ApiDescription = Readonly<{
   securitySchemes?: NonNullable<Document['components']>['securitySchemes'];
 }>;
 
-/** Makes the OpenAPI 3.0 document of an app from the schemas of the routes that are added after this, operations among them. */
+/**
+ * Makes the OpenAPI 3.0 document of an app from the schemas of the routes that are added after this, operations among
+ * them.
+ */
 export function describeApi(
   app: Pick<FastifyInstance, 'register' | 'addSchema'>,
   { tags = [], components = [], securitySchemes, ...about }: ApiDescription,

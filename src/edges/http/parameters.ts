@@ -21,8 +21,8 @@ const booleans: Readonly<Record<string, boolean>> = { true: true, false: false, 
 /**
  * A reader of a query string, made from the schema that also makes its types and its documentation.
  *
- * Strict: a parameter given twice, left empty, out of range or not one of the listed words is `INVALID_ARGUMENT`, naming the
- * parameter and what is accepted. Unknown parameters are dropped, defaults filled in.
+ * Strict: a parameter given twice, left empty, out of range or not one of the listed words is `INVALID_ARGUMENT`,
+ * naming the parameter and what is accepted. Unknown parameters are dropped, defaults filled in.
  */
 export function queryReader(
   schema: unknown,

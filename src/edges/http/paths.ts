@@ -6,7 +6,8 @@ type Known = Readonly<{ pattern: RegExp; methods: Set<string> }>;
 /**
  * Answers what no route takes: 405 with `Allow` where the path exists for other methods, else 404.
  *
- * `guide` begins the sentence that says where to find what there is: `/openapi.json says`. To be called before the routes are added: it watches them being added.
+ * `guide` begins the sentence that says where to find what there is: `/openapi.json says`. To be called before the
+ * routes are added: it watches them being added.
  */
 export function answerUnknownPaths(app: FastifyInstance, guide: string): void {
   const known = new Map<string, Known>();

@@ -22,7 +22,9 @@ export type ServerOptions = Readonly<{
   logger: Logger;
   /** Most bytes of a JSON body; without it no route reads a body, and one of any kind is dropped. */
   bodyBytes?: number;
-  /** Addresses and subnets whose `X-Forwarded-For` is believed; of everybody else the connection's own address counts. */
+  /**
+   * Addresses and subnets whose `X-Forwarded-For` is believed; of everybody else the connection's own address counts.
+   */
   trustedProxies?: readonly string[];
   /** Where a caller finds what there is, as the beginning of a sentence. */
   guide?: string;

@@ -13,7 +13,8 @@ const usual: JsonBounds = { depth: 64, values: 1_000_000 };
 export class TooComplex extends Error {}
 
 /**
- * Parses JSON from outside; one that is nested too deep or has too many values fails with `TooComplex` before it is parsed.
+ * Parses JSON from outside; one that is nested too deep or has too many values fails with `TooComplex` before it is
+ * parsed.
  *
  * A few megabytes of brackets otherwise take seconds of the one thread that there is, or a hundred times their size.
  *

@@ -1,4 +1,7 @@
-/** One setting: its environment variable, what it means, its default as an operator would write it, and how its text is read. */
+/**
+ * One setting: its environment variable, what it means, its default as an operator would write it, and how its text is
+ * read.
+ */
 export type Setting<T> = Readonly<{
   env: string;
   default: string;

@@ -24,7 +24,8 @@ export async function shutDown(phases: readonly Phase[], log: Logger): Promise<v
 }
 
 /**
- * A signal that aborts on SIGINT, SIGTERM or SIGHUP, or when the starting process is gone; the second time the process exits at once.
+ * A signal that aborts on SIGINT, SIGTERM or SIGHUP, or when the starting process is gone; the second time the process
+ * exits at once.
  */
 export function stopSignal(log: Logger): AbortSignal {
   const controller = new AbortController();

@@ -2,7 +2,10 @@ import { AppError } from '../../commands/errors.ts';
 
 /** So many at a time, first come first served. */
 export type Slots = Readonly<{
-  /** Runs work in a slot of its own; fails with `CANCELLED`, and runs nothing, when the signal aborts before there is one. */
+  /**
+   * Runs work in a slot of its own; fails with `CANCELLED`, and runs nothing, when the signal aborts before there is
+   * one.
+   */
   run: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 }>;
 

@@ -10,7 +10,10 @@ import { Thread, type ThreadOptions } from './thread.ts';
  * Input, progress and output travel as structured clones: plain data, no functions and no classes.
  */
 export type TaskContext<Progress = never> = Readonly<{
-  /** Aborts when the caller wants no result any more; a task that goes on nevertheless is ended together with its thread. */
+  /**
+   * Aborts when the caller wants no result any more; a task that goes on nevertheless is ended together with its
+   * thread.
+   */
   signal: AbortSignal;
   /** Tells the caller something before the result; in order. */
   progress: (value: Progress) => void;
@@ -38,8 +41,9 @@ export type WorkerPool<Module> = Readonly<{
   /**
    * Runs a task in a thread that is free, the first come first.
    *
-   * Rejects with an AppError: of the task's own code, `CANCELLED` when the signal aborted, `DEADLINE` when it took too long, and
-   * `INTERNAL` when its thread failed or ended. In each case the task surely runs no more; later calls find another thread.
+   * Rejects with an AppError: of the task's own code, `CANCELLED` when the signal aborted, `DEADLINE` when it took too
+   * long, and `INTERNAL` when its thread failed or ended. In each case the task surely runs no more; later calls find
+   * another thread.
    */
   call: <Name extends TaskName<Module>>(
     name: Name,
@@ -55,8 +59,8 @@ export type WorkerPool<Module> = Readonly<{
  *
  * @example
  * import type * as hashing from './hashing-thread.ts';
- * const pool = createWorkerPool<typeof hashing>({ name: 'hashing', module: new URL('hashing-thread.ts', import.meta.url), size: 2 });
- * await pool.call('sha256', bytes, { timeoutMs: 5_000 });
+ * const pool = createWorkerPool<typeof hashing>({ name: 'hashing', module: new URL('hashing-thread.ts',
+ * import.meta.url), size: 2 }); await pool.call('sha256', bytes, { timeoutMs: 5_000 });
  */
 export function createWorkerPool<Module>({ size, ...how }: ThreadOptions & { size: number }): WorkerPool<Module> {
   const threads = new Set<Thread>();
@@ -91,7 +95,9 @@ export function createWorkerPool<Module>({ size, ...how }: ThreadOptions & { siz
 /**
  * Runs one task in a thread of its own, which ends with it.
  *
- * @example await runInWorker<typeof fold>({ name: 'fold', module: new URL('fold-thread.ts', import.meta.url) }, 'fold', input, { signal })
+ * @example
+ * const how = { name: 'fold', module: new URL('fold-thread.ts', import.meta.url) };
+ * await runInWorker<typeof fold>(how, 'fold', input, { signal });
  */
 export async function runInWorker<Module, Name extends TaskName<Module> = TaskName<Module>>(
   how: ThreadOptions,

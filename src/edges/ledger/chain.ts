@@ -70,7 +70,8 @@ export class Chain {
   /**
    * Takes in a block of the log; one that it has already is passed over.
    *
-   * The rules must come to what the log says; where they do not, the log was written under other rules, and that stops the chain.
+   * The rules must come to what the log says; where they do not, the log was written under other rules, and that stops
+   * the chain.
    */
   apply(fact: Sealed, sequence: number): void {
     if (sequence <= this.sequence) return;

@@ -43,7 +43,10 @@ export type ChainView = Readonly<{
   nodes: () => SuperNode[];
 }>;
 
-/** The state of the chain, and what actions and SuperNodes were at every height before; accounts are kept as they are now. */
+/**
+ * The state of the chain, and what actions and SuperNodes were at every height before; accounts are kept as they are
+ * now.
+ */
 export class History {
   readonly genesis: Genesis;
   readonly #actions = new Versions<Action>();

@@ -32,8 +32,8 @@ export type Ledger = Readonly<{
   /**
    * Takes in the bytes of a signed transaction; settles once its block is in the log. Code 0: carried out.
    *
-   * `at` is the time of its block (unix milliseconds), which no earlier block may have passed. Fails with `INVALID_ARGUMENT` when the chain
-   * refuses it; the same bytes again give the same receipt.
+   * `at` is the time of its block (unix milliseconds), which no earlier block may have passed. Fails with
+   * `INVALID_ARGUMENT` when the chain refuses it; the same bytes again give the same receipt.
    */
   submit: (bytes: Uint8Array, at?: number) => Promise<Receipt>;
   /** What the next transaction of an account is signed with; undefined where the chain does not know the account. */
@@ -52,7 +52,8 @@ export type Ledger = Readonly<{
  *
  * Nothing is shown that is not in the log. Fails with `UNAVAILABLE` when the port is taken.
  *
- * @example const { url, submit } = await runLedger({ log, beginning, host: '127.0.0.1', lcdPort: 1317, logger, signal })
+ * @example
+ * const { url, submit } = await runLedger({ log, beginning, host: '127.0.0.1', lcdPort: 1317, logger, signal })
  */
 export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   const { log, leases, logger } = options;

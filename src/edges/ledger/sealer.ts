@@ -69,7 +69,10 @@ export class Sealer {
     return ofSigner.filter(({ sent }) => this.#chain.transactions.byHash(sent.hash) === undefined).length;
   }
 
-  /** The sequence that the next transaction of an account takes, and the account's number; undefined where there is none. */
+  /**
+   * The sequence that the next transaction of an account takes, and the account's number; undefined where there is
+   * none.
+   */
   signerInfo(address: string): Readonly<{ number: number; sequence: number }> | undefined {
     const account = this.#chain.history.account(address);
     return account && { number: account.number, sequence: account.sequence + this.#ahead(address) };
@@ -114,7 +117,10 @@ export class Sealer {
     await this.#sleep(due === undefined ? longestWaitMs : due - now);
   }
 
-  /** Transactions of one block: those that want no time of their own go together, as many as fit one message of the broker. */
+  /**
+   * Transactions of one block: those that want no time of their own go together, as many as fit one message of the
+   * broker.
+   */
   #batch(first: Waiting): readonly Waiting[] {
     if (first.at !== undefined) return [first];
     const batch: Waiting[] = [];
@@ -150,7 +156,10 @@ export class Sealer {
     }
   }
 
-  /** A block that no message of the broker holds: its first half is tried; a single transaction that does so much is refused. */
+  /**
+   * A block that no message of the broker holds: its first half is tried; a single transaction that does so much is
+   * refused.
+   */
   async #divide(batch: readonly Waiting[], wanted: number, signal: AbortSignal): Promise<void> {
     if (batch.length > 1) return await this.#seal(batch.slice(0, batch.length / 2), wanted, signal);
     this.#queue = this.#queue.filter((waiting) => !batch.includes(waiting));

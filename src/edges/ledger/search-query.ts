@@ -7,7 +7,8 @@ const maxConditions = 16;
 const grammar = /\s*([A-Za-z_][\w.]*)\s*(?:(EXISTS)(?=\s|$)|(>=|<=|=|>|<)\s*(?:'([^']*)'|([^\s']+)))\s*/y;
 
 /**
- * Reads a search: terms such as `action_registered.action_id=7`, quoted or not, `… EXISTS`, `tx.height>=37`, joined by `AND`.
+ * Reads a search: terms such as `action_registered.action_id=7`, quoted or not, `… EXISTS`, `tx.height>=37`, joined by
+ * `AND`.
  *
  * Fails as the chain does, with 500 and code 13, on anything else and on what is longer than any sensible search.
  */

@@ -1,7 +1,10 @@
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { accountBytes, accountOf, type PrivateKey, publicKeyOf } from '../cosmos/keys.ts';
 
-/** The mnemonic that development chains share; whoever knows it owns these accounts, so they are for the local network only. */
+/**
+ * The mnemonic that development chains share; whoever knows it owns these accounts, so they are for the local network
+ * only.
+ */
 export const developmentMnemonic = 'test test test test test test test test test test test junk';
 
 /** Keys of m/44'/60'/0'/0/0 to /9 of the mnemonic, as every Ethereum development tool lists them. */

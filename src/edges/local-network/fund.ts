@@ -5,7 +5,10 @@ import { developmentAccounts } from './development-accounts.ts';
 const enough = 1_000_000n;
 const gift = '1000000000';
 
-/** Gives a new account of the local network, or one that has nearly nothing left, coins of the first development account. */
+/**
+ * Gives a new account of the local network, or one that has nearly nothing left, coins of the first development
+ * account.
+ */
 export async function fund(chain: ChainClient, account: string): Promise<void> {
   const known = await chain.account(account);
   if (known !== undefined && known.balance >= enough) return;

@@ -12,11 +12,17 @@ import type { Deed } from './timeline.ts';
 export type Player = Readonly<{
   /** How many transactions of the cast the chain holds: where the script goes on. */
   transactionsSoFar: () => number;
-  /** Signs a deed's transaction and waits for its block; `atMs` as in `Ledger.submit`. Fails with `INVALID_ARGUMENT` when it is refused. */
+  /**
+   * Signs a deed's transaction and waits for its block; `atMs` as in `Ledger.submit`. Fails with `INVALID_ARGUMENT`
+   * when it is refused.
+   */
   play: (deed: Deed, atMs?: number) => Promise<Receipt>;
 }>;
 
-/** Everything that the script does is signed by a key of its cast; what others do on the chain changes none of its places. */
+/**
+ * Everything that the script does is signed by a key of its cast; what others do on the chain changes none of its
+ * places.
+ */
 export function playerOf({
   ledger,
   seed,

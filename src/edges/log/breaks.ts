@@ -4,7 +4,8 @@ type Listener = (why: string) => void;
 const listeners = new WeakMap<NatsConnection, Set<Listener>>();
 
 /**
- * Tells when a connection breaks, comes back or is closed; the client forgets what it had not sent by then, and consumers may be gone.
+ * Tells when a connection breaks, comes back or is closed; the client forgets what it had not sent by then, and
+ * consumers may be gone.
  *
  * Gives back how to stop listening.
  */
@@ -15,7 +16,8 @@ export function onBreak(nc: NatsConnection, listener: Listener): () => void {
 }
 
 /**
- * Waits for an answer that a break of the connection would lose: then it fails at once, where the client would wait out its timeout.
+ * Waits for an answer that a break of the connection would lose: then it fails at once, where the client would wait out
+ * its timeout.
  */
 export async function unlessBroken<T>(nc: NatsConnection, answer: Promise<T>): Promise<T> {
   const { promise: broken, reject } = Promise.withResolvers<never>();

@@ -8,8 +8,8 @@ const nanosPerSecond = 1e9;
 export const grades = ['unknown', 'relaxed', 'bounded', 'strict'] as const satisfies readonly Durability[];
 
 /**
- * Reads the durability in force from a server's monitoring address, or from those of several servers, separated by commas:
- * the least of those that say counts.
+ * Reads the durability in force from a server's monitoring address, or from those of several servers, separated by
+ * commas: the least of those that say counts.
  *
  * `unknown` when there is none, none answers, or none says: never a guess.
  *

@@ -16,7 +16,10 @@ export type Delivered = Readonly<{
   header: (name: string) => string | undefined;
 }>;
 
-/** What a feed shows: all after a sequence, the last of every matching subject, or what is new on a subject (without bytes). */
+/**
+ * What a feed shows: all after a sequence, the last of every matching subject, or what is new on a subject (without
+ * bytes).
+ */
 export type FeedStart = Readonly<
   { after: number } | { lastPer: string } | { newOf: string; after: number | undefined }
 >;
@@ -42,7 +45,8 @@ const pull = JSON.stringify({
 });
 
 /**
- * Messages of a stream in order, on an ephemeral consumer with pull requests of our own: faster than the client's iterators.
+ * Messages of a stream in order, on an ephemeral consumer with pull requests of our own: faster than the client's
+ * iterators.
  *
  * A slow reader holds a bounded number of messages and bytes; the broker keeps the rest.
  */
@@ -86,7 +90,9 @@ export class Feed {
     this.#refill();
   }
 
-  /** What has come, at most `max`; waits for the first. Fails with `FeedLost`, also when the feed is closed meanwhile. */
+  /**
+   * What has come, at most `max`; waits for the first. Fails with `FeedLost`, also when the feed is closed meanwhile.
+   */
   async take(max: number): Promise<readonly Delivered[]> {
     while (this.#buffer.length === 0) {
       if (this.#lost) throw this.#lost;
@@ -168,10 +174,15 @@ function consumerConfig(start: FeedStart): Partial<ConsumerConfig> {
   return { ...common, ...from, ...('newOf' in start ? { filter_subject: start.newOf, headers_only: true } : {}) };
 }
 
-/** Where the tokens after the consumer's name begin: older servers and a plain setup name neither domain nor account. */
+/**
+ * Where the tokens after the consumer's name begin: older servers and a plain setup name neither domain nor account.
+ */
 const shortForm = 9;
 
-/** `$JS.ACK.[domain.account.]<stream>.<consumer>.<times>.<stream sequence>.<consumer sequence>.<time>.<pending>[.random]` */
+/**
+ * `$JS.ACK.[domain.account.]<stream>.<consumer>.<times>.<stream sequence>.<consumer
+ * sequence>.<time>.<pending>[.random]`
+ */
 function delivered(msg: Msg): Delivered {
   const tokens = (msg.reply ?? '').split('.');
   const at = tokens.length === shortForm ? 5 : 7;

@@ -8,7 +8,10 @@ export type HistoryOptions = Readonly<{ pageSize?: number }>;
 
 const usualPageSize = 500;
 
-/** The facts of one subject after a sequence, page by page; see `Log.history`. Its cost follows the facts it gives, not the stream. */
+/**
+ * The facts of one subject after a sequence, page by page; see `Log.history`. Its cost follows the facts it gives, not
+ * the stream.
+ */
 export async function* historyOf(
   nc: NatsConnection,
   { stream, subject, after }: Readonly<{ stream: string; subject: string; after: number }>,

@@ -1,6 +1,8 @@
 import type { FactLog } from '../../commands/ports.ts';
 
-/** Leadership among the processes of a network: `run` has the name to itself until its signal ends, and has to end then. */
+/**
+ * Leadership among the processes of a network: `run` has the name to itself until its signal ends, and has to end then.
+ */
 export type Leasing = Readonly<{
   hold: (
     name: string,
@@ -12,7 +14,8 @@ export type Leasing = Readonly<{
 /**
  * A log that takes nothing more once the lease it is written under has ended.
  *
- * What is on its way then is guarded by the sequence that it expects: it is refused where the next holder has written since.
+ * What is on its way then is guarded by the sequence that it expects: it is refused where the next holder has written
+ * since.
  */
 export function whileHeld<L extends FactLog>(log: L, signal: AbortSignal): L {
   return {

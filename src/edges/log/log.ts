@@ -21,17 +21,18 @@ export type Log = FactLog &
     /**
      * All facts after a sequence, in order, then live ones, in batches of what is there; never waits to fill a batch.
      *
-     * Comes back by itself when the broker was away and ends when the signal aborts. Throws `PoisonEvent` on an event that cannot be
-     * read, on a log shorter than `after`, and, in streams that keep everything, on a gap.
+     * Comes back by itself when the broker was away and ends when the signal aborts. Throws `PoisonEvent` on an event
+     * that cannot be read, on a log shorter than `after`, and, in streams that keep everything, on a gap.
      *
      * @example for await (const { facts } of log.follow('ACTIONS', 41, { signal })) await project(facts)
      */
     follow: (stream: StreamName, after: number, options: FollowOptions) => AsyncIterable<FollowBatch>;
     /**
-     * The facts of one entity after a sequence of its stream, in order, page by page, up to the end as it is then; what the stream
-     * has dropped is left out.
+     * The facts of one entity after a sequence of its stream, in order, page by page, up to the end as it is then; what
+     * the stream has dropped is left out.
      *
-     * Fails with `UNAVAILABLE` when the broker does not answer for a while; throws `PoisonEvent` on an event that cannot be read.
+     * Fails with `UNAVAILABLE` when the broker does not answer for a while; throws `PoisonEvent` on an event that
+     * cannot be read.
      *
      * @example for await (const facts of log.history('action', '7', 41)) show(facts)
      */
@@ -46,8 +47,8 @@ export type Log = FactLog &
     /**
      * Calls back for every fact of these kinds once it is stored: a hint to read again. Gives back how to stop.
      *
-     * Hints may be lost in the first moments and while the broker is away, so whoever relies on them also looks from time to
-     * time.
+     * Hints may be lost in the first moments and while the broker is away, so whoever relies on them also looks from
+     * time to time.
      */
     watch: (kinds: readonly Kind[], onFact: (kind: Kind, entity: string) => void) => () => void;
   }>;

@@ -5,7 +5,10 @@ import type { LagTracker } from './lag.ts';
 /** What a log's server says of itself: the durability in force, and what of it falls short. */
 export type LogState = Readonly<{ durability: string; warnings: readonly string[] }>;
 
-/** Whether the broker answers, how durable the log is, and where its streams end; `state` fails while the broker does not answer. */
+/**
+ * Whether the broker answers, how durable the log is, and where its streams end; `state` fails while the broker does
+ * not answer.
+ */
 export function observeLog(state: () => Promise<LogState>, lag: Pick<LagTracker, 'heads'>): Observed {
   const look = async () => {
     const { durability, warnings } = await state();

@@ -12,7 +12,8 @@ const waitMs = 50;
 const withinMs = 20_000;
 
 /**
- * A secret that all processes of a network share: 32 random bytes, created once and kept beside the log for as long as that is sound.
+ * A secret that all processes of a network share: 32 random bytes, created once and kept beside the log for as long as
+ * that is sound.
  *
  * Whoever asks first creates it; those that race agree.
  */

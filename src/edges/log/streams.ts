@@ -26,7 +26,10 @@ import {
   subjectsOf,
 } from '../../events/streams.ts';
 
-/** The least nats-server that has every guard the log relies on: atomic batches with an expected sequence for each subject. */
+/**
+ * The least nats-server that has every guard the log relies on: atomic batches with an expected sequence for each
+ * subject.
+ */
 export const leastServer = '2.12.1';
 const duplicateWindowMs = 120_000;
 /** A cluster that has no leader yet drops what it is asked: it is asked again, for a minute. */
@@ -50,8 +53,8 @@ export function streamName(stream: StreamName, network: string): string {
 export const incarnationKey = 'annals-incarnation';
 
 /**
- * Which life of a stream this is: when it was created, RFC 3339. A stream created anew has sequences of its own; one that was
- * restored with the same events at the same sequences goes on with the life it had.
+ * Which life of a stream this is: when it was created, RFC 3339. A stream created anew has sequences of its own; one
+ * that was restored with the same events at the same sequences goes on with the life it had.
  */
 export function incarnationOf(info: StreamInfo): string {
   return info.config.metadata?.[incarnationKey] ?? info.created;
@@ -60,8 +63,8 @@ export function incarnationOf(info: StreamInfo): string {
 /**
  * Creates every stream of a network, or checks that it is as it must be; safe to repeat and to race.
  *
- * One that exists gains the kinds that it does not take in yet. Fails with `CONFLICT` when a stream exists with another shape or
- * takes in more than is known here, and with `UNAVAILABLE` when the server is too old.
+ * One that exists gains the kinds that it does not take in yet. Fails with `CONFLICT` when a stream exists with another
+ * shape or takes in more than is known here, and with `UNAVAILABLE` when the server is too old.
  */
 export async function ensureStreams(
   nc: NatsConnection,
@@ -175,7 +178,9 @@ export function shapeOf(stream: StreamName, network: string, policy: StreamPolic
   };
 }
 
-/** JetStream republishes one pattern for each stream: that of the one live kind, or a wildcard where all kinds are live. */
+/**
+ * JetStream republishes one pattern for each stream: that of the one live kind, or a wildcard where all kinds are live.
+ */
 function republishOf(stream: StreamName, network: string, policy: StreamPolicy): StreamConfig['republish'] {
   const [live, ...others] = liveKinds(policy);
   if (live === undefined) return undefined;
@@ -195,7 +200,10 @@ function choiceOf({ replicas, maxBytes }: StreamOptions): Partial<StreamConfig> 
   };
 }
 
-/** What is not as wanted, by the keys of what is wanted: servers add keys of their own, and may leave out what is zero or false. */
+/**
+ * What is not as wanted, by the keys of what is wanted: servers add keys of their own, and may leave out what is zero
+ * or false.
+ */
 function differences(wanted: Partial<StreamConfig>, found: StreamConfig): string[] {
   const actual = new Map<string, unknown>(Object.entries(found));
   return Object.entries(wanted)

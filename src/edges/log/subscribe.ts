@@ -2,7 +2,8 @@ import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
 import { toAppError } from '../../commands/errors.ts';
 
 /**
- * Subscribes with a callback that may fail: what it throws would end the client's reading of the whole connection, in silence.
+ * Subscribes with a callback that may fail: what it throws would end the client's reading of the whole connection, in
+ * silence.
  *
  * `onFailure` hears what it threw, and what the client says of the subscription; without it the process warns of it.
  */

@@ -1,7 +1,10 @@
 import pg from 'pg';
 import { AppError } from '../../commands/errors.ts';
 
-/** Something that no waiting cures: the projection stops with this sentence until it is replayed or a newer version starts. */
+/**
+ * Something that no waiting cures: the projection stops with this sentence until it is replayed or a newer version
+ * starts.
+ */
 export class StopError extends AppError {
   /** The fact that could not be taken, where it is one. */
   readonly sequence: number | undefined;
@@ -14,7 +17,10 @@ export class StopError extends AppError {
 
 /** Connections, resources, the operator, the system, lost races: all of it passes. */
 const passingClasses = ['08', '40', '53', '57', '58'];
-/** A lock that was not to be had, a server that is a standby for now, and a session that stood still for too long in a transaction. */
+/**
+ * A lock that was not to be had, a server that is a standby for now, and a session that stood still for too long in a
+ * transaction.
+ */
 const passingCodes = ['55P03', '25006', '25P03', '25P04'];
 
 const networkCodes = [
@@ -51,7 +57,8 @@ export function toDatabaseError(caught: unknown): Error {
 const absentCodes = ['3D000', '42P01'];
 
 /**
- * The same for whoever only reads: what is not there is `UNAVAILABLE` to them, for it is being made, or was left behind by a newer generation.
+ * The same for whoever only reads: what is not there is `UNAVAILABLE` to them, for it is being made, or was left behind
+ * by a newer generation.
  */
 export function toReadError(caught: unknown): Error {
   const isAbsent = caught instanceof pg.DatabaseError && absentCodes.includes(caught.code ?? '');

@@ -24,7 +24,8 @@ const lagWarnedFromMs = 10_000;
 /**
  * Whether the database answers, and how far its read models are.
  *
- * Not to be relied on while the database does not answer, a read model is not built yet, or what readers see has stopped.
+ * Not to be relied on while the database does not answer, a read model is not built yet, or what readers see has
+ * stopped.
  */
 export function observeModels({ read, generations }: ObservedModels, lag: Pick<LagTracker, 'lagMs'>): Observed {
   const built: Check = {

@@ -10,8 +10,8 @@ const ourLimits = ['statement_timeout', 'query_timeout', 'idle_in_transaction_se
 /**
  * How to connect, with settings of ours beside those that the address (`?options=`) or the configuration asks for.
  *
- * `pg` lets an address override what it is told: without this, an address with `options` of its own took the isolation from
- * readers. Fails with `INVALID_ARGUMENT` when the address sets something else for what the program relies on.
+ * `pg` lets an address override what it is told: without this, an address with `options` of its own took the isolation
+ * from readers. Fails with `INVALID_ARGUMENT` when the address sets something else for what the program relies on.
  *
  * @example withSettings({ connectionString: 'postgres://db/a?options=endpoint%3Dx' }, { jit: 'off' })
  */

@@ -5,7 +5,8 @@ import { rebuildingInWorker } from '../models/build/rebuild-in-worker.ts';
 import { looping, type Role, type RoleContext } from './role.ts';
 
 /**
- * Compares the log with its archive and every read model with the log, and repairs what may be repaired without an operator.
+ * Compares the log with its archive and every read model with the log, and repairs what may be repaired without an
+ * operator.
  *
  * Watches with connections of this process, and compares in threads with connections of their own.
  */

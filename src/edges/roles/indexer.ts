@@ -5,7 +5,10 @@ import { runProbing } from '../indexer/probe/rounds.ts';
 import { startApi } from '../indexer/rest/start-api.ts';
 import { looping, type Part, type Role, type RoleContext, urlOf } from './role.ts';
 
-/** Sync with the chain, probes of SuperNodes, and the indexing REST API, which comes last: when there is something to answer from. */
+/**
+ * Sync with the chain, probes of SuperNodes, and the indexing REST API, which comes last: when there is something to
+ * answer from.
+ */
 export const indexer = {
   name: 'indexer',
   ports: ({ host, port }) => [{ setting: 'PORT', host, port }],

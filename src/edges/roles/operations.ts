@@ -3,7 +3,9 @@ import { observedOf } from '../http/operations/observed.ts';
 import type { Part, RoleContext } from './role.ts';
 import { serve } from './serve.ts';
 
-/** `/healthz`, `/readyz` and `/metrics` on `PORT`, in a process none of whose roles shows them beside its own routes. */
+/**
+ * `/healthz`, `/readyz` and `/metrics` on `PORT`, in a process none of whose roles shows them beside its own routes.
+ */
 export async function startOperations(context: RoleContext): Promise<Part> {
   const { config, logger, version } = context;
   const app = createApp({

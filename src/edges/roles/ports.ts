@@ -4,7 +4,10 @@ import type { Config } from '../config.ts';
 import { configuredRoles } from './all.ts';
 import type { PlannedPort } from './role.ts';
 
-/** Ports that a start opens: those of the embedded servers, of the configured roles, and of operations, which every process answers. */
+/**
+ * Ports that a start opens: those of the embedded servers, of the configured roles, and of operations, which every
+ * process answers.
+ */
 export function plannedPorts(config: Config): PlannedPort[] {
   const { host } = config;
   const opened = (needed: boolean, setting: string, port: number | undefined): PlannedPort[] =>

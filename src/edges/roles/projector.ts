@@ -5,7 +5,8 @@ import { checkHandlers, runProjector } from '../models/engine/projector.ts';
 import { looping, type Part, type Role, type RoleContext } from './role.ts';
 
 /**
- * Every projection and the archive, each kept by one process at a time; fails when a projection was changed without a new version.
+ * Every projection and the archive, each kept by one process at a time; fails when a projection was changed without a
+ * new version.
  *
  * Ends only when it is stopped, after everybody who writes: what was written last is archived before.
  */

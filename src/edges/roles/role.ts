@@ -10,8 +10,8 @@ export type PlannedPort = Readonly<{ setting: string; host: string; port: number
 /**
  * A part of the program that runs: where it can be reached, how it is, when it failed, how it is stopped.
  *
- * `checks` are shown by `/readyz` and `gauges` by `/metrics` of the process; what runs in a child process reports the same over
- * its channel.
+ * `checks` are shown by `/readyz` and `gauges` by `/metrics` of the process; what runs in a child process reports the
+ * same over its channel.
  */
 export type Part = Observed &
   Readonly<{

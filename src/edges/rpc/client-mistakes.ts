@@ -6,9 +6,9 @@ const unreadable = /^(parse binary|received compressed envelope)/;
 /**
  * A gate for each call that turns INTERNAL into INVALID_ARGUMENT where a client sent what cannot be read.
  *
- * The library says INTERNAL of a message that is not protobuf, before any handler or interceptor of ours sees the call. What it
- * is about to answer shows first as the reason with which the call's signal aborts: there its code is set right. The tests of
- * every protocol hold the library to that order.
+ * The library says INTERNAL of a message that is not protobuf, before any handler or interceptor of ours sees the call.
+ * What it is about to answer shows first as the reason with which the call's signal aborts: there its code is set
+ * right. The tests of every protocol hold the library to that order.
  */
 export function blameClient({ signal }: HandlerContext): void {
   signal.addEventListener('abort', () => {

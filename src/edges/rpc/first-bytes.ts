@@ -8,8 +8,8 @@ const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 /**
  * What the first bytes of a connection say; undefined while they could still become one or the other.
  *
- * HTTP/2 begins with its preface, TLS with 0x16, the secure channel with 0x00 (the high byte of a length below 16 MiB); all else is
- * taken for HTTP/1.1, whose parser refuses what is not.
+ * HTTP/2 begins with its preface, TLS with 0x16, the secure channel with 0x00 (the high byte of a length below 16 MiB);
+ * all else is taken for HTTP/1.1, whose parser refuses what is not.
  */
 export function protocolOf(bytes: Buffer): Protocol | undefined {
   if (bytes[0] === 0) return 'channel';

@@ -25,8 +25,8 @@ const unaryBytes = 64 * 1024;
 /**
  * Serves the routes over gRPC, gRPC-Web and Connect; every error in its protocol's form, faults of ours logged.
  *
- * Nothing is compressed, and a compressed request is UNIMPLEMENTED. A path without a method is UNIMPLEMENTED to a gRPC client and
- * 404 to others.
+ * Nothing is compressed, and a compressed request is UNIMPLEMENTED. A path without a method is UNIMPLEMENTED to a gRPC
+ * client and 404 to others.
  */
 export function createRpcHandler(routes: (router: ConnectRouter) => void, logger: Logger): RpcHandler {
   const router = createConnectRouter({
@@ -119,7 +119,10 @@ function answerUnreadable(response: ServerResponse | Http2ServerResponse): void 
   send(response, 400, { 'content-type': 'application/json' }, body);
 }
 
-/** Headers go out with the end: gRPC takes an answer without a message for one only so. The two kinds of response share no type. */
+/**
+ * Headers go out with the end: gRPC takes an answer without a message for one only so. The two kinds of response share
+ * no type.
+ */
 function send(
   response: ServerResponse | Http2ServerResponse,
   status: number,

@@ -34,7 +34,8 @@ const streamWindowBytes = 8 * 2 ** 20;
 const connectionWindowBytes = 16 * 2 ** 20;
 
 /**
- * Opens one port for gRPC over plain HTTP/2, HTTP/1.1 (gRPC-Web, Connect) and the secure channel, told apart by their first bytes.
+ * Opens one port for gRPC over plain HTTP/2, HTTP/1.1 (gRPC-Web, Connect) and the secure channel, told apart by their
+ * first bytes.
  *
  * Fails with `UNAVAILABLE` when the port is taken.
  */

@@ -7,8 +7,8 @@ import { runsWith } from './predecessor.ts';
 import type { Pools } from '../models/pool.ts';
 
 /**
- * Lets everybody else on this machine go first from now on: this process runs where nobody else would, and so does what an
- * embedded database does for its `bulk` and `load` pools, which have no connection yet.
+ * Lets everybody else on this machine go first from now on: this process runs where nobody else would, and so does what
+ * an embedded database does for its `bulk` and `load` pools, which have no connection yet.
  *
  * What the system refuses stays as it is. A database that is not ours may run anywhere and is left alone.
  */
@@ -27,7 +27,10 @@ export async function lowerBackend(client: pg.ClientBase): Promise<void> {
   if (typeof pid === 'number' && (await runsWith(pid, 'postgres'))) await goLast(pid);
 }
 
-/** The idle class of Linux: whoever wakes up has the core at once, which the lowest priority, used elsewhere, does not give him. */
+/**
+ * The idle class of Linux: whoever wakes up has the core at once, which the lowest priority, used elsewhere, does not
+ * give him.
+ */
 async function goLast(pid: number): Promise<void> {
   lower(pid);
   await ask('chrt', '--all-tasks', '--idle', '--pid', '0', String(pid));

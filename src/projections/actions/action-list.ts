@@ -95,7 +95,9 @@ function pageOf(reading: Reading, shape: Shape): RawBuilder<unknown> {
   return sql`select id from (${sql.join(branches, sql` union all `)}) branch order by id desc`;
 }
 
-/** The operators whose accounts finalized an action, as the accounts belonged to them at the time; each once, bytewise. */
+/**
+ * The operators whose accounts finalized an action, as the accounts belonged to them at the time; each once, bytewise.
+ */
 export async function operatorsOf(reading: Reading, { accounts, finalize_tx, height }: ActionRow): Promise<string[]> {
   if (accounts.length === 0) return [];
   const text = () => sql`

@@ -8,7 +8,10 @@ import { periodsIn, splitWindow, windowCountersIn } from './totals/window-counte
 /** Which actions to count; `from` and `to` are written as `created_at` is, to the second in UTC, both ends included. */
 export type StatsFilter = Readonly<{ type?: string | undefined; from?: string | undefined; to?: string | undefined }>;
 
-/** Registered, finalized and approved add up to the total, as cascade and sense do; the expired are among the registered. */
+/**
+ * Registered, finalized and approved add up to the total, as cascade and sense do; the expired are among the
+ * registered.
+ */
 export type ActionStats = Readonly<{
   total: number;
   cascade: number;

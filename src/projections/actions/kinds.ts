@@ -14,7 +14,9 @@ export const kindOf = (type: string, state: string): string => letters[type]?.[s
 
 type Asked = Readonly<{ type?: string | undefined; state?: string | undefined }>;
 
-/** The kinds that may match; null is one that no action is of. How many there are depends on what is asked for alone. */
+/**
+ * The kinds that may match; null is one that no action is of. How many there are depends on what is asked for alone.
+ */
 export const kindsIn = ({ type, state }: Asked): (string | null)[] =>
   (type === undefined ? actionTypes : [type]).flatMap((one) =>
     (state === undefined ? actionStates : [state]).map((inOne) => letters[one]?.[inOne] ?? null),

@@ -11,7 +11,9 @@ import { countersOf, ownershipRange, rowRangesFrom, rowRangesIn, withIdRanges } 
 /** How many actions a SuperNode finalized. */
 export type NodeActions = Readonly<{ id: string; cascade: number; sense: number }>;
 
-/** Holds for an account that never was anybody else's and has no end: all of it is its operator's, whatever the height. */
+/**
+ * Holds for an account that never was anybody else's and has no end: all of it is its operator's, whatever the height.
+ */
 const undisputedAccount = sql`count(*) = 1 and bool_and(from_height = 0 and until_height is null)`;
 
 /** Adds up rows `kind` and `n`. */
@@ -19,7 +21,8 @@ const sumOfType = (type: 'cascade' | 'sense'): RawBuilder<unknown> =>
   sql`coalesce(sum(n) filter (where ${isOfType(type)}), 0)::int8`;
 
 /**
- * What every listed SuperNode finalized, zeros too, ordered by id bytewise; an action is the node's whose account it was then.
+ * What every listed SuperNode finalized, zeros too, ordered by id bytewise; an action is the node's whose account it
+ * was then.
  *
  * At one height an operator has one account, so that no action counts twice.
  */

@@ -7,7 +7,9 @@ import { cause, decision, everything, probeOf } from './fresh-log.ts';
 const total = 600;
 const writers = 32;
 
-/** Appends by many over a link that loses answers and breaks again and again; expects each fact in the log exactly once. */
+/**
+ * Appends by many over a link that loses answers and breaks again and again; expects each fact in the log exactly once.
+ */
 export async function appendWhileBreaking({
   log,
   over,

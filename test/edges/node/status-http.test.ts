@@ -12,7 +12,9 @@ afterAll(() => node[Symbol.asyncDispose]());
 const ask = async (path: string, init?: RequestInit) => await fetch(`${node.http}${path}`, init);
 const recorded = (name: keyof typeof answers) => JSON.parse(answers[name].body) as Record<string, unknown>;
 
-/** Maps have keys of their own, recent events there may be none of, and the real network's own metrics are null here. */
+/**
+ * Maps have keys of their own, recent events there may be none of, and the real network's own metrics are null here.
+ */
 function comparable(status: Record<string, unknown>): unknown {
   const p2p = Object(status['p2p_metrics']) as Record<string, object>;
   const maps = { network_handle_metrics: {}, ban_list: [] };

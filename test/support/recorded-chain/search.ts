@@ -9,7 +9,8 @@ type Condition = (transaction: TransactionRecord) => boolean;
 const condition = /^\s*([a-z_]+\.[A-Za-z_]+)\s*(?:(EXISTS)|(=|>=|<=|>|<)\s*('[^']*'|\d+))\s*$/;
 
 /**
- * The chain's search for transactions: `query`, `page`, `limit`, `order_by`; `pagination.limit` is ignored as the chain does.
+ * The chain's search for transactions: `query`, `page`, `limit`, `order_by`; `pagination.limit` is ignored as the chain
+ * does.
  *
  * Only transactions about actions were recorded whole, so a query has to name an event of actions.
  */

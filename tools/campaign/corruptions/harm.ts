@@ -21,7 +21,10 @@ export type Aim = Readonly<{
   part?: string;
 }>;
 
-/** Where the data of a store lie in the network's folder; logs, sockets and configuration that each start writes anew are no data. */
+/**
+ * Where the data of a store lie in the network's folder; logs, sockets and configuration that each start writes anew
+ * are no data.
+ */
 const folderOf = { nats: path.join('nats', 'js'), db: path.join('db', 'pg18') } as const satisfies Record<
   Store,
   string

@@ -17,7 +17,9 @@ export type Victim = Readonly<{
   /** Waits until the archive holds all, then ends the program in one of two ways, and its servers with it. */
   stop: (how: 'stop' | 'kill') => Promise<void>;
   start: () => Promise<void>;
-  /** Ends the server of one store while the program stands still, and lets it be started again when `meanwhile` is done. */
+  /**
+   * Ends the server of one store while the program stands still, and lets it be started again when `meanwhile` is done.
+   */
   restartServer: (store: Store, how: 'stop' | 'kill', meanwhile: () => string) => Promise<string>;
   /** Waits until nothing is wrong; gives back what still is in the end. */
   mended: () => Promise<string[]>;

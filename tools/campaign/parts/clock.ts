@@ -14,7 +14,10 @@ const clock = new URL('../shifted-clock.mjs', import.meta.url).href;
 const livesMs = 3000;
 const exactToMs = 60_000;
 
-/** The service's clock stepped forth and back while it runs; every third time the service is killed in the wrong time, too. */
+/**
+ * The service's clock stepped forth and back while it runs; every third time the service is killed in the wrong time,
+ * too.
+ */
 export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
   const tally = { passed: 0, failed: 0 };
   const folder = temporaryFolder();

@@ -20,19 +20,24 @@ const harmsOfVictim = 40;
 const liveShare = 0.75;
 /** How a damage falls: between two starts of the whole program, or of the one server, or under both as they run. */
 const shares = { start: 0.08, restart: { nats: 0.7, db: 0.35 } };
-/** Every page of these carries a checksum, and a look at all of them follows a checkpoint; what is in them need not be read by a new start. */
+/**
+ * Every page of these carries a checksum, and a look at all of them follows a checkpoint; what is in them need not be
+ * read by a new start.
+ */
 const isPaged = (did: string): boolean => /^db \w+ (base|global)\/(\d+\/)?\d/.test(did);
 
 /**
- * What became of one damage: found and mended while the program ran or at the start after it; found and mended only at a start after
- * it had run on (a bucket of the broker, which it has in memory); nothing harmed, which a start and a look at everything showed; or not mended.
+ * What became of one damage: found and mended while the program ran or at the start after it; found and mended only at
+ * a start after it had run on (a bucket of the broker, which it has in memory); nothing harmed, which a start and a
+ * look at everything showed; or not mended.
  */
 const outcomes = ['mended', 'mended at the next start', 'harmless', 'failed'] as const;
 type Outcome = (typeof outcomes)[number];
 type Result = Readonly<{ outcome: Outcome; did: string; saying: string }>;
 
 /**
- * Damages one file of the stores at a time: flips a bit, cuts it, deletes it, in turn, under a running program or between two starts.
+ * Damages one file of the stores at a time: flips a bit, cuts it, deletes it, in turn, under a running program or
+ * between two starts.
  *
  * Each time everything that was ever seen must be there again within a minute of the damage, or of the start after it.
  */

@@ -17,7 +17,9 @@ const sizeMb = 400;
 const fullForMs = 6000;
 const execute = promisify(execFile);
 
-/** A disk without any room left, under both stores or one of them, while the chain goes on; then there is room again. */
+/**
+ * A disk without any room left, under both stores or one of them, while the chain goes on; then there is room again.
+ */
 export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
   const tally = { passed: 0, failed: 0 };
   for (const [at, place] of places.entries()) {

@@ -8,8 +8,8 @@ import type { PartOptions, Tally } from '../part.ts';
 const killsOfField = 30;
 
 /**
- * `kill -9` of service, nats-server and PostgreSQL, as often each, at moments that the seed decides: of a round of sync,
- * of a probe round, of a replay and its switch.
+ * `kill -9` of service, nats-server and PostgreSQL, as often each, at moments that the seed decides: of a round of
+ * sync, of a probe round, of a replay and its switch.
  */
 export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
   const tally = { passed: 0, failed: 0 };

@@ -13,8 +13,8 @@ const cutsOfField = 10;
 const longestLifeMs = 3000;
 
 /**
- * Power cuts: all processes are halted, the state of the disk below the file system is copied, the processes are killed,
- * and the program goes on with the copy, which lacks whatever was written and not flushed.
+ * Power cuts: all processes are halted, the state of the disk below the file system is copied, the processes are
+ * killed, and the program goes on with the copy, which lacks whatever was written and not flushed.
  */
 export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
   const tally = { passed: 0, failed: 0 };

@@ -10,10 +10,11 @@ const lookTimeoutMs = 3000;
 /**
  * Figures that are read whenever somebody asks for them, from one look.
  *
- * `show` sets the gauges, all of them empty before. Of a look that fails or takes too long it gets nothing, so that what is not known
- * is missing rather than stale.
+ * `show` sets the gauges, all of them empty before. Of a look that fails or takes too long it gets nothing, so that
+ * what is not known is missing rather than stale.
  *
- * @example figures((gauge) => ({ up: gauge('broker_up', 'Whether the broker answers') }), ask, ({ up }, seen) => up.set(seen ? 1 : 0))
+ * @example
+ * figures((gauge) => ({ up: gauge('broker_up', 'Whether the broker answers') }), ask, ({ up }, seen) => up.set(+seen))
  */
 export function figures<G extends Readonly<Record<string, Pick<Gauge, 'reset'>>>, Seen>(
   define: (gauge: MakeGauge) => G,

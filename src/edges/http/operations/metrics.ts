@@ -6,7 +6,10 @@ import type { Figures } from './observed.ts';
 /** The text of `/metrics` and its media type. */
 export type Metrics = Readonly<{ text: () => Promise<string>; contentType: string }>;
 
-/** Counts requests of the app from now on, and shows them with the figures of the process and those that `gauges` gives when asked. */
+/**
+ * Counts requests of the app from now on, and shows them with the figures of the process and those that `gauges` gives
+ * when asked.
+ */
 export function createMetrics(app: FastifyInstance, gauges: () => readonly Figures[]): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

@@ -12,12 +12,16 @@ export type Findings = Readonly<{
 /**
  * One look at how something is, for `/readyz`.
  *
- * A look that fails or takes too long is a reason by itself: `component` does not answer. Without a `component` it is passed over,
- * for another check tells the same. Findings are plain data, so that a child process can send its own over a channel.
+ * A look that fails or takes too long is a reason by itself: `component` does not answer. Without a `component` it is
+ * passed over, for another check tells the same. Findings are plain data, so that a child process can send its own over
+ * a channel.
  */
 export type Check = Readonly<{ component?: string; look: () => Promise<Findings> }>;
 
-/** Figures for `/metrics` in Prometheus' text format: a registry of this process, or what a child process says of itself. */
+/**
+ * Figures for `/metrics` in Prometheus' text format: a registry of this process, or what a child process says of
+ * itself.
+ */
 export type Figures = Readonly<{ metrics: () => Promise<string> }>;
 
 /** What is observed of a part of the process as long as it runs. */

@@ -11,13 +11,18 @@ import { dispatch } from '../../bus.ts';
 /** Unread records that are remembered; where there may be more, the next round reads the whole list again. */
 export const mostUnread = 100;
 
-/** Actions whose last fact is cached, some 40 MB: more than a round names, but for the first one, which is read by pages. */
+/**
+ * Actions whose last fact is cached, some 40 MB: more than a round names, but for the first one, which is read by
+ * pages.
+ */
 const mostCached = 50_000;
 
 /** Reasons that are kept; a round shows fewer. */
 const mostSkipped = 100;
 
-/** What a round of actions writes, and what it hands on to the next one: open actions, unread records, the greatest id. */
+/**
+ * What a round of actions writes, and what it hands on to the next one: open actions, unread records, the greatest id.
+ */
 export class ActionBook {
   facts = 0;
   readonly #log: FactLog;

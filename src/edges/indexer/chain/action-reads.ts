@@ -48,8 +48,8 @@ export function recordOf(value: unknown, id: string, prefix: string): ReadAction
 /**
  * Gives records whose metadata the chain has emptied what it held at registration.
  *
- * From the state at the height of registration, else the data hash alone from the register message, else nothing. A node
- * that has pruned one height is not asked for lower ones again.
+ * From the state at the height of registration, else the data hash alone from the register message, else nothing. A
+ * node that has pruned one height is not asked for lower ones again.
  */
 export function createMetadataRecovery({
   session,

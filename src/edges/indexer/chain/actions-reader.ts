@@ -47,7 +47,10 @@ export class ActionsReader {
     this.#book.knowsAll();
   }
 
-  /** Records what transactions, following ids, expiries and unread records name; after the whole list only what it left out. */
+  /**
+   * Records what transactions, following ids, expiries and unread records name; after the whole list only what it left
+   * out.
+   */
   async readNew({ isAfterList, isFirst }: { isAfterList: boolean; isFirst: boolean }): Promise<void> {
     const { head } = this.#context;
     const book = this.#book;
@@ -109,7 +112,10 @@ export class ActionsReader {
     }
   }
 
-  /** Hands records and transactions to the decider; steps that no transaction at hand tells of are searched, but in the first round, which has seen all. */
+  /**
+   * Hands records and transactions to the decider; steps that no transaction at hand tells of are searched, but in the
+   * first round, which has seen all.
+   */
   async #record(read: ReadonlyMap<string, ReadAction>, isFirst: boolean): Promise<void> {
     const known = await this.#book.known([...read.keys()]);
     const wasUnread = new Set(this.#book.unread);

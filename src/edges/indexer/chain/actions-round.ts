@@ -6,11 +6,11 @@ import { searchRange } from './search-range.ts';
 import { searchContext, searchSteps, type SearchResult } from './searches.ts';
 
 /**
- * Reads what is new about actions: transactions by height, records of the actions that they name, ids beyond the last, open
- * actions whose time has come, records that could not be read before (DESIGN section 4).
+ * Reads what is new about actions: transactions by height, records of the actions that they name, ids beyond the last,
+ * open actions whose time has come, records that could not be read before (DESIGN section 4).
  *
- * The first round walks from the first block and reads the whole list. Where the node has pruned old blocks, their actions are recorded
- * from their records; once a node shows those blocks, the transactions are found then.
+ * The first round walks from the first block and reads the whole list. Where the node has pruned old blocks, their
+ * actions are recorded from their records; once a node shows those blocks, the transactions are found then.
  */
 export async function readActions(context: RoundContext): Promise<RoundOutcome> {
   const { known, log, cause } = context;

@@ -17,7 +17,10 @@ export type Call = Readonly<{
   timeLimitMs: number;
 }>;
 
-/** Asks once; fails with a `ChainFailure` unless the answer is a 200 in plain JSON, within its bounds of time, size and shape. */
+/**
+ * Asks once; fails with a `ChainFailure` unless the answer is a 200 in plain JSON, within its bounds of time, size and
+ * shape.
+ */
 export async function ask(url: string, { route, height, agent, signal, timeLimitMs }: Call): Promise<Answer> {
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]);
   const headers = {

@@ -11,7 +11,10 @@ export type Asking = Readonly<{ query?: Readonly<Record<string, string>>; height
 
 /** The requests of one round, counted. */
 export type ChainSession = Readonly<{
-  /** Asks a route; fails with a `ChainFailure` unless the answer is a 200. Routes that begin with `~` lie below the profile's prefix. */
+  /**
+   * Asks a route; fails with a `ChainFailure` unless the answer is a 200. Routes that begin with `~` lie below the
+   * profile's prefix.
+   */
   get: (route: string, asking?: Asking) => Promise<Answer>;
   /** The same, where 404 is an answer: undefined. */
   find: (route: string, asking?: Asking) => Promise<Answer | undefined>;
@@ -26,7 +29,9 @@ export type ClientLimits = Readonly<{ timeLimitMs: number; startMs: number; aver
 export type ChainClient = Readonly<{ session: (signal: AbortSignal) => ChainSession; close: () => Promise<void> }>;
 
 const timeLimitMs = 10_000;
-/** A chain may take this long with the answers of a round before their average counts, and with each on average then. */
+/**
+ * A chain may take this long with the answers of a round before their average counts, and with each on average then.
+ */
 const patience = { startMs: 600_000, averageMs: 5_000 };
 const atOnce = 8;
 const repeats = { retries: 3, maxTimeout: 2_000, factor: 2, randomize: true };
@@ -34,9 +39,10 @@ const repeats = { retries: 3, maxTimeout: 2_000, factor: 2, randomize: true };
 /**
  * A client of a chain's REST at a base address.
  *
- * At most 8 requests at once, 10 s and 8 MB each; redirects are not followed and anything but plain JSON is refused. 429, 5xx and broken
- * connections are tried three times more with jitter, unless the node says that it has pruned what is asked for; a wait that it asks
- * for is kept up to 10 s, and longer ones end the round. A chain that is slow with every answer ends it too.
+ * At most 8 requests at once, 10 s and 8 MB each; redirects are not followed and anything but plain JSON is refused.
+ * 429, 5xx and broken connections are tried three times more with jitter, unless the node says that it has pruned what
+ * is asked for; a wait that it asks for is kept up to 10 s, and longer ones end the round. A chain that is slow with
+ * every answer ends it too.
  *
  * @example const { body } = await createChainClient(base, profile).session(signal).get('~/action/v1/params')
  */

@@ -1,7 +1,9 @@
 import { AppError } from '../../../commands/errors.ts';
 import type { FailureReason } from '../../../commands/sync/sources.ts';
 
-/** Why the chain's answer is of no use: the reason that a failed round records, in words without addresses or secrets. */
+/**
+ * Why the chain's answer is of no use: the reason that a failed round records, in words without addresses or secrets.
+ */
 export class ChainFailure extends AppError {
   readonly reason: FailureReason;
   /** Whether asking again soon may help. */
@@ -46,8 +48,8 @@ const longestWaitMs = 10_000;
 /**
  * What an answer other than 200 means.
  *
- * A node that has pruned a height says which is its lowest one, or that the state is gone: asking again does not help. A wait
- * that the chain asks for is worth it up to 10 s; for a longer one the round has to end.
+ * A node that has pruned a height says which is its lowest one, or that the state is gone: asking again does not help.
+ * A wait that the chain asks for is worth it up to 10 s; for a longer one the round has to end.
  */
 export function refusal(
   route: string,

@@ -3,7 +3,9 @@ import type { ChainSession } from './client.ts';
 import { ChainFailure } from './failure.ts';
 import { asObject } from './values.ts';
 
-/** A list of the chain: its route, the field that holds the records, the height whose state is read, records per page. */
+/**
+ * A list of the chain: its route, the field that holds the records, the height whose state is read, records per page.
+ */
 export type Listing = Readonly<{
   route: string;
   field: string;
@@ -22,9 +24,10 @@ const longestKey = 4_096;
 /**
  * The pages of a list, all as of one height.
  *
- * Pages become smaller where one is too large; one record that is too large alone is left out, and the pages go on behind it by their
- * place in the list, for up to ten such records. Ends normally only when all others were given: a key that comes again, pages without end, a page of another height or without a
- * list fail. What was given until then is right, but nothing may be concluded from what is missing.
+ * Pages become smaller where one is too large; one record that is too large alone is left out, and the pages go on
+ * behind it by their place in the list, for up to ten such records. Ends normally only when all others were given: a
+ * key that comes again, pages without end, a page of another height or without a list fail. What was given until then
+ * is right, but nothing may be concluded from what is missing.
  */
 export async function* pagesOf(
   session: ChainSession,

@@ -55,8 +55,8 @@ type WholeList<Entry> = Readonly<{
 /**
  * Records what a list says, and who has left it.
  *
- * A removal is believed only of a list that was read to its end and whose every record names its operator; what could be
- * read is recorded in any case. A record that cannot be read keeps its operator as it was.
+ * A removal is believed only of a list that was read to its end and whose every record names its operator; what could
+ * be read is recorded in any case. A record that cannot be read keeps its operator as it was.
  */
 async function recordList<Entry>(
   { session, head: { height }, log, cause, profile }: RoundContext,

@@ -69,8 +69,8 @@ const mostSkipped = 20;
 /**
  * Runs one round and records how it ended.
  *
- * The head is read first; a chain with another id or below what is known is not followed and nothing is recorded from it. The
- * round's own fact follows the acknowledgement of all others, so a round that is cut off is gone over again.
+ * The head is read first; a chain with another id or below what is known is not followed and nothing is recorded from
+ * it. The round's own fact follows the acknowledgement of all others, so a round that is cut off is gone over again.
  * Fails only where not even a failure can be recorded, or the signal aborts.
  */
 export async function runRound(round: Round): Promise<RoundEnd> {

@@ -5,11 +5,15 @@ import type { RoundContext } from './round.ts';
 export const overlapBlocks = 10;
 const longAgoBlocks = 100;
 
-/** Where the search begins, whether that is as low as the node shows, and the bound below which transactions stay unknown. */
+/**
+ * Where the search begins, whether that is as low as the node shows, and the bound below which transactions stay
+ * unknown.
+ */
 export type Range = Readonly<{ from: number; isAll: boolean; bound: number | undefined }>;
 
 /**
- * From the cursor less the overlap; from the first block on in the first round, and once the node shows blocks that were pruned before.
+ * From the cursor less the overlap; from the first block on in the first round, and once the node shows blocks that
+ * were pruned before.
  *
  * The node's lowest height is asked for only where it may matter: in the first round, while there is a bound, and
  * when the last round was long ago.

@@ -50,9 +50,9 @@ const eventOf: Readonly<Record<Step, string>> = {
 /**
  * All transactions of a step at or above a height and not above another.
  *
- * Where the node has pruned the lower ones, the bound rises to its lowest height; where a page is too large, pages become
- * smaller, and one transaction that is too large alone is left out. A search that finds more than can be held ends below its height,
- * as `shownTo` tells; one that repeats itself fails.
+ * Where the node has pruned the lower ones, the bound rises to its lowest height; where a page is too large, pages
+ * become smaller, and one transaction that is too large alone is left out. A search that finds more than can be held
+ * ends below its height, as `shownTo` tells; one that repeats itself fails.
  */
 export async function searchSteps(
   session: ChainSession,

@@ -30,8 +30,8 @@ const stepOfEvent: ReadonlyMap<string, Step> = new Map([
 /**
  * The steps of actions that one transaction of a search tells of.
  *
- * Only events count: a successful finalize message may well be a rejected finalization. Several actions in one transaction
- * are told apart by `msg_index`, and within one message by the order of its events.
+ * Only events count: a successful finalize message may well be a rejected finalization. Several actions in one
+ * transaction are told apart by `msg_index`, and within one message by the order of its events.
  */
 export function parseTransaction(
   response: unknown,
@@ -99,8 +99,8 @@ function accountsOf(event: Event, prefix: string): readonly string[] {
 }
 
 /**
- * What the module paid for each finalized action, by the place of its event: transfers of the same message, up to its next
- * finalized action, and all of the message where there is but one.
+ * What the module paid for each finalized action, by the place of its event: transfers of the same message, up to its
+ * next finalized action, and all of the message where there is but one.
  *
  * Read in one go: a transaction may have a hundred thousand events.
  */

@@ -36,7 +36,8 @@ export function objects(value: unknown, field: string): readonly JsonObject[] {
 }
 
 /**
- * Free text, as it may be shown and stored: U+0000 and halves of characters become U+FFFD, more than 1,024 characters are cut.
+ * Free text, as it may be shown and stored: U+0000 and halves of characters become U+FFFD, more than 1,024 characters
+ * are cut.
  *
  * Absent text is empty.
  */

@@ -37,7 +37,8 @@ const files: Readonly<Record<string, string>> = {
 };
 
 /**
- * The start page `/`, the interactive `/docs` and what they load, all from this process: no build step, nothing from elsewhere.
+ * The start page `/`, the interactive `/docs` and what they load, all from this process: no build step, nothing from
+ * elsewhere.
  */
 export async function registerPages(app: FastifyInstance, about: () => Promise<About>): Promise<void> {
   for (const [route, file] of Object.entries(files)) {

@@ -18,8 +18,8 @@ const bounds = { depth: 32, values: 20_000 };
 /**
  * Gets JSON from a node over a connection that is open already, and closes it.
  *
- * Nothing the node does costs more than the limits: redirects and compressed bodies are not followed or unpacked, and the
- * deadline holds for the last byte too. Fails only when it is called off.
+ * Nothing the node does costs more than the limits: redirects and compressed bodies are not followed or unpacked, and
+ * the deadline holds for the last byte too. Fails only when it is called off.
  */
 export async function askJson(
   socket: Socket,

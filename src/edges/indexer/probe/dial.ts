@@ -18,8 +18,8 @@ const ownFaults = ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'];
 /**
  * Connects to a port, and says how that went.
  *
- * Fails only when it is called off, or with `UNAVAILABLE` when this machine has no socket left: neither is an outcome of the node.
- * Whoever gets a socket has to close it.
+ * Fails only when it is called off, or with `UNAVAILABLE` when this machine has no socket left: neither is an outcome
+ * of the node. Whoever gets a socket has to close it.
  */
 export const dialPort: Dial = (ip, port, { connectMs, signal }) =>
   new Promise((resolve, reject) => {

@@ -23,7 +23,9 @@ export function nodeText(value: unknown): string {
   return value;
 }
 
-/** A number, or text of one as protobuf JSON allows; undefined where it is absent, negative, no number or above `max`. */
+/**
+ * A number, or text of one as protobuf JSON allows; undefined where it is absent, negative, no number or above `max`.
+ */
 export function numberIn(value: unknown, max: number = Number.MAX_SAFE_INTEGER): number | undefined {
   if (value === undefined || value === null) return undefined;
   const isText =

@@ -31,11 +31,14 @@ type HttpPart = Readonly<{ outcome: PortResult; answer: StatusAnswer; status?: N
 type Door = Readonly<{ ip: string; dial: Dial; limits: ProbeLimits; signal: AbortSignal }>;
 
 /**
- * Probes the node at an address as the chain keeps it: its three ports at once, and its status over the HTTP port's connection.
+ * Probes the node at an address as the chain keeps it: its three ports at once, and its status over the HTTP port's
+ * connection.
  *
- * An address that may not be dialled is an outcome too. Fails only when it is called off or this machine has no sockets left.
+ * An address that may not be dialled is an outcome too. Fails only when it is called off or this machine has no sockets
+ * left.
  *
- * @example await probeNode('203.0.113.7:4444', { allowPrivate: false, allowHostNames: false, isServicesDue: true, signal })
+ * @example
+ * await probeNode('203.0.113.7:4444', { allowPrivate: false, allowHostNames: false, isServicesDue: true, signal })
  */
 export async function probeNode(address: string, options: ProbeOptions): Promise<Probed> {
   const { dial = dialPort, limits = defaultLimits, signal } = options;

@@ -38,9 +38,9 @@ const maxSockets = 1_024;
 /**
  * Makes the function that probes nodes: each at most once at a time, all together with no more sockets than allowed.
  *
- * Nodes that share a host share one probe, so that many records cannot aim us at one address; one that is listed while its host is
- * probed, or about to be, shares that probe as well. Resolves when the sweep's
- * probes have ended; never fails.
+ * Nodes that share a host share one probe, so that many records cannot aim us at one address; one that is listed while
+ * its host is probed, or about to be, shares that probe as well. Resolves when the sweep's probes have ended; never
+ * fails.
  */
 export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<void> {
   const { recorder, logger, signal, servicesAskedAt, dial = dialPort, ...how } = options;

@@ -22,7 +22,8 @@ const retryMs = 1_000;
 /**
  * Writes outcomes in small groups soon after they came in, so that no outcome waits for a slow node.
  *
- * While the log is unavailable outcomes wait, the latest of each node; what cannot be decided is dropped, with a warning.
+ * While the log is unavailable outcomes wait, the latest of each node; what cannot be decided is dropped, with a
+ * warning.
  */
 export function createRecorder(log: FactLog, logger: Logger, signal: AbortSignal): Recorder {
   const waiting = new Map<string, Waiting>();

@@ -22,7 +22,10 @@ export function parseServices(body: unknown): readonly string[] {
   }
 }
 
-/** Whether it is time to ask for a node's list of services again; it is, too, where the clock was set back behind the last time. */
+/**
+ * Whether it is time to ask for a node's list of services again; it is, too, where the clock was set back behind the
+ * last time.
+ */
 export function isServicesDue(askedAt: string | undefined, nowMs: number): boolean {
   const ageMs = nowMs - Date.parse(askedAt ?? '');
   return !(ageMs >= 0 && ageMs < servicesEveryMs);

@@ -34,8 +34,8 @@ export class SocketBudget {
 /**
  * Runs work that dials some ports at once, with a socket for each of them.
  *
- * The socket of a port that is knocked at only comes back as soon as that is done, that of `asked` when the work is: a node
- * that is slow to answer keeps one socket busy, not all.
+ * The socket of a port that is knocked at only comes back as soon as that is done, that of `asked` when the work is: a
+ * node that is slow to answer keeps one socket busy, not all.
  */
 export async function withSockets<T>(
   budget: SocketBudget,

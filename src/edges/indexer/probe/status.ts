@@ -14,8 +14,8 @@ const maxVolumes = 1_000;
 /**
  * Reads a node's status answer as its protobuf JSON has it (64-bit integers as text); undefined for anything else.
  *
- * What is absent, null, or a number that cannot be (a share above 100 %, a negative size) is left out; a value of a wrong
- * type makes the whole answer malformed. Storage adds up all volumes, and is left out where one of them is.
+ * What is absent, null, or a number that cannot be (a share above 100 %, a negative size) is left out; a value of a
+ * wrong type makes the whole answer malformed. Storage adds up all volumes, and is left out where one of them is.
  */
 export function parseStatus(body: unknown): NodeStatus | undefined {
   try {

@@ -22,9 +22,12 @@ const hostName = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a
 /**
  * Decides, without any lookup, whether and what to dial for the address that the chain keeps of a node.
  *
- * Only literal public unicast addresses pass; forms that embed another address (v4-mapped, 6to4, Teredo, NAT64) never do.
+ * Only literal public unicast addresses pass; forms that embed another address (v4-mapped, 6to4, Teredo, NAT64) never
+ * do.
  *
- * @example targetOf('203.0.113.7:4444', { allowPrivate: false, allowHostNames: false }) // { kind: 'refused', reason: 'not_public' }
+ * @example
+ * targetOf('203.0.113.7:4444', { allowPrivate: false, allowHostNames: false })
+ * // { kind: 'refused', reason: 'not_public' }
  */
 export function targetOf(address: string, options: TargetOptions): Target {
   const host = hostOf(address);

@@ -17,8 +17,8 @@ const ownBytes = 500;
 /**
  * Keeps the last answers, each as long as none of its projections moves.
  *
- * An answer is told from the positions of the look, which is read from the database each time, so it is never older than any
- * other read. Requests for the same one wait for the first. Refusals are not kept.
+ * An answer is told from the positions of the look, which is read from the database each time, so it is never older
+ * than any other read. Requests for the same one wait for the first. Refusals are not kept.
  */
 export function cacheAnswers(read: Read): Keep {
   const kept = new Map<string, Kept>();

@@ -11,11 +11,12 @@ const leftOut: readonly string[] = ['postponed', 'storage_full'];
 export type HashOf = (operator: string) => Uint8Array | undefined;
 
 /**
- * Places, from 1, in the chain's top list for a height, by operator address; those whom the list leaves out are missing.
+ * Places, from 1, in the chain's top list for a height, by operator address; those whom the list leaves out are
+ * missing.
  *
  * The list orders by BLAKE3 of the height's decimal text XOR BLAKE3 of the raw address bytes, as a big-endian number,
- * ascending, equal ones by address. It leaves out who registered later than the height. An address that is no Bech32 text
- * has no place.
+ * ascending, equal ones by address. It leaves out who registered later than the height. An address that is no Bech32
+ * text has no place.
  *
  * @example ranksAt(682, [{ operator, state: 'active', registeredHeight: 36 }]).get(operator) // 1
  */

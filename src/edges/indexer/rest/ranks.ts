@@ -2,7 +2,10 @@ import { NodesToRank } from '../../../projections/fleet/queries.ts';
 import { createKeptHashes, ranksAt } from './rank.ts';
 import type { Look } from './reads.ts';
 
-/** Ranks at the height of the last completed SuperNode round, by operator address; those that the chain leaves out are missing. */
+/**
+ * Ranks at the height of the last completed SuperNode round, by operator address; those that the chain leaves out are
+ * missing.
+ */
 export type Ranks = (look: Look) => Promise<ReadonlyMap<string, number>>;
 
 type Known = Readonly<{ of: string; ranks: ReturnType<Ranks> }>;

@@ -13,7 +13,10 @@ import { chainAgeMs, positionToken } from './headers.ts';
 /** What a route reads: projections, and the sources of sync that feed them. */
 export type Scope = Readonly<{ projections: readonly ProjectionName[]; sources: readonly Source[] }>;
 
-/** One consistent look, with the rounds that go with it; `ask` sends a query through the bus, to be answered from this look. */
+/**
+ * One consistent look, with the rounds that go with it; `ask` sends a query through the bus, to be answered from this
+ * look.
+ */
 export type Look = Readonly<{
   reading: Pick<Reading, 'schemas' | 'followed' | 'confirmed'>;
   rounds: readonly RoundRow[];

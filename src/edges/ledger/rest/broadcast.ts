@@ -28,8 +28,9 @@ export const postRoutes: Readonly<Record<string, (posted: Posted) => Promise<obj
 const modes = ['BROADCAST_MODE_UNSPECIFIED', 'BROADCAST_MODE_BLOCK', 'BROADCAST_MODE_SYNC', 'BROADCAST_MODE_ASYNC'];
 
 /**
- * Sends a transaction. In every mode the answer comes when its block is in the log, because nothing that was acknowledged may be
- * lost; mode BLOCK tells what it came to, the others only that it was taken in, as the real chain's CheckTx does.
+ * Sends a transaction. In every mode the answer comes when its block is in the log, because nothing that was
+ * acknowledged may be lost; mode BLOCK tells what it came to, the others only that it was taken in, as the real chain's
+ * CheckTx does.
  */
 async function broadcast({ chain, sealer, body }: Posted): Promise<object> {
   const { bytes, fields } = readBody(body);

@@ -24,8 +24,8 @@ export type Serving = Readonly<{ chain: () => Chain; sealer: Sealer }>;
 /**
  * The chain's REST over a chain; not listening yet.
  *
- * Wire forms are those of the real chain, its oddities included: wrong methods and unknown routes are 501, POST answers like GET,
- * a doubled slash is redirected.
+ * Wire forms are those of the real chain, its oddities included: wrong methods and unknown routes are 501, POST answers
+ * like GET, a doubled slash is redirected.
  */
 export function createRestServer(serving: Serving, options: RestOptions, logger: Logger): Server {
   const server = createServer({ maxHeaderSize: 16_384 }, (request, response) => {

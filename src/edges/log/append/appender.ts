@@ -30,7 +30,8 @@ type Deliver = (batch: Batch) => Promise<Appended | undefined>;
  * Appends facts of a network: one message for one fact, else an atomic batch; facts that wait may share one.
  *
  * One append per entity is in flight at a time. An append whose answer was lost is repeated with the same ids; one that
- * turns out to be stored already succeeds. Fails as `FactLog.append` says, and with `INVALID_ARGUMENT` on an event too large.
+ * turns out to be stored already succeeds. Fails as `FactLog.append` says, and with `INVALID_ARGUMENT` on an event too
+ * large.
  */
 export function createAppender(nc: NatsConnection, network: string, options: AppenderOptions = {}): FactLog['append'] {
   const lanes = createLanes();
@@ -86,7 +87,9 @@ const problems = {
   again: 'The broker did not acknowledge an append',
 } satisfies Record<Exclude<Verdict, 'conflict'>, string>;
 
-/** Whether the broker took a fact for one from before the last that its writer knows: then the same has happened again. */
+/**
+ * Whether the broker took a fact for one from before the last that its writer knows: then the same has happened again.
+ */
 function isOlder({ isOld, sequence }: Stored, { events }: Batch): boolean {
   return isOld && sequence <= (events[0]?.expected ?? 0);
 }

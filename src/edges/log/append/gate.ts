@@ -14,8 +14,8 @@ const waitAtMostMs = 10_000;
 const askAgainMs = 200;
 
 /**
- * At first, and again after each break of the connection, lets nobody write to a stream before there is surely no obstacle: a broker
- * that lost events shows an older state, on which no decision may rest.
+ * At first, and again after each break of the connection, lets nobody write to a stream before there is surely no
+ * obstacle: a broker that lost events shows an older state, on which no decision may rest.
  *
  * What cannot be told stands in the way too. Fails with `UNAVAILABLE` when that takes long.
  */

@@ -13,11 +13,11 @@ const roundsUntilAlone = 16;
 /**
  * Sends the single facts of one stream: each alone, or those that wait as one atomic batch where that is faster.
  *
- * It serves the target of appends with an fsync per acknowledgement (DESIGN section 10): a group of many waits for the same few
- * writes to disk as one fact, which is 1.6 to 1.9 times as fast where a write is slow.
+ * It serves the target of appends with an fsync per acknowledgement (DESIGN section 10): a group of many waits for the
+ * same few writes to disk as one fact, which is 1.6 to 1.9 times as fast where a write is slow.
  *
- * A group keeps the expectation of each fact. One that is not stored is sent again fact by fact, so that each gets the answer that
- * it alone would have had. No two facts that are under way may be of one entity.
+ * A group keeps the expectation of each fact. One that is not stored is sent again fact by fact, so that each gets the
+ * answer that it alone would have had. No two facts that are under way may be of one entity.
  */
 export class Groups {
   readonly #pipeline: Pipeline;

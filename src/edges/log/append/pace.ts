@@ -16,8 +16,9 @@ const quietGroupMs = 16;
 /**
  * A pace that knows nothing yet and so sends all alone.
  *
- * A broker that writes to disk before each acknowledgement does so for every message, so that many on their own wait for as many
- * writes; a group waits for the same few, however large it is. Which is faster depends on the disk and on its neighbours.
+ * A broker that writes to disk before each acknowledgement does so for every message, so that many on their own wait
+ * for as many writes; a group waits for the same few, however large it is. Which is faster depends on the disk and on
+ * its neighbours.
  */
 export function createPace(): Pace {
   let aloneMs = 0;
@@ -27,7 +28,8 @@ export function createPace(): Pace {
     alone: (tookMs, underWay) => {
       if (underWay < leastGroup) return;
       aloneMs += (tookMs / underWay - aloneMs) / 256;
-      // A slow group is forgotten in time, else none would be tried again; both slowly, for a stall of the machine says nothing.
+      // A slow group is forgotten in time, else none would be tried again; both slowly, for a stall of the machine says
+      // nothing.
       groupMs += (quietGroupMs - groupMs) / 8192;
     },
     grouped: (tookMs) => {

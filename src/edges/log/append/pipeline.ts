@@ -5,7 +5,10 @@ import { subscribe } from '../subscribe.ts';
 /** A message for a stream; its headers as they go over the wire, each line with its end. */
 export type Outgoing = Readonly<{ subject: string; bytes: Uint8Array; headers: string }>;
 
-/** What became of what was sent; `isOld`: the same id was stored before, nothing now. `lost` leaves open whether it is stored. */
+/**
+ * What became of what was sent; `isOld`: the same id was stored before, nothing now. `lost` leaves open whether it is
+ * stored.
+ */
 export type Reply =
   | Readonly<{ kind: 'stored'; sequence: number; isOld: boolean }>
   | Readonly<{ kind: 'refused'; code: number; description: string }>
@@ -20,8 +23,8 @@ type InFlight = Readonly<{ settle: (reply: Reply) => void; size: number; deadlin
 const tickMs = 250;
 
 /**
- * Sends messages and matches the broker's replies to them, many at a time, on one reply inbox: several times as fast as the
- * client's `publish`.
+ * Sends messages and matches the broker's replies to them, many at a time, on one reply inbox: several times as fast as
+ * the client's `publish`.
  *
  * What is in flight when the connection breaks counts as lost at once, for the client forgets what it had not sent.
  */
@@ -111,7 +114,10 @@ export class Pipeline {
   }
 }
 
-/** Headers that are text already: to put them together field by field takes the client longer than all the rest of a message. */
+/**
+ * Headers that are text already: to put them together field by field takes the client longer than all the rest of a
+ * message.
+ */
 function headersFrom(lines: string): MsgHdrs {
   return Object.assign(headers(), { encode: () => Buffer.from(`NATS/1.0\r\n${lines}\r\n`, 'latin1') });
 }

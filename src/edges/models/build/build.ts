@@ -25,8 +25,8 @@ export type BuildOptions = Readonly<{
 export type Limits = Readonly<{ mostRows?: number; mostLate?: number; mostCompared?: number }>;
 
 /**
- * Fills a generation's empty tables from the log, makes their keys and indexes, and compares them with an independent fold
- * of the same facts; gives back the sequence that they stand at.
+ * Fills a generation's empty tables from the log, makes their keys and indexes, and compares them with an independent
+ * fold of the same facts; gives back the sequence that they stand at.
  *
  * Fails with a `StopError` at a fact that cannot be taken, and when the tables differ from the fold.
  */

@@ -15,7 +15,9 @@ export type Filling = Readonly<{
   end: () => Promise<ReadonlySet<string>>;
 }>;
 
-/** `client` is for this alone meanwhile and must not pipeline; `mostRows` and `mostLate` bound what is held in memory. */
+/**
+ * `client` is for this alone meanwhile and must not pipeline; `mostRows` and `mostLate` bound what is held in memory.
+ */
 export type FillOptions = Readonly<{
   client: pg.ClientBase;
   folding: Folding;
@@ -30,8 +32,8 @@ const mostLateHeld = 20_000;
 /**
  * Prepares to fill a generation's tables; the checkpoint is the caller's.
  *
- * Rows are folded in memory and copied once they are final, or too many: about 100,000 are held, some 150 MB. Facts of rows
- * that were copied before are kept aside and written row by row, for which their tables get keys.
+ * Rows are folded in memory and copied once they are final, or too many: about 100,000 are held, some 150 MB. Facts of
+ * rows that were copied before are kept aside and written row by row, for which their tables get keys.
  */
 export function createFilling(options: FillOptions): Filling {
   const { client, folding, schema, mostLate = mostLateHeld } = options;

@@ -22,8 +22,8 @@ export type Rebuild = (
 const usuallyShort = 10_000;
 
 /**
- * Rebuilds as `rebuild` does, in a thread of its own where there is much to fold: that takes a core, and the event loop of this
- * process answers requests. Only projections of the program's table can be named to a thread.
+ * Rebuilds as `rebuild` does, in a thread of its own where there is much to fold: that takes a core, and the event loop
+ * of this process answers requests. Only projections of the program's table can be named to a thread.
  *
  * @example await rebuildingInWorker({ nats, postgres, network: 'local', pools, source })(actions, { signal })
  */

@@ -12,7 +12,9 @@ import { createPools } from '../pool.ts';
 import type { Progress } from './progress.ts';
 import { rebuild, type Rebuilt } from './rebuild.ts';
 
-/** Where the log and the database are, and what is rebuilt; as plain data, for a thread opens connections of its own. */
+/**
+ * Where the log and the database are, and what is rebuilt; as plain data, for a thread opens connections of its own.
+ */
 export type RebuildInput = Readonly<{
   nats: BrokerAccess;
   postgres: pg.ClientConfig;

@@ -24,13 +24,14 @@ export type RebuildOptions = Readonly<{
 export type Rebuilt = Readonly<{ generation: number; position: number; facts: number }>;
 
 /**
- * Builds the next generation of a projection from the first fact on, compares it with an independent fold of the log, then
- * switches readers over to it.
+ * Builds the next generation of a projection from the first fact on, compares it with an independent fold of the log,
+ * then switches readers over to it.
  *
- * May run in any process, beside the live projector and under readers: they see no error, and no position goes back unless
- * the log was replaced. A process runs a few at a time, the others wait for their turn. Fails with a `StopError` that names what differs when the comparison fails; that generation stays
- * to be looked at. Fails with `CONFLICT` while another rebuild of the projection runs; what a rebuild left unfinished is
- * dropped by the next one. The generation that was live stays as the previous one (`switchBack`).
+ * May run in any process, beside the live projector and under readers: they see no error, and no position goes back
+ * unless the log was replaced. A process runs a few at a time, the others wait for their turn. Fails with a `StopError`
+ * that names what differs when the comparison fails; that generation stays to be looked at. Fails with `CONFLICT` while
+ * another rebuild of the projection runs; what a rebuild left unfinished is dropped by the next one. The generation
+ * that was live stays as the previous one (`switchBack`).
  *
  * @example await rebuild({ pools, source: log, projection: actions, network: 'local', signal })
  */

@@ -21,12 +21,12 @@ export type SwitchBackOptions = Readonly<{
 export type SwitchedBack = Readonly<{ generation: number; position: number; facts: number }>;
 
 /**
- * Makes the generation live again that was live before the last switch, brought up to the log first; the other one becomes
- * the previous one.
+ * Makes the generation live again that was live before the last switch, brought up to the log first; the other one
+ * becomes the previous one.
  *
  * Readers see no error, and no position goes back. Fails with `NOT_FOUND` when there is none, and with `CONFLICT` when
- * other handlers made it than this program has, for only they can bring it forward, when the log is another one, or while
- * the projection is being rebuilt.
+ * other handlers made it than this program has, for only they can bring it forward, when the log is another one, or
+ * while the projection is being rebuilt.
  *
  * @example await switchBack({ pools, source: log, projection: actions, network: 'local', signal })
  */

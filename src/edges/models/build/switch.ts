@@ -20,8 +20,8 @@ const switchWithinMs = 10_000;
 /**
  * Brings a generation up to the log and makes it the live one; gives back the position that readers see then.
  *
- * The switch is one transaction that applies what the live one has and this one has not, so no position goes back, unless
- * the log was replaced. The one that was live stays as the previous one.
+ * The switch is one transaction that applies what the live one has and this one has not, so no position goes back,
+ * unless the log was replaced. The one that was live stays as the previous one.
  */
 export async function switchTo(
   client: pg.ClientBase,

@@ -17,8 +17,8 @@ export type Applier = Readonly<{
    * Applies a batch and moves the checkpoint, both or neither, in one transaction.
    *
    * Answers false, and changes nothing, when the checkpoint is not where this applier left it: another leader wrote, or
-   * another generation is live. Fails with a `StopError` at a fact that cannot be taken. After a failure of the database it
-   * is unknown whether the batch was applied: read the generation again and make a new applier.
+   * another generation is live. Fails with a `StopError` at a fact that cannot be taken. After a failure of the
+   * database it is unknown whether the batch was applied: read the generation again and make a new applier.
    */
   apply: (client: pg.ClientBase, facts: readonly Recorded[]) => Promise<boolean>;
   /** The same inside a transaction of the caller. */
@@ -101,7 +101,10 @@ async function sendChanges(
   return rest;
 }
 
-/** Moves the checkpoint from where we left it, and takes back a stop: the first statement, so that a refusal costs nothing. */
+/**
+ * Moves the checkpoint from where we left it, and takes back a stop: the first statement, so that a refusal costs
+ * nothing.
+ */
 function checkpoint(network: string, one: Generation, { from, to }: { from: number; to: number }): Statement {
   return {
     name: `checkpoint.${network}`,

@@ -4,8 +4,8 @@ import pg from 'pg';
 type Tell = (error: Error | undefined, result: pg.QueryResult) => void;
 
 /**
- * A COPY that leaves together with its rows, so that it can be pipelined like any other statement; see pg-copy-streams for one
- * that waits for the server and holds few rows at a time.
+ * A COPY that leaves together with its rows, so that it can be pipelined like any other statement; see pg-copy-streams
+ * for one that waits for the server and holds few rows at a time.
  *
  * A server that refuses the statement passes the rows over.
  */

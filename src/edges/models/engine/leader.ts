@@ -76,8 +76,8 @@ function look({ pools, network, folding }: Task): Promise<Generation | undefined
 /**
  * Whoever led before is refused from now on.
  *
- * Where a frozen one keeps the row locked, in the middle of what it was sending, no time limit of the database applies: then
- * its connection is ended.
+ * Where a frozen one keeps the row locked, in the middle of what it was sending, no time limit of the database applies:
+ * then its connection is ended.
  */
 function raise({ pools, network, folding }: Task): Promise<number | undefined> {
   return withClient(pools.write, async (client) => {
@@ -91,7 +91,10 @@ function raise({ pools, network, folding }: Task): Promise<number | undefined> {
   });
 }
 
-/** Ends writers of live batches alone: a switch lets go by itself after a moment, and an hour's rebuild may stand behind it. */
+/**
+ * Ends writers of live batches alone: a switch lets go by itself after a moment, and an hour's rebuild may stand behind
+ * it.
+ */
 async function endBlockers({ bulk, write }: Pools, pid: number | undefined): Promise<void> {
   const text = `select pg_terminate_backend(pid) from pg_stat_activity
     where pid = any (pg_blocking_pids($1)) and application_name = $2`;

@@ -26,9 +26,9 @@ const firstStatisticsAfter = 500;
 /**
  * Applies what the log holds beyond a live generation, and what comes, until the signal ends it.
  *
- * Also ends when a checkpoint was refused, or when the generation is found to be gone while no fact comes: somebody else leads, another
- * generation is live, or the database was made anew. Fails with a `StopError` when
- * the generation cannot go on with this log, and at a fact that cannot be taken; the facts before it are applied then.
+ * Also ends when a checkpoint was refused, or when the generation is found to be gone while no fact comes: somebody
+ * else leads, another generation is live, or the database was made anew. Fails with a `StopError` when the generation
+ * cannot go on with this log, and at a fact that cannot be taken; the facts before it are applied then.
  */
 export async function followLive(following: Following, live: Generation, signal: AbortSignal): Promise<void> {
   const { pools, source, folding, network } = following;
@@ -59,7 +59,10 @@ export async function followLive(following: Following, live: Generation, signal:
 
 const gone = Symbol('the generation is not live any more');
 
-/** Looks now and then whether log and generation are what they were: it may be long until the next fact. Gives a signal for when they are not. */
+/**
+ * Looks now and then whether log and generation are what they were: it may be long until the next fact. Gives a signal
+ * for when they are not.
+ */
 function watchGround(
   { pools, source, network }: Following,
   live: Generation,
@@ -94,8 +97,8 @@ const isSame = (live: Generation, now: Generation | undefined): now is Generatio
 /**
  * Refreshes what the planner knows each time that many more facts were written than the time before.
  *
- * PostgreSQL does so by itself, but only after a minute; until then plans made for empty tables would read full ones. Nobody waits
- * for it: on a big table it takes seconds, and as long as somebody else changes the table.
+ * PostgreSQL does so by itself, but only after a minute; until then plans made for empty tables would read full ones.
+ * Nobody waits for it: on a big table it takes seconds, and as long as somebody else changes the table.
  */
 function statisticsOf({ pools, folding }: Following, { schema, position }: Generation): (facts: number) => void {
   let written = 0;

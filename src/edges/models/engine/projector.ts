@@ -13,8 +13,8 @@ export type ProjectorOptions = Omit<Task, 'projection' | 'folding'> &
 const betweenLeasesMs = 1000;
 
 /**
- * Fails with a `StopError` that says what to do when handlers were changed without a new version since their generation was
- * made: then nothing may be written, and the program does not start.
+ * Fails with a `StopError` that says what to do when handlers were changed without a new version since their generation
+ * was made: then nothing may be written, and the program does not start.
  */
 export async function checkHandlers({
   pools,
@@ -31,8 +31,8 @@ export async function checkHandlers({
 /**
  * Runs projections until the signal ends it: each by one process at a time, from its checkpoint on.
  *
- * One that cannot go on stops alone, with its reason in its generation's row, until it is rebuilt or a process starts anew.
- * Failures of the database and of the log are waited out. Run `migrate` first.
+ * One that cannot go on stops alone, with its reason in its generation's row, until it is rebuilt or a process starts
+ * anew. Failures of the database and of the log are waited out. Run `migrate` first.
  *
  * @example await runProjector({ pools, source: log, leases, projections, network, log: logger, signal })
  */

@@ -10,8 +10,8 @@ export type Batch = Readonly<{ facts: readonly Recorded[]; behind: number }>;
 /**
  * What the engine needs of the log.
  *
- * `follow` gives facts after a sequence for ever, until its signal ends it; an event that cannot be read, or one that is
- * missing, is an error with the `sequence` of it.
+ * `follow` gives facts after a sequence for ever, until its signal ends it; an event that cannot be read, or one that
+ * is missing, is an error with the `sequence` of it.
  */
 export type Source = Readonly<{
   follow: (

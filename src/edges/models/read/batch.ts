@@ -18,10 +18,11 @@ type Sent = Readonly<{
 }>;
 
 /**
- * Sends statements in one piece and gives their rows, one promise for each; nothing else may be under way on the connection.
+ * Sends statements in one piece and gives their rows, one promise for each; nothing else may be under way on the
+ * connection.
  *
- * They are one transaction, unless they begin or end one, and take one trip: PostgreSQL answers once all are done. After a
- * failure the statements behind it are not run and fail alike. A named statement is parsed once per connection.
+ * They are one transaction, unless they begin or end one, and take one trip: PostgreSQL answers once all are done.
+ * After a failure the statements behind it are not run and fail alike. A named statement is parsed once per connection.
  *
  * @example await Promise.all(sendBatch(client, [{ text: 'select 1 as a' }, { text: 'select 2 as b' }]))
  */
@@ -41,7 +42,9 @@ export function sendBatch(client: pg.ClientBase, statements: readonly Statement[
 type Link = { readonly parsed: Map<string, Columns>; watch?: NodeJS.Timeout; isWaiting: boolean };
 const links = new WeakMap<pg.ClientBase, Link>();
 
-/** Longer than any statement may take: a server that says nothing for so long stands still, or the way to it is lost. */
+/**
+ * Longer than any statement may take: a server that says nothing for so long stands still, or the way to it is lost.
+ */
 const answerWithinMs = 10_000;
 
 /**

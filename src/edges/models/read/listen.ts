@@ -17,8 +17,8 @@ const retryMs = { first: 50, longest: 5000 };
 /**
  * Listens on a channel for as long as it is not closed, whatever happens to the server.
  *
- * The library's own limits, which would end it after three seconds without a server, are lifted; where it gives up all the
- * same, another subscriber takes its place. Connect to PostgreSQL itself, not to a pooler of transactions.
+ * The library's own limits, which would end it after three seconds without a server, are lifted; where it gives up all
+ * the same, another subscriber takes its place. Connect to PostgreSQL itself, not to a pooler of transactions.
  */
 export function listen(config: pg.ClientConfig, listening: Listening): { close: () => Promise<void> } {
   let isClosed = false;

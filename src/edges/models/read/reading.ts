@@ -13,9 +13,9 @@ export type Reader = Readonly<{
   /**
    * Runs queries against one snapshot of all live generations; their positions are of that same instant.
    *
-   * `use` runs again where the generations turn out to be others than it was told, and only the last run counts. Fails with
-   * `UNAVAILABLE` when PostgreSQL is away or its tables are being made, and when `use` asks for a projection that has no live
-   * generation of the version that this program reads.
+   * `use` runs again where the generations turn out to be others than it was told, and only the last run counts. Fails
+   * with `UNAVAILABLE` when PostgreSQL is away or its tables are being made, and when `use` asks for a projection that
+   * has no live generation of the version that this program reads.
    *
    * @example await reader.read(rounds)
    */
@@ -36,8 +36,9 @@ const mostTries = 4;
 /**
  * Makes the reader of a network; it opens nothing of its own.
  *
- * A read takes the generations for what the one before found, and asks where they stand along with everything else: most take
- * one trip to PostgreSQL. Where they stand elsewhere, it runs again within a transaction that is held until its end.
+ * A read takes the generations for what the one before found, and asks where they stand along with everything else:
+ * most take one trip to PostgreSQL. Where they stand elsewhere, it runs again within a transaction that is held until
+ * its end.
  */
 export function createReader({ pools, network, projections = all }: ReaderOptions): Reader {
   const live = findLive(network);

@@ -48,8 +48,8 @@ type Asking = Readonly<{
 }>;
 
 /**
- * A look that takes the generations for what they were before: with whatever is asked within one turn of the event loop goes
- * the question where they stand, and nothing is answered from other ones. It fails with `Moved` then.
+ * A look that takes the generations for what they were before: with whatever is asked within one turn of the event loop
+ * goes the question where they stand, and nothing is answered from other ones. It fails with `Moved` then.
  */
 export function guessingLook(asking: Asking, live: Statement): Reading {
   const { client, taken } = asking;
@@ -135,7 +135,10 @@ type Find = (name: ProjectionName) => Live;
 const schemasOf = recordsOf(({ schema }) => schema);
 const positionsOf = recordsOf(({ followed }) => followed);
 
-/** Makes records whose values are found when they are asked for, so that a read needs only the projections that it names. */
+/**
+ * Makes records whose values are found when they are asked for, so that a read needs only the projections that it
+ * names.
+ */
 function recordsOf<T>(value: (live: Live) => T): (find: Find) => Readonly<Record<ProjectionName, T>> {
   const shared = {};
   for (const name of projectionNames)

@@ -10,10 +10,11 @@ import {
 type JsonObject = Readonly<Record<string, JsonValue | undefined>>;
 
 /**
- * A message as real nodes write it: names of the proto file, zero values present, 64-bit numbers as text, absent messages null,
- * keys of maps in order.
+ * A message as real nodes write it: names of the proto file, zero values present, 64-bit numbers as text, absent
+ * messages null, keys of maps in order.
  *
- * @example protoJson(StatusResponseSchema, { version: 'v1' }) // { version: 'v1', uptime_seconds: '0', resources: null, … }
+ * @example
+ * protoJson(StatusResponseSchema, { version: 'v1' }) // { version: 'v1', uptime_seconds: '0', resources: null, … }
  */
 export function protoJson<D extends DescMessage>(schema: D, init: MessageInitShape<D>): object {
   const desc: DescMessage = schema;

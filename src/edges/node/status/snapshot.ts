@@ -1,6 +1,9 @@
 import { within } from '../../kit/within.ts';
 
-/** How old an answer may be: as good as new, and as long as there is nothing better; and how long the first one may take. */
+/**
+ * How old an answer may be: as good as new, and as long as there is nothing better; and how long the first one may
+ * take.
+ */
 export type SnapshotAges = Readonly<{ freshMs: number; lastGoodMs: number; firstMs: number }>;
 
 /** The ages of spec 1 but the first, which is a setting. */
@@ -9,9 +12,9 @@ export const usualAges = { lastGoodMs: 600_000, firstMs: 8_000 } as const;
 /**
  * Something costly that is collected in the background, so that who asks seldom waits.
  *
- * While the last good one is fresh it is given as it is; older, it is given and collected anew behind the answer. Only when it is
- * older than the last good one may be, or there is none, the caller waits, bounded; undefined where that fails too.
- * However many ask, one collection runs.
+ * While the last good one is fresh it is given as it is; older, it is given and collected anew behind the answer. Only
+ * when it is older than the last good one may be, or there is none, the caller waits, bounded; undefined where that
+ * fails too. However many ask, one collection runs.
  *
  * @example const peers = createSnapshot(collectPeers, { freshMs: 30_000, ...usualAges }); await peers()
  */

@@ -21,7 +21,10 @@ export type StatusSources = Readonly<{
 
 const gib = 1024 ** 3;
 
-/** A node's status at this moment; the heavy part from its snapshot, and only where it is asked for (spec 1, StatusResponse). */
+/**
+ * A node's status at this moment; the heavy part from its snapshot, and only where it is asked for (spec 1,
+ * StatusResponse).
+ */
 export async function statusOf(sources: StatusSources, withP2pMetrics: boolean) {
   const { address, rank } = sources.onChain();
   const p2pMetrics = withP2pMetrics ? await sources.p2pMetrics() : undefined;

@@ -34,7 +34,8 @@ export async function setClusterAside(dir: string, say: Say): Promise<void> {
 }
 
 /**
- * Opens the cluster in `dir`, or makes it. One that was left half made is made anew; one that lost its beginning is moved aside.
+ * Opens the cluster in `dir`, or makes it. One that was left half made is made anew; one that lost its beginning is
+ * moved aside.
  *
  * `ephemeral` leaves out the flush to disk.
  */

@@ -7,7 +7,10 @@ import type { ActionRow } from '../../tables.ts';
 import { blockOf } from './height-extents.ts';
 import type { Blocks } from './id-ranges.ts';
 
-/** Whose actions are counted: all, those of a creator, or those that an account finalized; the address of `all` is empty. */
+/**
+ * Whose actions are counted: all, those of a creator, or those that an account finalized; the address of `all` is
+ * empty.
+ */
 export type Scope = Readonly<{ scope: 'all' | 'creator' | 'account'; address: string }>;
 
 /** Counters of one scope and span, from one block to another, both included. */
@@ -21,8 +24,8 @@ const wholeSpan = 0;
 /**
  * How many actions of a kind there are among `span` blocks of ids, from `block` on, by scope.
  *
- * Of all actions there are counters of single blocks, of groups and of all ids; of a creator or an account, whose actions are few,
- * there are none of single blocks.
+ * Of all actions there are counters of single blocks, of groups and of all ids; of a creator or an account, whose
+ * actions are few, there are none of single blocks.
  */
 export const blockCounters: Counters<ActionRow> = {
   table: {
@@ -68,7 +71,10 @@ const firstOfGroup = (block: bigint): bigint => block - (block % groupBlocks);
 /** The counters of all ids of a scope. */
 export const wholeRange = (scope: Scope): CounterRange => ({ ...scope, span: wholeSpan, first: 0n, last: 0n });
 
-/** The fewest counters of some blocks of a scope; where its smallest counters are of groups, the blocks are whole groups. */
+/**
+ * The fewest counters of some blocks of a scope; where its smallest counters are of groups, the blocks are whole
+ * groups.
+ */
 export function counterRanges(scope: Scope, { first, last }: Blocks): CounterRange[] {
   const from = firstOfGroup(first + groupBlocks - 1n);
   const to = firstOfGroup(last + 1n) - 1n;
@@ -83,7 +89,10 @@ export function counterRanges(scope: Scope, { first, last }: Blocks): CounterRan
   return ranges.filter((range) => range.first <= range.last);
 }
 
-/** The counters of the ranges in a slot as rows `place`, `kind` and `n`; `ofKinds`: those of the kinds in the slot `kinds` alone. */
+/**
+ * The counters of the ranges in a slot as rows `place`, `kind` and `n`; `ofKinds`: those of the kinds in the slot
+ * `kinds` alone.
+ */
 export function countersIn(
   { schemas }: Reading,
   ranges: string,

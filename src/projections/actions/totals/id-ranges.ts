@@ -3,7 +3,10 @@ import { type Extent, idsPerBlock } from './height-extents.ts';
 /** Heights from one on up to another, both included. */
 export type Heights = Readonly<{ from: number; to: number }>;
 
-/** A bound on heights: the blocks' extents, the heights that match, and whether an unknown height is beyond all others or never matches. */
+/**
+ * A bound on heights: the blocks' extents, the heights that match, and whether an unknown height is beyond all others
+ * or never matches.
+ */
 export type Bound = Readonly<{ extents: readonly Extent[]; heights: Heights; unknownIsLast: boolean }>;
 
 /** Ids from one on, up to but without another; decimal text. */

@@ -71,8 +71,8 @@ export const countersOf = (owner: OwnershipRange): CounterRange[] =>
 export type RowRange = Readonly<{ owner: OwnershipRange; ids: Ids | undefined }>;
 
 /**
- * The row ranges in a slot as rows: `account`, the ids `low` and `high`, the heights `since` and `until`, null where there is no
- * bound, and their `place`.
+ * The row ranges in a slot as rows: `account`, the ids `low` and `high`, the heights `since` and `until`, null where
+ * there is no bound, and their `place`.
  */
 export function rowRangesFrom(of: string): RawBuilder<unknown> {
   return sql`(select * from unnest(

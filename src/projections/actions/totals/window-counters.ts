@@ -6,8 +6,8 @@ import { type Given, slot } from '../../statement.ts';
 import type { ActionRow } from '../../tables.ts';
 
 /**
- * How many actions of a kind, expired or not, were created in a day (`2026-01-31`), in a month (`2026-01`), and at any time,
- * known or unknown (`all`, whose period is a dash).
+ * How many actions of a kind, expired or not, were created in a day (`2026-01-31`), in a month (`2026-01`), and at any
+ * time, known or unknown (`all`, whose period is a dash).
  */
 export const windowCounters: Counters<ActionRow> = {
   table: {
@@ -42,7 +42,8 @@ function windowCounts({ created_at, type, status, chain_state }: ActionRow): Cou
 }
 
 /**
- * Splits a window of creation, both ends included; the days of its ends are edges. Times are written as `created_at` is.
+ * Splits a window of creation, both ends included; the days of its ends are edges. Times are written as `created_at`
+ * is.
  *
  * Without ends it is all actions, those of unknown time too.
  */

@@ -105,7 +105,10 @@ async function withClient(
   return { client };
 }
 
-/** A chain of which one action and one node are known and others are not; from now on it answers badly where it is told to. */
+/**
+ * A chain of which one action and one node are known and others are not; from now on it answers badly where it is told
+ * to.
+ */
 async function knownChain(): Promise<Syncing> {
   const own = await syncing();
   own.chain.register({});

@@ -27,7 +27,10 @@ async function get(
   return { status: response.status, height, body: isJson ? JSON.parse(text) : text };
 }
 
-/** Compares with a recording; the last step was recorded over several heights, so there the header only has to be as present as it was. */
+/**
+ * Compares with a recording; the last step was recorded over several heights, so there the header only has to be as
+ * present as it was.
+ */
 async function compare(recorded: RecordedAnswer): Promise<void> {
   const { step, path, status, height, sha256, body } = recorded;
   const got = await get(path, recorded);

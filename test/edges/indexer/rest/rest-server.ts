@@ -56,7 +56,10 @@ type Stores = Readonly<{
 type Changes = Omit<Partial<RestDependencies>, 'settings' | 'reader'> &
   Partial<Stores> & { settings?: Partial<typeof defaultSettings> };
 
-/** Starts the API on a free port, on real tables that were folded from the facts; `changes` replaces what comes from outside. */
+/**
+ * Starts the API on a free port, on real tables that were folded from the facts; `changes` replaces what comes from
+ * outside.
+ */
 export async function startRest(facts: readonly Fact[], { settings, ...changes }: Changes = {}): Promise<RestServer> {
   const { reading, close } = await loadReading(facts);
   const ending = new AbortController();

@@ -110,7 +110,10 @@ export const sample: readonly Fact[] = [
   ...actionHistory(),
 ];
 
-/** Ids 1 to 12 at heights 11 to 22: Cascade but for 3, 6, 9 and 12; 1 approved, 2 to 6 finalized, 7 expired, 8 of unknown time. */
+/**
+ * Ids 1 to 12 at heights 11 to 22: Cascade but for 3, 6, 9 and 12; 1 approved, 2 to 6 finalized, 7 expired, 8 of
+ * unknown time.
+ */
 function actionHistory(): Fact[] {
   return Array.from({ length: 12 }, (_, at) => at + 1).flatMap((n): Fact[] => {
     const id = String(n);
