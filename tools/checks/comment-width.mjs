@@ -25,7 +25,7 @@ export async function wideComments() {
 async function wideIn(file) {
   const text = await readFile(path.join(root, file), 'utf8').catch(() => '');
   return text.split('\n').flatMap((line, index) => {
-    const width = [...line].length;
-    return width > widest && comment.test(line) ? [`${file}:${index + 1}: a comment of ${width} characters`] : [];
+    const { length } = line;
+    return length > widest && comment.test(line) ? [`${file}:${index + 1}: a comment of ${length} characters`] : [];
   });
 }

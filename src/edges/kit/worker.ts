@@ -59,8 +59,9 @@ export type WorkerPool<Module> = Readonly<{
  *
  * @example
  * import type * as hashing from './hashing-thread.ts';
- * const pool = createWorkerPool<typeof hashing>({ name: 'hashing', module: new URL('hashing-thread.ts',
- * import.meta.url), size: 2 }); await pool.call('sha256', bytes, { timeoutMs: 5_000 });
+ * const module = new URL('hashing-thread.ts', import.meta.url);
+ * const pool = createWorkerPool<typeof hashing>({ name: 'hashing', module, size: 2 });
+ * await pool.call('sha256', bytes, { timeoutMs: 5_000 });
  */
 export function createWorkerPool<Module>({ size, ...how }: ThreadOptions & { size: number }): WorkerPool<Module> {
   const threads = new Set<Thread>();
