@@ -70,32 +70,29 @@ export async function extentsOf(reading: Reading, step: Step): Promise<readonly 
   const before = cached.get(step);
   if (before) return before;
   const { actions } = reading.schemas;
-  const cells = await run<Cell>(reading, {
+  const blocks = await run<BlockCells>(reading, {
     shape: `heights ${actions}`,
-    text: () =>
-      sql`select block, cell from ${sql.id(actions, heightCounters.table.name)} where step = ${slot('step')}::text collate "C"`,
+    text: () => sql`
+      select block, min(cell) filter (where cell <> ${sql.lit(unknownCell)}) as low, max(cell) as high,
+        min(cell) = ${sql.lit(unknownCell)} as "hasUnknown"
+      from ${sql.id(actions, heightCounters.table.name)} where step = ${slot('step')}::text collate "C"
+      group by block order by block`,
     given: { step },
   });
   // Only what was surely read at this position may be cached.
   await reading.confirmed();
-  const extents = extentsIn(cells);
+  const extents = blocks.map(extentOf);
   cached.set(step, extents);
   return extents;
 }
 
-/** A block of ids and a cell of heights that some of its actions lie in. */
-export type Cell = Readonly<{ block: string; cell: number }>;
+/** The least and the greatest cell of heights of a block; `low` is null where all heights are unknown. */
+export type BlockCells = Readonly<{ block: string; low: number | null; high: number; hasUnknown: boolean }>;
 
-/** What cells say of every block, by block. */
-export function extentsIn(cells: readonly Cell[]): Extent[] {
-  const blocks = [...Map.groupBy(cells, ({ block }) => block)].map(([block, found]) => {
-    const known = found.map(({ cell }) => cell).filter((cell) => cell !== unknownCell);
-    return {
-      block: BigInt(block),
-      low: Math.min(...known) * heightsPerCell,
-      high: (Math.max(...known) + 1) * heightsPerCell - 1,
-      hasUnknown: known.length < found.length,
-    };
-  });
-  return blocks.toSorted((a, b) => (a.block < b.block ? -1 : 1));
-}
+/** What the cells of a block say of its heights. */
+export const extentOf = ({ block, low, high, hasUnknown }: BlockCells): Extent => ({
+  block: BigInt(block),
+  low: low === null ? Infinity : low * heightsPerCell,
+  high: low === null ? -Infinity : (high + 1) * heightsPerCell - 1,
+  hasUnknown,
+});

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { type Heights, idRangesWithin, type Ids } from '../../../../src/projections/actions/totals/id-ranges.ts';
 import {
   blockOf,
-  type Cell,
-  extentsIn,
+  type Extent,
+  extentOf,
   heightCounters,
   idsPerBlock,
 } from '../../../../src/projections/actions/totals/height-extents.ts';
@@ -15,13 +15,16 @@ import { rowsOf } from '../../../support/load-projection.ts';
 const [row] = rowsOf(actions, [actionFacts('1').registered()]);
 if (!row) throw new Error('A registered action has a row');
 
-/** The counters of a step, each cell of a block once. */
-function cellsOf(rows: readonly (typeof row)[], step: string): Cell[] {
-  const cells = rows
-    .flatMap((one) => (one ? heightCounters.counts(one) : []))
-    .filter((values) => values['step'] === step)
-    .map((values): Cell => ({ block: String(values['block']), cell: Number(values['cell']) }));
-  return [...new Map(cells.map((cell) => [JSON.stringify(cell), cell])).values()];
+/** The extents of a step that the counters of rows tell of, by block. */
+function extentsIn(rows: readonly (typeof row)[], step: string): Extent[] {
+  const counters = rows.flatMap((one) => (one ? heightCounters.counts(one) : [])).filter((one) => one['step'] === step);
+  const blocks = [...Map.groupBy(counters, ({ block }) => String(block))].map(([block, own]) => {
+    const cells = own.map(({ cell }) => Number(cell));
+    const known = cells.filter((cell) => cell >= 0);
+    const low = known.length > 0 ? Math.min(...known) : null;
+    return extentOf({ block, low, high: Math.max(...cells), hasUnknown: known.length < cells.length });
+  });
+  return blocks.toSorted((a, b) => Number(a.block - b.block));
 }
 
 const idsPer = BigInt(idsPerBlock);
@@ -49,8 +52,8 @@ it('idRangesWithin have each action that fits once, whole groups without any tha
         return { ...row, id: String(BigInt(at) * (idsPer / 2n)), height: own, finalize_tx, accounts: ['a'] };
       });
       const asked = [
-        { extents: extentsIn(cellsOf(rows, 'registered')), heights: registered, unknownIsLast: false },
-        { extents: extentsIn(cellsOf(rows, 'finalized')), heights: finalized, unknownIsLast: true },
+        { extents: extentsIn(rows, 'registered'), heights: registered, unknownIsLast: false },
+        { extents: extentsIn(rows, 'finalized'), heights: finalized, unknownIsLast: true },
       ];
       const { ids, whole, inner, parts } = idRangesWithin(asked, span);
       const isIn = (one: number, { from, to }: Heights) => one >= from && one <= to;
@@ -75,7 +78,7 @@ it('idRangesWithin have whole groups where ids and heights rise together', () =>
     id: String(BigInt(at) * idsPer),
     height: at * 40_000,
   }));
-  const extents = extentsIn(cellsOf(rows, 'registered'));
+  const extents = extentsIn(rows, 'registered');
   const asked = { extents, heights: { from: 121_000, to: 1_000_000 }, unknownIsLast: false };
   const { ids, whole, parts } = idRangesWithin([asked], 1);
   expect(whole).toEqual([{ first: 4n, last: 24n }]);
