@@ -1,3 +1,4 @@
+import { projectionNames } from '../../projections/projection.ts';
 import { repair, scrub } from './audit.ts';
 import { doctor } from './doctor.ts';
 import { createProgram, json } from './program.ts';
@@ -44,7 +45,7 @@ program
 program
   .command('replay')
   .description('rebuild a read model from the log beside the live one and switch to it; readers notice nothing')
-  .argument('<projection>', 'actions, supernodes, validators, availability, rounds or all')
+  .argument('<projection>', `${projectionNames.join(', ')} or all`)
   .option('--back', 'go back to the generation that was live before, brought up to the log first')
   .option('--drop-previous', 'drop the generation that was live before; waits until no reader looks at it')
   .addOption(json)
