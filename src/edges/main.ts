@@ -3,7 +3,7 @@ import { toAppError } from '../commands/errors.ts';
 import type { Config } from './config.ts';
 import { announce, type Instance } from './kit/instance.ts';
 import type { Logger } from './kit/logger.ts';
-import { type Phase, shutDown, stopSignal } from './kit/shutdown.ts';
+import { type Phase, shutDown, stopSignal, strayFailure } from './kit/shutdown.ts';
 import { configuredRoles } from './roles/all.ts';
 import { type Context, openStores } from './roles/context.ts';
 import { startOperations } from './roles/operations.ts';
@@ -12,16 +12,17 @@ import { type Part, urlOf } from './roles/role.ts';
 import { startServers } from './servers/servers.ts';
 
 /**
- * Runs the configured roles until the process is told to stop, or one of them fails.
+ * Runs the configured roles until the process is told to stop, one of them fails, or an error comes that nobody caught.
  *
  * The order of a start and of a stop is what can be read here, top to bottom.
  */
 export async function main(config: Config, logger: Logger, { json }: { json: boolean }): Promise<void> {
   const phases: Phase[] = [];
   const told = stopSignal(logger);
+  const stray = strayFailure(logger);
   const failure = new AbortController();
   const signal = AbortSignal.any([told, failure.signal]);
-  try {
+  const run = async (): Promise<void> => {
     await assertPortsFree(plannedPorts(config));
     const servers = await startServers(config, logger, told);
     phases.unshift({ name: 'embedded servers', capMs: 15_000, run: servers.stop });
@@ -37,7 +38,11 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
     const instance = describe(context, parts);
     phases.unshift({ name: 'announcement', capMs: 1000, run: await announce(config, instance) });
     greet(instance, json);
-    await Promise.race([untilAborted(told), ...parts.map((part) => part.failed)]);
+    await Promise.race([untilAborted(signal), ...parts.map((part) => part.failed)]);
+  };
+  const running = run();
+  try {
+    await Promise.race([running, stray]);
   } catch (caught) {
     if (!told.aborted) {
       const { code, message } = toAppError(caught);
@@ -46,6 +51,8 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
     }
     failure.abort();
   }
+  const start = { name: 'start', capMs: 15_000, run: () => Promise.allSettled([running]) };
+  await shutDown([start], logger);
   await shutDown(phases, logger);
   logger.info('stopped');
   process.exit();

@@ -24,6 +24,25 @@ export async function shutDown(phases: readonly Phase[], log: Logger): Promise<v
 }
 
 /**
+ * Rejects with the first exception or rejection that nobody caught; later ones are logged. Never resolves.
+ *
+ * From now on such an error ends the process through its phases, not at once.
+ */
+export function strayFailure(log: Logger): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => undefined);
+  let isFirst = true;
+  const onStray = (caught: unknown): void => {
+    if (!isFirst) log.error({ err: caught }, 'another error that nobody caught');
+    isFirst = false;
+    reject(caught instanceof Error ? caught : new Error(String(caught)));
+  };
+  process.on('uncaughtException', onStray);
+  process.on('unhandledRejection', onStray);
+  return promise;
+}
+
+/**
  * A signal that aborts on SIGINT, SIGTERM or SIGHUP, or when the starting process is gone; the second time the process
  * exits at once.
  */

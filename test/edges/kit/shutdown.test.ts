@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { once } from 'node:events';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
@@ -24,6 +26,20 @@ describe('shutDown', () => {
       silent,
     );
     expect(ran).toEqual(['a', 'b', 'c']);
+  });
+});
+
+describe('strayFailure', () => {
+  it.each(['exception', 'rejection'])('ends a process through its phases at a stray %s, logged in its form', (kind) => {
+    const file = fileURLToPath(new URL('stray-process.ts', import.meta.url));
+    const { status, stderr } = spawnSync(process.execPath, [file, kind], { encoding: 'utf8' });
+    const lines = stderr.split('\n').filter((line) => line.startsWith('{'));
+    const logged = lines.map((line) => JSON.parse(line) as { level: string; msg: string; err?: { message: string } });
+    expect(logged.map(({ level, msg, err }) => [level, msg, err?.message])).toEqual([
+      ['fatal', 'stopping', 'nobody caught this'],
+      ['info', 'flushed', undefined],
+    ]);
+    expect(status).toBe(3);
   });
 });
 
