@@ -18,9 +18,9 @@ describe('roles', () => {
   });
 
   it('run all on the local network, and without the chain of ours on another one', () => {
-    expect(namesOf({})).toEqual(['ledger', 'node', 'projector', 'indexer']);
-    expect(namesOf(chain)).toEqual(['projector', 'indexer']);
-    expect(namesOf({ ...chain, NODE_KEY_FILE: 'key' })).toEqual(['node', 'projector', 'indexer']);
+    expect(namesOf({})).toEqual(['ledger', 'node', 'projector', 'auditor', 'indexer']);
+    expect(namesOf(chain)).toEqual(['projector', 'auditor', 'indexer']);
+    expect(namesOf({ ...chain, NODE_KEY_FILE: 'key' })).toEqual(['node', 'projector', 'auditor', 'indexer']);
   });
 
   it('start in one order, whatever order ROLES names them in', () => {

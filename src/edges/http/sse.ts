@@ -1,0 +1,117 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '../../commands/errors.ts';
+import type { App } from './schema.ts';
+
+/** A server-sent event; `id` is what a reader that comes back says it has seen last, `name` the type that browsers hand it over by. */
+export type SseEvent = Readonly<{ data: string; id?: number; name?: string }>;
+
+/** What bounds the streams of one route. */
+export type SseOptions = Readonly<{
+  /** Ends all of them. */
+  signal: AbortSignal;
+  mostClients?: number;
+  /** What a caller may do where there are too many, as the end of a sentence. */
+  remedy?: string;
+}>;
+
+/** One reader's stream; `signal` aborts once it is over, whoever ended it. */
+export type SseClient = Readonly<{
+  signal: AbortSignal;
+  send: (event: SseEvent) => void;
+  /** Settles once the reader has taken most of what was sent; one that takes too long is cut off. */
+  drained: () => Promise<void>;
+  end: () => void;
+}>;
+
+/** The streams of one route. */
+export type SseStreams = Readonly<{
+  /** Begins a stream; undefined for a HEAD, which is answered. Fails with `UNAVAILABLE` where there are too many. */
+  open: (request: FastifyRequest, reply: FastifyReply) => SseClient | undefined;
+  sendAll: (event: SseEvent) => void;
+}>;
+
+const mostBufferedBytes = 256 * 1024;
+const heartbeatMs = 15_000;
+const drainedWithinMs = 30_000;
+const reconnectMs = 3000;
+const headers = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+} as const;
+
+/** Makes the streams of one route: each begins with the time to wait before coming back, has heartbeats, and is cut off when its reader is too slow. */
+export function createStreams(app: Pick<App, 'addHook'>, options: SseOptions): SseStreams {
+  const { signal, mostClients = 200, remedy = 'try again later' } = options;
+  const clients = new Set<ServerResponse>();
+  let heartbeat: NodeJS.Timeout | undefined;
+  const sendAll = (text: string): void => clients.forEach((client) => write(client, text));
+  const end = (): void => clients.forEach((client) => client.end());
+  signal.addEventListener('abort', end, { once: true });
+  app.addHook('preClose', async () => end());
+  const add = (client: ServerResponse): AbortSignal => {
+    const over = new AbortController();
+    const leave = (): void => {
+      clients.delete(client);
+      if (clients.size === 0) {
+        clearInterval(heartbeat);
+        heartbeat = undefined;
+      }
+      over.abort();
+    };
+    client.on('close', leave).on('error', leave);
+    clients.add(client);
+    heartbeat ??= setInterval(() => sendAll(': still here\n\n'), heartbeatMs).unref();
+    return over.signal;
+  };
+  return {
+    sendAll: (event) => sendAll(textOf(event)),
+    open: (request, reply) => {
+      if (request.method === 'HEAD') return void reply.headers(headers).send();
+      if (signal.aborted || clients.size >= mostClients)
+        throw new AppError(
+          'UNAVAILABLE',
+          `As many live readers as this instance takes (${mostClients}) are here; ${remedy}.`,
+        );
+      reply.hijack();
+      const client = reply.raw;
+      for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...headers }))
+        if (value !== undefined) client.setHeader(name, value);
+      client.flushHeaders();
+      const over = add(client);
+      client.write(`retry: ${reconnectMs}\n\n`);
+      return {
+        signal: over,
+        send: (event) => write(client, textOf(event)),
+        drained: () => drained(client, over),
+        end: () => void client.end(),
+      };
+    },
+  };
+}
+
+function textOf({ data, id, name }: SseEvent): string {
+  const lines = [
+    ...(id === undefined ? [] : [`id: ${id}`]),
+    ...(name === undefined ? [] : [`event: ${name}`]),
+    `data: ${data.replaceAll(/[\r\n]+/g, ' ')}`,
+  ];
+  return `${lines.join('\n')}\n\n`;
+}
+
+function write(client: ServerResponse, text: string): void {
+  client.write(text);
+  if (client.writableLength > mostBufferedBytes) client.destroy();
+}
+
+async function drained(client: ServerResponse, over: AbortSignal): Promise<void> {
+  if (!client.writableNeedDrain || over.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const late = setTimeout(() => client.destroy(), drainedWithinMs).unref();
+  client.once('drain', resolve);
+  over.addEventListener('abort', () => resolve(), { once: true });
+  await promise;
+  clearTimeout(late);
+  client.off('drain', resolve);
+}

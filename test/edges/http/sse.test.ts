@@ -1,0 +1,166 @@
+import { get, IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createApp } from '../../../src/edges/http/app.ts';
+import { createStreams } from '../../../src/edges/http/sse.ts';
+import { lastEventId, type PlacedEvent, type ResumableFeed, showFeed } from '../../../src/edges/http/sse-resume.ts';
+import { connectNats } from '../../../src/edges/log/connection.ts';
+import { createLog, type Log } from '../../../src/edges/log/log.ts';
+import { ensureStreams } from '../../../src/edges/log/streams.ts';
+import { freshNetwork, testNats } from '../../support/servers.ts';
+
+const closing: (() => Promise<unknown> | void)[] = [];
+let log: Log;
+
+beforeEach(async () => {
+  const network = freshNetwork();
+  const nc = await connectNats({ ...testNats(), name: 'sse test' });
+  await ensureStreams(nc, network);
+  log = createLog(nc, network);
+  closing.push(async () => await nc.close());
+});
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+/** The requests of one source, as a feed of what happened. */
+function feedOf(of: Log): ResumableFeed {
+  return {
+    async *history(after) {
+      for await (const facts of of.history('sync', 'supernodes', after))
+        for (const { fact, sequence } of facts)
+          yield { id: sequence, data: fact.type === 'SyncRequested' ? fact.data.at : fact.type };
+    },
+    watch: (onMore) => of.watch(['sync'], onMore),
+    isLast: ({ data }) => data.startsWith('2099'),
+    pollMs: 100,
+  };
+}
+
+/** A replica that shows a feed. */
+async function replica(feed: ResumableFeed): Promise<string> {
+  const ending = new AbortController();
+  const app = createApp({
+    logger: pino({ level: 'silent' }),
+    description: { title: '', version: '', description: '' },
+    observed: () => ({ checks: [], gauges: [] }),
+    routes: (routes) => {
+      const streams = createStreams(routes, { signal: ending.signal, mostClients: 2 });
+      routes.get('/feed', { config: { lasts: true } }, (request, reply) => {
+        const after = lastEventId(request);
+        const client = streams.open(request, reply);
+        if (client) void showFeed(client, feed, after);
+      });
+    },
+  });
+  closing.push(async () => {
+    ending.abort();
+    await app.close();
+  });
+  return await app.listen({ host: '127.0.0.1', port: 0 });
+}
+
+const at = (second: number): string => new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString();
+
+async function write(...times: readonly string[]): Promise<void> {
+  for (const time of times) {
+    const expected = (await log.last('sync', ['supernodes'])).get('supernodes')?.sequence ?? 0;
+    const known = { chainId: 'chain-1', cursor: 0, unread: [] };
+    const fact = { type: 'SyncRequested', data: { source: 'supernodes', at: time, known } } as const;
+    await log.append([{ kind: 'sync', entity: 'supernodes', facts: [fact], expected }], { at: time });
+  }
+}
+
+/** Opens a feed; `take` gives its next events as [id, data], fewer where it ends. */
+async function open(base: string, lastId?: number) {
+  const headers = lastId === undefined ? {} : { 'last-event-id': String(lastId) };
+  const request = get(`${base}/feed`, { agent: false, headers });
+  const [response] = await once(request, 'response');
+  if (!(response instanceof IncomingMessage)) throw new Error('No answer');
+  const events = eventsIn(response);
+  return {
+    take: async (count: number) => {
+      const taken: (readonly [number, string])[] = [];
+      while (taken.length < count) {
+        const { value, done } = await events.next();
+        if (done) break;
+        taken.push(value);
+      }
+      return taken;
+    },
+    leave: () => void request.destroy(),
+  };
+}
+
+async function* eventsIn(response: IncomingMessage): AsyncGenerator<readonly [number, string], undefined> {
+  let text = '';
+  for await (const piece of response.setEncoding('utf8')) {
+    text += String(piece);
+    const whole = text.split('\n\n');
+    text = whole.pop() ?? '';
+    for (const event of whole) {
+      const [, id, data] = /^id: (\d+)\ndata: (.*)$/.exec(event) ?? [];
+      if (id !== undefined && data !== undefined) yield [Number(id), data];
+    }
+  }
+  return undefined;
+}
+
+describe('showFeed', () => {
+  it('shows what has happened and then what happens, and a reader that comes back to another replica misses and repeats nothing', async () => {
+    const [one, other] = await Promise.all([replica(feedOf(log)), replica(feedOf(log))]);
+    await write(at(1), at(2));
+    const first = await open(one);
+    expect((await first.take(2)).map(([, data]) => data)).toEqual([at(1), at(2)]);
+    await write(at(3));
+    const [[seen, data] = [0, '']] = await first.take(1);
+    expect(data).toBe(at(3));
+    first.leave();
+    await write(at(4), at(5));
+    const again = await open(other, seen);
+    expect((await again.take(2)).map(([, one_]) => one_)).toEqual([at(4), at(5)]);
+    await write(at(6));
+    expect((await again.take(1)).map(([, one_]) => one_)).toEqual([at(6)]);
+  });
+
+  it('ends after the last event, and at once for who has seen it', async () => {
+    const base = await replica(feedOf(log));
+    await write(at(1), '2099-01-01T00:00:00.000Z');
+    const { take } = await open(base);
+    expect((await take(9)).map(([, data]) => data)).toEqual([at(1), '2099-01-01T00:00:00.000Z']);
+  });
+
+  it('loses nothing where every hint is lost', async () => {
+    const base = await replica({ ...feedOf(log), watch: () => () => undefined });
+    const { take } = await open(base);
+    await write(at(1));
+    expect((await take(1)).map(([, data]) => data)).toEqual([at(1)]);
+  });
+
+  it('refuses a place that no stream has given out', async () => {
+    const base = await replica(feedOf(log));
+    const response = await fetch(`${base}/feed`, { headers: { 'last-event-id': 'x' } });
+    expect([response.status, await response.json()]).toMatchObject([400, { code: 'INVALID_ARGUMENT' }]);
+  });
+
+  it('reads a long history no faster than its reader does, and holds little of it', async () => {
+    let given = 0;
+    const data = 'x'.repeat(10_000);
+    const endless: ResumableFeed = {
+      async *history(after): AsyncGenerator<PlacedEvent> {
+        for (let id = after + 1; ; id += 1) {
+          given = id;
+          yield { id, data };
+        }
+      },
+      watch: () => () => undefined,
+    };
+    const base = await replica(endless);
+    const { take, leave } = await open(base);
+    expect((await take(50)).map(([id]) => id)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1));
+    // Whatever the sockets between hold, it is a small part of what an endless history would have given by now.
+    expect(given).toBeLessThan(2000);
+    leave();
+  });
+});
