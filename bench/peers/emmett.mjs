@@ -47,6 +47,34 @@ await serve(
     seed: async ({ streams, facts }) => {
       for (const stream of streams) await store.appendToStream(stream, facts);
     },
+    fill: async ({ stream, facts, events }) => {
+      const each = 1000;
+      for (let from = 0; from < events; from += each)
+        await store.appendToStream(
+          stream,
+          Array.from({ length: Math.min(each, events - from) }, (_, n) => facts[(from + n) % facts.length]),
+        );
+      return events;
+    },
+    read: async ({ stream, events }) => {
+      let seen = 0;
+      const rate = await perSecond(events, async () => {
+        seen = (await store.readStream(stream)).events.length;
+      });
+      if (seen !== events) throw new Error(`${seen} of ${events} events were read`);
+      return rate;
+    },
+    catchUp: async ({ events }) => {
+      const name = `caughtup${++rebuilt}`;
+      const following = postgreSQLEventStoreConsumer({ connectionString });
+      following.projector({ processorId: name, projection: nodes(name) });
+      const rate = await perSecond(events, async () => {
+        following.start().catch((error) => process.stderr.write(`${error.stack}\n`));
+        await untilFollowed(name, events);
+      });
+      await following.close();
+      return rate;
+    },
     rebuild: async ({ events }) => {
       // A second one of the same name would go on where the first one ended.
       const name = `rebuilt${++rebuilt}`;
@@ -97,6 +125,17 @@ async function untilVisible(fact, stream) {
     if (await isVisible(stream)) return performance.now() - started;
     if (performance.now() - started > 30_000) throw new Error('a row did not become visible within 30 s');
     await pause(pollMs);
+  }
+}
+
+async function untilFollowed(name, events) {
+  for (;;) {
+    const { rows } = await pool.query(`select to_regclass('${name}') is not null as made`);
+    const probes = rows[0].made
+      ? (await pool.query(`select sum((data->>'probes')::int)::int as n from ${name}`)).rows[0].n
+      : 0;
+    if (probes >= events) return;
+    await pause(20);
   }
 }
 

@@ -26,7 +26,9 @@ export type Cause = Readonly<{
   traceparent?: string | undefined;
 }>;
 
-/** Facts of one entity, in order, to be written only while `expected` is the last sequence of its subject (0: none yet). */
+/**
+ * Facts of one entity, in order, to be written only while `expected` is the last sequence of its subject (0: none yet).
+ */
 export type Decision = Readonly<{ kind: Kind; entity: string; facts: readonly Fact[]; expected: number }>;
 
 /** Where an append ended. */
@@ -39,9 +41,9 @@ export type FactLog = Readonly<{
   /**
    * Writes all facts of all decisions, or none; at most `maxBatch` facts, all of one stream.
    *
-   * Resolves once the broker has acknowledged them. Fails with `CONFLICT` when an expectation no longer holds (re-read, decide
-   * again) and with `UNAVAILABLE` when the stream is full or the broker does not answer: then it is unknown whether
-   * the facts are stored, and deciding again is safe.
+   * Resolves once the broker has acknowledged them. Fails with `CONFLICT` when an expectation no longer holds (re-read,
+   * decide again) and with `UNAVAILABLE` when the stream is full or the broker does not answer: then it is unknown
+   * whether the facts are stored, and deciding again is safe.
    */
   append: (decisions: readonly Decision[], cause: Cause) => Promise<Appended>;
 }>;

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * What a cell that is not null holds, by the type of its column. Cells are plain data, which JSON and structured clones keep.
+ * What a cell that is not null holds, by the type of its column. Cells are plain data, which JSON and structured clones
+ * keep.
  *
  * - `text` sorts bytewise; `int8` is exact as far as doubles are.
  * - `numeric` and `uint256` are decimal text; the first has any size, the second is a whole number from 0 to 2^256 - 1.
@@ -19,7 +20,9 @@ export type CellTypes = Readonly<{
   jsonb: readonly unknown[] | Readonly<Record<string, unknown>>;
 }>;
 
-/** The types that columns of read models have; how each is stored, written and compared is the engine's `columnTypes`. */
+/**
+ * The types that columns of read models have; how each is stored, written and compared is the engine's `columnTypes`.
+ */
 export type ColumnType = keyof CellTypes;
 /** Column types that PostgreSQL works out; `"char"` is one byte. */
 export type GeneratedType = 'int8' | '"char"';
@@ -45,10 +48,11 @@ export function json<T extends CellTypes['jsonb']>(): Column<T> {
 type Columns = Readonly<Record<string, ColumnType>>;
 
 /**
- * A table of a read model: its columns, which of them are the key, and its other indexes. Row types follow from it (`RowOf`).
+ * A table of a read model: its columns, which of them are the key, and its other indexes. Row types follow from it
+ * (`RowOf`).
  *
- * `covered` columns are in the index of the key as well, so that it answers alone. `generated` columns are worked out of the
- * others by PostgreSQL, by an expression, and stored; only indexes and queries know them.
+ * `covered` columns are in the index of the key as well, so that it answers alone. `generated` columns are worked out
+ * of the others by PostgreSQL, by an expression, and stored; only indexes and queries know them.
  */
 export type Table<C extends Columns = Columns, Name extends string = string> = Readonly<{
   name: Name;

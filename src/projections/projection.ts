@@ -12,9 +12,11 @@ export type Derived<T extends Table = Table> = T extends Table
   : never;
 
 /**
- * A table of counters, and what a row of the main table adds to it: to which of its keys, and how much to each other column.
+ * A table of counters, and what a row of the main table adds to it: to which of its keys, and how much to each other
+ * column.
  *
- * `int8` columns take numbers, `numeric` ones whole numbers of any size as decimal text. Counters that are all zero are no rows.
+ * `int8` columns take numbers, `numeric` ones whole numbers of any size as decimal text. Counters that are all zero are
+ * no rows.
  *
  * @example { table: { name: 'counters', columns: { name: 'text', n: 'int8' }, key: ['name'] }, counts: () => [{ name: 'all', n: 1 }] }
  */
@@ -32,7 +34,10 @@ export type Key = string | readonly (string | number)[];
 /** One row that a fact touches, and what it makes of it; null removes it. A fact touches each row once at most. */
 export type Touch<Row> = Readonly<{ key: Key; next: (row: Row | undefined) => Row | null }>;
 
-/** What a projection makes of a fact: the rows that it touches, none, one or many, or that such facts are not its business. */
+/**
+ * What a projection makes of a fact: the rows that it touches, none, one or many, or that such facts are not its
+ * business.
+ */
 export type Handler<Row, T extends FactTypeIn<StreamName>> =
   ((data: Fact<T>['data']) => readonly Touch<Row>[]) | 'ignored';
 
@@ -42,9 +47,10 @@ export type Handler<Row, T extends FactTypeIn<StreamName>> =
  * Pure. The engine folds a whole batch in memory, then writes the rows that changed, the derived rows and the
  * counters set-wise, together with its checkpoint, in one transaction. A row that was last touched at or after a
  * fact's position is left alone, so redelivery and replay change nothing; a removed row stays as a tombstone with its
- * position (`removed`, `position`: two columns that the engine adds to the main table). `on` answers for every fact of the stream; a
- * type that the catalogue does not know stops the projection. Facts of several streams meet when they are read, never here:
- * that keeps the tables independent of how the streams interleave. `version` is raised whenever anything below changes.
+ * position (`removed`, `position`: two columns that the engine adds to the main table). `on` answers for every fact of
+ * the stream; a type that the catalogue does not know stops the projection. Facts of several streams meet when they are
+ * read, never here: that keeps the tables independent of how the streams interleave. `version` is raised whenever
+ * anything below changes.
  */
 export type Projection<
   Main extends Table = Table,

@@ -16,7 +16,10 @@ export type AvailabilityRow = RowOf<typeof availabilityTable>;
 /** What is known of one source of sync. */
 export type RoundRow = RowOf<typeof roundTable>;
 
-/** A main table's row with what the engine adds: the sequence of the fact that last touched it, and whether it was removed. */
+/**
+ * A main table's row with what the engine adds: the sequence of the fact that last touched it, and whether it was
+ * removed.
+ */
 type Main<T extends Table> = RowOf<T> & Readonly<{ position: number; removed: boolean }>;
 
 /** The tables of the projections' schemas as queries see them, without those of counters. */

@@ -4,7 +4,10 @@ import { StatusRequestSchema, StatusResponseSchema } from '../../src/edges/gen/c
 import { callGrpc } from '../support/grpc-client.ts';
 import { until } from '../support/polling.ts';
 
-/** Asks the three nodes of the local network by grpc-js; the API, whose list of available ones is given, must tell the same of each. */
+/**
+ * Asks the three nodes of the local network by grpc-js; the API, whose list of available ones is given, must tell the
+ * same of each.
+ */
 export async function expectToldByNodes(
   subnet: string,
   available: () => Promise<readonly Readonly<Record<string, unknown>>[]>,

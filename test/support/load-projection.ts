@@ -13,7 +13,10 @@ import { freshDatabase } from './servers.ts';
 
 type Cells = Readonly<Record<string, unknown>>;
 
-/** What a projection makes of facts, folded in memory: live rows, keys of removed ones, derived rows and rows of counters by table. */
+/**
+ * What a projection makes of facts, folded in memory: live rows, keys of removed ones, derived rows and rows of
+ * counters by table.
+ */
 type Folded = Readonly<{
   rows: readonly Row[];
   removed: readonly string[];

@@ -22,7 +22,10 @@ export type RoundCompletion = Readonly<
     Completed,
     'startedAt' | 'at' | 'height' | 'blockTime' | 'requests' | 'facts' | 'skipped'
   > & {
-      /** When the last completed round ended, as the round knew it at its start: a later one by another process makes this one void. */
+      /**
+       * When the last completed round ended, as the round knew it at its start: a later one by another process makes
+       * this one void.
+       */
       after: string | undefined;
       chainId: string;
       learned: Pick<
@@ -56,9 +59,9 @@ const nothingKnown: KnownSource = { chainId: '', cursor: 0, unread: [] };
 /**
  * Rounds of the sources, what each knows for its next one, and the id of the chain (DESIGN section 4).
  *
- * The chain's id is recorded once. A round ends once: one that is in the log, though its acknowledgement was lost, has not failed,
- * nor failed twice. A pending request stays through failed rounds and goes with the completed round that answers
- * it; while one is pending, another is joined to it and decides nothing.
+ * The chain's id is recorded once. A round ends once: one that is in the log, though its acknowledgement was lost, has
+ * not failed, nor failed twice. A pending request stays through failed rounds and goes with the completed round that
+ * answers it; while one is pending, another is joined to it and decides nothing.
  */
 export const syncing: Decider<SourceCommand, KnownSource, 'sync'> = {
   kind: 'sync',

@@ -3,7 +3,10 @@ import { isDamage } from '../models/database-error.ts';
 import { type Pools, withClient } from '../models/pool.ts';
 import { lowerBackend } from '../servers/give-way.ts';
 
-/** Whether the database's own checks can be asked for: tables only from PostgreSQL 14 on, nothing where the extension is not to be had. */
+/**
+ * Whether the database's own checks can be asked for: tables only from PostgreSQL 14 on, nothing where the extension is
+ * not to be had.
+ */
 type Able = Readonly<{ tables: boolean; indexes: boolean; why?: string }>;
 
 /** What is wrong with the database's files, in words; `unchecked` says why less than all was looked at. */
@@ -23,7 +26,8 @@ const relations = `
 /**
  * Asks PostgreSQL to check its own tables and indexes (extension amcheck): pages, rows, and the order of entries.
  *
- * Changes nothing but to create the extension once. Goes through one relation after the other on one connection, which gives way to others.
+ * Changes nothing but to create the extension once. Goes through one relation after the other on one connection, which
+ * gives way to others.
  */
 export async function checkDatabase(pools: Pools, signal: AbortSignal): Promise<DatabaseReport> {
   const findings: string[] = [];

@@ -165,7 +165,10 @@ function watchStream(
   };
 }
 
-/** How a stream stands by what can be told quickly, and whether somebody suspects it; undefined where nothing was archived. */
+/**
+ * How a stream stands by what can be told quickly, and whether somebody suspects it; undefined where nothing was
+ * archived.
+ */
 async function standOf(
   stores: BothStores,
   stream: StreamName,

@@ -23,11 +23,12 @@ const pollEachMs = 1000;
 const believedFrom = 3;
 
 /**
- * Guards the database until the signal ends it: makes its tables again where it was made anew, and has it check itself each
- * `scrubIntervalMs`, or when statements have met damage.
+ * Guards the database until the signal ends it: makes its tables again where it was made anew, and has it check itself
+ * each `scrubIntervalMs`, or when statements have met damage.
  *
- * An embedded one that finds the same damage twice, some time apart, is set aside and made anew, once an hour at most; the archive and the
- * read models then come from the log. Of an external one the finding is logged: it is its operator's. Never fails.
+ * An embedded one that finds the same damage twice, some time apart, is set aside and made anew, once an hour at most;
+ * the archive and the read models then come from the log. Of an external one the finding is logged: it is its
+ * operator's. Never fails.
  */
 export async function guardDatabase(guarded: Guarded): Promise<void> {
   await Promise.all([keepTables(guarded), keepChecking(guarded)]);

@@ -24,7 +24,10 @@ export type Found = Readonly<{
 /** Rows of a chunk that the stream has dropped as its policy says, with the subject of each. */
 export type Dropped = Pruning & Readonly<{ subjects: readonly string[] }>;
 
-/** How a walk judges: whether the stream keeps everything, what is known to be lost, and what the stream drops by itself. */
+/**
+ * How a walk judges: whether the stream keeps everything, what is known to be lost, and what the stream drops by
+ * itself.
+ */
 export type Judging = Readonly<{ isWhole: boolean; losses: readonly Range[]; drops: Drops }>;
 
 /** So many rows that seem to be missing are looked at again once the walk is over. */

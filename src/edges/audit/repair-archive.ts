@@ -67,7 +67,10 @@ type Retied = Readonly<{
   after: number;
 }>;
 
-/** Puts events into a chain again, which goes on from its anchors; where a sound row says otherwise, the anchor is what was damaged. */
+/**
+ * Puts events into a chain again, which goes on from its anchors; where a sound row says otherwise, the anchor is what
+ * was damaged.
+ */
 async function tiedAgain(
   { store, policies }: BothStores,
   stream: StreamName,

@@ -6,7 +6,10 @@ import type { Config } from '../config.ts';
 import { writeDurably } from '../servers/durable-file.ts';
 import { isAlive } from '../servers/predecessor.ts';
 
-/** How the verbs of the command line find a running instance and its stores; holds secrets, so only its owner may read it. */
+/**
+ * How the verbs of the command line find a running instance and its stores; holds secrets, so only its owner may read
+ * it.
+ */
 export type Instance = Readonly<{
   pid: number;
   network: string;

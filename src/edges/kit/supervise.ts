@@ -38,7 +38,8 @@ export function keepRunning<S extends Running>(
     current: () => current,
     stop: async () => {
       stopping.abort();
-      // First the server that runs, then whatever was being started: it sees the signal, or has become the one that runs.
+      // First the server that runs, then whatever was being started: it sees the signal, or has become the one that
+      // runs.
       await current.stop();
       await watching;
       await current.stop();

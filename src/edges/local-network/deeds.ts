@@ -18,7 +18,10 @@ const fileNames = [
 ] as const;
 const idsOf = { cascade: 6, sense: 4 } as const;
 
-/** Who does a deed's messages, for whom, when (unix milliseconds), and which id the chain gave a registration of the script. */
+/**
+ * Who does a deed's messages, for whom, when (unix milliseconds), and which id the chain gave a registration of the
+ * script.
+ */
 export type Scene = Readonly<{ seed: number; cast: Cast; atMs: number; idOf: (registration: number) => string }>;
 
 /** The messages of a deed; all that is random in them follows from the seed and the action's id. */

@@ -74,9 +74,9 @@ const accountChangeEvery = 45;
 /**
  * Everything that ever happens on the local network of a seed, in order and without end.
  *
- * The longer it goes on the calmer it gets, so that what a chain keeps and reads at its start grows with the square root of its age:
- * about 3,700 deeds on the first day, 10,000 in a week, 20,000 in a month.
- * Pure, one transaction a step: who knows how many transactions a chain has knows where to go on.
+ * The longer it goes on the calmer it gets, so that what a chain keeps and reads at its start grows with the square
+ * root of its age: about 3,700 deeds on the first day, 10,000 in a week, 20,000 in a month. Pure, one transaction a
+ * step: who knows how many transactions a chain has knows where to go on.
  */
 export function* timeline(seed: number): Generator<Step, never, undefined> {
   const script = new Script(randomOf(`${seed}/timeline`));

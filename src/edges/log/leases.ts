@@ -7,7 +7,9 @@ import { openBucket } from './bucket.ts';
 import { refusedWith } from './codes.ts';
 import { wait } from '../kit/wait.ts';
 
-/** A lease in force: `revision` grows with every new holder; `signal` aborts when the lease is lost or no longer wanted. */
+/**
+ * A lease in force: `revision` grows with every new holder; `signal` aborts when the lease is lost or no longer wanted.
+ */
 export type Lease = Readonly<{ revision: number; signal: AbortSignal }>;
 
 /** Leadership among the processes of a network, one lease per name. */
@@ -23,7 +25,9 @@ export type Leases = Readonly<{
   holder: (name: string) => Promise<string | undefined>;
 }>;
 
-/** `ttlMs`: how long a lease outlives its last renewal. `onChange` hears when one is wanted, taken, lost or given back. */
+/**
+ * `ttlMs`: how long a lease outlives its last renewal. `onChange` hears when one is wanted, taken, lost or given back.
+ */
 export type LeaseOptions = Readonly<{ ttlMs?: number; onChange?: (name: string, isHeld: boolean) => void }>;
 
 /** How long a lease outlives its last renewal, where nothing else is said. */
@@ -88,7 +92,10 @@ async function runWhileHeld(held: Held, outer: AbortSignal, run: (lease: Lease) 
   return lost.signal.aborted;
 }
 
-/** Renews until ended or lost, and gives back the last revision; a lease is lost before the broker lets anyone else have it. */
+/**
+ * Renews until ended or lost, and gives back the last revision; a lease is lost before the broker lets anyone else have
+ * it.
+ */
 async function keepRenewing(
   { kv, name, me, ttlMs, since, ...held }: Held,
   lost: AbortController,

@@ -16,7 +16,10 @@ export function everyEntity(kind: Kind, network: string): string {
   return `evt.${kind}.${network}.*`;
 }
 
-/** The entity that a subject names; the other way round from `subjectOf`. A token that `subjectOf` would never write stays as it is. */
+/**
+ * The entity that a subject names; the other way round from `subjectOf`. A token that `subjectOf` would never write
+ * stays as it is.
+ */
 export function entityIn(subject: string): string {
   const token = subject.slice(subject.lastIndexOf('.') + 1);
   try {
@@ -26,7 +29,10 @@ export function entityIn(subject: string): string {
   }
 }
 
-/** The last message of every subject that a pattern matches, any number; begins again when the broker goes away meanwhile. */
+/**
+ * The last message of every subject that a pattern matches, any number; begins again when the broker goes away
+ * meanwhile.
+ */
 export async function lastOfEach(nc: NatsConnection, stream: string, pattern: string): Promise<Stored[]> {
   let why: unknown;
   for (let attempt = 0; attempt < attempts && !nc.isClosed(); attempt++) {

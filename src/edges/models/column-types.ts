@@ -86,7 +86,10 @@ export const parsersByOid: ReadonlyMap<number, (text: string) => unknown> = new 
 
 const plainNumber = /^(?:0|-?[1-9]\d*)(?:\.\d+)?$/;
 
-/** Decimal text without leading zeros or a sign that says nothing; PostgreSQL keeps the digits after the point as they are. */
+/**
+ * Decimal text without leading zeros or a sign that says nothing; PostgreSQL keeps the digits after the point as they
+ * are.
+ */
 function decimalText(text: string): string {
   if (plainNumber.test(text)) return text;
   const [, sign = '', whole = '', rest = ''] = /^([+-]?)0*(\d+)(\.\d+)?$/.exec(text) ?? [];

@@ -39,7 +39,8 @@ export type Context = Readonly<{
 }>;
 
 /**
- * Connects to the database and the broker and makes what is missing there: tables, streams (from the archive, where it holds them).
+ * Connects to the database and the broker and makes what is missing there: tables, streams (from the archive, where it
+ * holds them).
  *
  * Safe while other replicas do the same. Fails when the log is less durable than `DURABILITY` asks for.
  */

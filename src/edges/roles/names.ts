@@ -1,4 +1,7 @@
-/** What decides whether a role runs where `ROLES` is unset: whether the chain is the local one, and which variables are set. */
+/**
+ * What decides whether a role runs where `ROLES` is unset: whether the chain is the local one, and which variables are
+ * set.
+ */
 export type Surroundings = Readonly<{ isLocal: boolean; isSet: (variable: string) => boolean }>;
 
 type Named = Readonly<{

@@ -19,14 +19,17 @@ const surroundings =
 /**
  * Whether the last words of a server that ended at its start say that its data are damaged.
  *
- * Only words that say so count. A signal, a clean end, a missing library, an unknown setting or a full disk never does, and neither does
- * anything that is not known: then the start fails, and the store stays where it is.
+ * Only words that say so count. A signal, a clean end, a missing library, an unknown setting or a full disk never does,
+ * and neither does anything that is not known: then the start fails, and the store stays where it is.
  */
 export function isDataDamage(lastWords: string): boolean {
   return !surroundings.test(lastWords) && evidence.some((words) => words.test(lastWords));
 }
 
-/** Moves a damaged folder out of the way, where it stays until somebody removes it; gives back its new name, which begins with `name`. */
+/**
+ * Moves a damaged folder out of the way, where it stays until somebody removes it; gives back its new name, which
+ * begins with `name`.
+ */
 export async function setAside(folder: string, say: Say, name = folder): Promise<string | undefined> {
   if (!existsSync(folder)) return undefined;
   const to = `${name}.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;

@@ -109,7 +109,10 @@ function spawnServer({ command, args, logFile, uid, gid, env }: DaemonOptions): 
   }
 }
 
-/** At each start of a server what it wrote before is kept once; a server writes warnings only, so that a log stays small between two starts. */
+/**
+ * At each start of a server what it wrote before is kept once; a server writes warnings only, so that a log stays small
+ * between two starts.
+ */
 function rotate(logFile: string): void {
   if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) > MOST_LOG_BYTES) renameSync(logFile, `${logFile}.1`);
 }

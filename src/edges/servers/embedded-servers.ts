@@ -14,7 +14,10 @@ export type NatsAccess = Readonly<{
   user?: string;
   pass?: string;
   wsUrl?: string;
-  /** Where the server can be asked about itself; to be read anew each time, for it changes when an embedded server starts again. */
+  /**
+   * Where the server can be asked about itself; to be read anew each time, for it changes when an embedded server
+   * starts again.
+   */
   monitorUrl?: string;
   from: string;
 }>;

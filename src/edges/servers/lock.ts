@@ -14,9 +14,10 @@ const ATTEMPTS = 5;
  * Makes this process the only owner of a data folder, or fails with the pid of the one that is.
  *
  * A lock is a listening Unix socket, which cannot outlive its process. Two of them guard a folder:
- * - on Linux one in the abstract namespace, which is no file, so that nothing stale is ever removed and of two starts exactly one wins;
- * - one whose file lies in the folder, for processes of other network namespaces (containers on one volume) and other systems. A stale file
- *   is replaced, and whoever replaced it looks twice whether it is itself who answers there.
+ * - on Linux one in the abstract namespace, which is no file, so that nothing stale is ever removed and of two starts
+ *   exactly one wins;
+ * - one whose file lies in the folder, for processes of other network namespaces (containers on one volume) and other
+ *   systems. A stale file is replaced, and whoever replaced it looks twice whether it is itself who answers there.
  */
 export async function lockDir(dir: string): Promise<DirLock> {
   mkdirSync(dir, { recursive: true, mode: 0o711 });

@@ -18,8 +18,8 @@ export type Servers = Readonly<{
 /**
  * Starts the embedded servers that no setting replaces, both at once, and starts one again when it dies unasked.
  *
- * Addresses stay the same over restarts, so that clients find a server again by themselves. Fails before anything is started when
- * another process uses the data folder.
+ * Addresses stay the same over restarts, so that clients find a server again by themselves. Fails before anything is
+ * started when another process uses the data folder.
  */
 export async function startServers(config: Config, log: Logger, signal: AbortSignal): Promise<Servers> {
   if (config.natsUrl === undefined || config.dbDsn === undefined) await lockDir(dataFolder(config));

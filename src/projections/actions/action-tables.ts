@@ -59,8 +59,9 @@ export const actionTable = defineTable({
 /**
  * Which account finalized which action, with all that the list filters by.
  *
- * A creator and an account are found together by 128 bits that they hash to: both addresses would make the rows of the index
- * more than twice as long, and such lists are counted row by row. Heights would as well; they are compared for few of them.
+ * A creator and an account are found together by 128 bits that they hash to: both addresses would make the rows of the
+ * index more than twice as long, and such lists are counted row by row. Heights would as well; they are compared for
+ * few of them.
  */
 export const actionAccounts = defineTable({
   name: 'action_accounts',

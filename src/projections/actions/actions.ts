@@ -12,7 +12,10 @@ type ActionFactType = FactTypeOf<'action'>;
 type Data<T extends ActionFactType> = Fact<T>['data'];
 type Transaction = NonNullable<Data<'ActionApproved'>['transaction']>;
 
-/** Every action with its accounts, payments and exact counters: overall, by time, per creator and per finalizing account. */
+/**
+ * Every action with its accounts, payments and exact counters: overall, by time, per creator and per finalizing
+ * account.
+ */
 export const actions = defineProjection({
   name: 'actions',
   version: 10,

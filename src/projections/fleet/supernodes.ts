@@ -47,10 +47,11 @@ function listed({ node, record }: Data): SuperNodeRow {
 }
 
 /**
- * The accounts of an operator as periods that follow one another: it has one at a time, in whatever order they are told.
+ * The accounts of an operator as periods that follow one another: it has one at a time, in whatever order they are
+ * told.
  *
- * The first reaches back to height 0: before it nothing else is known of the operator. Where another operator is stated to
- * have had the account then, that counts for more (`ownerAt`).
+ * The first reaches back to height 0: before it nothing else is known of the operator. Where another operator is stated
+ * to have had the account then, that counts for more (`ownerAt`).
  */
 export function periods({ id, account, accounts }: SuperNodeRow): SuperNodeAccountRow[] {
   const history = accounts.length > 0 ? accounts.toSorted((a, b) => a.height - b.height) : [{ account, height: 0 }];

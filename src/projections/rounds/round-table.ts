@@ -1,6 +1,9 @@
 import { defineTable, json, nullable } from '../columns.ts';
 
-/** What is known of one source of sync: its last completed round and its last failure since. The row `chain` holds the chain's id. */
+/**
+ * What is known of one source of sync: its last completed round and its last failure since. The row `chain` holds the
+ * chain's id.
+ */
 export const roundTable = defineTable({
   name: 'rounds',
   columns: {

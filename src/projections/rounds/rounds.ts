@@ -6,7 +6,10 @@ import { roundTable } from './round-table.ts';
 
 type Known = Fact<'SyncRoundFailed'>['data']['known'];
 
-/** How far each source of sync has come, and the chain it follows. Facts carry on what is known, so earlier ones may be gone. */
+/**
+ * How far each source of sync has come, and the chain it follows. Facts carry on what is known, so earlier ones may be
+ * gone.
+ */
 export const syncRounds = defineProjection({
   name: 'rounds',
   version: 3,

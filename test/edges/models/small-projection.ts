@@ -85,7 +85,9 @@ const ids = fc.constantFrom('a', 'b', 'c', 'd"\\{},', 'e ü');
 const notes = fc.constantFrom('', 'x', 'y', 'null', 'z\0z', 'half \ud800', '{"j":"\\u0000"}');
 const accounts = fc.constantFrom('', 'lumera1p', 'lumera1q');
 
-/** Facts of a few nodes that meet often, with texts that are hard to store, and facts that the projection passes over. */
+/**
+ * Facts of a few nodes that meet often, with texts that are hard to store, and facts that the projection passes over.
+ */
 export const factsOfNodes: fc.Arbitrary<Fact> = fc.oneof(
   {
     weight: 4,

@@ -27,7 +27,9 @@ export type FleetOptions = Readonly<{
 
 const retryMs = 1_000;
 
-/** Follows which SuperNodes are listed and where, until the signal ends it; the log alone is asked, never a read model. */
+/**
+ * Follows which SuperNodes are listed and where, until the signal ends it; the log alone is asked, never a read model.
+ */
 export async function followFleet(log: WatchedLog, { onListed, logger, signal }: FleetOptions): Promise<Fleet> {
   let addresses: ReadonlyMap<string, string> = new Map();
   const refresh = async () => {

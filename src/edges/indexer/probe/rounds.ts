@@ -20,7 +20,8 @@ const retryMs = 1_000;
  * Probes every listed SuperNode each interval, at once when it is first listed, and at once after a round of sync that
  * somebody asked for; until the signal ends it. One replica at a time does so, under the lease `probe`.
  *
- * Whoever takes over goes on in the rhythm that the log shows: nodes see no storm where a process starts again and again.
+ * Whoever takes over goes on in the rhythm that the log shows: nodes see no storm where a process starts again and
+ * again.
  *
  * @example await runProbing({ log, leases, intervalMs: 60_000, allowPrivate: false, allowHostNames: false, logger, signal })
  */

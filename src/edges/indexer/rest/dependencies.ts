@@ -14,7 +14,10 @@ export type SyncRequest = Readonly<{ position: Followed; at: string }>;
 /** The settings that the API depends on. */
 export type RestSettings = Pick<Config, 'corsAllowOrigins' | 'allowManualSync' | 'syncToken' | 'trustedProxies'> &
   Readonly<{
-    /** Of the network: the Bech32 prefix of accounts (that of operators appends `valoper`), and what it recommends to run. */
+    /**
+     * Of the network: the Bech32 prefix of accounts (that of operators appends `valoper`), and what it recommends to
+     * run.
+     */
     profile: Readonly<{ addressPrefix: string; recommendedVersion?: string }>;
   }>;
 
@@ -28,8 +31,8 @@ export type RestDependencies = Readonly<{
   /** Asks for a round of SuperNodes and validators at once; joins one that is asked for already. */
   requestSync: (at: string, traceparent?: string) => Promise<SyncRequest>;
   /**
-   * Calls back with every live event as one line of JSON, and with a name where it is not an event of the log but a hint that a read model
-   * moved; until the returned function is called.
+   * Calls back with every live event as one line of JSON, and with a name where it is not an event of the log but a
+   * hint that a read model moved; until the returned function is called.
    */
   subscribe: (onEvent: (json: string, name?: 'moved') => void) => () => void;
   settings: RestSettings;

@@ -8,7 +8,9 @@ import type { Row } from './folding.ts';
 /** Text that is sent at once: so little that the server always has some to read while more is made. */
 const chunkLength = 48 * 1024;
 
-/** Writes rows into a table in bulk; fails as a whole. `client` must not pipeline, and nobody else may use it meanwhile. */
+/**
+ * Writes rows into a table in bulk; fails as a whole. `client` must not pipeline, and nobody else may use it meanwhile.
+ */
 export async function copyRows(
   client: pg.ClientBase,
   schema: string,

@@ -27,7 +27,10 @@ export async function setStoreAside(dir: string, say: Say): Promise<void> {
   await setAside(path.join(path.resolve(dir), 'js'), say);
 }
 
-/** Waits until the server has told where it listens. Fails with `DamagedStore` when it ends because of what lies in its folder. */
+/**
+ * Waits until the server has told where it listens. Fails with `DamagedStore` when it ends because of what lies in its
+ * folder.
+ */
 export async function untilReady(daemon: Daemon, folder: string, { say, ...options }: Waiting): Promise<Addresses> {
   return await whileSaying(say, 'starting nats-server', () => addressesOf(daemon, folder, options));
 }

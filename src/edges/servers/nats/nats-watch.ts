@@ -20,7 +20,8 @@ const roomBytes = 32 << 20;
 /**
  * Ends a nats-server that is stuck, which whoever keeps it running starts anew:
  * - one that could not write once and takes nothing more since, as soon as its disk has room again;
- * - one that cannot write to a key-value bucket because a value in it is damaged, now and after each start: the bucket is set aside first.
+ * - one that cannot write to a key-value bucket because a value in it is damaged, now and after each start: the bucket
+ *   is set aside first.
  *
  * What it had acknowledged of the log is not touched by that. Gives back how to end the watching.
  */
@@ -50,7 +51,10 @@ export function watchServer(
   return () => clearInterval(timer);
 }
 
-/** Why a server is stuck; whether it would not hear that it shall stop, or must not write once more; the stream of a damaged bucket. */
+/**
+ * Why a server is stuck; whether it would not hear that it shall stop, or must not write once more; the stream of a
+ * damaged bucket.
+ */
 type Stuck = Readonly<{ reason: string; isDeaf: boolean; bucket?: string | undefined }>;
 
 async function stuckBy(monitorUrl: string, dir: string): Promise<Stuck | undefined> {

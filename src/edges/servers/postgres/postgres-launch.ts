@@ -28,8 +28,8 @@ const LEFTOVERS = /pre-existing shared memory block|lock file ".*" already exist
 const MEGABYTE = 2 ** 20;
 
 /**
- * Memory for pages of the database, taken as it is filled: what its files hold, between 512 MB and 4 GB, a tenth of the memory there is
- * at most. Each gigabyte takes 20 MB from the start, whether it is filled or not.
+ * Memory for pages of the database, taken as it is filled: what its files hold, between 512 MB and 4 GB, a tenth of the
+ * memory there is at most. Each gigabyte takes 20 MB from the start, whether it is filled or not.
  */
 function bufferSize(held: number): string {
   const most = Math.min(os.totalmem(), process.constrainedMemory() || Infinity) / 10;
@@ -64,7 +64,10 @@ export function endLeftPostgres(dir: string): Promise<void> {
   return endPredecessor(pidFileIn(dir), dir, 'SIGINT');
 }
 
-/** Starts the server and waits until it answers. Fails with `DamagedCluster` when its last words say that its data are damaged. */
+/**
+ * Starts the server and waits until it answers. Fails with `DamagedCluster` when its last words say that its data are
+ * damaged.
+ */
 export async function launchPostgres(launch: Launch): Promise<Daemon> {
   return await launchOnce({ ...launch, sharedBuffers: bufferSize(await bytesIn(launch.cluster.folder)) });
 }

@@ -37,9 +37,9 @@ export type PostgresOptions = Readonly<{
 /**
  * Starts PostgreSQL on the cluster in `dir`, making it on first use, and returns once it answers.
  *
- * A cluster that the server itself calls damaged is moved aside, and a new one is made: nothing lies there that is not in the log as well.
- * May be called again on the same folder after a crash of the server or of its owner. The caller holds the folder's
- * lock (`lockDir`).
+ * A cluster that the server itself calls damaged is moved aside, and a new one is made: nothing lies there that is not
+ * in the log as well. May be called again on the same folder after a crash of the server or of its owner. The caller
+ * holds the folder's lock (`lockDir`).
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
   try {

@@ -70,8 +70,9 @@ const pairFits = (column: string, seed: number): Fixed => ({
 /**
  * Holds for a row `m` of a branch that matches and whose id is within those of the row range `own`, and below `after`.
  *
- * The last column and the id are compared together with two bounds, between which the index of the branch, and no other one, is
- * read in its order, whatever the planner expects; what comes before them is equal, which costs less for each row.
+ * The last column and the id are compared together with two bounds, between which the index of the branch, and no other
+ * one, is read in its order, whatever the planner expects; what comes before them is equal, which costs less for each
+ * row.
  */
 export function branchFits(shape: Shape, branch: Branch): RawBuilder<unknown> {
   const all = fixed(shape, branch);
@@ -85,7 +86,10 @@ export function branchFits(shape: Shape, branch: Branch): RawBuilder<unknown> {
   return every([...same, ...bounds, ...kindsOfPair(shape), ...withinHeights(shape)]);
 }
 
-/** Which rows are counted: those of `part` ranges, whose heights have to be compared, or of `inner` ones, which all match. */
+/**
+ * Which rows are counted: those of `part` ranges, whose heights have to be compared, or of `inner` ones, which all
+ * match.
+ */
 export type Among = 'part' | 'inner';
 
 /** What is counted row by row. */
@@ -94,7 +98,8 @@ export type RowCount = Readonly<{ shape: Shape; among: Among }>;
 /**
  * How many rows of a branch match, of those whose id is within those of the row range `own`, as a row `kind, n`.
  *
- * Only what the index of the branch begins with decides where it is read, so that PostgreSQL compares whole pages of it.
+ * Only what the index of the branch begins with decides where it is read, so that PostgreSQL compares whole pages of
+ * it.
  */
 export function countOf(reading: Reading, branch: Branch, { shape, among }: RowCount): RawBuilder<unknown> {
   const same = fixed(shape, branch).map(({ column, value }) => sql`${column} = ${value}`);

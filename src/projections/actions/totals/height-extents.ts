@@ -18,8 +18,8 @@ const unknownCell = -1;
 /**
  * How many actions of a block of ids have a height within a cell of 4,096 heights; the cell of unknown heights is -1.
  *
- * They tell where among the ids the actions of a height are. Ids and heights rise together, so there are few cells of a block;
- * where they do not, totals are as exact and only slower.
+ * They tell where among the ids the actions of a height are. Ids and heights rise together, so there are few cells of a
+ * block; where they do not, totals are as exact and only slower.
  */
 export const heightCounters: Counters<ActionRow> = {
   table: {
@@ -45,7 +45,10 @@ function heightCounts({ id, height, accounts, finalize_tx }: ActionRow): Count[]
 
 const exactAsDouble = 15;
 
-/** The block of an id, or the first one of its group of `span` blocks; decimal text where a double is not sure to be exact. */
+/**
+ * The block of an id, or the first one of its group of `span` blocks; decimal text where a double is not sure to be
+ * exact.
+ */
 export function blockOf(id: string, span = 1): number | string {
   if (id.length <= exactAsDouble) return Math.floor(Number(id) / (idsPerBlock * span)) * span;
   return String((BigInt(id) / BigInt(idsPerBlock * span)) * BigInt(span));
