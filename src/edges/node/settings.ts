@@ -31,6 +31,12 @@ export const nodeSettings = {
     oneOf('eth_secp256k1', 'secp256k1'),
     'Type of that key on the chain: eth_secp256k1 or secp256k1',
   ),
+  grpcSecure: setting(
+    'GRPC_SECURE',
+    'on',
+    onOff,
+    'Whether a SuperNode answers on the real network’s secure channel as well, on GRPC_PORT: on or off',
+  ),
   statusSnapshotIntervalMs: setting(
     'STATUS_SNAPSHOT_INTERVAL',
     '30s',

@@ -1,10 +1,13 @@
 import { mkdir } from 'node:fs/promises';
+import { accountOf, type PrivateKey, publicKeyOf } from '../cosmos/keys.ts';
 import type { ChainClient } from '../indexer/chain/client.ts';
 import type { Place } from '../kit/listen.ts';
 import type { Logger } from '../kit/logger.ts';
 import { hostPort } from '../kit/net-address.ts';
+import { channelOpener } from '../rpc/channel/open-channel.ts';
 import { createRpcHandler } from '../rpc/handler.ts';
 import { openRpcPort } from '../rpc/server.ts';
+import { createGuests } from './guests.ts';
 import { openStatusPort } from './http/status-port.ts';
 import type { Processor } from './machine/processor.ts';
 import { openPeersPort } from './peers-port.ts';
@@ -24,8 +27,10 @@ export type NodeOptions = Readonly<{
   ports: NodePorts;
   /** Where its data lie; made where it is not there. */
   folder: string;
-  /** Its account on the chain. */
-  account: string;
+  /** Of its account on the chain. */
+  key: PrivateKey;
+  /** Whether it answers on the real network's secure channel too. */
+  secure: boolean;
   chain: ChainClient;
   addressPrefix: string;
   /** Of the program. */
@@ -70,7 +75,7 @@ export async function startNode(options: NodeOptions): Promise<SuperNode> {
     await stop();
     throw caught;
   }
-  logger.info({ host, ...opened, account: options.account }, 'SuperNode runs');
+  logger.info({ host, ...opened, account: accountOf(publicKeyOf(options.key)) }, 'SuperNode runs');
   return { host, ports: opened, stop };
 }
 
@@ -84,7 +89,7 @@ function statusGiver(options: NodeOptions, { grpcPort, signal }: Live): GiveStat
     folder,
     configuredAddress: () => hostPort(host, grpcPort()),
     processor,
-    onChain: followChain({ ...options, grpcPort, signal }),
+    onChain: followChain({ ...options, account: accountOf(publicKeyOf(options.key)), grpcPort, signal }),
     p2pMetrics: createSnapshot(() => collectP2pMetrics(folder), { freshMs, ...usualAges }),
   };
   return async (withP2pMetrics) => await statusOf(sources, withP2pMetrics);
@@ -94,10 +99,11 @@ type Opener = (options: NodeOptions, giveStatus: GiveStatus) => Promise<{ port: 
 
 /** How each port is opened, in this order. */
 const openers: Readonly<Record<keyof NodePorts, Opener>> = {
-  grpc: async ({ host, ports, logger }, giveStatus) =>
+  grpc: async ({ host, ports, key, secure, chain, logger }, giveStatus) =>
     await openRpcPort({
       place: placeOf(host, ports.grpc, 'GRPC_PORT', 'the gRPC of a SuperNode'),
       handler: createRpcHandler((router) => registerNode(router, giveStatus), logger),
+      openChannel: secure ? channelOpener({ key, isWelcome: createGuests(chain) }) : undefined,
       logger,
     }),
   p2p: async ({ host, ports }) => await openPeersPort(placeOf(host, ports.p2p, 'P2P_PORT', 'the peers of a SuperNode')),

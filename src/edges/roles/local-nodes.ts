@@ -1,9 +1,11 @@
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { failureOf } from '../kit/failure.ts';
 import { dataFolder } from '../kit/instance.ts';
 import { hostPort } from '../kit/net-address.ts';
-import { castOf } from '../local-network/cast.ts';
+import { castOf, type RealNode } from '../local-network/cast.ts';
 import { startLocalNodes } from '../local-network/nodes/local-nodes.ts';
+import type { NodePlan } from '../local-network/nodes/orders.ts';
 import { playOutages } from '../local-network/outages.ts';
 import type { NodePorts } from '../node/start-node.ts';
 import { type Part, type RoleContext, urlOf } from './role.ts';
@@ -29,16 +31,10 @@ export async function startLocalSuperNodes({
       profile,
       version,
       snapshotMs: config.statusSnapshotIntervalMs,
+      secure: config.grpcSecure,
       log: { level: config.logLevel, format: config.logFormat },
     },
-    nodes: castOf(seed, subnet)
-      .realNodes.slice(0, count)
-      .map(({ host, account: { account } }, index) => ({
-        host,
-        ports: usualPorts,
-        folder: path.join(dataFolder(config), 'nodes', String(index + 1)),
-        account,
-      })),
+    nodes: await plansOf(castOf(seed, subnet).realNodes.slice(0, count), path.join(dataFolder(config), 'nodes')),
     apart,
     logger,
     signal: ending,
@@ -57,6 +53,19 @@ export async function startLocalSuperNodes({
       await Promise.allSettled([hosted.stop(), outages]);
     },
   };
+}
+
+/** Each with a folder of its own below, in which its key lies; only the owner of the data may read it. */
+async function plansOf(nodes: readonly RealNode[], below: string): Promise<NodePlan[]> {
+  return await Promise.all(
+    nodes.map(async ({ host, account }, index) => {
+      const folder = path.join(below, String(index + 1));
+      const keyFile = path.join(folder, 'key');
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await writeFile(keyFile, `${Buffer.from(account.key.bytes).toString('hex')}\n`, { mode: 0o600 });
+      return { host, ports: usualPorts, folder, keyFile };
+    }),
+  );
 }
 
 /** Where a node tells its status over HTTP. */

@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { AppError } from '../../commands/errors.ts';
 import { readKeyFile } from '../cosmos/key-file.ts';
-import { accountOf, publicKeyOf } from '../cosmos/keys.ts';
 import { createChainClient } from '../indexer/chain/client.ts';
 import { failureOf } from '../kit/failure.ts';
 import { dataFolder } from '../kit/instance.ts';
@@ -34,13 +33,13 @@ async function startOwn({ config, profile, version, logger, signal, running }: R
       'INVALID_ARGUMENT',
       'A SuperNode needs the key of its account: name its file with NODE_KEY_FILE',
     );
-  const account = accountOf(publicKeyOf(await readKeyFile(nodeKeyFile, keyType)));
   const chain = createChainClient(urlOf(running, 'chain') ?? config.chainUrl, profile);
   const { ports, stop } = await startNode({
     host,
     ports: { grpc: grpcPort, p2p: p2pPort, http: nodeHttpPort },
     folder: path.join(dataFolder(config), 'node'),
-    account,
+    key: await readKeyFile(nodeKeyFile, keyType),
+    secure: config.grpcSecure,
     chain,
     addressPrefix: profile.addressPrefix,
     version,

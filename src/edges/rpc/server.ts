@@ -13,7 +13,7 @@ export type RpcServerOptions = Readonly<{
   place: Place;
   handler: RpcHandler;
   /** Opens a connection that begins with the secure channel's handshake; without it such connections are closed. */
-  openChannel?: (socket: Socket) => Promise<Duplex>;
+  openChannel?: ((socket: Socket) => Promise<Duplex>) | undefined;
   /** A connection or a call that has begun and brings no byte ends after so long. */
   silenceMs?: number;
   logger: Logger;
@@ -46,8 +46,7 @@ export async function openRpcPort(options: RpcServerOptions): Promise<RpcServer>
   http1.timeout = silenceMs;
   const sockets = new Set<Socket>();
   const welcome = async (socket: Socket): Promise<void> => {
-    const late = setTimeout(() => socket.destroy(), silenceMs);
-    const protocol = await recognise(socket).finally(() => clearTimeout(late));
+    const protocol = await recognise(socket);
     if (protocol === 'h2') http2.emit('connection', socket);
     else if (protocol === 'http1') {
       socket.allowHalfOpen = true;
@@ -58,10 +57,13 @@ export async function openRpcPort(options: RpcServerOptions): Promise<RpcServer>
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket)).on('error', () => socket.destroy());
-    welcome(socket).catch((caught: unknown) => {
-      logger.debug({ err: toAppError(caught), from: socket.remoteAddress }, 'connection refused');
-      socket.destroy();
-    });
+    const late = setTimeout(() => socket.destroy(), silenceMs);
+    welcome(socket)
+      .catch((caught: unknown) => {
+        logger.debug({ err: toAppError(caught), from: socket.remoteAddress }, 'connection refused');
+        socket.destroy();
+      })
+      .finally(() => clearTimeout(late));
   });
   server.maxConnections = connections;
   const port = await listen(server, options.place);

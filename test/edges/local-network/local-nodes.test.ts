@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -25,17 +25,18 @@ const anyPorts = { grpc: 0, p2p: 0, http: 0 };
 async function hosted({ apart = false, ports = anyPorts } = {}): Promise<LocalNodes> {
   const folder = mkdtempSync(path.join(tmpdir(), 'annals-nodes-'));
   undo.push(() => rmSync(folder, { recursive: true, force: true }));
+  const keyFile = path.join(folder, 'key');
+  writeFileSync(keyFile, '01'.repeat(32));
   const local = await startLocalNodes({
     plan: {
       chainUrl: 'http://127.0.0.1:1',
       profile: loadProfile('local'),
       version: '1.0.0',
       snapshotMs: 30_000,
+      secure: true,
       log: { level: 'error', format: 'json' },
     },
-    nodes: castOf(seed, '127.0.1')
-      .realNodes.slice(0, 2)
-      .map(({ host, account: { account } }) => ({ host, ports, folder: path.join(folder, host), account })),
+    nodes: ['127.0.1.1', '127.0.1.2'].map((host) => ({ host, ports, folder: path.join(folder, host), keyFile })),
     apart,
     logger: silent,
     signal: new AbortController().signal,

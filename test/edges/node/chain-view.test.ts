@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { CastNode } from '../../../src/edges/local-network/cast.ts';
 import { until } from '../../support/polling.ts';
 import { ask, cast, freshLog, playHistory, startLedger } from '../ledger/ledger-under-test.ts';
 import { nodeUnderTest } from './node-under-test.ts';
+
+const keyOf = (node: CastNode | undefined) => (node ? { key: node.accounts[0].key } : {});
 
 type Listed = { supernodes: { supernode_account: string }[] };
 type Status = { rank: number; ip_address: string };
@@ -12,7 +15,7 @@ describe('what a node says of its place on the chain', () => {
     await using ledger = await startLedger(fresh.log);
     await playHistory(ledger);
     const [, second, , , withoutPort] = cast.nodes;
-    await using ranked = await nodeUnderTest({ chainUrl: ledger.url, account: second?.accounts[0].account ?? '' });
+    await using ranked = await nodeUnderTest({ chainUrl: ledger.url, ...keyOf(second) });
     const statusOf = async (node: { http: string }): Promise<Status> =>
       (await (await fetch(`${node.http}/api/v1/status`)).json()) as Status;
     const status = await until('the chain was read', async () => {
@@ -26,7 +29,7 @@ describe('what a node says of its place on the chain', () => {
 
     await using bare = await nodeUnderTest({
       chainUrl: ledger.url,
-      account: withoutPort?.accounts[0].account ?? '',
+      ...keyOf(withoutPort),
     });
     await until('an address without a port has the configured one', async () => {
       return (await statusOf(bare)).ip_address === `${withoutPort?.address}:${bare.ports.grpc}`;

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
+import type { PrivateKey } from '../../../src/edges/cosmos/keys.ts';
 import { createChainClient } from '../../../src/edges/indexer/chain/client.ts';
 import { sampleProcessors } from '../../../src/edges/node/machine/processor.ts';
 import { type NodeOptions, startNode, type SuperNode } from '../../../src/edges/node/start-node.ts';
@@ -9,7 +10,8 @@ import { type NodeOptions, startNode, type SuperNode } from '../../../src/edges/
 /** A node of a test: its addresses, and its end with the test. */
 export type NodeUnderTest = SuperNode & AsyncDisposable & Readonly<{ grpc: string; http: string }>;
 
-export const account = 'lumera10xcqpzrky6eff2g52qdye53xkk9jxkvrel68w3';
+/** Key of its account, lumera1rfjz7r3u8t65teavh5utquj3kwvsj983mrr6xz. */
+export const nodeKey: PrivateKey = { type: 'eth_secp256k1', bytes: new Uint8Array(32).fill(1) };
 
 /** Starts a node on free ports of a loopback address; its chain is out of reach unless one is given. */
 export async function nodeUnderTest(
@@ -22,7 +24,8 @@ export async function nodeUnderTest(
     host: '127.0.0.1',
     ports: { grpc: 0, p2p: 0, http: 0 },
     folder,
-    account,
+    key: nodeKey,
+    secure: true,
     chain,
     addressPrefix: 'lumera',
     version: '1.2.3',

@@ -17,7 +17,6 @@ export type HostingOptions = Readonly<{
 /** A node of the local network, which its parent can take down. */
 export type LocalNode = Readonly<{
   host: string;
-  account: string;
   /** Those that are open; undefined while it is down. */
   ports: () => NodePorts | undefined;
   goUp: () => Promise<void>;
@@ -72,7 +71,6 @@ async function hostGroup(
   const kept = keepRunning('local SuperNodes', await start(), start, { log: logger, signal });
   const nodes = plans.map((node) => ({
     host: node.host,
-    account: node.account,
     ports: () => up.get(node.host)?.ports,
     goUp: async () => {
       const entry = { node, ports: await kept.current().start(node) };

@@ -3,7 +3,13 @@ import type { LogOptions } from '../../kit/logger.ts';
 import type { NodePorts } from '../../node/start-node.ts';
 
 /** One of the SuperNodes that a process hosts. */
-export type NodePlan = Readonly<{ host: string; ports: NodePorts; folder: string; account: string }>;
+export type NodePlan = Readonly<{
+  host: string;
+  ports: NodePorts;
+  folder: string;
+  /** Of its account, an eth_secp256k1 one. */
+  keyFile: string;
+}>;
 
 /** What all nodes of a process share. */
 export type HostPlan = Readonly<{
@@ -11,6 +17,7 @@ export type HostPlan = Readonly<{
   profile: Readonly<{ restPrefix: string; addressPrefix: string }>;
   version: string;
   snapshotMs: number;
+  secure: boolean;
   log: LogOptions;
 }>;
 

@@ -4,6 +4,7 @@
  * It hears of Ctrl-C as the whole terminal does, and leaves the end to its parent.
  */
 import { AppError, toAppError } from '../../../commands/errors.ts';
+import { readKeyFile } from '../../cosmos/key-file.ts';
 import { createChainClient } from '../../indexer/chain/client.ts';
 import { createLogger } from '../../kit/logger.ts';
 import { sampleProcessors } from '../../node/machine/processor.ts';
@@ -15,16 +16,20 @@ type Host = Readonly<{ start: (node: NodePlan) => Promise<SuperNode> }>;
 const nodes = new Map<string, SuperNode>();
 let hosting: Host | undefined;
 
-function hostOf({ chainUrl, profile, version, snapshotMs, log }: HostPlan): Host {
+function hostOf({ chainUrl, profile, version, snapshotMs, secure, log }: HostPlan): Host {
   const shared = {
     chain: createChainClient(chainUrl, profile),
     addressPrefix: profile.addressPrefix,
     version,
     snapshotMs,
+    secure,
     processor: sampleProcessors(new AbortController().signal),
     logger: createLogger(log),
   };
-  return { start: async (node) => await startNode({ ...shared, ...node }) };
+  return {
+    start: async ({ keyFile, ...node }) =>
+      await startNode({ ...shared, ...node, key: await readKeyFile(keyFile, 'eth_secp256k1') }),
+  };
 }
 
 async function carryOut(order: Order): Promise<Pick<Reply, 'ports'>> {
