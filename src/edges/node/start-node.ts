@@ -3,7 +3,6 @@ import { accountOf, type PrivateKey, publicKeyOf } from '../cosmos/keys.ts';
 import type { ChainClient } from '../indexer/chain/client.ts';
 import type { Place } from '../kit/listen.ts';
 import type { Logger } from '../kit/logger.ts';
-import { hostPort } from '../kit/net-address.ts';
 import { channelOpener } from '../rpc/channel/open-channel.ts';
 import { createRpcHandler } from '../rpc/handler.ts';
 import { openRpcPort } from '../rpc/server.ts';
@@ -12,10 +11,7 @@ import { openStatusPort } from './http/status-port.ts';
 import type { Processor } from './machine/processor.ts';
 import { openPeersPort } from './peers-port.ts';
 import { type GiveStatus, registerNode } from './services.ts';
-import { followChain } from './status/chain-view.ts';
-import { collectP2pMetrics } from './status/p2p-metrics.ts';
-import { createSnapshot, usualAges } from './status/snapshot.ts';
-import { statusOf } from './status/status.ts';
+import { statusGiver } from './status/give-status.ts';
 
 /** Ports of a SuperNode: its gRPC, its peers, its HTTP status. */
 export type NodePorts = Readonly<{ grpc: number; p2p: number; http: number }>;
@@ -64,7 +60,9 @@ export async function startNode(options: NodeOptions): Promise<SuperNode> {
     ending.abort();
     await Promise.all(closers.map((close) => close()));
   };
-  const giveStatus = statusGiver(options, { grpcPort: () => opened.grpc, signal: ending.signal });
+  const account = accountOf(publicKeyOf(options.key));
+  const live = { account, grpcPort: () => opened.grpc, signal: ending.signal };
+  const giveStatus = statusGiver({ ...options, ...live });
   try {
     for (const [name, open] of Object.entries(openers) as [keyof NodePorts, Opener][]) {
       const { port, close } = await open(options, giveStatus);
@@ -75,24 +73,8 @@ export async function startNode(options: NodeOptions): Promise<SuperNode> {
     await stop();
     throw caught;
   }
-  logger.info({ host, ...opened, account: accountOf(publicKeyOf(options.key)) }, 'SuperNode runs');
+  logger.info({ host, ...opened, account }, 'SuperNode runs');
   return { host, ports: opened, stop };
-}
-
-type Live = Readonly<{ grpcPort: () => number; signal: AbortSignal }>;
-
-function statusGiver(options: NodeOptions, { grpcPort, signal }: Live): GiveStatus {
-  const { host, folder, version, processor, snapshotMs: freshMs } = options;
-  const sources = {
-    version,
-    startedAtMs: performance.now(),
-    folder,
-    configuredAddress: () => hostPort(host, grpcPort()),
-    processor,
-    onChain: followChain({ ...options, account: accountOf(publicKeyOf(options.key)), grpcPort, signal }),
-    p2pMetrics: createSnapshot(() => collectP2pMetrics(folder), { freshMs, ...usualAges }),
-  };
-  return async (withP2pMetrics) => await statusOf(sources, withP2pMetrics);
 }
 
 type Opener = (options: NodeOptions, giveStatus: GiveStatus) => Promise<{ port: number; close: () => Promise<void> }>;

@@ -1,0 +1,32 @@
+import { hostPort } from '../../kit/net-address.ts';
+import type { Processor } from '../machine/processor.ts';
+import type { GiveStatus } from '../services.ts';
+import { followChain, type ViewOptions } from './chain-view.ts';
+import { collectP2pMetrics } from './p2p-metrics.ts';
+import { createSnapshot, usualAges } from './snapshot.ts';
+import { statusOf } from './status.ts';
+
+/** What a node's status is told from. */
+export type StatusOptions = ViewOptions &
+  Readonly<{
+    host: string;
+    folder: string;
+    version: string;
+    processor: () => Promise<Processor>;
+    snapshotMs: number;
+  }>;
+
+/** Begins to follow what a node's status consists of, until the signal aborts, and gives what tells it. */
+export function statusGiver(options: StatusOptions): GiveStatus {
+  const { host, grpcPort, folder, version, processor, snapshotMs: freshMs } = options;
+  const sources = {
+    version,
+    startedAtMs: performance.now(),
+    folder,
+    configuredAddress: () => hostPort(host, grpcPort()),
+    processor,
+    onChain: followChain(options),
+    p2pMetrics: createSnapshot(() => collectP2pMetrics(folder), { freshMs, ...usualAges }),
+  };
+  return async (withP2pMetrics) => await statusOf(sources, withP2pMetrics);
+}
