@@ -4,11 +4,10 @@ import { readUpTo } from '../models/build/load.ts';
 import { rebuild } from '../models/build/rebuild.ts';
 import { createVerification, type VerifyOptions } from '../models/build/verify.ts';
 import { StopError } from '../models/database-error.ts';
-import { foldingOf } from '../models/engine/folding.ts';
+import { foldingOf, storedTables } from '../models/engine/folding.ts';
 import { liveGeneration } from '../models/engine/generations.ts';
 import { metaSchema } from '../models/engine/names.ts';
 import type { Source } from '../models/engine/source.ts';
-import { storedTables } from '../models/engine/stored-tables.ts';
 import { type Pools, withClient } from '../models/pool.ts';
 import type { BothStores } from './archive.ts';
 

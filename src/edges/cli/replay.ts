@@ -3,9 +3,8 @@ import prettyMs from 'pretty-ms';
 import { AppError } from '../../commands/errors.ts';
 import { type AnyProjection, projections } from '../../projections/all.ts';
 import { configFromEnvironment } from '../config.ts';
-import { dropPrevious } from '../models/build/drop-previous.ts';
+import { dropPrevious, switchBack } from '../models/build/previous.ts';
 import { rebuild } from '../models/build/rebuild.ts';
-import { switchBack } from '../models/build/switch-back.ts';
 import { type Stores, withStores } from './stores.ts';
 import { print } from './output.ts';
 

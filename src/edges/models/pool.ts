@@ -1,6 +1,6 @@
-import { Writable } from 'node:stream';
 import pg from 'pg';
-import { CopyIn } from './engine/copy-in.ts';
+import { CopyIn } from '../driver-shims/pg-copy-in.ts';
+import { sendTogether } from '../driver-shims/pg-cork.ts';
 import { parsersByOid } from './column-types.ts';
 import { isDamage, toDatabaseError } from './database-error.ts';
 import { projectionNames } from '../../projections/projection.ts';
@@ -175,15 +175,6 @@ export async function sendAll(client: pg.ClientBase, statements: readonly Statem
     if (answer.status === 'rejected') throw answer.reason;
     return answer.value;
   });
-}
-
-/** Lets all that is sent over a connection within this turn of the event loop leave in one piece: each piece wakes the server. */
-function sendTogether(client: pg.ClientBase): void {
-  const connection: unknown = Reflect.get(client, 'connection');
-  const stream: unknown = connection instanceof Object ? Reflect.get(connection, 'stream') : undefined;
-  if (!(stream instanceof Writable)) return;
-  stream.cork();
-  process.nextTick(() => stream.uncork());
 }
 
 function openPool(config: pg.PoolConfig): pg.Pool {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { canonicalRow, canonicalSql } from '../../../src/edges/models/engine/canonical.ts';
+import { canonicalRow, canonicalSql } from '../../../src/edges/models/engine/checksum.ts';
 import { cleanRow } from '../../../src/edges/models/engine/clean.ts';
 import { copyRows } from '../../../src/edges/models/engine/copy.ts';
 import type { Row } from '../../../src/edges/models/engine/folding.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createLeases } from '../../../src/edges/log/leases.ts';
-import type { Progress } from '../../../src/edges/models/build/progress.ts';
+import type { Progress } from '../../../src/edges/models/build/load.ts';
 import { rebuild } from '../../../src/edges/models/build/rebuild.ts';
 import { type Rebuild, rebuildingInWorker } from '../../../src/edges/models/build/rebuild-in-worker.ts';
 import { runProjector } from '../../../src/edges/models/engine/projector.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { dropRetired } from '../../../src/edges/models/engine/generation-tables.ts';
-import type { Progress } from '../../../src/edges/models/build/progress.ts';
+import type { Progress } from '../../../src/edges/models/build/load.ts';
 import { withClient } from '../../../src/edges/models/pool.ts';
 import { rebuild } from '../../../src/edges/models/build/rebuild.ts';
 import type { Source } from '../../../src/edges/models/engine/source.ts';

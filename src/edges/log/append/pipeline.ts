@@ -1,4 +1,5 @@
-import { createInbox, headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
+import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import { headersFrom } from '../../driver-shims/nats-headers.ts';
 import { onBreak } from '../breaks.ts';
 import { subscribe } from '../subscribe.ts';
 
@@ -112,14 +113,6 @@ export class Pipeline {
   #loseAll(why: string): void {
     for (const token of this.#inFlight.keys()) this.#settle(token, { kind: 'lost', why });
   }
-}
-
-/**
- * Headers that are text already: to put them together field by field takes the client longer than all the rest of a
- * message.
- */
-function headersFrom(lines: string): MsgHdrs {
-  return Object.assign(headers(), { encode: () => Buffer.from(`NATS/1.0\r\n${lines}\r\n`, 'latin1') });
 }
 
 type Ack = Readonly<{ seq?: number; duplicate?: boolean; error?: { err_code?: number; description?: string } }>;

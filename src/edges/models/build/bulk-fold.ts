@@ -1,9 +1,8 @@
 import type { Recorded } from '../../../commands/ports.ts';
 import type { Derived } from '../../../projections/projection.ts';
 import { attempt, type Keyed, keyed, step } from '../engine/fold.ts';
-import type { Folding, Row } from '../engine/folding.ts';
+import type { Folding, Kept, Row } from '../engine/folding.ts';
 import { createKeyFilter, type KeyFilter } from '../engine/key-filter.ts';
-import type { Kept } from '../engine/stored-tables.ts';
 import { createCounterSums, type CounterSums } from '../engine/counter-sums.ts';
 
 /** Rows that are ready to be written: of the main table and, by their names, of the derived ones. */

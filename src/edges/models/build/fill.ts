@@ -1,11 +1,13 @@
 import type pg from 'pg';
 import type { Recorded } from '../../../commands/ports.ts';
-import { createBulkFold, type Written } from './bulk-fold.ts';
-import { changeWritten } from './change-written.ts';
+import { type BulkFold, createBulkFold, type Written } from './bulk-fold.ts';
 import { copyRows } from '../engine/copy.ts';
-import type { Folding, Row } from '../engine/folding.ts';
+import { type Folding, type Kept, mainRow, type Row, withOwnColumns } from '../engine/folding.ts';
 import { createKey } from '../engine/generation-tables.ts';
-import { mainRow, withOwnColumns } from '../engine/stored-tables.ts';
+import { checkCommitted } from '../engine/apply.ts';
+import { createConsequences, fold } from '../engine/fold.ts';
+import { send } from '../pool.ts';
+import { createWriter } from '../engine/write.ts';
 
 /** Fills empty tables without keys from facts, in memory first. */
 export type Filling = Readonly<{
@@ -87,4 +89,32 @@ async function copyAll(client: pg.ClientBase, schema: string, { main, folding, w
 
 function* mainRows({ table }: Folding, rows: Written['main']): Generator<Row> {
   for (const [key, kept] of rows) yield mainRow(table, key, kept);
+}
+
+/** Facts of rows that were written before, and the counters that are not. */
+export type Late = Readonly<{
+  client: pg.ClientBase;
+  folding: Folding;
+  schema: string;
+  late: ReturnType<BulkFold['late']>;
+  sums: BulkFold['counters'];
+}>;
+
+/** Brings written rows forward as a live batch does, but for counters, which are added up in memory. */
+export async function changeWritten({ client, folding, schema, late, sums }: Late): Promise<void> {
+  const writer = createWriter(folding, schema);
+  const keys = [...new Set(late.map(({ key }) => key))];
+  await client.query(
+    'begin; set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off',
+  );
+  const { rows } = await send(client, writer.select(keys));
+  const before: ReadonlyMap<string, Kept> = writer.kept(rows);
+  const changed = fold(folding, late, before);
+  const following = createConsequences(folding, before);
+  following.add(changed);
+  const { counters: changes, ...others } = following.all();
+  const statements = [...writer.rows(changed, before), ...writer.consequences({ ...others, counters: new Map() })];
+  for (const statement of statements) await send(client, statement);
+  for (const [table, added] of changes) sums.add(table, added);
+  checkCommitted(await client.query('commit'));
 }

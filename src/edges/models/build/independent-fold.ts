@@ -1,9 +1,8 @@
 import type { Recorded } from '../../../commands/ports.ts';
 import type { Count, Derived } from '../../../projections/projection.ts';
 import { cleanRow } from '../engine/clean.ts';
-import type { Folding, FoldingTouch, Row } from '../engine/folding.ts';
+import { type Folding, type FoldingTouch, type Kept, mainRow, type Row } from '../engine/folding.ts';
 import { createKeyFilter, type KeyFilter } from '../engine/key-filter.ts';
-import { type Kept, mainRow } from '../engine/stored-tables.ts';
 import { createCounterSums, type CounterSums } from '../engine/counter-sums.ts';
 
 /** Is shown each row of one of a projection's tables; `-1` takes back a row that was shown before. */

@@ -4,7 +4,6 @@ import type { Recorded } from '../../../commands/ports.ts';
 import type { StreamName } from '../../../events/streams.ts';
 import type { Applier } from '../engine/apply.ts';
 import { replaced } from '../engine/generations.ts';
-import type { Count } from './progress.ts';
 import { readAhead } from '../engine/read-ahead.ts';
 import type { Head, Source } from '../engine/source.ts';
 
@@ -79,4 +78,22 @@ function ended(signal: AbortSignal): AppError {
   return new AppError('UNAVAILABLE', 'The rebuild was ended before it was done; readers go on with what they have', {
     cause: signal.reason,
   });
+}
+
+/** How far a rebuild has come: facts read of about how many, and how many a second so far. */
+export type Progress = Readonly<{ done: number; total: number; perSecond: number }>;
+
+/** Counts facts that were taken; gives back how many there were so far. */
+export type Count = (facts: number) => number;
+
+/** Makes a counter that tells after each step how far it is of about `total`. */
+export function createCount(total: number, tell: ((progress: Progress) => void) | undefined): Count {
+  const began = performance.now();
+  let done = 0;
+  return (facts) => {
+    done += facts;
+    const seconds = Math.max((performance.now() - began) / 1000, 0.001);
+    if (facts > 0) tell?.({ done, total: Math.max(done, total), perSecond: done / seconds });
+    return done;
+  };
 }

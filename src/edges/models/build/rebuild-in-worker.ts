@@ -3,7 +3,7 @@ import { runInWorker } from '../../kit/worker.ts';
 import { StopError } from '../database-error.ts';
 import type { Source } from '../engine/source.ts';
 import type { Pools } from '../pool.ts';
-import type { Progress } from './progress.ts';
+import type { Progress } from './load.ts';
 import { rebuild, type Rebuilt } from './rebuild.ts';
 import type * as thread from './rebuild-thread.ts';
 import type { RebuildInput } from './rebuild-thread.ts';

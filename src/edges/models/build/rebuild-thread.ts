@@ -9,7 +9,7 @@ import { createLog } from '../../log/log.ts';
 import { StopError } from '../database-error.ts';
 import { sequenceOf } from '../engine/source.ts';
 import { createPools } from '../pool.ts';
-import type { Progress } from './progress.ts';
+import type { Progress } from './load.ts';
 import { rebuild, type Rebuilt } from './rebuild.ts';
 
 /**

@@ -5,7 +5,7 @@ import { type Folding, foldingOf } from '../engine/folding.ts';
 import { createGeneration, dropUnfinished } from '../engine/generation-tables.ts';
 import { recordFilled } from '../engine/generations.ts';
 import { type Pools, withClient } from '../pool.ts';
-import { createCount, type Progress } from './progress.ts';
+import { createCount, type Progress } from './load.ts';
 import type { Source } from '../engine/source.ts';
 import { switchTo, withBuildLock } from './switch.ts';
 

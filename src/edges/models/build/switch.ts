@@ -3,9 +3,8 @@ import { AppError } from '../../../commands/errors.ts';
 import { checkCommitted, createApplier, notification } from '../engine/apply.ts';
 import type { Folding } from '../engine/folding.ts';
 import { type Generation, liveGeneration, replaced } from '../engine/generations.ts';
-import { createLoad } from './load.ts';
+import { type Count, createLoad } from './load.ts';
 import { metaSchema } from '../engine/names.ts';
-import type { Count } from './progress.ts';
 import type { Source } from '../engine/source.ts';
 
 /** A generation that readers do not see yet, or not any more; `count` hears of the facts that it lacked. */

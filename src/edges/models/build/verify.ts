@@ -4,9 +4,8 @@ import type { Recorded } from '../../../commands/ports.ts';
 import type { Table } from '../../../projections/columns.ts';
 import { type Checksum, createSumming, differing, namedRow, storedChecksum, storedRows } from '../engine/checksum.ts';
 import { StopError } from '../database-error.ts';
-import type { Folding } from '../engine/folding.ts';
+import { type Folding, storedTables } from '../engine/folding.ts';
 import { createIndependentFold, type IndependentFold, type See } from './independent-fold.ts';
-import { storedTables } from '../engine/stored-tables.ts';
 
 type Take = IndependentFold['take'];
 

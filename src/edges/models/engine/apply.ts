@@ -2,11 +2,10 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Recorded } from '../../../commands/ports.ts';
 import { createConsequences, fold, type Keyed, keyed } from './fold.ts';
-import type { Folding } from './folding.ts';
+import type { Folding, Kept } from './folding.ts';
 import type { Generation } from './generations.ts';
 import { channelOf, metaSchema } from './names.ts';
 import { sendAll, type Statement } from '../pool.ts';
-import type { Kept } from './stored-tables.ts';
 import { createWriter, type Writer } from './write.ts';
 
 /** Brings one generation's tables forward. */

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type pg from 'pg';
-import type { ColumnType, Table } from '../../../projections/columns.ts';
-import { canonicalRow, canonicalSql } from './canonical.ts';
+import type { Cell, ColumnType, Table } from '../../../projections/columns.ts';
 import type { Row } from './folding.ts';
+import { typeOf } from '../column-types.ts';
 
 /** Of the rows of a table whose hash begins with one byte: how many, and the sum of a part of their hashes. */
 type Bucket = Readonly<{ rows: number; sum: number }>;
@@ -91,3 +91,30 @@ function columnsOf({ columns }: Table): (readonly [string, ColumnType])[] {
 const keyOf = ({ key, columns }: Table): [string, ColumnType][] => key.map((name) => [name, columns[name] ?? 'text']);
 
 const hashSql = (table: Table): string => `sha256(convert_to(${canonicalSql(columnsOf(table))}, 'UTF8'))`;
+
+/** Between the cells of a row; text that holds it could only make two different rows look alike, never equal ones unlike. */
+const between = '\u001f';
+
+/**
+ * A row as one text, the same that PostgreSQL makes of it when it is stored (`canonicalSql`).
+ *
+ * @example canonicalRow([['id', 'text'], ['n', 'int8']], { id: 'a', n: null }) // '=a\u001f-'
+ */
+export function canonicalRow(
+  columns: readonly (readonly [name: string, type: ColumnType])[],
+  row: Readonly<Record<string, Cell | undefined>>,
+): string {
+  let text = '';
+  for (const [name, type] of columns) {
+    if (text !== '') text += between;
+    const cell = row[name];
+    text += cell === undefined || cell === null ? '-' : `=${typeOf(type).canonical(cell)}`;
+  }
+  return text;
+}
+
+/** The SQL expression that makes the same text of a stored row. */
+export function canonicalSql(columns: readonly (readonly [name: string, type: ColumnType])[]): string {
+  const cells = columns.map(([name, type]) => `coalesce('=' || ${typeOf(type).canonicalSql(`"${name}"`)}, '-')`);
+  return `concat_ws(E'\\x1f', ${cells.join(', ')})`;
+}

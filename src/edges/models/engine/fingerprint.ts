@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs';
 import { type Fact, streamOf } from '../../../events/catalogue.ts';
 import { createSumming } from './checksum.ts';
 import { StopError } from '../database-error.ts';
-import type { Folding } from './folding.ts';
+import { type Folding, storedTables } from './folding.ts';
 import type { Generation } from './generations.ts';
 import { createIndependentFold, type See } from '../build/independent-fold.ts';
-import { storedTables } from './stored-tables.ts';
 
 /** Facts of every kind in orders that matter, refused ones among them; changes only together with every version. */
 const historyFile = new URL('../../../projections/golden-history.jsonl', import.meta.url);

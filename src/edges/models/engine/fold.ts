@@ -4,8 +4,7 @@ import type { Cell, Table } from '../../../projections/columns.ts';
 import { cleanRow } from './clean.ts';
 import { createCounterSums } from './counter-sums.ts';
 import { StopError } from '../database-error.ts';
-import type { Folding, FoldingTouch, Row } from './folding.ts';
-import type { Kept } from './stored-tables.ts';
+import type { Folding, FoldingTouch, Kept, Row } from './folding.ts';
 
 /** Rows of the main table that a batch changes, each once. */
 export type Rows = readonly (readonly [key: string, kept: Kept])[];

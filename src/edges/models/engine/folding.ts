@@ -57,11 +57,14 @@ function eachOnce(type: string, touches: readonly Touch<Row>[]): readonly Foldin
   const [first] = touches;
   if (!first) return none;
   // The usual case, without anything that it does not need.
-  if (touches.length === 1) return [{ key: keyText(first.key), next: first.next }];
+  if (touches.length === 1) return isText(touches) ? touches : [{ key: keyText(first.key), next: first.next }];
   const found = new Map(touches.map(({ key, next }) => [keyText(key), next]));
   if (found.size < touches.length) throw new Error(`A ${type} touches a row more than once`);
   return [...found].map(([key, next]) => ({ key, next }));
 }
+
+const isText = (touches: readonly Touch<Row>[]): touches is readonly FoldingTouch[] =>
+  touches.every(({ key }) => typeof key === 'string' && cleanText(key) === key);
 
 /** Clean text holds no NUL. */
 const betweenParts = '\0';
@@ -97,3 +100,29 @@ function check({ name, stream, table, derivedTables, counters = [], on }: AnyPro
       );
   }
 }
+
+/** A main table with the columns that the engine adds. */
+export function withOwnColumns(table: Table): Table {
+  return { ...table, columns: { ...table.columns, position: 'int8', removed: 'bool' } };
+}
+
+/** All tables of a projection as they are stored. */
+export function storedTables({
+  table,
+  derivedTables,
+  counters,
+}: Pick<Folding, 'table' | 'derivedTables' | 'counters'>): readonly Table[] {
+  return [withOwnColumns(table), ...derivedTables, ...counters.map((one) => one.table)];
+}
+
+/** A main table's row as it is stored: a removed one keeps its key and nothing else, so that it is the same however it came about. */
+export function mainRow({ key: keyColumns }: Table, key: string, { row, position }: Kept): Row {
+  const own = { position, removed: row === null };
+  const [first = '', ...others] = keyColumns;
+  if (others.length === 0) return { ...row, [first]: key, ...own };
+  const parts = keyParts(key);
+  return { ...row, ...Object.fromEntries(keyColumns.map((name, at) => [name, parts[at] ?? ''])), ...own };
+}
+
+/** A row as it is kept: its content (null: removed) and the sequence of the fact that last touched it. */
+export type Kept = Readonly<{ row: Row | null; position: number }>;

@@ -2,10 +2,9 @@ import type pg from 'pg';
 import type { ColumnType, Index, Table } from '../../../projections/columns.ts';
 import { typeOf } from '../column-types.ts';
 import { fingerprintOf } from './fingerprint.ts';
-import type { Folding } from './folding.ts';
+import { type Folding, storedTables } from './folding.ts';
 import { type Generation, generationColumns, previousGeneration } from './generations.ts';
 import { generationSchema, metaSchema } from './names.ts';
-import { storedTables } from './stored-tables.ts';
 
 /** Readers may still look at a retired generation for this long. */
 export const readableForMs = 60_000;

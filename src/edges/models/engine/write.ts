@@ -13,9 +13,8 @@ import { typeOf } from '../column-types.ts';
 import { copyInto, copyText } from './copy.ts';
 import { summedColumns } from './counter-sums.ts';
 import type { Consequences, Rows } from './fold.ts';
-import { type Folding, keyOfParts, keyParts, type Row } from './folding.ts';
+import { type Folding, type Kept, keyOfParts, keyParts, mainRow, type Row, withOwnColumns } from './folding.ts';
 import type { Statement } from '../pool.ts';
-import { type Kept, mainRow, withOwnColumns } from './stored-tables.ts';
 
 /** The statements that read and write one generation's tables, each parsed once per connection. */
 export type Writer = Readonly<{

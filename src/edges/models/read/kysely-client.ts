@@ -10,7 +10,7 @@ import {
 } from 'kysely';
 import type pg from 'pg';
 import type { Tables } from '../../../projections/tables.ts';
-import type { Ask } from './batch.ts';
+import type { Ask } from '../../driver-shims/pg-batch.ts';
 
 /** Statements that are named at once; those of dropped generations make room when it is full. */
 const mostNames = 500;

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { AppError } from '../../../commands/errors.ts';
 import { projectionNames, type ProjectionName } from '../../../projections/projection.ts';
 import type { Followed, Reading } from '../../../projections/reading.ts';
-import { type Ask, type Rows, sendBatch } from './batch.ts';
+import { type Ask, type Rows, sendBatch } from '../../driver-shims/pg-batch.ts';
 import { kyselyOver } from './kysely-client.ts';
 import { metaSchema } from '../engine/names.ts';
 import type { Statement } from '../pool.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { sendBatch } from '../../../src/edges/models/read/batch.ts';
+import { sendBatch } from '../../../src/edges/driver-shims/pg-batch.ts';
 import type { Statement } from '../../../src/edges/models/pool.ts';
-import { openDatabase } from './engine.ts';
+import { openDatabase } from '../models/engine.ts';
 
 async function connected() {
   const { pools } = await openDatabase();

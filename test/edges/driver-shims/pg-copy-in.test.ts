@@ -3,7 +3,7 @@ import { copyInto, copyText } from '../../../src/edges/models/engine/copy.ts';
 import { sendAll, type Statement } from '../../../src/edges/models/pool.ts';
 import type { Row } from '../../../src/edges/models/engine/folding.ts';
 import type { Table } from '../../../src/projections/columns.ts';
-import { openDatabase } from './engine.ts';
+import { openDatabase } from '../models/engine.ts';
 
 const table: Table = { name: 'copied', columns: { id: 'text', n: 'int8', j: 'jsonb' }, key: ['id'] };
 

@@ -1,12 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../../commands/errors.ts';
 import type { AnyProjection } from '../../../projections/all.ts';
 import { fingerprintOf } from '../engine/fingerprint.ts';
 import { type Folding, foldingOf } from '../engine/folding.ts';
 import { existingPrevious, type Generation } from '../engine/generations.ts';
 import { type Pools, withClient } from '../pool.ts';
-import { createCount } from './progress.ts';
+import { createCount } from './load.ts';
 import type { Source } from '../engine/source.ts';
 import { switchTo, withBuildLock } from './switch.ts';
+import type { ProjectionName } from '../../../projections/projection.ts';
+import { dropRetired, readableForMs } from '../engine/generation-tables.ts';
 
 /** What a switch back needs. */
 export type SwitchBackOptions = Readonly<{
@@ -59,4 +62,23 @@ async function checkFit(folding: Folding, previous: Generation, source: Source):
       'CONFLICT',
       `${what} follows the ${stream} of ${incarnation}; the log was created anew at ${head.incarnation}`,
     );
+}
+
+/**
+ * Drops the generation that was live before the last switch; gives back which one that was.
+ *
+ * Waits until no reader can look at it any more, a minute after the switch. Fails with `NOT_FOUND` when there is none.
+ */
+export async function dropPrevious(
+  { pools, network, signal }: Readonly<{ pools: Pools; network: string; signal: AbortSignal }>,
+  projection: ProjectionName,
+): Promise<{ generation: number }> {
+  return withClient(pools.bulk, (client) =>
+    withBuildLock(client, { network, projection }, async () => {
+      const { generation, retiredForMs } = await existingPrevious(client, { network, projection });
+      await delay(Math.max(0, readableForMs - retiredForMs), undefined, { signal });
+      await dropRetired(client, network, { projection, keepPrevious: false });
+      return { generation };
+    }),
+  );
 }
