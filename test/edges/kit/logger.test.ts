@@ -11,6 +11,6 @@ describe('describeError', () => {
   });
 
   it('keeps the place in the code of an unexpected one', () => {
-    expect(describeError(new TypeError('no such field'))).toMatchObject({ stack: expect.stringContaining('log.test') });
+    expect(describeError(new TypeError('no such field'))).toMatchObject({ stack: expect.stringContaining('logger.test') });
   });
 });

@@ -12,7 +12,7 @@ async function withOneNode() {
   const log = new MemoryLog();
   log.append(nodeFacts('a').listed({ note: 'hello' }));
   startProjector(database, log);
-  await vi.waitFor(async () => expect(await database.live()).toMatchObject({ position: 1 }));
+  await vi.waitFor(async () => expect(await database.live()).toMatchObject({ position: 1 }), 20_000);
   return { ...database, log };
 }
 
