@@ -12,10 +12,11 @@ const settings = { ACTIONS_SYNC_INTERVAL: '500ms', PROBE_INTERVAL: '1h', SCRUB_I
 const paths = ['/v1/actions?limit=100', '/v1/actions/stats', '/v1/supernodes/stats'];
 const askAgainMs = 20;
 
-const damages: readonly Readonly<{ store: Store; kind: Harm; part: string; isRestarted: boolean }>[] = [
-  { store: 'nats', kind: 'flip', part: 'ACTIONS', isRestarted: false },
-  { store: 'db', kind: 'flip', part: 'base', isRestarted: false },
-  { store: 'nats', kind: 'delete', part: 'ACTIONS', isRestarted: true },
+/** Each before a start of its server, which reads its files anew: one of a stream that nobody restored within the hour. */
+const damages: readonly Readonly<{ store: Store; kind: Harm; part: string }>[] = [
+  { store: 'nats', kind: 'flip', part: 'ACTIONS' },
+  { store: 'db', kind: 'flip', part: 'base' },
+  { store: 'nats', kind: 'delete', part: 'NODES' },
 ];
 
 test('annals up finds damaged files of the log and of the database by itself, brings back all that was in them, and never answers wrongly', async () => {
@@ -46,7 +47,7 @@ test('annals up finds damaged files of the log and of the database by itself, br
 async function doHarm(victim: Victim, damage: (typeof damages)[number], random: Random): Promise<string> {
   const tables = await victim.tables();
   const now = (): string => harm(victim.program().folder, { ...damage, tables, isLive: true }, random);
-  return damage.isRestarted ? victim.restartServer(damage.store, 'stop', now) : now();
+  return await victim.restartServer(damage.store, 'stop', now);
 }
 
 /**

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createPools, withClient } from '../../../src/edges/models/pool.ts';
 import { until } from '../../../test/support/polling.ts';
 import { type Program, runProgram } from '../../../test/support/run-program.ts';
+import { runVerb } from '../../../test/support/verb.ts';
 import type { Truth } from './events.ts';
 import type { Store } from './harm.ts';
 import { isArchived, problemsOf } from './inspection.ts';
@@ -21,6 +22,8 @@ export type Victim = Readonly<{
    * Ends the server of one store while the program stands still, and lets it be started again when `meanwhile` is done.
    */
   restartServer: (store: Store, how: 'stop' | 'kill', meanwhile: () => string) => Promise<string>;
+  /** Compares everything at once, as an operator would. */
+  scrub: () => Promise<void>;
   /** Waits until nothing is wrong; gives back what still is in the end. */
   mended: () => Promise<string[]>;
   /** The first line since a place of the log that says that something was found. */
@@ -33,6 +36,7 @@ export type Victim = Readonly<{
 
 const gently = { nats: 'SIGTERM', db: 'SIGINT' } as const satisfies Record<Store, NodeJS.Signals>;
 const toldWithinMs = 5000;
+const operatorAfterMs = 25_000;
 const withinMs = 60_000;
 const finding = /damage|repaired|differs from the log|lost events|made its tables|making its tables|set aside/;
 
@@ -42,11 +46,14 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
   const start = (): Promise<Program> => runProgram({ dataDir, env });
   let program = await start();
   const mended = async (): Promise<string[]> => {
-    const deadline = performance.now() + withinMs;
+    const began = performance.now();
+    const deadline = began + withinMs;
+    const ask = operator(program);
     for (;;) {
       const problems = await problemsOf(program, truth).catch((caught: unknown) => [String(caught)]);
       if (isBeingReplaced(program)) problems.push('the database is being made anew');
       if (problems.length === 0 || performance.now() > deadline) return problems;
+      await ask(performance.now() - began);
       await pause(300);
     }
   };
@@ -77,6 +84,7 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
         process.kill(program.pid, 'SIGCONT');
       }
     },
+    scrub: async () => void (await runVerb(program.dataDir, 'scrub')),
     mended,
     said,
     heard: (from) => until('something is said', () => said(from), toldWithinMs).catch(() => undefined),
@@ -86,6 +94,18 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
       if (isKept) writeFileSync(path.join(dataDir, 'program.log'), lines);
       else rmSync(dataDir, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
     },
+  };
+}
+
+/** What an operator does who was asked to: `annals repair`, once what repairs itself has had its time. */
+function operator({ dataDir, log }: Program): (afterMs: number) => Promise<void> {
+  const from = log.length;
+  let hasActed = false;
+  return async (afterMs) => {
+    const isAsked = log.slice(from).some((line) => JSON.stringify(line).includes('annals repair'));
+    if (hasActed || (!isAsked && afterMs < operatorAfterMs)) return;
+    hasActed = true;
+    await runVerb(dataDir, 'repair');
   };
 }
 
