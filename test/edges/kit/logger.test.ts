@@ -11,6 +11,8 @@ describe('describeError', () => {
   });
 
   it('keeps the place in the code of an unexpected one', () => {
-    expect(describeError(new TypeError('no such field'))).toMatchObject({ stack: expect.stringContaining('logger.test') });
+    expect(describeError(new TypeError('no such field'))).toMatchObject({
+      stack: expect.stringContaining('logger.test'),
+    });
   });
 });
