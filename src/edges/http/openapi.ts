@@ -21,12 +21,17 @@ export type ApiDescription = Readonly<{
  */
 export function describeApi(
   app: Pick<FastifyInstance, 'register' | 'addSchema'>,
-  { tags = [], components = [], securitySchemes, ...about }: ApiDescription,
+  { title, version, description, tags = [], components = [], securitySchemes }: ApiDescription,
 ): void {
   void app.register(swagger, {
     openapi: {
       openapi: '3.0.3',
-      info: { ...about, license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' } },
+      info: {
+        title,
+        version,
+        description,
+        license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+      },
       servers: [{ url: '/', description: 'This instance.' }],
       tags: [...tags, operationTag],
       components: securitySchemes ? { securitySchemes } : {},

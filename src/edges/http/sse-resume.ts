@@ -11,7 +11,10 @@ export type PlacedEvent = SseEvent & Readonly<{ id: number }>;
 export type ResumableFeed = Readonly<{
   /** All that is there after a place, in order; ends when that is all. */
   history: (after: number) => AsyncIterable<PlacedEvent>;
-  /** Calls back when there may be more, until the returned function is called; hints may be lost, for the history is asked from time to time. */
+  /**
+   * Calls back when there may be more, until the returned function is called. Hints may be lost, for the history is asked from
+   * time to time.
+   */
   watch: (onMore: () => void) => () => void;
   /** Whether nothing comes after this event: the stream ends with it. */
   isLast?: (event: PlacedEvent) => boolean;
@@ -39,10 +42,10 @@ export function lastEventId({ headers }: Pick<FastifyRequest, 'headers'>): numbe
 }
 
 /**
- * Shows a feed to one reader after a place until either is over: every event once, in order, whatever was lost in between.
+ * Shows a feed to one reader after a place until either is over: every event once, in order, whatever was lost between.
  *
- * A hint only makes the history be read on from the place reached, so events never overtake one another, and nothing is buffered for a
- * slow reader. Fails where the history does, with the stream ended.
+ * A hint only makes the history be read on from the place reached, so events never overtake one another, and nothing is
+ * buffered for a slow reader. Fails where the history does, with the stream ended.
  *
  * @example await showFeed(client, feed, lastEventId(request))
  */
