@@ -1,4 +1,4 @@
-/** Writes the parts of the documents that come from the code: the README's table of settings. */
+/** Writes the parts of the documents that come from the code: the README's tables of settings. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { root } from './boot/paths.mjs';
@@ -7,18 +7,24 @@ const { settingRows } = await import('../src/edges/config.ts');
 const file = path.join(root, 'README.md');
 const begin = /(<!-- settings: .* -->\n)[\s\S]*?(<!-- \/settings -->)/;
 
-const rows = settingRows().map(({ variable, default: fallback, meaning }) => [
-  `\`${variable}\``,
-  fallback === '' ? '' : `\`${fallback}\``,
-  meaning.replaceAll('|', '\\|'),
+const line = (cells) => `| ${cells.join(' | ')} |`;
+const header = [
+  ['Variable', 'Default', 'Meaning'],
+  ['---', '---', '---'],
+].map(line);
+const rowOf = ({ variable, default: fallback, meaning }) =>
+  line([`\`${variable}\``, fallback === '' ? '' : `\`${fallback}\``, meaning.replaceAll('|', '\\|')]);
+const table = [...Map.groupBy(settingRows(), ({ group }) => group)].flatMap(([group, rows]) => [
+  `### ${group}`,
+  '',
+  ...header,
+  ...rows.map(rowOf),
+  '',
 ]);
-const table = [['Variable', 'Default', 'Meaning'], ['---', '---', '---'], ...rows].map(
-  (cells) => `| ${cells.join(' | ')} |`,
-);
 
 const readme = await readFile(file, 'utf8');
 if (!begin.test(readme)) throw new Error('README.md has no place for the settings');
 await writeFile(
   file,
-  readme.replace(begin, (_, before, after) => `${before}\n${table.join('\n')}\n\n${after}`),
+  readme.replace(begin, (_, before, after) => `${before}\n${table.join('\n')}\n${after}`),
 );

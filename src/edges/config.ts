@@ -1,5 +1,6 @@
 import type { Network } from '../events/ids.ts';
 import { configuredIn } from './node/config-file.ts';
+import { indexerSettings } from './indexer/settings.ts';
 import { nodeSettings } from './node/settings.ts';
 import { type RoleName, roleNames, rolesUnasked } from './roles/names.ts';
 import { hostPort } from './kit/net-address.ts';
@@ -10,7 +11,6 @@ import {
   host,
   network,
   oneOf,
-  optional,
   optionalPort,
   port,
   size,
@@ -25,18 +25,20 @@ function roleList(value: string): readonly RoleName[] | undefined {
   return value === '' ? undefined : value.split(',').map((word) => oneOf(...roleNames)(word.trim()));
 }
 
-function origins(value: string): readonly string[] | '*' {
-  return value === '*' ? '*' : value.split(',').map((origin) => origin.trim());
-}
-
-/** Every setting there is: parsed, printed by `--help` and in the README from this table alone. */
-export const settings = {
-  chainApiBase: setting(
-    'CHAIN_API_BASE',
+const everyProcess = {
+  roles: setting(
+    'ROLES',
     '',
-    url('http:', 'https:'),
-    'Chain REST (LCD) endpoint to index; unset: a local network is started and indexed',
+    roleList,
+    `Parts that this process runs, separated by commas: ${roleNames.join(', ')}; unset: all on the local network, else all that a real one needs`,
   ),
+  network: setting(
+    'NETWORK',
+    '',
+    (value) => (value === '' ? undefined : network(value)),
+    'Network profile; data of each network lie apart. Unset: main with CHAIN_API_BASE, else local',
+  ),
+  dataDir: setting('DATA_DIR', 'data', text, 'Folder of the embedded servers, one folder per network inside'),
   port: setting(
     'PORT',
     '18080',
@@ -50,51 +52,16 @@ export const settings = {
     subnets,
     'Addresses and subnets, separated by commas, of proxies whose X-Forwarded-For is believed where requests of one address are limited',
   ),
-  corsAllowOrigins: setting('CORS_ALLOW_ORIGINS', '*', origins, 'Allowed CORS origins, separated by commas'),
-  validatorsSyncIntervalMs: setting(
-    'VALIDATORS_SYNC_INTERVAL',
-    '5m',
-    duration,
-    'Time between syncs of validators; 1m on the local network where unset',
-  ),
-  supernodesSyncIntervalMs: setting(
-    'SUPERNODES_SYNC_INTERVAL',
-    '2m',
-    duration,
-    'Time between syncs of SuperNodes; 20s on the local network where unset',
-  ),
-  actionsSyncIntervalMs: setting(
-    'ACTIONS_SYNC_INTERVAL',
-    '30s',
-    duration,
-    'Time between syncs of actions; 5s on the local network where unset',
-  ),
-  probeIntervalMs: setting(
-    'PROBE_INTERVAL',
-    '1m',
-    duration,
-    'Time between probes of a SuperNode; 15s on the local network where unset',
-  ),
-  dbDsn: setting(
-    'DB_DSN',
+  logLevel: setting('LOG_LEVEL', 'info', oneOf('debug', 'info', 'warn', 'error'), 'Least level of the log lines'),
+  logFormat: setting(
+    'LOG_FORMAT',
     '',
-    url('postgres:', 'postgresql:'),
-    'External PostgreSQL 13 or later; unset: an embedded server',
-    true,
+    oneOf('pretty', 'json', ''),
+    'Form of the log lines: pretty or json; unset: pretty on a terminal',
   ),
-  postgresPassword: setting(
-    'POSTGRES_PASSWORD',
-    'postgres',
-    text,
-    'Password of the embedded PostgreSQL where PG_PORT opens it',
-    true,
-  ),
-  pgPort: setting(
-    'PG_PORT',
-    '',
-    optionalPort,
-    'Opens the embedded PostgreSQL on this port of 127.0.0.1; unset: no port at all',
-  ),
+} as const;
+
+const stores = {
   natsUrl: setting(
     'NATS_URL',
     '',
@@ -128,48 +95,29 @@ export const settings = {
     oneOf('strict', 'bounded', 'relaxed', ''),
     'Least durability of the log that is accepted: strict (fsync before every acknowledgement; what the embedded server does), bounded or relaxed',
   ),
-  network: setting(
-    'NETWORK',
+  dbDsn: setting(
+    'DB_DSN',
     '',
-    (value) => (value === '' ? undefined : network(value)),
-    'Network profile; data of each network lie apart. Unset: main with CHAIN_API_BASE, else local',
-  ),
-  dataDir: setting('DATA_DIR', 'data', text, 'Folder of the embedded servers, one folder per network inside'),
-  roles: setting(
-    'ROLES',
-    '',
-    roleList,
-    `Parts that this process runs, separated by commas: ${roleNames.join(', ')}; unset: all on the local network, else all that a real one needs`,
-  ),
-  lcdPort: setting('LCD_PORT', '1317', port, 'Port of the local network’s chain REST'),
-  localSeed: setting('LOCAL_SEED', '1', whole(1, 4_294_967_295), 'Seed of what happens on the local network'),
-  ...nodeSettings,
-  allowManualSync: setting(
-    'ALLOW_MANUAL_SYNC',
-    'false',
-    (value) => oneOf('true', 'false')(value) === 'true',
-    'Whether POST /v1/supernodes/sync is answered',
-  ),
-  syncToken: setting('SYNC_TOKEN', '', optional, 'Bearer token that POST /v1/supernodes/sync then needs', true),
-  probePrivateAddresses: setting(
-    'PROBE_PRIVATE_ADDRESSES',
-    '',
-    oneOf('allow', 'deny', ''),
-    'Whether loopback and private addresses are probed: allow or deny; unset: deny, and allow on the local network',
-  ),
-  probeHostNames: setting(
-    'PROBE_HOST_NAMES',
-    'deny',
-    (value) => oneOf('allow', 'deny')(value) === 'allow',
-    'Whether host names are resolved and probed: allow or deny',
-  ),
-  cursorKey: setting(
-    'CURSOR_KEY',
-    '',
-    optional,
-    'Secret that seals cursors, at least 16 characters; unset: one kept beside the log',
+    url('postgres:', 'postgresql:'),
+    'External PostgreSQL 13 or later; unset: an embedded server',
     true,
   ),
+  pgPort: setting(
+    'PG_PORT',
+    '',
+    optionalPort,
+    'Opens the embedded PostgreSQL on this port of 127.0.0.1; unset: no port at all',
+  ),
+  postgresPassword: setting(
+    'POSTGRES_PASSWORD',
+    'postgres',
+    text,
+    'Password of the embedded PostgreSQL where PG_PORT opens it',
+    true,
+  ),
+} as const;
+
+const ofAuditor = {
   scrubIntervalMs: setting(
     'SCRUB_INTERVAL',
     '24h',
@@ -182,13 +130,31 @@ export const settings = {
     whole(1, 1_000_000),
     'Events of each stream compared in a second at most: a stream of 150,000 is gone through in half a minute',
   ),
-  logLevel: setting('LOG_LEVEL', 'info', oneOf('debug', 'info', 'warn', 'error'), 'Least level of the log lines'),
-  logFormat: setting(
-    'LOG_FORMAT',
-    '',
-    oneOf('pretty', 'json', ''),
-    'Form of the log lines: pretty or json; unset: pretty on a terminal',
-  ),
+} as const;
+
+const ofLedger = {
+  lcdPort: setting('LCD_PORT', '1317', port, 'Port of the local network’s chain REST'),
+  localSeed: setting('LOCAL_SEED', '1', whole(1, 4_294_967_295), 'Seed of what happens on the local network'),
+} as const;
+
+/** Every setting there is, by what reads it: parsed, printed by `--help` and in the README from this table alone. */
+const settingGroups = {
+  'Every process': everyProcess,
+  'Stores of every process': stores,
+  'Role indexer': indexerSettings,
+  'Role auditor': ofAuditor,
+  'Role ledger': ofLedger,
+  'Role node': nodeSettings,
+} as const;
+
+/** All settings by name. */
+export const settings = {
+  ...everyProcess,
+  ...stores,
+  ...indexerSettings,
+  ...ofAuditor,
+  ...ofLedger,
+  ...nodeSettings,
 } as const;
 
 /** Where nothing is set, the local network is followed more closely: it is there to be watched. */
@@ -267,11 +233,14 @@ export function configFromEnvironment(overrides: Readonly<Record<string, string 
   return parseConfig({ ...configuredIn(env[settings.nodeConfig.env]), ...env });
 }
 
-/** All settings for people: variable, default, meaning. */
-export function settingRows(): { variable: string; default: string; meaning: string }[] {
-  return Object.values(settings).map(({ env, default: fallback, meaning }) => ({
-    variable: env,
-    default: fallback,
-    meaning,
-  }));
+/** All settings for people: what reads them, variable, default, meaning. */
+export function settingRows(): { group: string; variable: string; default: string; meaning: string }[] {
+  return Object.entries(settingGroups).flatMap(([group, table]) =>
+    Object.values(table).map(({ env, default: fallback, meaning }) => ({
+      group,
+      variable: env,
+      default: fallback,
+      meaning,
+    })),
+  );
 }

@@ -2,15 +2,16 @@ import { settingRows } from '../config.ts';
 import { roleNames, roleTable } from '../roles/names.ts';
 import { table } from './output.ts';
 
-/** All settings as `--help` shows them. */
+/** All settings as `--help` shows them, a table for what reads them. */
 export function settingHelp(): string {
+  const groups = Map.groupBy(settingRows(), ({ group }) => group);
+  return [...groups].map(([group, rows]) => `${group}:\n${tableOf(rows)}`).join('\n\n');
+}
+
+function tableOf(rows: ReturnType<typeof settingRows>): string {
   return table(
     ['Variable', 'Default', 'Meaning'],
-    settingRows().map(({ variable, default: fallback, meaning }) => [
-      variable,
-      fallback === '' ? '(unset)' : fallback,
-      meaning,
-    ]),
+    rows.map(({ variable, default: fallback, meaning }) => [variable, fallback === '' ? '(unset)' : fallback, meaning]),
   );
 }
 
