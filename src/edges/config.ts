@@ -215,6 +215,10 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
   const parsed = Object.fromEntries(names.map((name) => [name, read(name)])) as Parsed;
   if (parsed.cursorKey !== undefined && parsed.cursorKey.length < 16)
     problems.push('CURSOR_KEY is too short; it takes at least 16 characters');
+  if ((parsed.grpcTlsCert === undefined) !== (parsed.grpcTlsKey === undefined))
+    problems.push('GRPC_TLS_CERT and GRPC_TLS_KEY belong together; one of them is unset');
+  if (parsed.grpcTlsClientCa !== undefined && parsed.grpcTlsCert === undefined)
+    problems.push('GRPC_TLS_CLIENT_CA is set without GRPC_TLS_CERT');
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze({
     ...parsed,

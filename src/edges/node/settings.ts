@@ -31,6 +31,19 @@ export const nodeSettings = {
     oneOf('eth_secp256k1', 'secp256k1'),
     'Type of that key on the chain: eth_secp256k1 or secp256k1',
   ),
+  grpcTlsCert: setting(
+    'GRPC_TLS_CERT',
+    '',
+    optional,
+    'PEM file of the certificate of a SuperNode’s gRPC; with it, and GRPC_TLS_KEY, plain connections are refused. Read again when it changes',
+  ),
+  grpcTlsKey: setting('GRPC_TLS_KEY', '', optional, 'PEM file of its private key'),
+  grpcTlsClientCa: setting(
+    'GRPC_TLS_CLIENT_CA',
+    '',
+    optional,
+    'PEM file of who signs clients’ certificates; with it, a client needs one',
+  ),
   grpcSecure: setting(
     'GRPC_SECURE',
     'on',

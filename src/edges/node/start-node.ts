@@ -6,6 +6,7 @@ import type { Logger } from '../kit/logger.ts';
 import { channelOpener } from '../rpc/channel/open-channel.ts';
 import { createRpcHandler } from '../rpc/handler.ts';
 import { openRpcPort } from '../rpc/server.ts';
+import type { TlsFiles } from '../rpc/tls.ts';
 import { createGuests } from './guests.ts';
 import { openStatusPort } from './http/status-port.ts';
 import type { Processor } from './machine/processor.ts';
@@ -27,6 +28,8 @@ export type NodeOptions = Readonly<{
   key: PrivateKey;
   /** Whether it answers on the real network's secure channel too. */
   secure: boolean;
+  /** With it, its gRPC is plain no more. */
+  tls?: TlsFiles | undefined;
   chain: ChainClient;
   addressPrefix: string;
   /** Of the program. */
@@ -81,10 +84,11 @@ type Opener = (options: NodeOptions, giveStatus: GiveStatus) => Promise<{ port: 
 
 /** How each port is opened, in this order. */
 const openers: Readonly<Record<keyof NodePorts, Opener>> = {
-  grpc: async ({ host, ports, key, secure, chain, logger }, giveStatus) =>
+  grpc: async ({ host, ports, key, secure, tls, chain, logger }, giveStatus) =>
     await openRpcPort({
       place: placeOf(host, ports.grpc, 'GRPC_PORT', 'the gRPC of a SuperNode'),
       handler: createRpcHandler((router) => registerNode(router, giveStatus), logger),
+      tls,
       openChannel: secure ? channelOpener({ key, isWelcome: createGuests(chain) }) : undefined,
       logger,
     }),

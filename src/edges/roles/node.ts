@@ -28,6 +28,7 @@ export const node = {
 
 async function startOwn({ config, profile, version, logger, signal, running }: RoleContext): Promise<Part> {
   const { host, grpcPort, p2pPort, nodeHttpPort, nodeKeyFile, nodeKeyType: keyType } = config;
+  const { grpcTlsCert: cert, grpcTlsKey: key, grpcTlsClientCa: clientCa } = config;
   if (nodeKeyFile === undefined)
     throw new AppError(
       'INVALID_ARGUMENT',
@@ -40,6 +41,7 @@ async function startOwn({ config, profile, version, logger, signal, running }: R
     folder: path.join(dataFolder(config), 'node'),
     key: await readKeyFile(nodeKeyFile, keyType),
     secure: config.grpcSecure,
+    tls: cert !== undefined && key !== undefined ? { cert, key, clientCa } : undefined,
     chain,
     addressPrefix: profile.addressPrefix,
     version,
@@ -49,7 +51,10 @@ async function startOwn({ config, profile, version, logger, signal, running }: R
   });
   return {
     name: 'SuperNode',
-    urls: { 'node grpc': `http://${hostPort(host, ports.grpc)}`, 'node status': statusUrl(host, ports.http) },
+    urls: {
+      'node grpc': `${cert === undefined ? 'http' : 'https'}://${hostPort(host, ports.grpc)}`,
+      'node status': statusUrl(host, ports.http),
+    },
     checks: [],
     gauges: [],
     failed: failureOf([], signal),

@@ -1,0 +1,103 @@
+import { createServer as createHttp1Server } from 'node:http';
+import {
+  constants,
+  createSecureServer,
+  createServer as createHttp2Server,
+  type Http2SecureServer,
+  type Http2Server,
+} from 'node:http2';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Protocol } from './first-bytes.ts';
+import type { RpcHandler } from './handler.ts';
+import type { TlsMaterial } from './tls.ts';
+
+/** What becomes of connections. */
+export type TakerOptions = Readonly<{
+  handler: RpcHandler;
+  /** Opens a connection that begins with the secure channel's handshake; without it such connections are closed. */
+  openChannel?: ((socket: Socket) => Promise<Duplex>) | undefined;
+  /** With it, HTTP is taken within TLS alone. */
+  tls: TlsMaterial | undefined;
+  silenceMs: number;
+}>;
+
+/** Who takes a connection that was recognised; a protocol without a taker is refused. */
+export type Takers = Readonly<{
+  take: Readonly<Partial<Record<Protocol, (socket: Socket) => void | Promise<void>>>>;
+  /** What connections from now on are secured with. */
+  renewTls: (material: TlsMaterial) => void;
+}>;
+
+const streamsPerConnection = 100;
+/** With these, bytes are not held up by round trips, and a connection holds at most 16 MiB that nobody has read. */
+const streamWindowBytes = 8 * 2 ** 20;
+const connectionWindowBytes = 16 * 2 ** 20;
+const settings = { maxConcurrentStreams: streamsPerConnection, initialWindowSize: streamWindowBytes };
+
+/** Servers that listen nowhere themselves: each is given the connections that speak its protocol. */
+export function createTakers(options: TakerOptions): Takers {
+  const { handler, openChannel, tls, silenceMs } = options;
+  const http2 = bounded(createHttp2Server({ settings }, handler), silenceMs);
+  const channel = openChannel && {
+    channel: async (socket: Socket) => void http2.emit('connection', await openChannel(socket)),
+  };
+  if (tls) {
+    const secure = createSecure(tls, options);
+    return {
+      take: { ...channel, tls: (socket) => void secure.emit('connection', socket) },
+      renewTls: (material) => secure.setSecureContext(contextOf(material)),
+    };
+  }
+  const http1 = createHttp1Server({ headersTimeout: silenceMs, requestTimeout: silenceMs }, handler);
+  http1.timeout = silenceMs;
+  return {
+    take: {
+      ...channel,
+      h2: (socket) => void http2.emit('connection', socket),
+      http1: (socket) => {
+        socket.allowHalfOpen = true;
+        http1.emit('connection', socket);
+      },
+    },
+    renewTls: () => undefined,
+  };
+}
+
+function createSecure(tls: TlsMaterial, { handler, silenceMs }: TakerOptions): Http2SecureServer {
+  const needsClient = tls.ca !== undefined;
+  const secure = createSecureServer(
+    {
+      ...contextOf(tls),
+      settings,
+      allowHTTP1: true,
+      handshakeTimeout: silenceMs,
+      requestCert: needsClient,
+      rejectUnauthorized: needsClient,
+    },
+    handler,
+  );
+  secure.on('secureConnection', (socket) => {
+    if (socket.alpnProtocol !== 'h2') socket.setTimeout(silenceMs, () => socket.destroy());
+  });
+  return bounded(secure, silenceMs);
+}
+
+function contextOf(material: TlsMaterial) {
+  return { ...material, minVersion: 'TLSv1.2' } as const;
+}
+
+/** Windows of its connections, and the end of those that begin and go on with nothing. */
+function bounded<S extends Http2Server | Http2SecureServer>(http2: S, silenceMs: number): S {
+  const server: Http2Server | Http2SecureServer = http2;
+  server.on('session', (session) => {
+    session.setLocalWindowSize(connectionWindowBytes);
+    const late = setTimeout(() => session.destroy(), silenceMs);
+    session.once('remoteSettings', () => clearTimeout(late)).once('close', () => clearTimeout(late));
+  });
+  server.on('stream', (stream) => {
+    stream.setTimeout(silenceMs, () => stream.close(constants.NGHTTP2_CANCEL));
+    stream.once('end', () => stream.setTimeout(0));
+  });
+  return http2;
+}
