@@ -80,7 +80,8 @@ export type Cell = CellTypes[ColumnType] | null;
 /**
  * All columns of a table for a select list, under their names; `instead` selects something else for some of them.
  *
- * @example sql`select ${columnsOf(availabilityTable, 'a', { ports: sql`coalesce(a.ports, '[]')` })} from availability a`
+ * @example
+ * sql`select ${columnsOf(availabilityTable, 'a', { ports: sql`coalesce(a.ports, '[]')` })} from availability a`
  */
 export function columnsOf<C extends Columns>(
   { columns }: Table<C>,

@@ -18,7 +18,9 @@ export type Derived<T extends Table = Table> = T extends Table
  * `int8` columns take numbers, `numeric` ones whole numbers of any size as decimal text. Counters that are all zero are
  * no rows.
  *
- * @example { table: { name: 'counters', columns: { name: 'text', n: 'int8' }, key: ['name'] }, counts: () => [{ name: 'all', n: 1 }] }
+ * @example
+ * const table = { name: 'counters', columns: { name: 'text', n: 'int8' }, key: ['name'] };
+ * const counters = { table, counts: () => [{ name: 'all', n: 1 }] };
  */
 export type Counters<Row> = Readonly<{ table: Table; counts: (row: Row) => readonly Count[] }>;
 /** A row of such a table; no column is null. */

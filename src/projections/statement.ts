@@ -25,7 +25,8 @@ const texts = new Map<string, CompiledQuery>();
  * Runs a statement and gives its rows. The text is made the first time and the same from then on: making it takes
  * longer than all else that an answer needs.
  *
- * @example run<{ n: number }>(reading, { shape: 'sum', text: () => sql`select ${slot('a')}::int4 + 1 as n`, given: { a: 1 } })
+ * @example
+ * run<{ n: number }>(reading, { shape: 'sum', text: () => sql`select ${slot('a')}::int4 + 1 as n`, given: { a: 1 } })
  */
 export async function run<Row>({ db }: Reading, { shape, text, given }: Statement): Promise<readonly Row[]> {
   let known = texts.get(shape);

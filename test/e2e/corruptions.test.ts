@@ -12,7 +12,9 @@ const settings = { ACTIONS_SYNC_INTERVAL: '500ms', PROBE_INTERVAL: '1h', SCRUB_I
 const paths = ['/v1/actions?limit=100', '/v1/actions/stats', '/v1/supernodes/stats'];
 const askAgainMs = 20;
 
-/** Each before a start of its server, which reads its files anew: one of a stream that nobody restored within the hour. */
+/**
+ * Each before a start of its server, which reads its files anew: one of a stream that nobody restored within the hour.
+ */
 const damages: readonly Readonly<{ store: Store; kind: Harm; part: string }>[] = [
   { store: 'nats', kind: 'flip', part: 'ACTIONS' },
   { store: 'db', kind: 'flip', part: 'base' },

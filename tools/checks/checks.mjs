@@ -1,3 +1,4 @@
+import { wideComments } from './comment-width.mjs';
 import { missingDocstrings } from './docstrings.mjs';
 import { lockProblems } from './lock-file.mjs';
 import { coverage } from '../rows/coverage.mjs';
@@ -19,6 +20,7 @@ export const checks = [
     work: async () =>
       [await missingDocstrings('src'), await missingDocstrings('bench')].filter(Boolean).join('\n') || undefined,
   },
+  { name: 'width of comments', work: wideComments },
   { name: 'format', work: () => installed('prettier', '--check', '--log-level=warn', '.') },
   { name: 'types', work: () => installed('tsc', '--noEmit', '--project', '.') },
   { name: 'lint', work: () => installed('oxlint', '--type-aware', '--deny-warnings') },

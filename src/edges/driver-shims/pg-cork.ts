@@ -2,9 +2,11 @@ import { Writable } from 'node:stream';
 import type pg from 'pg';
 
 /**
- * Lets all that is sent over a connection within this turn of the event loop leave in one piece: each piece wakes the server.
+ * Lets all that is sent over a connection within this turn of the event loop leave in one piece: each piece wakes the
+ * server.
  *
- * Reaches for the socket inside the driver's client; where a later driver keeps it elsewhere, everything is sent as before, only slower.
+ * Reaches for the socket inside the driver's client; where a later driver keeps it elsewhere, everything is sent as
+ * before, only slower.
  */
 export function sendTogether(client: pg.ClientBase): void {
   const connection: unknown = Reflect.get(client, 'connection');

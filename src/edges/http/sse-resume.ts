@@ -12,8 +12,8 @@ export type ResumableFeed = Readonly<{
   /** All that is there after a place, in order; ends when that is all. */
   history: (after: number) => AsyncIterable<PlacedEvent>;
   /**
-   * Calls back when there may be more, until the returned function is called. Hints may be lost, for the history is asked from
-   * time to time.
+   * Calls back when there may be more, until the returned function is called. Hints may be lost, for the history is
+   * asked from time to time.
    */
   watch: (onMore: () => void) => () => void;
   /** Whether nothing comes after this event: the stream ends with it. */

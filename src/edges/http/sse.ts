@@ -4,8 +4,8 @@ import { AppError } from '../../commands/errors.ts';
 import type { App } from './schema.ts';
 
 /**
- * A server-sent event; `id` is what a reader that comes back says it has seen last, `name` the type that browsers hand it
- * over by.
+ * A server-sent event; `id` is what a reader that comes back says it has seen last, `name` the type that browsers hand
+ * it over by.
  */
 export type SseEvent = Readonly<{ data: string; id?: number; name?: string }>;
 
@@ -45,8 +45,8 @@ const headers = {
 } as const;
 
 /**
- * Makes the streams of one route: each begins with the time to wait before coming back, has heartbeats, and is cut off when
- * its reader is too slow.
+ * Makes the streams of one route: each begins with the time to wait before coming back, has heartbeats, and is cut off
+ * when its reader is too slow.
  */
 export function createStreams(app: Pick<App, 'addHook'>, options: SseOptions): SseStreams {
   const { signal, mostClients = 200, remedy = 'try again later' } = options;

@@ -16,7 +16,8 @@ import { type SessionSettings, withSettings } from './session-settings.ts';
  * - `archive` is the archive's alone: neither a burst of facts nor a rebuild keeps it waiting.
  * - `load` fills and reads whole tables, and plans as PostgreSQL would.
  *
- * `write`, `bulk` and `archive` pipeline: statements sent without waiting go out together. `load` does not, so that it can carry COPY.
+ * `write`, `bulk` and `archive` pipeline: statements sent without waiting go out together. `load` does not, so that it
+ * can carry COPY.
  */
 export type Pools = Readonly<{
   read: pg.Pool;
@@ -39,7 +40,10 @@ const idleReaderMs = 30_000;
 /** A frozen writer gives its locks back after this. */
 const idleWriterMs = 15_000;
 const lifetimeSeconds = 600;
-/** Readers come in bursts and would wait for a new connection; whoever writes does not mind, and each takes some 5 MB of its own. */
+/**
+ * Readers come in bursts and would wait for a new connection; whoever writes does not mind, and each takes some 5 MB of
+ * its own.
+ */
 const keptIdleMs = { read: 10_000, others: 1_000 };
 
 /** A rebuild takes a core for its fold and one or two for its indexes. */
@@ -69,8 +73,8 @@ const loadPlans = { ...loadMemory, max_parallel_workers_per_gather: '0', max_par
 /**
  * Opens the pools; no connection is made before one is needed.
  *
- * They survive restarts of the server: what is under way fails with `UNAVAILABLE`, what comes later connects anew. Fails with
- * `INVALID_ARGUMENT` when the address of the database contradicts what a pool relies on.
+ * They survive restarts of the server: what is under way fails with `UNAVAILABLE`, what comes later connects anew.
+ * Fails with `INVALID_ARGUMENT` when the address of the database contradicts what a pool relies on.
  */
 export function createPools(config: pg.ClientConfig, { applicationName, readers = 4 }: PoolOptions): Pools {
   const open = (name: string, settings: SessionSettings, more: pg.PoolConfig): pg.Pool =>
@@ -167,7 +171,10 @@ export function send(client: pg.ClientBase, statement: Statement): Promise<pg.Qu
   return promise;
 }
 
-/** Sends statements in one go, with whatever follows at once, and waits for all answers; fails with the first failure, when nothing is under way any more. */
+/**
+ * Sends statements in one go, with whatever follows at once, and waits for all answers; fails with the first failure,
+ * when nothing is under way any more.
+ */
 export async function sendAll(client: pg.ClientBase, statements: readonly Statement[]): Promise<pg.QueryResult[]> {
   sendTogether(client);
   const answers = await Promise.allSettled(statements.map((statement) => send(client, statement)));

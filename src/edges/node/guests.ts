@@ -17,8 +17,8 @@ const routes = {
 /**
  * Asks the chain whether an account exists, of a SuperNode whether it is one, in whatever state.
  *
- * A yes is remembered for an hour, the last thousand of them; a no is not, and neither is a chain out of reach, with which the
- * question fails within 5 s.
+ * A yes is remembered for an hour, the last thousand of them; a no is not, and neither is a chain out of reach, with
+ * which the question fails within 5 s.
  */
 export function createGuests(chain: ChainClient, now: () => number = () => performance.now()): IsWelcome {
   const known = new Map<string, number>();

@@ -25,7 +25,9 @@ async function probe({ log }: Kept, node: string, times: number): Promise<void> 
   if (first) await log.append([decision(last, first, ...rest)], cause);
 }
 
-/** An archive of a stream that keeps three probes of each node, of which most were dropped by it and are archived still. */
+/**
+ * An archive of a stream that keeps three probes of each node, of which most were dropped by it and are archived still.
+ */
 async function archived(): Promise<Kept> {
   const kept = await keptLog({ policies: keeping({ perEntity: 3 }) });
   await keepOf(kept, 100_000);

@@ -32,7 +32,10 @@ const plus =
     seen: (row?.seen ?? 0) + 1,
   });
 
-/** Balances of accounts at heights, of which a fact touches as many as it lists: a key of two columns, bytes and 256-bit numbers. */
+/**
+ * Balances of accounts at heights, of which a fact touches as many as it lists: a key of two columns, bytes and 256-bit
+ * numbers.
+ */
 const model = defineProjection({
   name: 'supernodes',
   version: 1,

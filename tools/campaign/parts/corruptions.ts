@@ -104,7 +104,9 @@ async function judged(victim: Victim, did: string, { from, mended }: Judging): P
   return { outcome: said === undefined ? 'harmless' : mended, did, saying: said ?? 'nothing to be found' };
 }
 
-/** What a server has in memory it reads again when it starts: the damage is found by the comparison, or at that start. */
+/**
+ * What a server has in memory it reads again when it starts: the damage is found by the comparison, or at that start.
+ */
 async function whileRunning({ victim, aim, random, how }: Doing): Promise<Result> {
   const from = victim.program().log.length;
   const did = `${harm(victim.program().folder, aim, random)} while running`;

@@ -23,7 +23,8 @@ const retryMs = 1_000;
  * Whoever takes over goes on in the rhythm that the log shows: nodes see no storm where a process starts again and
  * again.
  *
- * @example await runProbing({ log, leases, intervalMs: 60_000, allowPrivate: false, allowHostNames: false, logger, signal })
+ * @example
+ * await runProbing({ log, leases, intervalMs: 60_000, allowPrivate: false, allowHostNames: false, logger, signal })
  */
 export function runProbing(options: ProbingOptions): Promise<void> {
   return options.leases.hold('probe', options.signal, ({ signal }) =>

@@ -40,7 +40,7 @@ export function ranksAt(
 }
 
 /** Hashes that are computed once, and let go of when a ranking did not ask for them. */
-export function createKeptHashes(): Readonly<{ hashOf: HashOf; letGoOfOthers: () => void }> {
+export function createHashCache(): Readonly<{ hashOf: HashOf; letGoOfOthers: () => void }> {
   let before: ReadonlyMap<string, Uint8Array | undefined> = new Map();
   let asked = new Map<string, Uint8Array | undefined>();
   return {

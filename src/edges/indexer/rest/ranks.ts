@@ -1,5 +1,5 @@
 import { NodesToRank } from '../../../projections/fleet/queries.ts';
-import { createKeptHashes, ranksAt } from './rank.ts';
+import { createHashCache, ranksAt } from './rank.ts';
 import type { Look } from './reads.ts';
 
 /**
@@ -12,7 +12,7 @@ type Known = Readonly<{ of: string; ranks: ReturnType<Ranks> }>;
 
 /** Ranks that are computed once per round and state of the list, however many ask at once. */
 export function createRanks(): Ranks {
-  const hashes = createKeptHashes();
+  const hashes = createHashCache();
   let known: Known | undefined;
   const ranked = async ({ ask, reading }: Look, height: number): ReturnType<Ranks> => {
     const nodes = await ask(new NodesToRank({}));

@@ -34,8 +34,8 @@ export type LocalNodes = Readonly<{
 /**
  * Starts the nodes of the local network, in one process or in one each.
  *
- * A process that ends unasked is started again with the nodes that were up in it. Fails with `UNAVAILABLE` that names the port which
- * cannot be had; then no process is left.
+ * A process that ends unasked is started again with the nodes that were up in it. Fails with `UNAVAILABLE` that names
+ * the port which cannot be had; then no process is left.
  */
 export async function startLocalNodes({ nodes, apart, ...options }: HostingOptions): Promise<LocalNodes> {
   const groups = apart ? nodes.map((node) => [node]) : [[...nodes]];

@@ -1,5 +1,6 @@
 /**
- * The process that hosts SuperNodes of the local network: does what its parent says over their channel, and ends with it.
+ * The process that hosts SuperNodes of the local network: does what its parent says over their channel, and ends with
+ * it.
  *
  * It hears of Ctrl-C as the whole terminal does, and leaves the end to its parent.
  */

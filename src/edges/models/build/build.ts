@@ -74,7 +74,10 @@ export type Finish = Readonly<{
   each: (client: pg.ClientBase, table: Table) => Promise<void>;
 }>;
 
-/** Makes keys and indexes and tells the planner, two tables at a time, the main one first, then all else; fails when all have ended. */
+/**
+ * Makes keys and indexes and tells the planner, two tables at a time, the main one first, then all else; fails when all
+ * have ended.
+ */
 export async function finishTables({ pools, folding, schema, signal }: Filled, { keyed, each }: Finish): Promise<void> {
   const tables = storedTables(folding);
   const left = [

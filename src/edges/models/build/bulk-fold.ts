@@ -14,7 +14,10 @@ export type Written = Readonly<{
 /** Folds a log from its beginning, and lets go of the rows that were touched longest ago when there are too many. */
 export type BulkFold = Readonly<{
   take: (facts: readonly Recorded[]) => void;
-  /** Takes out some rows to write, if there are more than may be held, or any at the `end` of the log; each comes once, in the end. */
+  /**
+   * Takes out some rows to write, if there are more than may be held, or any at the `end` of the log; each comes once,
+   * in the end.
+   */
   letGo: (at?: 'end') => Written | undefined;
   /** Takes out the facts of rows that were let go before: they change what has been written. */
   late: () => readonly Keyed[];

@@ -8,13 +8,18 @@ import { createCounterSums, type CounterSums } from '../engine/counter-sums.ts';
 /** Is shown each row of one of a projection's tables; `-1` takes back a row that was shown before. */
 export type See = (table: string, row: Row, times: 1 | -1) => void;
 
-/** What the log says that a projection's tables hold: its handlers, one fact after the other, and nothing of the engine. */
+/**
+ * What the log says that a projection's tables hold: its handlers, one fact after the other, and nothing of the engine.
+ */
 export type IndependentFold = Readonly<{
   /** Takes the next facts of the log, each once and in order. */
   take: (facts: readonly Recorded[]) => void;
   /** Shows rows at the end of the log, at most so many, and holds them no more; gives back whether there are others. */
   show: (most: number) => boolean;
-  /** Folds that correct what was shown of rows which changed afterwards; each has to take the whole log again, and to show all. */
+  /**
+   * Folds that correct what was shown of rows which changed afterwards; each has to take the whole log again, and to
+   * show all.
+   */
   corrections: () => Iterable<IndependentFold>;
   /** Rows of the tables of counters, once everything else was shown. */
   counters: () => Iterable<readonly [table: string, row: Count]>;
@@ -31,8 +36,8 @@ type Shown = Readonly<{ folding: Folding; see: See; sums: CounterSums; mostRows:
 /**
  * Makes a fold in memory that shares nothing with how tables are written, to compare them with.
  *
- * It shows the rows that were touched longest ago as soon as it holds too many. What changes later is corrected by a fold of
- * its own over the log, so that memory is bounded whatever the log holds.
+ * It shows the rows that were touched longest ago as soon as it holds too many. What changes later is corrected by a
+ * fold of its own over the log, so that memory is bounded whatever the log holds.
  */
 export function createIndependentFold(
   folding: Folding,

@@ -92,7 +92,10 @@ const keyOf = ({ key, columns }: Table): [string, ColumnType][] => key.map((name
 
 const hashSql = (table: Table): string => `sha256(convert_to(${canonicalSql(columnsOf(table))}, 'UTF8'))`;
 
-/** Between the cells of a row; text that holds it could only make two different rows look alike, never equal ones unlike. */
+/**
+ * Between the cells of a row; text that holds it could only make two different rows look alike, never equal ones
+ * unlike.
+ */
 const between = '\u001f';
 
 /**

@@ -36,8 +36,8 @@ export function keyed(folding: Folding, facts: readonly Recorded[]): Keyed[] {
 /**
  * Folds facts over the rows as they were; pure.
  *
- * A row that was last touched at or after a fact's sequence ignores the fact, so any split, overlap or repetition of the
- * same facts ends in the same rows. Fails with a `StopError` that names the fact which the projection cannot take.
+ * A row that was last touched at or after a fact's sequence ignores the fact, so any split, overlap or repetition of
+ * the same facts ends in the same rows. Fails with a `StopError` that names the fact which the projection cannot take.
  */
 export function fold(folding: Folding, touched: readonly Keyed[], before: ReadonlyMap<string, Kept>): Rows {
   const after = new Map<string, Kept>();

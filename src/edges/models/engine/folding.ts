@@ -115,7 +115,10 @@ export function storedTables({
   return [withOwnColumns(table), ...derivedTables, ...counters.map((one) => one.table)];
 }
 
-/** A main table's row as it is stored: a removed one keeps its key and nothing else, so that it is the same however it came about. */
+/**
+ * A main table's row as it is stored: a removed one keeps its key and nothing else, so that it is the same however it
+ * came about.
+ */
 export function mainRow({ key: keyColumns }: Table, key: string, { row, position }: Kept): Row {
   const own = { position, removed: row === null };
   const [first = '', ...others] = keyColumns;

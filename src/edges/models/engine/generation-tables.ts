@@ -10,7 +10,10 @@ import { generationSchema, metaSchema } from './names.ts';
 export const readableForMs = 60_000;
 const dropLockTimeoutMs = 2000;
 
-/** Makes the row and the empty tables of a projection's next generation; keys and indexes come later (`createKey`, `createIndexes`). */
+/**
+ * Makes the row and the empty tables of a projection's next generation; keys and indexes come later (`createKey`,
+ * `createIndexes`).
+ */
 export async function createGeneration(
   client: pg.ClientBase,
   folding: Folding,
@@ -116,7 +119,10 @@ function tableStatements(folding: Folding, schema: string): string[] {
   ]);
 }
 
-/** Rows of a table with indexes are looked for by what those hold: to learn about its other columns is dear and of no use. */
+/**
+ * Rows of a table with indexes are looked for by what those hold: to learn about its other columns is dear and of no
+ * use.
+ */
 function withoutStatistics(schema: string, { name, key, covered = [], columns, indexes = [] }: Table): string[] {
   if (indexes.length === 0) return [];
   const sought = new Set([...key, ...covered, ...indexes.flatMap((index) => indexAsSql(index).split(/\W+/))]);

@@ -114,8 +114,8 @@ function selectByKey(schema: string, table: Table): Sql {
 /**
  * Looks one row up for each row given, by its key.
  *
- * `offset 0` keeps the planner from turning the look-up around: a plan made while the table was empty would go through all
- * of it once it is full.
+ * `offset 0` keeps the planner from turning the look-up around: a plan made while the table was empty would go through
+ * all of it once it is full.
  */
 function oneByOne(columns: Sql, where: Sql, match: Sql): Sql {
   return sql`select ${columns} from ${where} as kept where ${match} offset 0`;

@@ -5,7 +5,7 @@ import type { Reading } from '../../../projections/reading.ts';
 import { sendBatch } from '../../driver-shims/pg-batch.ts';
 import { toReadError } from '../database-error.ts';
 import { type Generation, listGenerations } from '../engine/generations.ts';
-import { findLive, guessingLook, heldLook, liveFrom, type LiveGenerations, Moved } from './snapshot.ts';
+import { findLive, optimisticSnapshot, heldSnapshot, liveFrom, type LiveGenerations, Moved } from './snapshot.ts';
 import { type Pools, reportDamage } from '../pool.ts';
 
 /** Reads what projections made. */
@@ -46,7 +46,7 @@ export function createReader({ pools, network, projections = all }: ReaderOption
   const reader = {};
   let known: LiveGenerations | undefined;
   const guess = async <T>(client: pg.ClientBase, taken: LiveGenerations, use: Use<T>): Promise<T> => {
-    const reading = guessingLook({ client, reader, versions, taken }, live);
+    const reading = optimisticSnapshot({ client, reader, versions, taken }, live);
     const [outcome] = await Promise.allSettled([use(reading)]);
     await reading.confirmed();
     return valueOf(outcome);
@@ -56,7 +56,7 @@ export function createReader({ pools, network, projections = all }: ReaderOption
       sendBatch(client, [{ text: 'begin isolation level repeatable read read only' }, live]),
     );
     known = liveFrom(found ?? []);
-    const [outcome] = await Promise.allSettled([use(heldLook({ client, reader, versions, taken: known }))]);
+    const [outcome] = await Promise.allSettled([use(heldSnapshot({ client, reader, versions, taken: known }))]);
     await Promise.all(sendBatch(client, [{ text: 'commit' }]));
     return valueOf(outcome);
   };

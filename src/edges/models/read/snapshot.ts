@@ -40,7 +40,7 @@ export function liveFrom(rows: Rows): LiveGenerations {
 
 type Asking = Readonly<{
   client: pg.ClientBase;
-  /** The same for all looks at one database. */
+  /** The same for all snapshots of one database. */
   reader: object;
   /** Which version of each projection this program reads: the tables of another one mean something else. */
   versions: ReadonlyMap<string, number>;
@@ -48,10 +48,10 @@ type Asking = Readonly<{
 }>;
 
 /**
- * A look that takes the generations for what they were before: with whatever is asked within one turn of the event loop
- * goes the question where they stand, and nothing is answered from other ones. It fails with `Moved` then.
+ * Optimistic: assumes the generations seen before, sends the query for their positions in the same round trip, and fails
+ * with `Moved` instead of answering when one has changed.
  */
-export function guessingLook(asking: Asking, live: Statement): Reading {
+export function optimisticSnapshot(asking: Asking, live: Statement): Reading {
   const { client, taken } = asking;
   const named = new Set<ProjectionName>();
   let checked = 0;
@@ -71,8 +71,8 @@ export function guessingLook(asking: Asking, live: Statement): Reading {
   return readingOf(asking, { named, ask: gather((statements) => send(statements).slice(1)), confirmed });
 }
 
-/** A look within an open transaction that has found the generations. */
-export function heldLook(asking: Asking): Reading {
+/** A snapshot within an open transaction that has read the generations. */
+export function heldSnapshot(asking: Asking): Reading {
   const ask = gather((statements) => sendBatch(asking.client, statements));
   return readingOf(asking, { named: new Set(), ask, confirmed: () => Promise.resolve() });
 }

@@ -30,8 +30,8 @@ export function writeHello(key: PrivateKey, type: Peer['type'], point: Uint8Arra
 }
 
 /**
- * Reads a hello and checks, in this order, that the key belongs to its address, the signature to the key, and that the peer is of a
- * known type.
+ * Reads a hello and checks, in this order, that the key belongs to its address, the signature to the key, and that the
+ * peer is of a known type.
  *
  * Fails with `UNAUTHORIZED`. Whether the chain knows the account is not looked at.
  */

@@ -13,8 +13,9 @@ export type ChannelOptions = Readonly<{ key: PrivateKey; isWelcome: (peer: Peer)
 /**
  * The server's end of the real network's secure channel: a connection becomes the plain stream inside of it.
  *
- * The client is checked before anything is answered, and its fresh key lives in the connection alone, so that nobody can spoil the
- * handshake of another. Fails with `UNAUTHORIZED` or `FORBIDDEN`; the caller closes the connection and bounds its time.
+ * The client is checked before anything is answered, and its fresh key lives in the connection alone, so that nobody
+ * can spoil the handshake of another. Fails with `UNAUTHORIZED` or `FORBIDDEN`; the caller closes the connection and
+ * bounds its time.
  */
 export function channelOpener({ key, isWelcome }: ChannelOptions): (socket: Socket) => Promise<SecureStream> {
   const server = accountOf(publicKeyOf(key));

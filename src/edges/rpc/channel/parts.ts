@@ -5,7 +5,10 @@ import type { SignedHello } from './hello.ts';
 /** A real part has 64 to 204 bytes; the length is the other end's word. */
 const longestPart = 4096;
 
-/** Reads a hello and its signature off a paused socket, each behind its length; fails with `UNAUTHORIZED` when they do not come. */
+/**
+ * Reads a hello and its signature off a paused socket, each behind its length; fails with `UNAUTHORIZED` when they do
+ * not come.
+ */
 export async function readSignedHello(socket: Socket): Promise<SignedHello> {
   return { hello: await readPart(socket), signature: await readPart(socket) };
 }

@@ -86,10 +86,11 @@ const zeros = new Uint8Array(64);
 const sigma = new Uint32Array(Uint8Array.from(Buffer.from('expand 32-byte k')).buffer);
 
 /**
- * The key of each record in turn: HChaCha20 of the session's key and the first 16 bytes of the nonce; the last 12 are always zero.
+ * The key of each record in turn: HChaCha20 of the session's key and the first 16 bytes of the nonce; the last 12 are
+ * always zero.
  *
- * The nonce is a counter of 12 bytes, its last one telling the direction, under the mask. OpenSSL has no HChaCha20 but ChaCha20, whose
- * block is the same permutation with its input added: that is taken off again.
+ * The nonce is a counter of 12 bytes, its last one telling the direction, under the mask. OpenSSL has no HChaCha20 but
+ * ChaCha20, whose block is the same permutation with its input added: that is taken off again.
  */
 function recordKeys({ key, mask }: SessionKeys, sender: Sender): () => Uint8Array {
   const nonce = new Uint32Array(4);

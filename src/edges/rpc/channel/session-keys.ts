@@ -23,7 +23,10 @@ export function sessionKeys(secret: Uint8Array, { client, server }: Ends): Sessi
   return { key: expanded.subarray(0, keyBytes), mask: expanded.subarray(keyBytes) };
 }
 
-/** What an end's fresh key and the other's point have in common; fails with `UNAUTHORIZED` where the point is none, uncompressed, of the curve. */
+/**
+ * What an end's fresh key and the other's point have in common; fails with `UNAUTHORIZED` where the point is none,
+ * uncompressed, of the curve.
+ */
 export function commonSecret(ephemeral: ECDH, point: Uint8Array): Uint8Array {
   try {
     if (point.length === uncompressedBytes) return ephemeral.computeSecret(point);

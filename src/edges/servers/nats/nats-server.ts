@@ -5,7 +5,7 @@ import { startDaemon } from '../daemon.ts';
 import { fetchNats } from './fetch-nats.ts';
 import { DamagedStore, setStoreAside, untilReady } from './nats-addresses.ts';
 import { natsConfig } from './nats-config.ts';
-import { keptPassword } from './nats-password.ts';
+import { persistentPassword } from './nats-password.ts';
 import { endPredecessor, rememberServer } from '../predecessor.ts';
 
 /** A nats-server of our own; `user` and `pass` are for ourselves, outsiders connect without. */
@@ -70,7 +70,7 @@ async function startOnce(options: NatsOptions): Promise<EmbeddedNats> {
   await endPredecessor(pidFile, configFile, 'SIGTERM');
   await rm(ports, { recursive: true, force: true });
   await mkdir(ports);
-  const pass = await keptPassword(inside('nats.pass'));
+  const pass = await persistentPassword(inside('nats.pass'));
   await writeFile(configFile, natsConfig({ ...options, dir, user: USER, pass, ephemeral }), { mode: 0o600 });
 
   const daemon = startDaemon({

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { describe, expect, it } from 'vitest';
-import { blockHash, createKeptHashes, type RankedNode, ranksAt } from '../../../../src/edges/indexer/rest/rank.ts';
+import { blockHash, createHashCache, type RankedNode, ranksAt } from '../../../../src/edges/indexer/rest/rank.ts';
 
 type Recorded = {
   height: number;
@@ -75,10 +75,10 @@ describe('ranksAt', () => {
   });
 });
 
-describe('createKeptHashes', () => {
+describe('createHashCache', () => {
   it('gives the same ranks at every height, also once it has let go of nodes', () => {
     const nodes = asOf(recorded(682));
-    const { hashOf, letGoOfOthers } = createKeptHashes();
+    const { hashOf, letGoOfOthers } = createHashCache();
     for (const [height, ranked] of [
       [682, nodes],
       [683, nodes.slice(1)],
