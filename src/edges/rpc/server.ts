@@ -30,8 +30,8 @@ const usualSilenceMs = 30_000;
 const connections = 4096;
 
 /**
- * Opens one port for gRPC over HTTP/2, HTTP/1.1 (gRPC-Web, Connect), either within TLS where that is set, and the secure
- * channel, told apart by their first bytes.
+ * Opens one port for gRPC over HTTP/2, HTTP/1.1 (gRPC-Web, Connect), either within TLS where that is set, and the
+ * secure channel, told apart by their first bytes.
  *
  * Fails with `UNAVAILABLE` when the port is taken, with `INVALID_ARGUMENT` when certificate and key cannot be used.
  */

@@ -30,7 +30,10 @@ export async function readTls({ cert, key, clientCa }: TlsFiles): Promise<TlsMat
   }
 }
 
-/** Looks at the files every few seconds and gives what they hold anew when it changed; what does not fit is left alone with a warning. */
+/**
+ * Looks at the files every few seconds and gives what they hold anew when it changed; what does not fit is left alone
+ * with a warning.
+ */
 export async function followTls(
   files: TlsFiles,
   first: TlsMaterial,

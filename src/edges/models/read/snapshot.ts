@@ -48,8 +48,8 @@ type Asking = Readonly<{
 }>;
 
 /**
- * Optimistic: assumes the generations seen before, sends the query for their positions in the same round trip, and fails
- * with `Moved` instead of answering when one has changed.
+ * Optimistic: assumes the generations seen before, sends the query for their positions in the same round trip, and
+ * fails with `Moved` instead of answering when one has changed.
  */
 export function optimisticSnapshot(asking: Asking, live: Statement): Reading {
   const { client, taken } = asking;
