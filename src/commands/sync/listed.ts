@@ -1,6 +1,5 @@
 import type { FactOf } from '../../events/catalogue.ts';
 import type { Decider } from '../decider.ts';
-import { same } from './same.ts';
 
 /** What a list of the chain, read whole at one height, says of one of its operators; no record: it is not on it. */
 export type RecordListed<Entry> = Readonly<{ operator: string; height: number; record: Entry | undefined }>;
@@ -43,4 +42,20 @@ export function listed<K extends ListKind, Entry>(
       return same(record, state.record) ? [] : [names.fact(names.changed, operator, { seenAtHeight, record })];
     },
   };
+}
+
+/**
+ * Whether two plain values say the same; an absent field and one that is undefined are alike, the order of fields is
+ * not looked at.
+ */
+function same(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [left, right] = [present(a), present(b)];
+  return left.size === right.size && [...left].every(([key, value]) => right.has(key) && same(value, right.get(key)));
+}
+
+function present(value: object): Map<string, unknown> {
+  return new Map(Object.entries(value).filter(([, field]) => field !== undefined));
 }

@@ -1,11 +1,12 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Say } from '../commands.ts';
 import { startDaemon } from '../daemon.ts';
 import { fetchNats } from './fetch-nats.ts';
 import { DamagedStore, setStoreAside, untilReady } from './nats-addresses.ts';
 import { natsConfig } from './nats-config.ts';
-import { persistentPassword } from './nats-password.ts';
+import { writeDurably } from '../durable-file.ts';
 import { endPredecessor, rememberServer } from '../predecessor.ts';
 
 /** A nats-server of our own; `user` and `pass` are for ourselves, outsiders connect without. */
@@ -90,4 +91,13 @@ async function startOnce(options: NatsOptions): Promise<EmbeddedNats> {
     await daemon.stop();
     throw error;
   }
+}
+
+/** The password of earlier starts, so that clients survive a restart of the server; a new one where there is none. */
+async function persistentPassword(file: string): Promise<string> {
+  const kept = await readFile(file, 'utf8').catch(() => '');
+  if (kept) return kept;
+  const pass = randomBytes(24).toString('hex');
+  await writeDurably(file, pass);
+  return pass;
 }
