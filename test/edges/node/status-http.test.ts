@@ -93,6 +93,18 @@ describe('the status port', () => {
     });
   });
 
+  test('has a page that tries it, which loads nothing from elsewhere', async () => {
+    const page = await ask('/');
+    expect(page.url).toBe(`${node.http}/swagger-ui/`);
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+    const html = await page.text();
+    expect(html).toContain('href="/swagger.json"');
+    expect(html).not.toMatch(/(src|href)="(https?:)?\/\//);
+    const loaded = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path ?? '');
+    expect(loaded.length).toBeGreaterThan(3);
+    for (const path of loaded) expect((await ask(path)).status, path).toBe(200);
+  });
+
   test('answers 404 in words outside of /api', async () => {
     const response = await ask('/nope');
     expect([response.status, await response.text()]).toEqual([404, '404 page not found\n']);

@@ -3,6 +3,7 @@ import { toAppError } from '../../../commands/errors.ts';
 import { ListServicesResponseSchema, StatusResponseSchema } from '../../gen/supernode/supernode_pb.ts';
 import { type Place, listen } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { serveDocs } from '../../http/pages/pages.ts';
 import { type GiveStatus, servicesServed } from '../services.ts';
 import { documentOf } from './document.ts';
 import { protoJson } from './proto-json.ts';
@@ -16,6 +17,8 @@ const cors = {
   'access-control-allow-methods': 'GET, POST, PUT, DELETE, OPTIONS',
   'access-control-allow-origin': '*',
 };
+/** Where real nodes have theirs. */
+const pagePath = '/swagger-ui/';
 const bodyBytes = 64 * 1024;
 const headerBytes = 16 * 1024;
 const requestWithinMs = 15_000;
@@ -66,6 +69,8 @@ export async function openStatusPort({ place, giveStatus, version, logger }: Sta
     app.get(path, async ({ url }) => await answer(new URL(url, 'http://node').searchParams));
     app.route({ method: ['HEAD', 'POST', 'PUT', 'DELETE', 'PATCH'], url: path, handler: () => refuse('notAllowed') });
   }
+  await serveDocs(app, { page: pagePath, document: '/swagger.json' });
+  app.get('/', async (_request, reply) => await reply.redirect(pagePath, 302));
   await app.ready();
   const port = await listen(app.server, place);
   return { port, close: async () => await app.close() };

@@ -146,16 +146,19 @@ function groups(document) {
   return [...byTag];
 }
 
+/** Address of the description, as the page names it. */
+const described = document.querySelector('link[rel=describedby]').getAttribute('href');
+
 function Docs() {
   const [document, setDocument] = useState(null);
-  useEffect(() => void fetch('/openapi.json').then(async (response) => setDocument(await response.json())), []);
+  useEffect(() => void fetch(described).then(async (response) => setDocument(await response.json())), []);
   if (!document) return html`<main class="page"><p class="quiet">Looking …</p></main>`;
   return html`<main class="page">
     <header class="stack">
       <div class="masthead">
         <h1><a href="/">Annals</a></h1>
         <span class="quiet">${document.info.title} ${document.info.version}</span>
-        <nav><a href="/">Start page</a><a href="/openapi.json">openapi.json</a></nav>
+        <nav><a href="/">Start page</a><a href=${described}>${described.slice(1)}</a></nav>
       </div>
       <p class="quiet">${document.info.description}</p>
     </header>
