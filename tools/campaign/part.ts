@@ -24,6 +24,7 @@ export const parts = {
   freezes: { count: 2, load: (): Promise<Part> => import('./parts/freezes.ts') },
   clock: { count: 7, load: (): Promise<Part> => import('./parts/clock.ts') },
   'full-disk': { count: 3, load: (): Promise<Part> => import('./parts/full-disk.ts') },
+  retention: { count: 1, load: (): Promise<Part> => import('./parts/retention.ts') },
   corruptions: { count: 30, load: (): Promise<Part> => import('./parts/corruptions.ts') },
 } as const;
 

@@ -105,7 +105,7 @@ async function auditOnce(
     const found =
       before !== undefined || watch.suspected.aborted
         ? await examineInThread(auditing, stream, { before, signal })
-        : await paced(() => examineInThread(auditing, stream, { perSecond, signal: either }));
+        : await inTurn(paced, either, () => examineInThread(auditing, stream, { perSecond, signal: either }));
     if (found.findings.length > 0) log.error({ stream, findings: found.findings }, 'damage found in a store');
     if (found.done.length > 0) {
       log.warn({ stream, done: found.done }, 'a store was repaired');
@@ -118,9 +118,28 @@ async function auditOnce(
     };
   } catch (err) {
     if (!either.aborted) log.warn({ err, stream }, 'comparison of a stream waits');
-    return { ...due, afterMs: afterFailureMs };
+    // The next watch tells of the same suspicion, and has to come before the next turn.
+    return { ...due, afterMs: watch.suspected.aborted ? 10 * watchEachMs : afterFailureMs };
   } finally {
     await watch.stop();
+  }
+}
+
+/** Does paced work once it is its turn; fails at once when the signal ends the wait for it. */
+async function inTurn<T>(paced: LimitFunction, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const end = (): void => reject(new Error('It is not waited for any more', { cause: signal.reason }));
+  signal.addEventListener('abort', end, { once: true });
+  const working = paced(async () => {
+    signal.throwIfAborted();
+    signal.removeEventListener('abort', end);
+    return await work();
+  });
+  try {
+    return await Promise.race([working, ended]);
+  } finally {
+    signal.removeEventListener('abort', end);
+    working.catch(() => undefined);
   }
 }
 

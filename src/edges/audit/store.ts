@@ -74,6 +74,11 @@ function reading(query: Query, schema: string) {
           [stream, sequence],
         )
       )[0],
+    /** How many events are archived of a stream. */
+    count: async (stream: StreamName): Promise<number> => {
+      const text = `select count(*) as found from ${schema}.archive where stream = $1`;
+      return (await query<{ found: number }>(text, [stream]))[0]?.found ?? 0;
+    },
     /** Ids of all events from a sequence on. */
     idsFrom: async (stream: StreamName, sequence: number): Promise<Set<string>> => {
       const rows = await query<{ id: string }>(

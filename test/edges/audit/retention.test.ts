@@ -9,6 +9,7 @@ import { streamName } from '../../../src/edges/log/streams.ts';
 import { metaSchema } from '../../../src/edges/models/engine/names.ts';
 import { withClient } from '../../../src/edges/models/pool.ts';
 import { type Keeps, type StreamPolicies, streamTable } from '../../../src/events/streams.ts';
+import { agedArchive } from '../../support/aged-archive.ts';
 import { until } from '../../support/polling.ts';
 import { cause, decision, everything, probeOf } from '../log/fresh-log.ts';
 import { type Kept, keptLog, untilArchived } from './kept.ts';
@@ -164,4 +165,15 @@ test('nothing is dropped while somebody repairs, nor of an archive that keeps al
   const policies = { ...kept.policies, PROBES: { ...PROBES, archive: 'all' as const } };
   await scrub({ ...kept, policies }, 'PROBES', { signal, isPruning: true });
   expect(await rowsOf(kept)).toEqual(all);
+});
+
+test('a thread compares and prunes an old archive chunk by chunk while its process goes on', async () => {
+  const kept = await keptLog({ policies: keeping({ perEntity: 600 }), scrubIntervalMs: 100 });
+  await agedArchive(kept, { nodes: 20, probes: 1000 });
+  expect(await kept.store.count('PROBES')).toBe(20_000);
+  kept.audit();
+  await until('what the stream has dropped is gone', async () => (await kept.store.count('PROBES')) === 20 * 600);
+  const report = await scrub(kept, 'PROBES', { signal });
+  expect([isDamaged(report), report.events]).toEqual([false, 20 * 600]);
+  expect((await kept.store.standings()).flatMap(({ findings }) => findings)).toEqual([]);
 });
