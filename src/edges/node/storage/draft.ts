@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { createDataHasher } from '../../cascade/data-hash.ts';
+import { writeSynced } from './durable.ts';
+import { hashPiece, pieceBytes, type PieceHash } from './piece-hash.ts';
+import type { Pieces } from './pieces.ts';
+import type { Room } from './room.ts';
+
+/** A file that is being received: nothing of it can be read before it is adopted. */
+export type Draft = Readonly<{
+  /** Bytes so far. */
+  size: () => number;
+  /** Adds bytes; fails with `NoRoom` where they have no place. Waits while the disk is behind. */
+  add: (bytes: Uint8Array) => Promise<void>;
+  /** Ends the file and waits until the disk has it; gives its data hash. */
+  finish: () => Promise<string>;
+  /** Makes pieces of a finished file, in order. */
+  adopt: () => Promise<readonly PieceHash[]>;
+  /** Removes what was not adopted; safe to repeat. */
+  discard: () => Promise<void>;
+}>;
+
+/** Pieces that may be on their way to the disk at once. */
+const writesAtOnce = 4;
+
+type Written = Readonly<{ file: string; hash: PieceHash; bytes: number }>;
+
+/** Begins a file in a folder of its own below `incoming`. */
+export async function beginDraft({
+  incoming,
+  pieces,
+  room,
+}: Readonly<{ incoming: string; pieces: Pieces; room: Room }>): Promise<Draft> {
+  const folder = path.join(incoming, randomUUID());
+  await mkdir(folder, { mode: 0o700 });
+  const hasher = await createDataHasher();
+  const written: Written[] = [];
+  const writing: Promise<void>[] = [];
+  let unwritten = Buffer.allocUnsafe(pieceBytes);
+  let filled = 0;
+  let size = 0;
+  const write = async (bytes: Buffer): Promise<void> => {
+    if (writing.length >= writesAtOnce) await writing.shift();
+    await room.take(bytes.length);
+    const piece = { file: path.join(folder, String(written.length)), hash: hashPiece(bytes), bytes: bytes.length };
+    written.push(piece);
+    const done = writeSynced(piece.file, bytes);
+    done.catch(() => undefined);
+    writing.push(done);
+  };
+  return {
+    size: () => size,
+    add: async (bytes) => {
+      for (let at = 0; at < bytes.length;) {
+        const part = bytes.subarray(at, at + pieceBytes - filled);
+        hasher.update(part);
+        unwritten.set(part, filled);
+        [at, filled, size] = [at + part.length, filled + part.length, size + part.length];
+        if (filled < pieceBytes) continue;
+        await write(unwritten);
+        [unwritten, filled] = [Buffer.allocUnsafe(pieceBytes), 0];
+      }
+    },
+    finish: async () => {
+      if (filled > 0) await write(unwritten.subarray(0, filled));
+      await Promise.all(writing);
+      return hasher.digest();
+    },
+    adopt: async () => {
+      const adopted = written.splice(0);
+      await pieces.adopt(adopted);
+      return adopted.map(({ hash }) => hash);
+    },
+    discard: async () => {
+      await Promise.allSettled(writing);
+      for (const { bytes } of written.splice(0)) room.giveBack(bytes);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

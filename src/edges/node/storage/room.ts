@@ -1,0 +1,45 @@
+import { AppError } from '../../../commands/errors.ts';
+import { readVolume, type Volume } from '../machine/volume.ts';
+
+/** There is no room for more bytes: the bound is reached, or the disk nearly full. */
+export class NoRoom extends AppError {
+  constructor(why: string) {
+    super('UNAVAILABLE', `This node takes no more bytes: ${why}`);
+  }
+}
+
+/** The room that a store has: bytes are asked for before they are written, and given back when they are gone. */
+export type Room = Readonly<{
+  used: () => number;
+  /** Fails with `NoRoom`, and takes nothing, where the bytes have no place. */
+  take: (bytes: number) => Promise<void>;
+  giveBack: (bytes: number) => void;
+}>;
+
+const mostLeftFree = 5 * 2 ** 30;
+
+/**
+ * Bounds a folder to so many bytes (-1: only by its disk) and leaves a part of the disk free: 10 % of it or 5 GiB,
+ * whichever is less.
+ */
+export function createRoom(
+  { folder, bound, used: begin }: Readonly<{ folder: string; bound: number; used: number }>,
+  volumeOf: (folder: string) => Promise<Pick<Volume, 'total' | 'available'>> = readVolume,
+): Room {
+  let used = begin;
+  return {
+    used: () => used,
+    take: async (bytes) => {
+      if (bound >= 0 && used + bytes > bound) throw new NoRoom(`its ${bound} bytes (STORAGE_SPACE) are used`);
+      used += bytes;
+      const { total, available } = await volumeOf(folder);
+      const leftFree = Math.min(Number(total) / 10, mostLeftFree);
+      if (Number(available) - bytes >= leftFree) return;
+      used -= bytes;
+      throw new NoRoom('its disk is nearly full');
+    },
+    giveBack: (bytes) => {
+      used -= bytes;
+    },
+  };
+}

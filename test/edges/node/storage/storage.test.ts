@@ -1,0 +1,124 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { hashPiece } from '../../../../src/edges/node/storage/piece-hash.ts';
+import { createRoom, NoRoom } from '../../../../src/edges/node/storage/room.ts';
+import { openStorage, type StorageOptions } from '../../../../src/edges/node/storage/storage.ts';
+import { freshFolder } from '../../../support/fresh-folder.ts';
+
+const undo: (() => void)[] = [];
+afterEach(() => {
+  for (const back of undo.splice(0)) back();
+});
+
+function place(): string {
+  const { folder, remove } = freshFolder();
+  undo.push(remove);
+  return folder;
+}
+
+const opened = (options: Partial<StorageOptions> & { folder: string }) => openStorage({ bound: -1, ...options });
+const piece = Buffer.from('some bytes');
+const hash = hashPiece(piece);
+const fileOf = (folder: string): string => path.join(folder, 'pieces', hash.slice(0, 2), hash);
+
+describe('pieces', () => {
+  it('are read back as they were written, also by who opens the store anew', async () => {
+    const folder = place();
+    const store = await opened({ folder });
+    expect(await store.pieces.put(piece)).toBe(hash);
+    expect(await store.pieces.put(piece)).toBe(hash);
+    const again = await opened({ folder });
+    expect(await again.pieces.get(hash)).toEqual(piece);
+    expect([store.used(), again.used()]).toEqual([piece.length, piece.length]);
+  });
+
+  it('that are damaged are given to nobody, and removed', async () => {
+    const folder = place();
+    const store = await opened({ folder });
+    await store.pieces.put(piece);
+    writeFileSync(fileOf(folder), 'other bytes');
+    expect(await store.pieces.get(hash)).toBeUndefined();
+    expect(await store.pieces.has(hash)).toBe(false);
+  });
+
+  it('stay as long as a file has them, and go an hour after', async () => {
+    let nowMs = Date.now();
+    const store = await opened({ folder: place(), now: () => nowMs });
+    const draft = await store.receive();
+    await draft.add(piece);
+    const dataHash = await draft.finish();
+    await store.keep({ actionId: '7', dataHash, size: piece.length, pieces: await draft.adopt() });
+    await draft.discard();
+    nowMs += 3_700_000;
+    await store.sweep();
+    expect(await store.pieces.get(hash)).toEqual(piece);
+    await store.pieces.put(piece);
+    await store.forget('7');
+    await store.sweep();
+    expect(await store.pieces.has(hash)).toBe(true);
+    nowMs += 3_700_000;
+    await store.sweep();
+    expect(await store.pieces.has(hash)).toBe(false);
+    expect(store.used()).toBe(0);
+  });
+});
+
+describe('a file that is being received', () => {
+  it('leaves nothing when it is given up, or when the store is opened after a crash', async () => {
+    const folder = place();
+    const store = await opened({ folder });
+    const draft = await store.receive();
+    await draft.add(Buffer.alloc(1_200_000));
+    await draft.discard();
+    expect([store.used(), readdirSync(path.join(folder, 'incoming'))]).toEqual([0, []]);
+    const crashed = await store.receive();
+    await crashed.add(Buffer.alloc(1_200_000));
+    await crashed.finish();
+    const again = await opened({ folder });
+    expect([again.used(), readdirSync(path.join(folder, 'incoming'))]).toEqual([0, []]);
+  });
+
+  it('counts bytes once that are stored already', async () => {
+    const store = await opened({ folder: place() });
+    for (const actionId of ['1', '2']) {
+      const draft = await store.receive();
+      await draft.add(Buffer.alloc(2_500_000));
+      const dataHash = await draft.finish();
+      await store.keep({ actionId, dataHash, size: 2_500_000, pieces: await draft.adopt() });
+      await draft.discard();
+    }
+    expect(store.used()).toBe(2 ** 20 + (2_500_000 - 2 * 2 ** 20));
+  });
+});
+
+describe('manifests', () => {
+  it('that cannot be read are none', async () => {
+    const folder = place();
+    const store = await opened({ folder });
+    await store.keep({ actionId: '7', dataHash: 'h'.repeat(44), size: 10, pieces: [hash] });
+    expect(await store.manifest('7')).toMatchObject({ pieces: [hash] });
+    const file = path.join(folder, 'files', '7');
+    const text = readFileSync(file, 'utf8');
+    for (const bad of ['', '{', 'null', text.replace('"size":10', '"size":-1'), text.replace(hash, '../x')]) {
+      writeFileSync(file, bad);
+      expect(await store.manifest('7')).toBeUndefined();
+    }
+  });
+});
+
+describe('room', () => {
+  it('ends at its bound, and before the disk is full', async () => {
+    const disk = { total: 100_000_000n, available: 11_000_000n };
+    const room = createRoom({ folder: '/', bound: 2_000_000, used: 0 }, async () => disk);
+    await room.take(1_000_000);
+    await expect(room.take(1_000_001)).rejects.toBeInstanceOf(NoRoom);
+    room.giveBack(1_000_000);
+    expect(room.used()).toBe(0);
+    const wide = createRoom({ folder: '/', bound: -1, used: 0 }, async () => disk);
+    await expect(wide.take(1_000_001)).rejects.toBeInstanceOf(NoRoom);
+    await wide.take(1_000_000);
+    const large = { total: 10n ** 14n, available: 6n * 2n ** 30n };
+    await createRoom({ folder: '/', bound: -1, used: 0 }, async () => large).take(2 ** 30);
+  });
+});
