@@ -71,7 +71,7 @@ describe('annals up without a chain', () => {
     expect(up[0]).toMatchObject({
       version: expect.stringMatching(/^v\d/),
       cpu_cores: expect.any(Number),
-      registered_services: [],
+      registered_services: ['cascade'],
     });
     expect(list((await json('/v1/supernodes/unavailable'))['supernodes']).length).toBeGreaterThan(0);
     expect(Number((await json('/v1/supernodes/stats'))['total_supernodes'])).toBeGreaterThan(3);

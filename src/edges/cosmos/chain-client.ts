@@ -29,6 +29,8 @@ export type ChainClient = Readonly<{
    * does not answer.
    */
   send: (key: PrivateKey, messages: readonly Message[]) => Promise<Sealed>;
+  /** Asks whether the chain would carry messages out; fails like `send`, and nothing is sent. */
+  simulate: (key: PrivateKey, messages: readonly Message[]) => Promise<void>;
 }>;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -46,20 +48,27 @@ export function createChainClient(url: string): ChainClient {
     const balance = BigInt(textOf(objectOf(coins?.['balance'])?.['amount'], '0'));
     return { number: Number(shown['account_number']), sequence: Number(shown['sequence']), balance };
   };
+  const sign = async (key: PrivateKey, messages: readonly Message[]): Promise<Uint8Array> => {
+    const signer = accountOf(publicKeyOf(key));
+    const known = await account(signer);
+    if (!known) throw new AppError('INVALID_ARGUMENT', `The chain does not know the account ${signer}: fund it first`);
+    const { number, sequence } = known;
+    return signedTransaction(key, messages, { chainId: await chainIdOf(ask), denom, number, sequence });
+  };
   return {
     account,
     actionFee: async (kilobytes) => {
       const answer = await ask(`/LumeraProtocol/lumera/action/v1/get_action_fee/${kilobytes}`);
       return BigInt(textOf(answer?.['amount'], '0'));
     },
-    send: async (key, messages) => {
-      const signer = accountOf(publicKeyOf(key));
-      const known = await account(signer);
-      if (!known)
-        throw new AppError('INVALID_ARGUMENT', `The chain does not know the account ${signer}: fund it first`);
-      const { number, sequence } = known;
-      const bytes = signedTransaction(key, messages, { chainId: await chainIdOf(ask), denom, number, sequence });
-      return await broadcast(ask, bytes);
+    send: async (key, messages) => await broadcast(ask, await sign(key, messages)),
+    simulate: async (key, messages) => {
+      const path = '/cosmos/tx/v1beta1/simulate';
+      const { status, text } = await exchange(url, path, posted({ tx_bytes: base64Of(await sign(key, messages)) }));
+      if (status === 200) return;
+      const message = objectOf(parseBounded(text))?.['message'];
+      if (typeof message !== 'string') throw unexpected(status, path);
+      throw new AppError('INVALID_ARGUMENT', `The chain would not carry the transaction out: ${message}`);
     },
   };
 }
@@ -72,9 +81,10 @@ async function chainIdOf(ask: Ask): Promise<string> {
 }
 
 async function broadcast(ask: Ask, bytes: Uint8Array): Promise<Sealed> {
-  const body = JSON.stringify({ tx_bytes: Buffer.from(bytes).toString('base64'), mode: 'BROADCAST_MODE_BLOCK' });
-  const headers = { 'content-type': 'application/json' };
-  const answer = await ask('/cosmos/tx/v1beta1/txs', { method: 'POST', body, headers });
+  const answer = await ask(
+    '/cosmos/tx/v1beta1/txs',
+    posted({ tx_bytes: base64Of(bytes), mode: 'BROADCAST_MODE_BLOCK' }),
+  );
   const shown = objectOf(answer?.['tx_response']);
   const log = textOf(shown?.['raw_log'], '');
   const code = Number(shown?.['code']);
@@ -84,20 +94,33 @@ async function broadcast(ask: Ask, bytes: Uint8Array): Promise<Sealed> {
   return { txhash: textOf(shown?.['txhash'], ''), height: Number(shown?.['height']), code, log, events };
 }
 
-async function askChain(url: string, path: string, init: RequestInit = {}): Promise<Json | undefined> {
-  const signal = AbortSignal.timeout(answerWithinMs);
-  let response: Response;
-  let text: string;
+function posted(body: object): RequestInit {
+  return { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+}
+
+function base64Of(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}
+
+async function askChain(url: string, path: string, init?: RequestInit): Promise<Json | undefined> {
+  const { status, text } = await exchange(url, path, init);
+  if (status === 404) return undefined;
+  if (status !== 200) throw unexpected(status, path);
+  return objectOf(parseBounded(text));
+}
+
+function unexpected(status: number, path: string): AppError {
+  return new AppError('UNAVAILABLE', `The chain's REST answers ${status} to ${path}`);
+}
+
+async function exchange(url: string, path: string, init: RequestInit = {}): Promise<{ status: number; text: string }> {
   try {
-    response = await fetch(url + path, { redirect: 'error', signal, ...init });
-    text = await response.text();
+    const signal = AbortSignal.timeout(answerWithinMs);
+    const response = await fetch(url + path, { redirect: 'error', signal, ...init });
+    return { status: response.status, text: await response.text() };
   } catch (caught) {
     throw new AppError('UNAVAILABLE', `The chain's REST does not answer ${path}`, { cause: caught });
   }
-  if (response.status === 404) return undefined;
-  if (response.status !== 200)
-    throw new AppError('UNAVAILABLE', `The chain's REST answers ${response.status} to ${path}`);
-  return objectOf(parseBounded(text));
 }
 
 function objectOf(value: unknown): Json | undefined {

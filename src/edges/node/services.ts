@@ -1,7 +1,9 @@
 import type { DescService } from '@bufbuild/protobuf';
 import type { ConnectRouter } from '@connectrpc/connect';
 import { SupernodeService as SpecSupernodeService } from '../gen/chain/supernode/v1/supernode_pb.ts';
+import { CascadeService } from '../gen/cascade/service_pb.ts';
 import { SupernodeService } from '../gen/supernode/supernode_pb.ts';
+import type { Cascade } from './cascade/cascade.ts';
 import { registerHealth } from '../rpc/health.ts';
 import { registerReflection } from '../rpc/reflection.ts';
 import type { statusOf } from './status/status.ts';
@@ -9,28 +11,35 @@ import type { statusOf } from './status/status.ts';
 /** Gives a node's status, with or without its heavy part. */
 export type GiveStatus = (withP2pMetrics: boolean) => ReturnType<typeof statusOf>;
 
-const served: readonly DescService[] = [SpecSupernodeService, SupernodeService];
-
 /** What a node serves beside health and reflection, as ListServices and /api/v1/services say it. */
-export function servicesServed() {
-  const services = served.map(({ typeName, methods }) => ({
+export type ServicesServed = Readonly<{ services: { name: string; methods: string[] }[]; count: number }>;
+
+/** What a node serves, with or without files. */
+export function servicesServed(withFiles: boolean): ServicesServed {
+  const services = served(withFiles).map(({ typeName, methods }) => ({
     name: typeName,
     methods: methods.map(({ name }) => name),
   }));
   return { services, count: services.length };
 }
 
-/** Everything that a node serves over RPC: its status under both names, health, reflection. */
-export function registerNode(router: ConnectRouter, giveStatus: GiveStatus): void {
+function served(withFiles: boolean): readonly DescService[] {
+  return [SpecSupernodeService, SupernodeService, ...(withFiles ? [CascadeService] : [])];
+}
+
+/** Everything that a node serves over RPC: its status under both names, files, health, reflection. */
+export function registerNode(router: ConnectRouter, giveStatus: GiveStatus, cascade?: Cascade): void {
+  const services = served(cascade !== undefined);
   const methods = {
     getStatus: async ({ includeP2pMetrics }: { includeP2pMetrics: boolean }) => await giveStatus(includeP2pMetrics),
-    listServices: servicesServed,
+    listServices: () => servicesServed(cascade !== undefined),
   };
   router.service(SpecSupernodeService, methods);
   router.service(SupernodeService, methods);
+  cascade?.serve(router);
   registerHealth(
     router,
-    served.map(({ typeName }) => typeName),
+    services.map(({ typeName }) => typeName),
   );
-  registerReflection(router, served);
+  registerReflection(router, services);
 }

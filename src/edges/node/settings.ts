@@ -1,7 +1,13 @@
 import { setting } from '../kit/setting.ts';
-import { duration, oneOf, optional, port, subnet, whole } from '../kit/setting-forms.ts';
+import { duration, oneOf, optional, port, size, subnet, whole } from '../kit/setting-forms.ts';
 
 const onOff = (value: string): boolean => oneOf('on', 'off')(value) === 'on';
+
+const largestFile = 2 ** 30;
+const fileSize = (value: string): number => {
+  const bytes = size(value) ?? largestFile;
+  return bytes < 0 ? largestFile : Math.min(bytes, largestFile);
+};
 
 /** Settings of SuperNodes, an operator's and those of the local network. */
 export const nodeSettings = {
@@ -56,6 +62,25 @@ export const nodeSettings = {
     duration,
     'How long a snapshot of a SuperNode’s P2P metrics is as good as new',
   ),
+  nodeCascade: setting(
+    'NODE_CASCADE',
+    'off',
+    onOff,
+    'Whether a SuperNode takes files: on or off; those of the local network always do. Only for networks of Annals nodes: others keep other pieces',
+  ),
+  storageDir: setting(
+    'STORAGE_DIR',
+    '',
+    optional,
+    'Folder of a SuperNode’s files; below DATA_DIR unless set. Those of the local network have their own',
+  ),
+  storageSpace: setting(
+    'STORAGE_SPACE',
+    '20GiB',
+    size,
+    'Bytes that the files of each SuperNode may take; a disk with 10 % or 5 GiB free takes none anyway',
+  ),
+  maxFileBytes: setting('MAX_FILE_BYTES', '1GiB', fileSize, 'Largest file that a SuperNode takes, at most 1GiB'),
   localNodes: setting('LOCAL_NODES', '3', whole(1, 9), 'SuperNodes that run on the local network, 1 to 9'),
   localNodesApart: setting(
     'LOCAL_NODES_APART',

@@ -7,11 +7,12 @@ import { channelOpener } from '../rpc/channel/open-channel.ts';
 import { createRpcHandler } from '../rpc/handler.ts';
 import { openRpcPort } from '../rpc/server.ts';
 import type { TlsFiles } from '../rpc/tls.ts';
+import { type Cascade, type CascadeOptions, openCascade } from './cascade/cascade.ts';
 import { createGuests } from './guests.ts';
 import { openStatusPort } from './http/status-port.ts';
 import type { Processor } from './machine/processor.ts';
 import { openPeersPort } from './peers-port.ts';
-import { type GiveStatus, registerNode } from './services.ts';
+import { type GiveStatus, registerNode, servicesServed } from './services.ts';
 import { statusGiver } from './status/give-status.ts';
 
 /** Ports of a SuperNode: its gRPC, its peers, its HTTP status. */
@@ -37,6 +38,8 @@ export type NodeOptions = Readonly<{
   processor: () => Promise<Processor>;
   /** How long a snapshot of the heavy part is as good as new. */
   snapshotMs: number;
+  /** Its files; without, it takes none. */
+  cascade?: CascadeOptions | undefined;
   logger: Logger;
 }>;
 
@@ -65,10 +68,11 @@ export async function startNode(options: NodeOptions): Promise<SuperNode> {
   };
   const account = accountOf(publicKeyOf(options.key));
   const live = { account, grpcPort: () => opened.grpc, signal: ending.signal };
-  const giveStatus = statusGiver({ ...options, ...live });
+  const cascade = options.cascade && (await openCascade(options.cascade, { ...options, ...live }));
+  const giveStatus = statusGiver({ ...options, ...live, tasks: cascade?.tasks });
   try {
     for (const [name, open] of Object.entries(openers) as [keyof NodePorts, Opener][]) {
-      const { port, close } = await open(options, giveStatus);
+      const { port, close } = await open(options, { giveStatus, cascade });
       opened[name] = port;
       closers.push(close);
     }
@@ -80,23 +84,25 @@ export async function startNode(options: NodeOptions): Promise<SuperNode> {
   return { host, ports: opened, stop };
 }
 
-type Opener = (options: NodeOptions, giveStatus: GiveStatus) => Promise<{ port: number; close: () => Promise<void> }>;
+type Served = Readonly<{ giveStatus: GiveStatus; cascade: Cascade | undefined }>;
+type Opener = (options: NodeOptions, served: Served) => Promise<{ port: number; close: () => Promise<void> }>;
 
 /** How each port is opened, in this order. */
 const openers: Readonly<Record<keyof NodePorts, Opener>> = {
-  grpc: async ({ host, ports, key, secure, tls, chain, logger }, giveStatus) =>
+  grpc: async ({ host, ports, key, secure, tls, chain, logger }, { giveStatus, cascade }) =>
     await openRpcPort({
       place: placeOf(host, ports.grpc, 'GRPC_PORT', 'the gRPC of a SuperNode'),
-      handler: createRpcHandler((router) => registerNode(router, giveStatus), logger),
+      handler: createRpcHandler((router) => registerNode(router, giveStatus, cascade), logger),
       tls,
       openChannel: secure ? channelOpener({ key, isWelcome: createGuests(chain) }) : undefined,
       logger,
     }),
   p2p: async ({ host, ports }) => await openPeersPort(placeOf(host, ports.p2p, 'P2P_PORT', 'the peers of a SuperNode')),
-  http: async ({ host, ports, version, logger }, giveStatus) =>
+  http: async ({ host, ports, version, logger }, { giveStatus, cascade }) =>
     await openStatusPort({
       place: placeOf(host, ports.http, 'NODE_HTTP_PORT', 'the status of a SuperNode'),
       giveStatus,
+      services: servicesServed(cascade !== undefined),
       version,
       logger,
     }),

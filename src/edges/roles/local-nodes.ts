@@ -32,6 +32,7 @@ export async function startLocalSuperNodes({
       version,
       snapshotMs: config.statusSnapshotIntervalMs,
       secure: config.grpcSecure,
+      files: { storageBytes: config.storageSpace ?? -1, maxFileBytes: config.maxFileBytes },
       log: { level: config.logLevel, format: config.logFormat },
     },
     nodes: await plansOf(castOf(seed, subnet).realNodes.slice(0, count), path.join(dataFolder(config), 'nodes')),

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { AppError } from '../../commands/errors.ts';
+import { createChainClient as createSigningClient } from '../cosmos/chain-client.ts';
 import { readKeyFile } from '../cosmos/key-file.ts';
 import { createChainClient } from '../indexer/chain/client.ts';
 import { failureOf } from '../kit/failure.ts';
@@ -34,7 +35,8 @@ async function startOwn({ config, profile, version, logger, signal, running }: R
       'INVALID_ARGUMENT',
       'A SuperNode needs the key of its account: name its file with NODE_KEY_FILE',
     );
-  const chain = createChainClient(urlOf(running, 'chain') ?? config.chainUrl, profile);
+  const chainUrl = urlOf(running, 'chain') ?? config.chainUrl;
+  const chain = createChainClient(chainUrl, profile);
   const { ports, stop } = await startNode({
     host,
     ports: { grpc: grpcPort, p2p: p2pPort, http: nodeHttpPort },
@@ -47,6 +49,7 @@ async function startOwn({ config, profile, version, logger, signal, running }: R
     version,
     processor: sampleProcessors(signal),
     snapshotMs: config.statusSnapshotIntervalMs,
+    cascade: config.nodeCascade ? { ...filesOf(config), signing: createSigningClient(chainUrl) } : undefined,
     logger,
   });
   return {
@@ -63,4 +66,8 @@ async function startOwn({ config, profile, version, logger, signal, running }: R
       await chain.close();
     },
   };
+}
+
+function filesOf({ storageSpace: storageBytes = -1, maxFileBytes, storageDir: storageFolder }: RoleContext['config']) {
+  return { storageBytes, maxFileBytes, storageFolder };
 }

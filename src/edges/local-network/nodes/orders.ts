@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../../commands/errors.ts';
 import type { LogOptions } from '../../kit/logger.ts';
+import type { FileBounds } from '../../node/cascade/cascade.ts';
 import type { NodePorts } from '../../node/start-node.ts';
 
 /** One of the SuperNodes that a process hosts. */
@@ -18,6 +19,7 @@ export type HostPlan = Readonly<{
   version: string;
   snapshotMs: number;
   secure: boolean;
+  files: FileBounds;
   log: LogOptions;
 }>;
 

@@ -5,6 +5,7 @@
  * It hears of Ctrl-C as the whole terminal does, and leaves the end to its parent.
  */
 import { AppError, toAppError } from '../../../commands/errors.ts';
+import { createChainClient as createSigningClient } from '../../cosmos/chain-client.ts';
 import { readKeyFile } from '../../cosmos/key-file.ts';
 import { createChainClient } from '../../indexer/chain/client.ts';
 import { createLogger } from '../../kit/logger.ts';
@@ -17,13 +18,14 @@ type Host = Readonly<{ start: (node: NodePlan) => Promise<SuperNode> }>;
 const nodes = new Map<string, SuperNode>();
 let hosting: Host | undefined;
 
-function hostOf({ chainUrl, profile, version, snapshotMs, secure, log }: HostPlan): Host {
+function hostOf({ chainUrl, profile, version, snapshotMs, secure, files, log }: HostPlan): Host {
   const shared = {
     chain: createChainClient(chainUrl, profile),
     addressPrefix: profile.addressPrefix,
     version,
     snapshotMs,
     secure,
+    cascade: { ...files, signing: createSigningClient(chainUrl) },
     processor: sampleProcessors(new AbortController().signal),
     logger: createLogger(log),
   };

@@ -4,12 +4,18 @@ import { ListServicesResponseSchema, StatusResponseSchema } from '../../gen/supe
 import { type Place, listen } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { serveDocs } from '../../http/pages/pages.ts';
-import { type GiveStatus, servicesServed } from '../services.ts';
+import type { GiveStatus, ServicesServed } from '../services.ts';
 import { documentOf } from './document.ts';
 import { protoJson } from './proto-json.ts';
 
 /** What the HTTP port of a node tells, and where. */
-export type StatusPortOptions = Readonly<{ place: Place; giveStatus: GiveStatus; version: string; logger: Logger }>;
+export type StatusPortOptions = Readonly<{
+  place: Place;
+  giveStatus: GiveStatus;
+  services: ServicesServed;
+  version: string;
+  logger: Logger;
+}>;
 
 const cors = {
   'access-control-allow-headers':
@@ -45,7 +51,7 @@ class Refusal extends Error {
  *
  * Fails with `UNAVAILABLE` when the port is taken.
  */
-export async function openStatusPort({ place, giveStatus, version, logger }: StatusPortOptions): Promise<{
+export async function openStatusPort({ place, giveStatus, services, version, logger }: StatusPortOptions): Promise<{
   port: number;
   close: () => Promise<void>;
 }> {
@@ -62,7 +68,7 @@ export async function openStatusPort({ place, giveStatus, version, logger }: Sta
   const document = documentOf(version);
   const answers: Readonly<Record<string, (query: URLSearchParams) => object | Promise<object>>> = {
     '/api/v1/status': async (query) => protoJson(StatusResponseSchema, await giveStatus(isAskedFor(query))),
-    '/api/v1/services': () => protoJson(ListServicesResponseSchema, servicesServed()),
+    '/api/v1/services': () => protoJson(ListServicesResponseSchema, services),
     '/swagger.json': () => document,
   };
   for (const [path, answer] of Object.entries(answers)) {

@@ -1,3 +1,4 @@
+import type { Tasks } from '../cascade/tasks.ts';
 import { hostPort } from '../../kit/net-address.ts';
 import type { Processor } from '../machine/processor.ts';
 import type { GiveStatus } from '../services.ts';
@@ -14,6 +15,8 @@ export type StatusOptions = ViewOptions &
     version: string;
     processor: () => Promise<Processor>;
     snapshotMs: number;
+    /** Its files under way; undefined for a node that takes none. */
+    tasks: Tasks | undefined;
   }>;
 
 /** Begins to follow what a node's status consists of, until the signal aborts, and gives what tells it. */
@@ -26,6 +29,7 @@ export function statusGiver(options: StatusOptions): GiveStatus {
     configuredAddress: () => hostPort(host, grpcPort()),
     processor,
     onChain: followChain(options),
+    tasks: options.tasks,
     p2pMetrics: createSnapshot(() => collectP2pMetrics(folder), { freshMs, ...usualAges }),
   };
   return async (withP2pMetrics) => await statusOf(sources, withP2pMetrics);

@@ -1,6 +1,7 @@
 import { readMemory } from '../machine/memory.ts';
 import type { Processor } from '../machine/processor.ts';
 import { readVolume } from '../machine/volume.ts';
+import type { Tasks } from '../cascade/tasks.ts';
 import type { OnChain } from './chain-view.ts';
 import type { P2pMetrics } from './p2p-metrics.ts';
 
@@ -17,6 +18,8 @@ export type StatusSources = Readonly<{
   processor: () => Promise<Processor>;
   onChain: () => OnChain;
   p2pMetrics: () => Promise<P2pMetrics | undefined>;
+  /** Its files under way; undefined for a node that takes none. */
+  tasks: Tasks | undefined;
 }>;
 
 const gib = 1024 ** 3;
@@ -32,8 +35,8 @@ export async function statusOf(sources: StatusSources, withP2pMetrics: boolean) 
     version: `v${sources.version}`,
     uptimeSeconds: BigInt(Math.floor((performance.now() - sources.startedAtMs) / 1000)),
     resources: await resourcesOf(sources),
-    runningTasks: [],
-    registeredServices: [],
+    runningTasks: sources.tasks?.running() ?? [],
+    registeredServices: sources.tasks ? ['cascade'] : [],
     network: { peersCount: 0, peerAddresses: [] },
     rank,
     ipAddress: address ?? sources.configuredAddress(),

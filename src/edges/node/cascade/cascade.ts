@@ -1,0 +1,91 @@
+import path from 'node:path';
+import type { ConnectRouter } from '@connectrpc/connect';
+import { toAppError } from '../../../commands/errors.ts';
+import type { ChainClient as SigningClient } from '../../cosmos/chain-client.ts';
+import type { PrivateKey } from '../../cosmos/keys.ts';
+import { CascadeService } from '../../gen/cascade/service_pb.ts';
+import type { ChainClient } from '../../indexer/chain/client.ts';
+import type { Logger } from '../../kit/logger.ts';
+import { wait } from '../../kit/wait.ts';
+import { openStorage, type Storage } from '../storage/storage.ts';
+import { createCascadeChain } from './chain.ts';
+import { download } from './download.ts';
+import { createFinalizer } from './finalize.ts';
+import { register } from './register.ts';
+import { createTasks, type Tasks } from './tasks.ts';
+
+/** How large one file may be, and all together: -1 for as many bytes as the disk has. */
+export type FileBounds = Readonly<{ storageBytes: number; maxFileBytes: number }>;
+
+/** What a node that takes files needs beside what every node does. */
+export type CascadeOptions = FileBounds &
+  Readonly<{
+    /** Sends the node's own transactions. */
+    signing: SigningClient;
+    /** Where files lie; by default in the node's folder. */
+    storageFolder?: string | undefined;
+  }>;
+
+/** The files of a node. */
+export type Cascade = Readonly<{
+  storage: Storage;
+  tasks: Tasks;
+  /** Serves CascadeService. */
+  serve: (router: ConnectRouter) => void;
+}>;
+
+const messageBytes = 16 * 2 ** 20;
+const sweepEachMs = 600_000;
+
+/** Opens the files of a node, and removes now and then what belongs to none. */
+export async function openCascade(
+  options: CascadeOptions,
+  node: Readonly<{
+    folder: string;
+    /** Of the node's account: finalizations are signed with it. */
+    key: PrivateKey;
+    account: string;
+    chain: ChainClient;
+    addressPrefix: string;
+    logger: Logger;
+    signal: AbortSignal;
+  }>,
+): Promise<Cascade> {
+  const { signing, storageBytes: bound, storageFolder = path.join(node.folder, 'storage') } = options;
+  const storage = await openStorage({ folder: storageFolder, bound });
+  const tasks = createTasks();
+  const dependencies = {
+    account: node.account,
+    chain: createCascadeChain(node.chain, node),
+    signing,
+    finalizer: createFinalizer(signing, node.key),
+    storage,
+    tasks,
+    maxFileBytes: options.maxFileBytes,
+  };
+  void sweepNowAndThen(storage, node);
+  return {
+    storage,
+    tasks,
+    serve: (router) =>
+      router.service(
+        CascadeService,
+        {
+          register: (requests, context) => register(dependencies, requests, context),
+          download: (request, context) => download(dependencies, request, context),
+        },
+        { readMaxBytes: messageBytes },
+      ),
+  };
+}
+
+async function sweepNowAndThen(
+  storage: Storage,
+  { logger, signal }: Readonly<{ logger: Logger; signal: AbortSignal }>,
+): Promise<void> {
+  while (!signal.aborted) {
+    await wait(sweepEachMs, signal);
+    if (signal.aborted) return;
+    await storage.sweep().catch((caught: unknown) => logger.warn({ err: toAppError(caught) }, 'store was not swept'));
+  }
+}

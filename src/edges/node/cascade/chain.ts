@@ -1,0 +1,91 @@
+import { AppError } from '../../../commands/errors.ts';
+import type { KeyType, PublicKey } from '../../../commands/ledger/chain.ts';
+import type { ActionRecord } from '../../../commands/sync/record-action.ts';
+import { isPublicKey, keyUrls } from '../../cosmos/keys.ts';
+import { recordOf } from '../../indexer/chain/action-reads.ts';
+import type { ChainClient, ChainSession } from '../../indexer/chain/client.ts';
+import { ChainFailure } from '../../indexer/chain/failure.ts';
+import { decodeMetadata } from '../../indexer/chain/metadata.ts';
+import { asObject, isActionId, objects } from '../../indexer/chain/values.ts';
+
+/** A Cascade action of the chain, and what it says of its file; undefined where its metadata cannot be read. */
+export type CascadeAction = Readonly<{ id: string; record: ActionRecord; file: ActionFile | undefined }>;
+
+/** What a Cascade action says of its file. */
+export type ActionFile = Readonly<{
+  dataHash: string;
+  idsCounter: number;
+  idsMax: number;
+  /** The index and its signature, both in base64, a dot between them. */
+  signatures: string;
+  isPublic: boolean;
+}>;
+
+/** What the chain is asked about files; everything fails with `UNAVAILABLE` where it does not answer. */
+export type CascadeChain = Readonly<{
+  /** Undefined where the chain knows no such action, or it is of another kind. */
+  action: (id: string) => Promise<CascadeAction | undefined>;
+  /** Accounts of the nodes that may finalize an action of a height. */
+  finalizers: (height: number) => Promise<readonly string[]>;
+  /** Undefined for an account that has never signed. */
+  keyOf: (account: string) => Promise<PublicKey | undefined>;
+}>;
+
+/** Nodes that may finalize an action: so many of the ACTIVE ones nearest to its height. */
+const mayFinalize = 10;
+const mostIds = 1_000;
+
+/** Asks a chain about files. */
+export function createCascadeChain(
+  chain: ChainClient,
+  { addressPrefix, signal }: Readonly<{ addressPrefix: string; signal: AbortSignal }>,
+): CascadeChain {
+  const ask = async <T>(what: (session: ChainSession) => Promise<T>): Promise<T> =>
+    await what(chain.session(signal)).catch(unreachable);
+  return {
+    action: async (id) =>
+      await ask(async (session) => {
+        if (!isActionId(id)) return undefined;
+        const answer = await session.find(`~/action/v1/get_action/${id}`);
+        const read = recordOf(asObject(answer?.body)?.['action'], id, addressPrefix);
+        if (!('record' in read) || read.record.kind !== 'cascade') return undefined;
+        return { id, record: read.record, file: fileOf(read.record.metadata) };
+      }),
+    finalizers: async (height) =>
+      await ask(async (session) => {
+        const query = { limit: String(mayFinalize), state: 'ACTIVE' };
+        const top = await session.get(`~/supernode/v1/get_top_super_nodes_for_block/${height}`, { query });
+        return objects(asObject(top.body)?.['supernodes'], 'supernodes').map((node) =>
+          String(node['supernode_account']),
+        );
+      }),
+    keyOf: async (account) =>
+      await ask(async (session) => {
+        const answer = await session.find(`/cosmos/auth/v1beta1/account_info/${account}`);
+        const key = asObject(asObject(asObject(answer?.body)?.['info'])?.['pub_key']);
+        return key && publicKeyIn(key);
+      }),
+  };
+}
+
+function unreachable(caught: unknown): never {
+  if (!(caught instanceof ChainFailure)) throw caught;
+  throw new AppError('UNAVAILABLE', `The chain cannot be asked: ${caught.message}`, { cause: caught });
+}
+
+function fileOf(metadata: string): ActionFile | undefined {
+  const read = decodeMetadata('cascade', metadata);
+  if (!read) return undefined;
+  const { data_hash: dataHash, signatures, rq_ids_ic: counter, rq_ids_max: max } = read;
+  const [idsCounter, idsMax] = [Number(counter ?? 0), Number(max ?? 0)];
+  if (typeof dataHash !== 'string' || typeof signatures !== 'string') return undefined;
+  if (!Number.isSafeInteger(idsCounter) || !(idsMax <= mostIds)) return undefined;
+  return { dataHash, signatures, idsCounter, idsMax, isPublic: read['public'] === true };
+}
+
+function publicKeyIn(record: Readonly<Record<string, unknown>>): PublicKey | undefined {
+  const type = (Object.keys(keyUrls) as KeyType[]).find((name) => keyUrls[name] === record['@type']);
+  const key = record['key'];
+  if (!type || typeof key !== 'string' || !isPublicKey(Buffer.from(key, 'base64'))) return undefined;
+  return { type, key };
+}

@@ -1,0 +1,25 @@
+const mib = 2 ** 20;
+
+/** Bytes of a chunk by the size of the file, as clients of the real network send them. */
+export function chunkBytesOf(size: number): number {
+  if (size <= mib) return 64 * 1024;
+  if (size <= 50 * mib) return 256 * 1024;
+  return size <= 500 * mib ? mib : 4 * mib;
+}
+
+/** The same bytes in chunks of one size, the last one excepted. */
+export async function* inChunks(parts: AsyncIterable<Buffer>, chunkBytes: number): AsyncGenerator<Buffer> {
+  let waiting: Buffer[] = [];
+  let length = 0;
+  for await (const part of parts) {
+    waiting.push(part);
+    length += part.length;
+    if (length < chunkBytes) continue;
+    const whole = waiting.length === 1 ? part : Buffer.concat(waiting);
+    const end = length - (length % chunkBytes);
+    for (let at = 0; at < end; at += chunkBytes) yield whole.subarray(at, at + chunkBytes);
+    waiting = end < length ? [whole.subarray(end)] : [];
+    length -= end;
+  }
+  if (length > 0) yield Buffer.concat(waiting);
+}

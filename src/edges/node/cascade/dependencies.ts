@@ -1,0 +1,17 @@
+import type { ChainClient as SigningClient } from '../../cosmos/chain-client.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { CascadeChain } from './chain.ts';
+import type { Finalizer } from './finalize.ts';
+import type { Tasks } from './tasks.ts';
+
+/** What the calls of CascadeService work with. */
+export type CascadeDependencies = Readonly<{
+  /** The node's own. */
+  account: string;
+  chain: CascadeChain;
+  signing: SigningClient;
+  finalizer: Finalizer;
+  storage: Storage;
+  tasks: Tasks;
+  maxFileBytes: number;
+}>;

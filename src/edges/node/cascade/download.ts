@@ -1,0 +1,95 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { HandlerContext } from '@connectrpc/connect';
+import { createDataHasher } from '../../cascade/data-hash.ts';
+import { isSignedBy } from '../../cascade/signatures.ts';
+import {
+  type DownloadRequest,
+  type DownloadResponseSchema,
+  SupernodeEventType as Step,
+} from '../../gen/cascade/service_pb.ts';
+import type { Manifest } from '../storage/manifest.ts';
+import type { ActionFile, CascadeAction } from './chain.ts';
+import { chunkBytesOf, inChunks } from './chunks.ts';
+import type { CascadeDependencies } from './dependencies.ts';
+import { refusal } from './refusals.ts';
+
+type Told = MessageInitShape<typeof DownloadResponseSchema>;
+
+/**
+ * `CascadeService.Download`: gives a file out.
+ *
+ * No byte leaves before all of them were read and hash to what the chain says.
+ */
+export async function* download(
+  cascade: CascadeDependencies,
+  { actionId, signature }: DownloadRequest,
+  { signal }: HandlerContext,
+): AsyncGenerator<Told> {
+  const end = cascade.tasks.begin('cascade.download', actionId);
+  try {
+    const action = await cascade.chain.action(actionId);
+    if (!action) throw refusal('notFound', 'The chain has no such Cascade action');
+    const { chainState, creator } = action.record;
+    if (chainState !== 'done' && chainState !== 'approved')
+      throw refusal('notNow', `Action ${actionId} is ${chainState}; only those done or approved can be downloaded`);
+    yield told(Step.ACTION_RETRIEVED, `Action ${actionId} of ${creator}`);
+    const { file } = action;
+    if (!file) throw refusal('notNow', `The metadata of action ${actionId} cannot be read`);
+    yield told(Step.METADATA_DECODED, `The file is ${file.isPublic ? 'public' : 'private'}`);
+    await allow(cascade, action, { file, signature });
+    yield told(Step.NETWORK_RETRIEVE_STARTED, 'The pieces of the file are being looked for');
+    const manifest = await collect(cascade, actionId, { dataHash: file.dataHash, signal });
+    yield told(Step.ARTEFACTS_DOWNLOADED, `${manifest.pieces.length} pieces are here`);
+    yield told(Step.DECODE_COMPLETED, `${manifest.size} bytes hash to ${manifest.dataHash}`);
+    yield told(Step.SERVE_READY, 'The file is ready');
+    for await (const data of inChunks(piecesOf(cascade, manifest), chunkBytesOf(manifest.size))) {
+      signal.throwIfAborted();
+      yield { responseType: { case: 'chunk', value: { data } } };
+    }
+  } finally {
+    end?.();
+  }
+}
+
+/** Everybody may have a public file; a private one, whoever shows the creator's signature over the action id. */
+async function allow(
+  { chain }: CascadeDependencies,
+  { id, record: { creator } }: CascadeAction,
+  { file, signature }: Readonly<{ file: ActionFile; signature: string }>,
+): Promise<void> {
+  if (file.isPublic) return;
+  if (signature === '') throw refusal('unsigned', 'A private file needs a download signature');
+  const key = await chain.keyOf(creator);
+  if (!key || !isSignedBy(key, id, signature))
+    throw refusal('wronglySigned', 'The download signature is not that of the creator of the action');
+}
+
+async function collect(
+  cascade: CascadeDependencies,
+  actionId: string,
+  { dataHash, signal }: Readonly<{ dataHash: string; signal: AbortSignal }>,
+): Promise<Manifest> {
+  const manifest = await cascade.storage.manifest(actionId);
+  if (manifest?.dataHash !== dataHash)
+    throw refusal('unavailable', `No node that can be reached has the file of action ${actionId}`);
+  const hasher = await createDataHasher();
+  for await (const piece of piecesOf(cascade, manifest)) {
+    signal.throwIfAborted();
+    hasher.update(piece);
+  }
+  if (hasher.digest() !== dataHash)
+    throw refusal('unavailable', `The pieces of action ${actionId} are not those of its file`);
+  return manifest;
+}
+
+async function* piecesOf({ storage }: CascadeDependencies, { actionId, pieces }: Manifest): AsyncGenerator<Buffer> {
+  for (const hash of pieces) {
+    const bytes = await storage.pieces.get(hash);
+    if (!bytes) throw refusal('unavailable', `No node that can be reached has all pieces of action ${actionId}`);
+    yield bytes;
+  }
+}
+
+function told(eventType: Step, message: string): Told {
+  return { responseType: { case: 'event', value: { eventType, message } } };
+}

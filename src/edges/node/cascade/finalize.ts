@@ -1,0 +1,46 @@
+import pLimit from 'p-limit';
+import { AppError } from '../../../commands/errors.ts';
+import type { ChainClient as SigningClient } from '../../cosmos/chain-client.ts';
+import { accountOf, type PrivateKey, publicKeyOf } from '../../cosmos/keys.ts';
+import { refusal } from './refusals.ts';
+
+/** Finalizes actions under a node's account. */
+export type Finalizer = Readonly<{
+  /** Fails with FAILED_PRECONDITION where the chain would not take the finalization. */
+  simulate: (actionId: string, ids: readonly string[]) => Promise<void>;
+  /**
+   * Sends the finalization and waits for its block; gives the transaction's hash.
+   *
+   * Fails with FAILED_PRECONDITION where the chain refuses it, with `UNAVAILABLE` where nobody knows what became of it.
+   */
+  finalize: (actionId: string, ids: readonly string[]) => Promise<string>;
+}>;
+
+/** A finalizer that sends one transaction after the other, as their sequence numbers must follow each other. */
+export function createFinalizer(signing: SigningClient, key: PrivateKey): Finalizer {
+  const oneAtATime = pLimit(1);
+  const creator = accountOf(publicKeyOf(key));
+  const messageOf = (actionId: string, ids: readonly string[]) =>
+    ({
+      '@type': '/lumera.action.v1.MsgFinalizeAction',
+      creator,
+      actionId,
+      actionType: 'CASCADE',
+      metadata: JSON.stringify({ rq_ids_ids: ids }),
+    }) as const;
+  return {
+    simulate: async (actionId, ids) =>
+      await oneAtATime(() => signing.simulate(key, [messageOf(actionId, ids)]).catch(asRefusal)),
+    finalize: async (actionId, ids) => {
+      const { txhash, events } = await oneAtATime(() => signing.send(key, [messageOf(actionId, ids)]).catch(asRefusal));
+      if (events.some(({ type }) => type === 'action_finalized')) return txhash;
+      const rejected = events.find(({ type }) => type === 'action_finalization_rejected');
+      const why = rejected?.attributes.find(({ key: name }) => name === 'error')?.value ?? 'it says nothing of it';
+      throw refusal('notNow', `The chain does not finalize the action: ${why}`);
+    },
+  };
+}
+
+function asRefusal(caught: unknown): never {
+  throw caught instanceof AppError && caught.code === 'INVALID_ARGUMENT' ? refusal('notNow', caught.message) : caught;
+}

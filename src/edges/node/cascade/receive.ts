@@ -1,0 +1,39 @@
+import type { RegisterRequest } from '../../gen/cascade/service_pb.ts';
+import { isActionId } from '../../indexer/chain/values.ts';
+import type { Draft } from '../storage/draft.ts';
+import { refusal, sayingNoRoom } from './refusals.ts';
+
+const longestTaskId = 256;
+
+/**
+ * Takes the messages of a Register in: chunks go to the draft, the metadata behind them is given back.
+ *
+ * @returns the action id that the client names, which is one in form
+ */
+export async function receive(
+  requests: AsyncIterable<RegisterRequest>,
+  draft: Draft,
+  maxFileBytes: number,
+): Promise<string> {
+  let actionId: string | undefined;
+  for await (const { requestType } of requests) {
+    if (requestType.case === undefined) throw refusal('invalid', 'A message has neither a chunk nor metadata');
+    if (actionId !== undefined) throw refusal('invalid', 'The metadata must be the last message, and come once');
+    if (requestType.case === 'metadata') actionId = checked(requestType.value);
+    else {
+      const { data } = requestType.value;
+      if (draft.size() + data.length > maxFileBytes)
+        throw refusal('tooLarge', `A file may have ${maxFileBytes} bytes here`);
+      await draft.add(data).catch(sayingNoRoom);
+    }
+  }
+  if (actionId === undefined) throw refusal('invalid', 'No metadata received: it must be the last message');
+  return actionId;
+}
+
+function checked({ actionId, taskId }: Readonly<{ actionId: string; taskId: string }>): string {
+  if (actionId === '') throw refusal('invalid', 'The metadata names no action_id');
+  if (Buffer.byteLength(taskId) > longestTaskId) throw refusal('invalid', `A task_id may have ${longestTaskId} bytes`);
+  if (!isActionId(actionId)) throw refusal('notFound', 'The chain has no such action');
+  return actionId;
+}

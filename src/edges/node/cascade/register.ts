@@ -1,0 +1,121 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { HandlerContext } from '@connectrpc/connect';
+import { idsOf } from '../../cascade/registration.ts';
+import { isSignedBy } from '../../cascade/signatures.ts';
+import {
+  type RegisterRequest,
+  type RegisterResponseSchema,
+  SupernodeEventType as Step,
+} from '../../gen/cascade/service_pb.ts';
+import type { Draft } from '../storage/draft.ts';
+import type { Manifest } from '../storage/manifest.ts';
+import type { ActionFile, CascadeAction } from './chain.ts';
+import type { CascadeDependencies } from './dependencies.ts';
+import { receive } from './receive.ts';
+import { refusal, sayingNoRoom } from './refusals.ts';
+
+type Told = MessageInitShape<typeof RegisterResponseSchema>;
+
+/** `CascadeService.Register`: takes a file in for a pending action, stores it and finalizes the action. */
+export async function* register(
+  cascade: CascadeDependencies,
+  requests: AsyncIterable<RegisterRequest>,
+  { signal }: HandlerContext,
+): AsyncGenerator<Told> {
+  const draft = await cascade.storage.receive();
+  let end: (() => void) | undefined;
+  try {
+    const actionId = await receive(requests, draft, cascade.maxFileBytes);
+    const dataHash = await draft.finish().catch(sayingNoRoom);
+    end = cascade.tasks.begin('cascade.upload', actionId, { once: true });
+    if (!end) throw refusal('busy', `Action ${actionId} is being registered here`);
+    const { action, file } = yield* checkAction(cascade, actionId, draft);
+    yield* checkBytes(dataHash, file);
+    const ids = yield* checkRegistration(cascade, action, file);
+    signal.throwIfAborted();
+    yield* storeAndFinalize(cascade, { actionId, draft, file, ids });
+  } finally {
+    end?.();
+    await draft.discard();
+  }
+}
+
+async function* checkAction(
+  { chain, signing, account }: CascadeDependencies,
+  actionId: string,
+  draft: Draft,
+): AsyncGenerator<Told, { action: CascadeAction; file: ActionFile }> {
+  const action = await chain.action(actionId);
+  if (!action) throw refusal('notFound', `The chain has no Cascade action ${actionId}`);
+  const { record, file } = action;
+  if (record.chainState !== 'pending')
+    throw refusal('notNow', `Action ${actionId} is ${record.chainState}, not pending`);
+  yield told(Step.ACTION_RETRIEVED, `Action ${actionId} of ${record.creator}`);
+  const fee = await signing.actionFee(Math.floor(draft.size() / 1024));
+  const price = BigInt(record.price?.amount ?? '0');
+  if (price < fee) throw refusal('notNow', `The action pays ${price}; a file of this size costs ${fee}`);
+  yield told(Step.ACTION_FEE_VERIFIED, `The price of ${price} pays for the file`);
+  if (!(await chain.finalizers(record.height ?? 0)).includes(account))
+    throw refusal('notNow', `${account} is not in the top list of the action's height`);
+  yield told(Step.TOP_SUPERNODE_CHECK_PASSED, `${account} may finalize the action`);
+  if (!file) throw refusal('notNow', `The metadata of action ${actionId} cannot be read`);
+  yield told(Step.METADATA_DECODED, `The file is ${file.isPublic ? 'public' : 'private'}`);
+  return { action, file };
+}
+
+async function* checkBytes(dataHash: string, file: ActionFile): AsyncGenerator<Told> {
+  if (dataHash !== file.dataHash)
+    throw refusal('invalid', `The bytes hash to ${dataHash}; the action is for ${file.dataHash}`);
+  yield told(Step.DATA_HASH_VERIFIED, `The bytes hash to ${dataHash}`);
+  yield told(Step.MERKLE_ROOT_VERIFIED, 'Availability commitments are not checked by this node');
+  yield told(Step.CHUNK_PROOFS_GENERATED, 'No chunk proofs are asked for by this node');
+  yield told(Step.INPUT_ENCODED, 'The file is cut into pieces');
+}
+
+async function* checkRegistration(
+  { chain, finalizer }: CascadeDependencies,
+  { id, record: { creator } }: CascadeAction,
+  { signatures, idsCounter, idsMax }: ActionFile,
+): AsyncGenerator<Told, readonly string[]> {
+  const key = await chain.keyOf(creator);
+  const [index = '', signature = '', ...more] = signatures.split('.');
+  const texts = [Buffer.from(index, 'base64').toString('utf8'), index];
+  if (!key || more.length > 0 || !texts.some((text) => isSignedBy(key, text, signature)))
+    throw refusal('notNow', `The index of action ${id} is not signed by ${creator}`);
+  yield told(Step.SIGNATURE_VERIFIED, `${creator} signed the index`);
+  const ids = idsOf(signatures, idsCounter, idsMax);
+  yield told(Step.RQID_GENERATED, `${ids.length} ids follow from the index`);
+  if (new Set(ids).size !== idsMax) throw refusal('notNow', `The index of action ${id} gives no ${idsMax} ids`);
+  yield told(Step.RQID_VERIFIED, 'They are as many as the chain asks for');
+  await finalizer.simulate(id, ids);
+  yield told(Step.FINALIZE_SIMULATED, 'The chain would take the finalization');
+  return ids;
+}
+
+type Finished = Readonly<{ actionId: string; draft: Draft; file: ActionFile; ids: readonly string[] }>;
+
+async function* storeAndFinalize(
+  { chain, storage, finalizer }: CascadeDependencies,
+  { actionId, draft, file: { dataHash }, ids }: Finished,
+): AsyncGenerator<Told> {
+  const size = draft.size();
+  const manifest: Manifest = { actionId, dataHash, size, pieces: await draft.adopt() };
+  await storage.keep(manifest).catch(sayingNoRoom);
+  yield told(Step.ARTEFACTS_STORED, `${manifest.pieces.length} pieces are stored`);
+  try {
+    const txHash = await finalizer.finalize(actionId, ids);
+    yield { ...told(Step.ACTION_FINALIZED, `Action ${actionId} is finalized`), txHash };
+  } catch (caught) {
+    // Where nobody knows what became of it, the file stays: the chain may have taken the finalization.
+    const state = await chain.action(actionId).then(
+      (action) => action?.record.chainState,
+      () => undefined,
+    );
+    if (state === 'pending' || state === 'expired') await storage.forget(actionId);
+    throw caught;
+  }
+}
+
+function told(eventType: Step, message: string): Told & { eventType: Step } {
+  return { eventType, message };
+}

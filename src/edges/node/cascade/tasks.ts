@@ -1,0 +1,28 @@
+/** Files that are under way, as the status of a node shows them. */
+export type Tasks = Readonly<{
+  /** Counts a task until it is given back; undefined where the same one is under way and may be only once. */
+  begin: (service: TaskService, actionId: string, options?: { once: boolean }) => (() => void) | undefined;
+  running: () => { serviceName: string; taskIds: string[]; taskCount: number }[];
+}>;
+
+/** The real network's names of the two kinds. */
+export type TaskService = 'cascade.upload' | 'cascade.download';
+
+/** Counts tasks; none is under way at first. */
+export function createTasks(): Tasks {
+  const tasks = new Set<Readonly<{ service: TaskService; actionId: string }>>();
+  const of = (service: TaskService): string[] =>
+    [...tasks].filter((task) => task.service === service).map(({ actionId }) => actionId);
+  return {
+    begin: (service, actionId, { once } = { once: false }) => {
+      if (once && of(service).includes(actionId)) return undefined;
+      const task = { service, actionId };
+      tasks.add(task);
+      return () => void tasks.delete(task);
+    },
+    running: () =>
+      (['cascade.upload', 'cascade.download'] as const)
+        .map((service) => ({ serviceName: service, taskIds: of(service), taskCount: of(service).length }))
+        .filter(({ taskCount }) => taskCount > 0),
+  };
+}

@@ -1,0 +1,135 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { Code } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createChainClient } from '../../../src/edges/cosmos/chain-client.ts';
+import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts';
+import { registerNodes } from '../../../src/edges/local-network/register-nodes.ts';
+import { freshFolder } from '../../support/fresh-folder.ts';
+import { ask, freshLog, seed, startLedger } from '../ledger/ledger-under-test.ts';
+import {
+  bytesOf,
+  creator,
+  downloaded,
+  filesOf,
+  pendingAction,
+  registering,
+  signatureOf,
+  stranger,
+  upload,
+} from './files-under-test.ts';
+import { type NodeUnderTest, nodeUnderTest } from './node-under-test.ts';
+
+const [first, second] = castOf(seed).realNodes as unknown as readonly [RealNode, RealNode];
+const undo = new AsyncDisposableStack();
+const storage = freshFolder();
+let ledger: Awaited<ReturnType<typeof startLedger>>;
+let node: NodeUnderTest;
+
+beforeAll(async () => {
+  undo.defer(storage.remove);
+  const fresh = undo.use(await freshLog());
+  ledger = undo.use(await startLedger(fresh.log));
+  await registerNodes(ledger, [first]);
+  node = undo.use(
+    await nodeUnderTest({
+      chainUrl: ledger.url,
+      key: first.account.key,
+      cascade: { ...filesOf(ledger), storageFolder: storage.folder, maxFileBytes: 3_000_000 },
+    }),
+  );
+});
+afterAll(() => undo.disposeAsync());
+
+const incoming = () => readdirSync(path.join(storage.folder, 'incoming'));
+
+describe('Register and Download', () => {
+  it.each([
+    ['an empty file', 0, []],
+    ['one of a single byte', 1, [1]],
+    ['one larger than a piece', 2_500_000, [...Array.from({ length: 9 }, () => 262_144), 140_704]],
+  ])('store %s and give it back', async (_name, size, chunks) => {
+    const file = bytesOf('a', size);
+    const actionId = await pendingAction(ledger, file);
+    const events = await upload(node.grpc, actionId, file);
+    expect(events.map(({ eventType }) => eventType)).toEqual([1, 2, 3, 4, 5, 18, 19, 6, 7, 8, 9, 10, 11, 12]);
+    for (const { message } of events) expect(message).not.toBe('');
+    const hash = events.at(-1)?.txHash ?? '';
+    expect((await ask(ledger, `/cosmos/tx/v1beta1/txs/${hash}`)).body).toMatchObject({ tx_response: { code: 0 } });
+    expect((await ask(ledger, `/LumeraProtocol/lumera/action/v1/get_action/${actionId}`)).body).toMatchObject({
+      action: { state: 'ACTION_STATE_DONE', superNodes: [first.account.account] },
+    });
+    const got = await downloaded(node.grpc, actionId);
+    expect(got.bytes.equals(file)).toBe(true);
+    expect(got).toMatchObject({ events: [1, 4, 15, 13, 16, 17], chunks });
+    expect(incoming()).toEqual([]);
+  });
+
+  it('keep private files for whoever shows the creator’s signature, and go on once the action is approved', async () => {
+    const file = bytesOf('p', 1000);
+    const actionId = await pendingAction(ledger, file, { isPublic: false });
+    await upload(node.grpc, actionId, file);
+    await expect(downloaded(node.grpc, actionId)).rejects.toMatchObject({ code: Code.Unauthenticated });
+    await expect(downloaded(node.grpc, actionId, signatureOf(stranger, actionId))).rejects.toMatchObject({
+      code: Code.PermissionDenied,
+    });
+    await expect(downloaded(node.grpc, actionId, signatureOf(creator, `${actionId}0`))).rejects.toMatchObject({
+      code: Code.PermissionDenied,
+    });
+    await createChainClient(ledger.url).send(creator.key, [
+      { '@type': '/lumera.action.v1.MsgApproveAction', creator: creator.account, actionId },
+    ]);
+    expect((await downloaded(node.grpc, actionId, signatureOf(creator, actionId))).bytes.equals(file)).toBe(true);
+  });
+
+  it('refuse what is out of order with its code, and keep nothing of it', async () => {
+    const file = bytesOf('r', 100);
+    const actionId = await pendingAction(ledger, file);
+    const metadata = { metadata: { actionId } };
+    const refused = async (messages: Parameters<typeof registering>[1]): Promise<unknown> =>
+      await registering(node.grpc, messages).catch((caught: unknown) => (caught as { code: Code }).code);
+    const wrong = Buffer.from('other bytes');
+    expect(await refused([{ chunk: file }])).toBe(Code.InvalidArgument);
+    expect(await refused([{ chunk: file }, metadata, metadata])).toBe(Code.InvalidArgument);
+    expect(await refused([metadata, { chunk: file }])).toBe(Code.InvalidArgument);
+    expect(await refused([{ metadata: { actionId: '' } }])).toBe(Code.InvalidArgument);
+    expect(await refused([{ metadata: { actionId, taskId: 'é'.repeat(129) } }])).toBe(Code.InvalidArgument);
+    expect(await refused([{ chunk: wrong }, metadata])).toBe(Code.InvalidArgument);
+    expect(await refused([{ metadata: { actionId: '999999' } }])).toBe(Code.NotFound);
+    expect(await refused([{ metadata: { actionId: '../../etc/passwd' } }])).toBe(Code.NotFound);
+    expect(await refused([{ chunk: bytesOf('x', 3_000_001) }, metadata])).toBe(Code.ResourceExhausted);
+    expect(await refused([{ chunk: Buffer.alloc(17 * 2 ** 20) }])).toBe(Code.ResourceExhausted);
+    await expect(downloaded(node.grpc, actionId)).rejects.toMatchObject({ code: Code.FailedPrecondition });
+    await expect(downloaded(node.grpc, '00')).rejects.toMatchObject({ code: Code.NotFound });
+    await upload(node.grpc, actionId, file);
+    expect(await refused([{ chunk: file }, metadata])).toBe(Code.FailedPrecondition);
+    const unsigned = await pendingAction(ledger, file, { signatures: 'e30=.AAAA' });
+    expect(await refused([{ chunk: file }, { metadata: { actionId: unsigned } }])).toBe(Code.FailedPrecondition);
+    expect(incoming()).toEqual([]);
+  });
+
+  it('refuse an action whose top list the node is not in, and what its bound has no room for', async () => {
+    const file = bytesOf('n', 2_000_000);
+    const actionId = await pendingAction(ledger, file);
+    const other = { chainUrl: ledger.url, key: second.account.key };
+    await using unlisted = await nodeUnderTest({ ...other, cascade: filesOf(ledger) });
+    await expect(upload(unlisted.grpc, actionId, file)).rejects.toMatchObject({ code: Code.FailedPrecondition });
+    await using small = await nodeUnderTest({
+      ...other,
+      cascade: { ...filesOf(ledger), storageBytes: 1_500_000 },
+    });
+    await expect(upload(small.grpc, actionId, file)).rejects.toMatchObject({ code: Code.ResourceExhausted });
+  });
+
+  it('are shown in the status: the service, and none under way', async () => {
+    const status = (await (await fetch(`${node.http}/api/v1/status`)).json()) as object;
+    expect(status).toMatchObject({ registered_services: ['cascade'], running_tasks: [] });
+    const services = (await (await fetch(`${node.http}/api/v1/services`)).json()) as { services: { name: string }[] };
+    expect(services.services.map(({ name }) => name)).toContain('cascade.CascadeService');
+  });
+
+  it('are UNAVAILABLE while the chain is out of reach', async () => {
+    await using alone = await nodeUnderTest({ cascade: filesOf(ledger) });
+    await expect(downloaded(alone.grpc, '1')).rejects.toMatchObject({ code: Code.Unavailable });
+  });
+});

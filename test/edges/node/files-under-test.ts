@@ -1,0 +1,98 @@
+import { createClient } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import { createDataHasher } from '../../../src/edges/cascade/data-hash.ts';
+import { registrationMetadata } from '../../../src/edges/cascade/registration.ts';
+import { createChainClient } from '../../../src/edges/cosmos/chain-client.ts';
+import { sign } from '../../../src/edges/cosmos/keys.ts';
+import { CascadeService, type SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
+import type { CascadeOptions } from '../../../src/edges/node/cascade/cascade.ts';
+import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
+import { castOf, type Person } from '../../../src/edges/local-network/cast.ts';
+import { seed } from '../ledger/ledger-under-test.ts';
+
+export const [creator, stranger] = castOf(seed).creators as unknown as readonly [Person, Person];
+
+/** Bytes that look like no others of the same seed letter, and the same ones each time. */
+export function bytesOf(letter: string, size: number): Buffer {
+  const bytes = Buffer.alloc(size, letter);
+  for (let at = 0; at + 4 <= size; at += 4096) bytes.writeUInt32LE(at + letter.charCodeAt(0), at);
+  return bytes;
+}
+
+/** What a node takes files with. */
+export function filesOf(ledger: Ledger): CascadeOptions {
+  return {
+    signing: createChainClient(ledger.url),
+    storageBytes: 2 ** 30,
+    maxFileBytes: 2 ** 30,
+  };
+}
+
+/** Registers bytes as a pending action of the creator; gives its id. */
+export async function pendingAction(
+  ledger: Ledger,
+  bytes: Uint8Array,
+  { isPublic = true, signatures }: { isPublic?: boolean; signatures?: string } = {},
+): Promise<string> {
+  const chain = createChainClient(ledger.url);
+  const hasher = await createDataHasher();
+  hasher.update(bytes);
+  const file = { dataHash: hasher.digest(), fileName: 'file.bin', isPublic, counter: 7, ids: 6 };
+  const kilobytes = Math.ceil(bytes.length / 1024);
+  const { events } = await chain.send(creator.key, [
+    {
+      '@type': '/lumera.action.v1.MsgRequestAction',
+      creator: creator.account,
+      actionType: 'CASCADE',
+      metadata: JSON.stringify({ ...registrationMetadata(creator.key, file), ...(signatures && { signatures }) }),
+      price: `${await chain.actionFee(kilobytes)}ulume`,
+      expirationTime: String(Math.floor(Date.now() / 1000) + 90_000),
+      fileSizeKbs: String(kilobytes),
+      app_pubkey: null,
+    },
+  ]);
+  const registered = events.find(({ type }) => type === 'action_registered');
+  return registered?.attributes.find(({ key }) => key === 'action_id')?.value ?? '';
+}
+
+type Sent = { chunk: Uint8Array } | { metadata: { actionId: string; taskId?: string } };
+
+/** Sends messages of a Register as they are; gives the events. */
+export async function registering(grpc: string, messages: readonly Sent[]) {
+  const client = createClient(CascadeService, createGrpcTransport({ baseUrl: `http://${grpc}` }));
+  async function* requests() {
+    for (const one of messages)
+      yield 'chunk' in one
+        ? { requestType: { case: 'chunk' as const, value: { data: one.chunk } } }
+        : { requestType: { case: 'metadata' as const, value: one.metadata } };
+  }
+  const events: { eventType: SupernodeEventType; message: string; txHash: string }[] = [];
+  for await (const { eventType, message, txHash } of client.register(requests()))
+    events.push({ eventType, message, txHash });
+  return events;
+}
+
+/** Uploads a file as the clients of the network do. */
+export async function upload(grpc: string, actionId: string, bytes: Uint8Array) {
+  const chunks = Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, index) => ({
+    chunk: bytes.subarray(index * 65_536, (index + 1) * 65_536),
+  }));
+  return await registering(grpc, [...chunks, { metadata: { actionId, taskId: 'a-task' } }]);
+}
+
+/** Downloads a file; `chunks` are the sizes of what came. */
+export async function downloaded(grpc: string, actionId: string, signature = '') {
+  const client = createClient(CascadeService, createGrpcTransport({ baseUrl: `http://${grpc}` }));
+  const events: SupernodeEventType[] = [];
+  const parts: Uint8Array[] = [];
+  for await (const { responseType } of client.download({ actionId, signature })) {
+    if (responseType.case === 'event') events.push(responseType.value.eventType);
+    if (responseType.case === 'chunk') parts.push(responseType.value.data);
+  }
+  return { events, bytes: Buffer.concat(parts), chunks: parts.map(({ length }) => length) };
+}
+
+/** A download signature: of the action id as it is, in base64. */
+export function signatureOf(person: Person, actionId: string): string {
+  return Buffer.from(sign(person.key, Buffer.from(actionId))).toString('base64');
+}
