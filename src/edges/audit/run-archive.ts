@@ -17,12 +17,14 @@ import { guardDatabase } from './database-guard.ts';
 import { brakes } from './policy.ts';
 import { streamInfo } from './raw.ts';
 import type { Range } from './report.ts';
+import type { ArchiveHead } from './store.ts';
 
 /** What keeping the archive takes. */
 export type KeeperOptions = BothStores & Readonly<{ leases: Leasing; log: Logger; signal: AbortSignal }>;
 
 const drainedWithinMs = 3000;
 const afterFailureMs = 1000;
+const watchEachMs = 1000;
 
 /** Keeps the archive of a network, and the tables that it lies in, until the signal ends it; never fails. */
 export async function runArchive(context: Context, signal: AbortSignal): Promise<void> {
@@ -88,7 +90,26 @@ async function followOnce(options: KeeperOptions, stream: StreamName, signal: Ab
   if (!info && (known?.position ?? 0) === 0) return await ensureStreams(nc, network, { policies });
   const state = known ? await stateOf(options, stream, known) : 'whole';
   if (state !== 'whole' || !info) throw new Error(`${stream} is ${state}: what it lacks comes back first`);
-  await archiveStream(options, await store.lead(stream, incarnationOf(info)), signal);
+  const led = await store.lead(stream, incarnationOf(info));
+  const ending = new AbortController();
+  const either = AbortSignal.any([signal, ending.signal]);
+  const watching = watchHead(options, led, either).then(() => ending.abort());
+  try {
+    await archiveStream(options, led, either);
+  } finally {
+    ending.abort();
+    await watching;
+  }
+}
+
+/** Ends when the archive is not the one that is led here: another leads, or the database was made anew. */
+async function watchHead({ store }: KeeperOptions, led: ArchiveHead, signal: AbortSignal): Promise<void> {
+  for (let isOurs = true; isOurs && !signal.aborted;) {
+    await pause(watchEachMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    const head = await store.head(led.stream).catch(() => led);
+    isOurs = head?.epoch === led.epoch;
+  }
 }
 
 /**

@@ -182,6 +182,19 @@ test('keepArchive makes a stream again that is gone, and of which an archive tha
   expect(isDamaged(await scrub(kept, 'LEDGER', options))).toBe(false);
 });
 
+test('keepArchive archives a stream again whose archive was made anew, though nothing new is written', async () => {
+  const kept = await keptLog();
+  kept.start();
+  await appendFacts(kept.log, [actionOf('one')]);
+  await untilArchived(kept, 'ACTIONS');
+  await withClient(kept.store.pools.bulk, async (client) => {
+    for (const table of ['archive', 'archive_heads'])
+      await client.query(`delete from ${metaSchema(kept.network)}.${table}`);
+  });
+  await untilArchived(kept, 'ACTIONS');
+  expect(await kept.store.count('ACTIONS')).toBe(1);
+});
+
 test('drainArchive waits until all is archived, and says so where nobody archives', async () => {
   const kept = await keptLog();
   await appendFacts(kept.log, randomHistory(7, { actions: 60 }));
