@@ -30,7 +30,7 @@ test('bench --json prints one document with the figures of the rows asked for, a
         peerName: expect.stringContaining('publish') as unknown,
         peer: figure,
         ratio: figure,
-        target: '≥ 3×',
+        target: '≥ 1.5×',
         met: expect.any(Boolean) as unknown,
       },
     ],

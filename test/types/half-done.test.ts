@@ -13,7 +13,14 @@ const halfDone = [
     file: 'src/events/catalogue.ts',
     before: '  ChainIdentified: {',
     added: "  SyncRoundSkipped: { schema: rounds.ChainIdentifiedSchema, kind: 'sync', entity: 'source' },\n",
-    unanswered: ['src/commands/sync/sources.ts'],
+    unanswered: ['src/commands/sync/sources.ts', 'src/projections/rounds/rounds.ts'],
+  },
+  {
+    what: 'a column',
+    file: 'src/projections/fleet/fleet-tables.ts',
+    before: "    state_reason: 'text',\n",
+    added: "    state_colour: 'text',\n",
+    unanswered: ['src/projections/fleet/supernodes.ts'],
   },
   {
     what: 'a role',
