@@ -4,6 +4,7 @@ import * as reads from './rows/reads.ts';
 import * as rebuild from './rows/rebuild.ts';
 import * as replay from './rows/replay.ts';
 import * as start from './rows/start.ts';
+import * as status from './rows/status.ts';
 import * as sweepMany from './rows/sweep-many.ts';
 import * as sweep from './rows/sweep.ts';
 import * as sync from './rows/sync.ts';
@@ -20,5 +21,6 @@ export const groups = [
   sync.rows,
   sweep.rows,
   sweepMany.rows,
+  status.rows,
   start.rows,
 ];

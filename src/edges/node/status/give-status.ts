@@ -4,8 +4,12 @@ import type { Processor } from '../machine/processor.ts';
 import type { GiveStatus } from '../services.ts';
 import { followChain, type ViewOptions } from './chain-view.ts';
 import { collectP2pMetrics } from './p2p-metrics.ts';
+import { readResources } from './resources.ts';
 import { createSnapshot, usualAges } from './snapshot.ts';
 import { statusOf } from './status.ts';
+
+/** However often a node is asked, it reads its machine once a second. */
+const resourceAges = { freshMs: 1000, lastGoodMs: 1000, firstMs: 8000 } as const;
 
 /** What a node's status is told from. */
 export type StatusOptions = ViewOptions &
@@ -25,9 +29,8 @@ export function statusGiver(options: StatusOptions): GiveStatus {
   const sources = {
     version,
     startedAtMs: performance.now(),
-    folder,
     configuredAddress: () => hostPort(host, grpcPort()),
-    processor,
+    resources: createSnapshot(() => readResources(folder, processor), resourceAges),
     onChain: followChain(options),
     tasks: options.tasks,
     p2pMetrics: createSnapshot(() => collectP2pMetrics(folder), { freshMs, ...usualAges }),
