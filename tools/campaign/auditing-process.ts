@@ -4,6 +4,7 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type * as thread from '../../src/edges/audit/audit-thread.ts';
+import { routineThread } from '../../src/edges/audit/auditor.ts';
 import { brakes } from '../../src/edges/audit/policy.ts';
 import { runInWorker } from '../../src/edges/kit/worker.ts';
 
@@ -19,7 +20,6 @@ export type AuditingOutput = Readonly<{
 }>;
 
 const lookEachMs = 50;
-const module = new URL('../../src/edges/audit/audit-thread.ts', import.meta.url);
 const input: AuditingInput = JSON.parse(process.argv[2] ?? '');
 
 const before = process.memoryUsage().rss;
@@ -28,7 +28,7 @@ const looking = setInterval(() => (most = Math.max(most, process.memoryUsage().r
 const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();
 const began = performance.now();
-const { findings } = await runInWorker<typeof thread, 'examineStream'>({ name: 'audit', module }, 'examineStream', {
+const { findings } = await runInWorker<typeof thread, 'examineStream'>(routineThread, 'examineStream', {
   ...input,
   stream: 'PROBES',
   brakes,

@@ -1,13 +1,11 @@
 import type pg from 'pg';
 import type { StreamName, StreamPolicies } from '../../events/streams.ts';
-import { projections } from '../../projections/all.ts';
 import type { TaskContext } from '../kit/worker.ts';
 import { connectNats } from '../log/connection.ts';
 import { createLog } from '../log/log.ts';
 import { createPools } from '../models/pool.ts';
 import { bothStoresOf } from './archive.ts';
 import { examine, type Examination, type ExamineOptions } from './examine.ts';
-import { checkModel, leftBehind } from './models.ts';
 import type { Repairable } from './repair.ts';
 import { isDamaged } from './report.ts';
 import { scrub } from './scrub.ts';
@@ -43,6 +41,11 @@ export async function examineModel(
   { access, projection: name }: ModelTask,
   { signal }: TaskContext,
 ): Promise<string | undefined> {
+  // Loaded here alone, so that a thread that compares a stream stays small.
+  const [{ projections }, { checkModel, leftBehind }] = await Promise.all([
+    import('../../projections/all.ts'),
+    import('./models.ts'),
+  ]);
   const projection = projections.find((one) => one.name === name);
   if (!projection) return undefined;
   return await withStores(access, async (stores) => {

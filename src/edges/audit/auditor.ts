@@ -33,7 +33,9 @@ const watchEachMs = 1000;
 const afterFailureMs = 1000;
 /** A start has better things to do at first. */
 const afterStartMs = 2000;
-const module = new URL('audit-thread.ts', import.meta.url);
+const auditThread = { name: 'audit', module: new URL('audit-thread.ts', import.meta.url) };
+/** The thread of a routine comparison, which needs little and takes no more; what repairs may need more. */
+export const routineThread = { ...auditThread, memoryMb: 40 };
 
 /**
  * Compares each stream with its archive and each read model with the log, at the start, at each interval and when
@@ -151,7 +153,12 @@ function examineInThread(
   { signal, ...how }: Examining,
 ): ReturnType<typeof thread.examineStream> {
   const task = { access, stream, brakes, ...how };
-  return runInWorker<typeof thread, 'examineStream'>({ name: 'audit', module }, 'examineStream', task, { signal });
+  return runInWorker<typeof thread, 'examineStream'>(
+    how.perSecond === undefined ? auditThread : routineThread,
+    'examineStream',
+    task,
+    { signal },
+  );
 }
 
 /** Watches a stream: `suspected` aborts once something speaks against it that was not known already. */
@@ -212,7 +219,7 @@ async function auditModel(auditing: Auditing, projection: AnyProjection): Promis
   if (signal.aborted) return;
   try {
     const task = { access, projection: name };
-    const differs = await runInWorker<typeof thread, 'examineModel'>({ name: 'audit', module }, 'examineModel', task, {
+    const differs = await runInWorker<typeof thread, 'examineModel'>(auditThread, 'examineModel', task, {
       signal,
     });
     if (differs === undefined) return;

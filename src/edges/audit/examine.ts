@@ -5,7 +5,7 @@ import { createLog } from '../log/log.ts';
 import type { Pools } from '../models/pool.ts';
 import { archivedStreams, bothStoresOf, stateOf } from './archive.ts';
 import { type Brakes, decide, findingOf, type Observation } from './policy.ts';
-import { type Repairable, repairStream } from './repair.ts';
+import type { Repairable, Repaired, RepairOptions } from './repair.ts';
 import { isDamaged, isStreamDamaged, type ScrubReport, sentences, streamStates } from './report.ts';
 import { scrub } from './scrub.ts';
 
@@ -24,6 +24,12 @@ export type Examination = Readonly<{
   done: readonly string[];
   again: Readonly<{ afterMs: number; since: Observation }> | undefined;
 }>;
+
+/** What repairs is loaded when there is something to repair: a thread that only compares stays small. */
+async function repairStream(stores: Repairable, stream: StreamName, options: RepairOptions): Promise<Repaired> {
+  const repairing = await import('./repair.ts');
+  return await repairing.repairStream(stores, stream, options);
+}
 
 /**
  * Compares a stream with its archive, drops there what the stream has dropped, and repairs what may be repaired without

@@ -1,5 +1,4 @@
-import { type Delivered, Feed } from '../log/feed.ts';
-import { setTimeout as pause } from 'node:timers/promises';
+import { type Delivered, Feed, FeedLost } from '../log/feed.ts';
 import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { StreamName, StreamPolicies } from '../../events/streams.ts';
@@ -69,23 +68,69 @@ export async function* readRaw(
   { after, upTo, silenceMs = 4000 }: Readonly<{ after: number; upTo: number; silenceMs?: number }>,
 ): AsyncGenerator<readonly RawEvent[], void, undefined> {
   if (after >= upTo) return;
-  const feed = await Feed.open(nc, streamName(stream, network), { after });
-  const over = new AbortController();
+  let at = after;
+  for await (const messages of untilSilent(nc, streamName(stream, network), { after, silenceMs })) {
+    const wanted = messages.filter(({ sequence }) => sequence <= upTo);
+    if (wanted.length > 0) yield wanted.map(rawFrom);
+    at = messages.at(-1)?.sequence ?? at;
+    if (at >= upTo) return;
+  }
+}
+
+/** A feed may be lost so often without anything read between. */
+const mostLost = 3;
+
+type Quiet = Readonly<{ after: number; silenceMs: number }>;
+
+/** A reader that takes its time finds its feed gone, for the broker has not heard of it for long: a new one goes on. */
+async function* untilSilent(
+  nc: NatsConnection,
+  name: string,
+  { after, silenceMs }: Quiet,
+): AsyncGenerator<readonly Delivered[], void, undefined> {
+  let at = after;
+  for (let lost = 0; ; lost++) {
+    try {
+      for await (const messages of oneFeed(nc, name, { after: at, silenceMs })) {
+        yield messages;
+        at = messages.at(-1)?.sequence ?? at;
+        lost = 0;
+      }
+      return;
+    } catch (caught) {
+      if (!(caught instanceof FeedLost) || lost >= mostLost) throw caught;
+    }
+  }
+}
+
+async function* oneFeed(
+  nc: NatsConnection,
+  name: string,
+  { after, silenceMs }: Quiet,
+): AsyncGenerator<readonly Delivered[], void, undefined> {
+  const feed = await Feed.open(nc, name, { after });
   try {
     for (let behind = feed.pendingAtStart; behind > 0;) {
-      const messages = await Promise.race([
-        feed.take(atOnce),
-        pause(silenceMs, undefined, { signal: over.signal }).catch(() => undefined),
-      ]);
+      const messages = await unlessSilent(feed.take(atOnce), silenceMs);
       const last = messages?.at(-1);
       if (!messages || !last) return;
-      const wanted = messages.filter(({ sequence }) => sequence <= upTo);
-      if (wanted.length > 0) yield wanted.map(rawFrom);
-      if (last.sequence >= upTo) return;
+      yield messages;
       behind = last.behind;
     }
   } finally {
-    over.abort();
     feed.close();
   }
+}
+
+/** What comes within a time, else nothing. A timer that ran on would hold the answer in memory until it ended. */
+async function unlessSilent<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {
+  const silence = new Promise<undefined>((resolve) => {
+    const timer = setTimeout(() => resolve(undefined), ms);
+    const end = (): void => {
+      clearTimeout(timer);
+      resolve(undefined);
+    };
+    answer.then(end, end);
+  });
+  return await Promise.race([answer, silence]);
 }
