@@ -69,7 +69,7 @@ export async function startNode(options: NodeOptions): Promise<SuperNode> {
   const account = accountOf(publicKeyOf(options.key));
   const live = { account, grpcPort: () => opened.grpc, signal: ending.signal };
   const cascade = options.cascade && (await openCascade(options.cascade, { ...options, ...live }));
-  const giveStatus = statusGiver({ ...options, ...live, tasks: cascade?.tasks });
+  const giveStatus = statusGiver({ ...options, ...live, files: cascade });
   try {
     for (const [name, open] of Object.entries(openers) as [keyof NodePorts, Opener][]) {
       const { port, close } = await open(options, { giveStatus, cascade });

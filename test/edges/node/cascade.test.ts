@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -6,6 +6,7 @@ import { createChainClient } from '../../../src/edges/cosmos/chain-client.ts';
 import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts';
 import { registerNodes } from '../../../src/edges/local-network/register-nodes.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
+import { until } from '../../support/polling.ts';
 import { ask, freshLog, seed, startLedger } from '../ledger/ledger-under-test.ts';
 import {
   bytesOf,
@@ -35,6 +36,7 @@ beforeAll(async () => {
     await nodeUnderTest({
       chainUrl: ledger.url,
       key: first.account.key,
+      snapshotMs: 20,
       cascade: { ...filesOf(ledger), storageFolder: storage.folder, maxFileBytes: 3_000_000 },
     }),
   );
@@ -42,6 +44,11 @@ beforeAll(async () => {
 afterAll(() => undo.disposeAsync());
 
 const incoming = () => readdirSync(path.join(storage.folder, 'incoming'));
+
+type Shown = {
+  database: { p2p_db_size_mb: number; p2p_db_records_count: string };
+  dht_metrics: { batch_retrieve_recent: unknown[] };
+};
 
 describe('Register and Download', () => {
   it.each([
@@ -126,6 +133,30 @@ describe('Register and Download', () => {
     expect(status).toMatchObject({ registered_services: ['cascade'], running_tasks: [] });
     const services = (await (await fetch(`${node.http}/api/v1/services`)).json()) as { services: { name: string }[] };
     expect(services.services.map(({ name }) => name)).toContain('cascade.CascadeService');
+  });
+
+  it('are counted in the P2P metrics: pieces as they lie on the disk, and each retrieval, newest first', async () => {
+    const file = bytesOf('m', 700_000);
+    const actionId = await pendingAction(ledger, file);
+    await upload(node.grpc, actionId, file);
+    await downloaded(node.grpc, actionId);
+    const pieces = readdirSync(path.join(storage.folder, 'pieces'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => statSync(path.join(entry.parentPath, entry.name)).size);
+    const bytes = pieces.reduce((sum, size) => sum + size, 0);
+    const shown = await until('the snapshot holds the retrieval', async () => {
+      const answer = await fetch(`${node.http}/api/v1/status?include_p2p_metrics=true`);
+      const { p2p_metrics } = (await answer.json()) as { p2p_metrics: Shown };
+      return p2p_metrics.database.p2p_db_records_count === String(pieces.length) && p2p_metrics;
+    });
+    expect(shown.database.p2p_db_size_mb).toBeCloseTo(bytes / 2 ** 20, 6);
+    expect(shown.dht_metrics.batch_retrieve_recent[0]).toMatchObject({
+      time_unix: expect.stringMatching(/^\d{10}$/),
+      keys: 1,
+      required: 1,
+      found_local: 1,
+      found_network: 0,
+    });
   });
 
   it('are UNAVAILABLE while the chain is out of reach', async () => {

@@ -12,6 +12,7 @@ import { createCascadeChain } from './chain.ts';
 import { download } from './download.ts';
 import { createFinalizer } from './finalize.ts';
 import { register } from './register.ts';
+import { createRetrievals, type Retrievals } from './retrievals.ts';
 import { createTasks, type Tasks } from './tasks.ts';
 
 /** How large one file may be, and all together: -1 for as many bytes as the disk has. */
@@ -30,6 +31,7 @@ export type CascadeOptions = FileBounds &
 export type Cascade = Readonly<{
   storage: Storage;
   tasks: Tasks;
+  retrievals: Retrievals;
   /** Serves CascadeService. */
   serve: (router: ConnectRouter) => void;
 }>;
@@ -54,6 +56,7 @@ export async function openCascade(
   const { signing, storageBytes: bound, storageFolder = path.join(node.folder, 'storage') } = options;
   const storage = await openStorage({ folder: storageFolder, bound });
   const tasks = createTasks();
+  const retrievals = createRetrievals();
   const dependencies = {
     account: node.account,
     chain: createCascadeChain(node.chain, node),
@@ -61,12 +64,14 @@ export async function openCascade(
     finalizer: createFinalizer(signing, node.key),
     storage,
     tasks,
+    retrievals,
     maxFileBytes: options.maxFileBytes,
   };
   void sweepNowAndThen(storage, node);
   return {
     storage,
     tasks,
+    retrievals,
     serve: (router) =>
       router.service(
         CascadeService,

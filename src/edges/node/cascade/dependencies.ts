@@ -2,6 +2,7 @@ import type { ChainClient as SigningClient } from '../../cosmos/chain-client.ts'
 import type { Storage } from '../storage/storage.ts';
 import type { CascadeChain } from './chain.ts';
 import type { Finalizer } from './finalize.ts';
+import type { Retrievals } from './retrievals.ts';
 import type { Tasks } from './tasks.ts';
 
 /** What the calls of CascadeService work with. */
@@ -13,5 +14,6 @@ export type CascadeDependencies = Readonly<{
   finalizer: Finalizer;
   storage: Storage;
   tasks: Tasks;
+  retrievals: Retrievals;
   maxFileBytes: number;
 }>;

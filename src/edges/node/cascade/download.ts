@@ -73,9 +73,24 @@ async function collect(
   if (manifest?.dataHash !== dataHash)
     throw refusal('unavailable', `No node that can be reached has the file of action ${actionId}`);
   const hasher = await createDataHasher();
-  for await (const piece of piecesOf(cascade, manifest)) {
-    signal.throwIfAborted();
-    hasher.update(piece);
+  const began = performance.now();
+  let foundLocal = 0;
+  try {
+    for await (const piece of piecesOf(cascade, manifest)) {
+      signal.throwIfAborted();
+      hasher.update(piece);
+      foundLocal += 1;
+    }
+  } finally {
+    const keys = manifest.pieces.length;
+    cascade.retrievals.add({
+      timeUnix: BigInt(Math.floor(Date.now() / 1000)),
+      keys,
+      required: keys,
+      foundLocal,
+      foundNetwork: 0,
+      durationMs: BigInt(Math.round(performance.now() - began)),
+    });
   }
   if (hasher.digest() !== dataHash)
     throw refusal('unavailable', `The pieces of action ${actionId} are not those of its file`);

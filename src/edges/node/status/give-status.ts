@@ -3,7 +3,7 @@ import { hostPort } from '../../kit/net-address.ts';
 import type { Processor } from '../machine/processor.ts';
 import type { GiveStatus } from '../services.ts';
 import { followChain, type ViewOptions } from './chain-view.ts';
-import { collectP2pMetrics } from './p2p-metrics.ts';
+import { collectP2pMetrics, type StoredFiles } from './p2p-metrics.ts';
 import { readResources } from './resources.ts';
 import { createSnapshot, usualAges } from './snapshot.ts';
 import { statusOf } from './status.ts';
@@ -19,8 +19,8 @@ export type StatusOptions = ViewOptions &
     version: string;
     processor: () => Promise<Processor>;
     snapshotMs: number;
-    /** Its files under way; undefined for a node that takes none. */
-    tasks: Tasks | undefined;
+    /** Its files; undefined for a node that takes none. */
+    files: (StoredFiles & Readonly<{ tasks: Tasks }>) | undefined;
   }>;
 
 /** Begins to follow what a node's status consists of, until the signal aborts, and gives what tells it. */
@@ -32,8 +32,8 @@ export function statusGiver(options: StatusOptions): GiveStatus {
     configuredAddress: () => hostPort(host, grpcPort()),
     resources: createSnapshot(() => readResources(folder, processor), resourceAges),
     onChain: followChain(options),
-    tasks: options.tasks,
-    p2pMetrics: createSnapshot(() => collectP2pMetrics(folder), { freshMs, ...usualAges }),
+    tasks: options.files?.tasks,
+    p2pMetrics: createSnapshot(() => collectP2pMetrics(folder, options.files), { freshMs, ...usualAges }),
   };
   return async (withP2pMetrics) => await statusOf(sources, withP2pMetrics);
 }
