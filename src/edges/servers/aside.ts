@@ -10,6 +10,7 @@ const evidence: readonly RegExp[] = [
   /database files are incompatible|is not a valid data directory|contains unexpected data/i,
   /could not open (file|directory) "(base|global|pg_\w+)[^"]*": No such file/i,
   /could not (read file|access status of transaction)[^\n]*(read \d+ of|No such file|too short)/i,
+  /catalog is missing \d+ attribute|cache lookup failed for|could not find tuple for/i,
   /PANIC:/,
 ];
 /** What the surroundings do to a sound store; said with or without one of the words above. */

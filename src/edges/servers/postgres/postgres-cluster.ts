@@ -42,19 +42,41 @@ export async function setClusterAside(dir: string, say: Say): Promise<void> {
 export async function openCluster(bin: string, dir: string, { ephemeral, say }: Opening): Promise<Cluster> {
   const folder = clusterFolder(dir);
   const marker = path.join(dir, MARKER);
-  const mode = await readFile(marker, 'utf8').catch(() => undefined);
+  const mode = await readMarker(marker);
   const identity = await postgresIdentity(mode);
   if (mode !== undefined && existsSync(path.join(folder, 'PG_VERSION'))) {
     if (mode !== identity.mode) throw new Error(`Cannot open ${folder}: ${differs(mode, identity.mode)}`);
     await removeStalePid(folder);
     return { folder, identity };
   }
-  if (mode === undefined) await rm(folder, { recursive: true, force: true });
+  if (mode === undefined) await removeHalfMade(folder, marker);
   else await setClusterAside(dir, say);
   await makeFolder(folder, identity);
   await initialize(bin, folder, identity, ephemeral);
   await writeDurably(marker, identity.mode);
   return { folder, identity };
+}
+
+/** Undefined only where there is none: one that cannot be read says nothing about the cluster beside it. */
+async function readMarker(marker: string): Promise<string | undefined> {
+  try {
+    return await readFile(marker, 'utf8');
+  } catch (caught) {
+    if (caught instanceof Error && 'code' in caught && caught.code === 'ENOENT') return undefined;
+    throw new Error(`Cannot read ${marker}; the cluster beside it stays as it is`, { cause: caught });
+  }
+}
+
+/**
+ * A server writes `postmaster.opts` when it first runs on a cluster: where it lies, the cluster was whole, and holds
+ * data.
+ */
+async function removeHalfMade(folder: string, marker: string): Promise<void> {
+  if (existsSync(path.join(folder, 'postmaster.opts')))
+    throw new Error(
+      `${folder} holds a cluster that was in use, but ${marker} is missing: bring it back, or move the folder away, and start again`,
+    );
+  await rm(folder, { recursive: true, force: true });
 }
 
 /**

@@ -160,10 +160,16 @@ async function untilReady(daemon: Daemon, { config, signal }: Launch): Promise<v
 /** The server ended, or refuses to work, because of what lies in its folder. */
 export class DamagedCluster extends Error {}
 
-/** An error for a server that runs, and refuses what it is asked. */
-export function notWell(refusal: Error): DamagedCluster {
-  return new DamagedCluster(`PostgreSQL runs, but not well: ${refusal.message}`, { cause: refusal });
+/** An error for a server that runs, and refuses what it is asked; of damage only where the refusal says so. */
+export function notWell(refusal: Error): Error {
+  const isDamaged = hasDamageCode(refusal) || isDataDamage(refusal.message);
+  const Failure = isDamaged ? DamagedCluster : Error;
+  return new Failure(`PostgreSQL runs, but not well: ${refusal.message}`, { cause: refusal });
 }
+
+/** A page that cannot be read, or entries of an index that contradict its table. */
+const hasDamageCode = (refusal: Error): boolean =>
+  refusal instanceof pg.DatabaseError && ['XX001', 'XX002'].includes(refusal.code ?? '');
 
 function endedBy(lastWords: string, cause: unknown): Error {
   const Failure = isDataDamage(lastWords) ? DamagedCluster : Error;

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import pg from 'pg';
@@ -85,6 +85,32 @@ test.each([0, 40, 150])(
   },
 );
 
+test.each([
+  ['a missing library of every session', `session_preload_libraries = 'nosuchlib'`],
+  ['an unknown setting', `sharde_buffers = '1MB'`],
+])('%s fails the start, says so, and moves nothing', async (_, setting) => {
+  const { dir, settings } = await stoppedCluster();
+  const before = readFileSync(settings, 'utf8');
+  appendFileSync(settings, `${setting}\n`);
+  await expect(startPostgres({ dir, say })).rejects.toThrow(/nosuchlib|sharde_buffers/);
+  expect(readdirSync(dir).filter((name) => name.includes('damaged'))).toEqual([]);
+  writeFileSync(settings, before);
+  await expectItsTable(dir);
+});
+
+test('a marker that is missing or cannot be read fails the start, and removes nothing', async () => {
+  const { dir } = await stoppedCluster();
+  const marker = path.join(dir, 'pg18.mode');
+  const mode = readFileSync(marker, 'utf8');
+  rmSync(marker);
+  await expect(startPostgres({ dir, say })).rejects.toThrow('bring it back');
+  mkdirSync(marker);
+  await expect(startPostgres({ dir, say })).rejects.toThrow(`Cannot read ${marker}`);
+  rmSync(marker, { recursive: true });
+  writeFileSync(marker, mode);
+  await expectItsTable(dir);
+});
+
 test('pgPort opens 127.0.0.1, for the password only', async () => {
   const pgPort = await freePort();
   const dir = temporaryFolder();
@@ -96,6 +122,20 @@ test('pgPort opens 127.0.0.1, for the password only', async () => {
   await expect(query({ ...tcp, password: 'guessed' }, 'select 1')).rejects.toThrow(/password authentication failed/);
   expect(await query(server.config, 'show listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
 });
+
+async function stoppedCluster(): Promise<{ dir: string; settings: string }> {
+  const dir = temporaryFolder();
+  const server = await startPostgres({ dir, say });
+  await query(server.config, 'create table kept as select 7 as value');
+  await server.stop();
+  return { dir, settings: path.join(dir, 'pg18', 'postgresql.auto.conf') };
+}
+
+async function expectItsTable(dir: string): Promise<void> {
+  const server = await startPostgres({ dir, say });
+  onTestFinished(() => server.stop());
+  expect(await query(server.config, 'select value from kept')).toEqual([{ value: 7 }]);
+}
 
 async function query(config: pg.ClientConfig, text: string): Promise<unknown[]> {
   const client = new pg.Client(config);
