@@ -51,7 +51,7 @@ async function startNode(context: Context): Promise<string> {
       version: '0.0.0',
       snapshotMs: 30_000,
       secure: true,
-      files: { storageBytes: 2 ** 30, maxFileBytes: 2 ** 30 },
+      files: { storageBytes: 2 ** 30, maxFileBytes: 2 ** 30, copies: 1, repairAfterMs: 600_000, allowPrivate: true },
       log: { level: 'error', format: 'json' },
     },
     nodes: [{ host, ports: { grpc: 0, p2p: 0, http: 0 }, folder, keyFile }],

@@ -1,12 +1,12 @@
 import { wsconnect } from '@nats-io/transport-node';
 import { existsSync, writeFileSync } from 'node:fs';
-import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { connectNats } from '../../src/edges/log/connection.ts';
 import { createLog } from '../../src/edges/log/log.ts';
-import { metaSchema } from '../../src/edges/models/engine/names.ts';
 import { until } from '../support/polling.ts';
 import { type Program, startProgram } from '../support/program.ts';
+import { retireEarlier } from './retire-earlier.ts';
+import { expectStoredByNodes } from './stored-by-nodes.ts';
 import { expectToldByNodes } from './told-by-nodes.ts';
 import { jsonLines, runVerb, runVerbUnread } from '../support/verb.ts';
 
@@ -25,6 +25,7 @@ beforeAll(async () => {
     network: 'local',
     env: {
       LOCAL_SUBNET: subnet,
+      LOCAL_OUTAGES: 'off',
       PROBE_INTERVAL: '3s',
       ACTIONS_SYNC_INTERVAL: '1s',
       ALLOW_MANUAL_SYNC: 'true',
@@ -35,14 +36,6 @@ beforeAll(async () => {
   });
   await program.untilReady();
 }, 120_000);
-
-/** As if the last switches had been made a minute before: as long as readers may look at what was dropped. */
-async function retireEarlier({ instance }: Program): Promise<void> {
-  const client = new pg.Client(instance.postgres);
-  await client.connect();
-  await client.query(`update ${metaSchema('local')}.generations set retired_at = retired_at - interval '1 minute'`);
-  await client.end();
-}
 
 describe('annals up without a chain', () => {
   it('answers at every address it prints', { tags: ['S2.start.live'] }, async () => {
@@ -91,8 +84,13 @@ describe('annals up without a chain', () => {
 
 describe('the SuperNodes', () => {
   it('tell every client who they are, and the API what they are', async () => {
-    const url = '/v1/supernodes/metrics?status=available';
-    await expectToldByNodes(subnet, async () => list((await json(url))['supernodes']));
+    await expectToldByNodes(subnet, async () =>
+      list((await json('/v1/supernodes/metrics?status=available'))['supernodes']),
+    );
+  });
+
+  it('take a registered file in through one and give it out through another', async () => {
+    await expectStoredByNodes(subnet, program.dataDir, json);
   });
 });
 

@@ -18,6 +18,10 @@ export async function expectToldByNodes(
     const told = await callGrpc(`${host}:4444`, method, { request, output: StatusResponseSchema });
     expect(told).toMatchObject({ ipAddress: `${host}:4444`, p2pMetrics: { disk: {} } });
     const listed = await until(`the API lists ${host}`, async () => (await available()).find(({ ip }) => ip === host));
-    expect(listed).toMatchObject({ version: told.version, cpu_cores: told.resources?.cpu?.cores, peer_count: 0 });
+    expect(listed).toMatchObject({
+      version: told.version,
+      cpu_cores: told.resources?.cpu?.cores,
+      peer_count: expect.any(Number),
+    });
   }
 }

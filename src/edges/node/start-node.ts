@@ -68,7 +68,9 @@ export async function startNode(options: NodeOptions): Promise<SuperNode> {
   };
   const account = accountOf(publicKeyOf(options.key));
   const live = { account, grpcPort: () => opened.grpc, signal: ending.signal };
-  const cascade = options.cascade && (await openCascade(options.cascade, { ...options, ...live }));
+  const cascade =
+    options.cascade && (await openCascade(options.cascade, { ...options, ...live, place: peersPlace(options) }));
+  if (cascade) closers.push(cascade.peers.close);
   const giveStatus = statusGiver({ ...options, ...live, files: cascade });
   try {
     for (const [name, open] of Object.entries(openers) as [keyof NodePorts, Opener][]) {
@@ -97,7 +99,8 @@ const openers: Readonly<Record<keyof NodePorts, Opener>> = {
       openChannel: secure ? channelOpener({ key, isWelcome: createGuests(chain) }) : undefined,
       logger,
     }),
-  p2p: async ({ host, ports }) => await openPeersPort(placeOf(host, ports.p2p, 'P2P_PORT', 'the peers of a SuperNode')),
+  p2p: async (options, { cascade }) =>
+    cascade ? { port: cascade.peers.port, close: async () => undefined } : await openPeersPort(peersPlace(options)),
   http: async ({ host, ports, version, logger }, { giveStatus, cascade }) =>
     await openStatusPort({
       place: placeOf(host, ports.http, 'NODE_HTTP_PORT', 'the status of a SuperNode'),
@@ -107,6 +110,10 @@ const openers: Readonly<Record<keyof NodePorts, Opener>> = {
       logger,
     }),
 };
+
+function peersPlace({ host, ports }: NodeOptions): Place {
+  return placeOf(host, ports.p2p, 'P2P_PORT', 'the peers of a SuperNode');
+}
 
 function placeOf(host: string, port: number, setting: string, what: string): Place {
   const isExtraLoopback = host.startsWith('127.') && host !== '127.0.0.1';

@@ -7,6 +7,7 @@ import { castOf, type RealNode } from '../local-network/cast.ts';
 import { startLocalNodes } from '../local-network/nodes/local-nodes.ts';
 import type { NodePlan } from '../local-network/nodes/orders.ts';
 import { playOutages } from '../local-network/outages.ts';
+import type { FileBounds } from '../node/cascade/cascade.ts';
 import type { NodePorts } from '../node/start-node.ts';
 import { type Part, type RoleContext, urlOf } from './role.ts';
 
@@ -32,7 +33,7 @@ export async function startLocalSuperNodes({
       version,
       snapshotMs: config.statusSnapshotIntervalMs,
       secure: config.grpcSecure,
-      files: { storageBytes: config.storageSpace ?? -1, maxFileBytes: config.maxFileBytes },
+      files: { ...fileBoundsOf(config), allowPrivate: true },
       log: { level: config.logLevel, format: config.logFormat },
     },
     nodes: await plansOf(castOf(seed, subnet).realNodes.slice(0, count), path.join(dataFolder(config), 'nodes')),
@@ -54,6 +55,17 @@ export async function startLocalSuperNodes({
       await Promise.allSettled([hosted.stop(), outages]);
     },
   };
+}
+
+/** What the settings say of a SuperNode's files. */
+export function fileBoundsOf({
+  storageSpace: storageBytes = -1,
+  maxFileBytes,
+  storageCopies: copies,
+  repairAfterMs,
+  probePrivateAddresses: allowPrivate,
+}: RoleContext['config']): FileBounds {
+  return { storageBytes, maxFileBytes, copies, repairAfterMs, allowPrivate };
 }
 
 /** Each with a folder of its own below, in which its key lies; only the owner of the data may read it. */

@@ -8,7 +8,7 @@ import { dataFolder } from '../kit/instance.ts';
 import { hostPort } from '../kit/net-address.ts';
 import { sampleProcessors } from '../node/machine/processor.ts';
 import { startNode } from '../node/start-node.ts';
-import { startLocalSuperNodes, statusUrl } from './local-nodes.ts';
+import { fileBoundsOf, startLocalSuperNodes, statusUrl } from './local-nodes.ts';
 import { type Part, type Role, type RoleContext, urlOf } from './role.ts';
 
 /** An operator's SuperNode; on the local network those of the network, on addresses of their own. */
@@ -49,7 +49,9 @@ async function startOwn({ config, profile, version, logger, signal, running }: R
     version,
     processor: sampleProcessors(signal),
     snapshotMs: config.statusSnapshotIntervalMs,
-    cascade: config.nodeCascade ? { ...filesOf(config), signing: createSigningClient(chainUrl) } : undefined,
+    cascade: config.nodeCascade
+      ? { ...fileBoundsOf(config), storageFolder: config.storageDir, signing: createSigningClient(chainUrl) }
+      : undefined,
     logger,
   });
   return {
@@ -66,8 +68,4 @@ async function startOwn({ config, profile, version, logger, signal, running }: R
       await chain.close();
     },
   };
-}
-
-function filesOf({ storageSpace: storageBytes = -1, maxFileBytes, storageDir: storageFolder }: RoleContext['config']) {
-  return { storageBytes, maxFileBytes, storageFolder };
 }

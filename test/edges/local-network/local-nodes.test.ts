@@ -34,7 +34,7 @@ async function hosted({ apart = false, ports = anyPorts } = {}): Promise<LocalNo
       version: '1.0.0',
       snapshotMs: 30_000,
       secure: true,
-      files: { storageBytes: -1, maxFileBytes: 2 ** 30 },
+      files: { storageBytes: -1, maxFileBytes: 2 ** 30, copies: 3, repairAfterMs: 600_000, allowPrivate: true },
       log: { level: 'error', format: 'json' },
     },
     nodes: ['127.0.1.1', '127.0.1.2'].map((host) => ({ host, ports, folder: path.join(folder, host), keyFile })),

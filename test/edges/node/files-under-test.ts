@@ -25,6 +25,9 @@ export function filesOf(ledger: Ledger): CascadeOptions {
     signing: createChainClient(ledger.url),
     storageBytes: 2 ** 30,
     maxFileBytes: 2 ** 30,
+    copies: 3,
+    repairAfterMs: 600_000,
+    allowPrivate: true,
   };
 }
 

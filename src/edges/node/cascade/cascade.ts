@@ -5,8 +5,10 @@ import type { ChainClient as SigningClient } from '../../cosmos/chain-client.ts'
 import type { PrivateKey } from '../../cosmos/keys.ts';
 import { CascadeService } from '../../gen/cascade/service_pb.ts';
 import type { ChainClient } from '../../indexer/chain/client.ts';
+import type { Place } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { wait } from '../../kit/wait.ts';
+import { joinPeers, type Peers } from '../peers/peers.ts';
 import { openStorage, type Storage } from '../storage/storage.ts';
 import { createCascadeChain } from './chain.ts';
 import { download } from './download.ts';
@@ -16,7 +18,17 @@ import { createRetrievals, type Retrievals } from './retrievals.ts';
 import { createTasks, type Tasks } from './tasks.ts';
 
 /** How large one file may be, and all together: -1 for as many bytes as the disk has. */
-export type FileBounds = Readonly<{ storageBytes: number; maxFileBytes: number }>;
+export type FileBounds = Readonly<{
+  storageBytes: number;
+  maxFileBytes: number;
+  /** Copies of each piece that there should be, and when a node that is gone no longer counts as one. */
+  copies: number;
+  repairAfterMs: number;
+  /** Whether nodes at addresses that are not public may be dialled. */
+  allowPrivate: boolean;
+  /** How often copies are looked after; a minute unless set. */
+  repairEachMs?: number;
+}>;
 
 /** What a node that takes files needs beside what every node does. */
 export type CascadeOptions = FileBounds &
@@ -32,12 +44,14 @@ export type Cascade = Readonly<{
   storage: Storage;
   tasks: Tasks;
   retrievals: Retrievals;
+  peers: Peers;
   /** Serves CascadeService. */
   serve: (router: ConnectRouter) => void;
 }>;
 
 const messageBytes = 16 * 2 ** 20;
 const sweepEachMs = 600_000;
+const repairEachMs = 60_000;
 
 /** Opens the files of a node, and removes now and then what belongs to none. */
 export async function openCascade(
@@ -49,6 +63,7 @@ export async function openCascade(
     account: string;
     chain: ChainClient;
     addressPrefix: string;
+    place: Place;
     logger: Logger;
     signal: AbortSignal;
   }>,
@@ -57,9 +72,12 @@ export async function openCascade(
   const storage = await openStorage({ folder: storageFolder, bound });
   const tasks = createTasks();
   const retrievals = createRetrievals();
+  const chain = createCascadeChain(node.chain, node);
+  const peers = await joinPeers({ ...options, ...node, storage, actions: chain });
   const dependencies = {
     account: node.account,
-    chain: createCascadeChain(node.chain, node),
+    chain,
+    copies: peers.copies,
     signing,
     finalizer: createFinalizer(signing, node.key),
     storage,
@@ -67,11 +85,13 @@ export async function openCascade(
     retrievals,
     maxFileBytes: options.maxFileBytes,
   };
-  void sweepNowAndThen(storage, node);
+  void nowAndThen('store was not swept', sweepEachMs, storage.sweep, node);
+  void nowAndThen('copies were not repaired', options.repairEachMs ?? repairEachMs, peers.copies.repair, node);
   return {
     storage,
     tasks,
     retrievals,
+    peers,
     serve: (router) =>
       router.service(
         CascadeService,
@@ -84,13 +104,15 @@ export async function openCascade(
   };
 }
 
-async function sweepNowAndThen(
-  storage: Storage,
+async function nowAndThen(
+  failure: string,
+  eachMs: number,
+  work: () => Promise<void>,
   { logger, signal }: Readonly<{ logger: Logger; signal: AbortSignal }>,
 ): Promise<void> {
   while (!signal.aborted) {
-    await wait(sweepEachMs, signal);
+    await wait(eachMs, signal);
     if (signal.aborted) return;
-    await storage.sweep().catch((caught: unknown) => logger.warn({ err: toAppError(caught) }, 'store was not swept'));
+    await work().catch((caught: unknown) => logger.warn({ err: toAppError(caught) }, failure));
   }
 }

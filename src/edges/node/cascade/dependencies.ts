@@ -1,4 +1,5 @@
 import type { ChainClient as SigningClient } from '../../cosmos/chain-client.ts';
+import type { Copies } from '../peers/copies.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { CascadeChain } from './chain.ts';
 import type { Finalizer } from './finalize.ts';
@@ -13,6 +14,7 @@ export type CascadeDependencies = Readonly<{
   signing: SigningClient;
   finalizer: Finalizer;
   storage: Storage;
+  copies: Copies;
   tasks: Tasks;
   retrievals: Retrievals;
   maxFileBytes: number;

@@ -69,39 +69,48 @@ async function collect(
   actionId: string,
   { dataHash, signal }: Readonly<{ dataHash: string; signal: AbortSignal }>,
 ): Promise<Manifest> {
-  const manifest = await cascade.storage.manifest(actionId);
-  if (manifest?.dataHash !== dataHash)
-    throw refusal('unavailable', `No node that can be reached has the file of action ${actionId}`);
+  for await (const manifest of cascade.copies.manifests(actionId)) {
+    signal.throwIfAborted();
+    if (manifest.dataHash === dataHash && (await isWhole(cascade, manifest, signal))) return manifest;
+  }
+  throw refusal('unavailable', `No node that can be reached has the file of action ${actionId}`);
+}
+
+/** Whether all pieces can be had, and together are the file. */
+async function isWhole(
+  { copies, retrievals }: CascadeDependencies,
+  { pieces, dataHash }: Manifest,
+  signal: AbortSignal,
+): Promise<boolean> {
   const hasher = await createDataHasher();
   const began = performance.now();
-  let foundLocal = 0;
+  const found = { here: 0, elsewhere: 0 };
   try {
-    for await (const piece of piecesOf(cascade, manifest)) {
+    for (const hash of pieces) {
       signal.throwIfAborted();
-      hasher.update(piece);
-      foundLocal += 1;
+      const piece = await copies.piece(hash);
+      if (!piece) return false;
+      found[piece.from] += 1;
+      hasher.update(piece.bytes);
     }
+    return hasher.digest() === dataHash;
   } finally {
-    const keys = manifest.pieces.length;
-    cascade.retrievals.add({
+    retrievals.add({
       timeUnix: BigInt(Math.floor(Date.now() / 1000)),
-      keys,
-      required: keys,
-      foundLocal,
-      foundNetwork: 0,
+      keys: pieces.length,
+      required: pieces.length,
+      foundLocal: found.here,
+      foundNetwork: found.elsewhere,
       durationMs: BigInt(Math.round(performance.now() - began)),
     });
   }
-  if (hasher.digest() !== dataHash)
-    throw refusal('unavailable', `The pieces of action ${actionId} are not those of its file`);
-  return manifest;
 }
 
-async function* piecesOf({ storage }: CascadeDependencies, { actionId, pieces }: Manifest): AsyncGenerator<Buffer> {
+async function* piecesOf({ copies }: CascadeDependencies, { actionId, pieces }: Manifest): AsyncGenerator<Buffer> {
   for (const hash of pieces) {
-    const bytes = await storage.pieces.get(hash);
-    if (!bytes) throw refusal('unavailable', `No node that can be reached has all pieces of action ${actionId}`);
-    yield bytes;
+    const piece = await copies.piece(hash);
+    if (!piece) throw refusal('unavailable', `No node that can be reached has all pieces of action ${actionId}`);
+    yield piece.bytes;
   }
 }
 

@@ -14,6 +14,9 @@ import type { CascadeDependencies } from './dependencies.ts';
 import { receive } from './receive.ts';
 import { refusal, sayingNoRoom } from './refusals.ts';
 
+/** So many copies must be on disks before an action is finalized, where more than one node can be reached. */
+const fewestCopies = 2;
+
 type Told = MessageInitShape<typeof RegisterResponseSchema>;
 
 /** `CascadeService.Register`: takes a file in for a pending action, stores it and finalizes the action. */
@@ -95,14 +98,17 @@ async function* checkRegistration(
 type Finished = Readonly<{ actionId: string; draft: Draft; file: ActionFile; ids: readonly string[] }>;
 
 async function* storeAndFinalize(
-  { chain, storage, finalizer }: CascadeDependencies,
+  { chain, storage, copies, finalizer }: CascadeDependencies,
   { actionId, draft, file: { dataHash }, ids }: Finished,
 ): AsyncGenerator<Told> {
   const size = draft.size();
   const manifest: Manifest = { actionId, dataHash, size, pieces: await draft.adopt() };
   await storage.keep(manifest).catch(sayingNoRoom);
-  yield told(Step.ARTEFACTS_STORED, `${manifest.pieces.length} pieces are stored`);
   try {
+    const spread = await copies.spread(manifest);
+    if (spread.copies < Math.min(fewestCopies, spread.reachable + 1))
+      throw refusal('unavailable', 'No other node takes the pieces of the file');
+    yield told(Step.ARTEFACTS_STORED, `${manifest.pieces.length} pieces are stored, ${spread.copies} copies of each`);
     const txHash = await finalizer.finalize(actionId, ids);
     yield { ...told(Step.ACTION_FINALIZED, `Action ${actionId} is finalized`), txHash };
   } catch (caught) {

@@ -1,4 +1,4 @@
-import type { Tasks } from '../cascade/tasks.ts';
+import type { Cascade } from '../cascade/cascade.ts';
 import { hostPort } from '../../kit/net-address.ts';
 import type { Processor } from '../machine/processor.ts';
 import type { GiveStatus } from '../services.ts';
@@ -19,8 +19,8 @@ export type StatusOptions = ViewOptions &
     version: string;
     processor: () => Promise<Processor>;
     snapshotMs: number;
-    /** Its files; undefined for a node that takes none. */
-    files: (StoredFiles & Readonly<{ tasks: Tasks }>) | undefined;
+    /** Its files and peers; undefined for a node that takes none. */
+    files: (StoredFiles & Pick<Cascade, 'tasks'>) | undefined;
   }>;
 
 /** Begins to follow what a node's status consists of, until the signal aborts, and gives what tells it. */
@@ -32,7 +32,7 @@ export function statusGiver(options: StatusOptions): GiveStatus {
     configuredAddress: () => hostPort(host, grpcPort()),
     resources: createSnapshot(() => readResources(folder, processor), resourceAges),
     onChain: followChain(options),
-    tasks: options.files?.tasks,
+    files: options.files,
     p2pMetrics: createSnapshot(() => collectP2pMetrics(folder, options.files), { freshMs, ...usualAges }),
   };
   return async (withP2pMetrics) => await statusOf(sources, withP2pMetrics);

@@ -1,4 +1,5 @@
 import type { Cascade } from '../cascade/cascade.ts';
+import type { Ban } from '../peers/bans.ts';
 import { readVolume } from '../machine/volume.ts';
 
 /** Calls between nodes that are counted, by the real network's names. */
@@ -29,7 +30,7 @@ const poolKeys = [
 const mib = 1024 ** 2;
 
 /** The files of a node as far as they are counted; undefined for a node that takes none. */
-export type StoredFiles = Pick<Cascade, 'storage' | 'retrievals'>;
+export type StoredFiles = Pick<Cascade, 'storage' | 'retrievals' | 'peers'>;
 
 /** The heavy part of a status: what has no counterpart here is 0, never invented. */
 export type P2pMetrics = Awaited<ReturnType<typeof collectP2pMetrics>>;
@@ -48,7 +49,7 @@ export async function collectP2pMetrics(folder: string, files: StoredFiles | und
     },
     networkHandleMetrics: Object.fromEntries(handlers.map((name) => [name, none])),
     connPoolMetrics: Object.fromEntries(poolKeys.map((key) => [key, 0n])),
-    banList: [],
+    banList: (files?.peers.bans.all() ?? []).map(banEntry),
     database: { p2pDbSizeMb: stored.bytes / mib, p2pDbRecordsCount: BigInt(stored.pieces) },
     disk: { allMb: Number(total) / mib, usedMb: Number(used) / mib, freeMb: Number(available) / mib },
   };
@@ -62,4 +63,10 @@ async function countPieces(files: StoredFiles | undefined): Promise<{ pieces: nu
     stored.bytes += bytes;
   }
   return stored;
+}
+
+function banEntry({ peer: { account, ip, port }, count, createdAtMs }: Ban) {
+  const createdAtUnix = BigInt(Math.floor(createdAtMs / 1000));
+  const ageSeconds = BigInt(Math.max(0, Math.floor((Date.now() - createdAtMs) / 1000)));
+  return { id: account, ip, port, count, createdAtUnix, ageSeconds };
 }

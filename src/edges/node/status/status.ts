@@ -1,5 +1,5 @@
 import { AppError } from '../../../commands/errors.ts';
-import type { Tasks } from '../cascade/tasks.ts';
+import type { Cascade } from '../cascade/cascade.ts';
 import type { OnChain } from './chain-view.ts';
 import type { P2pMetrics } from './p2p-metrics.ts';
 import type { Resources } from './resources.ts';
@@ -15,8 +15,8 @@ export type StatusSources = Readonly<{
   resources: () => Promise<Resources | undefined>;
   onChain: () => OnChain;
   p2pMetrics: () => Promise<P2pMetrics | undefined>;
-  /** Its files under way; undefined for a node that takes none. */
-  tasks: Tasks | undefined;
+  /** Its files under way and its peers; undefined for a node that takes none. */
+  files: Pick<Cascade, 'tasks' | 'peers'> | undefined;
 }>;
 
 /**
@@ -25,6 +25,7 @@ export type StatusSources = Readonly<{
  */
 export async function statusOf(sources: StatusSources, withP2pMetrics: boolean) {
   const { address, rank } = sources.onChain();
+  const peers = [...(sources.files?.peers.connected() ?? [])];
   const resources = await sources.resources();
   if (!resources) throw new AppError('UNAVAILABLE', 'The node cannot read what its machine has; try again shortly.');
   const p2pMetrics = withP2pMetrics ? await sources.p2pMetrics() : undefined;
@@ -32,9 +33,9 @@ export async function statusOf(sources: StatusSources, withP2pMetrics: boolean) 
     version: `v${sources.version}`,
     uptimeSeconds: BigInt(Math.floor((performance.now() - sources.startedAtMs) / 1000)),
     resources,
-    runningTasks: sources.tasks?.running() ?? [],
-    registeredServices: sources.tasks ? ['cascade'] : [],
-    network: { peersCount: 0, peerAddresses: [] },
+    runningTasks: sources.files?.tasks.running() ?? [],
+    registeredServices: sources.files ? ['cascade'] : [],
+    network: { peersCount: peers.length, peerAddresses: peers },
     rank,
     ipAddress: address ?? sources.configuredAddress(),
     ...(p2pMetrics ? { p2pMetrics } : {}),

@@ -1,0 +1,30 @@
+import type { Stream } from '@libp2p/interface';
+import { AppError } from '../../../commands/errors.ts';
+
+/** A piece and what stands around it, or a manifest of the largest file. */
+const mostBytes = 2 ** 20 + 4096;
+const prefixBytes = 4;
+
+/** Sends one message: four bytes of its length, big-endian, then the message. */
+export async function sendFrame(stream: Stream, message: Uint8Array, signal: AbortSignal): Promise<void> {
+  const prefix = Buffer.alloc(prefixBytes);
+  prefix.writeUInt32BE(message.length);
+  if (!stream.send(Buffer.concat([prefix, message]))) await stream.onDrain({ signal });
+}
+
+/** Reads one message; fails with `UNAVAILABLE` where the stream ends before it, or it is too long. */
+export async function readFrame(stream: Stream): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  let wanted: number | undefined;
+  for await (const part of stream) {
+    parts.push(part.subarray());
+    length += part.byteLength;
+    if (wanted === undefined && length >= prefixBytes) {
+      wanted = Buffer.concat(parts).readUInt32BE(0) + prefixBytes;
+      if (wanted > mostBytes + prefixBytes) throw new AppError('UNAVAILABLE', 'A peer sends more than it may');
+    }
+    if (wanted !== undefined && length >= wanted) return Buffer.concat(parts).subarray(prefixBytes, wanted);
+  }
+  throw new AppError('UNAVAILABLE', 'A peer ended the stream before its message');
+}

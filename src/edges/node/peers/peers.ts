@@ -1,0 +1,48 @@
+import type { PrivateKey } from '../../cosmos/keys.ts';
+import type { Place } from '../../kit/listen.ts';
+import type { Logger } from '../../kit/logger.ts';
+import type { CascadeChain } from '../cascade/chain.ts';
+import type { Storage } from '../storage/storage.ts';
+import { answerFrom } from './answers.ts';
+import { type Bans, createBans } from './bans.ts';
+import { type Copies, createCopies } from './copies.ts';
+import { createDirectory, type DirectoryOptions } from './directory.ts';
+import { openPeerHost } from './host.ts';
+import { createNeighbours } from './neighbours.ts';
+
+/** A node among its peers. */
+export type Peers = Readonly<{
+  /** That the others reach it at. */
+  port: number;
+  copies: Copies;
+  bans: Bans;
+  /** Those that are connected, `account@ip:port`. */
+  connected: () => readonly string[];
+  close: () => Promise<void>;
+}>;
+
+/** What a node joins its peers with. */
+export type PeersOptions = DirectoryOptions &
+  Readonly<{
+    place: Place;
+    key: PrivateKey;
+    account: string;
+    storage: Storage;
+    actions: CascadeChain;
+    /** Copies of each piece that there should be. */
+    copies: number;
+    /** When a node that is gone no longer counts as holding one. */
+    repairAfterMs: number;
+    logger: Logger;
+  }>;
+
+/** Opens the port for peers and answers them from the store; fails with `UNAVAILABLE` where it cannot be had. */
+export async function joinPeers(options: PeersOptions): Promise<Peers> {
+  const { storage, actions: chain } = options;
+  const directory = createDirectory(options);
+  const host = await openPeerHost({ ...options, answering: answerFrom({ storage, directory, chain }) });
+  const bans = createBans();
+  const neighbours = createNeighbours({ ...options, host, directory, bans });
+  const copies = createCopies({ ...options, neighbours, bans });
+  return { port: host.port, copies, bans, connected: host.connected, close: host.close };
+}

@@ -1,0 +1,27 @@
+import { writeFileSync } from 'node:fs';
+import { expect } from 'vitest';
+import { bytesOf, downloaded, upload } from '../edges/node/files-under-test.ts';
+import { until } from '../support/polling.ts';
+import { jsonLines, runVerb } from '../support/verb.ts';
+
+/**
+ * Registers a file, uploads it through the first node of the local network, downloads it through the second; `read`
+ * asks the API, which must show it finalized.
+ */
+export async function expectStoredByNodes(
+  subnet: string,
+  dataDir: string,
+  read: (path: string) => Promise<Readonly<Record<string, unknown>>>,
+): Promise<void> {
+  const bytes = bytesOf('e', 1_500_000);
+  const file = `${dataDir}/to store.bin`;
+  writeFileSync(file, bytes);
+  const [made] = jsonLines(await runVerb(dataDir, 'register', file, '--public', '--json'));
+  const actionId = String(made?.['action_id']);
+  const events = await upload(`${subnet}.1:4444`, actionId, bytes);
+  expect(events.at(-1)).toMatchObject({ eventType: 12, txHash: expect.stringMatching(/^[0-9A-F]{64}$/) });
+  expect((await downloaded(`${subnet}.2:4444`, actionId)).bytes.equals(bytes)).toBe(true);
+  await until('the API shows it finalized', async () => {
+    return (await read(`/v1/actions/${actionId}`))['status'] === 'finalized';
+  });
+}

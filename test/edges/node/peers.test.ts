@@ -1,0 +1,154 @@
+import { readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Code } from '@connectrpc/connect';
+import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts';
+import { registerNodes } from '../../../src/edges/local-network/register-nodes.ts';
+import { createBans } from '../../../src/edges/node/peers/bans.ts';
+import { openPeerHost } from '../../../src/edges/node/peers/host.ts';
+import { ranked } from '../../../src/edges/node/peers/rank.ts';
+import { freshFolder } from '../../support/fresh-folder.ts';
+import { until } from '../../support/polling.ts';
+import { freshLog, seed, silent, startLedger } from '../ledger/ledger-under-test.ts';
+import { bytesOf, downloaded, filesOf, pendingAction, upload } from './files-under-test.ts';
+import { nodeUnderTest } from './node-under-test.ts';
+
+const undo: (() => PromiseLike<void>)[] = [];
+afterEach(async () => {
+  for (const back of undo.splice(0).toReversed()) await back();
+});
+
+const ports = { grpc: 4444, p2p: 4445, http: 8002 };
+
+/** A ledger with nodes on loopback addresses of their own; the first `running` of them run. */
+async function network(count: number, running = count) {
+  const subnet = `127.${1 + Math.floor(Math.random() * 250)}.${Math.floor(Math.random() * 250)}`;
+  const cast = castOf(seed, subnet).realNodes.slice(0, count);
+  const fresh = await freshLog();
+  undo.push(() => fresh[Symbol.asyncDispose]());
+  const ledger = await startLedger(fresh.log);
+  undo.push(ledger.stop);
+  await registerNodes(ledger, cast);
+  const start = async (node: RealNode) => {
+    const { folder: storageFolder, remove } = freshFolder();
+    undo.push(async () => remove());
+    const cascade = { ...filesOf(ledger), storageFolder, repairAfterMs: 60_000, repairEachMs: 500 };
+    const { host, account } = node;
+    const started = await nodeUnderTest({ host, ports, key: account.key, chainUrl: ledger.url, cascade });
+    undo.push(() => started[Symbol.asyncDispose]());
+    return { ...started, storageFolder };
+  };
+  return { ledger, cast, nodes: await Promise.all(cast.slice(0, running).map(start)) };
+}
+
+async function loseAllPieces(storage: string): Promise<void> {
+  for (const file of await readdir(path.join(storage, 'pieces'), { recursive: true, withFileTypes: true }))
+    if (file.isFile()) await rm(path.join(file.parentPath, file.name));
+}
+
+const held = async (node: { http: string }): Promise<{ network: { peers_count: number }; p2p_metrics: unknown }> =>
+  (await (await fetch(`${node.http}/api/v1/status?include_p2p_metrics=true`)).json()) as never;
+
+describe('five nodes', () => {
+  it('give a file out, equal to the last byte, after the one that took it is gone', async () => {
+    const { ledger, nodes } = await network(5);
+    const [first, ...others] = nodes;
+    const file = bytesOf('f', 3_300_000);
+    const actionId = await pendingAction(ledger, file);
+    const events = await upload(first?.grpc ?? '', actionId, file);
+    expect(events.map(({ message }) => message)).toContain('4 pieces are stored, 3 copies of each');
+    const status = first && (await held(first));
+    expect(status?.network.peers_count).toBe(4);
+    await first?.stop();
+    for (const node of others) expect((await downloaded(node.grpc, actionId)).bytes.equals(file)).toBe(true);
+  });
+});
+
+describe('a node', () => {
+  it('alone on a network finalizes with its own copy, which goes to the others when they come', async () => {
+    const { ledger, cast, nodes } = await network(2, 1);
+    const [first] = nodes;
+    const file = bytesOf('c', 1_200_000);
+    const actionId = await pendingAction(ledger, file);
+    const events = await upload(first?.grpc ?? '', actionId, file);
+    expect(events.map(({ message }) => message)).toContain('2 pieces are stored, 1 copies of each');
+    const [, second] = cast;
+    const late = await nodeUnderTest({
+      host: second?.host ?? '',
+      ports,
+      ...(second && { key: second.account.key }),
+      chainUrl: ledger.url,
+      cascade: filesOf(ledger),
+    });
+    undo.push(() => late[Symbol.asyncDispose]());
+    await expect(downloaded(late.grpc, '999')).rejects.toMatchObject({ code: Code.NotFound });
+    await until('the copies are made', async () => (await held(late)).network.peers_count > 0);
+    expect((await downloaded(late.grpc, actionId)).bytes.equals(file)).toBe(true);
+  });
+
+  it('bans a peer that gives other bytes than it was asked for', async () => {
+    const { ledger, cast, nodes } = await network(2, 1);
+    const [first] = nodes;
+    const liar = cast[1];
+    if (!first || !liar) throw new Error('the cast has two');
+    const host = await openPeerHost({
+      place: { host: liar.host, port: ports.p2p, what: 'a test', remedy: '' },
+      key: liar.account.key,
+      logger: silent,
+      answering: async () => ({ done: true, data: Buffer.from('other bytes') }),
+    });
+    undo.push(host.close);
+    const file = bytesOf('b', 2_200_000);
+    const actionId = await pendingAction(ledger, file);
+    await upload(first.grpc, actionId, file);
+    await loseAllPieces(first.storageFolder);
+    for (const _ of [1, 2])
+      await expect(downloaded(first.grpc, actionId)).rejects.toMatchObject({ code: Code.Unavailable });
+    expect(await held(first)).toMatchObject({
+      p2p_metrics: { ban_list: [{ id: liar.account.account, ip: liar.host, port: ports.p2p, count: 2 }] },
+    });
+  });
+
+  it('does not believe a peer that speaks for another account', async () => {
+    const { ledger, cast, nodes } = await network(2, 1);
+    const [first] = nodes;
+    const [, second] = cast;
+    const host = await openPeerHost({
+      place: { host: second?.host ?? '', port: ports.p2p, what: 'a test', remedy: '' },
+      key: castOf(seed).creators[0].key,
+      logger: silent,
+      answering: async () => ({ done: true }),
+    });
+    undo.push(host.close);
+    const file = bytesOf('i', 10);
+    const actionId = await pendingAction(ledger, file);
+    const events = await upload(first?.grpc ?? '', actionId, file);
+    expect(events.map(({ message }) => message)).toContain('1 pieces are stored, 1 copies of each');
+  });
+});
+
+describe('ranked', () => {
+  it('moves only what belongs to a node that comes or goes', () => {
+    const nodes = ['a', 'b', 'c', 'd', 'e'].map((account) => ({ account }));
+    const names = Array.from({ length: 200 }, (_, index) => `piece ${index}`);
+    const firsts = new Set(names.map((name) => ranked(name, nodes)[0]?.account));
+    expect(firsts.size).toBe(5);
+    const without = nodes.filter(({ account }) => account !== 'c');
+    for (const name of names)
+      expect(ranked(name, without)).toEqual(ranked(name, nodes).filter(({ account }) => account !== 'c'));
+  });
+});
+
+describe('bans', () => {
+  it('begin with the second time and end an hour after the last', () => {
+    let nowMs = 0;
+    const bans = createBans(() => nowMs);
+    const peer = { account: 'a', ip: '127.0.0.1', port: 1, isActive: true };
+    bans.count(peer);
+    expect([bans.isBanned('a'), bans.all()]).toEqual([false, []]);
+    bans.count(peer);
+    expect([bans.isBanned('a'), bans.all().length]).toEqual([true, 1]);
+    nowMs = 3_600_000;
+    expect([bans.isBanned('a'), bans.all()]).toEqual([false, []]);
+  });
+});
