@@ -24,6 +24,7 @@ test('what a listener throws ends nothing but what it was about: the connection 
   ];
   await log.append([decision(0, probeOf('n', 1))], cause);
   await expect.poll(() => heard.length).toBe(1);
+  await expect.poll(() => replies.length).toBeGreaterThan(0);
   const [reply = ''] = replies;
   outside.publish(reply, 'no JSON');
   await outside.flush();
