@@ -4,7 +4,7 @@ import type { Logger } from '../kit/logger.ts';
 import { checkDatabase, type DatabaseReport } from './amcheck.ts';
 import { type Brakes, brakes } from './policy.ts';
 import { migrate } from '../models/migrate.ts';
-import { metaSchema } from '../models/engine/names.ts';
+import { metaSchema } from '../models/engine/generations.ts';
 import { onDamage, type Pools, withClient } from '../models/pool.ts';
 
 /** The database, and how often it is checked; `files` only where they are ours. */

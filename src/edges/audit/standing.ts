@@ -1,5 +1,5 @@
 import type { StreamName } from '../../events/streams.ts';
-import { metaSchema } from '../models/engine/names.ts';
+import { metaSchema } from '../models/engine/generations.ts';
 import { type Pools, withClient } from '../models/pool.ts';
 import type pg from 'pg';
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { StreamName } from '../../events/streams.ts';
-import { metaSchema } from '../models/engine/names.ts';
+import { metaSchema } from '../models/engine/generations.ts';
 import { type Pools, withClient } from '../models/pool.ts';
 import { beginning, type Link } from './chain.ts';
 import { createRetention, type Retention } from './retention.ts';

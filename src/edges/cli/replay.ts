@@ -3,7 +3,7 @@ import prettyMs from 'pretty-ms';
 import { AppError } from '../../commands/errors.ts';
 import { type AnyProjection, projections } from '../../projections/all.ts';
 import { configFromEnvironment } from '../config.ts';
-import { dropPrevious, switchBack } from '../models/build/previous.ts';
+import { dropPrevious, switchBack } from '../models/build/switch.ts';
 import { rebuild } from '../models/build/rebuild.ts';
 import { type Stores, withStores } from './stores.ts';
 import { print } from './output.ts';

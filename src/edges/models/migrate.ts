@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { AppError } from '../../commands/errors.ts';
-import { metaSchema } from './engine/names.ts';
+import { metaSchema } from './engine/generations.ts';
 import { type Pools, withClient } from './pool.ts';
 
 /** Steps in their order, each a list of statements; a step that was shipped never changes. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { jetstreamManager } from '@nats-io/jetstream';
-import { metaSchema } from '../../../src/edges/models/engine/names.ts';
+import { metaSchema } from '../../../src/edges/models/engine/generations.ts';
 import { withClient } from '../../../src/edges/models/pool.ts';
 import { streamName } from '../../../src/edges/log/streams.ts';
 import { drainArchive } from '../../../src/edges/audit/archive.ts';

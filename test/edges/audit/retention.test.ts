@@ -6,7 +6,7 @@ import { repairStream } from '../../../src/edges/audit/repair.ts';
 import { isDamaged } from '../../../src/edges/audit/report.ts';
 import { scrub } from '../../../src/edges/audit/scrub.ts';
 import { streamName } from '../../../src/edges/log/streams.ts';
-import { metaSchema } from '../../../src/edges/models/engine/names.ts';
+import { metaSchema } from '../../../src/edges/models/engine/generations.ts';
 import { withClient } from '../../../src/edges/models/pool.ts';
 import { type Keeps, type StreamPolicies, streamTable } from '../../../src/events/streams.ts';
 import { agedArchive } from '../../support/aged-archive.ts';

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalRow, canonicalSql } from '../../../src/edges/models/engine/checksum.ts';
-import { cleanRow } from '../../../src/edges/models/engine/clean.ts';
+import { cleanRow, type Row } from '../../../src/edges/models/engine/folding.ts';
 import { copyRows } from '../../../src/edges/models/engine/copy.ts';
-import type { Row } from '../../../src/edges/models/engine/folding.ts';
 import { withClient } from '../../../src/edges/models/pool.ts';
 import type { Table } from '../../../src/projections/columns.ts';
 import { typeOf } from '../../../src/edges/models/column-types.ts';

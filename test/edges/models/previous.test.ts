@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { dropRetired } from '../../../src/edges/models/engine/generation-tables.ts';
 import { withClient } from '../../../src/edges/models/pool.ts';
-import { dropPrevious, switchBack } from '../../../src/edges/models/build/previous.ts';
+import { dropPrevious, switchBack } from '../../../src/edges/models/build/switch.ts';
 import { rebuild } from '../../../src/edges/models/build/rebuild.ts';
 import type { AnyProjection } from '../../../src/projections/all.ts';
 import { type Database, databaseOf, dump, openDatabase, startProjector } from './engine.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { migrate } from '../../../src/edges/models/migrate.ts';
-import { metaSchema } from '../../../src/edges/models/engine/names.ts';
+import { metaSchema } from '../../../src/edges/models/engine/generations.ts';
 import { rebuild } from '../../../src/edges/models/build/rebuild.ts';
 import { nodeFacts } from '../../support/facts.ts';
 import { type Database, openDatabase, startProjector } from './engine.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readAhead } from '../../../src/edges/models/engine/read-ahead.ts';
+import { readAhead } from '../../../src/edges/models/engine/source.ts';
 import { nodeFacts } from '../../support/facts.ts';
 import { MemoryLog } from './memory-log.ts';
 

@@ -1,7 +1,6 @@
 import type { Recorded } from '../../../commands/ports.ts';
 import type { Count, Derived } from '../../../projections/projection.ts';
-import { cleanRow } from '../engine/clean.ts';
-import { type Folding, type FoldingTouch, type Kept, mainRow, type Row } from '../engine/folding.ts';
+import { cleanRow, type Folding, type FoldingTouch, type Kept, mainRow, type Row } from '../engine/folding.ts';
 import { createKeyFilter, type KeyFilter } from '../engine/key-filter.ts';
 import { createCounterSums, type CounterSums } from '../engine/counter-sums.ts';
 

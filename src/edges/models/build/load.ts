@@ -4,8 +4,7 @@ import type { Recorded } from '../../../commands/ports.ts';
 import type { StreamName } from '../../../events/streams.ts';
 import type { Applier } from '../engine/apply.ts';
 import { replaced } from '../engine/generations.ts';
-import { readAhead } from '../engine/read-ahead.ts';
-import type { Head, Source } from '../engine/source.ts';
+import { type Head, readAhead, type Source } from '../engine/source.ts';
 
 /** Brings a filled generation that nobody reads yet up to the log, in big batches. */
 export type Load = Readonly<{

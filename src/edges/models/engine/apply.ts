@@ -3,8 +3,7 @@ import type pg from 'pg';
 import type { Recorded } from '../../../commands/ports.ts';
 import { createConsequences, fold, type Keyed, keyed } from './fold.ts';
 import type { Folding, Kept } from './folding.ts';
-import type { Generation } from './generations.ts';
-import { channelOf, metaSchema } from './names.ts';
+import { channelOf, type Generation, metaSchema } from './generations.ts';
 import { sendAll, type Statement } from '../pool.ts';
 import { createWriter, type Writer } from './write.ts';
 

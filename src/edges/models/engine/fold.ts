@@ -1,10 +1,9 @@
 import type { Recorded } from '../../../commands/ports.ts';
 import type { Count, Derived } from '../../../projections/projection.ts';
 import type { Cell, Table } from '../../../projections/columns.ts';
-import { cleanRow } from './clean.ts';
+import { cleanRow, type Folding, type FoldingTouch, type Kept, type Row } from './folding.ts';
 import { createCounterSums } from './counter-sums.ts';
 import { StopError } from '../database-error.ts';
-import type { Folding, FoldingTouch, Kept, Row } from './folding.ts';
 
 /** Rows of the main table that a batch changes, each once. */
 export type Rows = readonly (readonly [key: string, kept: Kept])[];

@@ -1,8 +1,7 @@
 import { type Fact, type FactType, isFactType, streamOf } from '../../../events/catalogue.ts';
 import type { AnyProjection } from '../../../projections/all.ts';
-import type { Counters, Derived, Handler, Key, Touch } from '../../../projections/projection.ts';
 import type { Cell, Table } from '../../../projections/columns.ts';
-import { cleanText } from './clean.ts';
+import type { Counters, Derived, Handler, Key, Touch } from '../../../projections/projection.ts';
 import { summedColumns } from './counter-sums.ts';
 
 /** A row of a main table; a column that is not named is null. */
@@ -129,3 +128,38 @@ export function mainRow({ key: keyColumns }: Table, key: string, { row, position
 
 /** A row as it is kept: its content (null: removed) and the sequence of the fact that last touched it. */
 export type Kept = Readonly<{ row: Row | null; position: number }>;
+
+/** PostgreSQL takes no NUL in text, and no half of a character: both become the replacement character. */
+function cleanText(text: string): string {
+  return text.includes('\0') || !text.isWellFormed() ? text.replaceAll('\0', '\uFFFD').toWellFormed() : text;
+}
+
+/** The row as it will be when it is read again; what is the same in the row before has been cleaned already. */
+export function cleanRow(row: Row, before: Row | null | undefined): Row {
+  for (const name in row) if (row[name] !== before?.[name] && !isClean(row[name])) return cleaned(row);
+  return row;
+}
+
+function isClean(value: unknown): boolean {
+  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  if (Array.isArray(value)) {
+    for (const item of value) if (!isClean(item)) return false;
+    return true;
+  }
+  const members: Readonly<Record<string, unknown>> = { ...value };
+  for (const name in members) if (!isClean(name) || !isClean(members[name])) return false;
+  return true;
+}
+
+function cleaned(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, cleanCell(cell)]));
+}
+
+function cleanCell<T>(cell: T): T;
+function cleanCell(cell: unknown): unknown {
+  if (typeof cell === 'string') return cleanText(cell);
+  if (typeof cell !== 'object' || cell === null) return cell;
+  if (Array.isArray(cell)) return cell.map(cleanCell);
+  return Object.fromEntries(Object.entries(cell).map(([name, member]) => [cleanText(name), cleanCell(member)]));
+}

@@ -3,8 +3,7 @@ import type { ColumnType, Index, Table } from '../../../projections/columns.ts';
 import { typeOf } from '../column-types.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { type Folding, storedTables } from './folding.ts';
-import { type Generation, generationColumns, previousGeneration } from './generations.ts';
-import { generationSchema, metaSchema } from './names.ts';
+import { type Generation, generationColumns, generationSchema, metaSchema, previousGeneration } from './generations.ts';
 
 /** Readers may still look at a retired generation for this long. */
 export const readableForMs = 60_000;

@@ -1,8 +1,7 @@
 import type pg from 'pg';
 import { AppError } from '../../../commands/errors.ts';
-import type { ProjectionName } from '../../../projections/projection.ts';
 import type { StreamName } from '../../../events/streams.ts';
-import { metaSchema } from './names.ts';
+import type { ProjectionName } from '../../../projections/projection.ts';
 
 /** One generation of a projection: which tables, made by which version, how far they followed which log. */
 export type Generation = Readonly<{
@@ -156,4 +155,19 @@ export async function clearStop(
       where projection = $1 and generation = $2 and epoch = $3 and stopped_at is not null`,
     [projection, generation, epoch],
   );
+}
+
+/** Schema of a network's own bookkeeping: its migrations and its generations. */
+export function metaSchema(network: string): string {
+  return `annals_${network}`;
+}
+
+/** Schema that holds the tables of one generation of a projection. */
+export function generationSchema(network: string, projection: string, generation: number): string {
+  return `annals_${network}_${projection}_g${generation}`;
+}
+
+/** The one channel on which a network's live generations say that they moved. */
+export function channelOf(network: string): string {
+  return `annals_${network}`;
 }

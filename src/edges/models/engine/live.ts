@@ -6,8 +6,7 @@ import type { Folding } from './folding.ts';
 import { analyzeTables } from './generation-tables.ts';
 import { clearStop, type Generation, liveGeneration } from './generations.ts';
 import { type Pools, withClient } from '../pool.ts';
-import { readAhead } from './read-ahead.ts';
-import { type Head, sequenceOf, type Source } from './source.ts';
+import { type Head, readAhead, sequenceOf, type Source } from './source.ts';
 
 /** What following needs. */
 export type Following = Readonly<{

@@ -27,3 +27,75 @@ export function sequenceOf(caught: unknown): number | undefined {
   if (typeof caught !== 'object' || caught === null || !('sequence' in caught)) return undefined;
   return typeof caught.sequence === 'number' ? caught.sequence : undefined;
 }
+
+/** `maxFacts` bounds what is held; `fill` waits for that many as long as there are more to come. */
+type ReadAheadOptions = Readonly<{ maxFacts: number; fill?: boolean; signal: AbortSignal }>;
+
+/**
+ * Follows a stream and reads on while a batch is being worked on, so that the next one holds all that came meanwhile.
+ *
+ * An error of the log comes after everything that was read before it.
+ */
+export async function* readAhead(
+  source: Source,
+  from: Readonly<{ stream: StreamName; after: number }>,
+  { maxFacts, fill = false, signal }: ReadAheadOptions,
+): AsyncGenerator<Batch, void, undefined> {
+  const left = new AbortController();
+  const held: Held = { facts: [], behind: 0, isOver: false, changed: Promise.withResolvers<void>() };
+  const follow = source.follow(from.stream, from.after, { maxFacts, signal: AbortSignal.any([signal, left.signal]) });
+  let failure: unknown;
+  const reading = readInto(held, follow, { maxFacts, signal: left.signal })
+    .catch((caught: unknown) => (failure = caught))
+    .finally(() => finish(held));
+  try {
+    for (;;) {
+      const isReady = !fill || held.isOver || held.behind === 0 || held.facts.length >= maxFacts;
+      if (held.facts.length > 0 && isReady) {
+        const { facts, behind } = held;
+        held.facts = [];
+        change(held);
+        yield { facts, behind };
+      } else if (held.isOver) {
+        break;
+      } else {
+        await held.changed.promise;
+      }
+    }
+  } finally {
+    left.abort();
+    change(held);
+    await reading;
+  }
+  if (failure !== undefined) throw failure;
+}
+
+/** What was read and not yet taken; `changed` resolves at the next change by either side. */
+type Held = {
+  facts: Recorded[];
+  behind: number;
+  isOver: boolean;
+  changed: PromiseWithResolvers<void>;
+};
+
+type Limits = Readonly<{ maxFacts: number; signal: AbortSignal }>;
+
+async function readInto(held: Held, batches: AsyncIterable<Batch>, { maxFacts, signal }: Limits): Promise<void> {
+  for await (const { facts, behind } of batches) {
+    held.facts.push(...facts);
+    held.behind = behind;
+    change(held);
+    while (held.facts.length >= maxFacts && !signal.aborted) await held.changed.promise;
+    if (signal.aborted) return;
+  }
+}
+
+function finish(held: Held): void {
+  held.isOver = true;
+  change(held);
+}
+
+function change(held: Held): void {
+  held.changed.resolve();
+  held.changed = Promise.withResolvers<void>();
+}

@@ -1,10 +1,20 @@
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+} from 'kysely';
 import type pg from 'pg';
 import { AppError } from '../../../commands/errors.ts';
-import { projectionNames, type ProjectionName } from '../../../projections/projection.ts';
+import { type ProjectionName, projectionNames } from '../../../projections/projection.ts';
 import type { Followed, Reading } from '../../../projections/reading.ts';
+import type { Tables } from '../../../projections/tables.ts';
 import { type Ask, type Rows, sendBatch } from '../../driver-shims/pg-batch.ts';
-import { kyselyOver } from './kysely-client.ts';
-import { metaSchema } from '../engine/names.ts';
+import { metaSchema } from '../engine/generations.ts';
 import type { Statement } from '../pool.ts';
 
 /** A live generation as readers see it. */
@@ -148,4 +158,67 @@ function recordsOf<T>(value: (live: Live) => T): (find: Find) => Readonly<Record
       },
     });
   return (find) => Object.assign(Object.create(shared) as Readonly<Record<ProjectionName, T>>, { find });
+}
+
+/** Statements that are named at once; those of dropped generations make room when it is full. */
+const mostNames = 500;
+const names = new Map<string, string>();
+let named = 0;
+
+/** A name for a statement, the same each time, so that a connection parses and plans it once. */
+function nameOf(text: string): string {
+  const known = names.get(text);
+  if (known !== undefined) return known;
+  if (names.size >= mostNames) names.clear();
+  named += 1;
+  const name = `read.${named}`;
+  names.set(text, name);
+  return name;
+}
+
+type Asker = { ask: Ask };
+const made = new WeakMap<pg.ClientBase, Readonly<{ db: Kysely<Tables>; asker: Asker }>>();
+
+/** Kysely over one connection, which stays the caller's; it asks as the last caller had it ask. */
+function kyselyOver(client: pg.ClientBase, ask: Ask): Kysely<Tables> {
+  const known = made.get(client);
+  if (known) {
+    known.asker.ask = ask;
+    return known.db;
+  }
+  const asker: Asker = { ask };
+  const db = new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => driverOver(asker),
+      createIntrospector: (of) => new PostgresIntrospector(of),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  });
+  made.set(client, { db, asker });
+  return db;
+}
+
+function driverOver(asker: Asker): Driver {
+  const connection: DatabaseConnection = {
+    executeQuery: async <R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> => {
+      const rows = await asker.ask({ name: nameOf(sql), text: sql, values: [...parameters] });
+      return { rows: rows as R[] };
+    },
+    streamQuery: () => refuse('streaming'),
+  };
+  const nothing = (): Promise<void> => Promise.resolve();
+  return {
+    init: nothing,
+    acquireConnection: () => Promise.resolve(connection),
+    beginTransaction: () => refuse('a transaction of its own'),
+    commitTransaction: () => refuse('a transaction of its own'),
+    rollbackTransaction: () => refuse('a transaction of its own'),
+    releaseConnection: nothing,
+    destroy: nothing,
+  };
+}
+
+function refuse(what: string): never {
+  throw new Error(`A reading takes queries, not ${what}`);
 }
