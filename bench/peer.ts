@@ -5,8 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { run } from '../src/edges/servers/commands.ts';
-import { whileSaying } from '../src/edges/servers/slow.ts';
+import { run, whileSaying } from '../src/edges/servers/commands.ts';
 
 /** Somebody else's system in a process of its own, told what to do line by line. */
 export type Peer = Readonly<{

@@ -5,7 +5,7 @@ import { gte } from 'semver';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { parseConfig, settings } from '../../src/edges/config.ts';
-import { natsVersion } from '../../src/edges/servers/nats/nats-release.ts';
+import { natsVersion } from '../../src/edges/servers/nats/fetch-nats.ts';
 import { leastServer } from '../../src/edges/log/streams.ts';
 import lean from '../../tools/boot/lean.json' with { type: 'json' };
 

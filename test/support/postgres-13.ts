@@ -8,8 +8,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { cacheFolder } from '../../src/edges/servers/commands.ts';
 import { startDaemon } from '../../src/edges/servers/daemon.ts';
-import { makeFolder } from '../../src/edges/servers/postgres/postgres-cluster.ts';
-import { type Identity, postgresIdentity } from '../../src/edges/servers/postgres/postgres-identity.ts';
+import { type Identity, makeFolder, postgresIdentity } from '../../src/edges/servers/postgres/postgres-cluster.ts';
 import { until } from './polling.ts';
 
 /** A PostgreSQL of another major than the embedded one. */

@@ -7,3 +7,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 export async function wait(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => undefined);
 }
+
+/** Gives work a time limit; what comes later than that is dropped, and the wait fails with `message`. */
+export async function within<T>(limitMs: number, work: Promise<T>, message: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(message)), limitMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

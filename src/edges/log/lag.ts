@@ -1,6 +1,6 @@
 import type { StreamName } from '../../events/streams.ts';
 import type { Logger } from '../kit/logger.ts';
-import { within } from '../kit/within.ts';
+import { within } from '../kit/wait.ts';
 
 /** The end of a stream; `lastTime` is RFC 3339 by the broker's clock, absent while the stream is empty. */
 export type Head = Readonly<{ lastSequence: number; lastTime?: string | undefined }>;

@@ -1,5 +1,5 @@
 import { Gauge, Registry } from 'prom-client';
-import { within } from '../../kit/within.ts';
+import { within } from '../../kit/wait.ts';
 import type { Figures } from './observed.ts';
 
 /** Makes a gauge whose name begins with `annals_`. */

@@ -1,4 +1,4 @@
-import { within } from '../../kit/within.ts';
+import { within } from '../../kit/wait.ts';
 import type { Check, Finding, Findings } from './observed.ts';
 
 /** Ready as long as there are no reasons; warnings make no answer wrong. */

@@ -2,10 +2,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDataDamage, setAside } from '../aside.ts';
-import type { Say } from '../commands.ts';
+import { type Say, whileSaying } from '../commands.ts';
 import { AppError } from '../../../commands/errors.ts';
 import { type Daemon } from '../daemon.ts';
-import { whileSaying } from '../slow.ts';
 
 /** Where a nats-server listens. */
 export type Addresses = Readonly<{ url: string; wsUrl: string; monitorUrl: string }>;

@@ -1,13 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type pg from 'pg';
-import type { Say } from '../commands.ts';
+import { type Say, whileSaying } from '../commands.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
 import { makeFolder, openCluster, setClusterAside, writeAccess } from './postgres-cluster.ts';
 import { DATABASE, prepareDatabase, SOCKET_NUMBER, USER } from './postgres-database.ts';
 import { DamagedCluster, endLeftPostgres, isRefusal, launchPostgres, notWell } from './postgres-launch.ts';
-import { whileSaying } from '../slow.ts';
-import { socketPath } from '../socket-path.ts';
+import { socketPath } from '../lock.ts';
 
 /** A PostgreSQL server of our own; `config` connects to its database `annals`. */
 export type EmbeddedPostgres = Readonly<{
