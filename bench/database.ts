@@ -4,7 +4,7 @@ import { liveGeneration } from '../src/edges/models/engine/generations.ts';
 import { migrate } from '../src/edges/models/migrate.ts';
 import { createPools, type Pools } from '../src/edges/models/pool.ts';
 import { runProjector } from '../src/edges/models/engine/projector.ts';
-import type { Leasing } from '../src/edges/log/leasing.ts';
+import type { Leasing } from '../src/edges/log/leases.ts';
 import type { Source } from '../src/edges/models/engine/source.ts';
 import type { AnyProjection } from '../src/projections/all.ts';
 import type { Context } from './context.ts';

@@ -4,7 +4,7 @@ import type { StreamName } from '../../events/streams.ts';
 import { type AnyProjection, projections } from '../../projections/all.ts';
 import type { Logger } from '../kit/logger.ts';
 import { runInWorker } from '../kit/worker.ts';
-import type { Leasing } from '../log/leasing.ts';
+import type { Leasing } from '../log/leases.ts';
 import type { Rebuild } from '../models/build/rebuild-in-worker.ts';
 import { onDamage } from '../models/pool.ts';
 import { archivedStreams, type BothStores, stateOf } from './archive.ts';

@@ -2,8 +2,7 @@ import { type Delivered, Feed, FeedLost } from '../log/feed.ts';
 import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { StreamName, StreamPolicies } from '../../events/streams.ts';
-import { unlessBroken } from '../log/breaks.ts';
-import { refusedWith } from '../log/codes.ts';
+import { refusedWith, unlessBroken } from '../log/breaks.ts';
 import { streamName } from '../log/streams.ts';
 import type { RawEvent } from './chain.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { StreamName } from '../../events/streams.ts';
 import type { Logger } from '../kit/logger.ts';
-import type { Leasing } from '../log/leasing.ts';
+import type { Leasing } from '../log/leases.ts';
 import { ensureStreams, incarnationOf } from '../log/streams.ts';
 import type { Context } from '../roles/context.ts';
 import {

@@ -1,8 +1,10 @@
 import { AppError, toAppError } from '../../commands/errors.ts';
 import type { Genesis } from '../../commands/ledger/chain.ts';
 import type { FactLog, Recorded } from '../../commands/ports.ts';
+import type { Fact } from '../../events/catalogue.ts';
 import type { StreamName } from '../../events/streams.ts';
-import { bodiesIn } from './bodies.ts';
+import { sentIn } from '../cosmos/transaction-codec.ts';
+import type { Whole } from './blocks.ts';
 import { Chain } from './chain.ts';
 
 /** What the ledger needs of the log: appends, a stream read from any place on, and single facts. */
@@ -77,4 +79,18 @@ async function initialise(log: LedgerLog, { chainId, time, genesis }: Beginning)
     if (toAppError(caught).code !== 'CONFLICT') throw caught;
     return await lastSequence(log);
   }
+}
+
+/** What transactions did is left in the log, where it takes no memory, and read from there whenever it is asked for. */
+function bodiesIn(read: (sequence: number) => Promise<Fact | undefined>): Whole {
+  return async (transactions) =>
+    Promise.all(
+      transactions.map(async (transaction) => {
+        const fact = await read(transaction.sequence);
+        const sealed = fact?.type === 'BlockSealed' ? fact.data.transactions : [];
+        const found = sealed.find(({ hash }) => hash === transaction.hash);
+        if (found) return { ...transaction, events: found.events, sent: sentIn(found) };
+        throw new AppError('UNAVAILABLE', `The log does not give transaction ${transaction.hash} of the ledger now`);
+      }),
+    );
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../../commands/errors.ts';
 import { failureOf } from '../kit/failure.ts';
 import { hostPort } from '../kit/net-address.ts';
-import type { Leasing } from '../log/leasing.ts';
+import type { Leasing } from '../log/leases.ts';
 import type { Logger } from '../kit/logger.ts';
 import type { Chain } from './chain.ts';
 import { listen } from '../kit/listen.ts';

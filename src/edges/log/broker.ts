@@ -1,15 +1,15 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../commands/errors.ts';
-import type { StreamName } from '../../events/streams.ts';
+import { liveKinds, type StreamName, streamTable } from '../../events/streams.ts';
 import { createGate } from './append/gate.ts';
 import { connectNats } from './connection.ts';
 import { type Durability, grades, readDurability } from './durability.ts';
-import { createLeases, type Leases } from './leases.ts';
-import { liveEvents } from './live-events.ts';
 import { type Heads, readHeads } from './head.ts';
+import { createLeases, type Leases } from './leases.ts';
 import { createLog, type Log } from './log.ts';
 import { sharedSecret } from './secrets.ts';
 import { ensureStreams, type StreamOptions } from './streams.ts';
+import { subscribe } from './subscribe.ts';
 
 /** Where a broker is, and who we are there; `user` only where we know the anonymous side of the server too. */
 export type BrokerAccess = Readonly<{ url: string; user?: string; pass?: string; monitorUrl?: string | undefined }>;
@@ -91,4 +91,17 @@ async function stateOf(
   if (now === 'unknown') return { durability: atStart, warnings: [] };
   const isLess = grades.indexOf(now) < grades.indexOf(atStart);
   return { durability: now, warnings: isLess ? [`The log is ${now} now; it was ${atStart} at the start.`] : [] };
+}
+
+/**
+ * Calls back with every event that outsiders may see, as the JSON text that lies in the log, from now on.
+ *
+ * Nothing is kept while the broker is away. Returns what ends it.
+ */
+export function liveEvents(nc: NatsConnection, network: string, onEvent: (json: string) => void): () => void {
+  const kinds = Object.values(streamTable).flatMap(liveKinds);
+  const subscriptions = kinds.map((kind) =>
+    subscribe(nc, `live.${kind}.${network}.>`, (message) => onEvent(message.string())),
+  );
+  return () => subscriptions.forEach((subscription) => subscription.unsubscribe());
 }

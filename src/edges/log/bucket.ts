@@ -1,7 +1,7 @@
 import { type KV, type KvOptions, Kvm } from '@nats-io/kv';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { refusedWith } from './codes.ts';
+import { refusedWith } from './breaks.ts';
 import { streamName } from './streams.ts';
 
 /** Opens a key-value bucket of a network, creating it on first use; it gets as many replicas as the log has now. */

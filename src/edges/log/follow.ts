@@ -2,10 +2,9 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Recorded } from '../../commands/ports.ts';
 import { forgets, type StreamName, type StreamPolicy, streamTable } from '../../events/streams.ts';
-import { unlessBroken } from './breaks.ts';
-import { refusedWith } from './codes.ts';
+import { refusedWith, unlessBroken } from './breaks.ts';
 import { type Delivered, Feed } from './feed.ts';
-import { PoisonEvent, recordedFrom } from './poison-event.ts';
+import { PoisonEvent, recordedFrom } from './envelope.ts';
 import { streamName } from './streams.ts';
 import { wait } from '../kit/wait.ts';
 

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { unlessBroken } from './breaks.ts';
-import { openBucket } from './bucket.ts';
-import { refusedWith } from './codes.ts';
+import type { FactLog } from '../../commands/ports.ts';
 import { wait } from '../kit/wait.ts';
+import { refusedWith, unlessBroken } from './breaks.ts';
+import { openBucket } from './bucket.ts';
 
 /**
  * A lease in force: `revision` grows with every new holder; `signal` aborts when the lease is lost or no longer wanted.
@@ -146,4 +146,31 @@ async function renew(
 function isGone(caught: unknown): boolean {
   const isNotFound = refusedWith(caught, 'streamNotFound');
   return isNotFound || (caught instanceof Error && /no responders|no stream/i.test(`${caught.name} ${caught.message}`));
+}
+
+/**
+ * Leadership among the processes of a network: `run` has the name to itself until its signal ends, and has to end then.
+ */
+export type Leasing = Readonly<{
+  hold: (
+    name: string,
+    signal: AbortSignal,
+    run: (lease: Readonly<{ signal: AbortSignal }>) => Promise<void>,
+  ) => Promise<void>;
+}>;
+
+/**
+ * A log that takes nothing more once the lease it is written under has ended.
+ *
+ * What is on its way then is guarded by the sequence that it expects: it is refused where the next holder has written
+ * since.
+ */
+export function whileHeld<L extends FactLog>(log: L, signal: AbortSignal): L {
+  return {
+    ...log,
+    append: async (decisions, cause) => {
+      signal.throwIfAborted();
+      return await log.append(decisions, cause);
+    },
+  };
 }

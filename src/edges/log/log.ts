@@ -1,13 +1,12 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { FactLog, Recorded } from '../../commands/ports.ts';
 import { subjectOf } from '../../events/catalogue.ts';
-import { type Kind, streamOfKind, type StreamName } from '../../events/streams.ts';
+import { type Kind, type StreamName, streamOfKind } from '../../events/streams.ts';
 import { type AppenderOptions, createAppender } from './append/appender.ts';
-import { lastMessages, messageAt, type Stored } from './direct.ts';
+import { lastMessages, messageAt, messagesOf, type Stored } from './direct.ts';
 import { type FollowBatch, type FollowOptions, followStream } from './follow.ts';
 import { type Head, readHead } from './head.ts';
-import { type HistoryOptions, historyOf } from './history.ts';
-import { recordedFrom } from './poison-event.ts';
+import { recordedFrom } from './envelope.ts';
 import { entityIn, everyEntity, lastOfEach, watchKinds } from './scan.ts';
 import { streamName } from './streams.ts';
 
@@ -87,4 +86,28 @@ function byEntity(
   entityOf: (subject: string) => string,
 ): ReadonlyMap<string, Recorded> {
   return new Map(messages.map((message) => [entityOf(message.subject), recordedFrom(name, message)]));
+}
+
+/** Bounds a page. */
+type HistoryOptions = Readonly<{ pageSize?: number }>;
+
+const usualPageSize = 500;
+
+/**
+ * The facts of one subject after a sequence, page by page; see `Log.history`. Its cost follows the facts it gives, not
+ * the stream.
+ */
+async function* historyOf(
+  nc: NatsConnection,
+  { stream, subject, after }: Readonly<{ stream: string; subject: string; after: number }>,
+  { pageSize = usualPageSize }: HistoryOptions = {},
+): AsyncGenerator<readonly Recorded[], void, undefined> {
+  for (let from = after + 1; ;) {
+    const { messages, left } = await messagesOf(nc, stream, { subject, from, most: pageSize });
+    const last = messages.at(-1);
+    if (!last) return;
+    yield messages.map((message) => recordedFrom(stream, message));
+    if (left === 0) return;
+    from = last.sequence + 1;
+  }
 }

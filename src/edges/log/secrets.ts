@@ -4,7 +4,7 @@ import type { KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../commands/errors.ts';
 import { openBucket } from './bucket.ts';
-import { refusedWith } from './codes.ts';
+import { refusedWith } from './breaks.ts';
 
 const secretBytes = 32;
 const waitMs = 50;

@@ -13,7 +13,7 @@ import { errors, type NatsConnection, nanos } from '@nats-io/transport-node';
 import pRetry from 'p-retry';
 import { gte } from 'semver';
 import { AppError } from '../../commands/errors.ts';
-import { refusedWith } from './codes.ts';
+import { refusedWith } from './breaks.ts';
 import {
   keptDays,
   keptPerEntity,

@@ -3,9 +3,8 @@ import { observeArchive } from '../audit/observed.ts';
 import type { Config } from '../config.ts';
 import { type Observed, observedOf } from '../http/operations/observed.ts';
 import type { Broker } from '../log/broker.ts';
-import type { LagTracker } from '../log/lag.ts';
+import { type LagTracker, observeLog } from '../log/lag.ts';
 import type { Leadership } from '../log/leadership.ts';
-import { observeLog } from '../log/observed.ts';
 import { observeModels, type ObservedModels } from '../models/observed.ts';
 
 /** What every process works with, whatever its roles. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Recorded } from '../../../src/commands/ports.ts';
 import type { Log } from '../../../src/edges/log/log.ts';
-import { PoisonEvent } from '../../../src/edges/log/poison-event.ts';
+import { PoisonEvent } from '../../../src/edges/log/envelope.ts';
 import { actionOf, cause, decision, freshLog, validatorOf } from './fresh-log.ts';
 
 /** Writes so many facts of `a.1`, each beside one of another entity; gives back their sequences. */

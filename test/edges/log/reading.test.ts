@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { PoisonEvent } from '../../../src/edges/log/poison-event.ts';
+import { PoisonEvent } from '../../../src/edges/log/envelope.ts';
 import { actionOf, cause, decision, freshLog, probeOf, validatorOf } from './fresh-log.ts';
 
 const page = (from: number, to: number) =>

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { liveEvents } from '../../../src/edges/log/live-events.ts';
+import { liveEvents } from '../../../src/edges/log/broker.ts';
 import { cause, connected, decision, freshLog, probeOf } from './fresh-log.ts';
 
 test('what a listener throws ends nothing but what it was about: the connection goes on', async () => {

@@ -6,7 +6,7 @@ import { migrate } from '../../../src/edges/models/migrate.ts';
 import { createPools, type Pools } from '../../../src/edges/models/pool.ts';
 import { runProjector } from '../../../src/edges/models/engine/projector.ts';
 import { createReader, type Reader } from '../../../src/edges/models/read/reading.ts';
-import type { Leasing } from '../../../src/edges/log/leasing.ts';
+import type { Leasing } from '../../../src/edges/log/leases.ts';
 import type { Source } from '../../../src/edges/models/engine/source.ts';
 import { freshDatabase, freshNetwork } from '../../support/servers.ts';
 import { generousLeases } from './memory-log.ts';

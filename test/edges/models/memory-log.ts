@@ -1,6 +1,6 @@
 import type { Recorded } from '../../../src/commands/ports.ts';
 import type { Fact } from '../../../src/events/catalogue.ts';
-import type { Leasing } from '../../../src/edges/log/leasing.ts';
+import type { Leasing } from '../../../src/edges/log/leases.ts';
 import type { Batch, Head, Source } from '../../../src/edges/models/engine/source.ts';
 
 /** One stream in memory, as the engine sees a log: for tests that need to say exactly what is read, and when. */

@@ -1,6 +1,6 @@
 import { toAppError } from '../../../commands/errors.ts';
 import { type Source, sources } from '../../../events/words.ts';
-import { type Leasing, whileHeld } from '../../log/leasing.ts';
+import { type Leasing, whileHeld } from '../../log/leases.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { readActions } from './actions-round.ts';
 import { createChainClient } from './client.ts';

@@ -1,7 +1,7 @@
 import { setInterval, setTimeout as sleep } from 'node:timers/promises';
 import { toAppError } from '../../../commands/errors.ts';
 import type { Fact } from '../../../events/catalogue.ts';
-import { type Leasing, whileHeld } from '../../log/leasing.ts';
+import { type Leasing, whileHeld } from '../../log/leases.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { followFleet, type WatchedLog } from './fleet.ts';
 import { createProber, type ProberOptions } from './prober.ts';

@@ -2,12 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../../commands/errors.ts';
 import type { Appended, FactLog } from '../../../commands/ports.ts';
-import { type Batch, checkSizes, prepare } from './batch.ts';
+import { codes } from '../breaks.ts';
 import { lastMessages } from '../direct.ts';
+import { streamName } from '../streams.ts';
+import { type Batch, checkSizes, prepare } from './batch.ts';
 import type { Gate } from './gate.ts';
 import { createSender, type SenderOptions } from './groups.ts';
-import { streamName } from '../streams.ts';
-import { judge, saying, type Verdict } from './verdict.ts';
+import type { Reply } from './pipeline.ts';
 
 /**
  * What an appender may be given.
@@ -137,4 +138,44 @@ function createLanes(): Lanes {
     for (const name of names) tails.set(name, tail);
     return result;
   };
+}
+
+/** A reply that does not say "stored". */
+export type Refusal = Exclude<Reply, { kind: 'stored' }>;
+
+/** What a refusal asks for: to try again, to look who was first, to stop because there is no room, to stop. */
+type Verdict = 'again' | 'conflict' | 'full' | 'refused';
+
+const conflictCodes: ReadonlySet<number> = new Set([codes.wrongLastSequence, codes.batchRepeatsId]);
+const passingCodes: ReadonlySet<number> = new Set([
+  codes.sequenceInFlight,
+  codes.tooManyRequests,
+  codes.tooManyBatches,
+  codes.batchIncomplete,
+  codes.notAvailable,
+  codes.noLeader,
+  codes.clusterIncomplete,
+  codes.notEnabledForAccount,
+  codes.notEnabled,
+  codes.streamOffline,
+]);
+const fullCodes: ReadonlySet<number> = new Set([
+  codes.insufficientResources,
+  codes.memoryExceeded,
+  codes.storageExceeded,
+]);
+
+/** What a refusal asks for. */
+export function judge(refusal: Refusal): Verdict {
+  if (refusal.kind === 'lost' || passingCodes.has(refusal.code)) return 'again';
+  if (conflictCodes.has(refusal.code)) return 'conflict';
+  if (fullCodes.has(refusal.code)) return 'full';
+  if (refusal.code !== codes.storeFailed) return 'refused';
+  if (/maximum (bytes|messages) exceeded|no space/i.test(refusal.description)) return 'full';
+  return /wrong last|duplicate|per subject exceeded/i.test(refusal.description) ? 'conflict' : 'refused';
+}
+
+/** A refusal in words. */
+export function saying(refusal: Refusal): string {
+  return refusal.kind === 'lost' ? refusal.why : `${refusal.description} (error ${refusal.code})`;
 }

@@ -2,7 +2,6 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { maxBatch } from '../../../commands/ports.ts';
 import { streams } from '../../../events/streams.ts';
 import { type Batch, messagesOf } from './batch.ts';
-import { createPace, type Pace } from './pace.ts';
 import { Pipeline, type PipelineOptions, type Reply } from './pipeline.ts';
 
 type Task = Readonly<{ batch: Batch; settle: (reply: Reply) => void }>;
@@ -101,4 +100,44 @@ export function createSender(nc: NatsConnection, { pace, ...options }: SenderOpt
   const groups = new Map(streams.map((stream) => [stream, new Groups(pipeline, pace ?? createPace())]));
   const again = (batch: Batch, withId: boolean): Promise<Reply> => pipeline.send(messagesOf(batch, withId));
   return { first: (batch) => groups.get(batch.stream)?.send(batch) ?? again(batch, true), again };
+}
+
+/** Decides from what appends took whether many of them go faster as one group. */
+export type Pace = Readonly<{
+  /** Whether a group of so many is the faster way. */
+  isForGroup: (size: number) => boolean;
+  /** An append on its own took so long, with so many under way when it was sent, itself counted. */
+  alone: (tookMs: number, underWay: number) => void;
+  /** A group took so long. */
+  grouped: (tookMs: number) => void;
+}>;
+
+/** With fewer, a group never pays: the broker writes it to disk four times. */
+const leastGroup = 16;
+/** What a group takes at least, about. */
+const quietGroupMs = 16;
+
+/**
+ * A pace that knows nothing yet and so sends all alone.
+ *
+ * A broker that writes to disk before each acknowledgement does so for every message, so that many on their own wait
+ * for as many writes; a group waits for the same few, however large it is. Which is faster depends on the disk and on
+ * its neighbours.
+ */
+export function createPace(): Pace {
+  let aloneMs = 0;
+  let groupMs = quietGroupMs;
+  return {
+    isForGroup: (size) => size >= leastGroup && size * aloneMs > groupMs,
+    alone: (tookMs, underWay) => {
+      if (underWay < leastGroup) return;
+      aloneMs += (tookMs / underWay - aloneMs) / 256;
+      // A slow group is forgotten in time, else none would be tried again; both slowly, for a stall of the machine says
+      // nothing.
+      groupMs += (quietGroupMs - groupMs) / 8192;
+    },
+    grouped: (tookMs) => {
+      groupMs += (tookMs - groupMs) / 4;
+    },
+  };
 }

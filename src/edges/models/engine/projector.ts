@@ -1,7 +1,7 @@
 import type { AnyProjection } from '../../../projections/all.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { wait } from '../../kit/wait.ts';
-import type { Leasing } from '../../log/leasing.ts';
+import type { Leasing } from '../../log/leases.ts';
 import type { Rebuild } from '../build/rebuild-in-worker.ts';
 import { rebuild } from '../build/rebuild.ts';
 import { StopError } from '../database-error.ts';

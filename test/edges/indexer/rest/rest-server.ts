@@ -4,8 +4,7 @@ import { observeArchive, type ScrubSettings } from '../../../../src/edges/audit/
 import type { ArchiveState } from '../../../../src/edges/audit/standing.ts';
 import { observedOf } from '../../../../src/edges/http/operations/observed.ts';
 import { observeSync, type SyncIntervals } from '../../../../src/edges/indexer/observed.ts';
-import { type Heads, trackLag } from '../../../../src/edges/log/lag.ts';
-import { type LogState, observeLog } from '../../../../src/edges/log/observed.ts';
+import { type Heads, type LogState, observeLog, trackLag } from '../../../../src/edges/log/lag.ts';
 import { observeModels, type ObservedModels } from '../../../../src/edges/models/observed.ts';
 import type { RestDependencies } from '../../../../src/edges/indexer/rest/dependencies.ts';
 import { createRest } from '../../../../src/edges/indexer/rest/rest.ts';

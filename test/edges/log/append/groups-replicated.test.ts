@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { toAppError } from '../../../../src/commands/errors.ts';
 import { entityOf } from '../../../../src/events/catalogue.ts';
 import { createLog } from '../../../../src/edges/log/log.ts';
-import type { Pace } from '../../../../src/edges/log/append/pace.ts';
+import type { Pace } from '../../../../src/edges/log/append/groups.ts';
 import { ensureStreams } from '../../../../src/edges/log/streams.ts';
 import { type NatsCluster, startNatsCluster } from '../../../support/nats-cluster.ts';
 import { freshNetwork } from '../../../support/servers.ts';

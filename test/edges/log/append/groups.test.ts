@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { toAppError } from '../../../../src/commands/errors.ts';
 import { createLog, type Log } from '../../../../src/edges/log/log.ts';
-import { createPace, type Pace } from '../../../../src/edges/log/append/pace.ts';
+import { createPace, type Pace } from '../../../../src/edges/log/append/groups.ts';
 import { testNats } from '../../../support/servers.ts';
 import { appendWhileBreaking } from '../breaking-link.ts';
 import { type FaultyLink, faultyLink } from '../faulty-link.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createLog, type Log } from '../../../../src/edges/log/log.ts';
-import { judge } from '../../../../src/edges/log/append/verdict.ts';
+import { judge } from '../../../../src/edges/log/append/appender.ts';
 import { testNats } from '../../../support/servers.ts';
 import { appendWhileBreaking } from '../breaking-link.ts';
 import { faultyLink, type FaultyLink } from '../faulty-link.ts';
