@@ -1,4 +1,4 @@
-import type { Progress } from '../indexer/chain/progress.ts';
+import type { Progress } from '../indexer/chain/round.ts';
 import { runSync } from '../indexer/chain/run-sync.ts';
 import { intervalsOf, observeSync } from '../indexer/observed.ts';
 import { runProbing } from '../indexer/probe/rounds.ts';

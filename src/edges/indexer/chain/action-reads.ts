@@ -1,8 +1,7 @@
 import type { ActionRecord } from '../../../commands/sync/record-action.ts';
 import type { ChainSession } from './client.ts';
 import { ChainFailure } from './failure.ts';
-import { dataHashOf } from './metadata.ts';
-import { parseAction } from './records.ts';
+import { dataHashOf, parseAction } from './records.ts';
 import { asObject, attempt, BadRecord } from './values.ts';
 import type { ActionType } from '../../../events/words.ts';
 

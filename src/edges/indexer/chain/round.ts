@@ -9,14 +9,12 @@ import {
   type RoundCompletion,
   syncing,
 } from '../../../commands/sync/sources.ts';
-import type { Source } from '../../../events/words.ts';
 import type { Kind } from '../../../events/streams.ts';
+import type { Source } from '../../../events/words.ts';
 import { dispatch } from '../../bus.ts';
-import type { ChainClient, ChainSession } from './client.ts';
+import { type ChainClient, type ChainHead, type ChainSession, readHead } from './client.ts';
 import { ChainFailure } from './failure.ts';
-import { type ChainHead, readHead } from './head.ts';
 import type { NetworkProfile } from './profile.ts';
-import type { Report } from './progress.ts';
 
 /** What sync needs of the log. */
 export type SyncLog = FactLog &
@@ -168,4 +166,33 @@ function failureOf(caught: unknown): { reason: FailureReason; message: string } 
 
 function now(): string {
   return new Date().toISOString();
+}
+
+/** How far a long round has come. */
+export type Progress = Readonly<{
+  source: Source;
+  /** First the transactions are searched by height, then the records are read. */
+  phase: 'searching' | 'reading';
+  /** Everything up to here has been searched. */
+  height: number;
+  head: number;
+  /** Records read so far. */
+  records: number;
+}>;
+
+/** Tells how far a round has come. */
+export type Report = (progress: Progress) => void;
+
+const quietMs = 2_000;
+const betweenMs = 500;
+
+/** A report that stays silent for the first 2 s and then passes on at most two a second. */
+export function throttled(onProgress: Report): Report {
+  let next = performance.now() + quietMs;
+  return (progress) => {
+    const at = performance.now();
+    if (at < next) return;
+    next = at + betweenMs;
+    onProgress(progress);
+  };
 }

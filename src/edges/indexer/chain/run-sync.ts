@@ -5,8 +5,16 @@ import type { Logger } from '../../kit/logger.ts';
 import { readActions } from './actions-round.ts';
 import { createChainClient } from './client.ts';
 import { readSuperNodes, readValidators } from './nodes-round.ts';
-import { type Report, throttled } from './progress.ts';
-import { knownOf, runRound, type RoundEnd, type RoundContext, type RoundOutcome, type SyncLog } from './round.ts';
+import {
+  knownOf,
+  type Report,
+  type RoundContext,
+  type RoundEnd,
+  type RoundOutcome,
+  runRound,
+  type SyncLog,
+  throttled,
+} from './round.ts';
 import { wait } from '../../kit/wait.ts';
 
 /** What sync runs on. */

@@ -3,9 +3,11 @@ import type { Answer } from './answer.ts';
 import type { ChainSession } from './client.ts';
 import { ChainFailure } from './failure.ts';
 import { moduleAccount, type NetworkProfile } from './profile.ts';
-import { overlapBlocks } from './search-range.ts';
 import { type ActionStep, parseTransaction, type ReadTransaction } from './transactions.ts';
 import { asObject, attempt } from './values.ts';
+
+/** Blocks that a search goes over again: a node may show a transaction some blocks late. */
+export const overlapBlocks = 10;
 
 /** Which transactions are looked for: those of a step, within heights, of one action only where it is named. */
 export type Search = Readonly<{ step: Step; from: number; to: number; action?: string }>;

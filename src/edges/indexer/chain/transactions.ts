@@ -1,6 +1,6 @@
 import type { FoundStep } from '../../../commands/sync/record-action.ts';
 import type { Step } from '../../../commands/sync/action-states.ts';
-import { dataHashOfMessage } from './metadata.ts';
+import { dataHashOfMessage } from './records.ts';
 import { asObject, attempt, BadRecord, coins, height, isActionId, objects, shortList, timeOfText } from './values.ts';
 
 type Json = Readonly<Record<string, unknown>>;

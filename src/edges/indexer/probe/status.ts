@@ -1,5 +1,48 @@
 import type { NodeFigures } from '../../../commands/probing.ts';
-import { list, Malformed, nodeText, numberIn, record, wholeIn } from './node-json.ts';
+
+/** A value of a type that a node's answer must not have. */
+class Malformed extends Error {}
+
+const maxTextLength = 256;
+const unprintable = /\p{Cc}/u;
+
+/** An object's members. */
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Malformed();
+  return value as Readonly<Record<string, unknown>>;
+}
+
+/** A list of at most so many items. */
+function list(value: unknown, maxItems: number): readonly unknown[] {
+  if (!Array.isArray(value) || value.length > maxItems) throw new Malformed();
+  return value;
+}
+
+/** A short text that can be stored and shown anywhere: no control characters, no halves of characters. */
+function nodeText(value: unknown): string {
+  if (typeof value !== 'string' || value.length > maxTextLength || unprintable.test(value) || !value.isWellFormed())
+    throw new Malformed();
+  return value;
+}
+
+/**
+ * A number, or text of one as protobuf JSON allows; undefined where it is absent, negative, no number or above `max`.
+ */
+function numberIn(value: unknown, max: number = Number.MAX_SAFE_INTEGER): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  const isText =
+    typeof value === 'string' && /^(?:-?\d{1,40}(?:\.\d{1,40})?(?:e[+-]?\d{1,3})?|NaN|-?Infinity)$/i.test(value);
+  if (!isText && typeof value !== 'number') throw new Malformed();
+  const number = Number(value);
+  return number >= 0 && number <= max ? number : undefined;
+}
+
+/** The same for a whole number; one with a fraction is malformed. */
+function wholeIn(value: unknown, max?: number): number | undefined {
+  const number = numberIn(value, max);
+  if (number !== undefined && !Number.isInteger(number)) throw new Malformed();
+  return number;
+}
 
 /** Where a node tells its status; without the parameter it leaves its peers out. */
 export const statusPath = '/api/v1/status?include_p2p_metrics=true';
@@ -51,4 +94,35 @@ function sumGb(sizes: readonly (number | undefined)[]): number | undefined {
     (sum, size) => (sum === undefined || size === undefined ? undefined : sum + size / bytesPerGb),
     0,
   );
+}
+
+/** Where a node lists its gRPC services. */
+export const servicesPath = '/api/v1/services';
+
+/** A node's list of services is asked for no more often than this. */
+export const servicesEveryMs = 3_600_000;
+
+const maxListed = 256;
+/** What a gRPC service, by its name without package, makes a node: the words of spec 2. */
+const offered: Readonly<Record<string, string>> = { CascadeService: 'cascade', SenseService: 'sense' };
+
+/** What a node's list of services says it offers: `cascade`, `sense`; nothing for an ill-formed answer. */
+export function parseServices(body: unknown): readonly string[] {
+  try {
+    const names = list(record(body)['services'] ?? [], maxListed).map((service) => nodeText(record(service)['name']));
+    const words = names.map((name) => offered[name.slice(name.lastIndexOf('.') + 1)]);
+    return [...new Set(words.filter((word) => word !== undefined))].toSorted();
+  } catch (caught) {
+    if (caught instanceof Malformed) return [];
+    throw caught;
+  }
+}
+
+/**
+ * Whether it is time to ask for a node's list of services again; it is, too, where the clock was set back behind the
+ * last time.
+ */
+export function isServicesDue(askedAt: string | undefined, nowMs: number): boolean {
+  const ageMs = nowMs - Date.parse(askedAt ?? '');
+  return !(ageMs >= 0 && ageMs < servicesEveryMs);
 }

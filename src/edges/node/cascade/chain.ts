@@ -5,7 +5,7 @@ import { isPublicKey, keyUrls } from '../../cosmos/keys.ts';
 import { recordOf } from '../../indexer/chain/action-reads.ts';
 import type { ChainClient, ChainSession } from '../../indexer/chain/client.ts';
 import { ChainFailure } from '../../indexer/chain/failure.ts';
-import { decodeMetadata } from '../../indexer/chain/metadata.ts';
+import { decodeMetadata } from '../../indexer/chain/records.ts';
 import { asObject, isActionId, objects } from '../../indexer/chain/values.ts';
 
 /** A Cascade action of the chain, and what it says of its file; undefined where its metadata cannot be read. */

@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
-import type { ChainClient } from '../../indexer/chain/client.ts';
-import { readHead } from '../../indexer/chain/head.ts';
+import { type ChainClient, readHead } from '../../indexer/chain/client.ts';
 import { pagesOf } from '../../indexer/chain/listings.ts';
 import { parseSuperNode } from '../../indexer/chain/records.ts';
 import { asObject, attempt, BadRecord } from '../../indexer/chain/values.ts';

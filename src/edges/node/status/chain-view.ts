@@ -1,7 +1,6 @@
 import { toAppError } from '../../../commands/errors.ts';
 import { hostOf } from '../../../projections/fleet/address.ts';
-import type { ChainClient, ChainSession } from '../../indexer/chain/client.ts';
-import { readHead } from '../../indexer/chain/head.ts';
+import { type ChainClient, type ChainSession, readHead } from '../../indexer/chain/client.ts';
 import { asObject, objects } from '../../indexer/chain/values.ts';
 import { parseSuperNode } from '../../indexer/chain/records.ts';
 import { hostPort } from '../../kit/net-address.ts';

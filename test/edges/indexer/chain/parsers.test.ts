@@ -2,10 +2,15 @@ import { fromJson, toBinary } from '@bufbuild/protobuf';
 import { base64 } from '@scure/base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dataHashOf, dataHashOfMessage, decodeMetadata } from '../../../../src/edges/indexer/chain/metadata.ts';
+import {
+  dataHashOf,
+  dataHashOfMessage,
+  decodeMetadata,
+  parseAction,
+  parseSuperNode,
+} from '../../../../src/edges/indexer/chain/records.ts';
 import { CascadeMetadataSchema } from '../../../../src/edges/gen/chain/action/v1/metadata_pb.ts';
 import { loadProfile, moduleAccount } from '../../../../src/edges/indexer/chain/profile.ts';
-import { parseAction, parseSuperNode } from '../../../../src/edges/indexer/chain/records.ts';
 import { parseTransaction } from '../../../../src/edges/indexer/chain/transactions.ts';
 import { accountOf, operatorOf } from '../../../support/chain-stub-state.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isServicesDue, servicesEveryMs } from '../../../../src/edges/indexer/probe/services.ts';
+import { isServicesDue, servicesEveryMs } from '../../../../src/edges/indexer/probe/status.ts';
 
 test('isServicesDue is so where nobody has asked, an interval after, and when the clock was set back behind the last time', () => {
   const asked = '2026-11-21T10:00:00.000Z';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Dial } from '../../../../src/edges/indexer/probe/dial.ts';
-import { SocketBudget, withSockets } from '../../../../src/edges/indexer/probe/socket-budget.ts';
+import { type Dial, SocketBudget, withSockets } from '../../../../src/edges/indexer/probe/dial.ts';
 
 const options = { connectMs: 1, signal: new AbortController().signal };
 const refused: Dial = async () => ({ outcome: 'refused' });
