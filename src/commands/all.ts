@@ -1,6 +1,5 @@
 import type { Kind } from '../events/streams.ts';
-import type { Command } from './command.ts';
-import type { Decider } from './decider.ts';
+import type { Command, Decider } from './decider.ts';
 import { AppError } from './errors.ts';
 import { handle, type Handled } from './handle.ts';
 import type { FactLog } from './ports.ts';
@@ -8,8 +7,7 @@ import { probing, RecordProbes } from './probing.ts';
 import { actions, RecordActions } from './sync/actions.ts';
 import { CompleteRound, FailRound, IdentifyChain, RequestSync } from './sync/round-commands.ts';
 import { syncing } from './sync/sources.ts';
-import { RecordSuperNodes, supernodes } from './sync/supernodes.ts';
-import { RecordValidators, validators } from './sync/validators.ts';
+import { RecordSuperNodes, RecordValidators, supernodes, validators } from './sync/listed.ts';
 
 type CommandClass<Given, State> = abstract new (...given: never[]) => Command<Given, State>;
 

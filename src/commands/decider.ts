@@ -1,6 +1,6 @@
 import type { FactOf } from '../events/catalogue.ts';
 import type { Kind } from '../events/streams.ts';
-import type { Recorded } from './ports.ts';
+import type { Cause, Recorded } from './ports.ts';
 
 /**
  * A pure decision: a command on what is known gives new facts, or none.
@@ -19,3 +19,23 @@ export type Decider<Command, State, K extends Kind> = Readonly<{
 
 /** The state of an entity, and the sequence of the fact that it follows from (0: none is in the log). */
 export type Known<State> = Readonly<{ state: State; sequence: number }>;
+
+/**
+ * A command as the bus carries it: what is to be decided about each of some entities of one kind, a page of them or
+ * one.
+ *
+ * Each command is a class of its own, named in the imperative, and stands in the table `commands/all.ts` beside its
+ * decider.
+ */
+export abstract class Command<Given, State> {
+  readonly given: ReadonlyMap<string, Given>;
+  readonly cause: Cause;
+  /** What was read of some of the entities just before; only the others are read again. */
+  readonly known: ReadonlyMap<string, Known<State>> | undefined;
+
+  constructor(given: ReadonlyMap<string, Given>, cause: Cause, known?: ReadonlyMap<string, Known<State>>) {
+    this.given = given;
+    this.cause = cause;
+    this.known = known;
+  }
+}

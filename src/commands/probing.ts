@@ -1,6 +1,5 @@
 import type { FactOf } from '../events/catalogue.ts';
-import { Command } from './command.ts';
-import type { Decider } from './decider.ts';
+import { Command, type Decider } from './decider.ts';
 
 /** What every probe of a node carries on. */
 export type KnownNode = FactOf<'probe'>['data']['known'];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { commands } from '../../src/commands/all.ts';
-import { Command } from '../../src/commands/command.ts';
+import { Command } from '../../src/commands/decider.ts';
 import { RecordProbes } from '../../src/commands/probing.ts';
 import { RequestSync } from '../../src/commands/sync/round-commands.ts';
 import { ask, dispatch, openBuses } from '../../src/edges/bus.ts';

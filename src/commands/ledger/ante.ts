@@ -1,6 +1,5 @@
 import type { ChainState } from './chain.ts';
-import { signerOf } from './messages.ts';
-import type { Transaction } from './transaction.ts';
+import { signerOf, type Transaction } from './messages.ts';
 
 /** Why a transaction does not get into a block, with the code and the words of the chain (codespace `sdk`). */
 export type Refusal = Readonly<{ code: number; log: string }>;

@@ -1,11 +1,9 @@
 import { approveAction, expireAction, finalizeAction, requestAction, unixSeconds } from './actions.ts';
 import { feeAmount } from './ante.ts';
-import { send } from './bank.ts';
 import { type Block, type ChainState, type Changes, isOpen, withChanges } from './chain.ts';
 import { type ChainEvent, Draft } from './draft.ts';
 import { TransactionFailed } from './failure.ts';
-import { gasUsed, type Message, signerOf } from './messages.ts';
-import type { Transaction } from './transaction.ts';
+import { gasUsed, type Message, type MessageOf, signerOf, type Transaction } from './messages.ts';
 import { deregisterNode, registerNode, startNode, stopNode, updateNode } from './supernodes.ts';
 
 /** What a transaction came to: code 0 where it was carried out, else `log` says why not. */
@@ -106,4 +104,22 @@ function joined(first: Changes, second: Changes): Changes {
     nodes: new Map([...first.nodes, ...second.nodes]),
     accounts: new Map([...first.accounts, ...second.accounts]),
   };
+}
+
+/** Moves coins from the signer to another account, which begins with them where it had none. */
+export function send(draft: Draft, message: MessageOf<'/cosmos.bank.v1beta1.MsgSend'>): void {
+  const { denom } = draft.state.genesis.params;
+  const [coin] = message.amount;
+  if (coin === undefined || message.amount.length > 1 || !/^[1-9]\d{0,29}$/.test(coin.amount))
+    throw new TransactionFailed('coins', coinsText(message.amount));
+  if (coin.denom !== denom)
+    throw new TransactionFailed(
+      'funds',
+      `spendable balance 0${coin.denom} is smaller than ${coinsText(message.amount)}`,
+    );
+  draft.pay(message.from_address, message.to_address, BigInt(coin.amount));
+}
+
+function coinsText(coins: MessageOf<'/cosmos.bank.v1beta1.MsgSend'>['amount']): string {
+  return coins.map(({ denom, amount }) => `${amount}${denom}`).join(',');
 }

@@ -1,3 +1,5 @@
+import type { PublicKey } from './chain.ts';
+
 /** The messages that a transaction can hold, as they appear on the wire. */
 export type Message =
   | Readonly<{
@@ -90,3 +92,23 @@ export function gasUsed(messages: readonly Message[], isCarriedOut: boolean): nu
   const share = isCarriedOut ? gasShares.carriedOut : gasShares.failed;
   return messages.reduce((sum, message) => sum + Math.round(gasLimits[message['@type']] * share), 0);
 }
+
+/** How a signer says what it signs: protobuf bytes, or amino JSON. */
+export type SignMode = 'SIGN_MODE_DIRECT' | 'SIGN_MODE_LEGACY_AMINO_JSON';
+
+/** Messages of one signer, carried out whole or not at all; what is signed, and the signature (base64). */
+export type Transaction = Readonly<{
+  messages: readonly Message[];
+  /** Account of the first message's signer. */
+  signer: string;
+  /** May be left out by a signer whose key the chain knows. */
+  publicKey: PublicKey | undefined;
+  sequence: number;
+  fee: readonly Readonly<{ denom: string; amount: string }>[];
+  gasLimit: number;
+  memo: string;
+  /** Last height that may hold it; 0: any. */
+  timeoutHeight: number;
+  mode: SignMode;
+  signature: string;
+}>;

@@ -1,8 +1,18 @@
-import { Command } from '../command.ts';
-import type { Decider } from '../decider.ts';
-import { Life } from './action-life.ts';
-import type { KnownAction } from './action-states.ts';
-import type { RecordAction } from './record-action.ts';
+import type { FactOf } from '../../events/catalogue.ts';
+import type { ChainState } from '../../events/words.ts';
+import { Command, type Decider } from '../decider.ts';
+import {
+  type ActionRecord,
+  type FoundStep,
+  isAhead,
+  isFinal,
+  type KnownAction,
+  knowsTransaction,
+  type RecordAction,
+  type Step,
+  stepsOf,
+  stepsReached,
+} from './action-states.ts';
 
 type State = KnownAction | undefined;
 
@@ -32,3 +42,135 @@ export const actions: Decider<RecordAction, State, 'action'> = {
 
 /** What one round of sync read about some actions. */
 export class RecordActions extends Command<RecordAction, State> {}
+
+type ActionFact = FactOf<'action'>;
+
+/** A fact without what is carried on, which `Life` adds. */
+type Happening = ActionFact extends infer F
+  ? F extends ActionFact
+    ? { type: F['type']; data: Omit<F['data'], 'known' | 'action'> }
+    : never
+  : never;
+
+/** Every fact of an action carries its transactions on; a real action has three or four. */
+const mostTransactions = 100;
+
+/**
+ * The facts of one decision, and what is known after each of them.
+ *
+ * A mutable builder: each method may add facts. It lives as long as one call of `decide`, which stays pure.
+ */
+class Life {
+  readonly facts: ActionFact[] = [];
+  readonly #command: RecordAction;
+  readonly #found: readonly FoundStep[];
+  #known: KnownAction;
+
+  constructor(command: RecordAction, state: KnownAction | undefined) {
+    const { record } = command;
+    this.#command = command;
+    this.#found = command.found.toSorted((a, b) => a.transaction.height - b.transaction.height);
+    const expiresAt = record?.expiresAt ?? state?.expiresAt;
+    this.#known = {
+      chainState: state?.chainState ?? 'pending',
+      reached: state?.reached ?? 'registered',
+      creator: state?.creator ?? record?.creator ?? '',
+      dataHash: state?.dataHash || (record?.dataHash ?? ''),
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+      transactions: state?.transactions ?? [],
+    };
+  }
+
+  /** Whether the record or a transaction shows a step that was not recorded yet. */
+  hasTaken(step: Step): boolean {
+    const { record } = this.#command;
+    if (stepsReached(this.#known.reached).includes(step)) return false;
+    const isInRecord =
+      record !== undefined &&
+      isAhead(record.chainState, this.#known.chainState) &&
+      stepsOf(record.chainState).includes(step);
+    return (
+      isInRecord || this.#found.some((one) => one.step === step || (step === 'finalize' && one.step === 'approve'))
+    );
+  }
+
+  register({ kind, height, price, fileSizeKbs, metadata }: ActionRecord): void {
+    const first = this.#take('register');
+    const at = height ?? first.transaction?.height;
+    this.#add({
+      type: 'ActionRegistered',
+      data: {
+        kind,
+        ...(at === undefined ? {} : { height: at }),
+        ...(price === undefined ? {} : { price }),
+        fileSizeKbs,
+        metadata,
+        ...first,
+      },
+    });
+  }
+
+  finalize(isMetadataNews: boolean): void {
+    const { record } = this.#command;
+    const found = this.#found.find(({ step }) => step === 'finalize');
+    this.#reach('finalized', 'done');
+    const metadata =
+      isMetadataNews && record !== undefined && record.metadata !== '' ? { metadata: record.metadata } : {};
+    const accounts = record !== undefined && record.accounts.length > 0 ? record.accounts : (found?.accounts ?? []);
+    this.#add({
+      type: 'ActionFinalized',
+      data: { accounts, payments: found?.payments ?? [], ...metadata, ...this.#take('finalize') },
+    });
+  }
+
+  approve(): void {
+    this.#reach('approved', 'approved');
+    this.#add({ type: 'ActionApproved', data: this.#take('approve') });
+  }
+
+  /** Records a chain state that no step tells of; an expired action keeps the step that it reached. */
+  observe(): void {
+    const { record, height } = this.#command;
+    if (record === undefined || !isAhead(record.chainState, this.#known.chainState)) return;
+    this.#known = { ...this.#known, chainState: record.chainState };
+    if (record.chainState === 'expired') this.#add({ type: 'ActionExpired', data: { seenAtHeight: height } });
+    else this.#add({ type: 'ActionStateObserved', data: { seenAtHeight: height } });
+  }
+
+  /** Records further transactions of steps that were recorded, as far as they fit. */
+  addTransactions(): void {
+    for (const { step, transaction, payments, accounts } of this.#found) {
+      if (knowsTransaction(this.#known, step, transaction.hash)) continue;
+      if (this.#known.transactions.length >= mostTransactions) return;
+      this.#remember(step, transaction.hash);
+      this.#add({ type: 'ActionTransactionFound', data: { step, transaction, payments, accounts } });
+    }
+  }
+
+  #reach(reached: 'finalized' | 'approved', chainState: ChainState): void {
+    this.#known = {
+      ...this.#known,
+      reached,
+      chainState: isFinal(this.#known.chainState) ? this.#known.chainState : chainState,
+    };
+  }
+
+  /** The first transaction of a step, which from now on is known; none where the chain shows none. */
+  #take(step: Step): Pick<FoundStep, 'transaction'> | { transaction?: never } {
+    const first = this.#found.find((one) => one.step === step);
+    if (first === undefined) return {};
+    this.#remember(step, first.transaction.hash);
+    return { transaction: first.transaction };
+  }
+
+  #remember(step: Step, hash: string): void {
+    this.#known = { ...this.#known, transactions: [...this.#known.transactions, { step, hash }] };
+  }
+
+  #add(happening: Happening): void {
+    this.facts.push({
+      type: happening.type,
+      data: { action: this.#command.action, ...happening.data, known: this.#known },
+    } as ActionFact);
+  }
+}

@@ -1,5 +1,5 @@
-import type { FactOf } from '../../events/catalogue.ts';
-import type { Decider } from '../decider.ts';
+import type { Fact, FactOf } from '../../events/catalogue.ts';
+import { Command, type Decider } from '../decider.ts';
 
 /** What a list of the chain, read whole at one height, says of one of its operators; no record: it is not on it. */
 export type RecordListed<Entry> = Readonly<{ operator: string; height: number; record: Entry | undefined }>;
@@ -59,3 +59,39 @@ function same(a: unknown, b: unknown): boolean {
 function present(value: object): Map<string, unknown> {
   return new Map(Object.entries(value).filter(([, field]) => field !== undefined));
 }
+
+/** A SuperNode as the chain's list describes it. */
+export type SuperNodeRecord = Fact<'SuperNodeListed'>['data']['record'];
+
+/** Which SuperNodes the chain lists, and what it says of them. */
+export const supernodes = listed<'node', SuperNodeRecord>('node', {
+  listed: 'SuperNodeListed',
+  changed: 'SuperNodeChanged',
+  removed: 'SuperNodeRemoved',
+  seen: ({ type, data }) => ({ type, ...data }),
+  fact: (type, node, seen) => ({ type, data: { node, ...seen } }),
+});
+
+/** What a list, read whole at one height, says of SuperNodes. */
+export class RecordSuperNodes extends Command<
+  RecordListed<SuperNodeRecord>,
+  ListedState<SuperNodeRecord> | undefined
+> {}
+
+/** A validator as far as it counts here. */
+export type ValidatorRecord = Fact<'ValidatorListed'>['data']['record'];
+
+/** Which validators the chain lists: moniker, status and jailed. */
+export const validators = listed<'validator', ValidatorRecord>('validator', {
+  listed: 'ValidatorListed',
+  changed: 'ValidatorChanged',
+  removed: 'ValidatorRemoved',
+  seen: ({ type, data }) => ({ type, ...data }),
+  fact: (type, validator, seen) => ({ type, data: { validator, ...seen } }),
+});
+
+/** What a list, read whole at one height, says of validators. */
+export class RecordValidators extends Command<
+  RecordListed<ValidatorRecord>,
+  ListedState<ValidatorRecord> | undefined
+> {}

@@ -1,4 +1,4 @@
-import { Command } from '../command.ts';
+import { Command } from '../decider.ts';
 import type { Cause } from '../ports.ts';
 import {
   chainEntity,

@@ -1,10 +1,9 @@
 import { projectionNames } from '../../projections/projection.ts';
 import { repair, scrub } from './audit.ts';
 import { doctor } from './doctor.ts';
-import { createProgram, json } from './program.ts';
+import { createProgram, endWithReader, json, run } from './program.ts';
 import { replay } from './replay.ts';
 import { reset } from './reset.ts';
-import { endWithReader, run } from './run-verb.ts';
 import { roleNames } from '../roles/names.ts';
 import { roleHelp, settingHelp } from './setting-help.ts';
 import { status } from './status.ts';

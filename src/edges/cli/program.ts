@@ -1,6 +1,39 @@
 import { Command, Option } from 'commander';
+import { AppError, toAppError } from '../../commands/errors.ts';
+import { ConfigError } from '../config.ts';
 import { ownVersion } from '../kit/version.ts';
-import { isForMachines, refusal } from './run-verb.ts';
+
+/** Whether answers and refusals are read by a machine. */
+const isForMachines: boolean = process.argv.includes('--json');
+
+/** Runs a verb; an error becomes one line that says what to do, and exit status 1. */
+export function run<Args extends readonly unknown[]>(
+  verb: (...args: Args) => Promise<void>,
+): (...args: Args) => Promise<void> {
+  return async (...args) => {
+    try {
+      await verb(...args);
+    } catch (caught) {
+      const error =
+        caught instanceof ConfigError ? new AppError('INVALID_ARGUMENT', caught.message) : toAppError(caught);
+      const detail =
+        error !== caught && error.code === 'INTERNAL' && caught instanceof Error ? `\n${caught.stack}` : '';
+      process.stderr.write(isForMachines ? refusal(error) : `annals: ${error.message}${detail}\n`);
+      process.exit(1);
+    }
+  };
+}
+
+/** A refusal as one line of JSON. */
+export function refusal({ message, code }: Pick<AppError, 'message' | 'code'>): string {
+  return `${JSON.stringify({ error: message, code })}\n`;
+}
+
+/** A reader that has seen enough, such as `head`, ends the verb in peace. */
+export function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+}
 
 const hint = '(annals --help lists the verbs)';
 

@@ -54,7 +54,7 @@ export function cacheFolder(): string {
 }
 
 /** Whether the file exists and may be run by this user. */
-export function isExecutable(file: string): boolean {
+function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
     return true;

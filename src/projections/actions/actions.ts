@@ -1,8 +1,7 @@
 import type { Fact, FactTypeOf } from '../../events/catalogue.ts';
-import { actionAccounts, actionTable, payments, type StepTransaction } from './action-tables.ts';
-import { withPayments } from './payments.ts';
 import { defineProjection } from '../projection.ts';
 import type { ActionRow } from '../tables.ts';
+import { actionAccounts, actionTable, type PaymentOf, payments, type StepTransaction } from './action-tables.ts';
 import { blockCounters } from './totals/block-counters.ts';
 import { heightCounters } from './totals/height-extents.ts';
 import { paymentCounters } from './totals/payment-counters.ts';
@@ -158,3 +157,26 @@ function finalizedBy(account: string, { id, type, status, creator, height, final
   const at_height = finalize_tx?.height ?? height;
   return { table: 'action_accounts' as const, values: { account, id, type, status, creator, height, at_height } };
 }
+
+type Paid = Fact<'ActionFinalized'>['data']['payments'];
+
+/**
+ * An action's payments with those of one transaction.
+ *
+ * One entry per account, denomination and transaction; transfers of the same three inside one fact add up. What a
+ * transaction is known to have paid is replaced by what is said of it later.
+ */
+function withPayments(row: ActionRow, paid: Paid, transaction: Transaction | undefined): readonly PaymentOf[] {
+  if (paid.length === 0) return row.payments;
+  if (!transaction) throw new Error(`Cannot add payments to action ${row.id}: no transaction that paid them`);
+  const { hash: tx_hash, height } = transaction;
+  const sums = new Map<string, PaymentOf>();
+  for (const { account, denom, amount, again = false } of paid) {
+    const key = JSON.stringify([account, denom]);
+    sums.set(key, { account, denom, amount: sum(sums.get(key)?.amount ?? '0', amount), tx_hash, height, again });
+  }
+  return [...row.payments.filter((earlier) => earlier.tx_hash !== tx_hash), ...sums.values()];
+}
+
+/** Amounts are decimal text of any size. */
+const sum = (a: string, b: string) => String(BigInt(a) + BigInt(b));

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { refusalOf } from '../../../src/commands/ledger/ante.ts';
-import type { Message } from '../../../src/commands/ledger/messages.ts';
-import type { Transaction } from '../../../src/commands/ledger/transaction.ts';
+import type { Message, Transaction } from '../../../src/commands/ledger/messages.ts';
 import { people, request, SmallChain, transactionOf } from './small-chain.ts';
 
 const coins = (amount: string, denom = 'ulume') => [{ denom, amount }];

@@ -1,8 +1,13 @@
 import { type Block, type ChainState, type Genesis, withChanges } from '../../../src/commands/ledger/chain.ts';
 import { endBlock, type Executed, execute } from '../../../src/commands/ledger/execute.ts';
 import { genesisState } from '../../../src/commands/ledger/genesis.ts';
-import { gasWanted, type Message, type MessageOf, signerOf } from '../../../src/commands/ledger/messages.ts';
-import type { Transaction } from '../../../src/commands/ledger/transaction.ts';
+import {
+  gasWanted,
+  type Message,
+  type MessageOf,
+  signerOf,
+  type Transaction,
+} from '../../../src/commands/ledger/messages.ts';
 
 /** Operator and account of a node are the same bytes: the texts agree but for prefix and checksum. */
 export const people = {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { actions } from '../../../src/commands/sync/actions.ts';
-import type { ActionRecord, FoundStep, RecordAction } from '../../../src/commands/sync/record-action.ts';
-import type { Step } from '../../../src/commands/sync/action-states.ts';
+import type { ActionRecord, FoundStep, RecordAction, Step } from '../../../src/commands/sync/action-states.ts';
 import { given } from '../../support/given.ts';
 
 const record = (changes: Partial<ActionRecord> = {}): ActionRecord => ({

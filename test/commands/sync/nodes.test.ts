@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type SuperNodeRecord, supernodes } from '../../../src/commands/sync/supernodes.ts';
-import { type ValidatorRecord, validators } from '../../../src/commands/sync/validators.ts';
+import {
+  type SuperNodeRecord,
+  supernodes,
+  type ValidatorRecord,
+  validators,
+} from '../../../src/commands/sync/listed.ts';
 import { given } from '../../support/given.ts';
 
 const record: SuperNodeRecord = {

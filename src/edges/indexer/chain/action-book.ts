@@ -1,10 +1,9 @@
 import type { Known } from '../../../commands/decider.ts';
 import { knownFrom } from '../../../commands/handle.ts';
 import type { Cause, FactLog } from '../../../commands/ports.ts';
-import { isOpen, type KnownAction, knowsTransaction } from '../../../commands/sync/action-states.ts';
+import { isOpen, type KnownAction, knowsTransaction, type RecordAction } from '../../../commands/sync/action-states.ts';
 import { actions, RecordActions } from '../../../commands/sync/actions.ts';
 import { packOpen, unpackOpen } from '../../../commands/sync/open-actions.ts';
-import type { RecordAction } from '../../../commands/sync/record-action.ts';
 import type { KnownSource, RoundCompletion } from '../../../commands/sync/sources.ts';
 import { dispatch } from '../../bus.ts';
 

@@ -1,4 +1,4 @@
-import type { ActionRecord } from '../../../commands/sync/record-action.ts';
+import type { ActionRecord } from '../../../commands/sync/action-states.ts';
 import type { ChainSession } from './client.ts';
 import { ChainFailure } from './failure.ts';
 import { dataHashOf, parseAction } from './records.ts';

@@ -1,5 +1,5 @@
-import type { ActionRecord } from '../../../commands/sync/record-action.ts';
 import {
+  type ActionRecord,
   type KnownAction,
   knowsTransaction,
   type Step,

@@ -1,9 +1,7 @@
-import type { Command } from '../../../commands/command.ts';
+import type { Command } from '../../../commands/decider.ts';
 import type { Cause } from '../../../commands/ports.ts';
-import type { RecordListed } from '../../../commands/sync/listed.ts';
+import { type RecordListed, RecordSuperNodes, RecordValidators } from '../../../commands/sync/listed.ts';
 import type { RoundCompletion } from '../../../commands/sync/sources.ts';
-import { RecordSuperNodes } from '../../../commands/sync/supernodes.ts';
-import { RecordValidators } from '../../../commands/sync/validators.ts';
 import { dispatch } from '../../bus.ts';
 import { pagesOf } from './listings.ts';
 import { minimumVersionOf, operatorOf, parseSuperNode, parseValidator } from './records.ts';

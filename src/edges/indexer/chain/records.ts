@@ -1,8 +1,7 @@
 import { fromBinary, type JsonObject, toJson } from '@bufbuild/protobuf';
 import { base64 } from '@scure/base';
-import type { ActionRecord } from '../../../commands/sync/record-action.ts';
-import type { SuperNodeRecord } from '../../../commands/sync/supernodes.ts';
-import type { ValidatorRecord } from '../../../commands/sync/validators.ts';
+import type { ActionRecord } from '../../../commands/sync/action-states.ts';
+import type { SuperNodeRecord, ValidatorRecord } from '../../../commands/sync/listed.ts';
 import { type ActionType, bondStates, chainStates, superNodeStates } from '../../../events/words.ts';
 import { CascadeMetadataSchema, SenseMetadataSchema } from '../../gen/chain/action/v1/metadata_pb.ts';
 import { parseBounded } from '../../kit/bounded-json.ts';

@@ -1,5 +1,4 @@
-import type { FoundStep } from '../../../commands/sync/record-action.ts';
-import type { Step } from '../../../commands/sync/action-states.ts';
+import type { FoundStep, Step } from '../../../commands/sync/action-states.ts';
 import { dataHashOfMessage } from './records.ts';
 import { asObject, attempt, BadRecord, coins, height, isActionId, objects, shortList, timeOfText } from './values.ts';
 

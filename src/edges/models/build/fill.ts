@@ -101,7 +101,7 @@ export type Late = Readonly<{
 }>;
 
 /** Brings written rows forward as a live batch does, but for counters, which are added up in memory. */
-export async function changeWritten({ client, folding, schema, late, sums }: Late): Promise<void> {
+async function changeWritten({ client, folding, schema, late, sums }: Late): Promise<void> {
   const writer = createWriter(folding, schema);
   const keys = [...new Set(late.map(({ key }) => key))];
   await client.query(

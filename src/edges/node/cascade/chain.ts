@@ -1,6 +1,6 @@
 import { AppError } from '../../../commands/errors.ts';
 import type { KeyType, PublicKey } from '../../../commands/ledger/chain.ts';
-import type { ActionRecord } from '../../../commands/sync/record-action.ts';
+import type { ActionRecord } from '../../../commands/sync/action-states.ts';
 import { isPublicKey, keyUrls } from '../../cosmos/keys.ts';
 import { recordOf } from '../../indexer/chain/action-reads.ts';
 import type { ChainClient, ChainSession } from '../../indexer/chain/client.ts';
