@@ -3,6 +3,7 @@ import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 const e2e = 'test/e2e/**/*.test.ts';
+const clients = 'test/clients/*.test.ts';
 
 /** The rows that tests name as their tags: `--tags-filter=S2.actions.limit` runs the tests of a row. */
 const lists = path.join(import.meta.dirname, 'test/rows');
@@ -13,7 +14,7 @@ const tags = readdirSync(lists)
 /**
  * One nats-server and one PostgreSQL per project; two workers, because the servers want cores as well. What starts
  * whole programs comes afterwards, one file at a time: those judge how programs behave, not how they starve beside one
- * another.
+ * another. Last come the clients of others, which are installed then.
  */
 export default defineConfig({
   test: {
@@ -29,11 +30,27 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: [e2e], sequence: { groupOrder: 0 } },
+        test: {
+          name: 'parts',
+          include: ['test/**/*.test.ts'],
+          exclude: [e2e, clients, '**/node_modules/**'],
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         extends: true,
         test: { name: 'e2e', include: [e2e], fileParallelism: false, maxWorkers: 1, sequence: { groupOrder: 1 } },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'clients',
+          include: [clients],
+          globalSetup: ['test/support/install-clients.ts'],
+          fileParallelism: false,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+        },
       },
     ],
   },

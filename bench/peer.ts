@@ -1,11 +1,9 @@
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { run, whileSaying } from '../src/edges/servers/commands.ts';
+import { installLocked } from '../test/support/install-locked.ts';
 
 /** Somebody else's system in a process of its own, told what to do line by line. */
 export type Peer = Readonly<{
@@ -18,7 +16,6 @@ type Options = Readonly<{ say: (line: string) => void; signal: AbortSignal }>;
 type Answer = Readonly<{ figure?: number; error?: string }>;
 
 const folder = fileURLToPath(new URL('peers', import.meta.url));
-const installWithinMs = 300_000;
 const stopWithinMs = 5_000;
 
 /**
@@ -28,7 +25,7 @@ const stopWithinMs = 5_000;
  * Fails with a word why when there is no way to install them.
  */
 export async function openPeer(name: string, { say, signal }: Options): Promise<Peer> {
-  await install(say, signal);
+  await installLocked(folder, 'the peers of the bench', say, signal);
   const driver = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', path.join(folder, `${name}.mjs`)], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
@@ -53,27 +50,4 @@ export async function openPeer(name: string, { say, signal }: Options): Promise<
       clearTimeout(late);
     },
   };
-}
-
-/** Installs the peers unless this very lock was installed before. */
-async function install(say: Options['say'], signal: AbortSignal): Promise<void> {
-  const lock = await readFile(path.join(folder, 'package-lock.json'));
-  const wanted = createHash('sha256').update(lock).digest('hex');
-  const mark = path.join(folder, 'node_modules/.installed');
-  if ((await readFile(mark, 'utf8').catch(() => '')) === wanted) return;
-  const options = { cwd: folder, timeoutMs: installWithinMs, signal };
-  const npmCi = () => run('npm', ['ci', '--prefer-offline', '--loglevel=error', '--no-progress'], options);
-  try {
-    await whileSaying(say, 'installing the peers of the bench', npmCi);
-  } catch (caught) {
-    throw new Error(`not installed (${firstLine(caught)})`, { cause: caught });
-  }
-  await writeFile(mark, wanted);
-}
-
-/** npm names the kind of failure first and says last where its log lies. */
-function firstLine(caught: unknown): string {
-  const stderr = caught instanceof Error && 'stderr' in caught ? caught.stderr : undefined;
-  const said = typeof stderr === 'string' && stderr !== '' ? stderr : String(caught);
-  return (said.trim().split('\n', 1)[0] ?? '').replace(/^npm error /, '').slice(0, 200);
 }

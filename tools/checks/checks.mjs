@@ -11,6 +11,7 @@ export const checks = [
   { name: 'lock file of Node', work: () => lockProblems('tools/node/package-lock.json') },
   { name: 'lock file of PostgreSQL 13', work: () => lockProblems('tools/postgres-13/package-lock.json') },
   { name: "lock file of the bench's peers", work: () => lockProblems('bench/peers/package-lock.json') },
+  { name: 'lock file of the clients of others', work: () => lockProblems('test/clients/package-lock.json') },
   {
     name: 'a test for every row of the specifications and every known fault',
     work: async () => (await coverage(root)).problems.join('\n') || undefined,
