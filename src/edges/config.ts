@@ -134,6 +134,12 @@ const ofAuditor = {
 
 const ofLedger = {
   lcdPort: setting('LCD_PORT', '1317', port, 'Port of the local network’s chain REST'),
+  rpcPort: setting(
+    'RPC_PORT',
+    '26657',
+    port,
+    'Port of the local network’s CometBFT RPC, which wallets and clients ask',
+  ),
   localSeed: setting('LOCAL_SEED', '1', whole(1, 4_294_967_295), 'Seed of what happens on the local network'),
 } as const;
 

@@ -16,8 +16,8 @@ const LOOK_EVERY_MS = 50;
  * again it takes up its data, and nothing is left either when the program is killed with kill -9.
  */
 export async function checkService(clone, { time, note }) {
-  const [port, natsPort, wsPort, lcdPort] = await freePorts(4);
-  const ports = { PORT: port, NATS_PORT: natsPort, NATS_WS_PORT: wsPort, LCD_PORT: lcdPort };
+  const [port, natsPort, wsPort, lcdPort, rpcPort] = await freePorts(5);
+  const ports = { PORT: port, NATS_PORT: natsPort, NATS_WS_PORT: wsPort, LCD_PORT: lcdPort, RPC_PORT: rpcPort };
   const api = `http://127.0.0.1:${port}`;
   const start = () => startInClone(clone, ['npm', 'start'], 'start.log', ports);
   const isReady = async () => (await get(`${api}/readyz`)).status === 200;

@@ -16,7 +16,8 @@ export function requestAction(draft: Draft, message: Request, block: Block): voi
   const { params, modules } = draft.state.genesis;
   const type = actionTypeOf(message.actionType);
   const metadata = requestedMetadata(type, message.metadata, params);
-  const fileSizeKbs = wholeNumber(message.fileSizeKbs, 'file size');
+  // Clients from before the field existed leave it empty.
+  const fileSizeKbs = wholeNumber(message.fileSizeKbs || '0', 'file size');
   const price = priceOf(message.price, params.denom);
   // The chain compares the size in KB as if it were bytes, so its least price hardly grows.
   const least = BigInt(params.baseActionFee) + BigInt(params.feePerKbyte) * BigInt(Math.ceil(fileSizeKbs / 1024));

@@ -31,10 +31,14 @@ export function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex').toUpperCase();
 }
 
-/** Reads a transaction; fails with `UnreadableTransaction`. Whether its signature holds is not looked at. */
-export function decodeTransaction(bytes: Uint8Array): SentTransaction {
+/**
+ * Reads a transaction; fails with `UnreadableTransaction`. Whether its signature holds is not looked at.
+ *
+ * One that is only simulated may leave its sign mode open, as wallets do before they sign.
+ */
+export function decodeTransaction(bytes: Uint8Array, { isSimulated = false } = {}): SentTransaction {
   try {
-    return decode(bytes);
+    return decode(bytes, isSimulated ? { ...modes, 0: 'SIGN_MODE_DIRECT' } : modes);
   } catch (caught) {
     if (caught instanceof UnreadableTransaction) throw caught;
     const words = caught instanceof BadMessage ? caught.message : 'it is no protobuf message of the kind';
@@ -42,7 +46,7 @@ export function decodeTransaction(bytes: Uint8Array): SentTransaction {
   }
 }
 
-function decode(bytes: Uint8Array): SentTransaction {
+function decode(bytes: Uint8Array, known: typeof modes): SentTransaction {
   const raw = fromBinary(TxRawSchema, bytes);
   const body = fromBinary(TxBodySchema, raw.bodyBytes);
   const auth = fromBinary(AuthInfoSchema, raw.authInfoBytes);
@@ -51,7 +55,7 @@ function decode(bytes: Uint8Array): SentTransaction {
   requireKnown(raw, body, auth, info?.modeInfo, auth.fee);
   if (!info || !signature || auth.signerInfos.length !== 1 || raw.signatures.length !== 1)
     throw new UnreadableTransaction('this chain takes exactly one signer: tx parse error');
-  const mode = modes[info.modeInfo?.single?.mode ?? 0];
+  const mode = known[info.modeInfo?.single?.mode ?? 0];
   if (mode === undefined) throw new UnreadableTransaction('sign mode is not supported: tx parse error');
   const messages = body.messages.map(({ typeUrl, value }) => decodeMessage(typeUrl, value));
   requireCanonical(toBinary(TxRawSchema, raw), bytes);

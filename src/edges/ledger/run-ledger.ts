@@ -1,10 +1,12 @@
+import type { Server } from 'node:http';
 import { AppError } from '../../commands/errors.ts';
 import { failureOf } from '../kit/failure.ts';
 import { hostPort } from '../kit/net-address.ts';
 import type { Leasing } from '../log/leases.ts';
 import type { Logger } from '../kit/logger.ts';
 import type { Chain } from './chain.ts';
-import { listen } from '../kit/listen.ts';
+import { listen, type Place } from '../kit/listen.ts';
+import { createCometServer } from './comet/server.ts';
 import { type Beginning, keepUp, type LedgerLog, openChain } from './log-fold.ts';
 import type { RestOptions } from './rest/answer.ts';
 import { decodeTransaction, type SentTransaction } from '../cosmos/transaction-codec.ts';
@@ -20,6 +22,8 @@ export type LedgerOptions = Readonly<{
   beginning: () => Beginning;
   host: string;
   lcdPort: number;
+  /** Without it the ledger has no CometBFT RPC. */
+  rpcPort?: number;
   logger: Logger;
   signal: AbortSignal;
   rest?: RestOptions;
@@ -29,6 +33,8 @@ export type LedgerOptions = Readonly<{
 export type Ledger = Readonly<{
   /** Of its chain REST. */
   url: string;
+  /** Of its CometBFT RPC. */
+  rpcUrl: string | undefined;
   /**
    * Takes in the bytes of a signed transaction; settles once its block is in the log. Code 0: carried out.
    *
@@ -61,16 +67,22 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   const signal = AbortSignal.any([options.signal, own.signal]);
   const chain = await openChain(log, options.beginning, signal);
   const sealer = new Sealer(chain, log, logger);
-  const server = createRestServer({ chain: () => chain, sealer }, options.rest ?? {}, logger);
-  const place = { what: 'the chain REST', remedy: 'Stop what uses it, or set LCD_PORT.' };
-  const port = await listen(server, { host: options.host, port: options.lcdPort, ...place });
-  const url = `http://${hostPort(options.host, port)}`;
+  const serving = { chain: () => chain, sealer };
+  const { host, lcdPort, rpcPort } = options;
+  const opened = await openPorts([
+    { server: createRestServer(serving, options.rest ?? {}, logger), host, port: lcdPort, ...restPlace },
+    ...(rpcPort === undefined
+      ? []
+      : [{ server: createCometServer(serving, logger), host, port: rpcPort, ...rpcPlace }]),
+  ]);
+  const [url = '', rpcUrl] = opened.urls;
   const sealing = leases ? leases.hold('ledger', signal, (held) => sealer.run(held.signal)) : sealer.run(signal);
   const following = keepUp(chain, log, signal);
   const failed = failureOf([sealing, following], signal);
   logger.info({ url, height: chain.height }, 'ledger runs');
   return {
     url,
+    rpcUrl,
     submit: async (bytes, at) => {
       const submitted = sealer.submit(decoded(bytes), at);
       if ('refusal' in submitted) throw refusedError(submitted.refusal);
@@ -84,10 +96,32 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
       own.abort();
       sealer.close();
       await Promise.allSettled([sealing, following]);
-      server.closeAllConnections();
-      if (server.listening) await new Promise((resolve) => server.close(resolve));
+      await opened.close();
     },
   };
+}
+
+const restPlace = { what: 'the chain REST', remedy: 'Stop what uses it, or set LCD_PORT.' };
+const rpcPlace = { what: 'the chain’s CometBFT RPC', remedy: 'Stop what uses it, or set RPC_PORT.' };
+
+type Opened = Readonly<{ urls: readonly string[]; close: () => Promise<void> }>;
+
+/** Opens servers, all of them or none. */
+async function openPorts(places: readonly (Place & Readonly<{ server: Server }>)[]): Promise<Opened> {
+  const close = async (): Promise<void> => {
+    for (const { server } of places) {
+      server.closeAllConnections();
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
+    }
+  };
+  try {
+    const urls: string[] = [];
+    for (const { server, ...place } of places) urls.push(`http://${hostPort(place.host, await listen(server, place))}`);
+    return { urls, close };
+  } catch (caught) {
+    await close();
+    throw caught;
+  }
 }
 
 function decoded(bytes: Uint8Array): SentTransaction {

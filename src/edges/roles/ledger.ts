@@ -7,7 +7,13 @@ import type { Part, Role, RoleContext } from './role.ts';
 /** The local network: its chain and what happens there; nothing where another chain is indexed. */
 export const ledger = {
   name: 'ledger',
-  ports: ({ isLocal, host, lcdPort }) => (isLocal ? [{ setting: 'LCD_PORT', host, port: lcdPort }] : []),
+  ports: ({ isLocal, host, lcdPort, rpcPort }) =>
+    isLocal
+      ? [
+          { setting: 'LCD_PORT', host, port: lcdPort },
+          { setting: 'RPC_PORT', host, port: rpcPort },
+        ]
+      : [],
   async *start(context) {
     if (context.config.isLocal) yield await startLocal(context);
   },
@@ -22,6 +28,7 @@ async function startLocal({ config, broker, logger, signal }: RoleContext): Prom
     beginning: () => localBeginning(seed, Date.now(), subnet),
     host: config.host,
     lcdPort: config.lcdPort,
+    rpcPort: config.rpcPort,
     logger,
     signal,
   });
@@ -35,5 +42,12 @@ async function startLocal({ config, broker, logger, signal }: RoleContext): Prom
     await chain.stop();
   };
   const failed = failureOf([chain.failed, network.failed], signal);
-  return { name: 'local network', urls: { chain: chain.url }, checks: [], gauges: [], failed, stop };
+  return {
+    name: 'local network',
+    urls: { chain: chain.url, ...(chain.rpcUrl !== undefined && { rpc: chain.rpcUrl }) },
+    checks: [],
+    gauges: [],
+    failed,
+    stop,
+  };
 }

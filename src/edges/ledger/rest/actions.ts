@@ -5,8 +5,10 @@ import { type Asked, enumQuery, fail, integerProblem, type Routes, wholeParam } 
 import { pageByKey, pageByPlace, type Paged, pageOf } from './pages.ts';
 
 const base = '/LumeraProtocol/lumera/action/v1';
-const types = ['ACTION_TYPE_UNSPECIFIED', 'ACTION_TYPE_SENSE', 'ACTION_TYPE_CASCADE'] as const;
-const states = [
+/** By their numbers on the wire. */
+export const actionTypes = ['ACTION_TYPE_UNSPECIFIED', 'ACTION_TYPE_SENSE', 'ACTION_TYPE_CASCADE'] as const;
+/** By their numbers on the wire. */
+export const actionStates = [
   'ACTION_STATE_UNSPECIFIED',
   'ACTION_STATE_PENDING',
   'ACTION_STATE_PROCESSING',
@@ -54,10 +56,10 @@ export const actionRoutes: Routes = {
     };
   },
   [`${base}/list_actions`]: (asked) => {
-    const type = enumQuery(asked.query, 'actionType', 'types.ActionType', types);
-    const state = enumQuery(asked.query, 'actionState', 'types.ActionState', states);
+    const type = enumQuery(asked.query, 'actionType', 'types.ActionType', actionTypes);
+    const state = enumQuery(asked.query, 'actionState', 'types.ActionState', actionStates);
     const isAsked = (action: Action) =>
-      (type === types[0] || action.type === type) && (state === states[0] || action.state === state);
+      (type === actionTypes[0] || action.type === type) && (state === actionStates[0] || action.state === state);
     return numericList(asked, isAsked);
   },
   [`${base}/list_expired_actions`]: (asked) => numericList(asked, (action) => action.state === 'ACTION_STATE_EXPIRED'),
@@ -81,9 +83,9 @@ export const actionRoutes: Routes = {
     return lexicalList(asked, (action) => action.height === height);
   },
   [`${base}/query_action_by_metadata`]: (asked) => {
-    const type = enumQuery(asked.query, 'actionType', 'types.ActionType', types);
+    const type = enumQuery(asked.query, 'actionType', 'types.ActionType', actionTypes);
     const wanted = asked.query.get('metadataQuery') ?? '';
-    if (type === types[0] || wanted === '') fail(3, 'action type and metadata query required');
+    if (type === actionTypes[0] || wanted === '') fail(3, 'action type and metadata query required');
     const at = wanted.indexOf('=');
     if (at === -1) fail(3, "invalid metadata query format, expected 'field=value'");
     const [field, value] = [wanted.slice(0, at), wanted.slice(at + 1)];

@@ -12,6 +12,24 @@ const auth = '/cosmos/auth/v1beta1';
 const bank = '/cosmos/bank/v1beta1';
 const emptyHash = sha256('');
 
+/** The chain's node as its REST and its RPC describe it; no node runs, so its addresses are the usual ones. */
+export function nodeInfo(chain: Chain): object {
+  return {
+    protocol_version: { p2p: '8', block: '11', app: '0' },
+    listen_addr: 'tcp://127.0.0.1:26656',
+    network: chain.chainId,
+    version: '0.38.19',
+    channels: '402021222330386061',
+    moniker: 'annals',
+    other: { tx_index: 'on', rpc_address: 'tcp://127.0.0.1:26657' },
+  };
+}
+
+/** Identity of that node: hex of 20 bytes. */
+export function nodeId(chain: Chain): string {
+  return createHash('sha256').update(chain.chainId).digest('hex').slice(0, 40);
+}
+
 /** Blocks, the node itself, accounts and balances. */
 export const baseRoutes: Routes = {
   [`${tendermint}/blocks/latest`]: ({ chain }) => blockRecord(chain, chain.head ?? fail(13, 'no block is sealed yet')),
@@ -23,16 +41,7 @@ export const baseRoutes: Routes = {
     return blockRecord(asked.chain, block);
   },
   [`${tendermint}/node_info`]: ({ chain }) => ({
-    default_node_info: {
-      protocol_version: { p2p: '8', block: '11', app: '0' },
-      default_node_id: createHash('sha256').update(chain.chainId).digest('hex').slice(0, 40),
-      listen_addr: 'tcp://127.0.0.1:26656',
-      network: chain.chainId,
-      version: '0.38.19',
-      channels: 'QCAhIiMwOGBh',
-      moniker: 'annals',
-      other: { tx_index: 'on', rpc_address: 'tcp://127.0.0.1:26657' },
-    },
+    default_node_info: { ...nodeInfo(chain), channels: 'QCAhIiMwOGBh', default_node_id: nodeId(chain) },
     application_version: {
       name: 'lumera',
       app_name: 'annals',
@@ -99,7 +108,8 @@ function balanceOf(chain: Chain, address: string): bigint {
   return chain.history.account(address)?.balance ?? 0n;
 }
 
-async function blockRecord(chain: Chain, block: Block): Promise<object> {
+/** A block with its transactions, hashes in base64. */
+export async function blockRecord(chain: Chain, block: Block): Promise<object> {
   const transactions = await chain.whole(block.transactions);
   const proposer = proposerOf(chain.genesis.validators);
   const blockId = idOf(block.hash);
@@ -139,7 +149,7 @@ function validatorsHash(chain: Chain): string {
 }
 
 /** The first validator proposes every block; its address is the head of the hash of its key. */
-function proposerOf(validators: readonly Validator[]): Uint8Array {
+export function proposerOf(validators: readonly Validator[]): Uint8Array {
   const key = Buffer.from(validators[0]?.consensusKey ?? '', 'base64');
   return createHash('sha256').update(key).digest().subarray(0, 20);
 }

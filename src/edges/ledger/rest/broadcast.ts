@@ -1,8 +1,5 @@
 import { base64 } from '@scure/base';
-import { execute } from '../../../commands/ledger/execute.ts';
-import { gasUsed } from '../../../commands/ledger/messages.ts';
 import { parseBounded } from '../../kit/bounded-json.ts';
-import { distance } from '../../cosmos/addresses.ts';
 import type { Chain } from '../chain.ts';
 import {
   decodeTransaction,
@@ -11,8 +8,9 @@ import {
   UnreadableTransaction,
 } from '../../cosmos/transaction-codec.ts';
 import type { Sealer } from '../sealer.ts';
+import { simulate } from '../simulate.ts';
 import { fail, failUnread } from './answer.ts';
-import { eventRecords, responseData, responseRecord, transactionRecord } from './transactions.ts';
+import { eventRecords, responseRecord, transactionRecord } from './transactions.ts';
 
 const base = '/cosmos/tx/v1beta1';
 
@@ -22,7 +20,7 @@ export type Posted = Readonly<{ chain: Chain; sealer: Sealer; body: string }>;
 /** What is answered to a POST otherwise than to a GET. */
 export const postRoutes: Readonly<Record<string, (posted: Posted) => Promise<object>>> = {
   [`${base}/txs`]: broadcast,
-  [`${base}/simulate`]: simulate,
+  [`${base}/simulate`]: simulated,
 };
 
 const modes = ['BROADCAST_MODE_UNSPECIFIED', 'BROADCAST_MODE_BLOCK', 'BROADCAST_MODE_SYNC', 'BROADCAST_MODE_ASYNC'];
@@ -51,32 +49,12 @@ async function broadcast({ chain, sealer, body }: Posted): Promise<object> {
   return { tx_response: responseRecord(whole, transactionRecord(chain, whole)) };
 }
 
-/** Executes a transaction on the chain as it is now, without its signature; nothing is kept. */
-async function simulate({ chain, sealer, body }: Posted): Promise<object> {
-  const { transaction } = decoded(readBody(body).bytes);
-  const gasLimit = gasUsed(transaction.messages, true);
-  const expected = sealer.signerInfo(transaction.signer)?.sequence;
-  if (expected === undefined) fail(2, `fee payer address: ${transaction.signer} does not exist: unknown address`);
-  if (expected !== transaction.sequence)
-    fail(2, `account sequence mismatch, expected ${expected}, got ${transaction.sequence}: incorrect account sequence`);
-  const block = { height: chain.height + 1, time: new Date().toISOString(), distance };
-  const asked = { ...transaction, gasLimit };
-  const { code, log, events } = execute(chain.history.state, asked, block);
-  if (code !== 0) fail(2, `${log} with gas used: '${gasUsed(transaction.messages, false)}'`);
-  const data = Buffer.from(responseData({ events, messages: transaction.messages }), 'hex').toString('base64');
+async function simulated({ chain, sealer, body }: Posted): Promise<object> {
+  const { gasUsed, data, events } = simulate({ chain, sealer }, readBody(body).bytes);
   return {
-    gas_info: { gas_wanted: '0', gas_used: String(gasLimit) },
-    result: { data, log: '', events: eventRecords(events), msg_responses: [] },
+    gas_info: { gas_wanted: '0', gas_used: String(gasUsed) },
+    result: { data: Buffer.from(data).toString('base64'), log: '', events: eventRecords(events), msg_responses: [] },
   };
-}
-
-function decoded(bytes: Uint8Array): SentTransaction {
-  try {
-    return decodeTransaction(bytes);
-  } catch (caught) {
-    if (caught instanceof UnreadableTransaction) return fail(3, caught.message);
-    throw caught;
-  }
 }
 
 /** What CheckTx tells: only whether the transaction was taken in. */

@@ -1,0 +1,43 @@
+import type { ChainEvent } from '../../commands/ledger/draft.ts';
+import { execute } from '../../commands/ledger/execute.ts';
+import { gasUsed } from '../../commands/ledger/messages.ts';
+import { distance } from '../cosmos/addresses.ts';
+import { decodeTransaction, type SentTransaction, UnreadableTransaction } from '../cosmos/transaction-codec.ts';
+import type { Chain } from './chain.ts';
+import { fail } from './rest/answer.ts';
+import { responseData } from './rest/transactions.ts';
+import type { Sealer } from './sealer.ts';
+
+/** What a transaction would come to: the gas that it would use, its messages' responses and its events. */
+export type Simulated = Readonly<{ gasUsed: number; data: Uint8Array; events: readonly ChainEvent[] }>;
+
+/** The chain as it is now, and who knows what waits for the next block. */
+export type SimulatedOn = Readonly<{ chain: Chain; sealer: Sealer }>;
+
+/**
+ * Executes a transaction on the chain as it is now, without its signature; nothing is kept.
+ *
+ * Fails with `RestError` and the chain's words where it would not be carried out.
+ */
+export function simulate({ chain, sealer }: SimulatedOn, bytes: Uint8Array): Simulated {
+  const { transaction } = decoded(bytes);
+  const { messages, signer, sequence } = transaction;
+  const gasLimit = gasUsed(messages, true);
+  const expected = sealer.signerInfo(signer)?.sequence;
+  if (expected === undefined) fail(2, `fee payer address: ${signer} does not exist: unknown address`);
+  if (expected !== sequence)
+    fail(2, `account sequence mismatch, expected ${expected}, got ${sequence}: incorrect account sequence`);
+  const block = { height: chain.height + 1, time: new Date().toISOString(), distance };
+  const { code, log, events } = execute(chain.history.state, { ...transaction, gasLimit }, block);
+  if (code !== 0) fail(2, `${log} with gas used: '${gasUsed(messages, false)}'`);
+  return { gasUsed: gasLimit, data: Buffer.from(responseData({ events, messages }), 'hex'), events };
+}
+
+function decoded(bytes: Uint8Array): SentTransaction {
+  try {
+    return decodeTransaction(bytes, { isSimulated: true });
+  } catch (caught) {
+    if (caught instanceof UnreadableTransaction) return fail(3, caught.message);
+    throw caught;
+  }
+}
