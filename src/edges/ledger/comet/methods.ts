@@ -3,7 +3,7 @@ import type { WholeTransaction } from '../blocks.ts';
 import type { Chain } from '../chain.ts';
 import { decodeTransaction, hashOf, UnreadableTransaction } from '../../cosmos/transaction-codec.ts';
 import { codespaceOf } from '../../../commands/ledger/failure.ts';
-import { blockRecord, nodeId, nodeInfo, proposerOf } from '../rest/base.ts';
+import { blockRecord, nodeInfo, proposerOf } from '../rest/base.ts';
 import { nanoTime, RestError } from '../rest/answer.ts';
 import { eventRecords, responseData } from '../rest/transactions.ts';
 import { parseQuery } from '../search-query.ts';
@@ -61,7 +61,7 @@ function statusOf(chain: Chain): object {
   const first = chain.block(1);
   const [validator] = genesis.validators;
   return {
-    node_info: { ...nodeInfo(chain), id: nodeId(chain) },
+    node_info: nodeInfo(chain, { idName: 'id', channels: '402021222330386061' }),
     sync_info: {
       latest_block_hash: hexOf(head?.hash),
       latest_app_hash: emptyHash,
@@ -111,8 +111,8 @@ function abciQuery(serving: SimulatedOn, parameters: Parameters): object {
 }
 
 /**
- * Sends a transaction. The answer comes when its block is in the log, because nothing that was acknowledged may be lost;
- * it tells only whether the transaction was taken in, as the real chain's check does.
+ * Sends a transaction. The answer comes when its block is in the log, because nothing that was acknowledged may be
+ * lost; it tells only whether the transaction was taken in, as the real chain's check does.
  */
 async function broadcast({ sealer }: SimulatedOn, parameters: Parameters): Promise<object> {
   const bytes = bytesIn(parameters, 'tx', 'base64');

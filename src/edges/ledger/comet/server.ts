@@ -19,8 +19,8 @@ type Answer = Readonly<{ jsonrpc: '2.0'; id: Id; result?: unknown; error?: Retur
 /**
  * The CometBFT RPC over a chain, for wallets and the network's clients; not listening yet.
  *
- * JSON-RPC 2.0 by POST to `/`, one call or up to twenty, and the same methods by GET at `/method?parameter=…`. An answer
- * has the id of its call; one to GET has -1.
+ * JSON-RPC 2.0 by POST to `/`, one call or up to twenty, and the same methods by GET at `/method?parameter=…`. An
+ * answer has the id of its call; one to GET has -1.
  */
 export function createCometServer(serving: Serving, logger: Logger): Server {
   const server = createServer({ maxHeaderSize: mostUrlLength + 16_384 }, (request, response) => {

@@ -12,22 +12,21 @@ const auth = '/cosmos/auth/v1beta1';
 const bank = '/cosmos/bank/v1beta1';
 const emptyHash = sha256('');
 
+/** What REST and RPC name or write differently of the node. */
+type NodeForm = Readonly<{ idName: 'id' | 'default_node_id'; channels: string }>;
+
 /** The chain's node as its REST and its RPC describe it; no node runs, so its addresses are the usual ones. */
-export function nodeInfo(chain: Chain): object {
+export function nodeInfo(chain: Chain, { idName, channels }: NodeForm): object {
   return {
     protocol_version: { p2p: '8', block: '11', app: '0' },
+    [idName]: createHash('sha256').update(chain.chainId).digest('hex').slice(0, 40),
     listen_addr: 'tcp://127.0.0.1:26656',
     network: chain.chainId,
     version: '0.38.19',
-    channels: '402021222330386061',
+    channels,
     moniker: 'annals',
     other: { tx_index: 'on', rpc_address: 'tcp://127.0.0.1:26657' },
   };
-}
-
-/** Identity of that node: hex of 20 bytes. */
-export function nodeId(chain: Chain): string {
-  return createHash('sha256').update(chain.chainId).digest('hex').slice(0, 40);
 }
 
 /** Blocks, the node itself, accounts and balances. */
@@ -41,7 +40,7 @@ export const baseRoutes: Routes = {
     return blockRecord(asked.chain, block);
   },
   [`${tendermint}/node_info`]: ({ chain }) => ({
-    default_node_info: { ...nodeInfo(chain), channels: 'QCAhIiMwOGBh', default_node_id: nodeId(chain) },
+    default_node_info: nodeInfo(chain, { idName: 'default_node_id', channels: 'QCAhIiMwOGBh' }),
     application_version: {
       name: 'lumera',
       app_name: 'annals',
