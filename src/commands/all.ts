@@ -4,6 +4,8 @@ import { AppError } from './errors.ts';
 import { handle, type Handled } from './handle.ts';
 import type { FactLog } from './ports.ts';
 import { probing, RecordProbes } from './probing.ts';
+import { RequestTransfer, requestTransfer } from './transfers/request.ts';
+import { RecordRetrievals, RecordTransfers, retrieving, transferring } from './transfers/steps.ts';
 import { actions, RecordActions } from './sync/actions.ts';
 import { CompleteRound, FailRound, IdentifyChain, RequestSync } from './sync/round-commands.ts';
 import { syncing } from './sync/sources.ts';
@@ -13,7 +15,7 @@ type CommandClass<Given, State> = abstract new (...given: never[]) => Command<Gi
 
 /** A command of the table, and what carries it out over a log. */
 export type CommandEntry = Readonly<{
-  command: CommandClass<unknown, unknown>;
+  command: abstract new (...given: never[]) => object;
   carryOut: (log: FactLog, command: object) => Promise<Handled<unknown>>;
 }>;
 
@@ -24,6 +26,9 @@ export const commands: readonly CommandEntry[] = [
   ...decidedBy(validators, RecordValidators),
   ...decidedBy(syncing, IdentifyChain, CompleteRound, FailRound, RequestSync),
   ...decidedBy(probing, RecordProbes),
+  ...decidedBy(transferring, RecordTransfers),
+  ...decidedBy(retrieving, RecordRetrievals),
+  { command: RequestTransfer, carryOut: requestTransfer },
 ];
 
 function decidedBy<Given, State, K extends Kind>(

@@ -1,5 +1,6 @@
 import type { Network } from '../events/ids.ts';
 import { configuredIn } from './node/config-file.ts';
+import { gatewaySettings } from './gateway/settings.ts';
 import { indexerSettings } from './indexer/settings.ts';
 import { nodeSettings } from './node/settings.ts';
 import { type RoleName, roleNames, rolesUnasked } from './roles/names.ts';
@@ -151,6 +152,7 @@ const settingGroups = {
   'Role auditor': ofAuditor,
   'Role ledger': ofLedger,
   'Role node': nodeSettings,
+  'Role gateway': gatewaySettings,
 } as const;
 
 /** All settings by name. */
@@ -161,6 +163,7 @@ export const settings = {
   ...ofAuditor,
   ...ofLedger,
   ...nodeSettings,
+  ...gatewaySettings,
 } as const;
 
 /** Where nothing is set, the local network is followed more closely: it is there to be watched. */

@@ -3,6 +3,7 @@ import { BlockSealedSchema, ChainInitialisedSchema } from './gen/annals/events/v
 import { ProbeFailedSchema, ProbeSucceededSchema } from './gen/annals/events/v1/probing_pb.ts';
 import * as actions from './gen/annals/events/v1/sync_actions_pb.ts';
 import * as nodes from './gen/annals/events/v1/sync_nodes_pb.ts';
+import * as transfers from './gen/annals/events/v1/transfers_pb.ts';
 import * as rounds from './gen/annals/events/v1/sync_rounds_pb.ts';
 import { type Kind, type StreamName, streamOfKind, type streamTable } from './streams.ts';
 
@@ -28,6 +29,16 @@ export const catalogue = {
   SyncRoundFailed: { schema: rounds.SyncRoundFailedSchema, kind: 'sync', entity: 'source' },
   ProbeSucceeded: { schema: ProbeSucceededSchema, kind: 'probe', entity: 'node' },
   ProbeFailed: { schema: ProbeFailedSchema, kind: 'probe', entity: 'node' },
+  UploadRequested: { schema: transfers.UploadRequestedSchema, kind: 'request', entity: 'task' },
+  DownloadRequested: { schema: transfers.DownloadRequestedSchema, kind: 'request', entity: 'task' },
+  TransferStarted: { schema: transfers.TransferStartedSchema, kind: 'transfer', entity: 'task' },
+  TransferProgressed: { schema: transfers.TransferProgressedSchema, kind: 'transfer', entity: 'task' },
+  TransferCompleted: { schema: transfers.TransferCompletedSchema, kind: 'transfer', entity: 'task' },
+  TransferFailed: { schema: transfers.TransferFailedSchema, kind: 'transfer', entity: 'task' },
+  RetrievalStarted: { schema: transfers.RetrievalStartedSchema, kind: 'retrieval', entity: 'retrieval' },
+  RetrievalProgressed: { schema: transfers.RetrievalProgressedSchema, kind: 'retrieval', entity: 'retrieval' },
+  RetrievalCompleted: { schema: transfers.RetrievalCompletedSchema, kind: 'retrieval', entity: 'retrieval' },
+  RetrievalFailed: { schema: transfers.RetrievalFailedSchema, kind: 'retrieval', entity: 'retrieval' },
   ChainInitialised: { schema: ChainInitialisedSchema, kind: 'ledger', entity: 'chain' },
   BlockSealed: { schema: BlockSealedSchema, kind: 'ledger', entity: 'chain' },
 } as const satisfies Record<string, Entry>;

@@ -34,6 +34,13 @@ export const streamTable = {
   // 30 days of one probe a minute
   PROBES: { kinds: { probe: { live: true } }, keeps: { perEntity: 43_200 }, archive: 'keeps', restore: 'itself' },
   SYNC: { kinds: { sync: { live: false } }, keeps: { perEntity: 10_000 }, archive: 'keeps', restore: 'itself' },
+  // `request` holds file names and signatures, `retrieval` what is done with private files: neither is for outsiders.
+  TRANSFERS: {
+    kinds: { request: { live: false }, transfer: { live: true }, retrieval: { live: false } },
+    keeps: { days: 97 },
+    archive: 'keeps',
+    restore: 'itself',
+  },
   LEDGER: { kinds: { ledger: { live: false } }, keeps: 'forever', archive: 'all', restore: 'itself' },
 } as const satisfies Record<string, StreamPolicy>;
 

@@ -7,6 +7,8 @@ import { type Projection, type ProjectionName, projectionNames } from './project
 import type { QueryEntry } from './query.ts';
 import { roundQueries } from './rounds/queries.ts';
 import { syncRounds } from './rounds/rounds.ts';
+import { transferQueries } from './transfers/queries.ts';
+import { transfers } from './transfers/transfers.ts';
 import { supernodes } from './fleet/supernodes.ts';
 import { validators } from './fleet/validators.ts';
 
@@ -24,10 +26,11 @@ const byName: Readonly<Record<ProjectionName, AnyProjection>> = {
   validators,
   availability,
   rounds: syncRounds,
+  transfers,
 };
 
 /** Every projection there is, in the order of `projectionNames`. */
 export const projections: readonly AnyProjection[] = projectionNames.map((name) => byName[name]);
 
 /** Every query there is, with what answers it. */
-export const queries: readonly QueryEntry[] = [...actionQueries, ...fleetQueries, ...roundQueries];
+export const queries: readonly QueryEntry[] = [...actionQueries, ...fleetQueries, ...roundQueries, ...transferQueries];

@@ -2,6 +2,7 @@ import type { actionAccounts, actionTable, payments } from './actions/action-tab
 import type { RowOf, Table } from './columns.ts';
 import type { availabilityTable, supernodeAccounts, supernodeTable, validatorTable } from './fleet/fleet-tables.ts';
 import type { roundTable } from './rounds/round-table.ts';
+import type { transferTable } from './transfers/transfer-table.ts';
 
 /** One action. */
 export type ActionRow = RowOf<typeof actionTable>;
@@ -15,6 +16,9 @@ export type ValidatorRow = RowOf<typeof validatorTable>;
 export type AvailabilityRow = RowOf<typeof availabilityTable>;
 /** What is known of one source of sync. */
 export type RoundRow = RowOf<typeof roundTable>;
+
+/** One task of the gateway. */
+export type TransferRow = RowOf<typeof transferTable>;
 
 /**
  * A main table's row with what the engine adds: the sequence of the fact that last touched it, and whether it was
@@ -32,4 +36,5 @@ export type Tables = {
   validators: Main<typeof validatorTable>;
   availability: Main<typeof availabilityTable>;
   rounds: Main<typeof roundTable>;
+  transfers: Main<typeof transferTable>;
 };

@@ -5,6 +5,7 @@ import { connectNats } from '../../src/edges/log/connection.ts';
 import { createLog } from '../../src/edges/log/log.ts';
 import { until } from '../support/polling.ts';
 import { type Program, startProgram } from '../support/program.ts';
+import { expectMovedByGateway } from './moved-by-gateway.ts';
 import { retireEarlier } from './retire-earlier.ts';
 import { expectStoredByNodes } from './stored-by-nodes.ts';
 import { expectToldByNodes } from './told-by-nodes.ts';
@@ -40,12 +41,10 @@ beforeAll(async () => {
 describe('annals up without a chain', () => {
   it('answers at every address it prints', { tags: ['S2.start.live'] }, async () => {
     const web = Object.entries(program.instance.urls).filter(([, url]) => url.startsWith('http'));
-    const first = ['chain', 'node 1', 'node 2', 'node 3'];
+    const first = ['chain', 'node 1', 'node 2', 'node 3', 'gateway'];
     expect(web.map(([name]) => name)).toEqual([...first, 'start', 'api', 'docs', 'openapi', 'readiness', 'metrics']);
-    for (const [name, url] of web)
-      expect((await fetch(name === 'chain' ? `${url}/cosmos/base/tendermint/v1beta1/blocks/latest` : url)).status).toBe(
-        200,
-      );
+    const below: Json = { chain: '/cosmos/base/tendermint/v1beta1/blocks/latest', gateway: '/openapi.json' };
+    for (const [name, url] of web) expect((await fetch(`${url}${String(below[name] ?? '')}`)).status).toBe(200);
   });
 
   it('shows actions, SuperNodes that are up and SuperNodes that are not', { tags: ['S2.start.content'] }, async () => {
@@ -91,6 +90,13 @@ describe('the SuperNodes', () => {
 
   it('take a registered file in through one and give it out through another', async () => {
     await expectStoredByNodes(subnet, program.dataDir, json);
+  });
+});
+
+describe('the gateway', () => {
+  it.each(['--public', '--private'])('gives a %s file to the SuperNodes and fetches it back', async (visibility) => {
+    const { gateway = '' } = program.instance.urls;
+    await expectMovedByGateway(gateway, program.dataDir, visibility);
   });
 });
 

@@ -25,6 +25,7 @@ export const expectedTables: Readonly<
   },
   availability: (facts) => ({ availability: [...livesOf(facts)].map(probed) }),
   rounds: (facts) => ({ rounds: [...livesOf(facts)].map(sourceRow) }),
+  transfers: (facts) => ({ transfers: transfersOf(facts) }),
 };
 
 type NodeRecord = Fact<'SuperNodeListed'>['data']['record'];
@@ -112,4 +113,33 @@ function sourceRow([source, life]: readonly [string, readonly Recorded[]]): Cell
     failed_message: stillFailed?.message,
     requested_at: known.at(-1)?.request ? dataOf(life, 'SyncRequested').at(-1)?.at : null,
   };
+}
+
+/** Uploads and downloads of public files with their last state; states without a request are none. */
+function transfersOf(facts: readonly Recorded[]): Cells[] {
+  const known = facts.filter(({ fact }) => !fact.type.startsWith('Retrieval'));
+  return [...livesOf(known)].flatMap(([task, life]) => {
+    const asked = [...dataOf(life, 'UploadRequested'), ...dataOf(life, 'DownloadRequested')].at(0);
+    if (!asked) return [];
+    const upload = dataOf(life, 'UploadRequested').at(0);
+    const { data } = lastOf(life);
+    const event = 'event' in data ? data.event : undefined;
+    return [
+      {
+        task,
+        direction: upload ? 'upload' : 'download',
+        action: asked.action,
+        file_name: upload?.fileName ?? null,
+        size: upload ? Number(upload.size) : null,
+        created_at: asked.at,
+        status: event?.status ?? 'sdk:started',
+        events: event?.number ?? 0,
+        moved_at: event?.at ?? asked.at,
+        ended: event ? ['sdk:completed', 'sdk:failed'].includes(event.status) : false,
+        store: asked.store,
+        position: positionOf(life),
+        removed: false,
+      },
+    ];
+  });
 }

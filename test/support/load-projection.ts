@@ -118,6 +118,7 @@ export async function loadReading(facts: readonly Fact[]): Promise<{ reading: Re
       validators: 's_validators',
       availability: 's_availability',
       rounds: 's_rounds',
+      transfers: 's_transfers',
     },
     followed: {
       actions: none('ACTIONS'),
@@ -125,6 +126,7 @@ export async function loadReading(facts: readonly Fact[]): Promise<{ reading: Re
       validators: none('NODES'),
       availability: none('PROBES'),
       rounds: none('SYNC'),
+      transfers: none('TRANSFERS'),
     },
     confirmed: async () => undefined,
   };

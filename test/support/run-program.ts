@@ -114,7 +114,8 @@ function spawnProgram(
 ): ChildProcess {
   const own = new Set<string>(Object.values(settings).map((setting) => setting.env));
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.has(name)));
-  const free = { PORT: '0', NATS_PORT: '0', NATS_WS_PORT: '0', LCD_PORT: '0', RPC_PORT: '0', LOG_FORMAT: 'json' };
+  const local = { LCD_PORT: '0', RPC_PORT: '0', GATEWAY_PORT: '0' };
+  const free = { PORT: '0', NATS_PORT: '0', NATS_WS_PORT: '0', ...local, LOG_FORMAT: 'json' };
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...nodeArguments, entry, 'up'], {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     env: { ...inherited, ...free, ...env, ANNALS_LIFELINE_FD: '3' },

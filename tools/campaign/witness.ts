@@ -24,7 +24,14 @@ const readWithinMs = 90_000;
 
 /** Begins with an empty log. */
 export function createWitness(chain: ChainState): Witness {
-  const seen: Record<StreamName, Recorded[]> = { ACTIONS: [], NODES: [], PROBES: [], SYNC: [], LEDGER: [] };
+  const seen: Record<StreamName, Recorded[]> = {
+    ACTIONS: [],
+    NODES: [],
+    PROBES: [],
+    SYNC: [],
+    LEDGER: [],
+    TRANSFERS: [],
+  };
   const checkAll = (facts: Facts, whole: boolean): void => {
     checkActions(chain, facts, { whole });
     for (const what of ['SuperNode', 'Validator'] as const) checkNodes(chain, facts, { what, whole });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { createBLAKE3 } from 'hash-wasm';
 import { AppError } from '../../commands/errors.ts';
@@ -16,6 +17,26 @@ export async function createDataHasher(): Promise<DataHasher> {
   return {
     update: (bytes) => void hasher.update(bytes),
     digest: () => Buffer.from(hasher.digest('binary')).toString('base64'),
+  };
+}
+
+/** Hashes a file as it passes, by both algorithms that a chain's `data_hash` may be of. */
+export type FileHasher = Readonly<{
+  update: (bytes: Uint8Array) => void;
+  /** Base64 of BLAKE3-256, then of SHA-256. */
+  digests: () => readonly [string, string];
+}>;
+
+/** A hasher of one file by both algorithms. */
+export async function createFileHasher(): Promise<FileHasher> {
+  const blake3 = await createDataHasher();
+  const sha256 = createHash('sha256');
+  return {
+    update: (bytes) => {
+      blake3.update(bytes);
+      sha256.update(bytes);
+    },
+    digests: () => [blake3.digest(), sha256.digest('base64')],
   };
 }
 

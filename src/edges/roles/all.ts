@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import { auditor } from './auditor.ts';
+import { gateway } from './gateway.ts';
 import { indexer } from './indexer.ts';
 import { ledger } from './ledger.ts';
 import type { RoleName } from './names.ts';
@@ -14,6 +15,7 @@ export const roles: { readonly [Name in RoleName]: Role & Readonly<{ name: Name 
   node,
   projector,
   auditor,
+  gateway,
   indexer,
 };
 

@@ -25,6 +25,10 @@ export const roleTable = {
     does: 'compares the log with its archive and every read model with the log, and repairs',
     runsUnasked: () => true,
   },
+  gateway: {
+    does: 'uploads and downloads of files between people and SuperNodes',
+    runsUnasked: ({ isLocal, isSet }) => isLocal || isSet('GATEWAY_KEY_FILE'),
+  },
   indexer: { does: 'sync with the chain, probes of SuperNodes, the indexing REST API', runsUnasked: () => true },
 } as const satisfies Readonly<Record<string, Named>>;
 

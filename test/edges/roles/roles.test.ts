@@ -34,7 +34,14 @@ describe('roles', () => {
 
 describe('plannedPorts', () => {
   it('names the ports of the configured roles and of the servers that are not external', () => {
-    expect(portsOf({}).toSorted()).toEqual(['LCD_PORT', 'NATS_PORT', 'NATS_WS_PORT', 'PORT', 'RPC_PORT']);
+    expect(portsOf({}).toSorted()).toEqual([
+      'GATEWAY_PORT',
+      'LCD_PORT',
+      'NATS_PORT',
+      'NATS_WS_PORT',
+      'PORT',
+      'RPC_PORT',
+    ]);
     expect(portsOf({ ...chain, PG_PORT: '5432' }).toSorted()).toEqual(['NATS_PORT', 'NATS_WS_PORT', 'PG_PORT', 'PORT']);
   });
 

@@ -10,7 +10,7 @@ import type { Logger } from '../../kit/logger.ts';
 import { wait } from '../../kit/wait.ts';
 import { joinPeers, type Peers } from '../peers/peers.ts';
 import { openStorage, type Storage } from '../storage/storage.ts';
-import { createCascadeChain } from './chain.ts';
+import { createCascadeChain } from '../../cascade/chain.ts';
 import { download } from './download.ts';
 import { createFinalizer } from './finalize.ts';
 import { register } from './register.ts';

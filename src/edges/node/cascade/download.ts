@@ -8,8 +8,8 @@ import {
   SupernodeEventType as Step,
 } from '../../gen/cascade/service_pb.ts';
 import type { Manifest } from '../storage/manifest.ts';
-import type { ActionFile, CascadeAction } from './chain.ts';
-import { chunkBytesOf, inChunks } from './chunks.ts';
+import type { ActionFile, CascadeAction } from '../../cascade/chain.ts';
+import { chunkBytesOf, inChunks } from '../../cascade/chunks.ts';
 import type { CascadeDependencies } from './dependencies.ts';
 import { refusal } from './refusals.ts';
 

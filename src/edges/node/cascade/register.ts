@@ -9,7 +9,7 @@ import {
 } from '../../gen/cascade/service_pb.ts';
 import type { Draft } from '../storage/draft.ts';
 import type { Manifest } from '../storage/manifest.ts';
-import type { ActionFile, CascadeAction } from './chain.ts';
+import type { ActionFile, CascadeAction } from '../../cascade/chain.ts';
 import type { CascadeDependencies } from './dependencies.ts';
 import { receive } from './receive.ts';
 import { refusal, sayingNoRoom } from './refusals.ts';

@@ -1,4 +1,4 @@
-import type { CascadeChain } from '../cascade/chain.ts';
+import type { CascadeChain } from '../../cascade/chain.ts';
 import { decodeManifest, encodeManifest } from '../storage/manifest.ts';
 import { hashPiece, isPieceHash, pieceBytes } from '../storage/piece-hash.ts';
 import type { Storage } from '../storage/storage.ts';

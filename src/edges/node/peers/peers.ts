@@ -1,7 +1,7 @@
 import type { PrivateKey } from '../../cosmos/keys.ts';
 import type { Place } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
-import type { CascadeChain } from '../cascade/chain.ts';
+import type { CascadeChain } from '../../cascade/chain.ts';
 import type { Storage } from '../storage/storage.ts';
 import { answerFrom } from './answers.ts';
 import { type Bans, createBans } from './bans.ts';

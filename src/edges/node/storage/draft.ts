@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { createDataHasher } from '../../cascade/data-hash.ts';
-import { writeSynced } from './durable.ts';
+import { writeSynced } from '../../kit/durable.ts';
 import { hashPiece, pieceBytes, type PieceHash } from './piece-hash.ts';
 import type { Pieces } from './pieces.ts';
 import type { Room } from './room.ts';

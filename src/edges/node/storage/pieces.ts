@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
-import { syncFolder, writeWhole } from './durable.ts';
+import { syncFolder, writeWhole } from '../../kit/durable.ts';
 import { hashPiece, isPieceHash, type PieceHash } from './piece-hash.ts';
 import type { Room } from './room.ts';
 

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isActionId } from '../../indexer/chain/values.ts';
 import { beginDraft, type Draft } from './draft.ts';
-import { syncFolder, writeWhole } from './durable.ts';
+import { syncFolder, writeWhole } from '../../kit/durable.ts';
 import { decodeManifest, encodeManifest, type Manifest } from './manifest.ts';
 import { listPieces, makePieceFolders, openPieces, type Pieces, unlessMissing } from './pieces.ts';
 import { createRoom } from './room.ts';

@@ -1,12 +1,13 @@
-import { AppError } from '../../../commands/errors.ts';
-import type { KeyType, PublicKey } from '../../../commands/ledger/chain.ts';
-import type { ActionRecord } from '../../../commands/sync/action-states.ts';
-import { isPublicKey, keyUrls } from '../../cosmos/keys.ts';
-import { recordOf } from '../../indexer/chain/action-reads.ts';
-import type { ChainClient, ChainSession } from '../../indexer/chain/client.ts';
-import { ChainFailure } from '../../indexer/chain/failure.ts';
-import { decodeMetadata } from '../../indexer/chain/records.ts';
-import { asObject, isActionId, objects } from '../../indexer/chain/values.ts';
+import { AppError } from '../../commands/errors.ts';
+import type { KeyType, PublicKey } from '../../commands/ledger/chain.ts';
+import type { ActionRecord } from '../../commands/sync/action-states.ts';
+import { isPublicKey, keyUrls } from '../cosmos/keys.ts';
+import { recordOf } from '../indexer/chain/action-reads.ts';
+import type { ChainClient, ChainSession } from '../indexer/chain/client.ts';
+import { ChainFailure } from '../indexer/chain/failure.ts';
+import { decodeMetadata, parseSuperNode } from '../indexer/chain/records.ts';
+import { asObject, attempt, isActionId, objects } from '../indexer/chain/values.ts';
+import { targetOf } from '../indexer/probe/target.ts';
 
 /** A Cascade action of the chain, and what it says of its file; undefined where its metadata cannot be read. */
 export type CascadeAction = Readonly<{ id: string; record: ActionRecord; file: ActionFile | undefined }>;
@@ -19,7 +20,12 @@ export type ActionFile = Readonly<{
   /** The index and its signature, both in base64, a dot between them. */
   signatures: string;
   isPublic: boolean;
+  /** As its creator named it: any text. */
+  name: string;
 }>;
+
+/** A SuperNode that files can be given to. */
+export type StoringNode = Readonly<{ account: string; ip: string }>;
 
 /** What the chain is asked about files; everything fails with `UNAVAILABLE` where it does not answer. */
 export type CascadeChain = Readonly<{
@@ -27,6 +33,11 @@ export type CascadeChain = Readonly<{
   action: (id: string) => Promise<CascadeAction | undefined>;
   /** Accounts of the nodes that may finalize an action of a height. */
   finalizers: (height: number) => Promise<readonly string[]>;
+  /**
+   * The same nodes, nearest to the height first: those with literal addresses that may be dialled, and how many there
+   * are in all.
+   */
+  storers: (height: number) => Promise<Readonly<{ nodes: readonly StoringNode[]; total: number }>>;
   /** Undefined for an account that has never signed. */
   keyOf: (account: string) => Promise<PublicKey | undefined>;
 }>;
@@ -35,10 +46,13 @@ export type CascadeChain = Readonly<{
 const mayFinalize = 10;
 const mostIds = 1_000;
 
+/** How a chain is read, and whether nodes at addresses that are not public may be dialled. */
+export type CascadeChainOptions = Readonly<{ addressPrefix: string; allowPrivate?: boolean; signal: AbortSignal }>;
+
 /** Asks a chain about files. */
 export function createCascadeChain(
   chain: ChainClient,
-  { addressPrefix, signal }: Readonly<{ addressPrefix: string; signal: AbortSignal }>,
+  { addressPrefix, allowPrivate = false, signal }: CascadeChainOptions,
 ): CascadeChain {
   const ask = async <T>(what: (session: ChainSession) => Promise<T>): Promise<T> =>
     await what(chain.session(signal)).catch(unreachable);
@@ -52,12 +66,11 @@ export function createCascadeChain(
         return { id, record: read.record, file: fileOf(read.record.metadata) };
       }),
     finalizers: async (height) =>
+      await ask(async (session) => (await topOf(session, height)).map((node) => String(node['supernode_account']))),
+    storers: async (height) =>
       await ask(async (session) => {
-        const query = { limit: String(mayFinalize), state: 'ACTIVE' };
-        const top = await session.get(`~/supernode/v1/get_top_super_nodes_for_block/${height}`, { query });
-        return objects(asObject(top.body)?.['supernodes'], 'supernodes').map((node) =>
-          String(node['supernode_account']),
-        );
+        const top = await topOf(session, height);
+        return { nodes: top.flatMap((node) => storerOf(node, { addressPrefix, allowPrivate })), total: top.length };
       }),
     keyOf: async (account) =>
       await ask(async (session) => {
@@ -68,6 +81,22 @@ export function createCascadeChain(
   };
 }
 
+async function topOf(session: ChainSession, height: number): Promise<readonly Record<string, unknown>[]> {
+  const query = { limit: String(mayFinalize), state: 'ACTIVE' };
+  const top = await session.get(`~/supernode/v1/get_top_super_nodes_for_block/${height}`, { query });
+  return objects(asObject(top.body)?.['supernodes'], 'supernodes');
+}
+
+function storerOf(
+  record: Readonly<Record<string, unknown>>,
+  { addressPrefix, allowPrivate }: Readonly<{ addressPrefix: string; allowPrivate: boolean }>,
+): StoringNode[] {
+  const parsed = attempt(() => parseSuperNode(record, addressPrefix));
+  if (!('value' in parsed)) return [];
+  const target = targetOf(parsed.value.address, { allowPrivate, allowHostNames: false });
+  return target.kind === 'ip' ? [{ account: parsed.value.account, ip: target.ip }] : [];
+}
+
 function unreachable(caught: unknown): never {
   if (!(caught instanceof ChainFailure)) throw caught;
   throw new AppError('UNAVAILABLE', `The chain cannot be asked: ${caught.message}`, { cause: caught });
@@ -76,11 +105,18 @@ function unreachable(caught: unknown): never {
 function fileOf(metadata: string): ActionFile | undefined {
   const read = decodeMetadata('cascade', metadata);
   if (!read) return undefined;
-  const { data_hash: dataHash, signatures, rq_ids_ic: counter, rq_ids_max: max } = read;
+  const { data_hash: dataHash, signatures, rq_ids_ic: counter, rq_ids_max: max, file_name: name } = read;
   const [idsCounter, idsMax] = [Number(counter ?? 0), Number(max ?? 0)];
   if (typeof dataHash !== 'string' || typeof signatures !== 'string') return undefined;
   if (!Number.isSafeInteger(idsCounter) || !(idsMax <= mostIds)) return undefined;
-  return { dataHash, signatures, idsCounter, idsMax, isPublic: read['public'] === true };
+  return {
+    dataHash,
+    signatures,
+    idsCounter,
+    idsMax,
+    isPublic: read['public'] === true,
+    name: typeof name === 'string' ? name : '',
+  };
 }
 
 function publicKeyIn(record: Readonly<Record<string, unknown>>): PublicKey | undefined {

@@ -1,0 +1,70 @@
+import type { Fact, FactOf } from '../../events/catalogue.ts';
+import { AppError } from '../errors.ts';
+import type { Handled } from '../handle.ts';
+import { Command } from '../decider.ts';
+import type { Decision, FactLog } from '../ports.ts';
+import type { KnownTransfer } from './steps.ts';
+
+/** What somebody asked for, beside its task id. */
+export type Requested =
+  | Readonly<{ direction: 'upload' } & Omit<Fact<'UploadRequested'>['data'], 'task'>>
+  | Readonly<{ direction: 'download'; isPrivate: boolean } & Omit<Fact<'DownloadRequested'>['data'], 'task'>>;
+
+/** The name under which a private file's task stands in the log: SHA-256 of its id, in hexadecimal digits. */
+export type TaskName = string;
+
+/**
+ * Begins a task: what was asked for and its first state, `sdk:started`, in one batch.
+ *
+ * `task` is a random id, for a private file the SHA-256 of one; a private file has no fact of its request.
+ */
+export class RequestTransfer extends Command<Requested, KnownTransfer | undefined> {}
+
+/** Carries the beginning of tasks out; fails with `CONFLICT` where one has begun. */
+export async function requestTransfer(log: FactLog, command: object): Promise<Handled<KnownTransfer>> {
+  if (!(command instanceof RequestTransfer)) throw new AppError('INTERNAL', 'A RequestTransfer was expected');
+  const begun = [...command.given].map(([task, requested]) => beginning(task, requested));
+  const last = await log.append(
+    begun.flatMap(({ decisions }) => decisions),
+    command.cause,
+  );
+  const facts = last.ids.length;
+  const states = begun.map(({ task, known }) => [task, { state: known, sequence: 0 }] as const);
+  return { facts, last, states: new Map(states) };
+}
+
+function beginning(
+  task: TaskName,
+  requested: Requested,
+): Readonly<{ task: TaskName; known: KnownTransfer; decisions: readonly Decision[] }> {
+  const { action, direction, store, at } = requested;
+  const known: KnownTransfer = { action, direction, last: 1, beganAt: at, ended: false, store };
+  const event = { number: 1, status: 'sdk:started', at, detail: {} };
+  if (requested.direction === 'download' && requested.isPrivate)
+    return {
+      task,
+      known,
+      decisions: [decision('retrieval', task, { type: 'RetrievalStarted', data: { retrieval: task, event, known } })],
+    };
+  return {
+    task,
+    known,
+    decisions: [
+      decision('request', task, requestFact(task, requested)),
+      decision('transfer', task, { type: 'TransferStarted', data: { task, event, known } }),
+    ],
+  };
+}
+
+function decision(kind: Decision['kind'], entity: string, fact: Fact): Decision {
+  return { kind, entity, facts: [fact], expected: 0 };
+}
+
+function requestFact(task: string, requested: Requested): FactOf<'request'> {
+  if (requested.direction === 'upload') {
+    const { direction: _, ...asked } = requested;
+    return { type: 'UploadRequested', data: { task, ...asked } };
+  }
+  const { action, at, store } = requested;
+  return { type: 'DownloadRequested', data: { task, action, at, store } };
+}

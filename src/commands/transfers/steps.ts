@@ -1,0 +1,78 @@
+import type { Fact } from '../../events/catalogue.ts';
+import { Command, type Decider } from '../decider.ts';
+
+/** What every fact of a transfer carries on. */
+export type KnownTransfer = Fact<'TransferStarted'>['data']['known'];
+/** One state of a task, as its facts hold it. */
+export type TransferEvent = NonNullable<Fact<'TransferStarted'>['data']['event']>;
+/** What a state carries. */
+export type StepDetail = NonNullable<TransferEvent['detail']>;
+
+/** A state that a transfer comes to: `sdk:…` or `supernode:…`, and what it carries. */
+export type Step = Readonly<{ status: string; detail?: StepDetail }>;
+
+/** States that a task comes to one after another, to be written together. */
+export type Steps = Readonly<{
+  /** Task id, or its SHA-256 where the file is private. */
+  task: string;
+  /** RFC 3339, UTC. */
+  at: string;
+  steps: readonly Step[];
+}>;
+
+type State = KnownTransfer | undefined;
+
+/**
+ * The next states of a task, numbered on from the last one; none once it has ended.
+ *
+ * A task begins with its request (`RequestTransfer`): before that nothing is decided.
+ */
+export const transferring: Decider<Steps, State, 'transfer'> = {
+  kind: 'transfer',
+  initialState: undefined,
+  after: ({ data: { known } }) => known,
+  decide: (given, known) =>
+    numbered(given, known).map((next) => ({
+      type: `Transfer${endingOf(next.event)}` as const,
+      data: { task: given.task, ...next },
+    })),
+};
+
+/** The same for the fetching of a private file, for which only the SHA-256 of its task id stands. */
+export const retrieving: Decider<Steps, State, 'retrieval'> = {
+  kind: 'retrieval',
+  initialState: undefined,
+  after: ({ data: { known } }) => known,
+  decide: (given, known) =>
+    numbered(given, known).map((next) => ({
+      type: `Retrieval${endingOf(next.event)}` as const,
+      data: { retrieval: given.task, ...next },
+    })),
+};
+
+/** States that transfers of public files and uploads have come to. */
+export class RecordTransfers extends Command<Steps, State> {}
+
+/** States that retrievals of private files have come to. */
+export class RecordRetrievals extends Command<Steps, State> {}
+
+/** States after which nothing comes. */
+export const endings: ReadonlySet<string> = new Set(['sdk:completed', 'sdk:failed']);
+
+type Numbered = Readonly<{ event: TransferEvent; known: KnownTransfer }>;
+
+/** States of a task from `known` on, up to the one that ends it. */
+export function numbered({ at, steps }: Omit<Steps, 'task'>, known: State): Numbered[] {
+  if (known === undefined || known.ended) return [];
+  const last = steps.findIndex(({ status }) => endings.has(status));
+  const taken = last < 0 ? steps : steps.slice(0, last + 1);
+  return taken.map(({ status, detail = {} }, index) => {
+    const number = known.last + index + 1;
+    return { event: { number, status, at, detail }, known: { ...known, last: number, ended: endings.has(status) } };
+  });
+}
+
+function endingOf({ status }: TransferEvent): 'Progressed' | 'Completed' | 'Failed' {
+  if (status === 'sdk:completed') return 'Completed';
+  return status === 'sdk:failed' ? 'Failed' : 'Progressed';
+}

@@ -1,0 +1,46 @@
+import { AppError } from '../../../commands/errors.ts';
+import type { ActionFile, CascadeAction, CascadeChain } from '../../cascade/chain.ts';
+import { isSignedBy } from '../../cascade/signatures.ts';
+
+/** A Cascade action whose metadata can be read. */
+export type FileAction = CascadeAction & Readonly<{ file: ActionFile }>;
+
+/** One text for every reason, so that nobody learns how far a forged signature came. */
+const wrongSignature = 'The signature is not one of the creator of the action over what it must sign';
+
+/** The Cascade action of an id as the chain has it now; fails with `NOT_FOUND`, `INVALID_ARGUMENT` or `UNAVAILABLE`. */
+export async function actionOnChain(chain: CascadeChain, id: string): Promise<FileAction> {
+  const action = await chain.action(id);
+  if (!action) throw new AppError('NOT_FOUND', 'The chain has no such Cascade action, or does not show it yet');
+  const { file } = action;
+  if (!file) throw new AppError('INVALID_ARGUMENT', 'What the action says of its file cannot be read');
+  return { ...action, file };
+}
+
+/** Fails with `CONFLICT` unless a file can still be uploaded for an action. */
+export function checkPending({ id, record: { chainState } }: CascadeAction): void {
+  if (chainState !== 'pending')
+    throw new AppError('CONFLICT', `Action ${id} is ${chainState}; a file is uploaded while it is pending`);
+}
+
+/** Fails with `CONFLICT` unless an action has been finalized. */
+export function checkStored({ id, record: { chainState } }: CascadeAction): void {
+  if (chainState !== 'done' && chainState !== 'approved')
+    throw new AppError('CONFLICT', `Action ${id} is ${chainState}; a file can be downloaded once it is done`);
+}
+
+/** Fails with `INVALID_ARGUMENT` unless bytes are those of the action. */
+export function checkHash({ id, file: { dataHash } }: FileAction, hashes: readonly string[]): void {
+  if (!hashes.includes(dataHash))
+    throw new AppError('INVALID_ARGUMENT', `The bytes of the file are not those that action ${id} was registered for`);
+}
+
+/** Fails with `UNAUTHORIZED` unless an action's creator signed a text. */
+export async function checkSignature(
+  chain: CascadeChain,
+  { record: { creator } }: CascadeAction,
+  { text, signature }: Readonly<{ text: string; signature: string }>,
+): Promise<void> {
+  const key = await chain.keyOf(creator);
+  if (!key || !isSignedBy(key, text, signature)) throw new AppError('UNAUTHORIZED', wrongSignature);
+}

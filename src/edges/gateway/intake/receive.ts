@@ -1,0 +1,118 @@
+import { open, rm } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import multipart, { type Multipart, type MultipartFile } from '@fastify/multipart';
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../../../commands/errors.ts';
+import { createFileHasher } from '../../cascade/data-hash.ts';
+import { baseName } from './file-name.ts';
+
+/** Bytes of an upload on the disk, all of them and flushed. */
+export type Received = Readonly<{ path: string; size: number; fileName: string; hashes: readonly [string, string] }>;
+
+/** An upload's form. */
+export type UploadForm = Readonly<{ actionId: string; signature: string; received: Received }>;
+
+/** What bounds an upload. */
+export type ReceiveOptions = Readonly<{
+  mostBytes: number;
+  /** Where the bytes go; nobody else uses it. */
+  path: string;
+  /** Asked before the first byte of the file is read where the form has told the action by then; fails to refuse. */
+  admit: (actionId: string) => Promise<void>;
+}>;
+
+const mostParts = 8;
+const fieldBytes = 4096;
+
+/** The plugin that `request.parts` comes from. */
+export const multipartPlugin = multipart;
+
+/**
+ * Reads an upload's form as it comes: the file goes to the disk and is hashed on the way, and flushed at its end.
+ *
+ * Fails with `INVALID_ARGUMENT` for a form that is none or lacks fields, with `PAYLOAD_TOO_LARGE`; the bytes are gone
+ * then.
+ */
+export async function receiveForm(request: FastifyRequest, options: ReceiveOptions): Promise<UploadForm> {
+  if (!request.isMultipart())
+    throw new AppError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'An upload is a form: Content-Type multipart/form-data with a boundary',
+    );
+  const limits = { parts: mostParts, fieldSize: fieldBytes, fileSize: options.mostBytes, files: 2 };
+  const fields = new Map<string, string>();
+  let received: Received | undefined;
+  try {
+    for await (const part of request.parts({ limits })) {
+      if (fields.has(part.fieldname) || (part.type === 'file' && received))
+        throw new AppError('INVALID_ARGUMENT', `The form has ${part.fieldname} twice`);
+      if (part.type === 'field') fields.set(part.fieldname, textOf(part));
+      else if (part.fieldname === 'file') received = await admitted(part, fields.get('action_id'), options);
+      else part.file.resume();
+    }
+    return formOf(fields, received);
+  } catch (caught) {
+    await rm(options.path, { force: true });
+    throw readable(caught, options.mostBytes);
+  }
+}
+
+async function admitted(part: MultipartFile, actionId: string | undefined, options: ReceiveOptions): Promise<Received> {
+  if (actionId) await options.admit(actionId);
+  return await store(part, options);
+}
+
+function formOf(fields: ReadonlyMap<string, string>, received: Received | undefined): UploadForm {
+  const [actionId, signature] = [fields.get('action_id') ?? '', fields.get('signature') ?? ''];
+  const missing = [
+    ...(actionId === '' ? ['action_id'] : []),
+    ...(signature === '' ? ['signature'] : []),
+    ...(received ? [] : ['file']),
+  ];
+  if (!received || missing.length > 0)
+    throw new AppError(
+      'INVALID_ARGUMENT',
+      `The form lacks ${missing.join(', ')}; an upload needs action_id, signature and file`,
+    );
+  return { actionId, signature, received };
+}
+
+function textOf(part: Extract<Multipart, { type: 'field' }>): string {
+  if (part.valueTruncated)
+    throw new AppError('INVALID_ARGUMENT', `${part.fieldname} is longer than ${fieldBytes} bytes`);
+  return typeof part.value === 'string' ? part.value : '';
+}
+
+async function store({ file, filename }: MultipartFile, { path, mostBytes }: ReceiveOptions): Promise<Received> {
+  const handle = await open(path, 'wx', 0o600);
+  try {
+    const hasher = await createFileHasher();
+    let size = 0;
+    for await (const bytes of file as Readable & AsyncIterable<Buffer>) {
+      hasher.update(bytes);
+      size += bytes.length;
+      await handle.write(bytes);
+    }
+    if (file.truncated) throw tooLarge(mostBytes);
+    await handle.sync();
+    return { path, size, fileName: baseName(filename), hashes: hasher.digests() };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What a caller reads of a body that the parser does not take. */
+function readable(caught: unknown, mostBytes: number): unknown {
+  if (caught instanceof AppError) return caught;
+  const code = caught instanceof Error && 'code' in caught ? String(caught.code) : '';
+  if (code === 'FST_REQ_FILE_TOO_LARGE') return tooLarge(mostBytes);
+  if (code.startsWith('FST_'))
+    return new AppError('INVALID_ARGUMENT', 'The form has too many or too long parts', { cause: caught });
+  if (code.startsWith('E') && code !== 'ERR_STREAM_PREMATURE_CLOSE') return caught;
+  return new AppError('INVALID_ARGUMENT', 'The form cannot be read: it is broken or was cut off', { cause: caught });
+}
+
+/** The refusal of a file that is larger than any may be. */
+export function tooLarge(mostBytes: number): AppError {
+  return new AppError('PAYLOAD_TOO_LARGE', `The file is too large; it may have ${mostBytes} bytes`);
+}

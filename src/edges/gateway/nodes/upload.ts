@@ -1,0 +1,89 @@
+import { open } from 'node:fs/promises';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { Step, StepDetail } from '../../../commands/transfers/steps.ts';
+import { chunkBytesOf } from '../../cascade/chunks.ts';
+import { type RegisterRequestSchema, SupernodeEventType } from '../../gen/cascade/service_pb.ts';
+import type { Attempt } from './attempts.ts';
+import { connectNode } from './connection.ts';
+import { nodeStep } from './states.ts';
+
+/** A file on this machine's disk. */
+export type LocalFile = Readonly<{ path: string; size: number }>;
+
+type Message = MessageInitShape<typeof RegisterRequestSchema>;
+
+/**
+ * Gives a file to one node; ends with the hash of the transaction that finalized its action.
+ *
+ * `sdk:upload_completed` comes with the node's first event after the whole file was sent, never before: clients take it
+ * for the end. Fails when the node refuses, stalls, breaks off or ends without having finalized.
+ */
+export async function* uploadTo(attempt: Attempt, actionId: string, file: LocalFile): AsyncGenerator<Step[], string> {
+  const { node, iteration, taskId, dialling, watch } = attempt;
+  const connection = await connectNode(node, dialling, watch.signal);
+  try {
+    yield [{ status: 'sdk:connection_established', detail: attempt.about }];
+    const chunkSize = chunkBytesOf(file.size);
+    const sizes: StepDetail = {
+      iteration,
+      bytesTotal: file.size,
+      chunkSize,
+      estChunks: Math.ceil(file.size / chunkSize),
+    };
+    yield [{ status: 'sdk:upload_started', detail: sizes }];
+    const began = performance.now();
+    let isSent = false;
+    let isTold = false;
+    let txHash = '';
+    const messages = messagesOf(file, { taskId, actionId, chunkSize, moved: watch.moved, sent: () => (isSent = true) });
+    for await (const told of connection.client.register(messages, { signal: watch.signal })) {
+      watch.moved();
+      attempt.countEvent();
+      const before = isSent && !isTold ? sentSteps(sizes, performance.now() - began) : [];
+      isTold ||= isSent;
+      yield [...before, nodeStep(iteration, told)];
+      if (told.eventType === SupernodeEventType.ACTION_FINALIZED) txHash = told.txHash;
+    }
+    if (txHash === '') throw new Error('the node ended the registration without having finalized the action');
+    return txHash;
+  } finally {
+    connection.close();
+  }
+}
+
+function sentSteps({ iteration, bytesTotal, chunkSize, estChunks }: StepDetail, ms: number): Step[] {
+  const elapsedSeconds = ms / 1000;
+  const detail: StepDetail = { iteration, bytesTotal, chunkSize, chunks: estChunks, elapsedSeconds };
+  return [
+    { status: 'sdk:upload_completed', detail },
+    { status: 'sdk:processing_started', detail: { iteration } },
+  ];
+}
+
+type Sending = Readonly<{
+  taskId: string;
+  actionId: string;
+  chunkSize: number;
+  moved: () => void;
+  sent: () => void;
+}>;
+
+async function* messagesOf(
+  file: LocalFile,
+  { taskId, actionId, chunkSize, moved, sent }: Sending,
+): AsyncGenerator<Message> {
+  const handle = await open(file.path);
+  try {
+    for (let at = 0; at < file.size; at += chunkSize) {
+      const data = new Uint8Array(Math.min(chunkSize, file.size - at));
+      const { bytesRead } = await handle.read(data, 0, data.length, at);
+      if (bytesRead < data.length) throw new Error('the stored upload is shorter than it was');
+      yield { requestType: { case: 'chunk', value: { data } } };
+      moved();
+    }
+  } finally {
+    await handle.close();
+  }
+  sent();
+  yield { requestType: { case: 'metadata', value: { taskId, actionId } } };
+}

@@ -1,0 +1,35 @@
+import type { Reading } from '../../../projections/reading.ts';
+import type { CascadeChain } from '../../cascade/chain.ts';
+import type { Config } from '../../config.ts';
+import type { Observed } from '../../http/operations/observed.ts';
+import type { Logger } from '../../kit/logger.ts';
+import type { Log } from '../../log/log.ts';
+import type { TransferFiles } from '../tasks/files.ts';
+import type { Runner } from '../tasks/runner.ts';
+
+/** Transfers take the time that they need, and streams last; what stalls is ended by other means. */
+export const longestMs = 86_400_000;
+
+/** The settings that the gateway's routes depend on. */
+export type GatewaySettings = Pick<
+  Config,
+  'corsAllowOrigins' | 'trustedProxies' | 'uploadMaxSize' | 'downloadKeepMs' | 'publicDownloads'
+>;
+
+/** Everything that the gateway's routes take from outside. */
+export type GatewayDependencies = Readonly<{
+  log: Log;
+  reader: Readonly<{ read: <T>(use: (reading: Reading) => Promise<T>) => Promise<T> }>;
+  chain: CascadeChain;
+  files: TransferFiles;
+  runner: Runner;
+  settings: GatewaySettings;
+  observed: () => Observed;
+  logger: Logger;
+  /** Milliseconds since 1970. */
+  clock: () => number;
+  /** Ends all streams. */
+  signal: AbortSignal;
+  /** Of the program. */
+  version: string;
+}>;

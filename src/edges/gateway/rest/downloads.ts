@@ -1,0 +1,157 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import { AppError } from '../../../commands/errors.ts';
+import { type App, errors, optional, plainAnswer, query } from '../../http/schema.ts';
+import { actionOnChain, checkSignature, checkStored, type FileAction } from '../intake/checks.ts';
+import { baseName } from '../intake/file-name.ts';
+import { beginTask, newTaskId, statesOf, type Task } from '../tasks/task-log.ts';
+import { statusEvent } from '../tasks/views.ts';
+import { type GatewayDependencies, longestMs } from './dependencies.ts';
+import { taskReference } from './schemas.ts';
+import { taskOf } from './tasks.ts';
+
+type Asked = Readonly<{ actionId: string; isPublic: boolean; signature: string | undefined }>;
+
+/** `POST …/{action_id}/downloads`, which fetches a file from SuperNodes, and `GET …/file`, which gives it out. */
+export function downloadRoutes(app: App, prefix: string, dependencies: GatewayDependencies): void {
+  const request = createRequests(dependencies);
+  const schema = {
+    tags: ['Downloads'],
+    summary: 'Fetch the file of an action from SuperNodes',
+    description:
+      'A private file needs the creator’s `signature` over the action id; `public=true` asks for one that everybody may have. Asked again while it runs, it gives the running task.',
+    querystring: query({ public: optional(Type.String({ description: '`true` or `1`; `false`, `0` or nothing.' })) }),
+    response: { 202: plainAnswer('The task has begun.', taskReference.ref), ...errors(400, 401, 404, 429) },
+  };
+  app.post<{ Params: { action_id: string }; Querystring: { public?: string }; Body: unknown }>(
+    `${prefix}/actions/cascade/:action_id/downloads`,
+    { schema },
+    async ({ params, query: { public: flag }, body }, reply) => {
+      const asked = { actionId: params.action_id, isPublic: isTrue(flag), signature: signatureIn(body) };
+      const task = await request(asked);
+      return await reply.code(202).send({ task_id: task.id, taskId: task.id });
+    },
+  );
+  const file = {
+    tags: ['Downloads'],
+    summary: 'The fetched file',
+    response: {
+      200: { description: 'The bytes.', content: { 'application/octet-stream': { schema: Type.String() } } },
+      ...errors(404),
+    },
+  };
+  app.get<{ Params: { task_id: string } }>(
+    `${prefix}/downloads/cascade/:task_id/file`,
+    { schema: file, handlerTimeout: longestMs },
+    async ({ params }, reply) => await giveFile(dependencies, await taskOf(dependencies, params.task_id), reply),
+  );
+}
+
+function isTrue(flag: string | undefined): boolean {
+  if (flag === 'true' || flag === '1') return true;
+  if (flag === undefined || flag === '' || flag === 'false' || flag === '0') return false;
+  throw new AppError('INVALID_ARGUMENT', 'public takes true or false');
+}
+
+function signatureIn(body: unknown): string | undefined {
+  const given = typeof body === 'object' && body !== null && 'signature' in body ? body.signature : undefined;
+  return typeof given === 'string' && given !== '' ? given : undefined;
+}
+
+/** Begins downloads; the same request again joins the task that runs. Signatures are known by a keyed hash alone. */
+function createRequests(dependencies: GatewayDependencies): (asked: Asked) => Promise<Task> {
+  const { chain, files, log, runner, settings, clock } = dependencies;
+  const secret = randomBytes(32);
+  const underWay = new Map<string, Promise<Task>>();
+  const begin = async (action: FileAction, signature: string | undefined): Promise<Task> => {
+    const at = new Date(clock()).toISOString();
+    const isPrivate = signature !== undefined;
+    const task = await beginTask(log, newTaskId(), {
+      direction: 'download',
+      isPrivate,
+      action: action.id,
+      at,
+      store: files.store,
+    });
+    runner.run(task, signature);
+    return task;
+  };
+  return async ({ actionId, isPublic, signature }) => {
+    const byChain = settings.publicDownloads === 'chain';
+    if (!isPublic && signature === undefined && !byChain) throw unsigned();
+    const action = await actionOnChain(chain, actionId);
+    checkStored(action);
+    const opens = await openerOf(dependencies, action, { isPublic, signature, byChain });
+    const key = createHmac('sha256', secret)
+      .update(`${actionId}\n${opens ?? ''}`)
+      .digest('base64');
+    const running = underWay.get(key);
+    if (running) return await running;
+    const begun = begin(action, opens);
+    underWay.set(key, begun);
+    void begun
+      .then(async (task) => await runner.endOf(task))
+      .catch(() => undefined)
+      .finally(() => underWay.delete(key));
+    return await begun;
+  };
+}
+
+type Shown = Readonly<{ isPublic: boolean; signature: string | undefined; byChain: boolean }>;
+
+/** The signature that opens a file: none for a public one. Fails with `UNAUTHORIZED` where there is no right to it. */
+async function openerOf(
+  { chain }: GatewayDependencies,
+  action: FileAction,
+  { isPublic, signature, byChain }: Shown,
+): Promise<string | undefined> {
+  if (action.file.isPublic && (isPublic || byChain || signature !== undefined)) return undefined;
+  if (isPublic) throw new AppError('UNAUTHORIZED', 'The file is private; ask with the signature of its creator');
+  if (signature === undefined) throw unsigned();
+  await checkSignature(chain, action, { text: action.id, signature });
+  return signature;
+}
+
+function unsigned(): AppError {
+  return new AppError('INVALID_ARGUMENT', 'signature is required');
+}
+
+async function giveFile(dependencies: GatewayDependencies, task: Task, reply: FastifyReply): Promise<unknown> {
+  const { chain, files, log, settings, clock } = dependencies;
+  const { known, name } = task;
+  if (known.direction === 'upload') throw new AppError('NOT_FOUND', 'This task is an upload; it has no file to give');
+  if (!known.ended) {
+    reply.header('retry-after', '1');
+    throw new AppError('CONFLICT', 'The file is not there yet; watch the status of the task');
+  }
+  for await (const event of statesOf(log, task, known.last - 1))
+    if (event.status === 'sdk:failed') {
+      const { error } = statusEvent(task, event).data;
+      throw new AppError('CONFLICT', `The download failed: ${String(error ?? 'no reason is known')}`);
+    }
+  const at = await files.fetchedAt(name);
+  if (known.store !== files.store)
+    throw new AppError('UNAVAILABLE', 'The file lies with another gateway; ask again, or request it anew');
+  if (at === undefined || clock() - at > settings.downloadKeepMs)
+    throw new AppError('GONE', 'The file is no longer kept; request the download again');
+  const path = files.fetchedOf(name);
+  const { size } = await stat(path);
+  const action = await chain.action(known.action).catch(() => undefined);
+  const fileName = baseName(action?.file?.name ?? '');
+  const ascii = fileName.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
+  return await reply
+    .headers({
+      'content-type': 'application/octet-stream',
+      'content-length': String(size),
+      'cache-control': 'private, no-transform',
+      'content-disposition': `attachment; filename="${ascii}"; filename*=UTF-8''${encoded(fileName)}`,
+    })
+    .send(createReadStream(path, { highWaterMark: 1 << 20 }));
+}
+
+function encoded(name: string): string {
+  return encodeURIComponent(name).replaceAll(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
+}

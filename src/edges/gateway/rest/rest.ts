@@ -1,0 +1,58 @@
+import type { FastifyInstance } from 'fastify';
+import { createApp } from '../../http/app.ts';
+import { multipartPlugin } from '../intake/receive.ts';
+import type { GatewayDependencies } from './dependencies.ts';
+import { downloadRoutes } from './downloads.ts';
+import { statusEventSchema, taskDetail, taskList, taskReference } from './schemas.ts';
+import { taskRoutes } from './tasks.ts';
+import { uploadRoutes } from './uploads.ts';
+
+const bodyBytes = 64 * 1024;
+const current = '/api/v1';
+const legacy = '/api';
+
+/** What scripts of other origins may read of an answer. */
+const exposedHeaders = ['ETag', 'Content-Range', 'Content-Disposition', 'Retry-After', 'RateLimit', 'RateLimit-Policy'];
+
+/** The transfer gateway (spec 3) over what is passed in; `listen` starts it, `close` ends it with its streams. */
+export function createGateway(dependencies: GatewayDependencies): FastifyInstance {
+  const { logger, observed, settings, version } = dependencies;
+  const app = createApp({
+    logger,
+    observed,
+    bodyBytes,
+    trustedProxies: settings.trustedProxies,
+    description: {
+      title: 'Annals transfer gateway',
+      version,
+      description: 'Moves the bytes of Cascade files between people and SuperNodes, with progress that cannot be lost.',
+      tags: [
+        { name: 'Uploads', description: 'Files of registered actions on their way to SuperNodes.' },
+        { name: 'Downloads', description: 'Stored files on their way back.' },
+      ],
+      components: [taskReference, statusEventSchema, taskDetail, taskList],
+    },
+    cors: { origins: settings.corsAllowOrigins, exposedHeaders },
+    routes: async (routes, addOperations) => {
+      await routes.register(multipartPlugin);
+      addRoutes(routes, current, dependencies);
+      await routes.register(async (inner) => {
+        inner.addHook('onRequest', async (request, reply) => {
+          const successor = request.url.replace(legacy, current);
+          reply.headers({ deprecation: 'true', link: `<${successor}>; rel="successor-version"` });
+        });
+        addRoutes(inner, legacy, dependencies);
+      });
+      addOperations(routes);
+    },
+  });
+  // An upload may take its time; it is its rate that is watched.
+  app.server.requestTimeout = 0;
+  return app;
+}
+
+function addRoutes(app: Parameters<typeof uploadRoutes>[0], prefix: string, dependencies: GatewayDependencies): void {
+  uploadRoutes(app, prefix, dependencies);
+  taskRoutes(app, prefix, dependencies);
+  downloadRoutes(app, prefix, dependencies);
+}

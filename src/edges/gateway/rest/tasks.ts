@@ -1,0 +1,156 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { AppError } from '../../../commands/errors.ts';
+import { ListTransfers } from '../../../projections/transfers/queries.ts';
+import type { TransferRow } from '../../../projections/tables.ts';
+import { ask } from '../../bus.ts';
+import { type App, errors, optional, plainAnswer, query } from '../../http/schema.ts';
+import { createStreams, type SseStreams } from '../../http/sse.ts';
+import { showFeed } from '../../http/sse-resume.ts';
+import { findTask, isEnding, statesOf, type Task, uploadAsked } from '../tasks/task-log.ts';
+import { type StatusEvent, statusEvent } from '../tasks/views.ts';
+import { type GatewayDependencies, longestMs } from './dependencies.ts';
+import { statusEventSchema, taskDetail, taskList } from './schemas.ts';
+
+type Params = { Params: { task_id: string } };
+
+const shownDays = 90;
+const mostListed = 100;
+const dayMs = 86_400_000;
+
+/**
+ * How tasks stand: detail, stream, history, lists. Upload and download ids are taken under either path, as clients ask
+ * for them.
+ */
+export function taskRoutes(app: App, prefix: string, dependencies: GatewayDependencies): void {
+  const { signal } = dependencies;
+  const streams = createStreams(app, { signal, mostClients: 5000 });
+  const paths = { upload: `${prefix}/actions/cascade/tasks`, download: `${prefix}/downloads/cascade` };
+  listRoutes(app, prefix, dependencies);
+  for (const [direction, path] of Object.entries(paths)) {
+    const tags = [direction === 'upload' ? 'Uploads' : 'Downloads'];
+    const history = { 200: plainAnswer('Oldest first.', Type.Array(statusEventSchema.ref)), ...errors(404) };
+    app.get<Params>(
+      `${path}/:task_id/history`,
+      { schema: { tags, summary: 'All states of a task so far', response: history } },
+      async ({ params }) => await historyOf(dependencies, await taskOf(dependencies, params.task_id)),
+    );
+    const status = {
+      tags,
+      summary: 'The states of a task as they come, as server-sent events; as JSON the latest one',
+      response: { 200: plainAnswer('The latest state.', statusEventSchema.ref), ...errors(404, 429) },
+    };
+    app.get<Params>(
+      `${path}/:task_id/status`,
+      { schema: status, config: { lasts: true }, handlerTimeout: longestMs },
+      async (request, reply) => await showStatus(dependencies, streams, request, reply),
+    );
+  }
+  const detail = { 200: plainAnswer('What was asked for.', taskDetail.ref), ...errors(404) };
+  app.get<Params>(
+    `${paths.upload}/:task_id`,
+    { schema: { tags: ['Uploads'], summary: 'What was asked for with a task', response: detail } },
+    async ({ params }) => await detailOf(dependencies, await taskOf(dependencies, params.task_id)),
+  );
+}
+
+/** The task of an id; fails with `NOT_FOUND`, whatever the id looks like. */
+export async function taskOf({ log }: GatewayDependencies, id: string): Promise<Task> {
+  const task = await findTask(log, id);
+  if (!task) throw new AppError('NOT_FOUND', 'There is no such task');
+  return task;
+}
+
+async function historyOf({ log }: GatewayDependencies, task: Task): Promise<StatusEvent[]> {
+  const events: StatusEvent[] = [];
+  for await (const event of statesOf(log, task, 0)) events.push(statusEvent(task, event));
+  return events;
+}
+
+async function showStatus(
+  dependencies: GatewayDependencies,
+  streams: SseStreams,
+  request: FastifyRequest<Params>,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { log } = dependencies;
+  const task = await taskOf(dependencies, request.params.task_id);
+  const { accept = '*/*' } = request.headers;
+  if (accept.includes('application/json') && !accept.includes('text/event-stream'))
+    return (await historyOf(dependencies, task)).at(-1);
+  const after = placeOf(request, task);
+  if (after === 'all seen') return await reply.code(204).send();
+  reply.header('cache-control', 'no-store, no-transform');
+  const client = streams.open(request, reply);
+  if (!client) return reply;
+  const feed = {
+    history: async function* (from: number) {
+      for await (const event of statesOf(log, task, from)) {
+        const data = JSON.stringify(statusEvent(task, event));
+        yield { id: event.number, data };
+        if (isEnding(event)) yield { id: event.number, data, name: event.status };
+      }
+    },
+    watch: (onMore: () => void) => log.watch([task.kind], (_kind, entity) => entity === task.name && onMore()),
+    isLast: ({ name }: { name?: string }) => name !== undefined,
+  };
+  await showFeed(client, feed, after).catch((caught: unknown) =>
+    dependencies.logger.debug({ err: caught }, 'a stream of states ended early'),
+  );
+  return reply;
+}
+
+/** From where a reader that comes back goes on; from the beginning where it names no place of this task. */
+function placeOf({ headers, query: asked }: FastifyRequest, { known }: Task): number | 'all seen' {
+  const inQuery = typeof asked === 'object' && asked !== null && 'lastEventId' in asked ? asked.lastEventId : undefined;
+  const given = String(headers['last-event-id'] ?? inQuery ?? '');
+  const place = /^\d{1,9}$/.test(given) ? Number(given) : 0;
+  if (place > known.last) return 0;
+  return known.ended && place === known.last ? 'all seen' : place;
+}
+
+async function detailOf({ log }: GatewayDependencies, task: Task): Promise<Record<string, unknown>> {
+  const { id, known } = task;
+  let status = 'sdk:started';
+  for await (const event of statesOf(log, task, known.last - 1)) ({ status } = event);
+  const common = { task_id: id, action_id: known.action, kind: known.direction, status, created_at: known.beganAt };
+  if (known.direction !== 'upload') return common;
+  const asked = await uploadAsked(log, id);
+  return {
+    ...common,
+    file_name: asked?.fileName ?? '',
+    file_path: `uploads/${id}`,
+    file_size_kbs: Math.ceil(Number(asked?.size ?? 0) / 1024),
+    signature: asked?.signature ?? '',
+  };
+}
+
+function listRoutes(app: App, prefix: string, { reader, clock }: GatewayDependencies): void {
+  const list = async (direction: 'upload' | 'download', action?: string) => {
+    const since = new Date(clock() - shownDays * dayMs).toISOString();
+    const asked = { direction, action, since, limit: mostListed };
+    const { rows, total } = await reader.read((reading) => ask(reading, new ListTransfers(asked)));
+    return { requests: rows.map(listed), count: total };
+  };
+  const response = { 200: plainAnswer('Newest first.', taskList.ref), ...errors(400) };
+  const schemaOf = (tag: string, summary: string) => ({ tags: [tag], summary, response });
+  const uploads = schemaOf('Uploads', 'The latest uploads');
+  app.get(`${prefix}/actions/cascade/tasks`, { schema: uploads }, async () => await list('upload'));
+  app.get<{ Params: { action_id: string } }>(
+    `${prefix}/actions/cascade/:action_id/tasks`,
+    { schema: schemaOf('Uploads', 'The uploads of an action') },
+    async ({ params }) => await list('upload', params.action_id),
+  );
+  const querystring = query({ action_id: optional(Type.String({ description: 'Of this action only.' })) });
+  const downloads = { ...schemaOf('Downloads', 'The latest downloads of public files'), querystring };
+  app.get(
+    `${prefix}/downloads/cascade/tasks`,
+    { schema: downloads },
+    async ({ query: { action_id: action } }) => await list('download', action),
+  );
+}
+
+function listed({ task, action, file_name, size, status, created_at }: TransferRow) {
+  const file_size_kbs = size === null ? null : Math.ceil(size / 1024);
+  return { task_id: task, action_id: action, file_name, file_size_kbs, status, created_at };
+}

@@ -1,0 +1,65 @@
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { syncFolder } from '../../kit/durable.ts';
+import { ensureStoreId } from './store-id.ts';
+
+/** Where the bytes of transfers lie: uploads until their task has ended, fetched files as long as they are kept. */
+export type TransferFiles = Readonly<{
+  /** Names this folder in facts: gateways that share it can go on with one another's uploads. */
+  store: string;
+  /** A path that nobody else uses, for bytes that come in. */
+  incoming: () => string;
+  uploadOf: (task: string) => string;
+  fetchedOf: (name: string) => string;
+  /** Makes the bytes that came in those of an upload, for good. */
+  adopt: (incoming: string, task: string) => Promise<void>;
+  forgetUpload: (task: string) => Promise<void>;
+  /** When a fetched file came, in milliseconds since 1970; undefined where it is not here. */
+  fetchedAt: (name: string) => Promise<number | undefined>;
+  /** Removes fetched files older than `keepMs`, and what came in and belongs to no task, older than `tempMs`. */
+  sweep: (
+    options: Readonly<{ keepMs: number; tempMs: number; isOpen: (task: string) => Promise<boolean> }>,
+  ) => Promise<void>;
+}>;
+
+/** Opens the folder of transfers, making what is missing. */
+export async function openTransferFiles(folder: string): Promise<TransferFiles> {
+  const [incoming, uploads, fetched] = ['incoming', 'uploads', 'fetched'].map((name) => path.join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  for (const one of [incoming, uploads, fetched]) await mkdir(one, { recursive: true, mode: 0o700 });
+  const store = await ensureStoreId(folder);
+  const older = async (below: string, ms: number): Promise<string[]> => {
+    const names = await readdir(below);
+    const aged = await Promise.all(names.map(async (name) => ({ name, at: await modifiedAt(path.join(below, name)) })));
+    return aged.filter(({ at }) => at !== undefined && Date.now() - at > ms).map(({ name }) => name);
+  };
+  return {
+    store,
+    incoming: () => path.join(incoming, randomUUID()),
+    uploadOf: (task) => path.join(uploads, task),
+    fetchedOf: (name) => path.join(fetched, name),
+    adopt: async (file, task) => {
+      await rename(file, path.join(uploads, task));
+      await syncFolder(uploads);
+    },
+    forgetUpload: async (task) => await rm(path.join(uploads, task), { force: true }),
+    fetchedAt: async (name) => await modifiedAt(path.join(fetched, name)),
+    sweep: async ({ keepMs, tempMs, isOpen }) => {
+      for (const name of await older(fetched, keepMs)) await rm(path.join(fetched, name), { force: true });
+      for (const name of await older(incoming, tempMs)) await rm(path.join(incoming, name), { force: true });
+      for (const name of await older(uploads, tempMs))
+        if (!(await isOpen(name))) await rm(path.join(uploads, name), { force: true });
+    },
+  };
+}
+
+async function modifiedAt(file: string): Promise<number | undefined> {
+  return await stat(file).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => undefined,
+  );
+}

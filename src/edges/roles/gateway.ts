@@ -1,0 +1,56 @@
+import path from 'node:path';
+import { createCascadeChain } from '../cascade/chain.ts';
+import { gatewayKey } from '../gateway/gateway-key.ts';
+import { createGateway } from '../gateway/rest/rest.ts';
+import { resumeTransfers } from '../gateway/resume.ts';
+import { openTransferFiles } from '../gateway/tasks/files.ts';
+import { createRunner } from '../gateway/tasks/runner.ts';
+import { keepSwept } from '../gateway/tasks/sweep.ts';
+import { observedOf } from '../http/operations/observed.ts';
+import { createChainClient } from '../indexer/chain/client.ts';
+import { dataFolder } from '../kit/instance.ts';
+import { type Part, type Role, type RoleContext, urlOf } from './role.ts';
+import { serve } from './serve.ts';
+
+/** The transfer gateway: uploads and downloads between people and SuperNodes. */
+export const gateway = {
+  name: 'gateway',
+  ports: ({ host, gatewayPort }) => [{ setting: 'GATEWAY_PORT', host, port: gatewayPort }],
+  async *start(context) {
+    yield await startGateway(context);
+  },
+} as const satisfies Role;
+
+async function startGateway(context: RoleContext): Promise<Part> {
+  const { config, profile, version, broker, reader, lag, logger } = context;
+  const { log, leases } = broker;
+  const own = new AbortController();
+  const signal = AbortSignal.any([context.signal, own.signal]);
+  const chainUrl = urlOf(context.running, 'chain') ?? config.chainUrl;
+  const client = createChainClient(chainUrl, profile);
+  const { addressPrefix } = profile;
+  const chain = createCascadeChain(client, { addressPrefix, allowPrivate: config.probePrivateAddresses, signal });
+  const key = config.nodeTransport === 'secure' ? await gatewayKey(config, chainUrl) : undefined;
+  const files = await openTransferFiles(config.transferDir ?? path.join(dataFolder(config), 'transfers'));
+  const nodes = { chain, dialling: { key }, stallMs: config.nodeStallTimeoutMs };
+  const runner = createRunner({ log, leases, files, nodes, mostBytes: config.uploadMaxSize, logger, signal });
+  const observed = () => observedOf([context.observed, ...context.running]);
+  const shared = { log, reader, chain, files, runner, logger, signal, version };
+  const app = createGateway({ ...shared, settings: config, observed, clock: () => Date.now() });
+  app.addHook('onReady', async () => await lag.ready);
+  const part = await serve('gateway', app, {
+    host: config.host,
+    port: config.gatewayPort,
+    urls: (base) => ({ gateway: base }),
+  });
+  const resuming = resumeTransfers({ reader, logger, runner }, signal);
+  const sweeping = keepSwept({ log, files, keepMs: config.downloadKeepMs, logger }, signal);
+  return {
+    ...part,
+    stop: async () => {
+      own.abort();
+      await Promise.all([part.stop(), runner.ended(), resuming, sweeping]);
+      await client.close();
+    },
+  };
+}

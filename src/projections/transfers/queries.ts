@@ -1,0 +1,45 @@
+import { answered, Query } from '../query.ts';
+import type { Reading } from '../reading.ts';
+import type { TransferRow } from '../tables.ts';
+
+type Asked = Readonly<{
+  direction: 'upload' | 'download';
+  action?: string | undefined;
+  /** RFC 3339, UTC: older ones are not shown. */
+  since: string;
+  limit: number;
+}>;
+
+/** The latest tasks of a direction, those of one action where it is named, newest first, and how many there are. */
+export class ListTransfers extends Query<Asked, Readonly<{ rows: readonly TransferRow[]; total: number }>> {}
+
+/** Tasks that have not ended, oldest first. */
+export class OpenTransfers extends Query<Readonly<{ since: string }>, readonly TransferRow[]> {}
+
+/** What answers each query of transfers. */
+export const transferQueries = [answered(ListTransfers, listTransfers), answered(OpenTransfers, openTransfers)];
+
+async function listTransfers({ db, schemas }: Reading, { direction, action, since, limit }: Asked) {
+  const chosen = db
+    .withSchema(schemas.transfers)
+    .selectFrom('transfers')
+    .where('removed', '=', false)
+    .where('direction', '=', direction)
+    .where('created_at', '>=', since)
+    .$if(action !== undefined, (query) => query.where('action', '=', action ?? ''));
+  const rows = await chosen.selectAll().orderBy('created_at', 'desc').orderBy('task').limit(limit).execute();
+  const counted = await chosen.select(({ fn }) => fn.countAll<string>().as('n')).executeTakeFirst();
+  return { rows, total: Number(counted?.n ?? 0) };
+}
+
+async function openTransfers({ db, schemas }: Reading, { since }: Readonly<{ since: string }>) {
+  return await db
+    .withSchema(schemas.transfers)
+    .selectFrom('transfers')
+    .selectAll()
+    .where('removed', '=', false)
+    .where('ended', '=', false)
+    .where('created_at', '>=', since)
+    .orderBy('created_at')
+    .execute();
+}
