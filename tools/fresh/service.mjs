@@ -16,8 +16,13 @@ const LOOK_EVERY_MS = 50;
  * again it takes up its data, and nothing is left either when the program is killed with kill -9.
  */
 export async function checkService(clone, { time, note }) {
+<<<<<<< HEAD
   const [port, natsPort, wsPort, lcdPort, rpcPort] = await freePorts(5);
   const ports = { PORT: port, NATS_PORT: natsPort, NATS_WS_PORT: wsPort, LCD_PORT: lcdPort, RPC_PORT: rpcPort };
+=======
+  const [port, natsPort, wsPort, lcdPort, gatewayPort] = await freePorts(5);
+  const ports = { PORT: port, NATS_PORT: natsPort, NATS_WS_PORT: wsPort, LCD_PORT: lcdPort, GATEWAY_PORT: gatewayPort };
+>>>>>>> 5b8de03 (Give a fetched file out by a route of its own)
   const api = `http://127.0.0.1:${port}`;
   const start = () => startInClone(clone, ['npm', 'start'], 'start.log', ports);
   const isReady = async () => (await get(`${api}/readyz`)).status === 200;

@@ -6,10 +6,9 @@ import { resumeTransfers } from '../gateway/resume.ts';
 import { openTransferFiles } from '../gateway/tasks/files.ts';
 import { createRunner } from '../gateway/tasks/runner.ts';
 import { keepSwept } from '../gateway/tasks/sweep.ts';
-import { observedOf } from '../http/operations/observed.ts';
 import { createChainClient } from '../indexer/chain/client.ts';
 import { dataFolder } from '../kit/instance.ts';
-import { type Part, type Role, type RoleContext, urlOf } from './role.ts';
+import { observedIn, type Part, type Role, type RoleContext, urlOf } from './role.ts';
 import { serve } from './serve.ts';
 
 /** The transfer gateway: uploads and downloads between people and SuperNodes. */
@@ -34,9 +33,13 @@ async function startGateway(context: RoleContext): Promise<Part> {
   const files = await openTransferFiles(config.transferDir ?? path.join(dataFolder(config), 'transfers'));
   const nodes = { chain, dialling: { key }, stallMs: config.nodeStallTimeoutMs };
   const runner = createRunner({ log, leases, files, nodes, mostBytes: config.uploadMaxSize, logger, signal });
-  const observed = () => observedOf([context.observed, ...context.running]);
   const shared = { log, reader, chain, files, runner, logger, signal, version };
-  const app = createGateway({ ...shared, settings: config, observed, clock: () => Date.now() });
+  const app = createGateway({
+    ...shared,
+    settings: config,
+    observed: () => observedIn(context),
+    clock: () => Date.now(),
+  });
   app.addHook('onReady', async () => await lag.ready);
   const part = await serve('gateway', app, {
     host: config.host,

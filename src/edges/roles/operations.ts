@@ -1,6 +1,5 @@
 import { createApp } from '../http/app.ts';
-import { observedOf } from '../http/operations/observed.ts';
-import type { Part, RoleContext } from './role.ts';
+import { observedIn, type Part, type RoleContext } from './role.ts';
 import { serve } from './serve.ts';
 
 /**
@@ -12,7 +11,7 @@ export async function startOperations(context: RoleContext): Promise<Part> {
     logger,
     trustedProxies: config.trustedProxies,
     description: { title: 'Annals operations', version, description: 'How this process is.' },
-    observed: () => observedOf([context.observed, ...context.running]),
+    observed: () => observedIn(context),
     routes: (routes, addOperations) => addOperations(routes),
   });
   app.addHook('onReady', async () => await context.lag.ready);

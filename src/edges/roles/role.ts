@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 import { failureOf } from '../kit/failure.ts';
-import type { Observed } from '../http/operations/observed.ts';
+import { type Observed, observedOf } from '../http/operations/observed.ts';
 import type { Context } from './context.ts';
 import type { RoleName } from './names.ts';
 
@@ -66,4 +66,9 @@ export function looping(
 /** The address that a part which runs already is reached at under a name. */
 export function urlOf(running: readonly Part[], name: string): string | undefined {
   return running.map(({ urls }) => urls[name]).find((url) => url !== undefined);
+}
+
+/** What is observed of the whole process: its stores, and the parts that run. */
+export function observedIn({ observed, running }: RoleContext): Observed {
+  return observedOf([observed, ...running]);
 }

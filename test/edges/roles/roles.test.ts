@@ -18,7 +18,7 @@ describe('roles', () => {
   });
 
   it('run all on the local network, and without the chain of ours on another one', () => {
-    expect(namesOf({})).toEqual(['ledger', 'node', 'projector', 'auditor', 'indexer']);
+    expect(namesOf({})).toEqual(['ledger', 'node', 'projector', 'auditor', 'gateway', 'indexer']);
     expect(namesOf(chain)).toEqual(['projector', 'auditor', 'indexer']);
     expect(namesOf({ ...chain, NODE_KEY_FILE: 'key' })).toEqual(['node', 'projector', 'auditor', 'indexer']);
   });

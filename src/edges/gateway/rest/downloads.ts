@@ -1,21 +1,15 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { AppError } from '../../../commands/errors.ts';
 import { type App, errors, optional, plainAnswer, query } from '../../http/schema.ts';
 import { actionOnChain, checkSignature, checkStored, type FileAction } from '../intake/checks.ts';
-import { baseName } from '../intake/file-name.ts';
-import { beginTask, newTaskId, statesOf, type Task } from '../tasks/task-log.ts';
-import { statusEvent } from '../tasks/views.ts';
-import { type GatewayDependencies, longestMs } from './dependencies.ts';
+import { beginTask, newTaskId, type Task } from '../tasks/task-log.ts';
+import type { GatewayDependencies } from './dependencies.ts';
 import { taskReference } from './schemas.ts';
-import { taskOf } from './tasks.ts';
 
 type Asked = Readonly<{ actionId: string; isPublic: boolean; signature: string | undefined }>;
 
-/** `POST …/{action_id}/downloads`, which fetches a file from SuperNodes, and `GET …/file`, which gives it out. */
+/** `POST …/{action_id}/downloads`: fetches a file from SuperNodes. */
 export function downloadRoutes(app: App, prefix: string, dependencies: GatewayDependencies): void {
   const request = createRequests(dependencies);
   const schema = {
@@ -34,19 +28,6 @@ export function downloadRoutes(app: App, prefix: string, dependencies: GatewayDe
       const task = await request(asked);
       return await reply.code(202).send({ task_id: task.id, taskId: task.id });
     },
-  );
-  const file = {
-    tags: ['Downloads'],
-    summary: 'The fetched file',
-    response: {
-      200: { description: 'The bytes.', content: { 'application/octet-stream': { schema: Type.String() } } },
-      ...errors(404),
-    },
-  };
-  app.get<{ Params: { task_id: string } }>(
-    `${prefix}/downloads/cascade/:task_id/file`,
-    { schema: file, handlerTimeout: longestMs },
-    async ({ params }, reply) => await giveFile(dependencies, await taskOf(dependencies, params.task_id), reply),
   );
 }
 
@@ -117,41 +98,4 @@ async function openerOf(
 
 function unsigned(): AppError {
   return new AppError('INVALID_ARGUMENT', 'signature is required');
-}
-
-async function giveFile(dependencies: GatewayDependencies, task: Task, reply: FastifyReply): Promise<unknown> {
-  const { chain, files, log, settings, clock } = dependencies;
-  const { known, name } = task;
-  if (known.direction === 'upload') throw new AppError('NOT_FOUND', 'This task is an upload; it has no file to give');
-  if (!known.ended) {
-    reply.header('retry-after', '1');
-    throw new AppError('CONFLICT', 'The file is not there yet; watch the status of the task');
-  }
-  for await (const event of statesOf(log, task, known.last - 1))
-    if (event.status === 'sdk:failed') {
-      const { error } = statusEvent(task, event).data;
-      throw new AppError('CONFLICT', `The download failed: ${String(error ?? 'no reason is known')}`);
-    }
-  const at = await files.fetchedAt(name);
-  if (known.store !== files.store)
-    throw new AppError('UNAVAILABLE', 'The file lies with another gateway; ask again, or request it anew');
-  if (at === undefined || clock() - at > settings.downloadKeepMs)
-    throw new AppError('GONE', 'The file is no longer kept; request the download again');
-  const path = files.fetchedOf(name);
-  const { size } = await stat(path);
-  const action = await chain.action(known.action).catch(() => undefined);
-  const fileName = baseName(action?.file?.name ?? '');
-  const ascii = fileName.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
-  return await reply
-    .headers({
-      'content-type': 'application/octet-stream',
-      'content-length': String(size),
-      'cache-control': 'private, no-transform',
-      'content-disposition': `attachment; filename="${ascii}"; filename*=UTF-8''${encoded(fileName)}`,
-    })
-    .send(createReadStream(path, { highWaterMark: 1 << 20 }));
-}
-
-function encoded(name: string): string {
-  return encodeURIComponent(name).replaceAll(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -3,6 +3,7 @@ import { createApp } from '../../http/app.ts';
 import { multipartPlugin } from '../intake/receive.ts';
 import type { GatewayDependencies } from './dependencies.ts';
 import { downloadRoutes } from './downloads.ts';
+import { fileRoutes } from './file.ts';
 import { statusEventSchema, taskDetail, taskList, taskReference } from './schemas.ts';
 import { taskRoutes } from './tasks.ts';
 import { uploadRoutes } from './uploads.ts';
@@ -55,4 +56,5 @@ function addRoutes(app: Parameters<typeof uploadRoutes>[0], prefix: string, depe
   uploadRoutes(app, prefix, dependencies);
   taskRoutes(app, prefix, dependencies);
   downloadRoutes(app, prefix, dependencies);
+  fileRoutes(app, prefix, dependencies);
 }

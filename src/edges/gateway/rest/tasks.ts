@@ -103,7 +103,8 @@ async function showStatus(
 /** From where a reader that comes back goes on; from the beginning where it names no place of this task. */
 function placeOf({ headers, query: asked }: FastifyRequest, { known }: Task): number | 'all seen' {
   const inQuery = typeof asked === 'object' && asked !== null && 'lastEventId' in asked ? asked.lastEventId : undefined;
-  const given = String(headers['last-event-id'] ?? inQuery ?? '');
+  const asText = headers['last-event-id'] ?? inQuery;
+  const given = typeof asText === 'string' ? asText : '';
   const place = /^\d{1,9}$/.test(given) ? Number(given) : 0;
   if (place > known.last) return 0;
   return known.ended && place === known.last ? 'all seen' : place;

@@ -1,9 +1,8 @@
 import { FollowedChain } from '../../../projections/rounds/queries.ts';
 import { ask, openBuses } from '../../bus.ts';
-import { observedOf } from '../../http/operations/observed.ts';
 import type { Reader } from '../../models/read/reading.ts';
 import { createWakeups } from '../../models/read/wakeups.ts';
-import type { Part, RoleContext } from '../../roles/role.ts';
+import { observedIn, type Part, type RoleContext } from '../../roles/role.ts';
 import { serve } from '../../roles/serve.ts';
 import { requestSync } from '../chain/request-sync.ts';
 import { type About, registerPages } from '../pages/pages.ts';
@@ -21,7 +20,7 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
   const app = createRest({
     reader,
     lag,
-    observed: () => observedOf([context.observed, ...context.running]),
+    observed: () => observedIn(context),
     requestSync: async (at, traceparent) => {
       const [{ sequence }, { incarnation }] = await Promise.all([
         requestSync(broker.log, at, traceparent),
