@@ -5,6 +5,17 @@ import { ask, get } from './ask.mjs';
 import { answerOf, assertReadiness, CONTENT, watchReadiness } from './readiness.mjs';
 import { leftProcesses, memoryOf, startInClone, untilNoneLeft } from './processes.mjs';
 
+/** Every port that the program opens on the local network. */
+const PORTS = [
+  'PORT',
+  'NATS_PORT',
+  'NATS_WS_PORT',
+  'LCD_PORT',
+  'RPC_PORT',
+  'GATEWAY_PORT',
+  'EVM_HTTP_PORT',
+  'EVM_WS_PORT',
+];
 const UP_WITHIN_MS = 300_000;
 const ANSWER_WITHIN_MS = 30_000;
 const CONTENT_WITHIN_MS = 120_000;
@@ -16,13 +27,9 @@ const LOOK_EVERY_MS = 50;
  * again it takes up its data, and nothing is left either when the program is killed with kill -9.
  */
 export async function checkService(clone, { time, note }) {
-<<<<<<< HEAD
-  const [port, natsPort, wsPort, lcdPort, rpcPort] = await freePorts(5);
-  const ports = { PORT: port, NATS_PORT: natsPort, NATS_WS_PORT: wsPort, LCD_PORT: lcdPort, RPC_PORT: rpcPort };
-=======
-  const [port, natsPort, wsPort, lcdPort, gatewayPort] = await freePorts(5);
-  const ports = { PORT: port, NATS_PORT: natsPort, NATS_WS_PORT: wsPort, LCD_PORT: lcdPort, GATEWAY_PORT: gatewayPort };
->>>>>>> 5b8de03 (Give a fetched file out by a route of its own)
+  const free = await freePorts(PORTS.length);
+  const ports = Object.fromEntries(PORTS.map((name, index) => [name, free[index]]));
+  const port = ports.PORT;
   const api = `http://127.0.0.1:${port}`;
   const start = () => startInClone(clone, ['npm', 'start'], 'start.log', ports);
   const isReady = async () => (await get(`${api}/readyz`)).status === 200;
