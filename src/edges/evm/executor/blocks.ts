@@ -1,0 +1,77 @@
+import { type Block, createBlockFromRLP, createBlockHeaderFromRLP, type BlockHeader } from '@ethereumjs/block';
+import { createMPT } from '@ethereumjs/mpt';
+import { RLP } from '@ethereumjs/rlp';
+import type { TypedTransaction } from '@ethereumjs/tx';
+import { bytesToBigInt, bytesToHex } from '@ethereumjs/util';
+import { encodeReceipt, type TxReceipt } from '@ethereumjs/vm';
+import { AppError, toAppError } from '../../../commands/errors.ts';
+import type { ForkPlace, Forks } from './forks.ts';
+import type { StoredHeader } from './node-store.ts';
+
+const numberAt = 8;
+const timestampAt = 11;
+
+/** A header of its RLP form, under the rules of its fork. Fails with `INVALID_ARGUMENT`. */
+export const readHeader = (rlp: Uint8Array, forks: Forks): BlockHeader =>
+  reading('header', () => createBlockHeaderFromRLP(rlp, { common: forks.at(placeOf(RLP.decode(rlp))) }));
+
+/** A whole block of its RLP form, under the rules of its fork. Fails with `INVALID_ARGUMENT`. */
+export const readBlock = (rlp: Uint8Array, forks: Forks): Block =>
+  reading('block', () => {
+    const [header = []] = listOf(RLP.decode(rlp));
+    return createBlockFromRLP(rlp, { common: forks.at(placeOf(header)) });
+  });
+
+/** The blocks of a file in which their RLP forms stand one behind the other. */
+export function* splitBlocks(bytes: Uint8Array): Generator<Uint8Array> {
+  let rest = bytes;
+  while (rest.length > 0) {
+    const { data, remainder } = reading('file of blocks', () => RLP.decode(rest, true));
+    yield rest.subarray(0, rest.length - remainder.length);
+    if (!Array.isArray(data)) throw new AppError('INVALID_ARGUMENT', 'The file of blocks holds something else');
+    rest = remainder;
+  }
+}
+
+/** How a header is stored and found again. */
+export const storedHeader = (header: BlockHeader): StoredHeader => ({
+  number: header.number,
+  hash: bytesToHex(header.hash()),
+  rlp: header.serialize(),
+});
+
+/** Roots of a block's transactions and of their receipts. */
+export async function blockRoots(
+  transactions: readonly TypedTransaction[],
+  receipts: readonly TxReceipt[],
+): Promise<Readonly<{ transactionsTrie: Uint8Array; receiptTrie: Uint8Array }>> {
+  const [transactionsTrie, receiptsTrie] = [await createMPT(), await createMPT()];
+  for (const [index, transaction] of transactions.entries()) {
+    await transactionsTrie.put(RLP.encode(index), transaction.serialize());
+    const receipt = receipts[index];
+    if (receipt) await receiptsTrie.put(RLP.encode(index), encodeReceipt(receipt, transaction.type));
+  }
+  return { transactionsTrie: transactionsTrie.root(), receiptTrie: receiptsTrie.root() };
+}
+
+function placeOf(header: unknown): ForkPlace {
+  const fields = listOf(header);
+  const field = (index: number): bigint => {
+    const value = fields[index];
+    if (!(value instanceof Uint8Array)) throw new AppError('INVALID_ARGUMENT', 'A header lacks a field');
+    return bytesToBigInt(value);
+  };
+  return { number: field(numberAt), timestamp: field(timestampAt) };
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+function reading<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (caught) {
+    throw new AppError('INVALID_ARGUMENT', `The ${what} cannot be read: ${toAppError(caught).message}`, {
+      cause: caught,
+    });
+  }
+}

@@ -1,0 +1,152 @@
+import { type BlockHeader, createBlock } from '@ethereumjs/block';
+import { bytesToHex } from '@ethereumjs/util';
+import { runBlock } from '@ethereumjs/vm';
+import { AppError, toAppError } from '../../../commands/errors.ts';
+import { readBlock, readHeader, storedHeader } from './blocks.ts';
+import { createForks, type Forks } from './forks.ts';
+import { type ChainConfig, genesisState } from './genesis.ts';
+import { createMachine, type Machine, storedHashes } from './machine.ts';
+import { createNodeCache, type NodeCache, type NodeStore, TrieDb } from './node-store.ts';
+import { executedTransaction, type Hex, type Outcome } from './outcome.ts';
+import { type Attributes, difference, type Executed, type Item, sealBlock } from './sealing.ts';
+
+/** A block that was executed; its state is stored by `commit`, and nowhere before. */
+export type Sealed = Readonly<{
+  number: bigint;
+  hash: Hex;
+  /** RLP of the header. */
+  header: Uint8Array;
+  /** RLP of the whole block, of EVM transactions alone. */
+  block: Uint8Array;
+  /** What became of each item. */
+  outcomes: readonly Outcome[];
+  /** Stores the state and the header. Fails with `CONFLICT` when another block stands there. */
+  commit: () => Promise<void>;
+}>;
+
+/** A block to execute again: with the items that it was made of, or without them where it holds them all itself. */
+export type Applied = Readonly<{ block: Uint8Array; items?: readonly Item[] }>;
+
+/** Executes blocks of one chain, one after the other. */
+export type Executor = Readonly<{
+  forks: Forks;
+  /** The first block, of the genesis alone. */
+  genesis: () => Promise<Sealed>;
+  /**
+   * Executes items on top of a block (RLP of its header, whose state must be stored) and makes a block of them.
+   *
+   * What is not committed leaves nothing behind; at most one block is under way at a time.
+   */
+  seal: (parent: Uint8Array, attributes: Attributes, items: readonly Item[]) => Promise<Sealed>;
+  /** Executes a block again. Fails with `CONFLICT` when it comes to another hash than the block's. */
+  apply: (parent: Uint8Array, block: Applied) => Promise<Sealed>;
+}>;
+
+/** What executors of one process may share: nodes in memory. */
+export type ExecutorOptions = Readonly<{ config: ChainConfig; nodes: NodeStore; cache?: NodeCache }>;
+
+/**
+ * Makes an executor of a chain over a store of its state.
+ *
+ * @example
+ * const executor = createExecutor({ config, nodes: createMemoryNodes() });
+ * const first = await executor.genesis();
+ * await first.commit();
+ * const next = await executor.seal(first.header, attributes, [{ kind: 'transaction', raw }]);
+ */
+export function createExecutor({ config, nodes, cache = createNodeCache() }: ExecutorOptions): Executor {
+  const forks = createForks(config);
+  const db = new TrieDb(nodes, cache);
+  let machine: Machine | undefined;
+  const machineAt = async (header: BlockHeader, parent: BlockHeader): Promise<Machine> => {
+    const common = forks.at(header);
+    if (machine?.vm.common !== common) machine = await createMachine(db, common, storedHashes(nodes));
+    await machine.at(parent.stateRoot);
+    return machine;
+  };
+  /** Runs something that writes; what it leaves in the machine is no state of the chain before it is committed. */
+  const execute = async (header: BlockHeader, parent: BlockHeader, run: (on: Machine) => Promise<Executed>) => {
+    const on = await machineAt(header, parent);
+    machine = undefined;
+    db.takeDirty();
+    const executed = await run(on);
+    return sealed(executed, on);
+  };
+  const sealed = ({ block, outcomes }: Executed, on?: Machine): Sealed => {
+    const dirty = db.takeDirty();
+    const header = storedHeader(block.header);
+    return {
+      number: block.header.number,
+      hash: bytesToHex(block.hash()),
+      header: header.rlp,
+      block: block.serialize(),
+      outcomes,
+      commit: async () => {
+        await nodes.put({ nodes: dirty, header });
+        db.remember(dirty);
+        on?.stands(block.header.stateRoot);
+        machine = on;
+      },
+    };
+  };
+  return {
+    forks,
+    genesis: async () => sealed(await genesisBlock(config, forks, db)),
+    seal: async (parentRlp, attributes, items) => {
+      const parent = readHeader(parentRlp, forks);
+      const next = createBlock({ header: { number: parent.number + 1n, timestamp: attributes.timestamp } });
+      return await execute(next.header, parent, (on) => sealBlock(config, on, { parent, attributes, items }));
+    },
+    apply: async (parentRlp, { block: rlp, items }) => {
+      const parent = readHeader(parentRlp, forks);
+      const block = readBlock(rlp, forks);
+      if (bytesToHex(block.header.parentHash) !== bytesToHex(parent.hash()))
+        throw new AppError('CONFLICT', `Block ${block.header.number} follows another block than ${parent.number}`);
+      if (!items) return await execute(block.header, parent, (on) => runWhole(on, block));
+      const attributes = attributesOf(block.header);
+      return await execute(block.header, parent, async (on) => {
+        const executed = await sealBlock(config, on, { parent, attributes, items });
+        const wrong = difference(executed.block, block);
+        if (wrong === undefined) return executed;
+        throw new AppError('CONFLICT', `Block ${block.header.number} executes to something else: ${wrong}`);
+      });
+    },
+  };
+}
+
+const attributesOf = ({ timestamp, baseFeePerGas, gasLimit, coinbase, extraData }: BlockHeader): Attributes => ({
+  timestamp,
+  baseFee: baseFeePerGas ?? 0n,
+  gasLimit,
+  coinbase: coinbase.toString(),
+  extraData,
+});
+
+/** A block of any fork, by the library's own verifier: rewards, uncles, withdrawals and all checks of roots. */
+async function runWhole({ vm }: Machine, block: Executed['block']): Promise<Executed> {
+  try {
+    const { results } = await runBlock(vm, { block, skipHeaderValidation: true, clearCache: false });
+    const outcomes = block.transactions.flatMap((tx, index): Outcome[] => {
+      const result = results[index];
+      if (!result) return [];
+      return [{ kind: 'executed', transaction: executedTransaction(tx, result, block.header), touched: [] }];
+    });
+    return { block, outcomes };
+  } catch (caught) {
+    const { message } = toAppError(caught);
+    throw new AppError('CONFLICT', `Block ${block.header.number} does not execute as it says: ${message}`, {
+      cause: caught,
+    });
+  }
+}
+
+async function genesisBlock(config: ChainConfig, forks: Forks, db: TrieDb): Promise<Executed> {
+  const place = { number: 0n, timestamp: BigInt(config.genesis.timestamp) };
+  const common = forks.at(place);
+  const noBlocks = { getBlock: () => Promise.reject(new Error('There is no block before the first')) };
+  const { state } = await createMachine(db, common, noBlocks);
+  await state.generateCanonicalGenesis(genesisState(config.genesis));
+  const stateRoot = await state.getStateRoot();
+  const block = createBlock({ header: { ...common.genesis(), number: 0n, stateRoot } }, { common });
+  return { block, outcomes: [] };
+}

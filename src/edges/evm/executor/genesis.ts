@@ -1,0 +1,105 @@
+import { type ChainConfig as EthereumChain, parseGethGenesis, parseGethGenesisState } from '@ethereumjs/common';
+import { AppError, toAppError } from '../../../commands/errors.ts';
+import { type FeeRule, networkFees, ordinaryFees } from './base-fee.ts';
+
+/** The beginning of a chain as `geth` writes it. */
+export type GethGenesis = Parameters<typeof parseGethGenesis>[0];
+
+/**
+ * What tells one chain from another: plain data, so that it travels to worker threads.
+ *
+ * `feesTo: 'coinbase'`: base fees are paid to the block's coinbase instead of being burned.
+ */
+export type ChainConfig = Readonly<{ genesis: GethGenesis; fees: FeeRule; feesTo: 'burned' | 'coinbase' }>;
+
+/** Somebody else's chain: its genesis says all. */
+export const foreignChain = (genesis: GethGenesis): ChainConfig => ({
+  genesis,
+  fees: ordinaryFees,
+  feesTo: 'burned',
+});
+
+/** Accounts of a genesis by address (0x and 40 hex digits, or without 0x). */
+export type GenesisAccounts = GethGenesis['alloc'];
+
+const historyContract = '0000f90827f1c53a10cb7a02335b175320002935';
+/** As EIP-2935 publishes it. */
+const historyCode =
+  '0x3373fffffffffffffffffffffffffffffffffffffffe14604657602036036042575f35600143038111604257611fff81430311604257' +
+  '611fff9006545f5260205ff35b5f5ffd5b5f35611fff60014303065500';
+const networkGasLimit = 25_000_000;
+
+/**
+ * The storage network's own chain: all forks up to Prague from the first block, its fee market, base fees paid to the
+ * coinbase, blocks of 25 million gas.
+ *
+ * @example
+ * networkChain({ chainId: 76857769, seconds: 1_700_000_000, accounts: { [address]: { balance: '0x1' } } })
+ */
+export function networkChain(
+  given: Readonly<{ chainId: number; seconds: number; accounts: GenesisAccounts }>,
+): ChainConfig {
+  const { chainId, seconds, accounts } = given;
+  const blocks = Object.fromEntries(blockForks.map((fork) => [`${fork}Block`, 0]));
+  const times = { shanghaiTime: 0, cancunTime: 0, pragueTime: 0 };
+  const merged = { mergeNetsplitBlock: 0, terminalTotalDifficulty: 0, terminalTotalDifficultyPassed: true };
+  return {
+    fees: networkFees,
+    feesTo: 'coinbase',
+    genesis: {
+      config: { chainId, ...blocks, ...merged, ...times, blobSchedule },
+      nonce: '0x0',
+      timestamp: hex(seconds),
+      extraData: '0x',
+      gasLimit: hex(networkGasLimit),
+      difficulty: '0x0',
+      mixHash: `0x${'00'.repeat(32)}`,
+      coinbase: `0x${'00'.repeat(20)}`,
+      baseFeePerGas: hex(networkFees.initial),
+      excessBlobGas: '0x0',
+      alloc: { [historyContract]: { balance: '0x0', nonce: '0x1', code: historyCode }, ...accounts },
+    },
+  };
+}
+
+const blockForks = 'homestead eip150 eip155 eip158 byzantium constantinople petersburg istanbul berlin london'.split(
+  ' ',
+);
+const blobSchedule = {
+  cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477 },
+  prague: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716 },
+};
+const hex = (value: number | bigint): `0x${string}` => `0x${value.toString(16)}`;
+
+/** Parameters of the library for a genesis. Fails with `INVALID_ARGUMENT` when it cannot be read. */
+export function chainParameters(genesis: GethGenesis): EthereumChain {
+  return reading(() => {
+    const parsed: unknown = parseGethGenesis(genesis);
+    const parameters = { ...(parsed as EthereumChain), name: genesis.name ?? 'ethereum' };
+    // The library reads the later blob schedules under names that it does not ask for.
+    for (const [fork, schedule] of Object.entries(genesis.config.blobSchedule ?? {})) {
+      const custom = parameters.customHardforks?.[fork];
+      const { target = 0, max = 0, baseFeeUpdateFraction = 1 } = schedule;
+      if (custom && fork.startsWith('bpo'))
+        custom.params = { target, max, blobGasPriceUpdateFraction: baseFeeUpdateFraction };
+    }
+    return parameters;
+  });
+}
+
+/** Accounts at the beginning, in the library's form. */
+export const genesisState = (genesis: GethGenesis): ReturnType<typeof parseGethGenesisState> =>
+  reading(() => parseGethGenesisState(genesis));
+
+/** The chain id; at most 2^53 - 1, as a genesis of JSON can say it. */
+export const chainIdOf = ({ genesis }: ChainConfig): bigint => BigInt(genesis.config.chainId);
+
+function reading<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (caught) {
+    throw new AppError('INVALID_ARGUMENT', `The genesis cannot be read: ${toAppError(caught).message}`, {
+      cause: caught,
+    });
+  }
+}

@@ -1,0 +1,62 @@
+import type { Common } from '@ethereumjs/common';
+import { createBlock, type Block } from '@ethereumjs/block';
+import { createVM, type VM } from '@ethereumjs/vm';
+import { bytesToHex } from '@ethereumjs/util';
+import { AppError } from '../../../commands/errors.ts';
+import type { NodeStore, TrieDb } from './node-store.ts';
+import { openState, type State } from './state.ts';
+
+/** Where the BLOCKHASH instruction finds the blocks before. */
+export type BlockHashes = Readonly<{ getBlock: (id: number | bigint | Uint8Array) => Promise<Block> }>;
+
+/** A virtual machine of one fork with a state of its own, used by one caller at a time. */
+export type Machine = Readonly<{
+  vm: VM;
+  state: State;
+  /** Puts it at a stored state; what was read there before stays cached when it is there already. */
+  at: (stateRoot: Uint8Array) => Promise<void>;
+  /** Tells it that what it wrote is stored as this state. */
+  stands: (stateRoot: Uint8Array) => void;
+}>;
+
+/**
+ * Makes a machine; that takes six times as long as a call, so machines are used again.
+ *
+ * `at` fails with `UNAVAILABLE` when the state is not in the store (yet).
+ */
+export async function createMachine(db: TrieDb, common: Common, blocks: BlockHashes): Promise<Machine> {
+  const state = await openState(db, common);
+  const blockchain = { ...blocks, putBlock: () => Promise.resolve(), shallowCopy: () => blockchain };
+  const vm = await createVM({ common, stateManager: state, blockchain });
+  let root = '';
+  return {
+    vm,
+    state,
+    at: async (stateRoot) => {
+      const wanted = bytesToHex(stateRoot);
+      if (wanted === root) return;
+      root = '';
+      await state.setStateRoot(stateRoot).catch((cause: unknown) => {
+        throw new AppError('UNAVAILABLE', `State ${wanted} is not at hand`, { cause });
+      });
+      root = wanted;
+    },
+    stands: (stateRoot) => {
+      root = bytesToHex(stateRoot);
+    },
+  };
+}
+
+/** Finds the hashes of earlier blocks among the headers of a store. */
+export function storedHashes(nodes: NodeStore): BlockHashes {
+  return {
+    getBlock: async (id) => {
+      if (id instanceof Uint8Array) throw new AppError('INTERNAL', 'Blocks are found by number here');
+      const found = await nodes.header(BigInt(id));
+      if (!found) throw new AppError('NOT_FOUND', `Block ${id} is not stored`);
+      const hash = Buffer.from(found.hash.slice(2), 'hex');
+      const block = createBlock({ header: { number: found.number } });
+      return Object.assign(Object.create(block) as Block, { hash: () => hash });
+    },
+  };
+}

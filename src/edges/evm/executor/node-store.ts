@@ -1,0 +1,90 @@
+import type { BatchDBOp, DB } from '@ethereumjs/util';
+import { LRUCache } from 'lru-cache';
+
+/** A block that the state has passed. */
+export type StoredHeader = Readonly<{ number: bigint; hash: string; rlp: Uint8Array }>;
+
+/** What one block adds: nodes by Keccak-256 hash, codes by `63` and theirs (hex digits), and the block itself. */
+export type NodeBatch = Readonly<{ nodes: ReadonlyMap<string, Uint8Array>; header: StoredHeader }>;
+
+/**
+ * Where the state of a chain lies: nodes of tries and codes by hash, none of which ever changes, and the headers of the
+ * blocks that were applied.
+ */
+export type NodeStore = Readonly<{
+  get: (hash: string) => Promise<Uint8Array | undefined>;
+  /**
+   * Stores a block's nodes and its header, all or nothing; safe to repeat.
+   *
+   * Fails with `CONFLICT` when another block stands at this height already, or when the one before it is missing.
+   */
+  put: (batch: NodeBatch) => Promise<void>;
+  /** The last block applied; undefined before genesis. */
+  head: () => Promise<StoredHeader | undefined>;
+  header: (number: bigint) => Promise<StoredHeader | undefined>;
+}>;
+
+/** Room for nodes in memory, in bytes. */
+const cachedBytes = 64 * 1024 * 1024;
+
+/** The cache of nodes that executors of one process share. */
+export type NodeCache = LRUCache<string, Uint8Array>;
+
+/** Makes a cache of nodes; what it holds never becomes wrong, because the key is the hash. */
+export const createNodeCache = (maxBytes = cachedBytes): NodeCache =>
+  new LRUCache({ maxSize: maxBytes, sizeCalculation: (node) => node.length + 120 });
+
+/** A store as the library's tries want it: writes stay here until they are taken out with `takeDirty`. */
+export class TrieDb implements DB<string, string | Uint8Array> {
+  readonly #store: NodeStore;
+  readonly #cache: NodeCache;
+  #dirty = new Map<string, Uint8Array>();
+
+  constructor(store: NodeStore, cache: NodeCache) {
+    this.#store = store;
+    this.#cache = cache;
+  }
+
+  async get(key: string): Promise<Uint8Array | undefined> {
+    const near = this.#dirty.get(key) ?? this.#cache.get(key);
+    if (near !== undefined) return near;
+    const stored = await this.#store.get(key);
+    if (stored !== undefined) this.#cache.set(key, stored);
+    return stored;
+  }
+
+  async put(key: string, value: string | Uint8Array): Promise<void> {
+    if (typeof value === 'string') throw new Error('Nodes are bytes');
+    if (!this.#cache.has(key)) this.#dirty.set(key, value);
+    await Promise.resolve();
+  }
+
+  /** Nothing is deleted: every state that ever was can be read. */
+  async del(): Promise<void> {
+    await Promise.resolve();
+  }
+
+  async batch(operations: readonly BatchDBOp<string, string | Uint8Array>[]): Promise<void> {
+    for (const operation of operations) if (operation.type === 'put') await this.put(operation.key, operation.value);
+  }
+
+  async open(): Promise<void> {
+    await Promise.resolve();
+  }
+
+  shallowCopy(): TrieDb {
+    return this;
+  }
+
+  /** What was written since the last time; it counts as stored from now on. */
+  takeDirty(): ReadonlyMap<string, Uint8Array> {
+    const dirty = this.#dirty;
+    this.#dirty = new Map();
+    return dirty;
+  }
+
+  /** Lets later readers find nodes that were stored without asking the store. */
+  remember(nodes: ReadonlyMap<string, Uint8Array>): void {
+    for (const [hash, node] of nodes) this.#cache.set(hash, node);
+  }
+}
