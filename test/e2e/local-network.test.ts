@@ -8,6 +8,7 @@ import { projectionNames } from '../../src/projections/projection.ts';
 import { until } from '../support/polling.ts';
 import { type Program, startProgram } from '../support/program.ts';
 import { expectMovedByGateway } from './moved-by-gateway.ts';
+import { expectMovedByVerbs } from './moved-by-verbs.ts';
 import { retireEarlier } from './retire-earlier.ts';
 import { expectStoredByNodes } from './stored-by-nodes.ts';
 import { expectToldByNodes } from './told-by-nodes.ts';
@@ -43,7 +44,7 @@ beforeAll(async () => {
 describe('annals up without a chain', () => {
   it('answers at every address it prints', { tags: ['S2.start.live'] }, async () => {
     const web = Object.entries(program.instance.urls).filter(([, url]) => url.startsWith('http'));
-    const first = ['chain', 'node 1', 'node 2', 'node 3', 'gateway'];
+    const first = ['chain', 'rpc', 'node 1', 'node 2', 'node 3', 'gateway'];
     expect(web.map(([name]) => name)).toEqual([...first, 'start', 'api', 'docs', 'openapi', 'readiness', 'metrics']);
     const below: Record<string, string> = {
       chain: '/cosmos/base/tendermint/v1beta1/blocks/latest',
@@ -102,6 +103,10 @@ describe('the gateway', () => {
   it.each(['--public', '--private'])('gives a %s file to the SuperNodes and fetches it back', async (visibility) => {
     const { gateway = '' } = program.instance.urls;
     await expectMovedByGateway(gateway, program.dataDir, visibility);
+  });
+
+  it('stores and fetches by annals upload and annals download', async () => {
+    await expectMovedByVerbs(program.dataDir);
   });
 });
 

@@ -1,8 +1,8 @@
 import { zstdCompressSync } from 'node:zlib';
 import { blake3 } from '@noble/hashes/blake3.js';
 import { base58 } from '@scure/base';
-import { accountOf, type PrivateKey, publicKeyOf, sign } from '../cosmos/keys.ts';
-import { adr036SignBytes } from './signatures.ts';
+import type { PrivateKey } from '../cosmos/keys.ts';
+import { signText } from './signatures.ts';
 
 /** What a Cascade registration says of its file, as JSON text in the message (field names are the chain's). */
 export type RegistrationMetadata = Readonly<{
@@ -29,18 +29,15 @@ export type FileToRegister = Readonly<{
  * The layout names the whole file as one block: Annals nodes keep files in pieces of their own and read no layout.
  */
 export function registrationMetadata(key: PrivateKey, file: FileToRegister): RegistrationMetadata {
-  const creator = accountOf(publicKeyOf(key));
-  const signed = (text: string): string =>
-    Buffer.from(sign(key, adr036SignBytes(text, creator)).subarray(0, 64)).toString('base64');
   const layout = Buffer.from(JSON.stringify({ version: 1, data_hash: file.dataHash, blocks: 1 })).toString('base64');
-  const layoutSignature = signed(layout);
+  const layoutSignature = signText(key, layout);
   const layoutIds = idsOf(`${layout}.${layoutSignature}`, file.counter, file.ids);
   const index = JSON.stringify({ version: 1, layout_ids: layoutIds, layout_signature: layoutSignature });
   return {
     data_hash: file.dataHash,
     file_name: file.fileName,
     rq_ids_ic: file.counter,
-    signatures: `${Buffer.from(index).toString('base64')}.${signed(index)}`,
+    signatures: `${Buffer.from(index).toString('base64')}.${signText(key, index)}`,
     public: file.isPublic,
   };
 }

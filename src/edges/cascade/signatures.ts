@@ -1,5 +1,5 @@
 import type { PublicKey } from '../../commands/ledger/chain.ts';
-import { accountOf, fromDer, verify } from '../cosmos/keys.ts';
+import { accountOf, fromDer, type PrivateKey, publicKeyOf, sign, verify } from '../cosmos/keys.ts';
 
 /**
  * The bytes that a wallet signs for a text that is no transaction (ADR-036): an empty document of the signer with the
@@ -11,6 +11,12 @@ export function adr036SignBytes(text: string, signer: string): Uint8Array {
   return Buffer.from(
     `{"account_number":"0","chain_id":"","fee":{"amount":[],"gas":"0"},"memo":"","msgs":[${message}],"sequence":"0"}`,
   );
+}
+
+/** The signature of a key's owner over a text, as wallets make it: base64 of r‖s over ADR-036. */
+export function signText(key: PrivateKey, text: string): string {
+  const signer = accountOf(publicKeyOf(key));
+  return Buffer.from(sign(key, adr036SignBytes(text, signer)).subarray(0, 64)).toString('base64');
 }
 
 /**

@@ -1,7 +1,7 @@
 import { projectionNames } from '../../projections/projection.ts';
 import { repair, scrub } from './audit.ts';
 import { doctor } from './doctor.ts';
-import { createProgram, endWithReader, json, run } from './program.ts';
+import { createProgram, endWithReader, gatewayOption, json, keyFileOption, keyTypeOption, run } from './program.ts';
 import { replay } from './replay.ts';
 import { reset } from './reset.ts';
 import { roleNames } from '../roles/names.ts';
@@ -77,14 +77,39 @@ program
   .argument('<file>', 'file to register')
   .option('--public', 'everybody may download it')
   .option('--private', 'only its creator may download it')
-  .option(
-    '--key-file <file>',
-    'key of the creator, 64 hex digits (default: one of the network, made when there is none)',
-  )
-  .option('--key-type <type>', 'eth_secp256k1 or secp256k1', 'eth_secp256k1')
+  .addOption(keyFileOption())
+  .addOption(keyTypeOption())
   .addOption(json)
   .addHelpText('after', '\nExample:\n  annals register holiday.jpg --public')
   .action(run(async (file: string, options) => (await import('./register.ts')).register(file, options)));
+
+program
+  .command('upload')
+  .description('store a file: register it on the local network and hand it to SuperNodes through the gateway')
+  .argument('<file>', 'file to store')
+  .option('--public', 'everybody may download it')
+  .option('--private', 'only its creator may download it (the default)')
+  .option('--action <id>', 'an action that the file is registered as already, on any network')
+  .option('--signature <base64>', 'the creator’s signature over the data hash, with --action')
+  .addOption(gatewayOption())
+  .addOption(keyFileOption())
+  .addOption(keyTypeOption())
+  .addOption(json)
+  .addHelpText('after', '\nExample:\n  annals upload holiday.jpg --public')
+  .action(run(async (file: string, options) => (await import('./upload.ts')).upload(file, options)));
+
+program
+  .command('download')
+  .description('fetch the file of an action from SuperNodes through the gateway')
+  .argument('<id>', 'id of the action')
+  .option('--out <file>', 'where to write it (default: its own name, in this folder)')
+  .option('--signature <base64>', 'the creator’s signature over the id, for a private file')
+  .addOption(gatewayOption())
+  .addOption(keyFileOption())
+  .addOption(keyTypeOption())
+  .addOption(json)
+  .addHelpText('after', '\nExample:\n  annals download 7 --out holiday.jpg')
+  .action(run(async (id: string, options) => (await import('./download.ts')).download(id, options)));
 
 program
   .command('doctor')

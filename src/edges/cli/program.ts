@@ -40,6 +40,24 @@ const hint = '(annals --help lists the verbs)';
 /** The option that every verb has. */
 export const json = new Option('--json', 'print JSON for machines instead of text for people').default(false);
 
+/** Where the creator's key is read from. */
+export function keyFileOption(): Option {
+  return new Option(
+    '--key-file <file>',
+    'key of the creator, 64 hex digits (default: one of the local network, made when there is none)',
+  );
+}
+
+/** What kind of account that key is of. */
+export function keyTypeOption(): Option {
+  return new Option('--key-type <type>', 'eth_secp256k1 or secp256k1').default('eth_secp256k1');
+}
+
+/** Which gateway to speak to. */
+export function gatewayOption(): Option {
+  return new Option('--gateway <url>', 'address of the gateway (default: that of the running program)');
+}
+
 /** The command line without its verbs; what is misspelt is refused in JSON where a machine reads. */
 export async function createProgram(): Promise<Command> {
   return new Command('annals')

@@ -1,25 +1,18 @@
 import { randomInt } from 'node:crypto';
 import path from 'node:path';
 import { AppError } from '../../commands/errors.ts';
-import type { KeyType } from '../../commands/ledger/chain.ts';
 import { hashFile } from '../cascade/data-hash.ts';
 import { registrationMetadata } from '../cascade/registration.ts';
 import { configFromEnvironment } from '../config.ts';
 import { createChainClient, type Sealed } from '../cosmos/chain-client.ts';
-import { ensureKeyFile, readKeyFile } from '../cosmos/key-file.ts';
-import { accountOf, type PrivateKey, publicKeyOf } from '../cosmos/keys.ts';
-import { dataFolder, findInstance } from '../kit/instance.ts';
+import { accountOf, publicKeyOf } from '../cosmos/keys.ts';
+import { findInstance } from '../kit/instance.ts';
 import { fund } from '../local-network/fund.ts';
 import { print } from './output.ts';
+import { type KeyOptions, userKey } from './transfer/network.ts';
 
 /** Options of `annals register`; exactly one of `public` and `private` is given. */
-export type RegisterOptions = Readonly<{
-  json: boolean;
-  public?: boolean;
-  private?: boolean;
-  keyFile?: string;
-  keyType: string;
-}>;
+export type RegisterOptions = KeyOptions & Readonly<{ json: boolean; public?: boolean; private?: boolean }>;
 
 /** How many ids the local chain wants of a file (`max_raptor_q_symbols` of its parameters). */
 const idsWanted = 6;
@@ -33,12 +26,34 @@ const lifetimeSeconds = 86_400 + 3600;
 export async function register(file: string, options: RegisterOptions): Promise<void> {
   if ((options.public ?? false) === (options.private ?? false))
     throw new AppError('INVALID_ARGUMENT', 'Say whether everybody may download the file: --public or --private');
+  const { actionId, creator, dataHash, height, txHash } = await registerFile(file, options);
+  print(
+    { action_id: actionId, creator, data_hash: dataHash, height, tx_hash: txHash },
+    { json: options.json, human: () => `Registered ${file} as action ${actionId} of ${creator}, block ${height}.` },
+  );
+}
+
+/** A file as the chain has it now. */
+export type Registered = Readonly<{
+  actionId: string;
+  creator: string;
+  dataHash: string;
+  size: number;
+  height: number;
+  txHash: string;
+}>;
+
+/** Registers a file by a transaction of the user's; fails with `FORBIDDEN` away from the local network. */
+export async function registerFile(
+  file: string,
+  options: KeyOptions & Readonly<{ public?: boolean }>,
+): Promise<Registered> {
   const config = configFromEnvironment();
   const { urls } = await findInstance(config);
   const url = urls['chain'];
   if (!config.isLocal || url === undefined)
     throw new AppError('FORBIDDEN', 'Only on the local network are files registered this way: it does not run here');
-  const key = await keyOf(options, path.join(dataFolder(config), 'keys', 'user'));
+  const key = await userKey(options, config);
   const { dataHash, size } = await hashFile(file);
   const chain = createChainClient(url);
   const creator = accountOf(publicKeyOf(key));
@@ -63,19 +78,8 @@ export async function register(file: string, options: RegisterOptions): Promise<
       app_pubkey: null,
     },
   ]);
-  const { txhash: tx_hash, height } = sealed;
-  const action_id = actionIdIn(sealed);
-  print(
-    { action_id, creator, data_hash: dataHash, height, tx_hash },
-    { json: options.json, human: () => `Registered ${file} as action ${action_id} of ${creator}, block ${height}.` },
-  );
-}
-
-async function keyOf({ keyFile, keyType }: RegisterOptions, own: string): Promise<PrivateKey> {
-  if (keyType !== 'eth_secp256k1' && keyType !== 'secp256k1')
-    throw new AppError('INVALID_ARGUMENT', `--key-type is ${keyType}; it takes eth_secp256k1 or secp256k1`);
-  const type: KeyType = keyType;
-  return keyFile === undefined ? await ensureKeyFile(own, type) : await readKeyFile(keyFile, type);
+  const { txhash: txHash, height } = sealed;
+  return { actionId: actionIdIn(sealed), creator, dataHash, size, height, txHash };
 }
 
 function actionIdIn({ events }: Sealed): string {
