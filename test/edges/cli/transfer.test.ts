@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -18,9 +18,11 @@ function newFolder(): string {
   return folder;
 }
 
+type Answer = (request: IncomingMessage, response: ServerResponse) => unknown;
+
 /** A gateway that answers as spec 3 says, in the ways that this test is about. */
-async function gatewayOf(answer: RequestListener): Promise<string> {
-  const server = createServer(answer).listen(0, '127.0.0.1');
+async function gatewayOf(answer: Answer): Promise<string> {
+  const server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   open.push(() => {
     server.closeAllConnections();
