@@ -68,6 +68,10 @@ const steps: readonly (readonly string[])[] = [
       primary key (stream, sequence)
     )`,
   ],
+  [
+    `create table evm_nodes (hash bytea primary key, node bytea not null)`,
+    `create table evm_headers (number int8 primary key, hash bytea not null, header bytea not null)`,
+  ],
 ];
 
 /**

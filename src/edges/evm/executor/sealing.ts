@@ -67,6 +67,19 @@ export async function sealBlock(
   return { block, outcomes };
 }
 
+/** Writes what transactions of the rules changed. */
+export async function applyAccounts(
+  { vm, state }: Pick<Machine, 'vm' | 'state'>,
+  { accounts }: Extract<Item, { kind: 'accounts' }>,
+): Promise<void> {
+  for (const { address, balance, nonce } of accounts) {
+    const of = createAddressFromString(address);
+    const { storageRoot, codeHash } = (await state.getAccount(of)) ?? new Account();
+    await vm.evm.journal.putAccount(of, new Account(nonce, balance, storageRoot, codeHash));
+  }
+  await vm.evm.journal.cleanup();
+}
+
 /** A block while its items are executed. */
 class Draft {
   readonly #vm: VM;
@@ -90,12 +103,7 @@ class Draft {
   async take(item: Item): Promise<Outcome> {
     if (this.#bytes >= (this.#attributes.mostBytes ?? Number.POSITIVE_INFINITY)) return { kind: 'left' };
     if (item.kind === 'transaction') return await this.#execute(item.raw);
-    for (const { address, balance, nonce } of item.accounts) {
-      const of = createAddressFromString(address);
-      const { storageRoot, codeHash } = (await this.#state.getAccount(of)) ?? new Account();
-      await this.#vm.evm.journal.putAccount(of, new Account(nonce, balance, storageRoot, codeHash));
-    }
-    await this.#vm.evm.journal.cleanup();
+    await applyAccounts({ vm: this.#vm, state: this.#state }, item);
     return { kind: 'changed', touched: await this.#state.takeTouched() };
   }
 

@@ -1,0 +1,66 @@
+import { getMerkleStateProof } from '@ethereumjs/statemanager';
+import { type Address, createAddressFromString, type PrefixedHexString, setLengthLeft } from '@ethereumjs/util';
+import { wordOf } from './overrides.ts';
+import type { Hex } from './outcome.ts';
+import type { At, Reader } from './reader.ts';
+import type { State } from './state.ts';
+
+/** An account at the end of a block. */
+export type AccountRead = Readonly<{ at: At; address: Hex }>;
+
+/** Balance and nonce; nothing and 0 where there is no account. */
+export const account = (
+  reader: Reader,
+  given: AccountRead,
+): Promise<Readonly<{ balance: bigint; nonce: bigint; codeHash: Uint8Array | undefined }>> =>
+  reading(reader, given, async (state, address) => {
+    const found = await state.getAccount(address);
+    return { balance: found?.balance ?? 0n, nonce: found?.nonce ?? 0n, codeHash: found?.codeHash };
+  });
+
+/** The code of a contract; empty elsewhere. */
+export const code = (reader: Reader, given: AccountRead): Promise<Uint8Array> =>
+  reading(reader, given, (state, address) => state.getCode(address));
+
+/** Words of 32 bytes in some slots, in their order. */
+export const storage = (
+  reader: Reader,
+  given: AccountRead & Readonly<{ slots: readonly Hex[] }>,
+): Promise<readonly Uint8Array[]> =>
+  reading(reader, given, async (state, address) => {
+    const words: Uint8Array[] = [];
+    for (const slot of given.slots) words.push(setLengthLeft(await state.getStorage(address, wordOf(slot)), 32));
+    return words;
+  });
+
+/** Merkle proofs of an account and of some of its slots, in the form of `eth_getProof`. */
+export type AccountProof = Awaited<ReturnType<typeof getMerkleStateProof>>;
+
+/** Proves what an account and some slots hold, or that they hold nothing. */
+export const proof = (
+  reader: Reader,
+  given: AccountRead & Readonly<{ slots: readonly Hex[] }>,
+): Promise<AccountProof> =>
+  reading(reader, given, async (state, address) => {
+    const proven = await getMerkleStateProof(
+      state,
+      address,
+      given.slots.map((slot) => wordOf(slot)),
+    );
+    return { ...proven, storageProof: proven.storageProof.map((one, index) => named(one, given.slots[index])) };
+  });
+
+/** Slots are named as they were asked for when they were whole words, else as short numbers. */
+const named = (
+  one: AccountProof['storageProof'][number],
+  slot: Hex | undefined,
+): AccountProof['storageProof'][number] => {
+  const short = (value: string): PrefixedHexString => `0x${BigInt(value === '0x' ? 0 : value).toString(16)}`;
+  return { ...one, key: slot?.length === 66 ? slot : short(slot ?? '0x0'), value: short(one.value) };
+};
+
+const reading = <T>(
+  reader: Reader,
+  { at, address }: AccountRead,
+  use: (state: State, address: Address) => Promise<T>,
+): Promise<T> => reader.read(at, ({ machine }) => use(machine.state, createAddressFromString(address)));

@@ -1,0 +1,119 @@
+import type { Block } from '@ethereumjs/block';
+import {
+  isBlob4844Tx,
+  isEOACode7702Tx,
+  isFeeMarket1559Tx,
+  isLegacyTx,
+  type JSONTx,
+  type TypedTransaction,
+} from '@ethereumjs/tx';
+import { bytesToHex } from '@ethereumjs/util';
+import { effectiveGasPrice, type Hex } from './outcome.ts';
+
+/** Where a transaction stands; without it, it waits. */
+export type TransactionPlace = Readonly<{
+  blockHash: Hex;
+  blockNumber: bigint;
+  timestamp: bigint;
+  index: number;
+  baseFee: bigint | undefined;
+}>;
+
+/** A number as JSON-RPC writes it. */
+export const quantity = (value: bigint | number): Hex => `0x${value.toString(16)}`;
+
+/** A transaction as `eth_getTransactionByHash` shows it. */
+export function transactionForm(tx: TypedTransaction, place?: TransactionPlace): Readonly<Record<string, unknown>> {
+  const json = tx.toJSON();
+  const priced = isFeeMarket1559Tx(tx) || isBlob4844Tx(tx) || isEOACode7702Tx(tx);
+  const waiting = priced ? tx.maxFeePerGas : tx.gasPrice;
+  return {
+    blockHash: place?.blockHash ?? null,
+    blockNumber: place ? quantity(place.blockNumber) : null,
+    blockTimestamp: place ? quantity(place.timestamp) : null,
+    from: tx.getSenderAddress().toString(),
+    gas: quantity(tx.gasLimit),
+    gasPrice: quantity(place?.baseFee === undefined ? waiting : effectiveGasPrice(tx, place.baseFee)),
+    ...(priced && {
+      maxFeePerGas: quantity(tx.maxFeePerGas),
+      maxPriorityFeePerGas: quantity(tx.maxPriorityFeePerGas),
+    }),
+    ...(isBlob4844Tx(tx) && { maxFeePerBlobGas: quantity(tx.maxFeePerBlobGas) }),
+    hash: bytesToHex(tx.hash()),
+    input: bytesToHex(tx.data),
+    nonce: quantity(tx.nonce),
+    to: tx.to?.toString() ?? null,
+    transactionIndex: place ? quantity(place.index) : null,
+    value: quantity(tx.value),
+    type: quantity(tx.type),
+    ...typedFields(tx, json),
+    v: quantity(tx.v ?? 0n),
+    r: quantity(tx.r ?? 0n),
+    s: quantity(tx.s ?? 0n),
+    ...(tx.type > 0 && { yParity: quantity(tx.v ?? 0n) }),
+  };
+}
+
+function typedFields(tx: TypedTransaction, json: JSONTx): Readonly<Record<string, unknown>> {
+  if (isLegacyTx(tx)) return tx.v !== undefined && tx.v >= 35n ? { chainId: quantity((tx.v - 35n) / 2n) } : {};
+  const number = (value: string): Hex => quantity(BigInt(value === '0x' ? 0 : value));
+  return {
+    accessList: json.accessList ?? [],
+    chainId: quantity(tx.chainId),
+    ...(isBlob4844Tx(tx) && { blobVersionedHashes: json.blobVersionedHashes }),
+    ...(isEOACode7702Tx(tx) && {
+      authorizationList: (json.authorizationList ?? []).map(({ chainId, address, nonce, yParity, r, s }) => ({
+        chainId: number(chainId),
+        address,
+        nonce: number(nonce),
+        yParity: number(yParity),
+        r: number(r),
+        s: number(s),
+      })),
+    }),
+  };
+}
+
+/** A block as `eth_getBlockByNumber` shows it, with whole transactions or their hashes. */
+export function blockForm(block: Block, whole: boolean): Readonly<Record<string, unknown>> {
+  const { header, transactions } = block;
+  const hash = bytesToHex(header.hash());
+  const place = { blockHash: hash, blockNumber: header.number, timestamp: header.timestamp };
+  const shown = transactions.map((tx, index) =>
+    whole ? transactionForm(tx, { ...place, index, baseFee: header.baseFeePerGas }) : bytesToHex(tx.hash()),
+  );
+  return {
+    ...headerForm(block),
+    hash,
+    size: quantity(block.serialize().length),
+    transactions: shown,
+    uncles: block.uncleHeaders.map((uncle) => bytesToHex(uncle.hash())),
+    ...(header.withdrawalsRoot && { withdrawals: (block.withdrawals ?? []).map((withdrawal) => withdrawal.toJSON()) }),
+  };
+}
+
+function headerForm({ header }: Block): Readonly<Record<string, unknown>> {
+  return {
+    difficulty: quantity(header.difficulty),
+    extraData: bytesToHex(header.extraData),
+    gasLimit: quantity(header.gasLimit),
+    gasUsed: quantity(header.gasUsed),
+    logsBloom: bytesToHex(header.logsBloom),
+    miner: header.coinbase.toString(),
+    mixHash: bytesToHex(header.mixHash),
+    nonce: bytesToHex(header.nonce),
+    number: quantity(header.number),
+    parentHash: bytesToHex(header.parentHash),
+    receiptsRoot: bytesToHex(header.receiptTrie),
+    sha3Uncles: bytesToHex(header.uncleHash),
+    stateRoot: bytesToHex(header.stateRoot),
+    timestamp: quantity(header.timestamp),
+    transactionsRoot: bytesToHex(header.transactionsTrie),
+    ...(header.baseFeePerGas !== undefined && { baseFeePerGas: quantity(header.baseFeePerGas) }),
+    ...(header.withdrawalsRoot && { withdrawalsRoot: bytesToHex(header.withdrawalsRoot) }),
+    ...(header.blobGasUsed !== undefined && { blobGasUsed: quantity(header.blobGasUsed) }),
+    ...(header.excessBlobGas !== undefined && { excessBlobGas: quantity(header.excessBlobGas) }),
+    ...(header.parentBeaconBlockRoot && { parentBeaconBlockRoot: bytesToHex(header.parentBeaconBlockRoot) }),
+    ...(header.requestsHash && { requestsHash: bytesToHex(header.requestsHash) }),
+  };
+}

@@ -1,0 +1,115 @@
+import type { Block } from '@ethereumjs/block';
+import type { Common } from '@ethereumjs/common';
+import {
+  createAccessList2930Tx,
+  createBlob4844Tx,
+  createEOACode7702Tx,
+  createFeeMarket1559Tx,
+  createLegacyTx,
+  type TypedTransaction,
+} from '@ethereumjs/tx';
+import { type Address, createAddressFromString, createZeroAddress, hexToBytes } from '@ethereumjs/util';
+import { executionCodes, ExecutionError } from './execution-error.ts';
+import type { Hex } from './outcome.ts';
+
+/** Slots that a transaction names in advance. */
+export type AccessList = readonly Readonly<{ address: Hex; storageKeys: readonly Hex[] }>[];
+
+/** A call or transaction as JSON-RPC describes it; its schema has been checked. Numbers are hex. */
+export type CallRequest = Readonly<{
+  from?: Hex | undefined;
+  to?: Hex | null | undefined;
+  gas?: Hex | undefined;
+  gasPrice?: Hex | undefined;
+  maxFeePerGas?: Hex | undefined;
+  maxPriorityFeePerGas?: Hex | undefined;
+  maxFeePerBlobGas?: Hex | undefined;
+  value?: Hex | undefined;
+  nonce?: Hex | undefined;
+  input?: Hex | undefined;
+  data?: Hex | undefined;
+  accessList?: AccessList | undefined;
+  authorizationList?:
+    readonly Readonly<{ chainId: Hex; address: Hex; nonce: Hex; yParity: Hex; r: Hex; s: Hex }>[] | undefined;
+  blobVersionedHashes?: readonly Hex[] | undefined;
+}>;
+
+/** A call as a transaction that nobody signed. */
+export type Message = Readonly<{ tx: TypedTransaction; from: Address }>;
+
+/** What a call leaves open. */
+export type Defaults = Readonly<{ gasLimit: bigint; nonce: bigint; common: Common }>;
+
+/** Makes a transaction of a call; it takes part in no signature check. Fails with `invalidParameters`. */
+export function messageOf(request: CallRequest, defaults: Defaults): Message {
+  const from = request.from ? createAddressFromString(request.from) : createZeroAddress();
+  if (request.gasPrice !== undefined && (request.maxFeePerGas ?? request.maxPriorityFeePerGas) !== undefined)
+    throw new ExecutionError(
+      executionCodes.invalidParameters,
+      'both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified',
+    );
+  try {
+    return { tx: unsigned(transaction(request, defaults), from), from };
+  } catch (caught) {
+    const reason = caught instanceof Error ? caught.message : String(caught);
+    throw new ExecutionError(executionCodes.invalidParameters, `the call is no transaction: ${reason}`);
+  }
+}
+
+function transaction(request: CallRequest, { gasLimit, nonce, common }: Defaults): TypedTransaction {
+  const { to, gasPrice, accessList, authorizationList, blobVersionedHashes } = request;
+  const options = { common, freeze: false };
+  const base = {
+    nonce: request.nonce === undefined ? nonce : BigInt(request.nonce),
+    gasLimit,
+    ...(to && { to }),
+    value: BigInt(request.value ?? 0),
+    data: hexToBytes(request.input ?? request.data ?? '0x'),
+    // A shape of a signature, so that the transaction has a hash.
+    v: 0n,
+    r: 0n,
+    s: 0n,
+  };
+  const typed = { ...base, chainId: common.chainId(), accessList: copied(accessList) };
+  const fees = {
+    maxFeePerGas: BigInt(request.maxFeePerGas ?? 0),
+    maxPriorityFeePerGas: BigInt(request.maxPriorityFeePerGas ?? 0),
+  };
+  if (blobVersionedHashes) {
+    const blobs = {
+      maxFeePerBlobGas: BigInt(request.maxFeePerBlobGas ?? 0),
+      blobVersionedHashes: [...blobVersionedHashes],
+    };
+    return createBlob4844Tx({ ...typed, ...fees, ...blobs }, options);
+  }
+  if (authorizationList)
+    return createEOACode7702Tx({ ...typed, ...fees, authorizationList: [...authorizationList] }, options);
+  if (gasPrice === undefined && common.isActivatedEIP(1559))
+    return createFeeMarket1559Tx({ ...typed, ...fees }, options);
+  if (accessList) return createAccessList2930Tx({ ...typed, gasPrice: BigInt(gasPrice ?? 0) }, options);
+  return createLegacyTx({ ...base, gasPrice: BigInt(gasPrice ?? 0) }, options);
+}
+
+const copied = (list: AccessList | undefined): { address: Hex; storageKeys: Hex[] }[] =>
+  (list ?? []).map(({ address, storageKeys }) => ({ address, storageKeys: [...storageKeys] }));
+
+/** Whoever is named as the sender is the sender. */
+const unsigned = (tx: TypedTransaction, from: Address): TypedTransaction =>
+  Object.assign(tx, {
+    getSenderAddress: () => from,
+    isSigned: () => true,
+    isValid: () => true,
+    getValidationErrors: () => [],
+  });
+
+/** The most that a unit of gas may cost, and hence what the sender must be able to pay. */
+export const feeCapOf = (tx: TypedTransaction): bigint => ('maxFeePerGas' in tx ? tx.maxFeePerGas : tx.gasPrice);
+
+/**
+ * A view of a block with other figures in its header than a valid one could have: a base fee of nothing for a call
+ * that pays nothing, or a price of blobs that somebody wants.
+ */
+export function withHeader(block: Block, changes: Readonly<Record<string, PropertyDescriptor>>): Block {
+  const header: unknown = Object.create(block.header, changes);
+  return Object.create(block, { header: { value: header } }) as Block;
+}

@@ -1,0 +1,160 @@
+import { createAddressFromString } from '@ethereumjs/util';
+import { runTx, type RunTxResult } from '@ethereumjs/vm';
+import { type AccessList, type CallRequest, feeCapOf, messageOf, withHeader } from './call-request.ts';
+import { executionCodes, ExecutionError } from './execution-error.ts';
+import { type BlockOverrides, overrideBlock, overrideState, type StateOverrides } from './overrides.ts';
+import type { At, Place, Reader } from './reader.ts';
+import { callFailure } from './revert-reason.ts';
+
+/** A call at the end of a block, with what it pretends. */
+export type Call = Readonly<{
+  at: At;
+  request: CallRequest;
+  /** Most gas that it may use, whatever it asks for. */
+  gasCap: bigint;
+  stateOverrides?: StateOverrides | undefined;
+  blockOverrides?: BlockOverrides | undefined;
+}>;
+
+/** What a call returns. Fails with an ExecutionError when it reverts or cannot run. */
+export const call = async (reader: Reader, given: Call): Promise<Uint8Array> =>
+  await reader.read(given.at, async (place) => {
+    const { execResult } = await run(prepared(place, given), { ...given, gas: gasOf(given) }, given.stateOverrides);
+    const { exceptionError, returnValue } = execResult;
+    if (exceptionError) throw callFailure(exceptionError.error, returnValue);
+    return returnValue;
+  });
+
+/** Relative error that an estimate may have; as other nodes have it. */
+const tolerance = 0.015;
+
+/** The least gas, or up to 1.5 percent more, with which a call succeeds. Fails as `call` does. */
+export const estimate = async (reader: Reader, given: Call): Promise<bigint> =>
+  await reader.read(given.at, async (place) => {
+    const on = prepared(place, given);
+    const { machine } = on;
+    if (given.stateOverrides) await overrideState(machine, given.stateOverrides);
+    const most = await affordable(on, given);
+    const attempt = async (gas: bigint): Promise<RunTxResult> =>
+      await undone(on, () => run(on, { request: given.request, gas }));
+    const first = await attempt(most);
+    const { exceptionError, returnValue } = first.execResult;
+    if (exceptionError) throw callFailure(exceptionError.error, returnValue);
+    const succeeds = async (gas: bigint): Promise<boolean> => {
+      try {
+        return (await attempt(gas)).execResult.exceptionError === undefined;
+      } catch {
+        // Less gas than the transaction costs in itself.
+        return false;
+      }
+    };
+    if (await succeeds(first.totalGasSpent)) return first.totalGasSpent;
+    let low = first.totalGasSpent;
+    let high = most;
+    const near = ((low + (first.gasRefund ?? 0n) + 2300n) * 64n) / 63n;
+    if (near < high && (await succeeds(near))) high = near;
+    while (low + 1n < high && Number(high - low) / Number(high) > tolerance) {
+      const middle = (low + high) / 2n > low * 2n ? low * 2n : (low + high) / 2n;
+      if (await succeeds(middle)) high = middle;
+      else low = middle;
+    }
+    return high;
+  });
+
+/** Slots that a call would name in advance, what it then costs, and why it failed if it did. */
+export type AccessListResult = Readonly<{ accessList: AccessList; gasUsed: bigint; error: string | undefined }>;
+
+/** Most rounds until a list no longer changes. */
+const accessListRounds = 8;
+
+/** Finds the slots that a call touches, and what it costs when it names them. */
+export const accessList = async (reader: Reader, given: Call): Promise<AccessListResult> =>
+  await reader.read(given.at, async (place) => {
+    const on = prepared(place, given);
+    if (given.stateOverrides) await overrideState(on.machine, given.stateOverrides);
+    let list: AccessList = given.request.accessList ?? [];
+    for (let round = 1; ; round += 1) {
+      const request = { ...given.request, accessList: list };
+      const result = await undone(on, () => run(on, { request, gas: gasOf(given), access: true }));
+      const from = given.request.from?.toLowerCase();
+      const named = (result.accessList ?? []).filter(
+        ({ address, storageKeys }) =>
+          storageKeys.length > 0 || ![from, given.request.to?.toLowerCase()].includes(address),
+      );
+      const error = result.execResult.exceptionError?.error;
+      const same = JSON.stringify(named) === JSON.stringify(list);
+      list = named;
+      if (same || round === accessListRounds)
+        return {
+          accessList: list,
+          gasUsed: result.totalGasSpent,
+          error: error === 'revert' ? 'execution reverted' : error,
+        };
+    }
+  });
+
+const prepared = (place: Place, { blockOverrides }: Call): Place =>
+  blockOverrides ? { ...place, block: overrideBlock(place.block, blockOverrides) } : place;
+
+function gasOf({ request, gasCap }: Call): bigint {
+  const wanted = request.gas === undefined ? gasCap : BigInt(request.gas);
+  return wanted < gasCap ? wanted : gasCap;
+}
+
+/** As much gas as the sender could pay for; all of it where gas costs nothing. */
+async function affordable({ machine, block }: Place, given: Call): Promise<bigint> {
+  const { request } = given;
+  const limit = block.header.gasLimit;
+  const most = request.gas === undefined && limit < given.gasCap ? limit : gasOf(given);
+  const price = BigInt(request.gasPrice ?? request.maxFeePerGas ?? 0);
+  if (price === 0n || request.from === undefined) return most;
+  const account = await machine.state.getAccount(createAddressFromString(request.from));
+  const left = (account?.balance ?? 0n) - BigInt(request.value ?? 0);
+  if (left < 0n) throw new ExecutionError(executionCodes.failed, 'insufficient funds for transfer');
+  return left / price < most ? left / price : most;
+}
+
+async function undone<T>({ machine }: Place, use: () => Promise<T>): Promise<T> {
+  const { journal } = machine.vm.evm;
+  await journal.checkpoint();
+  try {
+    return await use();
+  } finally {
+    await journal.revert();
+  }
+}
+
+type Run = Readonly<{ request: CallRequest; gas: bigint; access?: boolean }>;
+
+/** Runs a call as a transaction of its sender, whose nonce, signature and code do not matter. */
+async function run(
+  { machine, block }: Place,
+  { request, gas, access = false }: Run,
+  overrides?: StateOverrides,
+): Promise<RunTxResult> {
+  const { vm, state } = machine;
+  if (overrides) await overrideState(machine, overrides);
+  const { tx, from } = messageOf(request, { gasLimit: gas, nonce: 0n, common: vm.common });
+  const { value } = tx;
+  const price = feeCapOf(tx);
+  const balance = (await state.getAccount(from))?.balance ?? 0n;
+  if (balance < gas * price + value)
+    throw new ExecutionError(
+      executionCodes.failed,
+      `insufficient funds for gas * price + value: address ${from.toString()} have ${balance} want ${gas * price + value}`,
+    );
+  const free = price === 0n && block.header.baseFeePerGas !== undefined;
+  await state.letSend(from);
+  try {
+    return await runTx(vm, {
+      tx,
+      block: free ? withHeader(block, { baseFeePerGas: { value: 0n } }) : block,
+      skipNonce: true,
+      skipBlockGasLimitValidation: true,
+      skipHardForkValidation: true,
+      reportAccessList: access,
+    });
+  } catch (caught) {
+    throw new ExecutionError(executionCodes.failed, caught instanceof Error ? caught.message : String(caught));
+  }
+}

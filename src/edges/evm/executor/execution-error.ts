@@ -1,0 +1,25 @@
+import type { Hex } from './outcome.ts';
+
+/** Codes with which an execution can fail towards a client of JSON-RPC. */
+export const executionCodes = {
+  /** A contract undid its call; `data` is what it returned. */
+  reverted: 3,
+  invalidParameters: -32602,
+  internal: -32603,
+  failed: -32000,
+  /** In one call of a simulation. */
+  machine: -32015,
+} as const;
+
+/** Why something could not be executed: a fault of the request, or of the contract that it calls. */
+export class ExecutionError extends Error {
+  readonly code: number;
+  readonly data: Hex | undefined;
+
+  constructor(code: number, message: string, data?: Hex) {
+    super(message);
+    this.name = 'ExecutionError';
+    this.code = code;
+    this.data = data;
+  }
+}

@@ -1,0 +1,95 @@
+import type { Block } from '@ethereumjs/block';
+import type { TypedTransaction } from '@ethereumjs/tx';
+import { createAddressFromString, createZeroAddress, MAX_UINT64 } from '@ethereumjs/util';
+import { runTx, type RunTxResult } from '@ethereumjs/vm';
+import { type CallRequest, feeCapOf, messageOf, withHeader } from '../call-request.ts';
+import { executionCodes, ExecutionError } from '../execution-error.ts';
+import type { Machine } from '../machine.ts';
+import type { LogRecorder, RecordedLog } from './log-recorder.ts';
+import { simulationCodes } from './plan.ts';
+
+/** A call of a simulation that ran. */
+export type SimulatedCall = Readonly<{ tx: TypedTransaction; result: RunTxResult; logs: readonly RecordedLog[] }>;
+
+/** What calls of one block run in. */
+export type CallPlace = Readonly<{
+  machine: Machine;
+  environment: Block;
+  recorder: LogRecorder;
+  validation: boolean;
+  /** Gas that the blocks may still use together. */
+  budget: { left: bigint };
+}>;
+
+/** Runs one call. Fails with an ExecutionError, which ends the whole simulation, when no transaction could be it. */
+export async function simulateCall(place: CallPlace, request: CallRequest, gasUsed: bigint): Promise<SimulatedCall> {
+  const { machine, environment, recorder, validation, budget } = place;
+  const { state } = machine;
+  const { header } = environment;
+  const from = request.from ? createAddressFromString(request.from.toLowerCase()) : createZeroAddress();
+  const account = await state.getAccount(from);
+  const remaining = header.gasLimit - gasUsed;
+  const wanted = request.gas === undefined ? remaining : BigInt(request.gas);
+  if (wanted > remaining) throw new ExecutionError(simulationCodes.blockGasLimit, 'block gas limit reached');
+  const gasLimit = wanted < budget.left ? wanted : budget.left;
+  const nonce = request.nonce === undefined ? (account?.nonce ?? 0n) : BigInt(request.nonce);
+  const { tx } = message(request, { gasLimit, nonce, machine, validation });
+  const feeCap = feeCapOf(tx);
+  const baseFee = header.baseFeePerGas ?? 0n;
+  if (validation) checkNonce(nonce, account?.nonce ?? 0n);
+  if ((validation || feeCap > 0n) && feeCap < baseFee)
+    throw new ExecutionError(simulationCodes.baseFeeTooLow, 'max fee per gas less than block base fee');
+  if (gasLimit < tx.getIntrinsicGas()) throw new ExecutionError(simulationCodes.intrinsicGas, 'intrinsic gas too low');
+  if ((account?.balance ?? 0n) < gasLimit * feeCap + tx.value)
+    throw new ExecutionError(simulationCodes.insufficientFunds, 'insufficient funds for gas * price + value');
+  recorder.begin();
+  if (!validation) await state.letSend(from);
+  const result = await run(machine, {
+    tx,
+    // The check of the fee sees no base fee, contracts see the block's.
+    block: !validation && baseFee > feeCap ? hideBaseFee(environment, recorder, baseFee) : environment,
+    gasUsed,
+  });
+  const logs = recorder.take();
+  budget.left -= result.totalGasSpent;
+  return { tx, result, logs: result.execResult.exceptionError ? [] : logs };
+}
+
+type Running = Readonly<{ tx: TypedTransaction; block: Block; gasUsed: bigint }>;
+
+async function run({ vm }: Machine, { tx, block, gasUsed }: Running): Promise<RunTxResult> {
+  try {
+    return await runTx(vm, {
+      tx,
+      block,
+      skipNonce: true,
+      skipBlockGasLimitValidation: true,
+      skipHardForkValidation: true,
+      blockGasUsed: gasUsed,
+    });
+  } catch (caught) {
+    throw new ExecutionError(executionCodes.internal, caught instanceof Error ? caught.message : String(caught));
+  }
+}
+
+function checkNonce(given: bigint, next: bigint): void {
+  if (given < next) throw new ExecutionError(simulationCodes.nonceTooLow, `nonce too low: ${given} < ${next}`);
+  if (given > next) throw new ExecutionError(simulationCodes.nonceTooHigh, `nonce too high: ${given} > ${next}`);
+  if (given >= MAX_UINT64) throw new ExecutionError(executionCodes.internal, 'nonce has max value');
+}
+
+type Draft = Readonly<{ gasLimit: bigint; nonce: bigint; machine: Machine; validation: boolean }>;
+
+/** The last nonce of all is no transaction's, but a simulation that does not validate has it. */
+function message(request: CallRequest, { gasLimit, nonce, machine, validation }: Draft): ReturnType<typeof messageOf> {
+  const { common } = machine.vm;
+  if (nonce < MAX_UINT64) return messageOf(request, { gasLimit, nonce, common });
+  if (validation) throw new ExecutionError(executionCodes.internal, 'nonce has max value');
+  const made = messageOf({ ...request, nonce: undefined }, { gasLimit, nonce: 0n, common });
+  Object.assign(made.tx, { nonce });
+  return made;
+}
+
+function hideBaseFee(environment: Block, recorder: LogRecorder, baseFee: bigint): Block {
+  return withHeader(environment, { baseFeePerGas: { get: () => (recorder.isInCall ? baseFee : 0n) } });
+}

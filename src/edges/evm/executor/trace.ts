@@ -1,0 +1,146 @@
+import type { InterpreterStep } from '@ethereumjs/evm';
+import { bytesToHex, hexToBytes, setLengthLeft, setLengthRight } from '@ethereumjs/util';
+import { runTx, type VM } from '@ethereumjs/vm';
+import { readBlock } from './blocks.ts';
+import { type CallFrame, followCalls } from './call-frames.ts';
+import { executionCodes, ExecutionError } from './execution-error.ts';
+import type { Hex } from './outcome.ts';
+import type { At, Reader } from './reader.ts';
+import { applyAccounts, type Item } from './sealing.ts';
+import { openBlock } from './system-calls.ts';
+
+/** How a trace is wanted; names as JSON-RPC has them. */
+export type TraceOptions = Readonly<{
+  disableStack?: boolean | undefined;
+  disableStorage?: boolean | undefined;
+  enableMemory?: boolean | undefined;
+  enableReturnData?: boolean | undefined;
+  /** Steps at most, where it is not 0. */
+  limit?: number | undefined;
+  tracer?: 'callTracer' | undefined;
+  tracerConfig?: Readonly<{ onlyTopCall?: boolean | undefined; withLog?: boolean | undefined }> | undefined;
+}>;
+
+/** A block whose transactions are traced, on top of its parent; `items` as the block was made of. */
+export type Traced = Readonly<{
+  parent: At;
+  block: Uint8Array;
+  items?: readonly Item[] | undefined;
+  /** Only this transaction. */
+  index?: number | undefined;
+  options: TraceOptions;
+}>;
+
+/** One instruction, as `debug_trace*` shows it. */
+export type StructLog = Readonly<{
+  pc: number;
+  op: string;
+  gas: number;
+  gasCost: number;
+  depth: number;
+  stack?: readonly Hex[];
+  memory?: readonly Hex[];
+  storage?: Readonly<Record<Hex, Hex>>;
+  returnData?: Hex;
+}>;
+
+/** What a transaction did: instruction by instruction, or call by call. */
+export type Trace =
+  Readonly<{ gas: number; failed: boolean; returnValue: Hex; structLogs: readonly StructLog[] }> | CallFrame;
+
+/** Executes a block again and tells what each transaction, or one, did. */
+export async function trace(
+  reader: Reader,
+  { parent, block: rlp, items, index, options }: Traced,
+): Promise<readonly Readonly<{ txHash: Hex; result: Trace }>[]> {
+  const block = readBlock(rlp, reader.forks);
+  if (block.header.number === 0n) throw new ExecutionError(executionCodes.failed, 'genesis is not traceable');
+  const machine = await reader.machineAt(parent, reader.forks.at(block.header));
+  const { vm } = machine;
+  const told: { txHash: Hex; result: Trace }[] = [];
+  await vm.evm.journal.checkpoint();
+  await openBlock(vm, block.header);
+  let gasUsed = 0n;
+  let at = 0;
+  for (const item of items ?? block.transactions.map(() => undefined)) {
+    if (item?.kind === 'accounts') await applyAccounts(machine, item);
+    const tx = item?.kind === 'accounts' ? undefined : block.transactions[at];
+    if (!tx) continue;
+    const wanted = index === undefined || index === at;
+    const recorder = wanted ? recorderOf(options, vm) : undefined;
+    const result = await runTx(vm, { tx, block, blockGasUsed: gasUsed, skipHardForkValidation: true });
+    gasUsed += result.totalGasSpent;
+    at += 1;
+    if (recorder) told.push({ txHash: bytesToHex(tx.hash()), result: recorder(result, tx) });
+    if (index !== undefined && at > index) break;
+  }
+  return told;
+}
+
+type Recorder = (...ended: Parameters<ReturnType<typeof followCalls>>) => Trace;
+
+function recorderOf(options: TraceOptions, vm: VM): Recorder {
+  if (options.tracer === 'callTracer') return followCalls(vm, options.tracerConfig ?? {});
+  const logs: StructLog[] = [];
+  const seen = new Map<string, Slots>();
+  const limit = options.limit ?? 0;
+  const record = async (step: InterpreterStep, done?: () => void): Promise<void> => {
+    logs.push(structLog(step, options, await storageOf(step, options, seen)));
+    done?.();
+  };
+  const onStep = (step: InterpreterStep, done?: () => void): void => {
+    if (limit > 0 && logs.length >= limit) done?.();
+    else void record(step, done);
+  };
+  vm.evm.events?.on('step', onStep);
+  return ({ execResult, totalGasSpent }) => {
+    vm.evm.events?.off('step', onStep);
+    return {
+      gas: Number(totalGasSpent),
+      failed: execResult.exceptionError !== undefined,
+      returnValue: bytesToHex(execResult.returnValue),
+      structLogs: logs,
+    };
+  };
+}
+
+const word = (bytes: Uint8Array): Hex => bytesToHex(setLengthLeft(bytes, 32));
+const wordOf = (value: bigint): Hex => `0x${value.toString(16).padStart(64, '0')}`;
+
+/** Values of slots, both as words. */
+type Slots = Readonly<Record<Hex, Hex>>;
+
+function structLog(step: InterpreterStep, options: TraceOptions, storage: Slots | undefined): StructLog {
+  const { pc, opcode, gasLeft, depth, stack, memory } = step;
+  return {
+    pc,
+    op: opcode.name,
+    gas: Number(gasLeft),
+    gasCost: Number(opcode.dynamicFee ?? opcode.fee),
+    depth: depth + 1,
+    ...(options.disableStack !== true && { stack: stack.map((value): Hex => `0x${value.toString(16)}`) }),
+    ...(options.enableMemory === true && memory.length > 0 && { memory: wordsOf(memory) }),
+    ...(storage && { storage }),
+  };
+}
+
+const wordsOf = (memory: Uint8Array): Hex[] =>
+  Array.from({ length: Math.ceil(memory.length / 32) }, (_, index): Hex => {
+    const at = index * 32;
+    return bytesToHex(setLengthRight(memory.slice(at, at + 32), 32));
+  });
+
+/** The slots of the contract that were read or written so far, at the instructions that do so. */
+async function storageOf(
+  { opcode, stack, address, stateManager }: InterpreterStep,
+  { disableStorage }: TraceOptions,
+  seen: Map<string, Slots>,
+): Promise<Slots | undefined> {
+  const slot = stack.at(-1);
+  if (disableStorage === true || slot === undefined || !['SLOAD', 'SSTORE'].includes(opcode.name)) return undefined;
+  const read = async (): Promise<Hex> => word(await stateManager.getStorage(address, hexToBytes(wordOf(slot))));
+  const value = opcode.name === 'SLOAD' ? await read() : wordOf(stack.at(-2) ?? 0n);
+  const storage = { ...seen.get(address.toString()), [wordOf(slot)]: value };
+  seen.set(address.toString(), storage);
+  return storage;
+}

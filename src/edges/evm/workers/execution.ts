@@ -1,0 +1,37 @@
+import { createWorkerPool } from '../../kit/worker.ts';
+import type { Applied, Sealed } from '../executor/executor.ts';
+import type { StoredHeader } from '../executor/node-store.ts';
+import type { Attributes, Item } from '../executor/sealing.ts';
+import type * as thread from './execute-thread.ts';
+import type { StateAccess } from './state-access.ts';
+
+/**
+ * Executes blocks of one chain in a thread; see `Executor` for what each does.
+ *
+ * One block at a time: executing another one before `commit` drops the first.
+ */
+export type Execution = Readonly<{
+  /** The last block whose state is stored; undefined before genesis. */
+  head: () => Promise<StoredHeader | undefined>;
+  genesis: () => Promise<Sealed>;
+  seal: (parent: Uint8Array, attributes: Attributes, items: readonly Item[]) => Promise<Sealed>;
+  apply: (parent: Uint8Array, block: Applied) => Promise<Sealed>;
+  close: () => Promise<void>;
+}>;
+
+/** Prepares the thread that executes; it starts with the first call. */
+export function createExecution(access: StateAccess): Execution {
+  const module = new URL('execute-thread.ts', import.meta.url);
+  const pool = createWorkerPool<typeof thread>({ name: 'evm-execution', module, size: 1 });
+  const sealed = (pending: thread.Pending): Sealed => ({
+    ...pending,
+    commit: () => pool.call('commit', { hash: pending.hash }),
+  });
+  return {
+    head: () => pool.call('head', { access }),
+    genesis: async () => sealed(await pool.call('genesis', { access })),
+    seal: async (parent, attributes, items) => sealed(await pool.call('seal', { access, parent, attributes, items })),
+    apply: async (parent, block) => sealed(await pool.call('apply', { access, parent, block })),
+    close: () => pool.close(),
+  };
+}
