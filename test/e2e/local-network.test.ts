@@ -8,6 +8,7 @@ import { projectionNames } from '../../src/projections/projection.ts';
 import { until } from '../support/polling.ts';
 import { type Program, startProgram } from '../support/program.ts';
 import { expectMovedByGateway } from './moved-by-gateway.ts';
+import { expectMovedByPage } from './moved-by-page.ts';
 import { expectMovedByVerbs } from './moved-by-verbs.ts';
 import { retireEarlier } from './retire-earlier.ts';
 import { expectStoredByNodes } from './stored-by-nodes.ts';
@@ -105,8 +106,9 @@ describe('the gateway', () => {
     await expectMovedByGateway(gateway, program.dataDir, visibility);
   });
 
-  it('stores and fetches by annals upload and annals download', async () => {
+  it('moves files for annals upload, annals download and the page /transfers', async () => {
     await expectMovedByVerbs(program.dataDir);
+    await expectMovedByPage(program.instance.urls['gateway'] ?? '');
   });
 });
 

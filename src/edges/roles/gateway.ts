@@ -37,6 +37,7 @@ async function startGateway(context: RoleContext): Promise<Part> {
   const app = createGateway({
     ...shared,
     settings: config,
+    localChain: config.isLocal ? chainUrl : undefined,
     observed: () => observedIn(context),
     clock: () => Date.now(),
   });

@@ -24,6 +24,8 @@ export type GatewayDependencies = Readonly<{
   files: TransferFiles;
   runner: Runner;
   settings: GatewaySettings;
+  /** Chain REST of the local network, where the page has a user of its own. */
+  localChain: string | undefined;
   observed: () => Observed;
   logger: Logger;
   /** Milliseconds since 1970. */

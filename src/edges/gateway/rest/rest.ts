@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { createApp } from '../../http/app.ts';
 import { multipartPlugin } from '../intake/receive.ts';
+import { createLocalUser } from '../pages/local-user.ts';
+import { registerPages } from '../pages/pages.ts';
 import type { GatewayDependencies } from './dependencies.ts';
 import { downloadRoutes } from './downloads.ts';
 import { fileRoutes } from './file.ts';
@@ -17,7 +19,7 @@ const exposedHeaders = ['ETag', 'Content-Range', 'Content-Disposition', 'Retry-A
 
 /** The transfer gateway (spec 3) over what is passed in; `listen` starts it, `close` ends it with its streams. */
 export function createGateway(dependencies: GatewayDependencies): FastifyInstance {
-  const { logger, observed, settings, version } = dependencies;
+  const { localChain, logger, observed, settings, version } = dependencies;
   const app = createApp({
     logger,
     observed,
@@ -45,6 +47,7 @@ export function createGateway(dependencies: GatewayDependencies): FastifyInstanc
         addRoutes(inner, legacy, dependencies);
       });
       addOperations(routes);
+      await registerPages(routes, localChain === undefined ? undefined : createLocalUser(localChain));
     },
   });
   // An upload may take its time; it is its rate that is watched.

@@ -1,0 +1,53 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Type } from 'typebox';
+import { serveDocs, serveFiles } from '../../http/pages/pages.ts';
+import type { App } from '../../http/schema.ts';
+import type { LocalUser } from './local-user.ts';
+
+const folder = path.join(import.meta.dirname, 'public');
+
+/** BLAKE3 for the browser, and what it imports. */
+const hashing = ['blake3', 'blake2', '_blake', '_md', '_u64', 'utils'];
+const hashFolder = path.dirname(fileURLToPath(import.meta.resolve('@noble/hashes/blake3.js')));
+
+/**
+ * Serves `/transfers`, where files are stored and fetched in a browser, `/docs`, and what they load.
+ *
+ * On the local network the page registers and signs as `user`; elsewhere it asks for the action and the signature.
+ */
+export async function registerPages(app: App, user: LocalUser | undefined): Promise<void> {
+  await serveDocs(app, { page: '/docs', document: '/openapi.json' });
+  await serveFiles(app, {
+    '/transfers': path.join(folder, 'transfers.html'),
+    '/assets/transfers.js': path.join(folder, 'transfers.js'),
+    '/assets/task.js': path.join(folder, 'task.js'),
+    ...Object.fromEntries(
+      hashing.map((name) => [`/assets/hashes/${name}.js`, path.join(hashFolder, `${name}.js`)] as const),
+    ),
+  });
+  const hide = true;
+  app.get('/', { schema: { hide } }, async (_request, reply) => reply.redirect('/transfers'));
+  app.get('/transfers/about.json', { schema: { hide } }, async () => ({ is_local: user !== undefined }));
+  if (user !== undefined) userRoutes(app, user);
+}
+
+const registration = Type.Object({
+  data_hash: Type.String({ minLength: 44, maxLength: 44, pattern: '^[A-Za-z0-9+/]{43}=$' }),
+  file_name: Type.String({ minLength: 1, maxLength: 255 }),
+  size: Type.Integer({ minimum: 0, maximum: 2 ** 30 }),
+  public: Type.Boolean(),
+});
+
+function userRoutes(app: App, user: LocalUser): void {
+  const hide = true;
+  app.post('/transfers/registrations', { schema: { hide, body: registration } }, async ({ body }, reply) => {
+    const { data_hash: dataHash, file_name: fileName, size, public: isPublic } = body;
+    const { actionId, creator, signature } = await user.prepare({ dataHash, fileName, size, isPublic });
+    return await reply.code(201).send({ action_id: actionId, creator, signature });
+  });
+  const action = Type.Object({ action_id: Type.String({ pattern: '^[0-9]{1,15}$' }) });
+  app.post('/transfers/signatures', { schema: { hide, body: action } }, async ({ body }) => ({
+    signature: user.sign(body.action_id),
+  }));
+}
