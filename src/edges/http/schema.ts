@@ -49,9 +49,17 @@ const refusals = {
   401: 'The bearer token is missing or wrong.',
   403: 'This instance does not allow it.',
   404: 'No such thing, or the id in the path is ill-formed.',
+  405: 'The path does not take the method; `Allow` says which it takes.',
+  408: 'The body came too slowly.',
+  409: 'Things do not stand so that this can be done; the sentence says why.',
+  410: 'It is no longer kept.',
+  413: 'The body is too large.',
+  415: 'The body is of another type, or encoded.',
+  416: 'There is no byte at any of the ranges.',
   429: 'Too often; `Retry-After` says when to come back.',
   500: 'Something went wrong on our side; no detail is sent.',
   503: 'The database or the log does not answer; `Retry-After` says when to try again.',
+  507: 'There is no room on the disk.',
 } as const;
 
 /** A response: what it means, and its body. */

@@ -1,0 +1,115 @@
+import { pino } from 'pino';
+import { AppError } from '../../../src/commands/errors.ts';
+import type { ActionRecord } from '../../../src/commands/sync/action-states.ts';
+import type { CascadeAction, CascadeChain } from '../../../src/edges/cascade/chain.ts';
+import { createFileHasher } from '../../../src/edges/cascade/data-hash.ts';
+import { parseConfig } from '../../../src/edges/config.ts';
+import { accountOf, publicKeyOf, type PrivateKey } from '../../../src/edges/cosmos/keys.ts';
+import type { GatewayDependencies, GatewaySettings } from '../../../src/edges/gateway/rest/dependencies.ts';
+import { createGateway } from '../../../src/edges/gateway/rest/rest.ts';
+import { openTransferFiles, type TransferFiles } from '../../../src/edges/gateway/tasks/files.ts';
+import { createRunner, type Runner } from '../../../src/edges/gateway/tasks/runner.ts';
+import { connectNats } from '../../../src/edges/log/connection.ts';
+import { createLeases } from '../../../src/edges/log/leases.ts';
+import { createLog, type Log } from '../../../src/edges/log/log.ts';
+import { ensureStreams } from '../../../src/edges/log/streams.ts';
+import { freshFolder } from '../../support/fresh-folder.ts';
+import { freshNetwork, testNats } from '../../support/servers.ts';
+
+/** The creator of every action of these tests. */
+export const creatorKey: PrivateKey = { type: 'eth_secp256k1', bytes: new Uint8Array(32).fill(7) };
+
+/** A gateway on a port of its own, over a log, a folder and a chain of its own. */
+export type GatewayUnderTest = Readonly<{
+  url: string;
+  log: Log;
+  files: TransferFiles;
+  runner: Runner;
+  /** What the chain has; an action that is not there is unknown to it. */
+  actions: Map<string, CascadeAction>;
+  /** Milliseconds that are added to the clock. */
+  later: (ms: number) => void;
+}> &
+  AsyncDisposable;
+
+/** What a test changes of it. */
+export type GatewayChanges = Readonly<{
+  settings?: Partial<GatewaySettings>;
+  chain?: Partial<CascadeChain>;
+  network?: string;
+  folder?: string;
+}>;
+
+/** Starts a gateway; no node can be dialled unless the chain that is given names some. */
+export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<GatewayUnderTest> {
+  const network = changes.network ?? freshNetwork();
+  const nc = await connectNats({ ...testNats(), name: 'gateway test' });
+  await ensureStreams(nc, network);
+  const log = createLog(nc, network);
+  const { folder, remove } = freshFolder();
+  const actions = new Map<string, CascadeAction>();
+  const chain: CascadeChain = { ...chainOf(actions), ...changes.chain };
+  const ending = new AbortController();
+  const { signal } = ending;
+  const files = await openTransferFiles(changes.folder ?? folder);
+  const logger = pino({ level: 'silent' });
+  const settings = { ...parseConfig({}), ...changes.settings };
+  const nodes = { chain, dialling: { key: undefined }, stallMs: 2_000 };
+  const leases = createLeases(nc, network, { ttlMs: 1_000 });
+  const runner = createRunner({ log, leases, files, nodes, mostBytes: settings.uploadMaxSize, logger, signal });
+  let ahead = 0;
+  const dependencies: GatewayDependencies = {
+    log,
+    chain,
+    files,
+    runner,
+    logger,
+    signal,
+    settings,
+    reader: { read: async () => await Promise.reject(new AppError('UNAVAILABLE', 'No database in this test')) },
+    localChain: undefined,
+    observed: () => ({ checks: [], gauges: [] }),
+    clock: () => Date.now() + ahead,
+    version: '1.2.3',
+  };
+  const app = createGateway(dependencies);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    url,
+    log,
+    files,
+    runner,
+    actions,
+    later: (ms) => void (ahead += ms),
+    [Symbol.asyncDispose]: async () => {
+      ending.abort();
+      await app.close();
+      await runner.ended();
+      await nc.close();
+      remove();
+    },
+  };
+}
+
+function chainOf(actions: ReadonlyMap<string, CascadeAction>): CascadeChain {
+  const creator = publicKeyOf(creatorKey);
+  return {
+    action: async (id) => actions.get(id),
+    finalizers: async () => [],
+    storers: async () => ({ nodes: [], total: 0 }),
+    keyOf: async (account) => (account === accountOf(creator) ? creator : undefined),
+  };
+}
+
+/** An action over some bytes, as the chain has it. */
+export async function actionOver(
+  bytes: Uint8Array,
+  { id = '7', chainState = 'pending', isPublic = false, name = 'a file.bin' } = {},
+): Promise<CascadeAction> {
+  const hasher = await createFileHasher();
+  hasher.update(bytes);
+  const [dataHash] = hasher.digests();
+  const creator = accountOf(publicKeyOf(creatorKey));
+  const record = { kind: 'cascade', chainState, creator, height: 5 } as Partial<ActionRecord> as ActionRecord;
+  return { id, record, file: { dataHash, idsCounter: 1, idsMax: 1, signatures: '', isPublic, name } };
+}
