@@ -20,6 +20,11 @@ export async function nodeUnderTest(
   const folder = mkdtempSync(path.join(tmpdir(), 'annals-node-'));
   const ending = new AbortController();
   const chain = createChainClient(options.chainUrl ?? 'http://127.0.0.1:1', { restPrefix: '/LumeraProtocol/lumera' });
+  const end = async (): Promise<void> => {
+    ending.abort();
+    await chain.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
   const node = await startNode({
     host: '127.0.0.1',
     ports: { grpc: 0, p2p: 0, http: 0 },
@@ -33,16 +38,17 @@ export async function nodeUnderTest(
     snapshotMs: 30_000,
     logger: pino({ level: 'silent' }),
     ...options,
+  }).catch(async (caught: unknown) => {
+    await end();
+    throw caught;
   });
   return {
     ...node,
     grpc: `${node.host}:${node.ports.grpc}`,
     http: `http://${node.host}:${node.ports.http}`,
     [Symbol.asyncDispose]: async () => {
-      ending.abort();
       await node.stop();
-      await chain.close();
-      rmSync(folder, { recursive: true, force: true });
+      await end();
     },
   };
 }

@@ -1,53 +1,25 @@
-import { readdir, rm } from 'node:fs/promises';
-import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Code } from '@connectrpc/connect';
-import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts';
-import { registerNodes } from '../../../src/edges/local-network/register-nodes.ts';
+import { castOf } from '../../../src/edges/local-network/cast.ts';
 import { createBans } from '../../../src/edges/node/peers/bans.ts';
 import { openPeerHost } from '../../../src/edges/node/peers/host.ts';
 import { ranked } from '../../../src/edges/node/peers/rank.ts';
-import { freshFolder } from '../../support/fresh-folder.ts';
 import { until } from '../../support/polling.ts';
-import { freshLog, seed, silent, startLedger } from '../ledger/ledger-under-test.ts';
-import { bytesOf, downloaded, filesOf, pendingAction, upload } from './files-under-test.ts';
-import { nodeUnderTest } from './node-under-test.ts';
+import { seed, silent } from '../ledger/ledger-under-test.ts';
+import { bytesOf, downloaded, pendingAction, upload } from './files-under-test.ts';
+import { loseAllPieces, networkUnderTest, ports, shownBy } from './network-under-test.ts';
 
-const undo: (() => PromiseLike<void>)[] = [];
+let undo = new AsyncDisposableStack();
 afterEach(async () => {
-  for (const back of undo.splice(0).toReversed()) await back();
+  await undo.disposeAsync();
+  undo = new AsyncDisposableStack();
 });
 
-const ports = { grpc: 4444, p2p: 4445, http: 8002 };
-
-/** A ledger with nodes on loopback addresses of their own; the first `running` of them run. */
+/** A network whose first `running` nodes run. */
 async function network(count: number, running = count) {
-  const subnet = `127.${1 + Math.floor(Math.random() * 250)}.${Math.floor(Math.random() * 250)}`;
-  const cast = castOf(seed, subnet).realNodes.slice(0, count);
-  const fresh = await freshLog();
-  undo.push(() => fresh[Symbol.asyncDispose]());
-  const ledger = await startLedger(fresh.log);
-  undo.push(ledger.stop);
-  await registerNodes(ledger, cast);
-  const start = async (node: RealNode) => {
-    const { folder: storageFolder, remove } = freshFolder();
-    undo.push(async () => remove());
-    const cascade = { ...filesOf(ledger), storageFolder, repairAfterMs: 60_000, repairEachMs: 500 };
-    const { host, account } = node;
-    const started = await nodeUnderTest({ host, ports, key: account.key, chainUrl: ledger.url, cascade });
-    undo.push(() => started[Symbol.asyncDispose]());
-    return { ...started, storageFolder };
-  };
-  return { ledger, cast, nodes: await Promise.all(cast.slice(0, running).map(start)) };
+  const opened = await networkUnderTest(undo, count);
+  return { ...opened, nodes: await Promise.all(opened.cast.slice(0, running).map((node) => opened.start(node))) };
 }
-
-async function loseAllPieces(storage: string): Promise<void> {
-  for (const file of await readdir(path.join(storage, 'pieces'), { recursive: true, withFileTypes: true }))
-    if (file.isFile()) await rm(path.join(file.parentPath, file.name));
-}
-
-const held = async (node: { http: string }): Promise<{ network: { peers_count: number }; p2p_metrics: unknown }> =>
-  (await (await fetch(`${node.http}/api/v1/status?include_p2p_metrics=true`)).json()) as never;
 
 describe('five nodes', () => {
   it('give a file out, equal to the last byte, after the one that took it is gone', async () => {
@@ -57,7 +29,7 @@ describe('five nodes', () => {
     const actionId = await pendingAction(ledger, file);
     const events = await upload(first?.grpc ?? '', actionId, file);
     expect(events.map(({ message }) => message)).toContain('4 pieces are stored, 3 copies of each');
-    const status = first && (await held(first));
+    const status = first && (await shownBy(first));
     expect(status?.network.peers_count).toBe(4);
     await first?.stop();
     for (const node of others) expect((await downloaded(node.grpc, actionId)).bytes.equals(file)).toBe(true);
@@ -66,45 +38,33 @@ describe('five nodes', () => {
 
 describe('a node', () => {
   it('alone on a network finalizes with its own copy, which goes to the others when they come', async () => {
-    const { ledger, cast, nodes } = await network(2, 1);
+    const { ledger, cast, nodes, start } = await network(2, 1);
     const [first] = nodes;
     const file = bytesOf('c', 1_200_000);
     const actionId = await pendingAction(ledger, file);
     const events = await upload(first?.grpc ?? '', actionId, file);
     expect(events.map(({ message }) => message)).toContain('2 pieces are stored, 1 copies of each');
     const [, second] = cast;
-    const late = await nodeUnderTest({
-      host: second?.host ?? '',
-      ports,
-      ...(second && { key: second.account.key }),
-      chainUrl: ledger.url,
-      cascade: filesOf(ledger),
-    });
-    undo.push(() => late[Symbol.asyncDispose]());
+    if (!second) throw new Error('the cast has two');
+    const late = await start(second);
     await expect(downloaded(late.grpc, '999')).rejects.toMatchObject({ code: Code.NotFound });
-    await until('the copies are made', async () => (await held(late)).network.peers_count > 0);
+    await until('the copies are made', async () => (await shownBy(late)).network.peers_count > 0);
     expect((await downloaded(late.grpc, actionId)).bytes.equals(file)).toBe(true);
   });
 
   it('bans a peer that gives other bytes than it was asked for', async () => {
-    const { ledger, cast, nodes } = await network(2, 1);
+    const { ledger, cast, nodes, impersonate } = await network(2, 1);
     const [first] = nodes;
     const liar = cast[1];
     if (!first || !liar) throw new Error('the cast has two');
-    const host = await openPeerHost({
-      place: { host: liar.host, port: ports.p2p, what: 'a test', remedy: '' },
-      key: liar.account.key,
-      logger: silent,
-      answering: async () => ({ done: true, data: Buffer.from('other bytes') }),
-    });
-    undo.push(host.close);
+    await impersonate(liar, async () => ({ done: true, data: Buffer.from('other bytes') }));
     const file = bytesOf('b', 2_200_000);
     const actionId = await pendingAction(ledger, file);
     await upload(first.grpc, actionId, file);
     await loseAllPieces(first.storageFolder);
     for (const _ of [1, 2])
       await expect(downloaded(first.grpc, actionId)).rejects.toMatchObject({ code: Code.Unavailable });
-    expect(await held(first)).toMatchObject({
+    expect(await shownBy(first)).toMatchObject({
       p2p_metrics: { ban_list: [{ id: liar.account.account, ip: liar.host, port: ports.p2p, count: 2 }] },
     });
   });
@@ -119,7 +79,7 @@ describe('a node', () => {
       logger: silent,
       answering: async () => ({ done: true }),
     });
-    undo.push(host.close);
+    undo.defer(host.close);
     const file = bytesOf('i', 10);
     const actionId = await pendingAction(ledger, file);
     const events = await upload(first?.grpc ?? '', actionId, file);

@@ -1,13 +1,13 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
-import { createDataHasher } from '../../cascade/data-hash.ts';
 import { isSignedBy } from '../../cascade/signatures.ts';
 import {
   type DownloadRequest,
   type DownloadResponseSchema,
   SupernodeEventType as Step,
 } from '../../gen/cascade/service_pb.ts';
-import type { Manifest } from '../storage/manifest.ts';
+import { judge } from '../peers/judge.ts';
+import { isSameManifest, type Manifest } from '../storage/manifest.ts';
 import type { ActionFile, CascadeAction } from '../../cascade/chain.ts';
 import { chunkBytesOf, inChunks } from '../../cascade/chunks.ts';
 import type { CascadeDependencies } from './dependencies.ts';
@@ -69,9 +69,13 @@ async function collect(
   actionId: string,
   { dataHash, signal }: Readonly<{ dataHash: string; signal: AbortSignal }>,
 ): Promise<Manifest> {
-  for await (const manifest of cascade.copies.manifests(actionId)) {
+  const { copies, storage } = cascade;
+  const own = await storage.manifest(actionId);
+  for await (const manifest of copies.manifests(actionId)) {
     signal.throwIfAborted();
-    if (manifest.dataHash === dataHash && (await isWhole(cascade, manifest, signal))) return manifest;
+    if (manifest.dataHash !== dataHash || !(await isWhole(cascade, manifest, signal))) continue;
+    if (own && !isSameManifest(own, manifest)) await storage.keep(manifest);
+    return manifest;
   }
   throw refusal('unavailable', `No node that can be reached has the file of action ${actionId}`);
 }
@@ -79,31 +83,20 @@ async function collect(
 /** Whether all pieces can be had, and together are the file. */
 async function isWhole(
   { copies, retrievals }: CascadeDependencies,
-  { pieces, dataHash }: Manifest,
+  manifest: Manifest,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const hasher = await createDataHasher();
   const began = performance.now();
-  const found = { here: 0, elsewhere: 0 };
-  try {
-    for (const hash of pieces) {
-      signal.throwIfAborted();
-      const piece = await copies.piece(hash);
-      if (!piece) return false;
-      found[piece.from] += 1;
-      hasher.update(piece.bytes);
-    }
-    return hasher.digest() === dataHash;
-  } finally {
-    retrievals.add({
-      timeUnix: BigInt(Math.floor(Date.now() / 1000)),
-      keys: pieces.length,
-      required: pieces.length,
-      foundLocal: found.here,
-      foundNetwork: found.elsewhere,
-      durationMs: BigInt(Math.round(performance.now() - began)),
-    });
-  }
+  const { isTrue, here, elsewhere } = await judge(manifest, copies.piece, signal);
+  retrievals.add({
+    timeUnix: BigInt(Math.floor(Date.now() / 1000)),
+    keys: manifest.pieces.length,
+    required: manifest.pieces.length,
+    foundLocal: here,
+    foundNetwork: elsewhere,
+    durationMs: BigInt(Math.round(performance.now() - began)),
+  });
+  return isTrue;
 }
 
 async function* piecesOf({ copies }: CascadeDependencies, { actionId, pieces }: Manifest): AsyncGenerator<Buffer> {

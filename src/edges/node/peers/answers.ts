@@ -2,17 +2,25 @@ import type { CascadeChain } from '../../cascade/chain.ts';
 import { decodeManifest, encodeManifest } from '../storage/manifest.ts';
 import { hashPiece, isPieceHash, pieceBytes } from '../storage/piece-hash.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { Accept } from './acceptance.ts';
+import type { Bans } from './bans.ts';
 import type { Directory } from './directory.ts';
 import type { Answering } from './host.ts';
 
-/** What a node answers its peers from its store. Only nodes of the chain's list are answered. */
-export function answerFrom({
-  storage,
-  directory,
-  chain,
-}: Readonly<{ storage: Storage; directory: Directory; chain: CascadeChain }>): Answering {
+/** What a node answers from, and who decides about manifests that come. */
+export type AnswerSources = Readonly<{
+  storage: Storage;
+  directory: Directory;
+  chain: CascadeChain;
+  bans: Bans;
+  accept: Accept;
+}>;
+
+/** What a node answers its peers from its store. Only nodes of the chain's list are answered, and no banned ones. */
+export function answerFrom({ storage, directory, chain, bans, accept }: AnswerSources): Answering {
   const { pieces } = storage;
   return async (ask, account) => {
+    if (bans.isBanned(account)) return { done: false };
     if (!(await directory.nodes()).some((node) => node.account === account)) return { done: false };
     switch (ask.case) {
       case 'putPiece':
@@ -31,8 +39,7 @@ export function answerFrom({
         const manifest = decodeManifest(ask.value);
         const action = manifest && (await chain.action(manifest.actionId));
         if (!manifest || action?.file?.dataHash !== manifest.dataHash) return { done: false };
-        if (!(await storage.manifest(manifest.actionId))) await storage.keep(manifest);
-        return { done: true };
+        return { done: await accept(manifest) };
       }
       case 'getManifest': {
         const manifest = await chain.action(ask.value).then((action) => action && storage.manifest(action.id));

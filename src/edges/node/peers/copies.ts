@@ -4,11 +4,9 @@ import { hashPiece, type PieceHash } from '../storage/piece-hash.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Bans } from './bans.ts';
 import type { Peer } from './directory.ts';
+import type { FoundPiece } from './judge.ts';
 import type { Neighbours } from './neighbours.ts';
 import { ranked } from './rank.ts';
-
-/** A piece that was found, and where. */
-export type FoundPiece = Readonly<{ bytes: Buffer; from: 'here' | 'elsewhere' }>;
 
 /** Copies of files on other nodes. */
 export type Copies = Readonly<{

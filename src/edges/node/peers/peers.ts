@@ -3,6 +3,7 @@ import type { Place } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
 import type { CascadeChain } from '../../cascade/chain.ts';
 import type { Storage } from '../storage/storage.ts';
+import { type Accept, createAcceptance } from './acceptance.ts';
 import { answerFrom } from './answers.ts';
 import { type Bans, createBans } from './bans.ts';
 import { type Copies, createCopies } from './copies.ts';
@@ -40,9 +41,13 @@ export type PeersOptions = DirectoryOptions &
 export async function joinPeers(options: PeersOptions): Promise<Peers> {
   const { storage, actions: chain } = options;
   const directory = createDirectory(options);
-  const host = await openPeerHost({ ...options, answering: answerFrom({ storage, directory, chain }) });
   const bans = createBans();
+  const acceptance = Promise.withResolvers<Accept>();
+  const accept: Accept = async (manifest) => await (await acceptance.promise)(manifest);
+  const answering = answerFrom({ storage, directory, chain, bans, accept });
+  const host = await openPeerHost({ ...options, answering });
   const neighbours = createNeighbours({ ...options, host, directory, bans });
   const copies = createCopies({ ...options, neighbours, bans });
+  acceptance.resolve(createAcceptance({ storage, copies }));
   return { port: host.port, copies, bans, connected: host.connected, close: host.close };
 }

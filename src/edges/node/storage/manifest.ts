@@ -16,6 +16,11 @@ export function encodeManifest({ actionId, dataHash, size, pieces }: Manifest): 
   return Buffer.from(JSON.stringify({ actionId, dataHash, size, pieces }));
 }
 
+/** Whether two manifests say the same of the same file. */
+export function isSameManifest(a: Manifest, b: Manifest): boolean {
+  return encodeManifest(a).equals(encodeManifest(b));
+}
+
 /** Reads a manifest; undefined where the bytes are none, or one that is at odds with itself. */
 export function decodeManifest(bytes: Uint8Array): Manifest | undefined {
   try {

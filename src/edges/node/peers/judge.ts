@@ -1,0 +1,32 @@
+import { createDataHasher } from '../../cascade/data-hash.ts';
+import type { Manifest } from '../storage/manifest.ts';
+import type { PieceHash } from '../storage/piece-hash.ts';
+
+/** A piece that was found, and where. */
+export type FoundPiece = Readonly<{ bytes: Buffer; from: 'here' | 'elsewhere' }>;
+
+/** Whether a manifest is true: all of its pieces were found and are the file; and where they were found. */
+export type Judgement = Readonly<{ isTrue: boolean; here: number; elsewhere: number }>;
+
+/**
+ * Reads the whole file that a manifest describes. Pieces are what their names say, so that the data hash decides
+ * whether they are the right ones, in the right order.
+ */
+export async function judge(
+  { pieces, dataHash, size }: Manifest,
+  pieceOf: (hash: PieceHash) => Promise<FoundPiece | undefined>,
+  signal?: AbortSignal,
+): Promise<Judgement> {
+  const hasher = await createDataHasher();
+  const found = { here: 0, elsewhere: 0 };
+  let bytes = 0;
+  for (const hash of pieces) {
+    signal?.throwIfAborted();
+    const piece = await pieceOf(hash);
+    if (!piece) return { isTrue: false, ...found };
+    found[piece.from] += 1;
+    bytes += piece.bytes.length;
+    hasher.update(piece.bytes);
+  }
+  return { isTrue: bytes === size && hasher.digest() === dataHash, ...found };
+}

@@ -1,0 +1,81 @@
+import { readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
+import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts';
+import { registerNodes } from '../../../src/edges/local-network/register-nodes.ts';
+import type { FileBounds } from '../../../src/edges/node/cascade/cascade.ts';
+import { type Answering, openPeerHost, type PeerHost } from '../../../src/edges/node/peers/host.ts';
+import { freshFolder } from '../../support/fresh-folder.ts';
+import { freshLog, seed, silent, startLedger } from '../ledger/ledger-under-test.ts';
+import { filesOf } from './files-under-test.ts';
+import { type NodeUnderTest, nodeUnderTest } from './node-under-test.ts';
+
+export const ports = { grpc: 4444, p2p: 4445, http: 8002 };
+
+/** A node of the network under test, and where its files lie. */
+export type StoringNode = NodeUnderTest & Readonly<{ account: string; storageFolder: string }>;
+
+/** A ledger that lists nodes on loopback addresses of their own; a test says which of them run. */
+export type NetworkUnderTest = Readonly<{
+  ledger: Ledger;
+  cast: readonly RealNode[];
+  start: (node: RealNode, storageFolder?: string) => Promise<StoringNode>;
+  /** Answers peers under the account of a node as the test says, instead of it. */
+  impersonate: (node: RealNode, answering: Answering) => Promise<PeerHost>;
+}>;
+
+/** Opens a network of so many nodes; it ends with the stack. */
+export async function networkUnderTest(
+  undo: AsyncDisposableStack,
+  count: number,
+  bounds: Partial<FileBounds> = {},
+): Promise<NetworkUnderTest> {
+  const subnet = `127.${1 + Math.floor(Math.random() * 250)}.${Math.floor(Math.random() * 250)}`;
+  const cast = castOf(seed, subnet).realNodes.slice(0, count);
+  const fresh = undo.use(await freshLog());
+  const ledger = undo.use(await startLedger(fresh.log));
+  await registerNodes(ledger, cast);
+  return {
+    ledger,
+    cast,
+    start: async ({ host, account }, given) => {
+      const storageFolder = given ?? folderOf(undo);
+      const cascade = { ...filesOf(ledger), repairAfterMs: 60_000, repairEachMs: 500, ...bounds, storageFolder };
+      const options = { host, ports, key: account.key, chainUrl: ledger.url, cascade, snapshotMs: 100 };
+      const node = undo.use(await nodeUnderTest(options));
+      return { ...node, account: account.account, storageFolder };
+    },
+    impersonate: async ({ host, account }, answering) => {
+      const place = { host, port: ports.p2p, what: 'a test', remedy: '' };
+      const opened = await openPeerHost({ place, key: account.key, logger: silent, answering });
+      undo.defer(opened.close);
+      return opened;
+    },
+  };
+}
+
+function folderOf(undo: AsyncDisposableStack): string {
+  const { folder, remove } = freshFolder();
+  undo.defer(remove);
+  return folder;
+}
+
+/** Names of the pieces that lie in a store. */
+export async function piecesIn(storageFolder: string): Promise<string[]> {
+  const entries = await readdir(path.join(storageFolder, 'pieces'), { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+}
+
+/** Removes all pieces of a store, behind its back. */
+export async function loseAllPieces(storageFolder: string): Promise<void> {
+  for (const name of await piecesIn(storageFolder))
+    await rm(path.join(storageFolder, 'pieces', name.slice(0, 2), name));
+}
+
+/** What a node shows of its peers. */
+export async function shownBy(node: { http: string }): Promise<{
+  network: { peers_count: number };
+  p2p_metrics: { ban_list: unknown[] };
+}> {
+  return (await (await fetch(`${node.http}/api/v1/status?include_p2p_metrics=true`)).json()) as never;
+}
