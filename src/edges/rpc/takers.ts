@@ -9,6 +9,7 @@ import {
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Protocol } from './first-bytes.ts';
+import { boundRequests } from './call-deadline.ts';
 import type { RpcHandler } from './handler.ts';
 import type { TlsMaterial } from './tls.ts';
 
@@ -49,14 +50,15 @@ export function createTakers(options: TakerOptions): Takers {
       renewTls: (material) => secure.setSecureContext(contextOf(material)),
     };
   }
-  const http1 = createHttp1Server({ headersTimeout: silenceMs, requestTimeout: silenceMs }, handler);
-  http1.timeout = silenceMs;
+  const http1 = createHttp1Server(handler);
+  const bound = boundRequests(http1, silenceMs);
   return {
     take: {
       ...channel,
       h2: (socket) => void http2.emit('connection', socket),
       http1: (socket) => {
         socket.allowHalfOpen = true;
+        bound(socket);
         http1.emit('connection', socket);
       },
     },
@@ -77,8 +79,9 @@ function createSecure(tls: TlsMaterial, { handler, silenceMs }: TakerOptions): H
     },
     handler,
   );
+  const bound = boundRequests(secure, silenceMs);
   secure.on('secureConnection', (socket) => {
-    if (socket.alpnProtocol !== 'h2') socket.setTimeout(silenceMs, () => socket.destroy());
+    if (socket.alpnProtocol !== 'h2') bound(socket);
   });
   return bounded(secure, silenceMs);
 }

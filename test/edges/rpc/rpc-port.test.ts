@@ -97,6 +97,27 @@ describe('an RPC port', () => {
     await ended;
   });
 
+  it('ends a request of HTTP/1.1 that drips, and a connection that is idle after its answer', async () => {
+    const at = await port({ silenceMs: 300 });
+    const whole = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n';
+    const begun = [
+      'POST /a HTTP/1.1\r\nx: ',
+      'POST /grpc.health.v1.Health/Check HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9000\r\n\r\n',
+      `${whole}POST /a HTTP/1.1\r\nx: `,
+    ];
+    const ended = begun.map(async (first) => {
+      const socket = connect(at, '127.0.0.1');
+      sockets.push(socket);
+      socket.on('error', () => undefined).resume();
+      socket.write(first);
+      const drip = setInterval(() => socket.write('y'), 20);
+      await new Promise((resolve) => socket.once('close', resolve));
+      clearInterval(drip);
+    });
+    await Promise.all(ended);
+    expect(await raw(at, whole)).toMatch(/^HTTP\/1\.1 404 /);
+  });
+
   it('ends a call that brings no message, and the connection goes on', async () => {
     const at = await port({ silenceMs: 150 });
     const session = connectHttp2(`http://127.0.0.1:${at}`);
