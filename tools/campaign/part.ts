@@ -25,6 +25,7 @@ export const parts = {
   clock: { count: 7, load: (): Promise<Part> => import('./parts/clock.ts') },
   'full-disk': { count: 3, load: (): Promise<Part> => import('./parts/full-disk.ts') },
   retention: { count: 1, load: (): Promise<Part> => import('./parts/retention.ts') },
+  'register-kills': { count: 20, load: (): Promise<Part> => import('./parts/register-kills.ts') },
   corruptions: { count: 30, load: (): Promise<Part> => import('./parts/corruptions.ts') },
 } as const;
 

@@ -12,7 +12,7 @@ import { joinPeers, type Peers } from '../peers/peers.ts';
 import { openStorage, type Storage } from '../storage/storage.ts';
 import { createCascadeChain } from '../../cascade/chain.ts';
 import { download } from './download.ts';
-import { createFinalizer } from './finalize.ts';
+import { createFinalizer, createStays } from './finalize.ts';
 import { register } from './register.ts';
 import { createRetrievals, type Retrievals } from './retrievals.ts';
 import { createTasks, type Tasks } from './tasks.ts';
@@ -85,7 +85,8 @@ export async function openCascade(
     retrievals,
     maxFileBytes: options.maxFileBytes,
   };
-  void nowAndThen('store was not swept', sweepEachMs, storage.sweep, node);
+  const stays = createStays(chain);
+  void nowAndThen('store was not swept', sweepEachMs, () => storage.sweep(stays), node);
   void nowAndThen('copies were not repaired', options.repairEachMs ?? repairEachMs, peers.copies.repair, node);
   return {
     storage,

@@ -21,8 +21,11 @@ export type Storage = Readonly<{
   forget: (actionId: string) => Promise<void>;
   /** Action ids of all files, in no order. */
   files: () => Promise<readonly string[]>;
-  /** Removes what belongs to no file and is older than an hour: of crashes, and of files that were forgotten. */
-  sweep: () => Promise<void>;
+  /**
+   * Removes what is older than an hour and belongs to nothing: files that do not stay, pieces of no file, what was
+   * being received. Such are left by crashes, and by files that were forgotten.
+   */
+  sweep: (stays?: (actionId: string) => Promise<boolean>) => Promise<void>;
 }>;
 
 /** Where a store lies and how large it may become (-1: as its disk is); its clock gives unix milliseconds. */
@@ -66,7 +69,22 @@ export async function openStorage({ folder, bound, now = () => Date.now() }: Sto
       await syncFolder(files);
     },
   };
-  return { ...storage, sweep: async () => await sweep(storage, incoming, now() - leftAloneMs) };
+  const isOlder = async (file: string, beforeMs: number): Promise<boolean> => {
+    const found = await stat(file).catch(unlessMissing);
+    return found !== undefined && found.mtimeMs < beforeMs;
+  };
+  return {
+    ...storage,
+    sweep: async (stays = async () => true) => {
+      const beforeMs = now() - leftAloneMs;
+      for (const actionId of await list())
+        if ((await isOlder(fileOf(actionId), beforeMs)) && !(await stays(actionId))) await storage.forget(actionId);
+      await sweepPieces(storage, beforeMs);
+      for (const name of await readdir(incoming))
+        if (await isOlder(path.join(incoming, name), beforeMs))
+          await rm(path.join(incoming, name), { recursive: true, force: true });
+    },
+  };
 }
 
 /** Only a number becomes the name of a file: no text of a client ever does. */
@@ -75,13 +93,9 @@ function fileName(actionId: string): string {
   return actionId;
 }
 
-async function sweep(storage: Omit<Storage, 'sweep'>, incoming: string, beforeMs: number): Promise<void> {
+async function sweepPieces(storage: Omit<Storage, 'sweep'>, beforeMs: number): Promise<void> {
   const manifests = await Promise.all((await storage.files()).map((actionId) => storage.manifest(actionId)));
   const named = new Set(manifests.flatMap((one) => one?.pieces ?? []));
   for await (const { hash, bytes, writtenAtMs } of storage.pieces.all())
     if (!named.has(hash) && writtenAtMs < beforeMs) await storage.pieces.remove(hash, bytes);
-  for (const name of await readdir(incoming)) {
-    const found = await stat(path.join(incoming, name)).catch(unlessMissing);
-    if (found && found.mtimeMs < beforeMs) await rm(path.join(incoming, name), { recursive: true, force: true });
-  }
 }

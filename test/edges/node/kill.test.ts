@@ -1,0 +1,25 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts';
+import { registerNodes } from '../../../src/edges/local-network/register-nodes.ts';
+import { freshFolder } from '../../support/fresh-folder.ts';
+import { freshLog, seed, startLedger } from '../ledger/ledger-under-test.ts';
+import { type KilledNode, killDuringRegister } from './killed-register.ts';
+
+const undo = new AsyncDisposableStack();
+let killed: KilledNode;
+beforeAll(async () => {
+  const { folder, remove } = freshFolder();
+  undo.defer(remove);
+  const fresh = undo.use(await freshLog());
+  const ledger = undo.use(await startLedger(fresh.log));
+  const [node] = castOf(seed).realNodes as unknown as readonly [RealNode];
+  await registerNodes(ledger, [node]);
+  killed = { ledger, node, folder };
+});
+afterAll(() => undo.disposeAsync());
+
+describe('a node that is killed in the midst of Register', () => {
+  it.each(['first', 'second', 'third', 'fourth'])('serves no half file, and keeps none: %s point', async (point) => {
+    expect(await killDuringRegister(killed, point)).toMatch(/^at (chunk|event) \d+/);
+  });
+});
