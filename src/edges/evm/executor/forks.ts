@@ -53,8 +53,17 @@ const customCrypto = { ecrecover: recoverKey, kzg };
 
 type Overrides = Parameters<Common['updateParams']>[0];
 
-function freeze(common: Common, overrides: Overrides): Common {
+function withParameters(common: Common, overrides: Overrides = {}): Common {
   for (const params of [paramsBlock, paramsEVM, paramsTx, paramsVM, overrides]) common.updateParams(params);
+  return common;
+}
+
+/** The rules of a chain that can be set to any fork, for whoever compares forks. */
+export const changeableRules = (config: ChainConfig): Common =>
+  withParameters(new Common({ chain: chainParameters(config.genesis), customCrypto }));
+
+function freeze(common: Common, overrides: Overrides): Common {
+  withParameters(common, overrides);
   const ignore = (): void => undefined;
   return Object.assign(common, { copy: () => common, updateParams: ignore, setHardfork: ignore });
 }

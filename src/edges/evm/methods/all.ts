@@ -1,0 +1,21 @@
+import type { Method } from '../rpc/registry.ts';
+import { blockMethods } from './blocks.ts';
+import { callMethods } from './calls.ts';
+import { debugMethods } from './debug.ts';
+import { feeMethods } from './fees.ts';
+import { nodeMethods } from './node.ts';
+import { poolMethods } from './pool.ts';
+import { receiptMethods } from './receipts.ts';
+import { stateMethods } from './state.ts';
+
+/** Every method there is; an operator says which namespaces are served. */
+export const methods: readonly Method[] = [
+  ...nodeMethods,
+  ...blockMethods,
+  ...receiptMethods,
+  ...stateMethods,
+  ...callMethods,
+  ...feeMethods,
+  ...poolMethods,
+  ...debugMethods,
+];

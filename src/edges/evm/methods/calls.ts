@@ -1,0 +1,95 @@
+import { bytesToHex } from '@ethereumjs/util';
+import { Type } from 'typebox';
+import { quantity as hex } from '../executor/block-forms.ts';
+import * as forms from '../rpc/forms.ts';
+import { type Method, method } from '../rpc/registry.ts';
+import { knownBlock } from './block-of.ts';
+
+const request = { name: 'call', schema: forms.callRequest } as const;
+const at = { name: 'block', schema: forms.blockId, optional: true } as const;
+const stateOverrides = { name: 'state overrides', schema: forms.stateOverrides, optional: true } as const;
+const blockOverrides = { name: 'block overrides', schema: forms.blockOverrides, optional: true } as const;
+const optional = Type.Optional;
+const maybe = <T extends Type.TSchema>(schema: T) => optional(Type.Union([schema, Type.Null()]));
+
+const simulation = Type.Object({
+  blockStateCalls: Type.Array(
+    Type.Object({
+      blockOverrides: maybe(forms.blockOverrides),
+      stateOverrides: maybe(forms.stateOverrides),
+      calls: maybe(Type.Array(forms.callRequest)),
+    }),
+  ),
+  traceTransfers: optional(Type.Boolean()),
+  validation: optional(Type.Boolean()),
+  returnFullTransactions: optional(Type.Boolean()),
+});
+
+/** Methods that run calls which leave nothing behind. */
+export const callMethods: readonly Method[] = [
+  method({
+    name: 'eth_call',
+    namespace: 'eth',
+    summary: 'What a call returns',
+    params: [request, at, stateOverrides, blockOverrides],
+    result: forms.bytes,
+    handler: async (context, call, id, states, block) => {
+      const { header } = await knownBlock(context, id);
+      const overrides = { stateOverrides: states, blockOverrides: block };
+      const given = { at: header, request: call, gasCap: context.gasCap, ...overrides };
+      return bytesToHex(await context.reads.read('call', given));
+    },
+  }),
+  method({
+    name: 'eth_estimateGas',
+    namespace: 'eth',
+    summary: 'Gas that a call needs',
+    params: [request, at, stateOverrides, blockOverrides],
+    result: forms.quantity,
+    handler: async (context, call, id, states, block) => {
+      const { header } = await knownBlock(context, id);
+      const overrides = { stateOverrides: states, blockOverrides: block };
+      const given = { at: header, request: call, gasCap: context.gasCap, ...overrides };
+      return hex(await context.reads.read('estimate', given));
+    },
+  }),
+  method({
+    name: 'eth_createAccessList',
+    namespace: 'eth',
+    summary: 'Slots that a call touches, and what it costs with them named',
+    params: [request, at, stateOverrides],
+    result: Type.Object({
+      accessList: forms.accessList,
+      gasUsed: forms.quantity,
+      error: optional(Type.String()),
+    }),
+    handler: async (context, call, id, states) => {
+      const { header } = await knownBlock(context, id);
+      const given = { at: header, request: call, gasCap: context.gasCap, stateOverrides: states };
+      const { accessList, gasUsed, error } = await context.reads.read('accessList', given);
+      return { accessList, gasUsed: hex(gasUsed), ...(error !== undefined && { error }) };
+    },
+  }),
+  method({
+    name: 'eth_simulateV1',
+    namespace: 'eth',
+    summary: 'Calls in blocks that follow a real one',
+    params: [{ name: 'simulation', schema: simulation }, at],
+    result: Type.Array(Type.Object({ hash: forms.hash, calls: Type.Array(Type.Unknown()) })),
+    handler: async (context, { blockStateCalls, ...options }, id) => {
+      const { header } = await knownBlock(context, id);
+      return await context.reads.read('simulate', {
+        at: header,
+        blockStateCalls: blockStateCalls.map((block) => ({
+          blockOverrides: block.blockOverrides ?? undefined,
+          stateOverrides: block.stateOverrides ?? undefined,
+          calls: block.calls ?? undefined,
+        })),
+        validation: options.validation ?? false,
+        traceTransfers: options.traceTransfers ?? false,
+        returnFullTransactions: options.returnFullTransactions ?? false,
+        gasCap: context.gasCap,
+      });
+    },
+  }),
+];

@@ -1,0 +1,108 @@
+import { bytesToHex } from '@ethereumjs/util';
+import { Type } from 'typebox';
+import type { ChainBlock } from '../chain/chain-blocks.ts';
+import type { TraceOptions } from '../executor/trace.ts';
+import { blockId, bytes, hash } from '../rpc/forms.ts';
+import { type Method, method, type MethodContext } from '../rpc/registry.ts';
+import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
+import { knownBlock } from './block-of.ts';
+
+const of = { name: 'block', schema: blockId } as const;
+const optional = Type.Optional;
+const options = {
+  name: 'options',
+  schema: Type.Object({
+    disableStack: optional(Type.Boolean()),
+    disableStorage: optional(Type.Boolean()),
+    enableMemory: optional(Type.Boolean()),
+    enableReturnData: optional(Type.Boolean()),
+    limit: optional(Type.Integer({ minimum: 0 })),
+    tracer: optional(Type.Literal('callTracer')),
+    tracerConfig: optional(Type.Object({ onlyTopCall: optional(Type.Boolean()), withLog: optional(Type.Boolean()) })),
+  }),
+  optional: true,
+} as const;
+const traced = Type.Array(Type.Object({ txHash: hash, result: Type.Unknown() }));
+
+type Traces = readonly Readonly<{ txHash: string; result: unknown }>[];
+
+async function traces(
+  { reads, blocks }: MethodContext,
+  block: ChainBlock,
+  wanted: TraceOptions = {},
+  index?: number,
+): Promise<Traces> {
+  const parent = await blocks.byNumber(block.number - 1n);
+  if (!parent) throw new RpcError(rpcCodes.server, 'genesis is not traceable');
+  const given = { parent: parent.header, block: block.rlp, items: block.items, index, options: wanted };
+  return await reads.read('trace', given);
+}
+
+/** Methods that show raw bytes, and what transactions did in detail. */
+export const debugMethods: readonly Method[] = [
+  method({
+    name: 'debug_getRawBlock',
+    namespace: 'debug',
+    summary: 'RLP of a block',
+    params: [of],
+    result: bytes,
+    handler: async (context, id) => bytesToHex((await knownBlock(context, id)).rlp),
+  }),
+  method({
+    name: 'debug_getRawHeader',
+    namespace: 'debug',
+    summary: 'RLP of a header',
+    params: [of],
+    result: bytes,
+    handler: async (context, id) => bytesToHex((await knownBlock(context, id)).header),
+  }),
+  method({
+    name: 'debug_getRawReceipts',
+    namespace: 'debug',
+    summary: 'Receipts of a block as its root counts them',
+    params: [of],
+    result: Type.Array(bytes),
+    handler: async (context, id) => (await knownBlock(context, id)).executed.map(({ receipt }) => bytesToHex(receipt)),
+  }),
+  method({
+    name: 'debug_getRawTransaction',
+    namespace: 'debug',
+    summary: 'Bytes of a transaction',
+    params: [{ name: 'transaction hash', schema: hash }],
+    result: bytes,
+    handler: async ({ blocks }, wanted) => {
+      const found = await blocks.ofTransaction(wanted);
+      const tx = found?.block.block.transactions[found.index];
+      return tx ? bytesToHex(tx.serialize()) : '0x';
+    },
+  }),
+  method({
+    name: 'debug_traceBlockByNumber',
+    namespace: 'debug',
+    summary: 'What the transactions of a block did',
+    params: [of, options],
+    result: traced,
+    handler: async (context, id, wanted) => await traces(context, await knownBlock(context, id), wanted),
+  }),
+  method({
+    name: 'debug_traceBlockByHash',
+    namespace: 'debug',
+    summary: 'What the transactions of a block did',
+    params: [{ name: 'block hash', schema: hash }, options],
+    result: traced,
+    handler: async (context, id, wanted) => await traces(context, await knownBlock(context, id), wanted),
+  }),
+  method({
+    name: 'debug_traceTransaction',
+    namespace: 'debug',
+    summary: 'What a transaction did',
+    params: [{ name: 'transaction hash', schema: hash }, options],
+    result: Type.Unknown(),
+    handler: async (context, wanted, how) => {
+      const found = await context.blocks.ofTransaction(wanted);
+      if (!found) throw new RpcError(rpcCodes.server, 'transaction not found');
+      const [trace] = await traces(context, found.block, how, found.index);
+      return trace?.result;
+    },
+  }),
+];

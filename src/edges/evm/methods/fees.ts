@@ -1,0 +1,129 @@
+import { createBlockHeader } from '@ethereumjs/block';
+import { Type } from 'typebox';
+import type { ChainBlock } from '../chain/chain-blocks.ts';
+import { nextBaseFee } from '../executor/base-fee.ts';
+import { quantity as hex } from '../executor/block-forms.ts';
+import { blockId, quantity } from '../rpc/forms.ts';
+import { type Method, method, type MethodContext } from '../rpc/registry.ts';
+import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
+import { knownBlock } from './block-of.ts';
+
+/** What is offered to whoever seals, where nobody bids. */
+const ordinaryTip = 1n;
+const mostBlocks = 100;
+const mostPercentiles = 100;
+
+const baseFeeAfter = ({ config }: MethodContext, { block }: ChainBlock): bigint =>
+  block.header.baseFeePerGas === undefined ? 0n : nextBaseFee(block.header, config.fees);
+
+/** Price of blobs in the block after one. */
+function blobFeeAfter({ forks }: MethodContext, { block }: ChainBlock): bigint {
+  const { header } = block;
+  if (header.excessBlobGas === undefined) return 0n;
+  const common = forks.at(header);
+  const next = { number: header.number, timestamp: header.timestamp, blobGasUsed: 0n };
+  const excessBlobGas = header.calcNextExcessBlobGas(common);
+  return createBlockHeader({ ...next, excessBlobGas }, { common }).getBlobGasPrice();
+}
+
+async function feeHistory(
+  context: MethodContext,
+  count: string | number,
+  id: Parameters<typeof knownBlock>[1],
+  percentiles: readonly number[] = [],
+): Promise<unknown> {
+  if (percentiles.some((one, at) => one < 0 || one > 100 || one < (percentiles[at - 1] ?? 0)))
+    throw new RpcError(rpcCodes.invalidParameters, 'invalid reward percentile');
+  const newest = await knownBlock(context, id);
+  const wanted = Math.min(Number(count), mostBlocks, Number(newest.number) + 1);
+  const blocks: ChainBlock[] = [];
+  for (let at = Number(newest.number) - wanted + 1; at <= Number(newest.number); at += 1) {
+    const block = await context.blocks.byNumber(BigInt(at));
+    if (block) blocks.push(block);
+  }
+  const headers = blocks.map(({ block }) => block.header);
+  return {
+    oldestBlock: hex(blocks[0]?.number ?? newest.number),
+    baseFeePerGas: [...headers.map((header) => header.baseFeePerGas ?? 0n), baseFeeAfter(context, newest)].map(hex),
+    gasUsedRatio: headers.map(({ gasUsed, gasLimit }) => Number(gasUsed) / Number(gasLimit)),
+    baseFeePerBlobGas: [
+      ...headers.map((header) => (header.excessBlobGas === undefined ? 0n : header.getBlobGasPrice())),
+      blobFeeAfter(context, newest),
+    ].map(hex),
+    blobGasUsedRatio: headers.map(({ blobGasUsed = 0n, common }) =>
+      blobGasUsed === 0n ? 0 : Number(blobGasUsed) / Number(common.getBlobGasSchedule().maxBlobGasPerBlock),
+    ),
+    ...(percentiles.length > 0 && { reward: blocks.map((block) => rewards(block, percentiles)) }),
+  };
+}
+
+/** Tips at percentiles of the gas that a block used. */
+function rewards({ block, executed }: ChainBlock, percentiles: readonly number[]): readonly string[] {
+  const { baseFeePerGas: fee = 0n, gasUsed } = block.header;
+  const tips = executed
+    .map(({ effectiveGasPrice, gasUsed: gas }) => ({ tip: effectiveGasPrice - fee, gas }))
+    .toSorted((a, b) => (a.tip < b.tip ? -1 : 1));
+  return percentiles.map((percentile) => {
+    const threshold = (gasUsed * BigInt(Math.round(percentile * 1000))) / 100_000n;
+    let sum = 0n;
+    const reached = tips.find(({ gas }) => (sum += gas) >= threshold);
+    return hex(reached?.tip ?? 0n);
+  });
+}
+
+/** Methods that show what gas costs. */
+export const feeMethods: readonly Method[] = [
+  method({
+    name: 'eth_gasPrice',
+    namespace: 'eth',
+    summary: 'What a unit of gas costs in the next block, with a tip',
+    params: [],
+    result: quantity,
+    handler: async (context) => hex(baseFeeAfter(context, await context.blocks.head()) + ordinaryTip),
+  }),
+  method({
+    name: 'eth_maxPriorityFeePerGas',
+    namespace: 'eth',
+    summary: 'An ordinary tip',
+    params: [],
+    result: quantity,
+    handler: () => hex(ordinaryTip),
+  }),
+  method({
+    name: 'eth_baseFee',
+    namespace: 'eth',
+    summary: 'Base fee of the next block',
+    params: [],
+    result: quantity,
+    handler: async (context) => hex(baseFeeAfter(context, await context.blocks.head())),
+  }),
+  method({
+    name: 'eth_blobBaseFee',
+    namespace: 'eth',
+    summary: 'Price of blobs in the next block',
+    params: [],
+    result: quantity,
+    handler: async (context) => hex(blobFeeAfter(context, await context.blocks.head())),
+  }),
+  method({
+    name: 'eth_feeHistory',
+    namespace: 'eth',
+    summary: 'Fees of past blocks',
+    params: [
+      { name: 'block count', schema: Type.Union([quantity, Type.Integer({ minimum: 0 })]) },
+      { name: 'newest block', schema: blockId },
+      {
+        name: 'reward percentiles',
+        schema: Type.Array(Type.Number(), { maxItems: mostPercentiles }),
+        optional: true,
+      },
+    ],
+    result: Type.Object({
+      oldestBlock: quantity,
+      baseFeePerGas: Type.Array(quantity),
+      gasUsedRatio: Type.Array(Type.Number()),
+      reward: Type.Optional(Type.Array(Type.Array(quantity))),
+    }),
+    handler: feeHistory,
+  }),
+];

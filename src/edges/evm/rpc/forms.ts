@@ -1,0 +1,98 @@
+import { Type } from 'typebox';
+import type { Hex } from '../executor/outcome.ts';
+
+const hex = (pattern: string, description: string) => Type.Unsafe<Hex>({ type: 'string', pattern, description });
+
+/** A number: hex digits behind 0x. */
+export const quantity = hex('^0x[0-9a-fA-F]{1,64}$', 'Number in hex digits');
+/** Bytes, two digits each. */
+export const bytes = hex('^0x([0-9a-fA-F]{2})*$', 'Bytes in hex digits');
+/** 20 bytes. */
+export const address = hex('^0x[0-9a-fA-F]{40}$', 'Address of 20 bytes');
+/** 32 bytes. */
+export const hash = hex('^0x[0-9a-fA-F]{64}$', 'Hash of 32 bytes');
+/** A slot of storage: up to 32 bytes. */
+export const slot = hex('^0x[0-9a-fA-F]{1,64}$', 'Slot of storage, up to 32 bytes');
+
+/** Which block: its number, its hash, or a word; `requireCanonical` changes nothing, no other blocks are stored. */
+export const blockId = Type.Union(
+  [
+    hex('^0x[0-9a-fA-F]{1,16}$', 'Number of the block'),
+    hash,
+    Type.Enum(['latest', 'earliest', 'pending', 'safe', 'finalized']),
+    Type.Object({ blockNumber: quantity }),
+    Type.Object({ blockHash: hash, requireCanonical: Type.Optional(Type.Boolean()) }),
+  ],
+  { description: 'Number or hash of a block, or latest, earliest, pending, safe, finalized' },
+);
+
+const optional = Type.Optional;
+
+/** Slots named in advance. */
+export const accessList = Type.Array(Type.Object({ address, storageKeys: Type.Array(hash) }));
+
+/** A call or a transaction that nobody signed. */
+export const callRequest = Type.Object(
+  {
+    type: optional(quantity),
+    chainId: optional(quantity),
+    from: optional(address),
+    to: optional(Type.Union([address, Type.Null()])),
+    gas: optional(quantity),
+    gasPrice: optional(quantity),
+    maxFeePerGas: optional(quantity),
+    maxPriorityFeePerGas: optional(quantity),
+    maxFeePerBlobGas: optional(quantity),
+    value: optional(quantity),
+    nonce: optional(quantity),
+    input: optional(bytes),
+    data: optional(bytes),
+    accessList: optional(accessList),
+    blobVersionedHashes: optional(Type.Array(hash)),
+    authorizationList: optional(
+      Type.Array(
+        Type.Object({ chainId: quantity, address, nonce: quantity, yParity: quantity, r: quantity, s: quantity }),
+      ),
+    ),
+  },
+  { description: 'A call' },
+);
+
+/** What a call pretends of accounts. */
+export const stateOverrides = Type.Record(
+  Type.String(),
+  Type.Object({
+    balance: optional(quantity),
+    nonce: optional(quantity),
+    code: optional(bytes),
+    state: optional(Type.Record(Type.String(), slot)),
+    stateDiff: optional(Type.Record(Type.String(), slot)),
+    movePrecompileToAddress: optional(address),
+  }),
+  { description: 'Overrides by address' },
+);
+
+/** What comes from the beacon chain. */
+export const withdrawals = Type.Array(
+  Type.Object({ index: quantity, validatorIndex: quantity, address, amount: quantity }),
+);
+
+/** What a call pretends of its block. */
+export const blockOverrides = Type.Object(
+  {
+    number: optional(quantity),
+    time: optional(quantity),
+    gasLimit: optional(quantity),
+    feeRecipient: optional(address),
+    coinbase: optional(address),
+    prevRandao: optional(slot),
+    random: optional(slot),
+    baseFeePerGas: optional(quantity),
+    baseFee: optional(quantity),
+    blobBaseFee: optional(quantity),
+    beaconRoot: optional(hash),
+    difficulty: optional(quantity),
+    withdrawals: optional(withdrawals),
+  },
+  { description: 'Overrides of the block' },
+);

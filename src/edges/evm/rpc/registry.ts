@@ -1,0 +1,80 @@
+import type { Static, TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { ChainBlocks } from '../chain/chain-blocks.ts';
+import type { ChainConfig } from '../executor/genesis.ts';
+import type { Forks } from '../executor/forks.ts';
+import type { StateReads } from '../workers/state-reads.ts';
+import { RpcError, rpcCodes } from './rpc-error.ts';
+import type { PendingPool } from '../chain/pending-pool.ts';
+
+/** Groups of methods, each of which an operator can serve or not. */
+export const namespaces = ['eth', 'net', 'web3', 'rpc', 'debug', 'txpool', 'testing'] as const;
+export type Namespace = (typeof namespaces)[number];
+
+/** What methods answer from. */
+export type MethodContext = Readonly<{
+  config: ChainConfig;
+  forks: Forks;
+  blocks: ChainBlocks;
+  reads: StateReads;
+  pool: PendingPool;
+  /** Most gas of a call. */
+  gasCap: bigint;
+  version: string;
+  enabled: ReadonlySet<Namespace>;
+}>;
+
+/** A parameter by its place; what follows an optional one is optional too. */
+export type Parameter = Readonly<{ name: string; schema: TSchema; optional?: true }>;
+
+type ValuesOf<P extends readonly Parameter[]> = {
+  [K in keyof P]: P[K] extends { optional: true } ? Static<P[K]['schema']> | undefined : Static<P[K]['schema']>;
+};
+
+type Given<P extends readonly Parameter[]> = Readonly<{
+  name: string;
+  namespace: Namespace;
+  summary: string;
+  params: P;
+  result: TSchema;
+  handler: (context: MethodContext, ...params: ValuesOf<P>) => unknown;
+}>;
+
+/** A method: what it is called, what it takes and gives, and what it does. */
+export type Method = Readonly<{
+  name: string;
+  namespace: Namespace;
+  summary: string;
+  params: readonly Parameter[];
+  result: TSchema;
+  /** Checks the parameters and answers. Fails with an RpcError of `invalidParameters` where they do not fit. */
+  call: (context: MethodContext, params: readonly unknown[]) => Promise<unknown>;
+}>;
+
+/**
+ * Defines a method; dispatch, validation and the catalogue all come from this.
+ *
+ * @example
+ * method({ name: 'eth_chainId', namespace: 'eth', summary: 'Chain id', params: [], result: quantity, handler: ... })
+ */
+export function method<const P extends readonly Parameter[]>(given: Given<P>): Method {
+  const { handler, ...described } = given;
+  const validators = given.params.map(({ schema }) => Compile(schema));
+  const least = given.params.filter(({ optional }) => optional !== true).length;
+  return {
+    ...described,
+    call: async (context, params) => {
+      if (params.length > given.params.length)
+        throw new RpcError(rpcCodes.invalidParameters, `too many arguments, want at most ${given.params.length}`);
+      const values = given.params.map(({ name, optional }, index) => {
+        const value = params[index] ?? undefined;
+        if (value === undefined && optional !== true && index < least)
+          throw new RpcError(rpcCodes.invalidParameters, `missing value for required argument ${index} (${name})`);
+        if (value !== undefined && validators[index]?.Check(value) !== true)
+          throw new RpcError(rpcCodes.invalidParameters, `invalid argument ${index}: not a valid ${name}`);
+        return value;
+      });
+      return await handler(context, ...(values as ValuesOf<P>));
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { toAppError, type ErrorCode } from '../../../commands/errors.ts';
+import { ExecutionError } from '../executor/execution-error.ts';
+
+/** Codes of JSON-RPC, and the one of whatever else went wrong with a request. */
+export const rpcCodes = {
+  parse: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParameters: -32602,
+  internal: -32603,
+  server: -32000,
+} as const;
+
+/** Why a request has no result. */
+export class RpcError extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.name = 'RpcError';
+    this.code = code;
+  }
+}
+
+/** An error as it is sent. */
+export type ErrorBody = Readonly<{ code: number; message: string; data?: unknown }>;
+
+/** What is not a failure of the server in general. */
+const codes: Readonly<Partial<Record<ErrorCode, number>>> = {
+  INVALID_ARGUMENT: rpcCodes.invalidParameters,
+  METHOD_NOT_ALLOWED: rpcCodes.methodNotFound,
+  INTERNAL: rpcCodes.internal,
+};
+
+/** What a client is told of any caught value; details of our own faults are not sent. */
+export function errorBody(caught: unknown): ErrorBody {
+  if (caught instanceof RpcError) return { code: caught.code, message: caught.message };
+  if (caught instanceof ExecutionError) {
+    const { code, message, data } = caught;
+    return { code, message, ...(data !== undefined && { data }) };
+  }
+  const { code, message } = toAppError(caught);
+  if (code === 'DEADLINE') return { code: rpcCodes.server, message: 'execution aborted (timeout)' };
+  return { code: codes[code] ?? rpcCodes.server, message: code === 'INTERNAL' ? 'internal error' : message };
+}
