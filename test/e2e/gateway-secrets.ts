@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { jetstreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import pg from 'pg';
+import { expect } from 'vitest';
+import { connectNats } from '../../src/edges/log/connection.ts';
+import { messagesOf } from '../../src/edges/log/direct.ts';
+import type { Program } from '../support/program.ts';
+import { downloadSignature, type Json, postJson, registered, streamed, upload } from './gateway-client.ts';
+
+/** Texts in which a secret could stand, by where they were found. */
+type Places = Readonly<Record<string, string>>;
+
+/**
+ * Moves a private file, then looks for its secrets wherever others can read: the signature and the task id of its
+ * download, the keys of the gateway and of a node, the token. A text that is no secret is found there, so the looking
+ * works.
+ */
+export async function expectSecretsUntold(program: Program, gateway: string, token: string): Promise<void> {
+  const nc = await connectNats({ ...program.instance.nats, name: 'secrets test' });
+  const live: string[] = [];
+  const listening = nc.subscribe('live.>', {
+    callback: (_error, { subject, data }) => void live.push(subject + told(data)),
+  });
+  const file = await registered(gateway, 'of a private person.bin', { isPublic: false });
+  const { task_id: uploaded } = (await (await upload(`${gateway}/api/v1/actions/cascade`, file)).json()) as Json;
+  await streamed(`${gateway}/api/v1/actions/cascade/tasks/${String(uploaded)}/status`);
+  const signature = await downloadSignature(gateway, file.action);
+  const { task_id: task } = await postJson(`${gateway}/api/v1/actions/cascade/${file.action}/downloads`, { signature });
+  const download = `${gateway}/api/v1/downloads/cascade/${String(task)}`;
+  expect((await streamed(`${download}/status`)).at(-1)?.name).toBe('sdk:completed');
+  expect((await fetch(`${download}/file`)).status).toBe(200);
+  const wrong = { signature: `${signature.slice(0, -6)}AAAA==` };
+  expect(await postJson(`${gateway}/api/v1/actions/cascade/${file.action}/downloads`, wrong)).toMatchObject({
+    httpStatus: 401,
+  });
+
+  const places: Places = {
+    events: await eventsOf(nc),
+    tables: await tablesOf(program),
+    'live subjects': live.join('\n'),
+    log: JSON.stringify(program.log),
+    metrics: await textOf(`${gateway}/metrics`, `${program.base}/metrics`),
+    answers: await textOf(...addressesOf(gateway, program.base, { action: file.action, uploaded: String(uploaded) })),
+  };
+  listening.unsubscribe();
+  await nc.close();
+  const secrets = {
+    'signature of the download': signature,
+    'signature that was refused': wrong.signature,
+    'task of the private download': String(task),
+    'key of the gateway': keyIn(program, 'keys/gateway'),
+    'key of a node': keyIn(program, 'nodes/1/key'),
+    token,
+  };
+  const found = Object.entries(places).flatMap(([place, text]) =>
+    Object.entries(secrets).flatMap(([name, secret]) => (isIn(text, secret) ? [`${name} in ${place}`] : [])),
+  );
+  expect(found).toEqual([]);
+  for (const place of ['events', 'tables', 'live subjects', 'answers'])
+    expect(isIn(places[place] ?? '', String(uploaded)), `the upload's task in ${place}`).toBe(true);
+  // Its event has it, and so has the archive of the event.
+  for (const place of ['live subjects', 'log', 'metrics', 'answers'])
+    expect(isIn(places[place] ?? '', file.signature), `the upload's signature in ${place}`).toBe(false);
+}
+
+function keyIn({ folder }: Program, file: string): string {
+  return readFileSync(path.join(folder, file), 'utf8').trim();
+}
+
+/** In any form that it could have been written in. */
+function isIn(text: string, secret: string): boolean {
+  const bytes = Buffer.from(secret);
+  const forms = [
+    secret,
+    bytes.toString('hex'),
+    bytes.toString('base64').replace(/=+$/, ''),
+    encodeURIComponent(secret),
+  ];
+  return forms.some((form) => text.includes(form));
+}
+
+function told(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('latin1');
+}
+
+async function eventsOf(nc: NatsConnection): Promise<string> {
+  const texts: string[] = [];
+  const manager = await jetstreamManager(nc);
+  for await (const { config } of manager.streams.list())
+    for (let from = 1, left = 1; left > 0;) {
+      const page = await messagesOf(nc, config.name, { subject: '>', from, most: 5000 });
+      texts.push(...page.messages.map(({ subject, bytes }) => subject + told(bytes)));
+      ({ left } = page);
+      from = (page.messages.at(-1)?.sequence ?? from) + 1;
+      if (page.messages.length === 0) break;
+    }
+  return texts.join('\n');
+}
+
+async function tablesOf({ instance: { postgres } }: Program): Promise<string> {
+  const client = new pg.Client(postgres);
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ name: string }>(
+      `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+        where table_schema like 'annals%' and table_type = 'BASE TABLE'`,
+    );
+    const texts: string[] = [];
+    for (const { name } of rows)
+      texts.push(
+        ...(await client.query<{ row: string }>(`select t::text as row from ${name} t`)).rows.map(({ row }) => row),
+      );
+    return texts.join('\n');
+  } finally {
+    await client.end();
+  }
+}
+
+function addressesOf(
+  gateway: string,
+  base: string,
+  { action, uploaded }: Readonly<{ action: string; uploaded: string }>,
+): string[] {
+  const actions = `${gateway}/api/v1/actions/cascade`;
+  return [
+    ...['/openapi.json', '/readyz', '/healthz', '/transfers/about.json'].map((one) => `${gateway}${one}`),
+    `${actions}/tasks`,
+    `${actions}/${action}/tasks`,
+    `${actions}/tasks/${uploaded}/history`,
+    ...['', `?action_id=${action}`].map((query) => `${gateway}/api/v1/downloads/cascade/tasks${query}`),
+    ...['/v1/actions?limit=100', '/readyz', '/about.json', `/v1/actions/${action}`].map((one) => `${base}${one}`),
+  ];
+}
+
+async function textOf(...urls: readonly string[]): Promise<string> {
+  return (await Promise.all(urls.map(async (url) => await (await fetch(url)).text()))).join('\n');
+}

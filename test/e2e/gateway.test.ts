@@ -1,0 +1,56 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { until } from '../support/polling.ts';
+import { type Program, startProgram } from '../support/program.ts';
+import {
+  expectDownloads,
+  expectHistory,
+  expectLegacyPaths,
+  expectRawSignature,
+  expectRefusals,
+  expectUploadOfOldClient,
+} from './gateway-flows.ts';
+import { expectSeenOnce } from './gateway-reconnects.ts';
+import { expectSecretsUntold } from './gateway-secrets.ts';
+
+const subnet = `127.${1 + Math.floor(Math.random() * 250)}.${Math.floor(Math.random() * 250)}`;
+const token = 'a-token-of-twenty-four-letters';
+
+let program: Program;
+let gateway: string;
+
+beforeAll(async () => {
+  const env = { LOCAL_SUBNET: subnet, PUBLIC_DOWNLOADS: 'chain', SYNC_TOKEN: token };
+  program = await startProgram({ network: 'local', env });
+  gateway = program.instance.urls['gateway'] ?? '';
+  await until('the gateway is ready', async () => (await fetch(`${gateway}/readyz`)).status === 200, 60_000);
+});
+
+describe('the stream of states', () => {
+  it('shows each state once to readers who lose it, a thousand times', async () => {
+    await expectSeenOnce(gateway, 1000);
+  });
+});
+
+describe('secrets', () => {
+  it('are found nowhere where others read', async () => {
+    await expectSecretsUntold(program, gateway, token);
+  });
+});
+
+describe('clients of others', () => {
+  it('see their request sequences answered as they expect', async () => {
+    const task = await expectUploadOfOldClient(gateway);
+    await expectHistory(gateway, task);
+    await expectDownloads(gateway, task);
+    await expectRefusals(gateway, task);
+  });
+
+  it('are served on the legacy paths', async () => {
+    await expectLegacyPaths(gateway);
+  });
+
+  it('may sign the text itself, and find their tasks in lists', async () => {
+    await expectRawSignature(gateway);
+    expect(program.log.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+});
