@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../support/polling.ts';
 import { type Program, startProgram } from '../support/program.ts';
+import { expectBrokenFormsRefused } from './gateway-broken-forms.ts';
 import {
   expectDownloads,
   expectHistory,
@@ -28,6 +29,12 @@ beforeAll(async () => {
 describe('the stream of states', () => {
   it('shows each state once to readers who lose it, a thousand times', async () => {
     await expectSeenOnce(gateway, 1000);
+  });
+});
+
+describe('an upload', () => {
+  it('that is broken is refused, five thousand times, and nothing is left of it', async () => {
+    await expectBrokenFormsRefused(gateway, program.folder, 5000);
   });
 });
 
