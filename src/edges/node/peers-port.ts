@@ -1,11 +1,14 @@
 import { createServer, type Socket } from 'node:net';
 import { listen, type Place } from '../kit/listen.ts';
 
-const handshakeMs = 30_000;
+const usualHandshakeMs = 30_000;
 const connections = 1024;
 
 /** Opens the port for other nodes: connections are accepted, and closed when no handshake comes within 30 s. */
-export async function openPeersPort(place: Place): Promise<{ port: number; close: () => Promise<void> }> {
+export async function openPeersPort(
+  place: Place,
+  handshakeMs = usualHandshakeMs,
+): Promise<{ port: number; close: () => Promise<void> }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);

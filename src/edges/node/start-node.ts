@@ -41,6 +41,8 @@ export type NodeOptions = Readonly<{
   /** Its files; without, it takes none. */
   cascade?: CascadeOptions | undefined;
   logger: Logger;
+  /** How long a connection may be half open, and a call without a byte; 30 s unless set. */
+  silenceMs?: number;
 }>;
 
 /** A SuperNode that runs. */
@@ -91,23 +93,27 @@ type Opener = (options: NodeOptions, served: Served) => Promise<{ port: number; 
 
 /** How each port is opened, in this order. */
 const openers: Readonly<Record<keyof NodePorts, Opener>> = {
-  grpc: async ({ host, ports, key, secure, tls, chain, logger }, { giveStatus, cascade }) =>
+  grpc: async ({ host, ports, key, secure, tls, chain, logger, silenceMs }, { giveStatus, cascade }) =>
     await openRpcPort({
       place: placeOf(host, ports.grpc, 'GRPC_PORT', 'the gRPC of a SuperNode'),
       handler: createRpcHandler((router) => registerNode(router, giveStatus, cascade), logger),
       tls,
       openChannel: secure ? channelOpener({ key, isWelcome: createGuests(chain) }) : undefined,
       logger,
+      ...(silenceMs !== undefined && { silenceMs }),
     }),
   p2p: async (options, { cascade }) =>
-    cascade ? { port: cascade.peers.port, close: async () => undefined } : await openPeersPort(peersPlace(options)),
-  http: async ({ host, ports, version, logger }, { giveStatus, cascade }) =>
+    cascade
+      ? { port: cascade.peers.port, close: async () => undefined }
+      : await openPeersPort(peersPlace(options), options.silenceMs),
+  http: async ({ host, ports, version, logger, silenceMs }, { giveStatus, cascade }) =>
     await openStatusPort({
       place: placeOf(host, ports.http, 'NODE_HTTP_PORT', 'the status of a SuperNode'),
       giveStatus,
       services: servicesServed(cascade !== undefined),
       version,
       logger,
+      ...(silenceMs !== undefined && { silenceMs }),
     }),
 };
 

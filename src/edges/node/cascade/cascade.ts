@@ -66,6 +66,7 @@ export async function openCascade(
     place: Place;
     logger: Logger;
     signal: AbortSignal;
+    silenceMs?: number;
   }>,
 ): Promise<Cascade> {
   const { signing, storageBytes: bound, storageFolder = path.join(node.folder, 'storage') } = options;

@@ -15,6 +15,8 @@ export type StatusPortOptions = Readonly<{
   services: ServicesServed;
   version: string;
   logger: Logger;
+  /** A request must be whole after so long. */
+  silenceMs?: number;
 }>;
 
 const cors = {
@@ -27,7 +29,7 @@ const cors = {
 const pagePath = '/swagger-ui/';
 const bodyBytes = 64 * 1024;
 const headerBytes = 16 * 1024;
-const requestWithinMs = 15_000;
+const usualSilenceMs = 15_000;
 const idleMs = 60_000;
 
 /** What real nodes answer instead: a code of gRPC beside the HTTP status. */
@@ -51,16 +53,23 @@ class Refusal extends Error {
  *
  * Fails with `UNAVAILABLE` when the port is taken.
  */
-export async function openStatusPort({ place, giveStatus, services, version, logger }: StatusPortOptions): Promise<{
+export async function openStatusPort({
+  place,
+  giveStatus,
+  services,
+  version,
+  logger,
+  silenceMs = usualSilenceMs,
+}: StatusPortOptions): Promise<{
   port: number;
   close: () => Promise<void>;
 }> {
   const app = fastify({
     exposeHeadRoutes: false,
     bodyLimit: bodyBytes,
-    requestTimeout: requestWithinMs,
+    requestTimeout: silenceMs,
     keepAliveTimeout: idleMs,
-    http: { maxHeaderSize: headerBytes, headersTimeout: requestWithinMs },
+    http: { maxHeaderSize: headerBytes, headersTimeout: silenceMs, connectionsCheckingInterval: silenceMs },
     forceCloseConnections: true,
   });
   readNoBodies(app);

@@ -38,12 +38,21 @@ export type PeerHost = Readonly<{
 }>;
 
 const protocol = '/annals/pieces/1.0.0';
-const handshakeMs = 30_000;
+const usualHandshakeMs = 30_000;
 const dialMs = 5_000;
 const answerMs = 30_000;
 const connections = 1024;
 const perSecond = 200;
 const streams = 64;
+
+/** Where a node answers its peers, as whom and how; a connection must have shaken hands after `silenceMs`. */
+export type HostOptions = Readonly<{
+  place: Place;
+  key: PrivateKey;
+  answering: Answering;
+  logger: Logger;
+  silenceMs?: number;
+}>;
 
 /** Opens the port for peers; fails with `UNAVAILABLE` that names it where it cannot be had. */
 export async function openPeerHost({
@@ -51,8 +60,9 @@ export async function openPeerHost({
   key,
   answering,
   logger,
-}: Readonly<{ place: Place; key: PrivateKey; answering: Answering; logger: Logger }>): Promise<PeerHost> {
-  const node = await createNode(place);
+  silenceMs = usualHandshakeMs,
+}: HostOptions): Promise<PeerHost> {
+  const node = await createNode(place, silenceMs);
   const credentials = credentialsFor(key, node.peerId.toString());
   const accounts = createAccounts();
   await node.handle(
@@ -84,7 +94,7 @@ export async function openPeerHost({
 type Node = Awaited<ReturnType<typeof createNode>>;
 
 /** A libp2p node that listens to nobody yet; its peer id is new with each start. */
-async function createNode({ host, port }: Place) {
+async function createNode({ host, port }: Place, handshakeMs: number) {
   return await createLibp2p({
     start: false,
     addresses: { listen: [addressOf(host, port)] },

@@ -35,6 +35,7 @@ export type PeersOptions = DirectoryOptions &
     /** When a node that is gone no longer counts as holding one. */
     repairAfterMs: number;
     logger: Logger;
+    silenceMs?: number;
   }>;
 
 /** Opens the port for peers and answers them from the store; fails with `UNAVAILABLE` where it cannot be had. */
