@@ -11,9 +11,11 @@ const unreadable = /^(parse binary|received compressed envelope)/;
  * right. The tests of every protocol hold the library to that order.
  */
 export function blameClient({ signal }: HandlerContext): void {
-  signal.addEventListener('abort', () => {
-    const reason: unknown = signal.reason;
-    if (reason instanceof ConnectError && reason.code === Code.Internal && unreadable.test(reason.rawMessage))
-      Object.assign(reason, { code: Code.InvalidArgument });
-  });
+  signal.addEventListener('abort', () => correctBlame(signal.reason));
+}
+
+/** Makes an error of the library that says INTERNAL of what a client sent an INVALID_ARGUMENT; leaves all others. */
+export function correctBlame(caught: unknown): void {
+  if (caught instanceof ConnectError && caught.code === Code.Internal && unreadable.test(caught.rawMessage))
+    Object.assign(caught, { code: Code.InvalidArgument });
 }

@@ -10,7 +10,7 @@ import {
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { toAppError } from '../../commands/errors.ts';
 import type { Logger } from '../kit/logger.ts';
-import { blameClient } from './client-mistakes.ts';
+import { blameClient, correctBlame } from './client-mistakes.ts';
 import { isOurFault, toRpcError } from './codes.ts';
 
 /** Requests of HTTP/1.1 and of HTTP/2 alike. */
@@ -67,6 +67,7 @@ function readRequest(
 
 function translateErrors(logger: Logger): Interceptor {
   const translate = (caught: unknown, method: string): ConnectError => {
+    correctBlame(caught);
     if (isOurFault(caught)) logger.error({ err: toAppError(caught), method }, 'call failed');
     return toRpcError(caught);
   };
