@@ -1,5 +1,6 @@
 import type { Network } from '../events/ids.ts';
 import { configuredIn } from './node/config-file.ts';
+import { evmSettings } from './evm/settings.ts';
 import { gatewaySettings } from './gateway/settings.ts';
 import { indexerSettings } from './indexer/settings.ts';
 import { nodeSettings } from './node/settings.ts';
@@ -153,6 +154,7 @@ const settingGroups = {
   'Role ledger': ofLedger,
   'Role node': nodeSettings,
   'Role gateway': gatewaySettings,
+  'Role evm': evmSettings,
 } as const;
 
 /** All settings by name. */
@@ -164,6 +166,7 @@ export const settings = {
   ...ofLedger,
   ...nodeSettings,
   ...gatewaySettings,
+  ...evmSettings,
 } as const;
 
 /** Where nothing is set, the local network is followed more closely: it is there to be watched. */

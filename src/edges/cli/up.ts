@@ -3,14 +3,25 @@ import { type Config, configFromEnvironment } from '../config.ts';
 import { createLogger } from '../kit/logger.ts';
 import { main } from '../main.ts';
 
-/** `roles` as in `ROLES`, which it replaces. */
-export type UpOptions = Readonly<{ roles?: string; json: boolean }>;
+/** `roles` as in `ROLES`, which it replaces; `genesis` and `import` are files of another Ethereum chain. */
+export type UpOptions = Readonly<{ roles?: string; genesis?: string; import?: string; json: boolean }>;
 
 /** `annals up`: runs until it is told to stop. */
-export async function up({ roles, json }: UpOptions): Promise<void> {
-  const config = configFromEnvironment({ ROLES: roles, ...(json ? { LOG_FORMAT: 'json' } : {}) });
+export async function up(options: UpOptions): Promise<void> {
+  const { roles, json } = options;
+  const given = { ROLES: roles, EVM_GENESIS: options.genesis, EVM_IMPORT: options.import };
+  const wanted = { ...given, ...(json ? { LOG_FORMAT: 'json' } : {}) };
+  const config = configFromEnvironment({ ...wanted, ...(await foreignChain(configFromEnvironment(wanted))) });
   refuseMadeUpChain(config);
   await main(config, createLogger({ level: config.logLevel, format: config.logFormat }), { json });
+}
+
+/** Where a genesis is given, its chain alone runs, on a network of its own unless one is named. */
+async function foreignChain({ evmGenesis, network }: Config): Promise<Readonly<Record<string, string>>> {
+  if (evmGenesis === undefined) return {};
+  const { networkOfGenesis, readGenesis } = await import('../evm/read-genesis.ts');
+  const own = network === 'local' || network === 'main';
+  return { ROLES: 'evm', ...(own && { NETWORK: await networkOfGenesis(await readGenesis(evmGenesis)) }) };
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import { auditor } from './auditor.ts';
+import { evm } from './evm.ts';
 import { gateway } from './gateway.ts';
 import { indexer } from './indexer.ts';
 import { ledger } from './ledger.ts';
@@ -13,6 +14,7 @@ import type { Role } from './role.ts';
 export const roles: { readonly [Name in RoleName]: Role & Readonly<{ name: Name }> } = {
   ledger,
   node,
+  evm,
   projector,
   auditor,
   gateway,

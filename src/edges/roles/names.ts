@@ -20,6 +20,10 @@ export const roleTable = {
     does: 'a SuperNode: its status over RPC and HTTP; on the local network, its SuperNodes',
     runsUnasked: ({ isLocal, isSet }) => isLocal || isSet('NODE_KEY_FILE'),
   },
+  evm: {
+    does: 'JSON-RPC of another Ethereum chain, where EVM_GENESIS names one',
+    runsUnasked: () => false,
+  },
   projector: { does: 'every read model and the archive of the log', runsUnasked: () => true },
   auditor: {
     does: 'compares the log with its archive and every read model with the log, and repairs',

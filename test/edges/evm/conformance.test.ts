@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { methods } from '../../../src/edges/evm/methods/all.ts';
-import { namespaces } from '../../../src/edges/evm/rpc/registry.ts';
+import { namespaces } from '../../../src/edges/evm/namespaces.ts';
 import { type ForeignChain, runForeignChain } from '../../../src/edges/evm/run-foreign-chain.ts';
 import { createLogger } from '../../../src/edges/kit/logger.ts';
 import { migrate } from '../../../src/edges/models/migrate.ts';

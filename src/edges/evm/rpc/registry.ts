@@ -4,12 +4,9 @@ import type { ChainBlocks } from '../chain/chain-blocks.ts';
 import type { ChainConfig } from '../executor/genesis.ts';
 import type { Forks } from '../executor/forks.ts';
 import type { StateReads } from '../workers/state-reads.ts';
+import type { Namespace } from '../namespaces.ts';
 import { RpcError, rpcCodes } from './rpc-error.ts';
 import type { PendingPool } from '../chain/pending-pool.ts';
-
-/** Groups of methods, each of which an operator can serve or not. */
-export const namespaces = ['eth', 'net', 'web3', 'rpc', 'debug', 'txpool', 'testing'] as const;
-export type Namespace = (typeof namespaces)[number];
 
 /** What methods answer from. */
 export type MethodContext = Readonly<{
