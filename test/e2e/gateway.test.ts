@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../support/polling.ts';
 import { type Program, startProgram } from '../support/program.ts';
 import { expectBrokenFormsRefused } from './gateway-broken-forms.ts';
+import { expectExampleRuns } from './gateway-example.ts';
 import {
   expectDownloads,
   expectHistory,
@@ -33,8 +34,14 @@ describe('the stream of states', () => {
 });
 
 describe('an upload', () => {
-  it('that is broken is refused, five thousand times, and nothing is left of it', async () => {
-    await expectBrokenFormsRefused(gateway, program.folder, 5000);
+  it('that is broken is refused, a thousand times, and nothing is left of it', async () => {
+    await expectBrokenFormsRefused(gateway, program.folder, 1000);
+  });
+});
+
+describe('docs/gateway.md', () => {
+  it('shows an example with curl that runs', async () => {
+    await expectExampleRuns(gateway);
   });
 });
 
