@@ -1,9 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parser } from '@prometheus-io/lezer-promql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 import { until } from '../support/polling.ts';
 import { type Program, startProgram } from '../support/program.ts';
 
@@ -32,21 +34,37 @@ const queries: readonly Query[] = [
   ...board.panels.flatMap(({ title, targets }) => targets.map(({ expr }): Query => [`panel ${title}`, expr])),
 ];
 
+/** With the key of a gateway, which then runs unasked. */
+function keyFile(): { file: string; remove: () => void } {
+  const { folder, remove } = freshFolder();
+  const file = path.join(folder, 'gateway.key');
+  writeFileSync(file, '01'.repeat(32));
+  return { file, remove };
+}
+
 describe('alert rules and Grafana board', () => {
   let chain: ChainStub;
   let program: Program;
   let scraped: Scraped;
+  let key: ReturnType<typeof keyFile>;
 
   beforeAll(async () => {
+    key = keyFile();
     chain = await startChainStub();
     chain.chain.addSuperNode('alpha');
     chain.chain.addValidator('alpha');
     chain.chain.block();
     program = await startProgram({
-      env: { CHAIN_API_BASE: chain.url, ACTIONS_SYNC_INTERVAL: '200ms', SCRUB_INTERVAL: '200ms' },
+      env: {
+        CHAIN_API_BASE: chain.url,
+        ACTIONS_SYNC_INTERVAL: '200ms',
+        SCRUB_INTERVAL: '200ms',
+        GATEWAY_KEY_FILE: key.file,
+        GATEWAY_PORT: '0',
+      },
     });
     await program.untilReady();
-    for (const path of ['/v1/actions', '/nowhere']) await fetch(program.base + path);
+    for (const asked of ['/v1/actions', '/nowhere']) await fetch(program.base + asked);
     scraped = await until('a node has been probed and the archive compared', async () => {
       const found = figuresIn(await (await fetch(`${program.base}/metrics`)).text());
       const late = ['annals_supernodes', 'annals_sync_age_seconds', 'annals_archive_scrub_age_seconds'];
@@ -56,6 +74,7 @@ describe('alert rules and Grafana board', () => {
   afterAll(async () => {
     await program?.stop();
     await chain?.stop();
+    key?.remove();
   });
 
   test.each(queries)('%s asks only for figures and labels that an instance tells', (_, query) => {

@@ -51,6 +51,7 @@ async function startGateway(context: RoleContext): Promise<Part> {
   const sweeping = keepSwept({ log, files, keepMs: config.downloadKeepMs, logger }, signal);
   return {
     ...part,
+    gauges: runner.gauges,
     stop: async () => {
       own.abort();
       await Promise.all([part.stop(), runner.ended(), resuming, sweeping]);

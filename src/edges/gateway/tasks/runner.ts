@@ -1,12 +1,14 @@
 import { AppError, toAppError } from '../../../commands/errors.ts';
 import type { Step } from '../../../commands/transfers/steps.ts';
 import type { CascadeAction, CascadeChain } from '../../cascade/chain.ts';
+import type { Figures } from '../../http/operations/observed.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { wait } from '../../kit/wait.ts';
 import type { Leasing } from '../../log/leases.ts';
 import type { Log } from '../../log/log.ts';
 import { downloadFromNodes, type NodeTransfers, uploadToNodes } from '../nodes/transfer.ts';
 import type { TransferFiles } from './files.ts';
+import { createTransferMetrics } from './transfer-metrics.ts';
 import { findTask, openRetrievals, recordSteps, type Task, uploadAsked } from './task-log.ts';
 
 /** What tasks are carried out with. */
@@ -27,7 +29,8 @@ export type Runner = Readonly<{
   run: (task: Task, signature?: string) => void;
   /** Goes on with what was under way when a process ended. */
   resume: (open: readonly string[]) => Promise<void>;
-  running: () => number;
+  /** For `/metrics`. */
+  gauges: readonly Figures[];
   /** Settles once this process has nothing more to do for a task. */
   endOf: (task: Task) => Promise<void>;
   /** Settles once everything that runs has ended; call it after the signal has aborted. */
@@ -42,12 +45,14 @@ const lostSignature = 'the gateway was restarted and keeps no download signature
 export function createRunner(options: RunnerOptions): Runner {
   const { log, leases, files, nodes, logger, signal } = options;
   const running = new Map<string, Promise<void>>();
+  const metrics = createTransferMetrics(() => running.size);
   const carryOut = async (task: Task, signature: string | undefined, held: AbortSignal): Promise<void> => {
     let now = (await findTask(log, task.id)) ?? task;
     const write = async (steps: readonly Step[]): Promise<void> => {
       for (;;) {
         try {
           now = await recordSteps(log, now, steps, new Date().toISOString());
+          metrics.onSteps(now.known, steps);
           return;
         } catch (caught) {
           if (held.aborted || toAppError(caught).code !== 'UNAVAILABLE') throw caught;
@@ -88,7 +93,7 @@ export function createRunner(options: RunnerOptions): Runner {
             new Date().toISOString(),
           );
     },
-    running: () => running.size,
+    gauges: [metrics.registry],
     endOf: async ({ name }) => await running.get(name),
     ended: async () => void (await Promise.allSettled(running.values())),
   };
