@@ -1,4 +1,5 @@
 import type { ChainState } from './chain.ts';
+import { alumeOf, ulumeOf } from './coins.ts';
 import { signerOf, type Transaction } from './messages.ts';
 
 /** Why a transaction does not get into a block, with the code and the words of the chain (codespace `sdk`). */
@@ -63,10 +64,10 @@ function refusedAccount(state: ChainState, transaction: Transaction, ahead: numb
   const account = state.account(signer);
   if (account === undefined) return refused(9, `fee payer address: ${signer} does not exist: unknown address`);
   const amount = feeAmount(fee, denom);
-  if (account.balance < amount)
+  if (account.balance < alumeOf(amount))
     return refused(
       5,
-      `spendable balance ${account.balance}${denom} is smaller than ${amount}${denom}: insufficient funds: insufficient funds`,
+      `spendable balance ${ulumeOf(account.balance)}${denom} is smaller than ${amount}${denom}: insufficient funds: insufficient funds`,
     );
   const known = account.publicKey;
   if (known === undefined && publicKey === undefined)

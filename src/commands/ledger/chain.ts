@@ -48,6 +48,7 @@ export type Account = Readonly<{
   address: string;
   number: number;
   sequence: number;
+  /** In alume (18 decimals). */
   balance: bigint;
   publicKey?: PublicKey;
 }>;

@@ -1,4 +1,5 @@
 import type { Account, Action, ChainState, Changes, SuperNode, Tallies } from './chain.ts';
+import { alumeOf } from './coins.ts';
 import { TransactionFailed } from './failure.ts';
 
 /** One event of a transaction or of the end of a block, as it lies in the log. */
@@ -67,15 +68,16 @@ export class Draft {
     this.events.push({ type, attributes: all.map(([key, value]) => ({ key, value })) });
   }
 
-  /** Moves coins and says so as the chain's bank does; an account that never had any begins with it. */
+  /** Moves ulume and says so as the chain's bank does; an account that never had any begins with it. */
   pay(sender: string, recipient: string, amount: bigint): void {
     const from = this.account(sender);
     const coins = `${amount}${this.state.genesis.params.denom}`;
-    if (from === undefined || from.balance < amount)
+    const moved = alumeOf(amount);
+    if (from === undefined || from.balance < moved)
       throw new TransactionFailed('funds', `spendable balance is smaller than ${coins}`);
-    this.putAccount({ ...from, balance: from.balance - amount });
+    this.putAccount({ ...from, balance: from.balance - moved });
     const to = this.account(recipient) ?? this.#newAccount(recipient);
-    this.putAccount({ ...to, balance: to.balance + amount });
+    this.putAccount({ ...to, balance: to.balance + moved });
     this.emit('coin_spent', { spender: sender, amount: coins });
     this.emit('coin_received', { receiver: recipient, amount: coins });
     this.emit('transfer', { recipient, sender, amount: coins });

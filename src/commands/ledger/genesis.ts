@@ -1,3 +1,4 @@
+import { alumeOf } from './coins.ts';
 import type { Account, ChainState, Genesis } from './chain.ts';
 
 /**
@@ -11,7 +12,7 @@ export function genesisState(genesis: Genesis): ChainState {
     address,
     number,
     sequence: 0,
-    balance: BigInt(balance),
+    balance: alumeOf(BigInt(balance)),
   }));
   const byAddress = new Map(accounts.map((account) => [account.address, account]));
   return {

@@ -1,4 +1,5 @@
 import { type Block, type ChainState, type Genesis, withChanges } from '../../../src/commands/ledger/chain.ts';
+import { ulumeOf } from '../../../src/commands/ledger/coins.ts';
 import { endBlock, type Executed, execute } from '../../../src/commands/ledger/execute.ts';
 import { genesisState } from '../../../src/commands/ledger/genesis.ts';
 import {
@@ -67,8 +68,9 @@ export class SmallChain {
     return ended;
   }
 
+  /** In ulume. */
   balance(address: string): bigint {
-    return this.state.account(address)?.balance ?? 0n;
+    return ulumeOf(this.state.account(address)?.balance ?? 0n);
   }
 }
 

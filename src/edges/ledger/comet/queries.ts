@@ -7,6 +7,7 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import type { Account, Action } from '../../../commands/ledger/chain.ts';
+import { ulumeOf } from '../../../commands/ledger/coins.ts';
 import { encodedMetadata } from '../../../commands/ledger/metadata.ts';
 import { keyUrls } from '../../cosmos/keys.ts';
 import * as wire from '../../gen/chain/query/v1/query_pb.ts';
@@ -86,7 +87,7 @@ function balanceAnswer(
   { chain }: Queried,
   { address, denom }: wire.BalanceRequest,
 ): MessageInitShape<typeof wire.BalanceResponseSchema> {
-  const balance = denom === chain.genesis.params.denom ? (accountAt(chain, address)?.balance ?? 0n) : 0n;
+  const balance = denom === chain.genesis.params.denom ? ulumeOf(accountAt(chain, address)?.balance ?? 0n) : 0n;
   return { balance: { denom, amount: String(balance) } };
 }
 

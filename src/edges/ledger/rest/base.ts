@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Account, Validator } from '../../../commands/ledger/chain.ts';
+import { ulumeOf } from '../../../commands/ledger/coins.ts';
 import { addressOf, bytesOf, prefixes } from '../../cosmos/addresses.ts';
 import { type Block, sha256 } from '../blocks.ts';
 import type { Chain } from '../chain.ts';
@@ -104,7 +105,7 @@ function accountRecord({ address, publicKey, number, sequence }: Account): objec
 function balanceOf(chain: Chain, address: string): bigint {
   const decoded = bytesOf(prefixes.account, address);
   if ('problem' in decoded) fail(3, `invalid address: ${decoded.problem}`);
-  return chain.history.account(address)?.balance ?? 0n;
+  return ulumeOf(chain.history.account(address)?.balance ?? 0n);
 }
 
 /** A block with its transactions, hashes in base64. */

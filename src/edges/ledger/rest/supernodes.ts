@@ -1,4 +1,5 @@
 import { nodeStateAt, type SuperNode } from '../../../commands/ledger/chain.ts';
+import { ulumeOf } from '../../../commands/ledger/coins.ts';
 import { bytesOf, distance, operatorKey, prefixes } from '../../cosmos/addresses.ts';
 import { type Asked, fail, failUnread, integerProblem, type Routes, wholeParam } from './answer.ts';
 import { pageByKey, pageOf } from './pages.ts';
@@ -32,7 +33,7 @@ export const supernodeRoutes: Routes = {
   },
   [`${base}/metrics/{operator}`]: (asked) => fail(5, `no metrics found for validator ${operatorParam(asked)}`),
   [`${base}/pool_state`]: ({ chain, view }) => {
-    const balance = chain.history.account(view.genesis.modules.supernode)?.balance ?? 0n;
+    const balance = ulumeOf(chain.history.account(view.genesis.modules.supernode)?.balance ?? 0n);
     return {
       balance: balance === 0n ? [] : [{ denom: view.genesis.params.denom, amount: String(balance) }],
       last_distribution_height: '0',
