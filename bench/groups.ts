@@ -1,5 +1,6 @@
 import * as append from './rows/append.ts';
 import * as catchUp from './rows/catch-up.ts';
+import * as evm from './rows/evm.ts';
 import * as reads from './rows/reads.ts';
 import * as rebuild from './rows/rebuild.ts';
 import * as replay from './rows/replay.ts';
@@ -23,4 +24,5 @@ export const groups = [
   sweepMany.rows,
   status.rows,
   start.rows,
+  evm.rows,
 ];
