@@ -108,7 +108,7 @@ describe('the gateway', () => {
 
   it('moves files for annals upload, annals download and the page /transfers', async () => {
     await expectMovedByVerbs(program.dataDir);
-    await expectMovedByPage(program.instance.urls['gateway'] ?? '');
+    await expectMovedByPage(program.instance.urls['gateway'] ?? '', program.base);
   });
 });
 

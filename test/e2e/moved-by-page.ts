@@ -6,7 +6,8 @@ import { bytesOf } from '../edges/node/files-under-test.ts';
 type Json = Record<string, unknown>;
 
 /** Asks for what the page `/transfers` asks for: what it loads, a registration, an upload, a private download. */
-export async function expectMovedByPage(gateway: string): Promise<void> {
+export async function expectMovedByPage(gateway: string, base: string): Promise<void> {
+  expect(await (await fetch(`${base}/about.json`)).json()).toMatchObject({ gatewayUrl: gateway });
   const page = await fetch(`${gateway}/`);
   expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
   await expectLoaded(gateway, linksIn(await page.text()));

@@ -11,6 +11,8 @@ export type About = Readonly<{
   natsWebSocket: string | null;
   /** The local network's chain REST; null for any other chain. */
   chainUrl: string | null;
+  /** The local network's gateway; null for any other, whose address inside is not that outside. */
+  gatewayUrl: string | null;
 }>;
 
 const folder = path.join(import.meta.dirname, 'public');

@@ -2,7 +2,7 @@ import { FollowedChain } from '../../../projections/rounds/queries.ts';
 import { ask, openBuses } from '../../bus.ts';
 import type { Reader } from '../../models/read/reading.ts';
 import { createWakeups } from '../../models/read/wakeups.ts';
-import { observedIn, type Part, type RoleContext } from '../../roles/role.ts';
+import { observedIn, type Part, type RoleContext, urlOf } from '../../roles/role.ts';
 import { serve } from '../../roles/serve.ts';
 import { requestSync } from '../chain/request-sync.ts';
 import { type About, registerPages } from '../pages/pages.ts';
@@ -56,7 +56,7 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
 }
 
 async function aboutOf(
-  { network, nats }: RoleContext,
+  { network, nats, running }: RoleContext,
   { reader, chainUrl }: { reader: Reader; chainUrl: string | null },
 ): Promise<About> {
   const chain = await reader.read((reading) => ask(reading, new FollowedChain({}))).catch(() => null);
@@ -67,5 +67,6 @@ async function aboutOf(
     nats: isOpen ? nats.url : null,
     natsWebSocket: isOpen ? (nats.wsUrl ?? null) : null,
     chainUrl,
+    gatewayUrl: chainUrl === null ? null : (urlOf(running, 'gateway') ?? null),
   };
 }

@@ -181,7 +181,14 @@ describe('every answer', () => {
 describe('GET /docs', () => {
   it('comes from the pages, beside the document that they read', { tags: ['S2.ops.docs'] }, async () => {
     const { registerPages } = await import('../../../../src/edges/indexer/pages/pages.ts');
-    const about = async () => ({ network: 'x', chain: null, nats: null, natsWebSocket: null, chainUrl: null });
+    const about = async () => ({
+      network: 'x',
+      chain: null,
+      nats: null,
+      natsWebSocket: null,
+      chainUrl: null,
+      gatewayUrl: null,
+    });
     const server = await startRest([], { registerPages: async (app) => await registerPages(app, about) });
     const [page, home] = [await server.get('/docs'), await server.get('/')];
     await server.close();

@@ -72,6 +72,7 @@ function Masthead({ about, ready }) {
       <span class="quiet">network <b>${about.network}</b>${about.chain ? html`, chain ${about.chain}` : ''}</span>
       <span class="chip ${tone(word)}">${word}</span>
       <nav>
+        ${about.gatewayUrl ? html`<a href=${`${about.gatewayUrl}/transfers`}>Transfers</a>` : ''}
         <a href="/docs">API</a><a href="/openapi.json">OpenAPI</a><a href="/metrics">Metrics</a
         ><a href="/readyz">Readiness</a>
       </nav>
