@@ -1,40 +1,31 @@
-import { listen } from '../kit/listen.ts';
-import type { Logger } from '../kit/logger.ts';
-import { hostPort } from '../kit/net-address.ts';
+import type { Common } from '@ethereumjs/common';
 import { MemoryBlocks } from './chain/chain-blocks.ts';
 import { importBlocks } from './chain/import-blocks.ts';
+import { News } from './chain/news.ts';
 import { createShownPool } from './chain/pending-pool.ts';
 import { createForks } from './executor/forks.ts';
 import { foreignChain, type GethGenesis } from './executor/genesis.ts';
-import { methods } from './methods/all.ts';
-import { createDispatcher } from './rpc/dispatcher.ts';
-import { createHttpServer } from './rpc/http-server.ts';
 import type { Namespace } from './namespaces.ts';
-import type { MethodContext } from './rpc/registry.ts';
+import { type RpcPlace, type ServedRpc, serveRpc } from './rpc/serve-rpc.ts';
 import { createExecution } from './workers/execution.ts';
 import type { StateAccess } from './workers/state-access.ts';
 import { createStateReads } from './workers/state-reads.ts';
 
 /** Somebody else's chain, and how it is served. */
-export type ForeignChainOptions = Readonly<{
-  postgres: StateAccess['postgres'];
-  network: string;
-  genesis: GethGenesis;
-  /** File of its blocks, RLP forms one behind the other. */
-  blocksFile?: string | undefined;
-  host: string;
-  httpPort: number;
-  namespaces: readonly Namespace[];
-  gasCap: bigint;
-  callTimeoutMs: number;
-  readThreads: number;
-  version: string;
-  logger: Logger;
-  signal: AbortSignal;
-}>;
-
-/** A chain that is served. */
-export type ForeignChain = Readonly<{ url: string; stop: () => Promise<void> }>;
+export type ForeignChainOptions = RpcPlace &
+  Readonly<{
+    postgres: StateAccess['postgres'];
+    network: string;
+    genesis: GethGenesis;
+    /** File of its blocks, RLP forms one behind the other. */
+    blocksFile?: string | undefined;
+    namespaces: readonly Namespace[];
+    gasCap: bigint;
+    callTimeoutMs: number;
+    readThreads: number;
+    version: string;
+    signal: AbortSignal;
+  }>;
 
 /**
  * Executes somebody else's chain from its genesis and its blocks, checks every root, and serves it over JSON-RPC.
@@ -44,8 +35,8 @@ export type ForeignChain = Readonly<{ url: string; stop: () => Promise<void> }>;
  * @example
  * const { url } = await runForeignChain({ ...where, genesis, blocksFile: 'chain.rlp', httpPort: 8545 });
  */
-export async function runForeignChain(options: ForeignChainOptions): Promise<ForeignChain> {
-  const { postgres, network, genesis, logger, host, signal } = options;
+export async function runForeignChain(options: ForeignChainOptions): Promise<ServedRpc> {
+  const { postgres, network, genesis, logger } = options;
   const config = foreignChain(genesis);
   const access: StateAccess = { postgres, network, config };
   const forks = createForks(config);
@@ -60,20 +51,21 @@ export async function runForeignChain(options: ForeignChainOptions): Promise<For
   logger.info({ network, number: Number(head.number), hash: head.hash }, 'chain imported');
   const { gasCap, callTimeoutMs: timeoutMs, readThreads: threads, version } = options;
   const reads = createStateReads({ access, threads, timeoutMs });
-  const pool = createShownPool(async () => {
+  const news = new News();
+  const nextRules = async (): Promise<Common> => {
     const { number, block } = await blocks.head();
     return forks.at({ number: number + 1n, timestamp: block.header.timestamp });
-  });
+  };
+  const pool = createShownPool(nextRules, (transaction) => news.tellPending(transaction));
   const enabled = new Set(options.namespaces);
-  const context: MethodContext = { config, forks, blocks, reads, pool, gasCap, version, enabled };
-  const server = createHttpServer(createDispatcher(methods, context, logger));
-  const place = { what: 'JSON-RPC', remedy: 'Stop what uses it, or set EVM_HTTP_PORT.' };
-  const port = await listen(server, { host, port: options.httpPort, ...place });
+  const context = { config, forks, blocks, reads, pool, gasCap, version, enabled, news };
+  const served = await serveRpc(context, options).catch(async (caught: unknown) => {
+    await reads.close();
+    throw caught;
+  });
   const stop = async (): Promise<void> => {
-    server.closeAllConnections();
-    if (server.listening) await new Promise((resolve) => server.close(resolve));
+    await served.stop();
     await reads.close();
   };
-  signal.addEventListener('abort', () => server.close(), { once: true });
-  return { url: `http://${hostPort(host, port)}`, stop };
+  return { ...served, stop };
 }

@@ -7,6 +7,7 @@ const namespaceList = (value: string) => value.split(',').map((word) => oneOf(..
 /** Settings of JSON-RPC. */
 export const evmSettings = {
   evmHttpPort: setting('EVM_HTTP_PORT', '8545', port, 'Port of the EVM’s JSON-RPC over HTTP'),
+  evmWsPort: setting('EVM_WS_PORT', '8546', port, 'Port of the EVM’s JSON-RPC over WebSocket'),
   evmNamespaces: setting(
     'EVM_NAMESPACES',
     'eth,net,web3,rpc',

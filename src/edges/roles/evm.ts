@@ -5,8 +5,13 @@ import type { Part, Role, RoleContext } from './role.ts';
 /** JSON-RPC: of another Ethereum chain, where its genesis is given. */
 export const evm = {
   name: 'evm',
-  ports: ({ host, evmGenesis, evmHttpPort }) =>
-    evmGenesis === undefined ? [] : [{ setting: 'EVM_HTTP_PORT', host, port: evmHttpPort }],
+  ports: ({ host, evmGenesis, evmHttpPort, evmWsPort }) =>
+    evmGenesis === undefined
+      ? []
+      : [
+          { setting: 'EVM_HTTP_PORT', host, port: evmHttpPort },
+          { setting: 'EVM_WS_PORT', host, port: evmWsPort },
+        ],
   async *start(context) {
     const { evmGenesis } = context.config;
     if (evmGenesis !== undefined) yield await startForeign(context, evmGenesis);
@@ -24,6 +29,7 @@ async function startForeign(
     blocksFile: config.evmImport,
     host: config.host,
     httpPort: config.evmHttpPort,
+    wsPort: config.evmWsPort,
     namespaces: config.evmNamespaces,
     gasCap: BigInt(config.evmGasCap),
     callTimeoutMs: config.evmCallTimeoutMs,
@@ -33,5 +39,6 @@ async function startForeign(
     signal,
   });
   const { promise: failed } = Promise.withResolvers<never>();
-  return { name: 'JSON-RPC', urls: { 'json-rpc': chain.url }, checks: [], gauges: [], failed, stop: chain.stop };
+  const urls = { 'json-rpc': chain.url, 'json-rpc websocket': chain.wsUrl };
+  return { name: 'JSON-RPC', urls, checks: [], gauges: [], failed, stop: chain.stop };
 }

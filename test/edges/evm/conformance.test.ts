@@ -4,7 +4,8 @@ import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { methods } from '../../../src/edges/evm/methods/all.ts';
 import { namespaces } from '../../../src/edges/evm/namespaces.ts';
-import { type ForeignChain, runForeignChain } from '../../../src/edges/evm/run-foreign-chain.ts';
+import type { ServedRpc } from '../../../src/edges/evm/rpc/serve-rpc.ts';
+import { runForeignChain } from '../../../src/edges/evm/run-foreign-chain.ts';
 import { createLogger } from '../../../src/edges/kit/logger.ts';
 import { migrate } from '../../../src/edges/models/migrate.ts';
 import { createPools } from '../../../src/edges/models/pool.ts';
@@ -51,7 +52,7 @@ function isLike(given: unknown, wanted: unknown): boolean {
 const schemas = new Map(methods.map(({ name, result }) => [name, Compile(result)]));
 
 describe('the recordings of the execution-apis suite', () => {
-  let chain: ForeignChain;
+  let chain: ServedRpc;
   const passed = new Map<string, number>();
 
   const passes = async ({ schemaOnly, exchanges }: Recording): Promise<boolean> => {
@@ -79,6 +80,7 @@ describe('the recordings of the execution-apis suite', () => {
       blocksFile: `${folder}chain.rlp`,
       host: '127.0.0.1',
       httpPort: 0,
+      wsPort: 0,
       namespaces,
       gasCap: 50_000_000n,
       callTimeoutMs: 5_000,

@@ -16,7 +16,10 @@ const blobType = 3;
 const mostPending = 5000;
 
 /** A pool of a chain that is only looked at: it checks and shows transactions, and nothing takes them up. */
-export function createShownPool(common: () => Promise<Common>): PendingPool {
+export function createShownPool(
+  common: () => Promise<Common>,
+  taken: (transaction: TypedTransaction) => void,
+): PendingPool {
   const known = new Map<string, TypedTransaction>();
   return {
     pending: () => [...known.values()],
@@ -24,6 +27,7 @@ export function createShownPool(common: () => Promise<Common>): PendingPool {
       if (known.size >= mostPending) throw new AppError('CONFLICT', 'txpool is full');
       const tx = readTransaction(raw, await common());
       const hash = bytesToHex(tx.hash());
+      if (!known.has(hash)) taken(tx);
       known.set(hash, tx);
       return hash;
     },

@@ -92,6 +92,12 @@ export function blockForm(block: Block, whole: boolean): Readonly<Record<string,
   };
 }
 
+/** A block as `newHeads` shows it: its header and its hash. */
+export const headForm = (block: Block): Readonly<Record<string, unknown>> => ({
+  ...headerForm(block),
+  hash: bytesToHex(block.hash()),
+});
+
 function headerForm({ header }: Block): Readonly<Record<string, unknown>> {
   return {
     difficulty: quantity(header.difficulty),

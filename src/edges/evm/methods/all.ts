@@ -3,10 +3,12 @@ import { blockMethods } from './blocks.ts';
 import { callMethods } from './calls.ts';
 import { debugMethods } from './debug.ts';
 import { feeMethods } from './fees.ts';
+import { filterMethods } from './filters.ts';
 import { nodeMethods } from './node.ts';
 import { poolMethods } from './pool.ts';
 import { receiptMethods } from './receipts.ts';
 import { stateMethods } from './state.ts';
+import { subscriptionMethods } from './subscriptions.ts';
 
 /** Every method there is; an operator says which namespaces are served. */
 export const methods: readonly Method[] = [
@@ -17,5 +19,7 @@ export const methods: readonly Method[] = [
   ...callMethods,
   ...feeMethods,
   ...poolMethods,
+  ...filterMethods,
+  ...subscriptionMethods,
   ...debugMethods,
 ];

@@ -1,5 +1,6 @@
 import type { Logger } from '../../kit/logger.ts';
 import { ExecutionError } from '../executor/execution-error.ts';
+import type { Connection } from './connection.ts';
 import type { Method, MethodContext } from './registry.ts';
 import { type ErrorBody, errorBody, rpcCodes, RpcError } from './rpc-error.ts';
 
@@ -10,22 +11,22 @@ type Id = string | number | null;
 type Request = Readonly<{ id?: Id; method: string; params: readonly unknown[] }>;
 
 /** Answers the text of a request or a batch; undefined where nothing is to be answered. */
-export type Dispatcher = (text: string) => Promise<string | undefined>;
+export type Dispatcher = (text: string, connection?: Connection) => Promise<string | undefined>;
 
 /** Makes a dispatcher for methods, of which those in enabled namespaces can be called. */
 export function createDispatcher(methods: readonly Method[], context: MethodContext, logger: Logger): Dispatcher {
   const callable = methods.filter(({ namespace }) => context.enabled.has(namespace));
   const byName = new Map(callable.map((method) => [method.name, method]));
-  const call = async ({ method: name, params }: Request): Promise<unknown> => {
+  const call = async ({ method: name, params }: Request, connection?: Connection): Promise<unknown> => {
     const method = byName.get(name);
     if (!method) throw new RpcError(rpcCodes.methodNotFound, `the method ${name} does not exist/is not available`);
-    return await method.call(context, params);
+    return await method.call({ ...context, connection }, params);
   };
-  const answer = async (given: unknown): Promise<string | undefined> => {
+  const answer = async (given: unknown, connection?: Connection): Promise<string | undefined> => {
     let id: Id | undefined = null;
     try {
       id = idOf(given);
-      const result = await call(requestOf(given));
+      const result = await call(requestOf(given), connection);
       return id === undefined ? undefined : `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${json(result)}}`;
     } catch (caught) {
       const error = errorBody(caught);
@@ -33,10 +34,10 @@ export function createDispatcher(methods: readonly Method[], context: MethodCont
       return id === undefined ? undefined : failed(id, error);
     }
   };
-  return async (text) => {
+  return async (text, connection) => {
     const given = parsed(text);
     if (given === undefined) return failed(null, { code: rpcCodes.parse, message: 'parse error' });
-    if (!Array.isArray(given)) return await answer(given);
+    if (!Array.isArray(given)) return await answer(given, connection);
     if (given.length === 0) return failed(null, { code: rpcCodes.invalidRequest, message: 'empty batch' });
     if (given.length > limits.requests)
       return failed(null, { code: rpcCodes.invalidRequest, message: 'batch too large' });
@@ -44,7 +45,7 @@ export function createDispatcher(methods: readonly Method[], context: MethodCont
     let size = 0;
     for (const one of given) {
       const tooMuch = { code: rpcCodes.server, message: 'response too large' };
-      const told = size > limits.responseBytes ? failed(idOf(one) ?? null, tooMuch) : await answer(one);
+      const told = size > limits.responseBytes ? failed(idOf(one) ?? null, tooMuch) : await answer(one, connection);
       if (told === undefined) continue;
       size += told.length;
       answers.push(told);

@@ -43,7 +43,7 @@ function end(
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   const parts: Buffer[] = [];
   let size = 0;
-  for await (const part of request) {
+  for await (const part of request.iterator({ destroyOnReturn: false })) {
     const piece: unknown = part;
     if (!(piece instanceof Buffer)) continue;
     size += piece.length;

@@ -2,9 +2,12 @@ import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { ChainBlocks } from '../chain/chain-blocks.ts';
 import type { ChainConfig } from '../executor/genesis.ts';
+import type { News } from '../chain/news.ts';
 import type { Forks } from '../executor/forks.ts';
 import type { StateReads } from '../workers/state-reads.ts';
 import type { Namespace } from '../namespaces.ts';
+import type { Connection } from './connection.ts';
+import type { Filters } from './filters.ts';
 import { RpcError, rpcCodes } from './rpc-error.ts';
 import type { PendingPool } from '../chain/pending-pool.ts';
 
@@ -19,6 +22,10 @@ export type MethodContext = Readonly<{
   gasCap: bigint;
   version: string;
   enabled: ReadonlySet<Namespace>;
+  news: News;
+  filters: Filters;
+  /** That the request came on, where it is one that stays. */
+  connection?: Connection | undefined;
 }>;
 
 /** A parameter by its place; what follows an optional one is optional too. */

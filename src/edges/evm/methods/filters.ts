@@ -1,0 +1,77 @@
+import { bytesToHex } from '@ethereumjs/util';
+import { Type } from 'typebox';
+import { hash, quantity } from '../rpc/forms.ts';
+import { type Method, method } from '../rpc/registry.ts';
+import { findLogs, logFilter, type LogFilter, logMatcher, logsOf } from './logs.ts';
+
+const filterId = { name: 'filter id', schema: quantity } as const;
+const changes = Type.Array(Type.Union([hash, Type.Object({ transactionHash: hash })]));
+
+/** Whether a block to come lies within a filter; words such as `latest` bound nothing that is yet to come. */
+function reaches({ fromBlock, toBlock, blockHash }: LogFilter, number: bigint): boolean {
+  const bound = (id: LogFilter['fromBlock']): bigint | undefined =>
+    typeof id === 'string' && id.startsWith('0x') && id.length < 66 ? BigInt(id) : undefined;
+  return blockHash === undefined && number >= (bound(fromBlock) ?? 0n) && number <= (bound(toBlock) ?? number);
+}
+
+/** Methods that collect what happens until they are asked. */
+export const filterMethods: readonly Method[] = [
+  method({
+    name: 'eth_newFilter',
+    namespace: 'eth',
+    summary: 'Begins to collect logs and says the id of the filter',
+    params: [{ name: 'filter', schema: logFilter }],
+    result: quantity,
+    handler: (context, filter) => {
+      const matches = logMatcher(filter);
+      return context.filters.add({
+        all: () => findLogs(context, filter),
+        begin: (found) =>
+          context.news.onBlock((block) => {
+            if (reaches(filter, block.number)) logsOf(block).flat().filter(matches).forEach(found);
+          }),
+      });
+    },
+  }),
+  method({
+    name: 'eth_newBlockFilter',
+    namespace: 'eth',
+    summary: 'Begins to collect hashes of blocks and says the id of the filter',
+    params: [],
+    result: quantity,
+    handler: ({ filters, news }) => filters.add({ begin: (found) => news.onBlock((block) => found(block.hash)) }),
+  }),
+  method({
+    name: 'eth_newPendingTransactionFilter',
+    namespace: 'eth',
+    summary: 'Begins to collect hashes of transactions that wait and says the id of the filter',
+    params: [],
+    result: quantity,
+    handler: ({ filters, news }) =>
+      filters.add({ begin: (found) => news.onPending((transaction) => found(bytesToHex(transaction.hash()))) }),
+  }),
+  method({
+    name: 'eth_getFilterChanges',
+    namespace: 'eth',
+    summary: 'What a filter collected since it was asked last',
+    params: [filterId],
+    result: changes,
+    handler: ({ filters }, id) => filters.changes(id),
+  }),
+  method({
+    name: 'eth_getFilterLogs',
+    namespace: 'eth',
+    summary: 'All logs that a filter stands for',
+    params: [filterId],
+    result: changes,
+    handler: async ({ filters }, id) => await filters.all(id),
+  }),
+  method({
+    name: 'eth_uninstallFilter',
+    namespace: 'eth',
+    summary: 'Ends a filter; whether it was there',
+    params: [filterId],
+    result: Type.Boolean(),
+    handler: ({ filters }, id) => filters.remove(id),
+  }),
+];

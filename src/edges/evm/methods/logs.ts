@@ -1,0 +1,107 @@
+import { Type } from 'typebox';
+import type { ChainBlock } from '../chain/chain-blocks.ts';
+import { quantity as hex } from '../executor/block-forms.ts';
+import type { ExecutedLog } from '../executor/outcome.ts';
+import { address, blockId, hash } from '../rpc/forms.ts';
+import type { MethodContext } from '../rpc/registry.ts';
+import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
+import { blockOf } from './block-of.ts';
+
+/** Blocks that one request for logs may cover, logs that it may give, and values that it may name. */
+const most = { blocks: 10_000n, logs: 10_000, addresses: 1000, topics: 1000 };
+
+const topic = Type.Union([Type.Null(), hash, Type.Array(Type.Union([Type.Null(), hash]), { maxItems: most.topics })]);
+const wanted = {
+  address: Type.Optional(Type.Union([address, Type.Array(address, { maxItems: most.addresses }), Type.Null()])),
+  topics: Type.Optional(Type.Union([Type.Array(topic, { maxItems: 4 }), Type.Null()])),
+};
+
+/** Which logs somebody wants, whatever block they are in. */
+export const logCondition = Type.Object(wanted, { description: 'Logs by address and topics' });
+export type LogCondition = Type.Static<typeof logCondition>;
+
+/** Which logs of which blocks somebody wants. */
+export const logFilter = Type.Object(
+  {
+    fromBlock: Type.Optional(Type.Union([blockId, Type.Null()])),
+    toBlock: Type.Optional(Type.Union([blockId, Type.Null()])),
+    blockHash: Type.Optional(hash),
+    ...wanted,
+  },
+  { description: 'Logs by block, address and topics' },
+);
+export type LogFilter = Type.Static<typeof logFilter>;
+
+/** A log as JSON-RPC shows it. */
+export type LogForm = Readonly<Record<string, unknown>> & ExecutedLog;
+
+/** All logs of a block, by transaction. */
+export function logsOf({ block, hash: blockHash, executed }: ChainBlock): readonly (readonly LogForm[])[] {
+  let logIndex = 0;
+  const { number, timestamp } = block.header;
+  return executed.map(({ logs, hash: transactionHash }, index) =>
+    logs.map((log) => ({
+      ...log,
+      blockNumber: hex(number),
+      transactionHash,
+      transactionIndex: hex(index),
+      blockHash,
+      blockTimestamp: hex(timestamp),
+      logIndex: hex(logIndex++),
+      removed: false,
+    })),
+  );
+}
+
+/** Whether a log is one of those that are wanted; an empty list and null take any value at their place. */
+export function logMatcher({ address: of, topics }: LogCondition): (log: ExecutedLog) => boolean {
+  const addresses = of ? new Set([of].flat().map((one) => one.toLowerCase())) : undefined;
+  const places = (topics ?? []).map((one) => {
+    const values = [one].flat();
+    return values.includes(null) ? [] : values.map((each) => String(each).toLowerCase());
+  });
+  return (log) =>
+    (addresses === undefined || addresses.size === 0 || addresses.has(log.address)) &&
+    places.length <= log.topics.length &&
+    places.every((values, at) => values.length === 0 || values.includes(log.topics[at] ?? ''));
+}
+
+/** The logs that a filter names, oldest first. Fails with an RpcError beyond the bounds of one request. */
+export async function findLogs(context: MethodContext, filter: LogFilter): Promise<readonly LogForm[]> {
+  const matches = logMatcher(filter);
+  const found: LogForm[] = [];
+  for (const number of await blocksOf(context, filter)) {
+    const block = await context.blocks.byNumber(number);
+    for (const log of block ? logsOf(block).flat() : []) if (matches(log)) found.push(log);
+    if (found.length > most.logs)
+      throw new RpcError(rpcCodes.invalidParameters, `query returned more than ${most.logs} results`);
+  }
+  return found;
+}
+
+async function blocksOf(context: MethodContext, given: LogFilter): Promise<readonly bigint[]> {
+  if (given.blockHash === undefined) {
+    const [from, to] = await range(context, given);
+    return Array.from({ length: Number(to - from) + 1 }, (_, index) => from + BigInt(index));
+  }
+  if (given.fromBlock !== undefined || given.toBlock !== undefined)
+    throw new RpcError(rpcCodes.invalidParameters, 'cannot specify both BlockHash and FromBlock/ToBlock');
+  const block = await blockOf(context, given.blockHash);
+  if (!block) throw new RpcError(rpcCodes.server, 'unknown block');
+  return [block.number];
+}
+
+async function range(context: MethodContext, { fromBlock, toBlock }: LogFilter): Promise<readonly [bigint, bigint]> {
+  const { number: head } = await context.blocks.head();
+  const numberOf = async (id: LogFilter['fromBlock']): Promise<bigint> => {
+    if (id === undefined || id === null) return head;
+    if (typeof id === 'string' && id.startsWith('0x') && id.length < 66) return BigInt(id);
+    return (await blockOf(context, id))?.number ?? head + 1n;
+  };
+  const [from, to] = [await numberOf(fromBlock), await numberOf(toBlock)];
+  if (from > to) throw new RpcError(rpcCodes.invalidParameters, 'invalid block range params');
+  if (to > head) throw new RpcError(rpcCodes.invalidParameters, 'block range extends beyond current head block');
+  if (to - from >= most.blocks)
+    throw new RpcError(rpcCodes.invalidParameters, `block range of ${to - from + 1n} exceeds ${most.blocks}`);
+  return [from, to];
+}

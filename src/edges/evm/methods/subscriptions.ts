@@ -1,0 +1,95 @@
+import { bytesToHex } from '@ethereumjs/util';
+import { Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { ChainBlock } from '../chain/chain-blocks.ts';
+import { headForm, transactionForm } from '../executor/block-forms.ts';
+import { quantity } from '../rpc/forms.ts';
+import { type Method, method, type MethodContext } from '../rpc/registry.ts';
+import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
+import { logCondition, logMatcher, logsOf } from './logs.ts';
+import { receiptsOf } from './receipts.ts';
+
+type Tell = (result: unknown) => void;
+type Kind = (context: MethodContext, option: unknown) => (tell: Tell) => () => void;
+
+const transactionsWanted = Type.Object({
+  transactionHashes: Type.Optional(
+    Type.Union([Type.Array(Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' })), Type.Null()]),
+  ),
+});
+const [checkCondition, checkTransactions] = [Compile(logCondition), Compile(transactionsWanted)];
+
+/** What can be subscribed to: each checks its option and says how it begins. */
+const kinds: Readonly<Record<string, Kind>> = {
+  newHeads: (context) => (tell) => context.news.onBlock(({ block }) => tell(headForm(block))),
+  logs: (context, option) => {
+    const condition = option ?? {};
+    if (!checkCondition.Check(condition)) throw unfit('logs');
+    const matches = logMatcher(condition);
+    return (tell) => context.news.onBlock((block) => logsOf(block).flat().filter(matches).forEach(tell));
+  },
+  newPendingTransactions: (context, option) => {
+    if (option !== undefined && option !== null && typeof option !== 'boolean') throw unfit('newPendingTransactions');
+    return (tell) =>
+      context.news.onPending((tx) => tell(option === true ? transactionForm(tx) : bytesToHex(tx.hash())));
+  },
+  /** There is nobody to catch up with, so nothing ever changes. */
+  syncing: () => (tell) => {
+    tell(false);
+    return () => undefined;
+  },
+  transactionReceipts: (context, option) => {
+    const condition = option ?? {};
+    if (!checkTransactions.Check(condition)) throw unfit('transactionReceipts');
+    const { transactionHashes } = condition;
+    const wanted = transactionHashes && new Set(transactionHashes.map((one) => one.toLowerCase()));
+    return (tell) =>
+      context.news.onBlock((block) => {
+        const receipts = chosen(block, wanted ?? undefined);
+        if (receipts.length > 0) tell(receipts);
+      });
+  },
+};
+
+function chosen(block: ChainBlock, wanted: ReadonlySet<string> | undefined): unknown[] {
+  return receiptsOf(block).filter((_, index) => wanted?.has(block.executed[index]?.hash ?? '') ?? true);
+}
+
+const unfit = (kind: string): RpcError =>
+  new RpcError(rpcCodes.invalidParameters, `invalid argument 1: not a valid option of ${kind}`);
+
+/** Methods that tell of what happens as soon as it can be read, on connections that stay. */
+export const subscriptionMethods: readonly Method[] = [
+  method({
+    name: 'eth_subscribe',
+    namespace: 'eth',
+    summary: 'Begins to tell of something and says the id of the subscription; over WebSocket alone',
+    params: [
+      { name: 'kind', schema: Type.String() },
+      { name: 'option', schema: Type.Unknown(), optional: true },
+    ],
+    result: quantity,
+    handler: (context, kind, option) => {
+      const begin = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
+      if (!begin)
+        throw new RpcError(rpcCodes.methodNotFound, `no "${kind.slice(0, 100)}" subscription in eth namespace`);
+      return connectionOf(context).subscribe(begin(context, option));
+    },
+  }),
+  method({
+    name: 'eth_unsubscribe',
+    namespace: 'eth',
+    summary: 'Ends a subscription of this connection; whether it was there',
+    params: [{ name: 'subscription id', schema: quantity }],
+    result: Type.Boolean(),
+    handler: (context, id) => {
+      if (!connectionOf(context).unsubscribe(id)) throw new RpcError(rpcCodes.server, 'subscription not found');
+      return true;
+    },
+  }),
+];
+
+function connectionOf({ connection }: MethodContext): NonNullable<MethodContext['connection']> {
+  if (!connection) throw new RpcError(rpcCodes.methodNotFound, 'notifications not supported');
+  return connection;
+}

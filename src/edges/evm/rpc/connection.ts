@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto';
+import { rpcCodes, RpcError } from './rpc-error.ts';
+
+/** Subscriptions of one connection at most. */
+const mostSubscriptions = 100;
+
+/** A connection that answers can be sent to without being asked; ends its subscriptions when it closes. */
+export class Connection {
+  readonly #send: (text: string) => void;
+  readonly #subscriptions = new Map<string, () => void>();
+  #isClosed = false;
+
+  /** `send` neither waits nor throws. */
+  constructor(send: (text: string) => void) {
+    this.#send = send;
+  }
+
+  /**
+   * Begins a subscription and says its id; what it tells goes out behind the answer that holds the id.
+   *
+   * Fails with an RpcError where the connection has too many.
+   */
+  subscribe(begin: (tell: (result: unknown) => void) => () => void): string {
+    if (this.#subscriptions.size >= mostSubscriptions)
+      throw new RpcError(rpcCodes.server, `more than ${mostSubscriptions} subscriptions on one connection`);
+    const subscription = `0x${randomBytes(16).toString('hex')}`;
+    const tell = (result: unknown): void => {
+      const params = { subscription, result };
+      setImmediate(() => {
+        if (this.#subscriptions.has(subscription))
+          this.#send(JSON.stringify({ jsonrpc: '2.0', method: 'eth_subscription', params }));
+      });
+    };
+    if (!this.#isClosed) this.#subscriptions.set(subscription, begin(tell));
+    return subscription;
+  }
+
+  /** Ends a subscription; whether it was there. */
+  unsubscribe(id: string): boolean {
+    this.#subscriptions.get(id.toLowerCase())?.();
+    return this.#subscriptions.delete(id.toLowerCase());
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const end of this.#subscriptions.values()) end();
+    this.#subscriptions.clear();
+  }
+}

@@ -1,0 +1,53 @@
+import type { Server } from 'node:http';
+import { listen } from '../../kit/listen.ts';
+import type { Logger } from '../../kit/logger.ts';
+import { hostPort } from '../../kit/net-address.ts';
+import { methods } from '../methods/all.ts';
+import { createDispatcher } from './dispatcher.ts';
+import { Filters } from './filters.ts';
+import { createHttpServer } from './http-server.ts';
+import type { MethodContext } from './registry.ts';
+import { createWebSocketServer } from './websocket-server.ts';
+
+/** Where JSON-RPC is served. */
+export type RpcPlace = Readonly<{ host: string; httpPort: number; wsPort: number; logger: Logger }>;
+
+/** JSON-RPC that is served, over HTTP and over WebSocket. */
+export type ServedRpc = Readonly<{ url: string; wsUrl: string; stop: () => Promise<void> }>;
+
+/**
+ * Serves the methods over HTTP and WebSocket, both ports or none.
+ *
+ * Fails with `UNAVAILABLE` when one of the ports is taken.
+ *
+ * @example
+ * const { url, wsUrl, stop } = await serveRpc(context, { host: '127.0.0.1', httpPort: 8545, wsPort: 8546, logger });
+ */
+export async function serveRpc(context: Omit<MethodContext, 'filters'>, place: RpcPlace): Promise<ServedRpc> {
+  const { host, httpPort, wsPort, logger } = place;
+  const filters = new Filters();
+  const dispatch = createDispatcher(methods, { ...context, filters }, logger);
+  const [http, ws] = [createHttpServer(dispatch), createWebSocketServer(dispatch)];
+  const stop = async (): Promise<void> => {
+    filters.close();
+    await Promise.all([http, ws].map(closed));
+  };
+  const remedy = (setting: string): string => `Stop what uses it, or set ${setting}.`;
+  const httpPlace = { host, port: httpPort, what: 'JSON-RPC over HTTP', remedy: remedy('EVM_HTTP_PORT') };
+  const wsPlace = { host, port: wsPort, what: 'JSON-RPC over WebSocket', remedy: remedy('EVM_WS_PORT') };
+  try {
+    const url = `http://${hostPort(host, await listen(http, httpPlace))}`;
+    const wsUrl = `ws://${hostPort(host, await listen(ws, wsPlace))}`;
+    return { url, wsUrl, stop };
+  } catch (caught) {
+    await stop();
+    throw caught;
+  }
+}
+
+async function closed(server: Server): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  server.closeAllConnections();
+  await promise;
+}

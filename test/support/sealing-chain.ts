@@ -1,0 +1,84 @@
+import { createAddressFromPrivateKey } from '@ethereumjs/util';
+import type { TypedTransaction } from '@ethereumjs/tx';
+import { MemoryBlocks } from '../../src/edges/evm/chain/chain-blocks.ts';
+import { News } from '../../src/edges/evm/chain/news.ts';
+import { readTransaction } from '../../src/edges/evm/chain/pending-pool.ts';
+import { nextBaseFee } from '../../src/edges/evm/executor/base-fee.ts';
+import type { Sealed } from '../../src/edges/evm/executor/executor.ts';
+import { createForks } from '../../src/edges/evm/executor/forks.ts';
+import { networkChain } from '../../src/edges/evm/executor/genesis.ts';
+import type { Hex } from '../../src/edges/evm/executor/outcome.ts';
+import type { Namespace } from '../../src/edges/evm/namespaces.ts';
+import { type ServedRpc, serveRpc } from '../../src/edges/evm/rpc/serve-rpc.ts';
+import { createExecution } from '../../src/edges/evm/workers/execution.ts';
+import { createStateReads } from '../../src/edges/evm/workers/state-reads.ts';
+import { createLogger } from '../../src/edges/kit/logger.ts';
+import { migrate } from '../../src/edges/models/migrate.ts';
+import { createPools } from '../../src/edges/models/pool.ts';
+import { freshDatabase, freshNetwork } from './servers.ts';
+
+/** Key of an account that the chain's genesis funds, and its address. */
+export const fundedKey: Hex = `0x${'07'.repeat(32)}`;
+export const funded = createAddressFromPrivateKey(Buffer.from(fundedKey.slice(2), 'hex')).toString();
+const coinbase: Hex = `0x${'cc'.repeat(20)}`;
+
+/** A chain that seals what it is sent, served over JSON-RPC. */
+export type SealingChain = ServedRpc & Readonly<{ seal: () => Promise<void> }>;
+
+type Options = Readonly<{ namespaces?: readonly Namespace[]; everyMs?: number }>;
+
+/** Runs a chain on the real executor that seals each transaction at once, and on top of that at an interval. */
+export async function startSealingChain(options: Options = {}): Promise<SealingChain> {
+  const { namespaces = ['eth', 'net', 'web3', 'rpc'], everyMs } = options;
+  const [postgres, network] = [await freshDatabase(), freshNetwork()];
+  const pools = createPools(postgres, { applicationName: 'test' });
+  await migrate({ pools, network });
+  await pools.end();
+  const accounts = { [funded]: { balance: '0x56bc75e2d63100000' } };
+  const config = networkChain({ chainId: 76857769, seconds: 1_700_000_000, accounts });
+  const access = { postgres, network, config };
+  const [forks, news] = [createForks(config), new News()];
+  const [blocks, execution] = [new MemoryBlocks(forks), createExecution(access)];
+  const reads = createStateReads({ access, threads: 1, timeoutMs: 5_000 });
+  let waiting: TypedTransaction[] = [];
+  let last: Promise<void> = Promise.resolve();
+  const add = async ({ commit, ...sealed }: Sealed): Promise<void> => {
+    await commit();
+    blocks.add(sealed);
+    news.tellBlock(await blocks.head());
+  };
+  const sealNow = async (): Promise<void> => {
+    const { header: rlp, block } = await blocks.head();
+    const { header } = block;
+    const given = waiting.toSorted((a, b) => Number(a.nonce - b.nonce));
+    const items = given.map((tx) => ({ kind: 'transaction', raw: tx.serialize() }) as const);
+    const baseFee = nextBaseFee(header, config.fees);
+    const attributes = { timestamp: header.timestamp + 1n, baseFee, gasLimit: header.gasLimit, coinbase };
+    const sealed = await execution.seal(rlp, attributes, items);
+    waiting = waiting.filter((tx) => sealed.outcomes[given.indexOf(tx)]?.kind !== 'executed');
+    await add(sealed);
+  };
+  const seal = (): Promise<void> => (last = last.then(sealNow));
+  const submit = async (raw: Uint8Array): Promise<string> => {
+    const { number, block } = await blocks.head();
+    const tx = readTransaction(raw, forks.at({ number: number + 1n, timestamp: block.header.timestamp }));
+    waiting.push(tx);
+    news.tellPending(tx);
+    void seal();
+    return `0x${Buffer.from(tx.hash()).toString('hex')}`;
+  };
+  await add(await execution.genesis());
+  const pool = { submit, pending: () => waiting };
+  const served = await serveRpc(
+    { config, forks, blocks, reads, pool, news, gasCap: 50_000_000n, version: '0.0.0', enabled: new Set(namespaces) },
+    { host: '127.0.0.1', httpPort: 0, wsPort: 0, logger: createLogger({ level: 'error', format: 'json' }) },
+  );
+  const sealing = everyMs === undefined ? undefined : setInterval(() => void seal(), everyMs);
+  const stop = async (): Promise<void> => {
+    clearInterval(sealing);
+    await served.stop();
+    await last;
+    await Promise.all([reads.close(), execution.close()]);
+  };
+  return { ...served, seal, stop };
+}
