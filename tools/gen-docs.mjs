@@ -1,4 +1,4 @@
-/** Writes the parts of the documents that come from the code: the README's tables of settings. */
+/** Writes what comes from the code: the README's tables of settings, and the catalogue of JSON-RPC. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { root } from './boot/paths.mjs';
@@ -28,3 +28,12 @@ await writeFile(
   file,
   readme.replace(begin, (_, before, after) => `${before}\n${table.join('\n')}\n${after}`),
 );
+
+const { methods } = await import('../src/edges/evm/methods/all.ts');
+const { catalogueOf } = await import('../src/edges/evm/rpc/catalogue.ts');
+const { settings } = await import('../src/edges/config.ts');
+const { version } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
+const { evmNamespaces, evmHttpPort } = settings;
+const enabled = new Set(evmNamespaces.parse(evmNamespaces.default));
+const catalogue = catalogueOf(methods, { version, url: `http://localhost:${evmHttpPort.default}`, enabled });
+await writeFile(path.join(root, 'infra/openrpc.json'), `${JSON.stringify(catalogue, undefined, 2)}\n`);

@@ -16,6 +16,7 @@ test('annals up serves another chain from its genesis and blocks, and again afte
     EVM_GENESIS: `${folder}genesis.json`,
     EVM_IMPORT: `${folder}chain.rlp`,
     EVM_HTTP_PORT: '0',
+    EVM_WS_PORT: '0',
   };
   const first = await startProgram({ env, network: 'eth_suite' });
   expect(Object.keys(first.instance.urls)).not.toContain('chain');

@@ -7,12 +7,14 @@ import { filterMethods } from './filters.ts';
 import { nodeMethods } from './node.ts';
 import { poolMethods } from './pool.ts';
 import { receiptMethods } from './receipts.ts';
+import { catalogueMethods } from './catalogue.ts';
 import { stateMethods } from './state.ts';
 import { subscriptionMethods } from './subscriptions.ts';
 
 /** Every method there is; an operator says which namespaces are served. */
 export const methods: readonly Method[] = [
   ...nodeMethods,
+  ...catalogueMethods,
   ...blockMethods,
   ...receiptMethods,
   ...stateMethods,

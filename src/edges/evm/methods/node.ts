@@ -29,6 +29,7 @@ export const nodeMethods: readonly Method[] = [
     summary: 'Id of the chain',
     params: [],
     result: quantity,
+    examples: [{ params: [], result: '0x494c1a9' }],
     handler: ({ config }) => hex(chainIdOf(config)),
   }),
   method({
@@ -37,6 +38,7 @@ export const nodeMethods: readonly Method[] = [
     summary: 'False: there is nobody to catch up with',
     params: [],
     result: Type.Boolean(),
+    examples: [{ params: [], result: false }],
     handler: () => false,
   }),
   method({
@@ -45,6 +47,7 @@ export const nodeMethods: readonly Method[] = [
     summary: 'Accounts whose keys are here: none',
     params: [],
     result: Type.Array(Type.String()),
+    examples: [{ params: [], result: [] }],
     handler: () => [],
   }),
   method({
@@ -69,6 +72,7 @@ export const nodeMethods: readonly Method[] = [
     summary: 'Id of the network, in decimal',
     params: [],
     result: Type.String(),
+    examples: [{ params: [], result: '76857769' }],
     handler: ({ config }) => chainIdOf(config).toString(),
   }),
   method({
@@ -77,6 +81,7 @@ export const nodeMethods: readonly Method[] = [
     summary: 'True: requests are answered',
     params: [],
     result: Type.Boolean(),
+    examples: [{ params: [], result: true }],
     handler: () => true,
   }),
   method({
@@ -85,6 +90,7 @@ export const nodeMethods: readonly Method[] = [
     summary: 'Peers of this chain: none',
     params: [],
     result: quantity,
+    examples: [{ params: [], result: '0x0' }],
     handler: () => '0x0',
   }),
   method({
@@ -101,14 +107,7 @@ export const nodeMethods: readonly Method[] = [
     summary: 'Keccak-256 of bytes',
     params: [{ name: 'bytes', schema: bytes }],
     result: hash,
+    examples: [{ params: ['0x616263'], result: '0x4e03657aea45a94fc7d47ba826c8d667c0d1e6e33a64a036ec44f58fa12d6c45' }],
     handler: (_, given) => bytesToHex(keccak_256(hexToBytes(given))),
-  }),
-  method({
-    name: 'rpc_modules',
-    namespace: 'rpc',
-    summary: 'The namespaces that can be called',
-    params: [],
-    result: Type.Record(Type.String(), Type.String()),
-    handler: ({ enabled }) => Object.fromEntries([...enabled].map((name) => [name, '1.0'])),
   }),
 ];

@@ -1,4 +1,4 @@
-import type { Static, TSchema } from 'typebox';
+import type { Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { ChainBlocks } from '../chain/chain-blocks.ts';
 import type { ChainConfig } from '../executor/genesis.ts';
@@ -6,6 +6,7 @@ import type { News } from '../chain/news.ts';
 import type { Forks } from '../executor/forks.ts';
 import type { StateReads } from '../workers/state-reads.ts';
 import type { Namespace } from '../namespaces.ts';
+import type { Catalogue, Described, Parameter } from './catalogue.ts';
 import type { Connection } from './connection.ts';
 import type { Filters } from './filters.ts';
 import { RpcError, rpcCodes } from './rpc-error.ts';
@@ -24,36 +25,25 @@ export type MethodContext = Readonly<{
   enabled: ReadonlySet<Namespace>;
   news: News;
   filters: Filters;
+  /** Of what can be called here. */
+  catalogue: () => Catalogue;
   /** That the request came on, where it is one that stays. */
   connection?: Connection | undefined;
 }>;
-
-/** A parameter by its place; what follows an optional one is optional too. */
-export type Parameter = Readonly<{ name: string; schema: TSchema; optional?: true }>;
 
 type ValuesOf<P extends readonly Parameter[]> = {
   [K in keyof P]: P[K] extends { optional: true } ? Static<P[K]['schema']> | undefined : Static<P[K]['schema']>;
 };
 
-type Given<P extends readonly Parameter[]> = Readonly<{
-  name: string;
-  namespace: Namespace;
-  summary: string;
-  params: P;
-  result: TSchema;
-  handler: (context: MethodContext, ...params: ValuesOf<P>) => unknown;
-}>;
+type Given<P extends readonly Parameter[]> = Omit<Described, 'params'> &
+  Readonly<{ params: P; handler: (context: MethodContext, ...params: ValuesOf<P>) => unknown }>;
 
-/** A method: what it is called, what it takes and gives, and what it does. */
-export type Method = Readonly<{
-  name: string;
-  namespace: Namespace;
-  summary: string;
-  params: readonly Parameter[];
-  result: TSchema;
-  /** Checks the parameters and answers. Fails with an RpcError of `invalidParameters` where they do not fit. */
-  call: (context: MethodContext, params: readonly unknown[]) => Promise<unknown>;
-}>;
+/** A method: what is told of it, and what it does. */
+export type Method = Described &
+  Readonly<{
+    /** Checks the parameters and answers. Fails with an RpcError of `invalidParameters` where they do not fit. */
+    call: (context: MethodContext, params: readonly unknown[]) => Promise<unknown>;
+  }>;
 
 /**
  * Defines a method; dispatch, validation and the catalogue all come from this.

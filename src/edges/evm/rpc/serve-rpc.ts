@@ -3,6 +3,7 @@ import { listen } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { hostPort } from '../../kit/net-address.ts';
 import { methods } from '../methods/all.ts';
+import { type Catalogue, catalogueOf } from './catalogue.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { Filters } from './filters.ts';
 import { createHttpServer } from './http-server.ts';
@@ -23,10 +24,16 @@ export type ServedRpc = Readonly<{ url: string; wsUrl: string; stop: () => Promi
  * @example
  * const { url, wsUrl, stop } = await serveRpc(context, { host: '127.0.0.1', httpPort: 8545, wsPort: 8546, logger });
  */
-export async function serveRpc(context: Omit<MethodContext, 'filters'>, place: RpcPlace): Promise<ServedRpc> {
+export async function serveRpc(
+  context: Omit<MethodContext, 'filters' | 'catalogue'>,
+  place: RpcPlace,
+): Promise<ServedRpc> {
   const { host, httpPort, wsPort, logger } = place;
   const filters = new Filters();
-  const dispatch = createDispatcher(methods, { ...context, filters }, logger);
+  const { version, enabled } = context;
+  let url = '';
+  const catalogue = (): Catalogue => catalogueOf(methods, { version, url, enabled });
+  const dispatch = createDispatcher(methods, { ...context, filters, catalogue }, logger);
   const [http, ws] = [createHttpServer(dispatch), createWebSocketServer(dispatch)];
   const stop = async (): Promise<void> => {
     filters.close();
@@ -36,7 +43,7 @@ export async function serveRpc(context: Omit<MethodContext, 'filters'>, place: R
   const httpPlace = { host, port: httpPort, what: 'JSON-RPC over HTTP', remedy: remedy('EVM_HTTP_PORT') };
   const wsPlace = { host, port: wsPort, what: 'JSON-RPC over WebSocket', remedy: remedy('EVM_WS_PORT') };
   try {
-    const url = `http://${hostPort(host, await listen(http, httpPlace))}`;
+    url = `http://${hostPort(host, await listen(http, httpPlace))}`;
     const wsUrl = `ws://${hostPort(host, await listen(ws, wsPlace))}`;
     return { url, wsUrl, stop };
   } catch (caught) {

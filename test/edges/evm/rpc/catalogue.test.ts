@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Compile } from 'typebox/compile';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { methods } from '../../../../src/edges/evm/methods/all.ts';
+import type { Catalogue } from '../../../../src/edges/evm/rpc/catalogue.ts';
+import { type SealingChain, startSealingChain } from '../../../support/sealing-chain.ts';
+
+let chain: SealingChain;
+beforeAll(async () => {
+  chain = await startSealingChain();
+});
+afterAll(async () => await chain.stop());
+
+type Answer = Readonly<{ result?: unknown; error?: Readonly<{ code: number }> }>;
+
+async function ask(method: string, params: readonly unknown[] = []): Promise<Answer> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  const headers = { 'content-type': 'application/json' };
+  return (await (await fetch(chain.url, { method: 'POST', body, headers })).json()) as Answer;
+}
+
+const catalogue = async (): Promise<Catalogue> => (await ask('rpc_discover')).result as Catalogue;
+
+describe('rpc_discover', () => {
+  test('names every method that can be called, and no other', async () => {
+    const named = (await catalogue()).methods.map(({ name }) => String(name));
+    expect(new Set(named).size).toBe(named.length);
+    const missing = async (name: string): Promise<boolean> =>
+      (
+        await ask(
+          name,
+          Array.from({ length: 9 }, () => 0),
+        )
+      ).error?.code === -32601;
+    for (const { name } of methods) expect([name, await missing(name)]).toEqual([name, !named.includes(name)]);
+    expect(named).toEqual(expect.arrayContaining(['rpc_discover', 'rpc.discover', 'eth_subscribe']));
+    expect(named).not.toContain('debug_getRawBlock');
+  });
+
+  test('answers the same under both names, and as the file of the build, but for where it is served', async () => {
+    const given = await catalogue();
+    expect((await ask('rpc.discover')).result).toEqual(given);
+    expect(given.servers[0]?.url).toBe(chain.url);
+    const built: unknown = JSON.parse(
+      readFileSync(path.join(import.meta.dirname, '../../../../infra/openrpc.json'), 'utf8'),
+    );
+    expect(Object.keys(given)[0]).toBe('openrpc');
+    expect({ ...given, info: 0, servers: 0 }).toEqual({ ...(built as object), info: 0, servers: 0 });
+  });
+
+  test('gives examples that hold', async () => {
+    const examples = methods.flatMap((method) => (method.examples ?? []).map((example) => ({ method, example })));
+    expect(examples.length).toBeGreaterThan(5);
+    for (const { method, example } of examples) {
+      expect([method.name, (await ask(method.name, example.params)).result]).toEqual([method.name, example.result]);
+      expect([method.name, Compile(method.result).Check(example.result)]).toEqual([method.name, true]);
+    }
+  });
+});
