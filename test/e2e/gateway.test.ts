@@ -28,15 +28,19 @@ beforeAll(async () => {
 });
 
 describe('the stream of states', () => {
-  it('shows each state once to readers who lose it, a thousand times', async () => {
+  it('shows each state once to readers who lose it, a thousand times', { tags: ['S3.stream.resume'] }, async () => {
     await expectSeenOnce(gateway, 1000);
   });
 });
 
 describe('an upload', () => {
-  it('that is broken is refused, a thousand times, and nothing is left of it', async () => {
-    await expectBrokenFormsRefused(gateway, program.folder, 1000);
-  });
+  it(
+    'that is broken is refused, a thousand times, and nothing is left of it',
+    { tags: ['S3.upload.broken'] },
+    async () => {
+      await expectBrokenFormsRefused(gateway, program.folder, 1000);
+    },
+  );
 });
 
 describe('docs/gateway.md', () => {
@@ -46,25 +50,46 @@ describe('docs/gateway.md', () => {
 });
 
 describe('secrets', () => {
-  it('are found nowhere where others read', async () => {
+  it('are found nowhere where others read', { tags: ['S3.secrets'] }, async () => {
     await expectSecretsUntold(program, gateway, token);
   });
 });
 
 describe('clients of others', () => {
-  it('see their request sequences answered as they expect', async () => {
-    const task = await expectUploadOfOldClient(gateway);
-    await expectHistory(gateway, task);
-    await expectDownloads(gateway, task);
-    await expectRefusals(gateway, task);
-  });
+  it(
+    'see their request sequences answered as they expect',
+    {
+      tags: [
+        'S3.upload.reference',
+        'S3.stream.frames',
+        'S3.stream.accept',
+        'S3.history',
+        'S3.states.uploaded',
+        'S3.states.failures',
+        'S3.task.cross',
+        'S3.upload.unknown',
+        'S3.upload.done',
+        'S3.download.chain',
+      ],
+    },
+    async () => {
+      const task = await expectUploadOfOldClient(gateway);
+      await expectHistory(gateway, task);
+      await expectDownloads(gateway, task);
+      await expectRefusals(gateway, task);
+    },
+  );
 
-  it('are served on the legacy paths', async () => {
+  it('are served on the legacy paths', { tags: ['S3.legacy'] }, async () => {
     await expectLegacyPaths(gateway);
   });
 
-  it('may sign the text itself, and find their tasks in lists', async () => {
-    await expectRawSignature(gateway);
-    expect(program.log.filter(({ level }) => level === 'error')).toEqual([]);
-  });
+  it(
+    'may sign the text itself, and find their tasks in lists',
+    { tags: ['S3.signature.forms', 'S3.download.unsigned', 'S3.lists'] },
+    async () => {
+      await expectRawSignature(gateway);
+      expect(program.log.filter(({ level }) => level === 'error')).toEqual([]);
+    },
+  );
 });

@@ -106,7 +106,7 @@ describe('the gateway', () => {
     await expectMovedByGateway(gateway, program.dataDir, visibility);
   });
 
-  it('moves files for annals upload, annals download and the page /transfers', async () => {
+  it('moves files by its verbs and by its page', { tags: ['S3.verbs', 'S3.page'] }, async () => {
     await expectMovedByVerbs(program.dataDir);
     await expectMovedByPage(program.instance.urls['gateway'] ?? '', program.base);
   });

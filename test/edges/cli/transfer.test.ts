@@ -45,7 +45,7 @@ const frame = (id: number): string => {
 const placeIn = ({ headers }: IncomingMessage): number => Number(headers['last-event-id'] ?? 0);
 
 describe('followTask', () => {
-  test('shows each state once, whereever a stream is cut, and ends with the last', async () => {
+  test('shows each state once, wherever a stream is cut, and ends with the last', { tags: ['S3.verbs'] }, async () => {
     const asked: number[] = [];
     const gateway = await gatewayOf((request, response) => {
       const after = placeIn(request);

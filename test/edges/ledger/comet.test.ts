@@ -92,42 +92,46 @@ describe('the CometBFT RPC', () => {
     expect(response).toMatchObject({ code: 26 });
   });
 
-  test('a transaction is simulated without a sign mode, sent, and found by its hash', async () => {
-    const bytes = transfer();
-    const raw = fromBinary(TxRawSchema, bytes);
-    const auth = fromBinary(AuthInfoSchema, raw.authInfoBytes);
-    for (const info of auth.signerInfos) delete info.modeInfo;
-    delete auth.fee;
-    const authInfoBytes = toBinary(AuthInfoSchema, auth);
-    const txBytes = toBinary(
-      TxRawSchema,
-      create(TxRawSchema, { ...raw, authInfoBytes, signatures: [new Uint8Array()] }),
-    );
-    const asked = toBinary(wire.SimulateRequestSchema, create(wire.SimulateRequestSchema, { txBytes }));
-    const simulated = await query('/cosmos.tx.v1beta1.Service/Simulate', asked);
-    expect(simulated).toMatchObject({ code: 0 });
-    const gas = fromBinary(wire.SimulateResponseSchema, bytesOf(simulated.value)).gasInfo;
-    expect(Number(gas?.gasUsed)).toBeGreaterThan(10_000);
+  test(
+    'a transaction is simulated without a sign mode, sent, and found by its hash',
+    { tags: ['S3.clients.rpc'] },
+    async () => {
+      const bytes = transfer();
+      const raw = fromBinary(TxRawSchema, bytes);
+      const auth = fromBinary(AuthInfoSchema, raw.authInfoBytes);
+      for (const info of auth.signerInfos) delete info.modeInfo;
+      delete auth.fee;
+      const authInfoBytes = toBinary(AuthInfoSchema, auth);
+      const txBytes = toBinary(
+        TxRawSchema,
+        create(TxRawSchema, { ...raw, authInfoBytes, signatures: [new Uint8Array()] }),
+      );
+      const asked = toBinary(wire.SimulateRequestSchema, create(wire.SimulateRequestSchema, { txBytes }));
+      const simulated = await query('/cosmos.tx.v1beta1.Service/Simulate', asked);
+      expect(simulated).toMatchObject({ code: 0 });
+      const gas = fromBinary(wire.SimulateResponseSchema, bytesOf(simulated.value)).gasInfo;
+      expect(Number(gas?.gasUsed)).toBeGreaterThan(10_000);
 
-    const sent = await call('broadcast_tx_sync', { tx: Buffer.from(bytes).toString('base64') });
-    expect(sent).toMatchObject({ code: 0, hash: expect.stringMatching(/^[0-9A-F]{64}$/) as string });
-    const found = await call('tx_search', { query: `tx.hash='${String(sent['hash'])}'` });
-    expect(found).toMatchObject({ total_count: '1', txs: [{ hash: sent['hash'], tx_result: { code: 0 } }] });
-    const { body } = await get(`tx?hash=0x${String(sent['hash'])}`);
-    expect(body).toMatchObject({ result: { hash: sent['hash'], tx: Buffer.from(bytes).toString('base64') } });
-    const account = toBinary(wire.AccountRequestSchema, create(wire.AccountRequestSchema, { address: sender }));
-    const answer = await query('/cosmos.auth.v1beta1.Query/Account', account);
-    const any = fromBinary(wire.AccountResponseSchema, bytesOf(answer.value)).account;
-    expect(fromBinary(wire.BaseAccountSchema, any?.value ?? new Uint8Array())).toMatchObject({
-      address: sender,
-      sequence: 1n,
-      pubKey: { typeUrl: expect.stringContaining('PubKey') as string },
-    });
-    expect(await call('block')).toMatchObject({
-      block_id: { hash: expect.stringMatching(/^[0-9A-F]{64}$/) as string },
-      block: { header: { chain_id: localChainId } },
-    });
-  });
+      const sent = await call('broadcast_tx_sync', { tx: Buffer.from(bytes).toString('base64') });
+      expect(sent).toMatchObject({ code: 0, hash: expect.stringMatching(/^[0-9A-F]{64}$/) as string });
+      const found = await call('tx_search', { query: `tx.hash='${String(sent['hash'])}'` });
+      expect(found).toMatchObject({ total_count: '1', txs: [{ hash: sent['hash'], tx_result: { code: 0 } }] });
+      const { body } = await get(`tx?hash=0x${String(sent['hash'])}`);
+      expect(body).toMatchObject({ result: { hash: sent['hash'], tx: Buffer.from(bytes).toString('base64') } });
+      const account = toBinary(wire.AccountRequestSchema, create(wire.AccountRequestSchema, { address: sender }));
+      const answer = await query('/cosmos.auth.v1beta1.Query/Account', account);
+      const any = fromBinary(wire.AccountResponseSchema, bytesOf(answer.value)).account;
+      expect(fromBinary(wire.BaseAccountSchema, any?.value ?? new Uint8Array())).toMatchObject({
+        address: sender,
+        sequence: 1n,
+        pubKey: { typeUrl: expect.stringContaining('PubKey') as string },
+      });
+      expect(await call('block')).toMatchObject({
+        block_id: { hash: expect.stringMatching(/^[0-9A-F]{64}$/) as string },
+        block: { header: { chain_id: localChainId } },
+      });
+    },
+  );
 
   test('broadcast_tx_sync tells by its code why a transaction is not taken in', async () => {
     expect(await call('broadcast_tx_sync', { tx: 'AAAA' })).toMatchObject({ code: 2 });
