@@ -2,6 +2,7 @@ import * as append from './rows/append.ts';
 import * as catchUp from './rows/catch-up.ts';
 import * as evm from './rows/evm.ts';
 import * as reads from './rows/reads.ts';
+import * as files from './rows/files.ts';
 import * as rebuild from './rows/rebuild.ts';
 import * as replay from './rows/replay.ts';
 import * as start from './rows/start.ts';
@@ -23,6 +24,7 @@ export const groups = [
   sweep.rows,
   sweepMany.rows,
   status.rows,
+  files.rows,
   start.rows,
   evm.rows,
 ];

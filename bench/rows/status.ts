@@ -40,7 +40,7 @@ export function rows(context: Context): readonly Row[] {
 }
 
 /** A node in a process of its own, as the local network has them; its chain is out of reach. */
-async function startNode(context: Context): Promise<string> {
+export async function startNode(context: Context): Promise<string> {
   const folder = await context.folder('node');
   const keyFile = path.join(folder, 'key');
   await writeFile(keyFile, '01'.repeat(32));
@@ -67,7 +67,7 @@ async function startNode(context: Context): Promise<string> {
  * Calls at their times, whether or not earlier ones were answered; gives how long each took from then, in
  * milliseconds.
  */
-async function callAll(session: ClientHttp2Session, request: Uint8Array, seconds: number): Promise<number[]> {
+export async function callAll(session: ClientHttp2Session, request: Uint8Array, seconds: number): Promise<number[]> {
   const took: Promise<number>[] = [];
   const began = performance.now();
   for (let count = 0; count < perSecond * seconds;) {

@@ -6,6 +6,7 @@ import { createChainClient } from '../../../src/edges/cosmos/chain-client.ts';
 import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts';
 import { registerNodes } from '../../../src/edges/local-network/register-nodes.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
+import { chunkMessage, downloadByGrpc, uploadByGrpc } from '../../support/grpc-files.ts';
 import { until } from '../../support/polling.ts';
 import { ask, freshLog, seed, startLedger } from '../ledger/ledger-under-test.ts';
 import {
@@ -70,6 +71,19 @@ describe('Register and Download', () => {
     expect(got.bytes.equals(file)).toBe(true);
     expect(got).toMatchObject({ events: [1, 4, 15, 13, 16, 17], chunks });
     expect(incoming()).toEqual([]);
+  });
+
+  it('serve grpc-js as well', async () => {
+    const file = bytesOf('j', 1_500_000);
+    const actionId = await pendingAction(ledger, file);
+    const chunks = [file.subarray(0, 1_000_000), file.subarray(1_000_000)].map(chunkMessage);
+    const answers = await uploadByGrpc(node.grpc, actionId, chunks);
+    expect(answers.map(({ eventType }) => eventType)).toEqual([1, 2, 3, 4, 5, 18, 19, 6, 7, 8, 9, 10, 11, 12]);
+    const got: Uint8Array[] = [];
+    expect(await downloadByGrpc(node.grpc, actionId, (bytes) => got.push(bytes))).toEqual([1, 4, 15, 13, 16, 17]);
+    expect(Buffer.concat(got).equals(file)).toBe(true);
+    const again = uploadByGrpc(node.grpc, actionId, chunks);
+    await expect(again).rejects.toMatchObject({ code: Code.FailedPrecondition });
   });
 
   it('keep private files for whoever shows the creator’s signature, and go on once the action is approved', async () => {

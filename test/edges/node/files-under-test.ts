@@ -31,17 +31,24 @@ export function filesOf(ledger: Ledger): CascadeOptions {
   };
 }
 
+type Registration = { isPublic?: boolean; signatures?: string };
+
 /** Registers bytes as a pending action of the creator; gives its id. */
-export async function pendingAction(
-  ledger: Ledger,
-  bytes: Uint8Array,
-  { isPublic = true, signatures }: { isPublic?: boolean; signatures?: string } = {},
-): Promise<string> {
-  const chain = createChainClient(ledger.url);
+export async function pendingAction(ledger: Ledger, bytes: Uint8Array, given: Registration = {}): Promise<string> {
   const hasher = await createDataHasher();
   hasher.update(bytes);
-  const file = { dataHash: hasher.digest(), fileName: 'file.bin', isPublic, counter: 7, ids: 6 };
-  const kilobytes = Math.ceil(bytes.length / 1024);
+  return await pendingFile(ledger, { dataHash: hasher.digest(), size: bytes.length }, given);
+}
+
+/** The same for a file of which only its hash and its size are at hand. */
+export async function pendingFile(
+  ledger: Ledger,
+  { dataHash, size }: Readonly<{ dataHash: string; size: number }>,
+  { isPublic = true, signatures }: Registration = {},
+): Promise<string> {
+  const chain = createChainClient(ledger.url);
+  const file = { dataHash, fileName: 'file.bin', isPublic, counter: 7, ids: 6 };
+  const kilobytes = Math.ceil(size / 1024);
   const { events } = await chain.send(creator.key, [
     {
       '@type': '/lumera.action.v1.MsgRequestAction',

@@ -1,31 +1,14 @@
 import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
-import { connect } from 'node:net';
 import { createECDH } from 'node:crypto';
 import { signedHelloBytes } from '../../../../src/edges/rpc/channel/parts.ts';
 import { writeHello } from '../../../../src/edges/rpc/channel/hello.ts';
 import type { Random } from '../../../../src/edges/local-network/random.ts';
+import { type Attack, sendRaw } from './attack.ts';
+import { negotiations, questions } from './malformed-peers.ts';
 import { developmentAccounts } from '../../../../src/edges/local-network/development-accounts.ts';
-
-/** Where a port under attack is. */
-export type Target = Readonly<{ host: string; port: number }>;
-
-/** One malformed thing that is sent to a port; gives what is wrong with the answer, undefined where nothing is. */
-export type Attack = (target: Target, random: Random) => Promise<string | undefined>;
 
 /** INTERNAL and UNKNOWN blame us for what a client sent. */
 const ourFaults = [2, 13];
-
-/** Sends bytes, ends, and gives all that comes back until the connection is closed. */
-export async function sendRaw({ host, port }: Target, bytes: Uint8Array): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>();
-  const received: Buffer[] = [];
-  const socket = connect({ host, port, allowHalfOpen: true });
-  socket.on('data', (chunk: Buffer) => received.push(chunk));
-  socket.on('error', () => undefined).on('end', () => socket.destroy());
-  socket.on('close', () => resolve(Buffer.concat(received).toString('latin1')));
-  socket.end(bytes);
-  return await promise;
-}
 
 /** What is wrong with an answer of HTTP/1.1, or with bytes that are none. */
 export function faultInHttp1(answer: string): string | undefined {
@@ -191,23 +174,9 @@ const hellos: Attack = async (target, random) => {
   return answer === '' ? undefined : `a hello that does not hold is answered with ${answer.length} bytes`;
 };
 
-const lengthPrefixed = (text: string): Buffer =>
-  Buffer.concat([Buffer.from([text.length + 1]), Buffer.from(`${text}\n`)]);
-
-/** The beginning of a peer, and then nothing that belongs there. */
-const negotiations: Attack = async (target, random) => {
-  const names = Array.from({ length: random.between(0, 3) }, () =>
-    lengthPrefixed(
-      random.pick(['/multistream/1.0.0', '/noise', '/tls/1.0.0', '/yamux/1.0.0', 'ls', '/annals/pieces/1.0.0']),
-    ),
-  );
-  await sendRaw(target, Buffer.concat([...names, random.bytes(random.between(0, 200))]));
-  return undefined;
-};
-
 /** What each port of a node is attacked with. */
 export const attacks: Readonly<Record<'grpc' | 'http' | 'p2p', readonly [Attack, ...Attack[]]>> = {
   grpc: [garbage, frames, calls, calls, requests, hellos],
   http: [garbage, requests, requests],
-  p2p: [garbage, negotiations],
+  p2p: [garbage, negotiations, questions],
 };

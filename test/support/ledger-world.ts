@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { pino } from 'pino';
 import { type Ledger, runLedger } from '../../src/edges/ledger/run-ledger.ts';
@@ -9,24 +9,24 @@ import { connectNats } from '../../src/edges/log/connection.ts';
 import { createLog } from '../../src/edges/log/log.ts';
 import { ensureStreams } from '../../src/edges/log/streams.ts';
 import { startNats } from '../../src/edges/servers/nats/nats-server.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { freshFolder } from './fresh-folder.ts';
 
 const host = '127.0.0.1';
 /** The people of the node tests. */
 const castSeed = 7;
-const network = 'campaign';
+const network = 'world';
 
 /** A ledger on a broker of its own with one SuperNode on its list, and a folder for the node. */
 export type LedgerWorld = Readonly<{ ledger: Ledger; node: RealNode; folder: string }>;
 
 /** Opens such a world; it ends with the stack, and nothing of it is left. */
 export async function openLedgerWorld(undo: AsyncDisposableStack): Promise<LedgerWorld> {
-  const top = temporaryFolder();
-  undo.defer(async () => await rm(top, { recursive: true, force: true }));
+  const { folder: top, remove } = freshFolder();
+  undo.defer(remove);
   const say = (): void => undefined;
   const nats = await startNats({ dir: path.join(top, 'nats'), host, port: 0, wsPort: 0, ephemeral: true, say });
   undo.defer(async () => await nats.stop());
-  const connection = await connectNats({ ...nats, name: 'campaign' });
+  const connection = await connectNats({ ...nats, name: 'world' });
   undo.defer(async () => await connection.close());
   await ensureStreams(connection, network);
   const ledger = await runLedger({
