@@ -2,11 +2,10 @@ import * as append from './rows/append.ts';
 import * as catchUp from './rows/catch-up.ts';
 import * as evm from './rows/evm.ts';
 import * as reads from './rows/reads.ts';
-import * as files from './rows/files.ts';
+import * as node from './rows/node.ts';
 import * as rebuild from './rows/rebuild.ts';
 import * as replay from './rows/replay.ts';
 import * as start from './rows/start.ts';
-import * as status from './rows/status.ts';
 import * as sweepMany from './rows/sweep-many.ts';
 import * as sweep from './rows/sweep.ts';
 import * as sync from './rows/sync.ts';
@@ -23,8 +22,7 @@ export const groups = [
   sync.rows,
   sweep.rows,
   sweepMany.rows,
-  status.rows,
-  files.rows,
+  node.rows,
   start.rows,
   evm.rows,
 ];
