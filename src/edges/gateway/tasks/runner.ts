@@ -27,10 +27,15 @@ export type RunnerOptions = Readonly<{
 export type Runner = Readonly<{
   /** Begins to carry a task out, or goes on with it; `signature` opens a private file and is only ever held here. */
   run: (task: Task, signature?: string) => void;
-  /** Goes on with what was under way when a process ended. */
+  /**
+   * Goes on with what nobody carries out, as soon as whoever did so has let go of it: uploads whose bytes are here,
+   * downloads of public files. Ends what nobody can go on with.
+   */
   resume: (open: readonly string[]) => Promise<void>;
   /** For `/metrics`. */
   gauges: readonly Figures[];
+  /** The upload of an action that this process carries out. */
+  uploadOf: (action: string) => Task | undefined;
   /** Settles once this process has nothing more to do for a task. */
   endOf: (task: Task) => Promise<void>;
   /** Settles once everything that runs has ended; call it after the signal has aborted. */
@@ -38,65 +43,96 @@ export type Runner = Readonly<{
 }>;
 
 const retryMs = 1_000;
+const ownerMs = 86_400_000;
 /** The real client's words for what only a new request can mend. */
 const lostSignature = 'the gateway was restarted and keeps no download signatures; request the download again';
+const lostFile = 'the gateway that took the file in has not come back; upload it again';
 
 /** Makes the runner of a gateway. */
 export function createRunner(options: RunnerOptions): Runner {
-  const { log, leases, files, nodes, logger, signal } = options;
+  const { log, leases, files, logger, signal } = options;
   const running = new Map<string, Promise<void>>();
+  const uploads = new Map<string, Task>();
   const metrics = createTransferMetrics(() => running.size);
-  const carryOut = async (task: Task, signature: string | undefined, held: AbortSignal): Promise<void> => {
-    let now = (await findTask(log, task.id)) ?? task;
-    const write = async (steps: readonly Step[]): Promise<void> => {
-      for (;;) {
-        try {
-          now = await recordSteps(log, now, steps, new Date().toISOString());
-          metrics.onSteps(now.known, steps);
-          return;
-        } catch (caught) {
-          if (held.aborted || toAppError(caught).code !== 'UNAVAILABLE') throw caught;
-          await wait(retryMs, held);
-          held.throwIfAborted();
-        }
-      }
-    };
-    if (now.known.ended) return;
-    const action = await actionOf(nodes.chain, now.known.action, held);
-    for await (const steps of stepsOf(options, { task: now, action, signature, signal: held })) await write(steps);
-    if (now.known.direction === 'upload' && now.known.ended) await files.forgetUpload(now.id);
-  };
-  const run = (task: Task, signature?: string): void => {
+  const start = (task: Task, work: (lease: AbortSignal) => Promise<void>): void => {
     if (running.has(task.name)) return;
-    const work = leases
-      .hold(`transfer-${task.name}`, signal, (lease) => carryOut(task, signature, lease.signal))
+    const ending = leases
+      .hold(`transfer-${task.name}`, signal, (lease) => work(lease.signal))
       .catch((caught: unknown) => {
         if (!signal.aborted)
-          logger.error({ err: toAppError(caught) }, 'a transfer stopped; the next start goes on with it');
+          logger.error({ err: toAppError(caught) }, 'a transfer stopped; it is taken up again in a while');
       })
-      .finally(() => running.delete(task.name));
-    running.set(task.name, work);
+      .finally(() => {
+        running.delete(task.name);
+        if (uploads.get(task.known.action)?.name === task.name) uploads.delete(task.known.action);
+      });
+    running.set(task.name, ending);
+  };
+  const take = (task: Task): void => {
+    if (task.known.direction === 'upload') uploads.set(task.known.action, task);
+  };
+  const carryOut = async (task: Task, signature: string | undefined, lease: AbortSignal): Promise<void> => {
+    const now = (await findTask(log, task.id)) ?? task;
+    if (now.known.ended) return;
+    take(now);
+    await moveBytes(options, { task: now, signature, signal: lease, metrics });
   };
   return {
-    run,
+    run: (task, signature) => {
+      take(task);
+      start(task, async (lease) => await carryOut(task, signature, lease));
+    },
     resume: async (open) => {
       for (const id of open) {
         const task = await findTask(log, id);
-        if (task && !task.known.ended && task.known.store === files.store) run(task);
+        if (!task || task.known.ended) continue;
+        const { store, direction, beganAt } = task.known;
+        if (store === files.store || direction === 'download')
+          start(task, async (lease) => await carryOut(task, undefined, lease));
+        else if (Date.now() - Date.parse(beganAt) > ownerMs) start(task, async () => await fail(log, task, lostFile));
       }
       for (const task of await openRetrievals(log))
-        if (task.known.store === files.store && !running.has(task.name))
-          await recordSteps(
-            log,
-            task,
-            [{ status: 'sdk:failed', detail: { error: lostSignature } }],
-            new Date().toISOString(),
-          );
+        if (task.known.store === files.store) start(task, async () => await fail(log, task, lostSignature));
     },
     gauges: [metrics.registry],
+    uploadOf: (action) => uploads.get(action),
     endOf: async ({ name }) => await running.get(name),
     ended: async () => void (await Promise.allSettled(running.values())),
   };
+}
+
+/** Ends a task that nobody can go on with; one that has ended by now stays as it is. */
+async function fail(log: Log, task: Task, error: string): Promise<void> {
+  await recordSteps(log, task, [{ status: 'sdk:failed', detail: { error } }], new Date().toISOString());
+}
+
+type Moving = Readonly<{
+  task: Task;
+  signature: string | undefined;
+  signal: AbortSignal;
+  metrics: ReturnType<typeof createTransferMetrics>;
+}>;
+
+/** Carries a task out to its end, writing each step as it comes; waits for a log that does not answer. */
+async function moveBytes(options: RunnerOptions, { task, signature, signal, metrics }: Moving): Promise<void> {
+  const { log, nodes, files } = options;
+  let now = task;
+  const write = async (steps: readonly Step[]): Promise<void> => {
+    for (;;) {
+      try {
+        now = await recordSteps(log, now, steps, new Date().toISOString());
+        metrics.onSteps(now.known, steps);
+        return;
+      } catch (caught) {
+        if (signal.aborted || toAppError(caught).code !== 'UNAVAILABLE') throw caught;
+        await wait(retryMs, signal);
+        signal.throwIfAborted();
+      }
+    }
+  };
+  const action = await actionOf(nodes.chain, task.known.action, signal);
+  for await (const steps of stepsOf(options, { task, action, signature, signal })) await write(steps);
+  if (now.known.direction === 'upload' && now.known.ended) await files.forgetUpload(now.id);
 }
 
 type Given = Readonly<{
