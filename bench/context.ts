@@ -28,7 +28,7 @@ export type Context = Amount &
     /** The group's PostgreSQL, as durable as the program's own. */
     postgres: () => Promise<EmbeddedPostgres>;
     /** A peer's program; fails with a word why when it cannot be installed or started. */
-    peer: (name: string, among?: 'peers' | 'clients') => Promise<Peer>;
+    peer: (name: string) => Promise<Peer>;
     /** Measures in turn with the group's rounds. */
     inTurn: (better: Row['better'], ours: Contender, openPeer?: () => Promise<Contender>) => Promise<Figures>;
   }>;
@@ -70,8 +70,8 @@ export async function withContext<T>(
     defer,
     nats: (grade) => (grade === 'strict' ? strict() : relaxed()),
     postgres: once(async () => stopped(await startPostgres({ dir: await folder('pg'), say, signal }))),
-    peer: (name, among = 'peers') => {
-      const opened = peers.get(name) ?? openPeer(name, { say, signal, among }).then(stopped);
+    peer: (name) => {
+      const opened = peers.get(name) ?? openPeer(name, { say, signal }).then(stopped);
       peers.set(name, opened);
       return opened;
     },

@@ -12,24 +12,20 @@ export type Peer = Readonly<{
   stop: () => Promise<void>;
 }>;
 
-type Options = Readonly<{ say: (line: string) => void; signal: AbortSignal; among?: keyof typeof folders }>;
+type Options = Readonly<{ say: (line: string) => void; signal: AbortSignal }>;
 type Answer = Readonly<{ figure?: number; error?: string }>;
 
-const folders = {
-  peers: fileURLToPath(new URL('peers', import.meta.url)),
-  clients: fileURLToPath(new URL('../test/clients', import.meta.url)),
-};
+const folder = fileURLToPath(new URL('peers', import.meta.url));
 const stopWithinMs = 5_000;
 
 /**
- * Starts the driver `<name>.mjs` of the bench's peers, or of the tests' clients, after installing these as their lock
- * says where that is still to be done.
+ * Starts the driver `bench/peers/<name>.mjs`, after installing the peers as their lock says where that is still to be
+ * done.
  *
  * Fails with a word why when there is no way to install them.
  */
-export async function openPeer(name: string, { say, signal, among = 'peers' }: Options): Promise<Peer> {
-  const folder = folders[among];
-  await installLocked(folder, among === 'peers' ? 'the peers of the bench' : 'the clients of others', say, signal);
+export async function openPeer(name: string, { say, signal }: Options): Promise<Peer> {
+  await installLocked(folder, 'the peers of the bench', say, signal);
   const driver = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', path.join(folder, `${name}.mjs`)], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });

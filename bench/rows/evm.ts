@@ -1,40 +1,36 @@
 import { createExecutor, type Sealed } from '../../src/edges/evm/executor/executor.ts';
 import { call } from '../../src/edges/evm/executor/calls.ts';
 import { createMemoryNodes } from '../../src/edges/evm/executor/memory-nodes.ts';
-import type { Item } from '../../src/edges/evm/executor/sealing.ts';
 import { createReader } from '../../src/edges/evm/executor/reader.ts';
 import type { Context } from '../context.ts';
 import { balanceCall, beginning, blockOfTransactions, loadedChain, token } from '../evm-load.ts';
-import type { Peer } from '../peer.ts';
 import type { Contender } from '../rounds.ts';
 import type { Row } from '../row.ts';
 
 /** Blocks of 200 signed transactions of 200 senders, and calls of a token, by the processor time that they take. */
 export function rows(context: Context): readonly Row[] {
-  const shape = { better: 'higher', peerName: 'EDR 0.20.0' } as const;
+  const shape = { better: 'higher', peerName: null } as const;
   return [
     {
       ...shape,
       name: 'evm-transfers',
       unit: 'transfers/s of CPU',
-      target: { ours: 300, ratio: 0.17 },
-      measure: async () =>
-        context.inTurn('higher', await sealing(context, 'coins'), () => edrSealing(context, 'coins')),
+      target: { ours: 300 },
+      measure: async () => context.inTurn('higher', await sealing(context, 'coins')),
     },
     {
       ...shape,
       name: 'evm-erc20',
       unit: 'transfers/s of CPU',
-      target: { ours: 150, ratio: 0.1 },
-      measure: async () =>
-        context.inTurn('higher', await sealing(context, 'tokens'), () => edrSealing(context, 'tokens')),
+      target: { ours: 150 },
+      measure: async () => context.inTurn('higher', await sealing(context, 'tokens')),
     },
     {
       ...shape,
       name: 'evm-calls',
       unit: 'calls/s of CPU',
       target: { ours: 1_000 },
-      measure: async () => context.inTurn('higher', await calling(context), () => edrCalling(context)),
+      measure: async () => context.inTurn('higher', await calling(context)),
     },
   ];
 }
@@ -56,7 +52,7 @@ async function sealing(context: Context, of: 'coins' | 'tokens'): Promise<Conten
         const attributes = {
           timestamp: beginning + last.number + 1n,
           baseFee: 1_000_000_000n,
-          gasLimit,
+          gasLimit: 50_000_000n,
           coinbase: token,
         };
         last = await executor.seal(last.header, attributes, block);
@@ -80,39 +76,6 @@ async function calling(context: Context): Promise<Contender> {
       for (let at = 0; at < count; at += 1)
         await call(reader, { at: first.header, gasCap: 50_000_000n, request: { to: token, input: balanceCall(at) } });
     });
-}
-
-/** Both make blocks of 200 transfers, which need less. */
-const gasLimit = 50_000_000n;
-
-async function openEdr(context: Context): Promise<Peer> {
-  const { genesis } = loadedChain();
-  const peer = await context.peer('edr', 'clients');
-  const { chainId } = genesis.config;
-  await peer.ask('open', { chainId, accounts: genesis.alloc, gasLimit: Number(gasLimit) });
-  return peer;
-}
-
-async function edrSealing(context: Context, of: 'coins' | 'tokens'): Promise<Contender> {
-  const peer = await openEdr(context);
-  const config = loadedChain();
-  const count = context.size(5, 1);
-  let round = 0;
-  return async () => {
-    const first = round * count;
-    round += 1;
-    const blocks = Array.from({ length: count }, (_, at) => blockOfTransactions(config, of, BigInt(first + at)));
-    return await peer.ask('seal', { blocks: blocks.map((items) => items.flatMap(rawOf)) });
-  };
-}
-
-const rawOf = (item: Item): readonly string[] =>
-  item.kind === 'transaction' ? [`0x${Buffer.from(item.raw).toString('hex')}`] : [];
-
-async function edrCalling(context: Context): Promise<Contender> {
-  const peer = await openEdr(context);
-  const calls = Array.from({ length: context.size(4_000, 400) }, (_, at) => ({ to: token, data: balanceCall(at) }));
-  return () => peer.ask('call', { calls });
 }
 
 /** How much is done in a second of processor time of this process. */

@@ -21,7 +21,7 @@ let program: Program;
 let gateway: string;
 
 beforeAll(async () => {
-  const env = { LOCAL_SUBNET: subnet, PUBLIC_DOWNLOADS: 'chain', SYNC_TOKEN: token };
+  const env = { LOCAL_SUBNET: subnet, PUBLIC_DOWNLOADS: 'chain', SYNC_TOKEN: token, RATE_LIMIT: 'off' };
   program = await startProgram({ network: 'local', env });
   gateway = program.instance.urls['gateway'] ?? '';
   await until('the gateway is ready', async () => (await fetch(`${gateway}/readyz`)).status === 200, 60_000);

@@ -106,11 +106,7 @@ function joined(first: Changes, second: Changes): Changes {
   };
 }
 
-/**
- * Moves coins from the signer to another account, which begins with them where it had none.
- *
- * An address may be written in capitals, and means the same account.
- */
+/** Moves coins from the signer to another account, which begins with them where it had none. */
 export function send(draft: Draft, message: MessageOf<'/cosmos.bank.v1beta1.MsgSend'>): void {
   const { denom } = draft.state.genesis.params;
   const [coin] = message.amount;
@@ -121,7 +117,7 @@ export function send(draft: Draft, message: MessageOf<'/cosmos.bank.v1beta1.MsgS
       'funds',
       `spendable balance 0${coin.denom} is smaller than ${coinsText(message.amount)}`,
     );
-  draft.pay(message.from_address, message.to_address.toLowerCase(), BigInt(coin.amount));
+  draft.pay(message.from_address, message.to_address, BigInt(coin.amount));
 }
 
 function coinsText(coins: MessageOf<'/cosmos.bank.v1beta1.MsgSend'>['amount']): string {

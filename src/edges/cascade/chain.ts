@@ -31,6 +31,8 @@ export type StoringNode = Readonly<{ account: string; ip: string }>;
 export type CascadeChain = Readonly<{
   /** Undefined where the chain knows no such action, or it is of another kind. */
   action: (id: string) => Promise<CascadeAction | undefined>;
+  /** What kind of action an id is; undefined where the chain knows none. */
+  kind: (id: string) => Promise<ActionRecord['kind'] | undefined>;
   /** Accounts of the nodes that may finalize an action of a height. */
   finalizers: (height: number) => Promise<readonly string[]>;
   /**
@@ -59,12 +61,10 @@ export function createCascadeChain(
   return {
     action: async (id) =>
       await ask(async (session) => {
-        if (!isActionId(id)) return undefined;
-        const answer = await session.find(`~/action/v1/get_action/${id}`);
-        const read = recordOf(asObject(answer?.body)?.['action'], id, addressPrefix);
-        if (!('record' in read) || read.record.kind !== 'cascade') return undefined;
-        return { id, record: read.record, file: fileOf(read.record.metadata) };
+        const record = await actionOf(session, id, addressPrefix);
+        return record?.kind === 'cascade' ? { id, record, file: fileOf(record.metadata) } : undefined;
       }),
+    kind: async (id) => await ask(async (session) => (await actionOf(session, id, addressPrefix))?.kind),
     finalizers: async (height) =>
       await ask(async (session) => (await topOf(session, height)).map((node) => String(node['supernode_account']))),
     storers: async (height) =>
@@ -79,6 +79,13 @@ export function createCascadeChain(
         return key && publicKeyIn(key);
       }),
   };
+}
+
+async function actionOf(session: ChainSession, id: string, prefix: string): Promise<ActionRecord | undefined> {
+  if (!isActionId(id)) return undefined;
+  const answer = await session.find(`~/action/v1/get_action/${id}`);
+  const read = recordOf(asObject(answer?.body)?.['action'], id, prefix);
+  return 'record' in read ? read.record : undefined;
 }
 
 async function topOf(session: ChainSession, height: number): Promise<readonly Record<string, unknown>[]> {

@@ -1,11 +1,17 @@
 import { setting } from '../kit/setting.ts';
-import { duration, oneOf, optional, port, size } from '../kit/setting-forms.ts';
+import { byteRate, duration, oneOf, optional, port, requestRate, size, whole } from '../kit/setting-forms.ts';
 
 const gib = 2 ** 30;
 const uploadSize = (value: string): number => {
   const bytes = size(value) ?? gib;
   return bytes < 0 ? gib : Math.min(bytes, gib);
 };
+
+const space = (value: string): number | undefined => {
+  const bytes = size(value);
+  return bytes === -1 ? undefined : bytes;
+};
+const count = whole(1, 1_000_000);
 
 /** Settings of the gateway. */
 export const gatewaySettings = {
@@ -36,6 +42,39 @@ export const gatewaySettings = {
   ),
   transferDir: setting('TRANSFER_DIR', '', optional, 'Folder of files under way; below DATA_DIR unless set'),
   uploadMaxSize: setting('UPLOAD_MAX_SIZE', '1GiB', uploadSize, 'Largest file that the gateway takes, at most 1GiB'),
+  uploadStallTimeoutMs: setting(
+    'UPLOAD_STALL_TIMEOUT',
+    '30s',
+    duration,
+    'An upload of which no byte comes for so long is refused with 408',
+  ),
+  uploadMinRate: setting(
+    'UPLOAD_MIN_RATE',
+    '16KiB',
+    byteRate,
+    'An upload that comes with less a second, over 30 seconds, is refused with 408',
+  ),
+  uploadTempMaxAgeMs: setting(
+    'UPLOAD_TEMP_MAX_AGE',
+    '1h',
+    duration,
+    'What is left of uploads without a task goes once it is older than this',
+  ),
+  uploadsMaxPerAddress: setting('UPLOADS_MAX_PER_ADDRESS', '8', count, 'Uploads at once of one address'),
+  transferSpace: setting(
+    'TRANSFER_SPACE',
+    'unlimited',
+    space,
+    'Most bytes of files under way and fetched; the last tenth of the volume, at most 5GiB, is left free anyhow',
+  ),
+  rateLimit: setting(
+    'RATE_LIMIT',
+    '600/m',
+    requestRate,
+    'Requests to the gateway of one address (IPv6: of one /64) in a second, a minute or an hour; off for no limit',
+  ),
+  sseMax: setting('SSE_MAX', '5000', count, 'Streams of states at once'),
+  sseMaxPerAddress: setting('SSE_MAX_PER_ADDRESS', '20', count, 'Streams of states at once of one address'),
   downloadKeepMs: setting('DOWNLOAD_KEEP', '1h', duration, 'How long a fetched file can be had from the gateway'),
   publicDownloads: setting(
     'PUBLIC_DOWNLOADS',

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../commands/errors.ts';
+import { callerOf } from '../kit/net-address.ts';
 import type { App } from './schema.ts';
 
 /**
@@ -14,6 +15,8 @@ export type SseOptions = Readonly<{
   /** Ends all of them. */
   signal: AbortSignal;
   mostClients?: number;
+  /** Of one address, of IPv6 of its first 64 bits; without it as many as there may be at all. */
+  mostPerAddress?: number;
   /** What a caller may do where there are too many, as the end of a sentence. */
   remedy?: string;
 }>;
@@ -22,6 +25,8 @@ export type SseOptions = Readonly<{
 export type SseClient = Readonly<{
   signal: AbortSignal;
   send: (event: SseEvent) => void;
+  /** Sends what no reader takes for an event, but who looks at the bytes reads. */
+  comment: (text: string) => void;
   /** Settles once the reader has taken most of what was sent; one that takes too long is cut off. */
   drained: () => Promise<void>;
   end: () => void;
@@ -49,14 +54,14 @@ const headers = {
  * when its reader is too slow.
  */
 export function createStreams(app: Pick<App, 'addHook'>, options: SseOptions): SseStreams {
-  const { signal, mostClients = 200, remedy = 'try again later' } = options;
-  const clients = new Set<ServerResponse>();
+  const { signal } = options;
+  const clients = new Map<ServerResponse, string>();
   let heartbeat: NodeJS.Timeout | undefined;
-  const sendAll = (text: string): void => clients.forEach((client) => write(client, text));
-  const end = (): void => clients.forEach((client) => client.end());
+  const sendAll = (text: string): void => clients.forEach((_, client) => write(client, text));
+  const end = (): void => clients.forEach((_, client) => client.end());
   signal.addEventListener('abort', end, { once: true });
   app.addHook('preClose', async () => end());
-  const add = (client: ServerResponse): AbortSignal => {
+  const add = (client: ServerResponse, caller: string): AbortSignal => {
     const over = new AbortController();
     const leave = (): void => {
       clients.delete(client);
@@ -67,34 +72,49 @@ export function createStreams(app: Pick<App, 'addHook'>, options: SseOptions): S
       over.abort();
     };
     client.on('close', leave).on('error', leave);
-    clients.add(client);
+    clients.set(client, caller);
     heartbeat ??= setInterval(() => sendAll(': still here\n\n'), heartbeatMs).unref();
     return over.signal;
   };
   return {
     sendAll: (event) => sendAll(textOf(event)),
     open: (request, reply) => {
-      if (request.method === 'HEAD') return void reply.headers(headers).send();
-      if (signal.aborted || clients.size >= mostClients)
-        throw new AppError(
-          'UNAVAILABLE',
-          `As many live readers as this instance takes (${mostClients}) are here; ${remedy}.`,
-        );
+      if (request.method === 'HEAD') return void reply.headers({ ...headers, ...reply.getHeaders() }).send();
+      const caller = callerOf(request.ip);
+      refuseTooMany([...clients.values()], caller, options);
       reply.hijack();
       const client = reply.raw;
-      for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...headers }))
+      for (const [name, value] of Object.entries({ ...headers, ...reply.getHeaders() }))
         if (value !== undefined) client.setHeader(name, value);
       client.flushHeaders();
-      const over = add(client);
+      const over = add(client, caller);
       client.write(`retry: ${reconnectMs}\n\n`);
       return {
         signal: over,
         send: (event) => write(client, textOf(event)),
+        comment: (text) => write(client, `: ${text.replaceAll(/[\r\n]+/g, ' ')}\n\n`),
         drained: () => drained(client, over),
         end: () => void client.end(),
       };
     },
   };
+}
+
+function refuseTooMany(
+  callers: readonly string[],
+  caller: string,
+  { signal, mostClients = 200, mostPerAddress = mostClients, remedy = 'try again later' }: SseOptions,
+): void {
+  if (signal.aborted || callers.length >= mostClients)
+    throw new AppError(
+      'UNAVAILABLE',
+      `As many live readers as this instance takes (${mostClients}) are here; ${remedy}.`,
+    );
+  if (callers.filter((one) => one === caller).length >= mostPerAddress)
+    throw new AppError(
+      'UNAVAILABLE',
+      `As many live readers as one address may have (${mostPerAddress}) are here; ${remedy}.`,
+    );
 }
 
 function textOf({ data, id, name }: SseEvent): string {

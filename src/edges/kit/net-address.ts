@@ -1,3 +1,5 @@
+import ipaddr from 'ipaddr.js';
+
 /**
  * A host and a port as they stand in an address: an IPv6 host in brackets.
  *
@@ -5,4 +7,20 @@
  */
 export function hostPort(host: string, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/**
+ * What counts as one caller where callers are bounded: an IPv4 address, however it is written, or the first 64 bits of
+ * an IPv6 address, all of which one person has.
+ *
+ * @example callerOf('::ffff:192.0.2.1') // 192.0.2.1
+ */
+export function callerOf(ip: string): string {
+  if (!ipaddr.isValid(ip)) return ip;
+  const address = ipaddr.process(ip);
+  if (!('parts' in address)) return address.toString();
+  return `${address.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`;
 }

@@ -71,11 +71,32 @@ const fewestBytes = 2 ** 20;
 export function size(value: string): number | undefined {
   if (value === '') return undefined;
   if (value === 'unlimited') return -1;
-  const [, digits, unit] = /^(\d{1,6})(KiB|MiB|GiB|TiB)$/.exec(value) ?? [];
-  const bytes = Number(digits) * (unitBytes[unit as keyof typeof unitBytes] ?? 0);
-  if (unit === undefined || bytes < fewestBytes)
+  const bytes = bytesIn(value);
+  if (bytes === undefined || bytes < fewestBytes)
     throw new Unfit('a size from 1MiB on, written 500MiB, 20GiB or 1TiB, or unlimited');
   return bytes;
+}
+
+/** Bytes a second, at least 1 KiB. */
+export function byteRate(value: string): number {
+  const bytes = bytesIn(value);
+  if (bytes === undefined || bytes === 0) throw new Unfit('a size from 1KiB on, written 16KiB or 1MiB');
+  return bytes;
+}
+
+function bytesIn(value: string): number | undefined {
+  const [, digits, unit] = /^(\d{1,6})(KiB|MiB|GiB|TiB)$/.exec(value) ?? [];
+  return unit === undefined ? undefined : Number(digits) * unitBytes[unit as keyof typeof unitBytes];
+}
+
+const windows = { s: 1, m: 60, h: 3600 } as const;
+
+/** A number of requests in a second, a minute or an hour; undefined for no limit. */
+export function requestRate(value: string): Readonly<{ quota: number; windowSeconds: number }> | undefined {
+  if (value === 'off') return undefined;
+  const [, digits, unit] = /^([1-9]\d{0,6})\/([smh])$/.exec(value) ?? [];
+  if (unit === undefined) throw new Unfit('a number of requests such as 10/s, 600/m or 20000/h, or off');
+  return { quota: Number(digits), windowSeconds: windows[unit as keyof typeof windows] };
 }
 
 /** First three numbers of loopback addresses. */

@@ -6,8 +6,6 @@ import type { SentTransaction } from '../cosmos/transaction-codec.ts';
 
 /** Larger ones fit no queue: a block is one message of the broker. */
 const mostBytes = 128 * 1024;
-/** Of every account, so that the EVM and the rules mean the same one. */
-const addressBytes = 20;
 
 /** What a check is made against. */
 export type Checking = Ante & Readonly<{ state: ChainState; chainId: string }>;
@@ -27,9 +25,6 @@ function wrongAddress({ transaction }: SentTransaction): Refusal | undefined {
       const decoded = bytesOf(prefixes.account, address);
       if ('problem' in decoded)
         return { code: 7, log: `invalid address ${address}: ${decoded.problem}: invalid address` };
-      const { length } = decoded.bytes;
-      if (length !== addressBytes)
-        return { code: 7, log: `invalid address ${address}: ${length} bytes, not ${addressBytes}: invalid address` };
     }
   }
   return undefined;

@@ -48,7 +48,10 @@ async function startGateway(context: RoleContext): Promise<Part> {
     urls: (base) => ({ gateway: base }),
   });
   const resuming = resumeTransfers({ reader, logger, runner }, signal);
-  const sweeping = keepSwept({ log, files, keepMs: config.downloadKeepMs, logger }, signal);
+  const sweeping = keepSwept(
+    { log, files, keepMs: config.downloadKeepMs, tempMs: config.uploadTempMaxAgeMs, logger },
+    signal,
+  );
   return {
     ...part,
     gauges: runner.gauges,

@@ -8,8 +8,6 @@ import { createExecutor, type Executor, type Sealed } from '../../../src/edges/e
 import { type ChainConfig, foreignChain, networkChain } from '../../../src/edges/evm/executor/genesis.ts';
 import { createMemoryNodes } from '../../../src/edges/evm/executor/memory-nodes.ts';
 import type { Hex } from '../../../src/edges/evm/executor/outcome.ts';
-import { createReader } from '../../../src/edges/evm/executor/reader.ts';
-import { trace } from '../../../src/edges/evm/executor/trace.ts';
 import type { Attributes, Item } from '../../../src/edges/evm/executor/sealing.ts';
 
 const key = new Uint8Array(32).fill(7);
@@ -103,26 +101,6 @@ describe('createExecutor', () => {
     await expect(
       verifier.executor.apply(verifier.first.header, { block: sealed.block, items: items.slice(1) }),
     ).rejects.toThrow('stateRoot is');
-  });
-
-  test('traces a block as it was executed, fees of the coinbase included', async () => {
-    // COINBASE BALANCE PUSH0 MSTORE PUSH1 32 PUSH0 RETURN
-    const accounts = {
-      ...config.genesis.alloc,
-      [receiver]: { balance: '0x0', nonce: '0x1', code: '0x41315f5260205ff3' },
-    };
-    const telling = { ...config, genesis: { ...config.genesis, alloc: accounts } };
-    const nodes = createMemoryNodes();
-    const executor = createExecutor({ config: telling, nodes });
-    const first = await executor.genesis();
-    await first.commit();
-    const sealed = await executor.seal(first.header, attributes, [transfer(executor, 0n), transfer(executor, 1n)]);
-    const executed = sealed.outcomes[1];
-    const returned = executed?.kind === 'executed' ? Buffer.from(executed.transaction.returned).toString('hex') : '';
-    expect(BigInt(`0x${returned}`)).toBeGreaterThan(21_000n * 3n * gwei);
-    const given = { parent: first.header, block: sealed.block, index: 1, options: {} };
-    const [traced] = await trace(createReader({ config: telling, nodes }), given);
-    expect(traced?.result).toMatchObject({ failed: false, returnValue: `0x${returned}` });
   });
 
   test('refuses what cannot run, leaves what has no room, and keeps nothing of a block that is not committed', async () => {

@@ -19,6 +19,12 @@ import { freshNetwork, testNats } from '../../support/servers.ts';
 /** The creator of every action of these tests. */
 export const creatorKey: PrivateKey = { type: 'eth_secp256k1', bytes: new Uint8Array(32).fill(7) };
 
+/** An action of the chain that is none of Cascade. */
+export const sense = '99';
+
+/** Nobody listens there. */
+const deafNode = { account: 'lumera1deaf', ip: '127.9.9.9' };
+
 /** A gateway on a port of its own, over a log, a folder and a chain of its own. */
 export type GatewayUnderTest = Readonly<{
   url: string;
@@ -95,8 +101,9 @@ function chainOf(actions: ReadonlyMap<string, CascadeAction>): CascadeChain {
   const creator = publicKeyOf(creatorKey);
   return {
     action: async (id) => actions.get(id),
+    kind: async (id) => actions.get(id)?.record.kind ?? (id === sense ? 'sense' : undefined),
     finalizers: async () => [],
-    storers: async () => ({ nodes: [], total: 0 }),
+    storers: async () => ({ nodes: [deafNode], total: 1 }),
     keyOf: async (account) => (account === accountOf(creator) ? creator : undefined),
   };
 }

@@ -171,20 +171,6 @@ describe('a ledger that keeps less, or an older one', () => {
     expect(await actionOf(ledger, '1')).toMatchObject({ action: { actionID: '1' } });
   });
 
-  test('reads the state at its last heights, and answers before them as a pruned node does', async () => {
-    await using fresh = await freshLog();
-    await using ledger = await startLedger(fresh.log, { historicHeights: 5 });
-    await playHistory(ledger);
-    const { height } = ledger.status();
-    const at = async (asked: number) => {
-      const headers = { 'x-cosmos-block-height': String(asked) };
-      return (await ask(ledger, lumera('action/v1/get_action/1'), { headers })).status;
-    };
-    expect(height).toBeGreaterThan(5);
-    expect([await at(height - 4), await at(height - 5)]).toEqual([200, 500]);
-    expect((await ask(ledger, '/cosmos/base/tendermint/v1beta1/blocks/1')).status).toBe(200);
-  });
-
   test('gives the price of chosen actions as an object', async () => {
     await using fresh = await freshLog();
     await using ledger = await startLedger(fresh.log, { hasPriceObject: (id) => id === '2' });

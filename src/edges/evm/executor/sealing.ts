@@ -112,8 +112,9 @@ class Draft {
       const block = this.#environment;
       const tx = createTxFromRLP(raw, { common: this.#vm.common });
       if (this.gasUsed + tx.gasLimit > block.header.gasLimit) return { kind: 'left' };
-      const on = { vm: this.#vm, state: this.#state };
-      const result = await runInBlock(this.#config, on, { tx, block, blockGasUsed: this.gasUsed });
+      const given = { tx, block, blockGasUsed: this.gasUsed, skipHardForkValidation: true };
+      const result = await runTx(this.#vm, given);
+      if (this.#config.feesTo === 'coinbase') await this.#payBaseFee(result);
       const transaction = executedTransaction(tx, result, block.header);
       this.gasUsed += result.totalGasSpent;
       this.#bytes += raw.length + transaction.receipt.length;
@@ -125,25 +126,14 @@ class Draft {
       return { kind: 'refused', reason: toAppError(caught).message };
     }
   }
-}
 
-/** A transaction of a block, and the gas that those before it used. */
-export type InBlock = Readonly<{ tx: TypedTransaction; block: Block; blockGasUsed: bigint }>;
-
-/** Runs a signed transaction by the rules of a chain: its base fee may go to the coinbase. */
-export async function runInBlock(
-  { feesTo }: ChainConfig,
-  { vm, state }: Pick<Machine, 'vm' | 'state'>,
-  { tx, block, blockGasUsed }: InBlock,
-): Promise<RunTxResult> {
-  const result = await runTx(vm, { tx, block, blockGasUsed, skipHardForkValidation: true });
-  const { coinbase, baseFeePerGas = 0n } = block.header;
-  if (feesTo === 'burned') return result;
-  const account = (await state.getAccount(coinbase)) ?? new Account();
-  account.balance += result.totalGasSpent * baseFeePerGas;
-  await vm.evm.journal.putAccount(coinbase, account);
-  await vm.evm.journal.cleanup();
-  return result;
+  async #payBaseFee({ totalGasSpent }: RunTxResult): Promise<void> {
+    const { coinbase } = this.#environment.header;
+    const account = (await this.#state.getAccount(coinbase)) ?? new Account();
+    account.balance += totalGasSpent * this.#attributes.baseFee;
+    await this.#vm.evm.journal.putAccount(coinbase, account);
+    await this.#vm.evm.journal.cleanup();
+  }
 }
 
 function headerFields(parent: BlockHeader, attributes: Attributes): HeaderData {

@@ -1,12 +1,12 @@
 import type { InterpreterStep } from '@ethereumjs/evm';
 import { bytesToHex, hexToBytes, setLengthLeft, setLengthRight } from '@ethereumjs/util';
-import type { VM } from '@ethereumjs/vm';
+import { runTx, type VM } from '@ethereumjs/vm';
 import { readBlock } from './blocks.ts';
 import { type CallFrame, followCalls } from './call-frames.ts';
 import { executionCodes, ExecutionError } from './execution-error.ts';
 import type { Hex } from './outcome.ts';
 import type { At, Reader } from './reader.ts';
-import { applyAccounts, type Item, runInBlock } from './sealing.ts';
+import { applyAccounts, type Item } from './sealing.ts';
 import { openBlock } from './system-calls.ts';
 
 /** How a trace is wanted; names as JSON-RPC has them. */
@@ -68,7 +68,7 @@ export async function trace(
     if (!tx) continue;
     const wanted = index === undefined || index === at;
     const recorder = wanted ? recorderOf(options, vm) : undefined;
-    const result = await runInBlock(reader.config, machine, { tx, block, blockGasUsed: gasUsed });
+    const result = await runTx(vm, { tx, block, blockGasUsed: gasUsed, skipHardForkValidation: true });
     gasUsed += result.totalGasSpent;
     at += 1;
     if (recorder) told.push({ txHash: bytesToHex(tx.hash()), result: recorder(result, tx) });

@@ -11,7 +11,12 @@ const wrongSignature = 'The signature is not one of the creator of the action ov
 /** The Cascade action of an id as the chain has it now; fails with `NOT_FOUND`, `INVALID_ARGUMENT` or `UNAVAILABLE`. */
 export async function actionOnChain(chain: CascadeChain, id: string): Promise<FileAction> {
   const action = await chain.action(id);
-  if (!action) throw new AppError('NOT_FOUND', 'The chain has no such Cascade action, or does not show it yet');
+  if (!action) {
+    const kind = await chain.kind(id);
+    if (kind === undefined || kind === 'cascade')
+      throw new AppError('NOT_FOUND', 'The chain has no such Cascade action, or does not show it yet');
+    throw new AppError('INVALID_ARGUMENT', `Action ${id} is none of Cascade; it has no file`);
+  }
   const { file } = action;
   if (!file) throw new AppError('INVALID_ARGUMENT', 'What the action says of its file cannot be read');
   return { ...action, file };
@@ -27,6 +32,13 @@ export function checkPending({ id, record: { chainState } }: CascadeAction): voi
 export function checkStored({ id, record: { chainState } }: CascadeAction): void {
   if (chainState !== 'done' && chainState !== 'approved')
     throw new AppError('CONFLICT', `Action ${id} is ${chainState}; a file can be downloaded once it is done`);
+}
+
+/** Fails with `SERVICE_UNAVAILABLE` where no SuperNode can be asked for an action. */
+export async function checkServed(chain: CascadeChain, { id, record: { height } }: CascadeAction): Promise<void> {
+  const { nodes } = await chain.storers(height ?? 0);
+  if (nodes.length === 0)
+    throw new AppError('SERVICE_UNAVAILABLE', `No SuperNode can serve action ${id} now; try again later`);
 }
 
 /** Fails with `INVALID_ARGUMENT` unless bytes are those of the action. */

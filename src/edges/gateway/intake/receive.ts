@@ -18,7 +18,7 @@ export type ReceiveOptions = Readonly<{
   /** Where the bytes go; nobody else uses it. */
   path: string;
   /** Asked before the first byte of the file is read where the form has told the action by then; fails to refuse. */
-  admit: (actionId: string) => Promise<void>;
+  admit: (actionId: string) => Promise<unknown>;
 }>;
 
 const mostParts = 8;
@@ -39,6 +39,8 @@ export async function receiveForm(request: FastifyRequest, options: ReceiveOptio
       'UNSUPPORTED_MEDIA_TYPE',
       'An upload is a form: Content-Type multipart/form-data with a boundary',
     );
+  if ((request.headers['content-encoding'] ?? 'identity') !== 'identity')
+    throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'The form is encoded; send it without Content-Encoding');
   const limits = { parts: mostParts, fieldSize: fieldBytes, fileSize: options.mostBytes, files: 2 };
   const fields = new Map<string, string>();
   let received: Received | undefined;

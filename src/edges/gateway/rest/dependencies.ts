@@ -13,7 +13,18 @@ export const longestMs = 86_400_000;
 /** The settings that the gateway's routes depend on. */
 export type GatewaySettings = Pick<
   Config,
-  'corsAllowOrigins' | 'trustedProxies' | 'uploadMaxSize' | 'downloadKeepMs' | 'publicDownloads'
+  | 'corsAllowOrigins'
+  | 'trustedProxies'
+  | 'uploadMaxSize'
+  | 'uploadStallTimeoutMs'
+  | 'uploadMinRate'
+  | 'uploadsMaxPerAddress'
+  | 'transferSpace'
+  | 'rateLimit'
+  | 'sseMax'
+  | 'sseMaxPerAddress'
+  | 'downloadKeepMs'
+  | 'publicDownloads'
 >;
 
 /** Everything that the gateway's routes take from outside. */

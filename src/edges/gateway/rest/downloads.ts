@@ -1,26 +1,27 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { Type } from 'typebox';
 import { AppError } from '../../../commands/errors.ts';
-import { type App, errors, optional, plainAnswer, query } from '../../http/schema.ts';
-import { actionOnChain, checkSignature, checkStored, type FileAction } from '../intake/checks.ts';
+import { type App, errors, plainAnswer } from '../../http/schema.ts';
+import { actionOnChain, checkServed, checkSignature, checkStored, type FileAction } from '../intake/checks.ts';
+import { createSpace } from '../intake/space.ts';
 import { beginTask, newTaskId, type Task } from '../tasks/task-log.ts';
 import type { GatewayDependencies } from './dependencies.ts';
 import { taskReference } from './schemas.ts';
 
 type Asked = Readonly<{ actionId: string; isPublic: boolean; signature: string | undefined }>;
 
+/** Begins what is asked for, or joins it. */
+export type DownloadRequests = (asked: Asked) => Promise<Task>;
+
 /** `POST …/{action_id}/downloads`: fetches a file from SuperNodes. */
-export function downloadRoutes(app: App, prefix: string, dependencies: GatewayDependencies): void {
-  const request = createRequests(dependencies);
+export function downloadRoutes(app: App, prefix: string, request: DownloadRequests): void {
   const schema = {
     tags: ['Downloads'],
     summary: 'Fetch the file of an action from SuperNodes',
     description:
       'A private file needs the creator’s `signature` over the action id; `public=true` asks for one that everybody may have. Asked again while it runs, it gives the running task.',
-    querystring: query({ public: optional(Type.String({ description: '`true` or `1`; `false`, `0` or nothing.' })) }),
-    response: { 202: plainAnswer('The task has begun.', taskReference.ref), ...errors(400, 401, 404, 429) },
+    response: { 202: plainAnswer('The task has begun.', taskReference.ref), ...errors(400, 401, 404, 409, 429, 507) },
   };
-  app.post<{ Params: { action_id: string }; Querystring: { public?: string }; Body: unknown }>(
+  app.post<{ Params: { action_id: string }; Querystring: { public?: unknown }; Body: unknown }>(
     `${prefix}/actions/cascade/:action_id/downloads`,
     { schema },
     async ({ params, query: { public: flag }, body }, reply) => {
@@ -31,7 +32,7 @@ export function downloadRoutes(app: App, prefix: string, dependencies: GatewayDe
   );
 }
 
-function isTrue(flag: string | undefined): boolean {
+function isTrue(flag: unknown): boolean {
   if (flag === 'true' || flag === '1') return true;
   if (flag === undefined || flag === '' || flag === 'false' || flag === '0') return false;
   throw new AppError('INVALID_ARGUMENT', 'public takes true or false');
@@ -43,9 +44,10 @@ function signatureIn(body: unknown): string | undefined {
 }
 
 /** Begins downloads; the same request again joins the task that runs. Signatures are known by a keyed hash alone. */
-function createRequests(dependencies: GatewayDependencies): (asked: Asked) => Promise<Task> {
+export function createDownloadRequests(dependencies: GatewayDependencies): DownloadRequests {
   const { chain, files, log, runner, settings, clock } = dependencies;
   const secret = randomBytes(32);
+  const space = createSpace(files.folder, settings.transferSpace);
   const underWay = new Map<string, Promise<Task>>();
   const begin = async (action: FileAction, signature: string | undefined): Promise<Task> => {
     const at = new Date(clock()).toISOString();
@@ -66,6 +68,9 @@ function createRequests(dependencies: GatewayDependencies): (asked: Asked) => Pr
     const action = await actionOnChain(chain, actionId);
     checkStored(action);
     const opens = await openerOf(dependencies, action, { isPublic, signature, byChain });
+    await checkServed(chain, action);
+    const release = await space.reserve(0);
+    release();
     const key = createHmac('sha256', secret)
       .update(`${actionId}\n${opens ?? ''}`)
       .digest('base64');

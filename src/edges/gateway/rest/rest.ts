@@ -1,14 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 import { createApp } from '../../http/app.ts';
+import { limitRate } from '../../http/rate-limit.ts';
+import type { App } from '../../http/schema.ts';
+import { createStreams } from '../../http/sse.ts';
 import { multipartPlugin } from '../intake/receive.ts';
 import { createLocalUser } from '../pages/local-user.ts';
 import { registerPages } from '../pages/pages.ts';
 import type { GatewayDependencies } from './dependencies.ts';
-import { downloadRoutes } from './downloads.ts';
+import { createDownloadRequests, downloadRoutes } from './downloads.ts';
 import { fileRoutes } from './file.ts';
 import { statusEventSchema, taskDetail, taskList, taskReference } from './schemas.ts';
 import { taskRoutes } from './tasks.ts';
-import { uploadRoutes } from './uploads.ts';
+import { createUploads, uploadRoutes } from './uploads.ts';
 
 const bodyBytes = 64 * 1024;
 const current = '/api/v1';
@@ -37,15 +40,7 @@ export function createGateway(dependencies: GatewayDependencies): FastifyInstanc
     },
     cors: { origins: settings.corsAllowOrigins, exposedHeaders },
     routes: async (routes, addOperations) => {
-      await routes.register(multipartPlugin);
-      addRoutes(routes, current, dependencies);
-      await routes.register(async (inner) => {
-        inner.addHook('onRequest', async (request, reply) => {
-          const successor = request.url.replace(legacy, current);
-          reply.headers({ deprecation: 'true', link: `<${successor}>; rel="successor-version"` });
-        });
-        addRoutes(inner, legacy, dependencies);
-      });
+      await routes.register(async (api) => await addApi(api, dependencies));
       addOperations(routes);
       await registerPages(routes, localChain === undefined ? undefined : createLocalUser(localChain));
     },
@@ -55,9 +50,27 @@ export function createGateway(dependencies: GatewayDependencies): FastifyInstanc
   return app;
 }
 
-function addRoutes(app: Parameters<typeof uploadRoutes>[0], prefix: string, dependencies: GatewayDependencies): void {
-  uploadRoutes(app, prefix, dependencies);
-  taskRoutes(app, prefix, dependencies);
-  downloadRoutes(app, prefix, dependencies);
-  fileRoutes(app, prefix, dependencies);
+/** The routes of spec 3 under both of their prefixes, which share what they bound and what they join. */
+async function addApi(api: App, dependencies: GatewayDependencies): Promise<void> {
+  const { settings, signal } = dependencies;
+  const { rateLimit, sseMax: mostClients, sseMaxPerAddress: mostPerAddress } = settings;
+  await api.register(multipartPlugin);
+  if (rateLimit) limitRate(api, rateLimit);
+  const streams = createStreams(api, { signal, mostClients, mostPerAddress });
+  const upload = createUploads(dependencies);
+  const requestDownload = createDownloadRequests(dependencies);
+  const addRoutes = (app: App, prefix: string): void => {
+    uploadRoutes(app, prefix, upload);
+    taskRoutes(app, prefix, { ...dependencies, streams });
+    downloadRoutes(app, prefix, requestDownload);
+    fileRoutes(app, prefix, dependencies);
+  };
+  addRoutes(api, current);
+  await api.register(async (inner) => {
+    inner.addHook('onRequest', async (request, reply) => {
+      const successor = request.url.replace(legacy, current);
+      reply.headers({ deprecation: 'true', link: `<${successor}>; rel="successor-version"` });
+    });
+    addRoutes(inner, legacy);
+  });
 }

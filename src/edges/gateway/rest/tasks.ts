@@ -5,7 +5,7 @@ import { ListTransfers } from '../../../projections/transfers/queries.ts';
 import type { TransferRow } from '../../../projections/tables.ts';
 import { ask } from '../../bus.ts';
 import { type App, errors, optional, plainAnswer, query } from '../../http/schema.ts';
-import { createStreams, type SseStreams } from '../../http/sse.ts';
+import type { SseStreams } from '../../http/sse.ts';
 import { showFeed } from '../../http/sse-resume.ts';
 import { findTask, isEnding, statesOf, type Task, uploadAsked } from '../tasks/task-log.ts';
 import { type StatusEvent, statusEvent } from '../tasks/views.ts';
@@ -13,6 +13,7 @@ import { type GatewayDependencies, longestMs } from './dependencies.ts';
 import { statusEventSchema, taskDetail, taskList } from './schemas.ts';
 
 type Params = { Params: { task_id: string } };
+type WithStreams = GatewayDependencies & Readonly<{ streams: SseStreams }>;
 
 const shownDays = 90;
 const mostListed = 100;
@@ -22,9 +23,7 @@ const dayMs = 86_400_000;
  * How tasks stand: detail, stream, history, lists. Upload and download ids are taken under either path, as clients ask
  * for them.
  */
-export function taskRoutes(app: App, prefix: string, dependencies: GatewayDependencies): void {
-  const { signal } = dependencies;
-  const streams = createStreams(app, { signal, mostClients: 5000 });
+export function taskRoutes(app: App, prefix: string, dependencies: WithStreams): void {
   const paths = { upload: `${prefix}/actions/cascade/tasks`, download: `${prefix}/downloads/cascade` };
   listRoutes(app, prefix, dependencies);
   for (const [direction, path] of Object.entries(paths)) {
@@ -43,7 +42,7 @@ export function taskRoutes(app: App, prefix: string, dependencies: GatewayDepend
     app.get<Params>(
       `${path}/:task_id/status`,
       { schema: status, config: { lasts: true }, handlerTimeout: longestMs },
-      async (request, reply) => await showStatus(dependencies, streams, request, reply),
+      async (request, reply) => await showStatus(dependencies, request, reply),
     );
   }
   const detail = { 200: plainAnswer('What was asked for.', taskDetail.ref), ...errors(404) };
@@ -68,21 +67,21 @@ async function historyOf({ log }: GatewayDependencies, task: Task): Promise<Stat
 }
 
 async function showStatus(
-  dependencies: GatewayDependencies,
-  streams: SseStreams,
+  dependencies: WithStreams,
   request: FastifyRequest<Params>,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const { log } = dependencies;
+  const { log, streams } = dependencies;
   const task = await taskOf(dependencies, request.params.task_id);
   const { accept = '*/*' } = request.headers;
   if (accept.includes('application/json') && !accept.includes('text/event-stream'))
     return (await historyOf(dependencies, task)).at(-1);
   const after = placeOf(request, task);
   if (after === 'all seen') return await reply.code(204).send();
-  reply.header('cache-control', 'no-store, no-transform');
+  reply.headers({ 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store, no-transform' });
   const client = streams.open(request, reply);
   if (!client) return reply;
+  if (after === 'unknown') client.comment('no such event of this task; here is all of it');
   const feed = {
     history: async function* (from: number) {
       for await (const event of statesOf(log, task, from)) {
@@ -94,19 +93,19 @@ async function showStatus(
     watch: (onMore: () => void) => log.watch([task.kind], (_kind, entity) => entity === task.name && onMore()),
     isLast: ({ name }: { name?: string }) => name !== undefined,
   };
-  await showFeed(client, feed, after).catch((caught: unknown) =>
+  await showFeed(client, feed, after === 'unknown' ? 0 : after).catch((caught: unknown) =>
     dependencies.logger.debug({ err: caught }, 'a stream of states ended early'),
   );
   return reply;
 }
 
-/** From where a reader that comes back goes on; from the beginning where it names no place of this task. */
-function placeOf({ headers, query: asked }: FastifyRequest, { known }: Task): number | 'all seen' {
+/** From where a reader that comes back goes on; an unknown place is one that this task has not come to. */
+function placeOf({ headers, query: asked }: FastifyRequest, { known }: Task): number | 'all seen' | 'unknown' {
   const inQuery = typeof asked === 'object' && asked !== null && 'lastEventId' in asked ? asked.lastEventId : undefined;
-  const asText = headers['last-event-id'] ?? inQuery;
-  const given = typeof asText === 'string' ? asText : '';
-  const place = /^\d{1,9}$/.test(given) ? Number(given) : 0;
-  if (place > known.last) return 0;
+  const given = headers['last-event-id'] ?? inQuery;
+  if (given === undefined || given === '') return 0;
+  const place = typeof given === 'string' && /^\d{1,9}$/.test(given) ? Number(given) : Infinity;
+  if (place > known.last || place === 0) return 'unknown';
   return known.ended && place === known.last ? 'all seen' : place;
 }
 

@@ -8,6 +8,7 @@ import { ensureStoreId } from './store-id.ts';
 export type TransferFiles = Readonly<{
   /** Names this folder in facts: gateways that share it can go on with one another's uploads. */
   store: string;
+  folder: string;
   /** A path that nobody else uses, for bytes that come in. */
   incoming: () => string;
   uploadOf: (task: string) => string;
@@ -39,6 +40,7 @@ export async function openTransferFiles(folder: string): Promise<TransferFiles> 
   };
   return {
     store,
+    folder,
     incoming: () => path.join(incoming, randomUUID()),
     uploadOf: (task) => path.join(uploads, task),
     fetchedOf: (name) => path.join(fetched, name),

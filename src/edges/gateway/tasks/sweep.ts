@@ -5,13 +5,12 @@ import type { TransferFiles } from './files.ts';
 import { findTask } from './task-log.ts';
 
 const eachMs = 60_000;
-const tempMs = 3_600_000;
 
 /** What the folder of transfers is looked after with. */
-export type Sweeping = Readonly<{ log: Log; files: TransferFiles; keepMs: number; logger: Logger }>;
+export type Sweeping = Readonly<{ log: Log; files: TransferFiles; keepMs: number; tempMs: number; logger: Logger }>;
 
 /** Removes every minute what is kept no longer and what belongs to no task, until the signal aborts. */
-export async function keepSwept({ log, files, keepMs, logger }: Sweeping, signal: AbortSignal): Promise<void> {
+export async function keepSwept({ log, files, keepMs, tempMs, logger }: Sweeping, signal: AbortSignal): Promise<void> {
   const isOpen = async (task: string): Promise<boolean> => (await findTask(log, task))?.known.ended === false;
   while (!signal.aborted) {
     await files

@@ -33,8 +33,6 @@ export function failUnread(message: string): never {
 export type RestOptions = Readonly<{
   /** Blocks and transactions below it answer as a pruned node's do. */
   lowestHeight?: number;
-  /** How many heights, the latest included, the state can be read at; 1,000 where nothing is said. */
-  historicHeights?: number;
   /** Ids of actions whose price is an object, as older chains wrote it. */
   hasPriceObject?: (actionId: string) => boolean;
 }>;

@@ -109,12 +109,8 @@ function decoded(path: string): string {
   }
 }
 
-/** Spec 1, historic reads of 1317. */
-const usualHistoricHeights = 1000;
-
-/** The height that a request asks for; none and 0 mean the latest, and what is long past is pruned. */
-function heightOf(chain: Chain, request: IncomingMessage, options: RestOptions): number {
-  const { lowestHeight = 0, historicHeights = usualHistoricHeights } = options;
+/** The height that a request asks for; none and 0 mean the latest. */
+function heightOf(chain: Chain, request: IncomingMessage, { lowestHeight = 0 }: RestOptions): number {
   const text = String(request.headers['x-cosmos-block-height'] ?? '0');
   const refuse = (message: string): never => {
     throw new RestError(2, message, true);
@@ -132,7 +128,7 @@ function heightOf(chain: Chain, request: IncomingMessage, options: RestOptions):
     refuse(
       'codespace sdk code 26: invalid height: cannot query with height in the future; please provide a valid height',
     );
-  if (height > 0 && height < Math.max(lowestHeight, chain.height - historicHeights + 1)) {
+  if (height > 0 && height < lowestHeight) {
     const version = 'version mismatch on immutable IAVL tree; version does not exist';
     const why = `Version has either been pruned, or is for a future block height (latest height: ${chain.height})`;
     refuse(`codespace sdk code 38: not found: failed to load state at height ${height}; ${version}. ${why}`);

@@ -1,0 +1,77 @@
+import { AppError, toAppError } from '../../../commands/errors.ts';
+import { ListTransfers } from '../../../projections/transfers/queries.ts';
+import { ask } from '../../bus.ts';
+import type { GatewayDependencies } from '../rest/dependencies.ts';
+import { findTask } from '../tasks/task-log.ts';
+import { actionOnChain, checkHash, checkPending, checkServed, checkSignature, type FileAction } from './checks.ts';
+import type { UploadForm } from './receive.ts';
+import { createSpace } from './space.ts';
+import { createTurns } from './turns.ts';
+
+/** What is asked of an upload before its bytes are read. */
+export type Admission = Readonly<{
+  /** Takes a turn and room for a body; the returned function gives both back. */
+  enter: (ip: string, bytes: number) => Promise<() => void>;
+  /** The action that a file can be uploaded for now; fails where there is none, or it is not to be had. */
+  admit: (actionId: string) => Promise<FileAction>;
+}>;
+
+/** What admission looks at. */
+export type Admitting = Pick<GatewayDependencies, 'chain' | 'files' | 'log' | 'reader' | 'runner' | 'settings'>;
+
+/** Admits uploads: so many at once, so many bytes, for pending actions that nobody else uploads. */
+export function createAdmission(dependencies: Admitting): Admission {
+  const { chain, files, runner, settings } = dependencies;
+  const takeTurn = createTurns(settings.uploadsMaxPerAddress);
+  const space = createSpace(files.folder, settings.transferSpace);
+  return {
+    enter: async (ip, bytes) => {
+      const giveBack = takeTurn(ip);
+      try {
+        const release = await space.reserve(bytes);
+        return () => {
+          giveBack();
+          release();
+        };
+      } catch (caught) {
+        giveBack();
+        throw caught;
+      }
+    },
+    admit: async (actionId) => {
+      const action = await actionOnChain(chain, actionId);
+      if (runner.uploadOf(actionId)) return action;
+      checkPending(action);
+      await checkElsewhere(dependencies, actionId);
+      return action;
+    },
+  };
+}
+
+/** What is asked of an upload once its bytes are here. */
+export async function checkUpload(
+  { chain }: Pick<GatewayDependencies, 'chain'>,
+  action: FileAction,
+  { received, signature }: UploadForm,
+): Promise<void> {
+  checkHash(action, received.hashes);
+  await checkSignature(chain, action, { text: action.file.dataHash, signature });
+  await checkServed(chain, action);
+}
+
+/** Fails with `CONFLICT` where another gateway uploads the action; nobody is asked while there is no read model. */
+async function checkElsewhere({ log, reader, runner }: Admitting, action: string): Promise<void> {
+  const asked = { direction: 'upload', action, since: new Date(0).toISOString(), limit: 5 } as const;
+  const { rows } = await reader
+    .read((reading) => ask(reading, new ListTransfers(asked)))
+    .catch((caught: unknown) => {
+      if (toAppError(caught).code === 'UNAVAILABLE') return { rows: [] };
+      throw caught;
+    });
+  for (const { task: id, ended } of rows) {
+    if (ended || runner.uploadOf(action)) continue;
+    const task = await findTask(log, id);
+    if (task?.known.ended === false)
+      throw new AppError('CONFLICT', `Another gateway uploads action ${action}; watch its task ${id}`);
+  }
+}
