@@ -39,6 +39,6 @@ async function startForeign(
     signal,
   });
   const { promise: failed } = Promise.withResolvers<never>();
-  const urls = { 'json-rpc': chain.url, 'json-rpc websocket': chain.wsUrl };
+  const urls = { 'json-rpc': chain.url, 'json-rpc ws': chain.wsUrl };
   return { name: 'JSON-RPC', urls, checks: [], gauges: [], failed, stop: chain.stop };
 }
