@@ -1,0 +1,31 @@
+import { once } from 'node:events';
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { expect, it } from 'vitest';
+import { type Pace, withPace } from '../../../src/edges/gateway/intake/pace.ts';
+
+/** What becomes of a body of which a few bytes come every 20 ms. */
+async function outcomeOf(pace: Pace, bytes: number): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const server = createServer((request: IncomingMessage) => {
+    const reading = buffer(request).then(() => 'all of it');
+    void withPace(request, pace, reading).then(resolve, (caught: unknown) => resolve(String(caught)));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const sending = httpRequest({ port: (server.address() as AddressInfo).port, method: 'POST' });
+  sending.on('error', () => undefined);
+  let left = 20;
+  const drip = setInterval(() => (left-- > 0 ? sending.write('x'.repeat(bytes)) : sending.end()), 20);
+  const outcome = await promise;
+  clearInterval(drip);
+  sending.destroy();
+  server.close();
+  return outcome;
+}
+
+it('a body that comes with less than so many bytes a second is given up', { tags: ['S3.upload.rate'] }, async () => {
+  const pace = { stallMs: 10_000, minRate: 1_000_000, windowMs: 100 };
+  expect(await outcomeOf(pace, 100)).toContain('less than 1000000 bytes a second');
+  expect(await outcomeOf({ ...pace, minRate: 10 }, 1_000)).toBe('all of it');
+});
