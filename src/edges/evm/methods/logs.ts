@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Type } from 'typebox';
 import type { ChainBlock } from '../chain/chain-blocks.ts';
 import { quantity as hex } from '../executor/block-forms.ts';
@@ -70,7 +71,9 @@ export function logMatcher({ address: of, topics }: LogCondition): (log: Execute
 export async function findLogs(context: MethodContext, filter: LogFilter): Promise<readonly LogForm[]> {
   const matches = logMatcher(filter);
   const found: LogForm[] = [];
-  for (const number of await blocksOf(context, filter)) {
+  for (const [index, number] of (await blocksOf(context, filter)).entries()) {
+    // Blocks in memory are read without a pause; others want to be answered meanwhile.
+    if (index % 64 === 63) await nextTurn();
     const block = await context.blocks.byNumber(number);
     for (const log of block ? logsOf(block).flat() : []) if (matches(log)) found.push(log);
     if (found.length > most.logs)
