@@ -93,7 +93,8 @@ async function store({ file, filename }: MultipartFile, { path, mostBytes }: Rec
     for await (const bytes of file as Readable & AsyncIterable<Buffer>) {
       hasher.update(bytes);
       size += bytes.length;
-      await handle.write(bytes);
+      // Unlike `write`, it goes on until all of it is written.
+      await handle.writeFile(bytes);
     }
     if (file.truncated) throw tooLarge(mostBytes);
     await handle.sync();
@@ -110,6 +111,10 @@ function readable(caught: unknown, mostBytes: number): unknown {
   if (code === 'FST_REQ_FILE_TOO_LARGE') return tooLarge(mostBytes);
   if (code.startsWith('FST_'))
     return new AppError('INVALID_ARGUMENT', 'The form has too many or too long parts', { cause: caught });
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new AppError('INSUFFICIENT_STORAGE', 'There is no room left on the disk; try again later', {
+      cause: caught,
+    });
   if (code.startsWith('E') && code !== 'ERR_STREAM_PREMATURE_CLOSE') return caught;
   return new AppError('INVALID_ARGUMENT', 'The form cannot be read: it is broken or was cut off', { cause: caught });
 }

@@ -43,7 +43,7 @@ export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGene
       [size, chunks] = [size + data.length, chunks + 1];
       if (size > mostBytes) throw new Error(`the node sends more than ${mostBytes} bytes`);
       hasher.update(data);
-      await file.write(data);
+      await file.writeFile(data);
     }
     if (chunks === 0) yield [{ status: 'sdk:download_started', detail: { iteration } }];
     if (!isHashOf(hasher, dataHash)) throw new Error('the node gave bytes that do not hash to what the chain says');
