@@ -19,6 +19,7 @@ test('annals up serves another chain from its genesis and blocks, and again afte
     EVM_WS_PORT: '0',
   };
   const first = await startProgram({ env, network: 'eth_suite' });
+  await first.untilReady();
   expect(Object.keys(first.instance.urls)).not.toContain('chain');
   const url = first.instance.urls['json-rpc'];
   expect(await ask(url, 'eth_getBlockByNumber', ['latest', false])).toMatchObject({ result: { hash: head } });

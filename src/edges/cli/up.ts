@@ -21,7 +21,8 @@ async function foreignChain({ evmGenesis, network }: Config): Promise<Readonly<R
   if (evmGenesis === undefined) return {};
   const { networkOfGenesis, readGenesis } = await import('../evm/read-genesis.ts');
   const own = network === 'local' || network === 'main';
-  return { ROLES: 'evm', ...(own && { NETWORK: await networkOfGenesis(await readGenesis(evmGenesis)) }) };
+  // The projector builds the read models, without which no process is ready.
+  return { ROLES: 'projector,evm', ...(own && { NETWORK: await networkOfGenesis(await readGenesis(evmGenesis)) }) };
 }
 
 /**
