@@ -3,6 +3,7 @@ import type { Command, Decider } from './decider.ts';
 import { AppError } from './errors.ts';
 import { handle, type Handled } from './handle.ts';
 import type { FactLog } from './ports.ts';
+import { submitting, SubmitTransactions } from './ledger/submit.ts';
 import { probing, RecordProbes } from './probing.ts';
 import { RequestTransfer, requestTransfer } from './transfers/request.ts';
 import { RecordRetrievals, RecordTransfers, retrieving, transferring } from './transfers/steps.ts';
@@ -26,6 +27,7 @@ export const commands: readonly CommandEntry[] = [
   ...decidedBy(validators, RecordValidators),
   ...decidedBy(syncing, IdentifyChain, CompleteRound, FailRound, RequestSync),
   ...decidedBy(probing, RecordProbes),
+  ...decidedBy(submitting, SubmitTransactions),
   ...decidedBy(transferring, RecordTransfers),
   ...decidedBy(retrieving, RecordRetrievals),
   { command: RequestTransfer, carryOut: requestTransfer },

@@ -1,5 +1,9 @@
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
-import { BlockSealedSchema, ChainInitialisedSchema } from './gen/annals/events/v1/ledger_pb.ts';
+import {
+  BlockSealedSchema,
+  ChainInitialisedSchema,
+  EvmTransactionSubmittedSchema,
+} from './gen/annals/events/v1/ledger_pb.ts';
 import { ProbeFailedSchema, ProbeSucceededSchema } from './gen/annals/events/v1/probing_pb.ts';
 import * as actions from './gen/annals/events/v1/sync_actions_pb.ts';
 import * as nodes from './gen/annals/events/v1/sync_nodes_pb.ts';
@@ -40,6 +44,7 @@ export const catalogue = {
   RetrievalCompleted: { schema: transfers.RetrievalCompletedSchema, kind: 'retrieval', entity: 'retrieval' },
   RetrievalFailed: { schema: transfers.RetrievalFailedSchema, kind: 'retrieval', entity: 'retrieval' },
   ChainInitialised: { schema: ChainInitialisedSchema, kind: 'ledger', entity: 'chain' },
+  EvmTransactionSubmitted: { schema: EvmTransactionSubmittedSchema, kind: 'submission', entity: 'hash' },
   BlockSealed: { schema: BlockSealedSchema, kind: 'ledger', entity: 'chain' },
 } as const satisfies Record<string, Entry>;
 

@@ -41,6 +41,7 @@ export const streamTable = {
     archive: 'keeps',
     restore: 'itself',
   },
+  POOL: { kinds: { submission: { live: false } }, keeps: { days: 1 }, archive: 'nothing', restore: 'itself' },
   LEDGER: { kinds: { ledger: { live: false } }, keeps: 'forever', archive: 'all', restore: 'itself' },
 } as const satisfies Record<string, StreamPolicy>;
 

@@ -1,5 +1,7 @@
 import { actionQueries } from './actions/queries.ts';
 import { actions } from './actions/actions.ts';
+import { blockQueries } from './blocks/queries.ts';
+import { blocks } from './blocks/blocks.ts';
 import type { Table } from './columns.ts';
 import { fleetQueries } from './fleet/queries.ts';
 import { availability } from './fleet/availability.ts';
@@ -27,10 +29,17 @@ const byName: Readonly<Record<ProjectionName, AnyProjection>> = {
   availability,
   rounds: syncRounds,
   transfers,
+  blocks,
 };
 
 /** Every projection there is, in the order of `projectionNames`. */
 export const projections: readonly AnyProjection[] = projectionNames.map((name) => byName[name]);
 
 /** Every query there is, with what answers it. */
-export const queries: readonly QueryEntry[] = [...actionQueries, ...fleetQueries, ...roundQueries, ...transferQueries];
+export const queries: readonly QueryEntry[] = [
+  ...actionQueries,
+  ...fleetQueries,
+  ...roundQueries,
+  ...transferQueries,
+  ...blockQueries,
+];

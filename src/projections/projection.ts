@@ -27,7 +27,15 @@ export type Counters<Row> = Readonly<{ table: Table; counts: (row: Row) => reado
 export type Count = Readonly<Record<string, string | number | boolean>>;
 
 /** The names under which projections are run, rebuilt and read. */
-export const projectionNames = ['actions', 'supernodes', 'validators', 'availability', 'rounds', 'transfers'] as const;
+export const projectionNames = [
+  'actions',
+  'supernodes',
+  'validators',
+  'availability',
+  'rounds',
+  'transfers',
+  'blocks',
+] as const;
 export type ProjectionName = (typeof projectionNames)[number];
 
 /** The key of a row: the value of the main table's one key column, or the values of all of them in their order. */

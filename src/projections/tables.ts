@@ -1,4 +1,5 @@
 import type { actionAccounts, actionTable, payments } from './actions/action-tables.ts';
+import type { blockLogs, blockTable, blockTransactions } from './blocks/block-tables.ts';
 import type { RowOf, Table } from './columns.ts';
 import type { availabilityTable, supernodeAccounts, supernodeTable, validatorTable } from './fleet/fleet-tables.ts';
 import type { roundTable } from './rounds/round-table.ts';
@@ -37,4 +38,7 @@ export type Tables = {
   availability: Main<typeof availabilityTable>;
   rounds: Main<typeof roundTable>;
   transfers: Main<typeof transferTable>;
+  blocks: Main<typeof blockTable>;
+  block_transactions: RowOf<typeof blockTransactions>;
+  block_logs: RowOf<typeof blockLogs>;
 };

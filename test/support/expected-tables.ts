@@ -2,6 +2,7 @@ import type { Recorded } from '../../src/commands/ports.ts';
 import type { Fact } from '../../src/events/catalogue.ts';
 import type { ProjectionName } from '../../src/projections/projection.ts';
 import { expectedActions } from './expected-actions.ts';
+import { expectedBlocks } from './expected-blocks.ts';
 import { type Cells, dataOf, lastOf, type Lives, livesOf, positionOf } from './lives.ts';
 
 /**
@@ -26,6 +27,7 @@ export const expectedTables: Readonly<
   availability: (facts) => ({ availability: [...livesOf(facts)].map(probed) }),
   rounds: (facts) => ({ rounds: [...livesOf(facts)].map(sourceRow) }),
   transfers: (facts) => ({ transfers: transfersOf(facts) }),
+  blocks: expectedBlocks,
 };
 
 type NodeRecord = Fact<'SuperNodeListed'>['data']['record'];

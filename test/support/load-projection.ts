@@ -119,6 +119,7 @@ export async function loadReading(facts: readonly Fact[]): Promise<{ reading: Re
       availability: 's_availability',
       rounds: 's_rounds',
       transfers: 's_transfers',
+      blocks: 's_blocks',
     },
     followed: {
       actions: none('ACTIONS'),
@@ -127,6 +128,7 @@ export async function loadReading(facts: readonly Fact[]): Promise<{ reading: Re
       availability: none('PROBES'),
       rounds: none('SYNC'),
       transfers: none('TRANSFERS'),
+      blocks: none('LEDGER'),
     },
     confirmed: async () => undefined,
   };

@@ -24,14 +24,7 @@ const readWithinMs = 90_000;
 
 /** Begins with an empty log. */
 export function createWitness(chain: ChainState): Witness {
-  const seen: Record<StreamName, Recorded[]> = {
-    ACTIONS: [],
-    NODES: [],
-    PROBES: [],
-    SYNC: [],
-    LEDGER: [],
-    TRANSFERS: [],
-  };
+  const seen = Object.fromEntries(streams.map((stream) => [stream, []])) as unknown as Record<StreamName, Recorded[]>;
   const checkAll = (facts: Facts, whole: boolean): void => {
     checkActions(chain, facts, { whole });
     for (const what of ['SuperNode', 'Validator'] as const) checkNodes(chain, facts, { what, whole });

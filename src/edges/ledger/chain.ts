@@ -1,15 +1,35 @@
-import { type ChainState, type Genesis, withChanges } from '../../commands/ledger/chain.ts';
-import { endBlock, execute } from '../../commands/ledger/execute.ts';
-import { parseGenesis } from '../../commands/ledger/genesis.ts';
+import pLimit from 'p-limit';
+import {
+  type Block as RuleBlock,
+  type Changes,
+  type ChainState,
+  type Genesis,
+  withChanges,
+} from '../../commands/ledger/chain.ts';
+import { endBlock, type Executed, execute } from '../../commands/ledger/execute.ts';
+import { genesisState, parseGenesis } from '../../commands/ledger/genesis.ts';
+import type { SignedTransaction } from '../evm/pool/read-transaction.ts';
+import { touchedChanges } from '../../commands/ledger/touched.ts';
 import type { Fact } from '../../events/catalogue.ts';
 import { distance } from '../cosmos/addresses.ts';
-import { type Block, blockOf, type SealedTransaction, transactionOf, type Whole } from './blocks.ts';
 import { type SentTransaction, sentIn } from '../cosmos/transaction-codec.ts';
+import type { Sealed as EvmSealed } from '../evm/executor/executor.ts';
+import { type Block, blockOf, type SealedTransaction, transactionOf, type Whole } from './blocks.ts';
+import { accountOfEvm, EvmChain, type OpenExecution } from './evm-chain.ts';
+import { evmBlockOf } from './evm-block.ts';
 import { History } from './history.ts';
 import { TransactionIndex } from './transaction-index.ts';
 
 type Initialised = Extract<Fact, { type: 'ChainInitialised' }>;
 type Sealed = Extract<Fact, { type: 'BlockSealed' }>;
+
+/** A block that is no block of the chain before the log has it. */
+export type DraftBlock = Readonly<{
+  fact: Sealed;
+  evm: EvmSealed;
+  /** Transactions of the virtual machine that no block takes as the chain is, by hash, and why. */
+  refused: ReadonlyMap<string, string>;
+}>;
 
 /** The chain: a fold of its log, and nothing else is ever shown of it. What transactions did is left in the log. */
 export class Chain {
@@ -17,17 +37,30 @@ export class Chain {
   readonly startedAt: string;
   readonly history: History;
   readonly whole: Whole;
+  readonly evm: EvmChain;
   readonly transactions = new TransactionIndex();
   readonly #blocks: Block[] = [];
+  readonly #oneAtATime = pLimit(1);
   /** In the log. */
   sequence: number;
 
-  constructor(fact: Initialised, sequence: number, whole: Whole) {
+  private constructor(fact: Initialised, sequence: number, whole: Whole, evm: EvmChain) {
     this.whole = whole;
+    this.evm = evm;
     this.chainId = fact.data.chainId;
     this.startedAt = fact.data.time;
     this.history = new History(parseGenesis(fact.data.genesis));
     this.sequence = sequence;
+  }
+
+  /** The chain at its beginning; its blocks are executed by `execution`. */
+  static async open(fact: Initialised, sequence: number, { whole, execution: open }: ChainStores): Promise<Chain> {
+    const genesis = parseGenesis(fact.data.genesis);
+    const { feeCollector } = genesis.modules;
+    const state = genesisState(genesis);
+    const accounts = genesis.accounts.flatMap(({ address }) => state.account(address) ?? []);
+    const evm = await EvmChain.open({ startedAt: fact.data.time, feeCollector, accounts, open });
+    return new Chain(fact, sequence, whole, evm);
   }
 
   get genesis(): Genesis {
@@ -51,51 +84,95 @@ export class Chain {
     return this.#blocks[height - 1];
   }
 
-  /** What the next block would be with these transactions; what it says is not true before it is in the log. */
-  draftBlock(pending: readonly SentTransaction[], time: string): Sealed {
-    const block = { height: this.height + 1, time, distance };
-    let state: ChainState = this.history.state;
-    const transactions = pending.map(({ hash, bytes, transaction }) => {
-      const { changes, events, code, log } = execute(state, transaction, block);
-      state = withChanges(state, changes);
-      return { hash, code, log, events, messages: [], raw: Buffer.from(bytes).toString('base64') };
+  /**
+   * What the next block would be with these transactions; what it says is not true before it is in the log.
+   *
+   * The rules' transactions and the end of the block come first, those of the virtual machine after them.
+   */
+  async draftBlock(
+    pending: readonly SentTransaction[],
+    transactions: readonly SignedTransaction[],
+    time: string,
+  ): Promise<DraftBlock> {
+    return await this.#oneAtATime(async () => {
+      const block = { height: this.height + 1, time, distance };
+      const { executed, ended, changes } = carryOut(this.history.state, pending, block);
+      const evm = await this.evm.draft(
+        time,
+        changes,
+        transactions.map(({ raw }) => raw),
+      );
+      const outcomes = evm.outcomes.slice(changes.length);
+      const refused = outcomes.flatMap((outcome, index): [string, string][] => {
+        const hash = transactions[index]?.hash;
+        return outcome.kind === 'refused' && hash !== undefined ? [[hash, outcome.reason]] : [];
+      });
+      const sealed = pending.map(({ hash, bytes }, index) => {
+        const { code, log, events } = executed[index] ?? nothing;
+        return { hash, code, log, events, messages: [], raw: Buffer.from(bytes).toString('base64') };
+      });
+      const facts = { chain: 'chain', height: block.height, time, transactions: sealed, endBlockEvents: ended.events };
+      return {
+        fact: { type: 'BlockSealed', data: { ...facts, evm: evmBlockOf(evm, outcomes) } },
+        evm,
+        refused: new Map(refused),
+      };
     });
-    const { events } = endBlock(state, block);
-    return {
-      type: 'BlockSealed',
-      data: { chain: 'chain', height: block.height, time, transactions, endBlockEvents: events },
-    };
   }
 
   /**
-   * Takes in a block of the log; one that it has already is passed over.
+   * Takes in a block of the log; one that it has already is passed over. `drafted`: the same block, executed here.
    *
    * The rules must come to what the log says; where they do not, the log was written under other rules, and that stops
    * the chain.
    */
-  apply(fact: Sealed, sequence: number): void {
-    if (sequence <= this.sequence) return;
-    const { height, time } = fact.data;
-    if (height !== this.height + 1)
-      throw new Error(`Block ${height} follows block ${this.height} in the log of the ledger`);
-    const block = { height, time, distance };
+  async apply({ data }: Sealed, sequence: number, drafted?: EvmSealed): Promise<void> {
+    await this.#oneAtATime(async () => {
+      if (sequence <= this.sequence) return;
+      const { height, time, evm } = data;
+      if (height !== this.height + 1)
+        throw new Error(`Block ${height} follows block ${this.height} in the log of the ledger`);
+      if (!evm) throw new Error('The chain was begun without a virtual machine (annals reset begins anew)');
+      const pending = data.transactions.map((stored) => sentIn(stored));
+      const { executed, changes } = carryOut(this.history.state, pending, { height, time, distance });
+      for (const [index, { hash, code }] of data.transactions.entries())
+        if (executed[index]?.code !== code)
+          throw new Error(
+            `Transaction ${hash} of block ${height} was sealed under other rules (annals reset begins anew)`,
+          );
+      if (drafted) await this.evm.commit(drafted);
+      else await this.evm.apply(changes, evm);
+      for (const one of changes) this.history.apply(height, one);
+      this.#applyTouched(height, evm);
+      this.#addBlock(data, pending, sequence);
+    });
+  }
+
+  #applyTouched(height: number, evm: NonNullable<Sealed['data']['evm']>): void {
+    for (const { touched } of evm.receipts) {
+      const accounts = touched.map(({ address, balance, nonce }) => ({
+        address: accountOfEvm(address),
+        balance: BigInt(balance),
+        sequence: nonce,
+      }));
+      this.history.apply(height, touchedChanges(this.history.state, accounts));
+    }
+  }
+
+  #addBlock(
+    { height, time, transactions }: Sealed['data'],
+    pending: readonly SentTransaction[],
+    sequence: number,
+  ): void {
     const sealed: SealedTransaction[] = [];
-    for (const stored of fact.data.transactions) {
-      const { hash, code, log, events } = stored;
-      const sent = sentIn(stored);
-      const executed = execute(this.history.state, sent.transaction, block);
-      if (executed.code !== code)
-        throw new Error(
-          `Transaction ${hash} of block ${height} was sealed under other rules (annals reset begins anew)`,
-        );
-      this.history.apply(height, executed.changes);
+    for (const [index, { code, log, events }] of transactions.entries()) {
+      const sent = pending[index];
+      if (!sent) continue;
       const transaction = transactionOf({ code, log, sent, height, time, sequence });
       this.transactions.add(transaction, events);
       sealed.push(transaction);
     }
-    this.history.apply(height, endBlock(this.history.state, block).changes);
-    const added = blockOf(this.chainId, this.head, { height, time, transactions: sealed });
-    this.#blocks.push(added);
+    this.#blocks.push(blockOf(this.chainId, this.head, { height, time, transactions: sealed }));
     this.sequence = sequence;
   }
 
@@ -104,4 +181,28 @@ export class Chain {
     const times = [...this.history.state.openActions()].map((action) => action.expirationTime * 1000);
     return times.length === 0 ? undefined : Math.min(...times);
   }
+}
+
+/** Where a chain finds what it does not keep in memory. */
+export type ChainStores = Readonly<{ whole: Whole; execution: OpenExecution }>;
+
+const nothing: Pick<Executed, 'code' | 'log' | 'events'> = { code: 0, log: '', events: [] };
+
+type CarriedOut = Readonly<{
+  executed: readonly Executed[];
+  ended: ReturnType<typeof endBlock>;
+  /** Of each transaction, then of the end of the block. */
+  changes: readonly Changes[];
+}>;
+
+/** Carries out what the rules decide of a block; pure. */
+function carryOut(before: ChainState, pending: readonly SentTransaction[], block: RuleBlock): CarriedOut {
+  let state = before;
+  const executed = pending.map(({ transaction }) => {
+    const one = execute(state, transaction, block);
+    state = withChanges(state, one.changes);
+    return one;
+  });
+  const ended = endBlock(state, block);
+  return { executed, ended, changes: [...executed.map(({ changes }) => changes), ended.changes] };
 }

@@ -6,6 +6,7 @@ import type { StreamName } from '../../events/streams.ts';
 import { sentIn } from '../cosmos/transaction-codec.ts';
 import type { Whole } from './blocks.ts';
 import { Chain } from './chain.ts';
+import type { OpenExecution } from './evm-chain.ts';
 
 /** What the ledger needs of the log: appends, a stream read from any place on, and single facts. */
 export type LedgerLog = FactLog &
@@ -27,14 +28,18 @@ export type Beginning = Readonly<{
 }>;
 
 /** The chain as its log has it; a log without one is given the beginning first. */
-export async function openChain(log: LedgerLog, beginning: () => Beginning, signal: AbortSignal): Promise<Chain> {
+export async function openChain(
+  log: LedgerLog,
+  { beginning, execution }: Readonly<{ beginning: () => Beginning; execution: OpenExecution }>,
+  signal: AbortSignal,
+): Promise<Chain> {
   let chain: Chain | undefined;
   const whole = bodiesIn(async (sequence) => (await log.readOne('LEDGER', sequence))?.fact);
   const last = (await lastSequence(log)) || (await initialise(log, beginning()));
   for await (const { facts } of log.follow('LEDGER', 0, { signal })) {
     for (const { fact, sequence } of facts) {
-      if (fact.type === 'ChainInitialised') chain = new Chain(fact, sequence, whole);
-      else applyTo(chain, { fact, sequence });
+      if (fact.type === 'ChainInitialised') chain = await Chain.open(fact, sequence, { whole, execution });
+      else await applyTo(chain, { fact, sequence });
     }
     if (chain && chain.sequence >= last) return chain;
   }
@@ -46,7 +51,7 @@ export async function catchUp(chain: Chain, log: LedgerLog, signal: AbortSignal)
   const last = await lastSequence(log);
   if (last <= chain.sequence) return;
   for await (const { facts } of log.follow('LEDGER', chain.sequence, { signal })) {
-    for (const recorded of facts) applyTo(chain, recorded);
+    for (const recorded of facts) await applyTo(chain, recorded);
     if (chain.sequence >= last) return;
   }
 }
@@ -54,14 +59,17 @@ export async function catchUp(chain: Chain, log: LedgerLog, signal: AbortSignal)
 /** Takes in whatever else is sealed, by whomever, until the signal says stop. */
 export async function keepUp(chain: Chain, log: LedgerLog, signal: AbortSignal): Promise<void> {
   for await (const { facts } of log.follow('LEDGER', chain.sequence, { signal })) {
-    for (const recorded of facts) applyTo(chain, recorded);
+    for (const recorded of facts) await applyTo(chain, recorded);
   }
 }
 
-function applyTo(chain: Chain | undefined, { fact, sequence }: Pick<Recorded, 'fact' | 'sequence'>): void {
+async function applyTo(
+  chain: Chain | undefined,
+  { fact, sequence }: Pick<Recorded, 'fact' | 'sequence'>,
+): Promise<void> {
   if (fact.type !== 'BlockSealed' || !chain)
     throw new AppError('INTERNAL', `The log of the ledger holds a ${fact.type} at ${sequence}, out of place`);
-  chain.apply(fact, sequence);
+  await chain.apply(fact, sequence);
 }
 
 async function lastSequence(log: LedgerLog): Promise<number> {

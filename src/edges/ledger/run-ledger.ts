@@ -2,6 +2,8 @@ import type { Server } from 'node:http';
 import { AppError } from '../../commands/errors.ts';
 import { failureOf } from '../kit/failure.ts';
 import { hostPort } from '../kit/net-address.ts';
+import { executeInMemory, type OpenExecution } from './evm-chain.ts';
+import { followPool } from '../evm/pool/follow-pool.ts';
 import type { Leasing } from '../log/leases.ts';
 import type { Logger } from '../kit/logger.ts';
 import type { Chain } from './chain.ts';
@@ -20,6 +22,8 @@ export type LedgerOptions = Readonly<{
   leases?: Leasing;
   /** Asked only when the log has no chain yet. */
   beginning: () => Beginning;
+  /** What executes blocks; without it this thread, and each start executes all of them again. */
+  execution?: OpenExecution;
   host: string;
   lcdPort: number;
   /** Without it the ledger has no CometBFT RPC. */
@@ -65,7 +69,8 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   const { log, leases, logger } = options;
   const own = new AbortController();
   const signal = AbortSignal.any([options.signal, own.signal]);
-  const chain = await openChain(log, options.beginning, signal);
+  const { beginning, execution = executeInMemory } = options;
+  const chain = await openChain(log, { beginning, execution }, signal);
   const sealer = new Sealer(chain, log, logger);
   const serving = { chain: () => chain, sealer };
   const { host, lcdPort, rpcPort } = options;
@@ -78,7 +83,8 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   const [url = '', rpcUrl] = opened.urls;
   const sealing = leases ? leases.hold('ledger', signal, (held) => sealer.run(held.signal)) : sealer.run(signal);
   const following = keepUp(chain, log, signal);
-  const failed = failureOf([sealing, following], signal);
+  const pooling = followPool(log, chain.evm.bounds, { take: (one) => sealer.take(one), signal });
+  const failed = failureOf([sealing, following, pooling], signal);
   logger.info({ url, height: chain.height }, 'ledger runs');
   return {
     url,
@@ -95,7 +101,7 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
     stop: async () => {
       own.abort();
       sealer.close();
-      await Promise.allSettled([sealing, following]);
+      await Promise.allSettled([sealing, following, pooling]);
       await opened.close();
     },
   };

@@ -1,9 +1,12 @@
 import { AppError, type ErrorCode, toAppError } from '../../commands/errors.ts';
 import type { Refusal } from '../../commands/ledger/ante.ts';
+import type { SignedTransaction } from '../evm/pool/read-transaction.ts';
+import { type NonceOf, WaitingTransactions } from '../evm/pool/waiting.ts';
 import type { Logger } from '../kit/logger.ts';
 import type { Chain } from './chain.ts';
 import { checkTransaction } from './check-transaction.ts';
 import type { SentTransaction } from '../cosmos/transaction-codec.ts';
+import { accountOfEvm } from './evm-chain.ts';
 import { catchUp, type LedgerLog } from './log-fold.ts';
 
 /** Where a transaction ended up. */
@@ -34,6 +37,8 @@ export class Sealer {
   readonly #chain: Chain;
   readonly #log: LedgerLog;
   readonly #logger: Logger;
+  /** Transactions of the virtual machine that wait. */
+  readonly waiting = new WaitingTransactions();
   #queue: Waiting[] = [];
   #wake: () => void = () => undefined;
 
@@ -114,7 +119,23 @@ export class Sealer {
     const due = this.#chain.nextExpiry();
     if (due !== undefined && due <= now) return await this.#seal([], due, signal);
     if (next !== undefined) return await this.#seal(this.#batch(next), now, signal);
+    if (this.#ready().length > 0) return await this.#seal([], now, signal);
     await this.#sleep(due === undefined ? longestWaitMs : due - now);
+  }
+
+  /** Transactions of the virtual machine that the next block takes. */
+  #ready(): SignedTransaction[] {
+    return this.waiting.ready({ ...this.#chain.evm.next, nonceOf: this.#nonceOf });
+  }
+
+  readonly #nonceOf: NonceOf = (address) => BigInt(this.#chain.history.account(accountOfEvm(address))?.sequence ?? 0);
+
+  /** Takes a transaction of the virtual machine in that the log has; one that no block can take is passed over. */
+  take(transaction: SignedTransaction): void {
+    const { evm, history } = this.#chain;
+    const balance = history.account(accountOfEvm(transaction.sender))?.balance ?? 0n;
+    const account = { nonce: this.#nonceOf(transaction.sender), balance };
+    if (this.waiting.admit(transaction, { account, ...evm.bounds }) === undefined) this.#wake();
   }
 
   /**
@@ -139,14 +160,16 @@ export class Sealer {
     this.#queue = this.#queue.filter((waiting) => !batch.includes(waiting) || accepted.includes(waiting));
     if (batch.length > 0 && accepted.length === 0) return;
     const time = new Date(Math.max(wanted, Date.parse(chain.time) + 1)).toISOString();
-    const fact = chain.draftBlock(
-      accepted.map(({ sent }) => sent),
-      time,
-    );
+    const sent = accepted.map((waiting) => waiting.sent);
+    const isTimed = batch.some(({ at }) => at !== undefined);
+    const { fact, evm, refused } = await chain.draftBlock(sent, isTimed ? [] : this.#ready(), time);
+    for (const hash of refused.keys()) this.waiting.remove(hash);
+    if (sent.length === 0 && fact.data.evm?.receipts.length === 0 && refused.size > 0) return;
     const decision = { kind: 'ledger', entity: 'chain', facts: [fact], expected: chain.sequence } as const;
     try {
       const { sequence } = await this.#log.append([decision], { at: time });
-      chain.apply(fact, sequence);
+      await chain.apply(fact, sequence, evm);
+      this.waiting.settle(this.#nonceOf, Date.now());
     } catch (caught) {
       if (toAppError(caught).code === 'INVALID_ARGUMENT' && accepted.length > 0)
         return await this.#divide(accepted, wanted, signal);

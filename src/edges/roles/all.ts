@@ -14,9 +14,9 @@ import type { Role } from './role.ts';
 export const roles: { readonly [Name in RoleName]: Role & Readonly<{ name: Name }> } = {
   ledger,
   node,
-  evm,
   projector,
   auditor,
+  evm,
   gateway,
   indexer,
 };

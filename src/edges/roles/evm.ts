@@ -1,44 +1,67 @@
+import { AppError } from '../../commands/errors.ts';
 import { readGenesis } from '../evm/read-genesis.ts';
 import { runForeignChain } from '../evm/run-foreign-chain.ts';
+import { startEvm } from '../evm/start-evm.ts';
+import { failureOf } from '../kit/failure.ts';
+import { localEvmConfig } from '../ledger/evm-chain.ts';
 import type { Part, Role, RoleContext } from './role.ts';
 
-/** JSON-RPC: of another Ethereum chain, where its genesis is given. */
+/** JSON-RPC: of the local network's chain, or of another Ethereum chain where its genesis is given. */
 export const evm = {
   name: 'evm',
-  ports: ({ host, evmGenesis, evmHttpPort, evmWsPort }) =>
-    evmGenesis === undefined
-      ? []
-      : [
+  ports: ({ isLocal, host, evmGenesis, evmHttpPort, evmWsPort }) =>
+    isLocal || evmGenesis !== undefined
+      ? [
           { setting: 'EVM_HTTP_PORT', host, port: evmHttpPort },
           { setting: 'EVM_WS_PORT', host, port: evmWsPort },
-        ],
+        ]
+      : [],
   async *start(context) {
-    const { evmGenesis } = context.config;
+    const { evmGenesis, isLocal } = context.config;
     if (evmGenesis !== undefined) yield await startForeign(context, evmGenesis);
+    else if (isLocal) yield await startLocal(context);
   },
 } as const satisfies Role;
 
-async function startForeign(
-  { config, postgres, network, version, logger, signal }: RoleContext,
-  genesisFile: string,
-): Promise<Part> {
+async function startForeign(context: RoleContext, genesisFile: string): Promise<Part> {
   const chain = await runForeignChain({
-    postgres,
-    network,
+    ...servingOf(context),
+    postgres: context.postgres,
+    network: context.network,
     genesis: await readGenesis(genesisFile),
-    blocksFile: config.evmImport,
-    host: config.host,
-    httpPort: config.evmHttpPort,
-    wsPort: config.evmWsPort,
-    namespaces: config.evmNamespaces,
-    gasCap: BigInt(config.evmGasCap),
-    callTimeoutMs: config.evmCallTimeoutMs,
-    readThreads: config.evmReadThreads,
-    version,
-    logger,
-    signal,
+    blocksFile: context.config.evmImport,
+    signal: context.signal,
   });
   const { promise: failed } = Promise.withResolvers<never>();
   const urls = { 'json-rpc': chain.url, 'json-rpc ws': chain.wsUrl };
   return { name: 'JSON-RPC', urls, checks: [], gauges: [], failed, stop: chain.stop };
+}
+
+async function startLocal(context: RoleContext): Promise<Part> {
+  const { network, broker, reader, postgres } = context;
+  const own = new AbortController();
+  const signal = AbortSignal.any([context.signal, own.signal]);
+  const beginning = (await broker.log.readOne('LEDGER', 1))?.fact;
+  if (beginning?.type !== 'ChainInitialised')
+    throw new AppError('UNAVAILABLE', 'There is no chain yet: a process with the role ledger begins it');
+  const access = { postgres, network, config: localEvmConfig(beginning.data.time) };
+  const served = await startEvm({ ...servingOf(context), log: broker.log, reader, access, signal });
+  return {
+    name: 'JSON-RPC',
+    urls: { 'json-rpc': served.url, 'json-rpc websocket': served.wsUrl },
+    checks: [],
+    gauges: [],
+    failed: failureOf([served.ended], signal),
+    stop: async () => {
+      own.abort();
+      await served.stop();
+    },
+  };
+}
+
+/** How JSON-RPC is served, whatever chain it is of. */
+function servingOf({ config, version, logger }: RoleContext) {
+  const { host, evmHttpPort: httpPort, evmWsPort: wsPort, evmNamespaces: namespaces } = config;
+  const { evmCallTimeoutMs: callTimeoutMs, evmReadThreads: readThreads, evmGasCap } = config;
+  return { host, httpPort, wsPort, namespaces, gasCap: BigInt(evmGasCap), callTimeoutMs, readThreads, version, logger };
 }

@@ -1,3 +1,4 @@
+import { createExecution, type Execution } from '../evm/workers/execution.ts';
 import { failureOf } from '../kit/failure.ts';
 import { runLedger } from '../ledger/run-ledger.ts';
 import { localBeginning } from '../local-network/beginning.ts';
@@ -19,10 +20,12 @@ export const ledger = {
   },
 } as const satisfies Role;
 
-async function startLocal({ config, broker, logger, signal }: RoleContext): Promise<Part> {
+async function startLocal({ config, network: name, postgres, broker, logger, signal }: RoleContext): Promise<Part> {
   const { log, leases } = broker;
   const { localSeed: seed, localSubnet: subnet, localNodes: nodes } = config;
+  let execution: Execution | undefined;
   const chain = await runLedger({
+    execution: (evm) => (execution = createExecution({ postgres, network: name, config: evm })),
     log,
     leases,
     beginning: () => localBeginning(seed, Date.now(), subnet),
@@ -40,6 +43,7 @@ async function startLocal({ config, broker, logger, signal }: RoleContext): Prom
   const stop = async (): Promise<void> => {
     await network.stop();
     await chain.stop();
+    await execution?.close();
   };
   const failed = failureOf([chain.failed, network.failed], signal);
   return {

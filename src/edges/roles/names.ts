@@ -20,14 +20,14 @@ export const roleTable = {
     does: 'a SuperNode: its status over RPC and HTTP; on the local network, its SuperNodes',
     runsUnasked: ({ isLocal, isSet }) => isLocal || isSet('NODE_KEY_FILE'),
   },
-  evm: {
-    does: 'JSON-RPC of another Ethereum chain, where EVM_GENESIS names one',
-    runsUnasked: () => false,
-  },
   projector: { does: 'every read model and the archive of the log', runsUnasked: () => true },
   auditor: {
     does: 'compares the log with its archive and every read model with the log, and repairs',
     runsUnasked: () => true,
+  },
+  evm: {
+    does: 'the EVM’s JSON-RPC of the local network’s chain, or of the one that EVM_GENESIS names',
+    runsUnasked: ({ isLocal }) => isLocal,
   },
   gateway: {
     does: 'uploads and downloads of files between people and SuperNodes',

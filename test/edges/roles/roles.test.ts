@@ -18,7 +18,7 @@ describe('roles', () => {
   });
 
   it('run all on the local network, and without the chain of ours on another one', () => {
-    expect(namesOf({})).toEqual(['ledger', 'node', 'projector', 'auditor', 'gateway', 'indexer']);
+    expect(namesOf({})).toEqual(['ledger', 'node', 'projector', 'auditor', 'evm', 'gateway', 'indexer']);
     expect(namesOf(chain)).toEqual(['projector', 'auditor', 'indexer']);
     expect(namesOf({ ...chain, NODE_KEY_FILE: 'key' })).toEqual(['node', 'projector', 'auditor', 'indexer']);
   });
@@ -35,6 +35,7 @@ describe('roles', () => {
 describe('plannedPorts', () => {
   it('names the ports of the configured roles and of the servers that are not external', () => {
     expect(portsOf({}).toSorted()).toEqual([
+      'EVM_HTTP_PORT',
       'GATEWAY_PORT',
       'LCD_PORT',
       'NATS_PORT',

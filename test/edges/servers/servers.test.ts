@@ -22,7 +22,7 @@ async function ownServers(external: Readonly<Record<string, string>>): Promise<R
   const dataDir = temporaryFolder();
   chmodSync(dataDir, 0o711);
   const own = { ...external, CHAIN_API_BASE: 'http://127.0.0.1:9' };
-  const local = { LCD_PORT: '0', RPC_PORT: '0', GATEWAY_PORT: '0' };
+  const local = { LCD_PORT: '0', RPC_PORT: '0', GATEWAY_PORT: '0', EVM_HTTP_PORT: '0', EVM_WS_PORT: '0' };
   const free = { PORT: '0', NATS_PORT: '0', NATS_WS_PORT: '0', ...local };
   const config = parseConfig({ ...free, ...own, DATA_DIR: dataDir, NETWORK: 'servers' });
   const lines: string[] = [];

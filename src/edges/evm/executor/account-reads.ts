@@ -1,5 +1,6 @@
 import { getMerkleStateProof } from '@ethereumjs/statemanager';
 import { type Address, createAddressFromString, type PrefixedHexString, setLengthLeft } from '@ethereumjs/util';
+import { AppError } from '../../../commands/errors.ts';
 import { wordOf } from './overrides.ts';
 import type { Hex } from './outcome.ts';
 import type { At, Reader } from './reader.ts';
@@ -64,3 +65,13 @@ const reading = <T>(
   { at, address }: AccountRead,
   use: (state: State, address: Address) => Promise<T>,
 ): Promise<T> => reader.read(at, ({ machine }) => use(machine.state, createAddressFromString(address)));
+
+/** RLP of the header of a stored block. Fails with `UNAVAILABLE` where the state has not come so far. */
+export const storedHeader = async (
+  { nodes }: Reader,
+  { number }: Readonly<{ number: bigint }>,
+): Promise<Uint8Array> => {
+  const stored = await nodes.header(number);
+  if (!stored) throw new AppError('UNAVAILABLE', `The state of block ${number} is not at hand`);
+  return stored.rlp;
+};

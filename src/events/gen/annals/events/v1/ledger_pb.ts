@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file annals/events/v1/ledger.proto.
  */
 export const file_annals_events_v1_ledger: GenFile = /*@__PURE__*/
-  fileDesc("Ch1hbm5hbHMvZXZlbnRzL3YxL2xlZGdlci5wcm90bxIQYW5uYWxzLmV2ZW50cy52MSJSChBDaGFpbkluaXRpYWxpc2VkEg0KBWNoYWluGAEgASgJEhAKCGNoYWluX2lkGAIgASgJEgwKBHRpbWUYAyABKAkSDwoHZ2VuZXNpcxgEIAEoCSKuAQoLQmxvY2tTZWFsZWQSDQoFY2hhaW4YASABKAkSDgoGaGVpZ2h0GAIgASgNEgwKBHRpbWUYAyABKAkSOQoMdHJhbnNhY3Rpb25zGAQgAygLMiMuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJUcmFuc2FjdGlvbhI3ChBlbmRfYmxvY2tfZXZlbnRzGAUgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudCKXAQoRTGVkZ2VyVHJhbnNhY3Rpb24SDAoEaGFzaBgBIAEoCRIMCgRjb2RlGAIgASgNEgsKA2xvZxgDIAEoCRItCgZldmVudHMYBCADKAsyHS5hbm5hbHMuZXZlbnRzLnYxLkxlZGdlckV2ZW50EhAKCG1lc3NhZ2VzGAUgAygJEhAKA3JhdxgGIAEoCUgAiAEBQgYKBF9yYXciUgoLTGVkZ2VyRXZlbnQSDAoEdHlwZRgBIAEoCRI1CgphdHRyaWJ1dGVzGAIgAygLMiEuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJBdHRyaWJ1dGUiLQoPTGVkZ2VyQXR0cmlidXRlEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCWIGcHJvdG8z");
+  fileDesc("Ch1hbm5hbHMvZXZlbnRzL3YxL2xlZGdlci5wcm90bxIQYW5uYWxzLmV2ZW50cy52MSJSChBDaGFpbkluaXRpYWxpc2VkEg0KBWNoYWluGAEgASgJEhAKCGNoYWluX2lkGAIgASgJEgwKBHRpbWUYAyABKAkSDwoHZ2VuZXNpcxgEIAEoCSLkAQoLQmxvY2tTZWFsZWQSDQoFY2hhaW4YASABKAkSDgoGaGVpZ2h0GAIgASgNEgwKBHRpbWUYAyABKAkSOQoMdHJhbnNhY3Rpb25zGAQgAygLMiMuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJUcmFuc2FjdGlvbhI3ChBlbmRfYmxvY2tfZXZlbnRzGAUgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudBIsCgNldm0YBiABKAsyGi5hbm5hbHMuZXZlbnRzLnYxLkV2bUJsb2NrSACIAQFCBgoEX2V2bSJXCghFdm1CbG9jaxIMCgRoYXNoGAEgASgJEg0KBWJsb2NrGAIgASgJEi4KCHJlY2VpcHRzGAMgAygLMhwuYW5uYWxzLmV2ZW50cy52MS5Fdm1SZWNlaXB0IsYCCgpFdm1SZWNlaXB0EgwKBGhhc2gYASABKAkSDAoEdHlwZRgCIAEoDRIMCgRmcm9tGAMgASgJEg8KAnRvGAQgASgJSACIAQESFQoIY29udHJhY3QYBSABKAlIAYgBARIRCglzdWNjZWVkZWQYBiABKAgSEAoIZ2FzX3VzZWQYByABKA0SGwoTY3VtdWxhdGl2ZV9nYXNfdXNlZBgIIAEoDRIbChNlZmZlY3RpdmVfZ2FzX3ByaWNlGAkgASgJEiYKBGxvZ3MYCiADKAsyGC5hbm5hbHMuZXZlbnRzLnYxLkV2bUxvZxISCgVlcnJvchgLIAEoCUgCiAEBEi0KB3RvdWNoZWQYDCADKAsyHC5hbm5hbHMuZXZlbnRzLnYxLkV2bUFjY291bnRCBQoDX3RvQgsKCV9jb250cmFjdEIICgZfZXJyb3IiNwoGRXZtTG9nEg8KB2FkZHJlc3MYASABKAkSDgoGdG9waWNzGAIgAygJEgwKBGRhdGEYAyABKAkiPQoKRXZtQWNjb3VudBIPCgdhZGRyZXNzGAEgASgJEg8KB2JhbGFuY2UYAiABKAkSDQoFbm9uY2UYAyABKA0iQAoXRXZtVHJhbnNhY3Rpb25TdWJtaXR0ZWQSDAoEaGFzaBgBIAEoCRILCgNyYXcYAiABKAkSCgoCYXQYAyABKAkilwEKEUxlZGdlclRyYW5zYWN0aW9uEgwKBGhhc2gYASABKAkSDAoEY29kZRgCIAEoDRILCgNsb2cYAyABKAkSLQoGZXZlbnRzGAQgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudBIQCghtZXNzYWdlcxgFIAMoCRIQCgNyYXcYBiABKAlIAIgBAUIGCgRfcmF3IlIKC0xlZGdlckV2ZW50EgwKBHR5cGUYASABKAkSNQoKYXR0cmlidXRlcxgCIAMoCzIhLmFubmFscy5ldmVudHMudjEuTGVkZ2VyQXR0cmlidXRlIi0KD0xlZGdlckF0dHJpYnV0ZRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAliBnByb3RvMw");
 
 /**
  * A chain began.
@@ -86,6 +86,13 @@ export type BlockSealed = Message<"annals.events.v1.BlockSealed"> & {
    * @generated from field: repeated annals.events.v1.LedgerEvent end_block_events = 5;
    */
   endBlockEvents: LedgerEvent[];
+
+  /**
+   * The same block as Ethereum tells it: the transactions above and the end of the block come first in it, then these.
+   *
+   * @generated from field: optional annals.events.v1.EvmBlock evm = 6;
+   */
+  evm?: EvmBlock | undefined;
 };
 
 /**
@@ -94,6 +101,224 @@ export type BlockSealed = Message<"annals.events.v1.BlockSealed"> & {
  */
 export const BlockSealedSchema: GenMessage<BlockSealed> = /*@__PURE__*/
   messageDesc(file_annals_events_v1_ledger, 1);
+
+/**
+ * A block of the virtual machine.
+ *
+ * @generated from message annals.events.v1.EvmBlock
+ */
+export type EvmBlock = Message<"annals.events.v1.EvmBlock"> & {
+  /**
+   * 0x and 64 hexadecimal digits.
+   *
+   * @generated from field: string hash = 1;
+   */
+  hash: string;
+
+  /**
+   * RLP of header and transactions, base64.
+   *
+   * @generated from field: string block = 2;
+   */
+  block: string;
+
+  /**
+   * @generated from field: repeated annals.events.v1.EvmReceipt receipts = 3;
+   */
+  receipts: EvmReceipt[];
+};
+
+/**
+ * Describes the message annals.events.v1.EvmBlock.
+ * Use `create(EvmBlockSchema)` to create a new message.
+ */
+export const EvmBlockSchema: GenMessage<EvmBlock> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_ledger, 2);
+
+/**
+ * What became of a transaction of the block, in their order.
+ *
+ * @generated from message annals.events.v1.EvmReceipt
+ */
+export type EvmReceipt = Message<"annals.events.v1.EvmReceipt"> & {
+  /**
+   * 0x and 64 hexadecimal digits.
+   *
+   * @generated from field: string hash = 1;
+   */
+  hash: string;
+
+  /**
+   * @generated from field: uint32 type = 2;
+   */
+  type: number;
+
+  /**
+   * 0x and 40 hexadecimal digits, as all addresses here.
+   *
+   * @generated from field: string from = 3;
+   */
+  from: string;
+
+  /**
+   * Absent where the transaction makes a contract.
+   *
+   * @generated from field: optional string to = 4;
+   */
+  to?: string | undefined;
+
+  /**
+   * Of the contract that it made.
+   *
+   * @generated from field: optional string contract = 5;
+   */
+  contract?: string | undefined;
+
+  /**
+   * @generated from field: bool succeeded = 6;
+   */
+  succeeded: boolean;
+
+  /**
+   * @generated from field: uint32 gas_used = 7;
+   */
+  gasUsed: number;
+
+  /**
+   * @generated from field: uint32 cumulative_gas_used = 8;
+   */
+  cumulativeGasUsed: number;
+
+  /**
+   * Decimal, in the smallest unit.
+   *
+   * @generated from field: string effective_gas_price = 9;
+   */
+  effectiveGasPrice: string;
+
+  /**
+   * @generated from field: repeated annals.events.v1.EvmLog logs = 10;
+   */
+  logs: EvmLog[];
+
+  /**
+   * Why it failed, in the machine's words.
+   *
+   * @generated from field: optional string error = 11;
+   */
+  error?: string | undefined;
+
+  /**
+   * Accounts that it changed, as they are afterwards.
+   *
+   * @generated from field: repeated annals.events.v1.EvmAccount touched = 12;
+   */
+  touched: EvmAccount[];
+};
+
+/**
+ * Describes the message annals.events.v1.EvmReceipt.
+ * Use `create(EvmReceiptSchema)` to create a new message.
+ */
+export const EvmReceiptSchema: GenMessage<EvmReceipt> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_ledger, 3);
+
+/**
+ * What a contract wrote down.
+ *
+ * @generated from message annals.events.v1.EvmLog
+ */
+export type EvmLog = Message<"annals.events.v1.EvmLog"> & {
+  /**
+   * @generated from field: string address = 1;
+   */
+  address: string;
+
+  /**
+   * @generated from field: repeated string topics = 2;
+   */
+  topics: string[];
+
+  /**
+   * 0x and hexadecimal digits.
+   *
+   * @generated from field: string data = 3;
+   */
+  data: string;
+};
+
+/**
+ * Describes the message annals.events.v1.EvmLog.
+ * Use `create(EvmLogSchema)` to create a new message.
+ */
+export const EvmLogSchema: GenMessage<EvmLog> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_ledger, 4);
+
+/**
+ * An account after a transaction.
+ *
+ * @generated from message annals.events.v1.EvmAccount
+ */
+export type EvmAccount = Message<"annals.events.v1.EvmAccount"> & {
+  /**
+   * @generated from field: string address = 1;
+   */
+  address: string;
+
+  /**
+   * Decimal, in the smallest unit.
+   *
+   * @generated from field: string balance = 2;
+   */
+  balance: string;
+
+  /**
+   * @generated from field: uint32 nonce = 3;
+   */
+  nonce: number;
+};
+
+/**
+ * Describes the message annals.events.v1.EvmAccount.
+ * Use `create(EvmAccountSchema)` to create a new message.
+ */
+export const EvmAccountSchema: GenMessage<EvmAccount> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_ledger, 5);
+
+/**
+ * Somebody sent a transaction of the virtual machine; whoever seals takes it up from here.
+ *
+ * @generated from message annals.events.v1.EvmTransactionSubmitted
+ */
+export type EvmTransactionSubmitted = Message<"annals.events.v1.EvmTransactionSubmitted"> & {
+  /**
+   * 0x and 64 hexadecimal digits.
+   *
+   * @generated from field: string hash = 1;
+   */
+  hash: string;
+
+  /**
+   * As it was sent, base64.
+   *
+   * @generated from field: string raw = 2;
+   */
+  raw: string;
+
+  /**
+   * RFC 3339, UTC.
+   *
+   * @generated from field: string at = 3;
+   */
+  at: string;
+};
+
+/**
+ * Describes the message annals.events.v1.EvmTransactionSubmitted.
+ * Use `create(EvmTransactionSubmittedSchema)` to create a new message.
+ */
+export const EvmTransactionSubmittedSchema: GenMessage<EvmTransactionSubmitted> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_ledger, 6);
 
 /**
  * @generated from message annals.events.v1.LedgerTransaction
@@ -145,7 +370,7 @@ export type LedgerTransaction = Message<"annals.events.v1.LedgerTransaction"> & 
  * Use `create(LedgerTransactionSchema)` to create a new message.
  */
 export const LedgerTransactionSchema: GenMessage<LedgerTransaction> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 2);
+  messageDesc(file_annals_events_v1_ledger, 7);
 
 /**
  * @generated from message annals.events.v1.LedgerEvent
@@ -167,7 +392,7 @@ export type LedgerEvent = Message<"annals.events.v1.LedgerEvent"> & {
  * Use `create(LedgerEventSchema)` to create a new message.
  */
 export const LedgerEventSchema: GenMessage<LedgerEvent> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 3);
+  messageDesc(file_annals_events_v1_ledger, 8);
 
 /**
  * @generated from message annals.events.v1.LedgerAttribute
@@ -189,5 +414,5 @@ export type LedgerAttribute = Message<"annals.events.v1.LedgerAttribute"> & {
  * Use `create(LedgerAttributeSchema)` to create a new message.
  */
 export const LedgerAttributeSchema: GenMessage<LedgerAttribute> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 4);
+  messageDesc(file_annals_events_v1_ledger, 9);
 

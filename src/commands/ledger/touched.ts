@@ -1,0 +1,27 @@
+import type { Account, Changes, ChainState } from './chain.ts';
+
+/** An account as the virtual machine left it. */
+export type TouchedAccount = Readonly<{
+  /** Bech32. */
+  address: string;
+  /** In the smallest unit. */
+  balance: bigint;
+  sequence: number;
+}>;
+
+/**
+ * What the virtual machine did to accounts, as changes of the chain; one that never was begins with it.
+ *
+ * An account that stays as it was, and one that is still empty and new, is none.
+ */
+export function touchedChanges(state: ChainState, touched: readonly TouchedAccount[]): Changes {
+  const accounts = new Map<string, Account>();
+  let count = state.tallies.accounts;
+  for (const { address, balance, sequence } of touched) {
+    const known = accounts.get(address) ?? state.account(address);
+    if (known) accounts.set(address, { ...known, balance, sequence });
+    else if (balance > 0n || sequence > 0) accounts.set(address, { address, number: count++, sequence, balance });
+  }
+  const tallies = { ...state.tallies, accounts: count };
+  return { tallies, accounts, actions: new Map(), nodes: new Map() };
+}

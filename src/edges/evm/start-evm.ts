@@ -1,0 +1,60 @@
+import type { Log } from '../log/log.ts';
+import type { Reader } from '../models/read/reading.ts';
+import { followBlocks } from './chain/follow-blocks.ts';
+import { News } from './chain/news.ts';
+import { readModelBlocks } from './chain/read-blocks.ts';
+import { createForks } from './executor/forks.ts';
+import type { Namespace } from './namespaces.ts';
+import { openPool } from './pool/open-pool.ts';
+import { type RpcPlace, type ServedRpc, serveRpc } from './rpc/serve-rpc.ts';
+import type { StateAccess } from './workers/state-access.ts';
+import { createStateReads } from './workers/state-reads.ts';
+
+/** What the JSON-RPC runs on. */
+export type EvmOptions = RpcPlace &
+  Readonly<{
+    log: Log;
+    reader: Pick<Reader, 'read'>;
+    access: StateAccess;
+    namespaces: readonly Namespace[];
+    callTimeoutMs: number;
+    readThreads: number;
+    gasCap: bigint;
+    version: string;
+    signal: AbortSignal;
+  }>;
+
+/** JSON-RPC that runs; `ended` settles when it can follow the log no more. */
+export type Evm = ServedRpc & Readonly<{ ended: Promise<void> }>;
+
+/** Serves the JSON-RPC of the chain of the log: its blocks from their read model, its states from their store. */
+export async function startEvm(options: EvmOptions): Promise<Evm> {
+  const { log, access, signal, version, gasCap, readThreads: threads, callTimeoutMs: timeoutMs } = options;
+  const { config } = access;
+  const forks = createForks(config);
+  const reads = createStateReads({ access, threads, timeoutMs });
+  const blocks = readModelBlocks({ reader: options.reader, reads, forks });
+  const news = new News();
+  const { pool, settle, ended } = openPool({ log, config, forks, blocks, reads, news, signal });
+  const enabled = new Set(options.namespaces);
+  const context = { config, forks, blocks, reads, pool, gasCap, version, enabled, news };
+  const served = await serveRpc(context, options).catch(async (caught: unknown) => {
+    await reads.close();
+    throw caught;
+  });
+  const following = followBlocks(log, blocks, {
+    told: (block) => {
+      settle(block);
+      news.tellBlock(block);
+    },
+    signal,
+  });
+  return {
+    ...served,
+    ended: Promise.all([ended, following]).then(() => undefined),
+    stop: async () => {
+      await served.stop();
+      await reads.close();
+    },
+  };
+}

@@ -1,0 +1,178 @@
+import { RLP } from '@ethereumjs/rlp';
+import type { Account, Changes } from '../../commands/ledger/chain.ts';
+import type { Fact } from '../../events/catalogue.ts';
+import { addressOf, bytesOf, prefixes } from '../cosmos/addresses.ts';
+import { networkFees, nextBaseFee } from '../evm/executor/base-fee.ts';
+import { readHeader } from '../evm/executor/blocks.ts';
+import { createExecutor, type Sealed } from '../evm/executor/executor.ts';
+import { createForks, type Forks } from '../evm/executor/forks.ts';
+import { type ChainConfig, type GenesisAccounts, networkChain } from '../evm/executor/genesis.ts';
+import { createMemoryNodes } from '../evm/executor/memory-nodes.ts';
+import type { StoredHeader } from '../evm/executor/node-store.ts';
+import type { Hex } from '../evm/executor/outcome.ts';
+import type { Attributes, Item } from '../evm/executor/sealing.ts';
+import type { TransactionBounds } from '../evm/pool/read-transaction.ts';
+import type { Execution } from '../evm/workers/execution.ts';
+
+type Opened = Readonly<{ forks: Forks; stored: StoredHeader | undefined; coinbase: Hex }>;
+
+/** The virtual machine's id of every local network: that of the real network's test chain. */
+export const localEvmChainId = 76_857_769;
+
+type EvmBlock = NonNullable<Fact<'BlockSealed'>['data']['evm']>;
+
+/** What executes blocks, and knows how far their state is stored. */
+export type EvmExecution = Pick<Execution, 'head' | 'genesis' | 'seal' | 'apply'>;
+
+/** What executes the blocks of a chain, by its configuration. */
+export type OpenExecution = (config: ChainConfig) => EvmExecution;
+
+type Beginning = Readonly<{
+  startedAt: string;
+  feeCollector: string;
+  accounts: Iterable<Pick<Account, 'address' | 'balance'>>;
+  open: OpenExecution;
+}>;
+
+/** Bytes of transactions and receipts in one block: with their text a message of the broker still takes them. */
+const mostBytes = 2 * 2 ** 20;
+
+/** Executes in this thread, over a state that ends with the process: each start executes all blocks again. */
+export function executeInMemory(config: ChainConfig): EvmExecution {
+  const nodes = createMemoryNodes();
+  return { ...createExecutor({ config, nodes }), head: nodes.head };
+}
+
+/**
+ * The virtual machine's side of the local chain: the same blocks, with its state below them.
+ *
+ * Mutable: the head moves with each block that is committed. One caller at a time.
+ */
+export class EvmChain {
+  readonly config: ChainConfig;
+  readonly #forks: Forks;
+  readonly #execution: EvmExecution;
+  readonly #stored: StoredHeader | undefined;
+  readonly #coinbase: Hex;
+  #head: Uint8Array;
+
+  private constructor(config: ChainConfig, execution: EvmExecution, first: Uint8Array, given: Opened) {
+    this.config = config;
+    this.#forks = given.forks;
+    this.#execution = execution;
+    this.#stored = given.stored;
+    this.#coinbase = given.coinbase;
+    this.#head = first;
+  }
+
+  /** Opens the chain at its genesis, whose state it stores where it is not there. */
+  static async open({ startedAt, feeCollector, accounts, open }: Beginning): Promise<EvmChain> {
+    const config = localEvmConfig(startedAt, accounts);
+    const execution = open(config);
+    const first = await execution.genesis();
+    await first.commit();
+    const coinbase = evmAddress(feeCollector) ?? `0x${'00'.repeat(20)}`;
+    const given = { forks: createForks(config), stored: await execution.head(), coinbase };
+    return new EvmChain(config, execution, first.header, given);
+  }
+
+  /** Rules of the block after the head, and the least fee, for whoever reads transactions. */
+  get bounds(): TransactionBounds {
+    const { number, timestamp } = readHeader(this.#head, this.#forks);
+    const common = this.#forks.at({ number: number + 1n, timestamp });
+    return { common, chainId: BigInt(localEvmChainId), feeFloor: networkFees.floor };
+  }
+
+  /** What the block after the head costs and may hold. */
+  get next(): Readonly<{ baseFee: bigint; gasLimit: bigint }> {
+    const parent = readHeader(this.#head, this.#forks);
+    return { baseFee: nextBaseFee(parent, networkFees), gasLimit: parent.gasLimit };
+  }
+
+  /** Executes what the rules changed, then transactions, into the block after the head; `commit` makes it the head. */
+  async draft(time: string, changes: readonly Changes[], transactions: readonly Uint8Array[]): Promise<Sealed> {
+    const raw = transactions.map((one): Item => ({ kind: 'transaction', raw: one }));
+    return await this.#execution.seal(this.#head, this.#attributes(time), [...changes.map(itemOf), ...raw]);
+  }
+
+  /** Makes a drafted block the head, its state stored. */
+  async commit(sealed: Sealed): Promise<void> {
+    await sealed.commit();
+    this.#head = sealed.header;
+  }
+
+  /** Takes in a block of the log: executes it again, unless its state is stored already. */
+  async apply(changes: readonly Changes[], { hash, block }: EvmBlock): Promise<void> {
+    const bytes = Buffer.from(block, 'base64');
+    const number = readHeader(this.#head, this.#forks).number + 1n;
+    if (this.#stored && number <= this.#stored.number) return this.#passStored(number, hash, bytes);
+    const items = [...changes.map(itemOf), ...rawTransactions(bytes)];
+    await this.commit(await this.#execution.apply(this.#head, { block: bytes, items }));
+  }
+
+  #passStored(number: bigint, hash: string, block: Uint8Array): void {
+    if (number === this.#stored?.number && hash !== this.#stored.hash)
+      throw new Error(`The stored state of the virtual machine is another chain's at block ${number}`);
+    const [header = []] = listOf(RLP.decode(block));
+    this.#head = RLP.encode(header);
+  }
+
+  #attributes(time: string): Attributes {
+    const { baseFee, gasLimit } = this.next;
+    const timestamp = BigInt(Math.floor(Date.parse(time) / 1000));
+    return { timestamp, baseFee, gasLimit, coinbase: this.#coinbase, mostBytes };
+  }
+}
+
+/** The 20 bytes of an account as the virtual machine writes them; undefined for an address of another length. */
+export function evmAddress(account: string): Hex | undefined {
+  const decoded = bytesOf(prefixes.account, account);
+  return 'bytes' in decoded && decoded.bytes.length === 20
+    ? `0x${Buffer.from(decoded.bytes).toString('hex')}`
+    : undefined;
+}
+
+/** The account of 20 bytes, in Bech32. */
+export function accountOfEvm(address: string): string {
+  return addressOf(prefixes.account, Buffer.from(address.slice(2), 'hex'));
+}
+
+function rawTransactions(block: Uint8Array): Item[] {
+  const [, transactions = []] = listOf(RLP.decode(block));
+  return listOf(transactions).map((one) => ({
+    kind: 'transaction',
+    raw: one instanceof Uint8Array ? one : RLP.encode(one),
+  }));
+}
+
+type Decoded = Uint8Array | Decoded[];
+
+function listOf(value: unknown): Decoded[] {
+  if (!Array.isArray(value)) throw new Error('A block of the log is none');
+  return value as Decoded[];
+}
+
+/** The local chain of a beginning; forks and fees follow from it, the accounts matter only for the first state. */
+export function localEvmConfig(
+  startedAt: string,
+  accounts: Iterable<Pick<Account, 'address' | 'balance'>> = [],
+): ChainConfig {
+  const alloc: GenesisAccounts = Object.fromEntries(
+    [...accounts].flatMap(({ address, balance }) => {
+      const evm = evmAddress(address);
+      return evm === undefined || balance === 0n ? [] : [[evm, { balance: `0x${balance.toString(16)}` }]];
+    }),
+  );
+  const seconds = Math.floor(Date.parse(startedAt) / 1000);
+  return networkChain({ chainId: localEvmChainId, seconds, accounts: alloc });
+}
+
+function itemOf({ accounts }: Changes): Item {
+  return {
+    kind: 'accounts',
+    accounts: [...accounts.values()].flatMap(({ address, balance, sequence }) => {
+      const evm = evmAddress(address);
+      return evm === undefined ? [] : [{ address: evm, balance, nonce: BigInt(sequence) }];
+    }),
+  };
+}
