@@ -36,6 +36,7 @@ describe('plannedPorts', () => {
   it('names the ports of the configured roles and of the servers that are not external', () => {
     expect(portsOf({}).toSorted()).toEqual([
       'EVM_HTTP_PORT',
+      'EVM_WS_PORT',
       'GATEWAY_PORT',
       'LCD_PORT',
       'NATS_PORT',

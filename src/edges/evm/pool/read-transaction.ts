@@ -19,7 +19,11 @@ const mostBytes = 128 * 1024;
 const blobType = 3;
 
 /** Reads a transaction as a wallet sends it. Fails with `CONFLICT`, in words that wallets know, where it is none. */
-export function readTransaction(raw: Uint8Array, { common }: TransactionBounds, submittedAt: number): SignedTransaction {
+export function readTransaction(
+  raw: Uint8Array,
+  { common }: TransactionBounds,
+  submittedAt: number,
+): SignedTransaction {
   if (raw.length > mostBytes) throw refused(`oversized data: transaction size ${raw.length}`);
   if (raw[0] === blobType) throw refused('transaction type not supported: 3');
   const transaction = decoded(raw, common);
