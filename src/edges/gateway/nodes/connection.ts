@@ -1,9 +1,11 @@
 import { type Client, createClient } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import { AppError } from '../../../commands/errors.ts';
 import type { StoringNode } from '../../cascade/chain.ts';
 import type { PrivateKey } from '../../cosmos/keys.ts';
 import { CascadeService } from '../../gen/cascade/service_pb.ts';
 import { hostPort } from '../../kit/net-address.ts';
+import { createSlots, type Slots } from '../../kit/slots.ts';
 import { dialChannel } from '../../rpc/channel/dial-channel.ts';
 
 /** The port of every SuperNode for files. */
@@ -18,29 +20,42 @@ export type NodeConnection = Readonly<{ client: Client<typeof CascadeService>; c
 const usualConnectMs = 5_000;
 const messageBytes = 16 * 2 ** 20;
 
+/** Real nodes lose handshakes of one account that come at the same moment, so each has its turn. */
+const handshakes = new Map<string, Slots>();
+const rememberedNodes = 1_000;
+
 /**
- * Opens a connection to a SuperNode; on the secure channel only to the account that the chain names.
+ * Opens a connection to a SuperNode, within 5 s of its turn; on the secure channel only to the account that the chain
+ * names.
  *
- * Fails with `UNAVAILABLE` or `UNAUTHORIZED`; the plain one fails with its first call. Nothing is compressed, in either
- * direction.
+ * One handshake at a time is under way with a node. Fails with `UNAVAILABLE` or `UNAUTHORIZED`. Nothing is compressed,
+ * in either direction.
  */
 export async function connectNode(node: StoringNode, dialling: Dialling, signal: AbortSignal): Promise<NodeConnection> {
+  if (handshakes.size > rememberedNodes) handshakes.clear();
+  const turns = handshakes.get(node.account) ?? createSlots(1, 'A connection to a SuperNode');
+  handshakes.set(node.account, turns);
+  return await turns.run(() => open(node, dialling, signal), signal);
+}
+
+async function open(node: StoringNode, dialling: Dialling, signal: AbortSignal): Promise<NodeConnection> {
   const { key, port = nodePort, connectMs = usualConnectMs } = dialling;
-  const target = { host: node.ip, port, account: node.account };
-  const stream = key && (await dialChannel(target, key, AbortSignal.any([signal, AbortSignal.timeout(connectMs)])));
+  const inTime = AbortSignal.any([signal, AbortSignal.timeout(connectMs)]);
+  const stream = key && (await dialChannel({ host: node.ip, port, account: node.account }, key, inTime));
   const baseUrl = stream ? 'http://node' : `http://${hostPort(node.ip, port)}`;
   const sessionManager = new Http2SessionManager(baseUrl, {}, stream ? { createConnection: () => stream } : {});
-  const transport = createGrpcTransport({
-    baseUrl,
-    sessionManager,
-    acceptCompression: [],
-    readMaxBytes: messageBytes,
-  });
-  return {
-    client: createClient(CascadeService, transport),
-    close: () => {
-      sessionManager.abort();
-      stream?.destroy();
-    },
+  const close = (): void => {
+    sessionManager.abort();
+    stream?.destroy();
   };
+  const late = Promise.withResolvers<'late'>();
+  inTime.addEventListener('abort', () => late.resolve('late'), { once: true });
+  if (inTime.aborted) late.resolve('late');
+  const state = await Promise.race([sessionManager.connect(), late.promise]);
+  if (state === 'late' || state === 'error') {
+    close();
+    throw new AppError('UNAVAILABLE', `${hostPort(node.ip, port)} does not answer`);
+  }
+  const options = { baseUrl, sessionManager, acceptCompression: [], readMaxBytes: messageBytes };
+  return { client: createClient(CascadeService, createGrpcTransport(options)), close };
 }

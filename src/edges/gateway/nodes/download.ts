@@ -1,6 +1,8 @@
 import { open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
 import type { Step } from '../../../commands/transfers/steps.ts';
 import { createFileHasher, type FileHasher } from '../../cascade/data-hash.ts';
+import { syncFolder } from '../../kit/durable.ts';
 import type { Attempt } from './attempts.ts';
 import { connectNode } from './connection.ts';
 import { nodeStep } from './states.ts';
@@ -39,16 +41,17 @@ export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGene
       if (told.case === 'event') yield [nodeStep(iteration, told.value)];
       if (told.case !== 'chunk') continue;
       const { data } = told.value;
-      if (chunks === 0) yield [{ status: 'sdk:download_started', detail: { iteration } }];
       [size, chunks] = [size + data.length, chunks + 1];
       if (size > mostBytes) throw new Error(`the node sends more than ${mostBytes} bytes`);
       hasher.update(data);
       await file.writeFile(data);
     }
-    if (chunks === 0) yield [{ status: 'sdk:download_started', detail: { iteration } }];
     if (!isHashOf(hasher, dataHash)) throw new Error('the node gave bytes that do not hash to what the chain says');
     await file.sync();
     await rename(part, into);
+    await syncFolder(path.dirname(into));
+    // Told by the try that succeeds alone: a task has this state once, whatever nodes did before.
+    yield [{ status: 'sdk:download_started', detail: { iteration } }];
     const elapsedSeconds = (performance.now() - began) / 1000;
     const detail = { iteration, bytesTotal: size, chunks, elapsedSeconds };
     yield [{ status: 'sdk:download_completed', detail }, { status: 'sdk:completed' }];
