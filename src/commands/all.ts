@@ -4,6 +4,8 @@ import { AppError } from './errors.ts';
 import { handle, type Handled } from './handle.ts';
 import type { FactLog } from './ports.ts';
 import { submitting, SubmitTransactions } from './ledger/submit.ts';
+import { banning, RecordBans } from './node/bans.ts';
+import { RecordFiles, storing } from './node/files.ts';
 import { probing, RecordProbes } from './probing.ts';
 import { RequestTransfer, requestTransfer } from './transfers/request.ts';
 import { RecordRetrievals, RecordTransfers, retrieving, transferring } from './transfers/steps.ts';
@@ -27,6 +29,8 @@ export const commands: readonly CommandEntry[] = [
   ...decidedBy(validators, RecordValidators),
   ...decidedBy(syncing, IdentifyChain, CompleteRound, FailRound, RequestSync),
   ...decidedBy(probing, RecordProbes),
+  ...decidedBy(storing, RecordFiles),
+  ...decidedBy(banning, RecordBans),
   ...decidedBy(submitting, SubmitTransactions),
   ...decidedBy(transferring, RecordTransfers),
   ...decidedBy(retrieving, RecordRetrievals),

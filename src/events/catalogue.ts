@@ -7,6 +7,7 @@ import {
 import { ProbeFailedSchema, ProbeSucceededSchema } from './gen/annals/events/v1/probing_pb.ts';
 import * as actions from './gen/annals/events/v1/sync_actions_pb.ts';
 import * as nodes from './gen/annals/events/v1/sync_nodes_pb.ts';
+import * as storage from './gen/annals/events/v1/storage_pb.ts';
 import * as transfers from './gen/annals/events/v1/transfers_pb.ts';
 import * as rounds from './gen/annals/events/v1/sync_rounds_pb.ts';
 import { type Kind, type StreamName, streamOfKind, type streamTable } from './streams.ts';
@@ -43,6 +44,11 @@ export const catalogue = {
   RetrievalProgressed: { schema: transfers.RetrievalProgressedSchema, kind: 'retrieval', entity: 'retrieval' },
   RetrievalCompleted: { schema: transfers.RetrievalCompletedSchema, kind: 'retrieval', entity: 'retrieval' },
   RetrievalFailed: { schema: transfers.RetrievalFailedSchema, kind: 'retrieval', entity: 'retrieval' },
+  FileStored: { schema: storage.FileStoredSchema, kind: 'file', entity: 'file' },
+  FileRepaired: { schema: storage.FileRepairedSchema, kind: 'file', entity: 'file' },
+  FileLost: { schema: storage.FileLostSchema, kind: 'file', entity: 'file' },
+  PeerBanned: { schema: storage.PeerBannedSchema, kind: 'peer', entity: 'pair' },
+  PeerReleased: { schema: storage.PeerReleasedSchema, kind: 'peer', entity: 'pair' },
   ChainInitialised: { schema: ChainInitialisedSchema, kind: 'ledger', entity: 'chain' },
   EvmTransactionSubmitted: { schema: EvmTransactionSubmittedSchema, kind: 'submission', entity: 'hash' },
   BlockSealed: { schema: BlockSealedSchema, kind: 'ledger', entity: 'chain' },

@@ -41,6 +41,8 @@ export const streamTable = {
     archive: 'keeps',
     restore: 'itself',
   },
+  STORAGE: { kinds: { file: { live: true } }, keeps: 'forever', archive: 'all', restore: 'itself' },
+  PEERS: { kinds: { peer: { live: true } }, keeps: { perEntity: 1_000 }, archive: 'all', restore: 'itself' },
   POOL: { kinds: { submission: { live: false } }, keeps: { days: 1 }, archive: 'nothing', restore: 'itself' },
   LEDGER: { kinds: { ledger: { live: false } }, keeps: 'forever', archive: 'all', restore: 'itself' },
 } as const satisfies Record<string, StreamPolicy>;

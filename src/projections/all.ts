@@ -9,6 +9,8 @@ import { type Projection, type ProjectionName, projectionNames } from './project
 import type { QueryEntry } from './query.ts';
 import { roundQueries } from './rounds/queries.ts';
 import { syncRounds } from './rounds/rounds.ts';
+import { storageQueries } from './storage/queries.ts';
+import { peerBans, storedFiles } from './storage/storage.ts';
 import { transferQueries } from './transfers/queries.ts';
 import { transfers } from './transfers/transfers.ts';
 import { supernodes } from './fleet/supernodes.ts';
@@ -30,6 +32,8 @@ const byName: Readonly<Record<ProjectionName, AnyProjection>> = {
   rounds: syncRounds,
   transfers,
   blocks,
+  stored_files: storedFiles,
+  peer_bans: peerBans,
 };
 
 /** Every projection there is, in the order of `projectionNames`. */
@@ -42,4 +46,5 @@ export const queries: readonly QueryEntry[] = [
   ...roundQueries,
   ...transferQueries,
   ...blockQueries,
+  ...storageQueries,
 ];

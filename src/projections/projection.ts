@@ -35,6 +35,8 @@ export const projectionNames = [
   'rounds',
   'transfers',
   'blocks',
+  'stored_files',
+  'peer_bans',
 ] as const;
 export type ProjectionName = (typeof projectionNames)[number];
 

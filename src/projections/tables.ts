@@ -3,6 +3,7 @@ import type { blockLogs, blockTable, blockTransactions } from './blocks/block-ta
 import type { RowOf, Table } from './columns.ts';
 import type { availabilityTable, supernodeAccounts, supernodeTable, validatorTable } from './fleet/fleet-tables.ts';
 import type { roundTable } from './rounds/round-table.ts';
+import type { peerTable, storedFileTable } from './storage/storage-tables.ts';
 import type { transferTable } from './transfers/transfer-table.ts';
 
 /** One action. */
@@ -18,6 +19,10 @@ export type AvailabilityRow = RowOf<typeof availabilityTable>;
 /** What is known of one source of sync. */
 export type RoundRow = RowOf<typeof roundTable>;
 
+/** A file at a SuperNode. */
+export type StoredFileRow = RowOf<typeof storedFileTable>;
+/** How a peer stands with a SuperNode. */
+export type PeerBanRow = RowOf<typeof peerTable>;
 /** One task of the gateway. */
 export type TransferRow = RowOf<typeof transferTable>;
 
@@ -38,6 +43,8 @@ export type Tables = {
   availability: Main<typeof availabilityTable>;
   rounds: Main<typeof roundTable>;
   transfers: Main<typeof transferTable>;
+  stored_files: Main<typeof storedFileTable>;
+  peer_bans: Main<typeof peerTable>;
   blocks: Main<typeof blockTable>;
   block_transactions: RowOf<typeof blockTransactions>;
   block_logs: RowOf<typeof blockLogs>;

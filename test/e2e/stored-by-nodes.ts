@@ -24,4 +24,16 @@ export async function expectStoredByNodes(
   await until('the API shows it finalized', async () => {
     return (await read(`/v1/actions/${actionId}`))['status'] === 'finalized';
   });
+  const [told] = jsonLines(await runVerb(dataDir, 'nodes', '--json'));
+  const nodes = told?.['nodes'] as readonly Readonly<Record<string, unknown>>[];
+  expect(nodes.map(({ answers }) => answers)).toEqual([true, true, true]);
+  await until('every node tells of the file', async () => {
+    const files = await Promise.all(
+      [1, 2, 3].map(async (last) => {
+        const answer = await fetch(`http://${subnet}.${last}:8002/api/v1/files`);
+        return ((await answer.json()) as { files: { action_id: string; state: string }[] }).files;
+      }),
+    );
+    return files.every((of) => of.some(({ action_id, state }) => action_id === actionId && state === 'stored'));
+  });
 }

@@ -28,6 +28,8 @@ export const expectedTables: Readonly<
   rounds: (facts) => ({ rounds: [...livesOf(facts)].map(sourceRow) }),
   transfers: (facts) => ({ transfers: transfersOf(facts) }),
   blocks: expectedBlocks,
+  stored_files: (facts) => ({ stored_files: [...livesOf(facts)].map(lastStored) }),
+  peer_bans: (facts) => ({ peer_bans: [...livesOf(facts)].map(lastStanding) }),
 };
 
 type NodeRecord = Fact<'SuperNodeListed'>['data']['record'];
@@ -144,4 +146,17 @@ function transfersOf(facts: readonly Recorded[]): Cells[] {
       },
     ];
   });
+}
+
+/** The last fact of a file at a node carries all that its row says. */
+function lastStored([file, life]: readonly [string, readonly Recorded[]]): Cells {
+  const { node, action, at, known } = lastOf(life).data as Fact<'FileStored'>['data'];
+  const { stored, bytes, pieces } = known;
+  return { file, node, action, at, stored, bytes: Number(bytes), pieces, position: positionOf(life), removed: false };
+}
+
+/** The same of a peer at a node. */
+function lastStanding([pair, life]: readonly [string, readonly Recorded[]]): Cells {
+  const { node, peer, at, known } = lastOf(life).data as Fact<'PeerBanned'>['data'];
+  return { pair, node, peer, at, ...known, position: positionOf(life), removed: false };
 }

@@ -120,6 +120,8 @@ export async function loadReading(facts: readonly Fact[]): Promise<{ reading: Re
       rounds: 's_rounds',
       transfers: 's_transfers',
       blocks: 's_blocks',
+      stored_files: 's_stored_files',
+      peer_bans: 's_peer_bans',
     },
     followed: {
       actions: none('ACTIONS'),
@@ -129,6 +131,8 @@ export async function loadReading(facts: readonly Fact[]): Promise<{ reading: Re
       rounds: none('SYNC'),
       transfers: none('TRANSFERS'),
       blocks: none('LEDGER'),
+      stored_files: none('STORAGE'),
+      peer_bans: none('PEERS'),
     },
     confirmed: async () => undefined,
   };

@@ -68,6 +68,12 @@ program
   .action(run(repair));
 
 program
+  .command('nodes')
+  .description('the SuperNodes that run here: peers, files, pieces and bans')
+  .addOption(json)
+  .action(run(async (options) => (await import('./nodes.ts')).nodes(options)));
+
+program
   .command('accounts')
   .description('funded accounts of the local network with their keys')
   .addOption(json)

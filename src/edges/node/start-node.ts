@@ -13,6 +13,7 @@ import { openStatusPort } from './http/status-port.ts';
 import type { Processor } from './machine/processor.ts';
 import { openPeersPort } from './peers-port.ts';
 import { type GiveStatus, registerNode, servicesServed } from './services.ts';
+import type { RecorderOptions } from './recorder.ts';
 import { statusGiver } from './status/give-status.ts';
 
 /** Ports of a SuperNode: its gRPC, its peers, its HTTP status. */
@@ -38,6 +39,8 @@ export type NodeOptions = Readonly<{
   processor: () => Promise<Processor>;
   /** How long a snapshot of the heavy part is as good as new. */
   snapshotMs: number;
+  /** Where it tells what it holds and whom it has banned; without it, nowhere. */
+  log?: RecorderOptions['log'] | undefined;
   /** Its files; without, it takes none. */
   cascade?: CascadeOptions | undefined;
   logger: Logger;
@@ -110,6 +113,7 @@ const openers: Readonly<Record<keyof NodePorts, Opener>> = {
     await openStatusPort({
       place: placeOf(host, ports.http, 'NODE_HTTP_PORT', 'the status of a SuperNode'),
       giveStatus,
+      files: () => cascade?.files() ?? [],
       services: servicesServed(cascade !== undefined),
       version,
       logger,

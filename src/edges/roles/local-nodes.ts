@@ -22,6 +22,8 @@ export async function startLocalSuperNodes({
   logger,
   signal,
   running,
+  nats,
+  network,
 }: RoleContext): Promise<Part> {
   const { localSeed: seed, localSubnet: subnet, localNodes: count, localNodesApart: apart } = config;
   const own = new AbortController();
@@ -34,6 +36,7 @@ export async function startLocalSuperNodes({
       snapshotMs: config.statusSnapshotIntervalMs,
       secure: config.grpcSecure,
       files: { ...fileBoundsOf(config), allowPrivate: true },
+      tellsLog: { nats, network },
       log: { level: config.logLevel, format: config.logFormat },
     },
     nodes: await plansOf(castOf(seed, subnet).realNodes.slice(0, count), path.join(dataFolder(config), 'nodes')),

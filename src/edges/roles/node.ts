@@ -27,7 +27,7 @@ export const node = {
   },
 } as const satisfies Role;
 
-async function startOwn({ config, profile, version, logger, signal, running }: RoleContext): Promise<Part> {
+async function startOwn({ config, profile, version, broker, logger, signal, running }: RoleContext): Promise<Part> {
   const { host, grpcPort, p2pPort, nodeHttpPort, nodeKeyFile, nodeKeyType: keyType } = config;
   const { grpcTlsCert: cert, grpcTlsKey: key, grpcTlsClientCa: clientCa } = config;
   if (nodeKeyFile === undefined)
@@ -45,6 +45,7 @@ async function startOwn({ config, profile, version, logger, signal, running }: R
     secure: config.grpcSecure,
     tls: cert !== undefined && key !== undefined ? { cert, key, clientCa } : undefined,
     chain,
+    log: broker.log,
     addressPrefix: profile.addressPrefix,
     version,
     processor: sampleProcessors(signal),

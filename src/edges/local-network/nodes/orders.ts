@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../../commands/errors.ts';
 import type { LogOptions } from '../../kit/logger.ts';
+import type { BrokerAccess } from '../../log/broker.ts';
 import type { FileBounds } from '../../node/cascade/cascade.ts';
 import type { NodePorts } from '../../node/start-node.ts';
 
@@ -20,6 +21,8 @@ export type HostPlan = Readonly<{
   snapshotMs: number;
   secure: boolean;
   files: FileBounds;
+  /** The broker, and the network whose log the nodes tell what they hold; without it, none. */
+  tellsLog?: Readonly<{ nats: BrokerAccess; network: string }>;
   log: LogOptions;
 }>;
 

@@ -8,6 +8,7 @@ import { AppError, toAppError } from '../../../commands/errors.ts';
 import { createChainClient as createSigningClient } from '../../cosmos/chain-client.ts';
 import { readKeyFile } from '../../cosmos/key-file.ts';
 import { createChainClient } from '../../indexer/chain/client.ts';
+import { openBroker } from '../../log/broker.ts';
 import { createLogger } from '../../kit/logger.ts';
 import { sampleProcessors } from '../../node/machine/processor.ts';
 import { startNode, type SuperNode } from '../../node/start-node.ts';
@@ -18,8 +19,11 @@ type Host = Readonly<{ start: (node: NodePlan) => Promise<SuperNode> }>;
 const nodes = new Map<string, SuperNode>();
 let hosting: Host | undefined;
 
-function hostOf({ chainUrl, profile, version, snapshotMs, secure, files, log }: HostPlan): Host {
+async function hostOf(plan: HostPlan): Promise<Host> {
+  const { chainUrl, profile, version, snapshotMs, secure, files, tellsLog, log } = plan;
+  const broker = tellsLog && (await openBroker(tellsLog.nats, { network: tellsLog.network, wanted: 'unknown' }));
   const shared = {
+    log: broker?.log,
     chain: createChainClient(chainUrl, profile),
     addressPrefix: profile.addressPrefix,
     version,
@@ -38,7 +42,7 @@ function hostOf({ chainUrl, profile, version, snapshotMs, secure, files, log }: 
 async function carryOut(order: Order): Promise<Pick<Reply, 'ports'>> {
   switch (order.do) {
     case 'host':
-      hosting = hostOf(order.plan);
+      hosting = await hostOf(order.plan);
       return {};
     case 'start': {
       if (!hosting) throw new AppError('INTERNAL', 'The process was not told what its nodes share');

@@ -1,15 +1,15 @@
 import path from 'node:path';
 import type { ConnectRouter } from '@connectrpc/connect';
-import { toAppError } from '../../../commands/errors.ts';
 import type { ChainClient as SigningClient } from '../../cosmos/chain-client.ts';
 import type { PrivateKey } from '../../cosmos/keys.ts';
 import { CascadeService } from '../../gen/cascade/service_pb.ts';
 import type { ChainClient } from '../../indexer/chain/client.ts';
 import type { Place } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
-import { wait } from '../../kit/wait.ts';
+import { nowAndThen } from '../../kit/now-and-then.ts';
+import { type HeldFile, type Recorder, type RecorderOptions, startRecorder } from '../recorder.ts';
 import { joinPeers, type Peers } from '../peers/peers.ts';
-import { openStorage, type Storage } from '../storage/storage.ts';
+import { openStorage, type Storage, telling } from '../storage/storage.ts';
 import { createCascadeChain } from '../../cascade/chain.ts';
 import { download } from './download.ts';
 import { createFinalizer, createStays } from './finalize.ts';
@@ -42,6 +42,8 @@ export type CascadeOptions = FileBounds &
 /** The files of a node. */
 export type Cascade = Readonly<{
   storage: Storage;
+  /** What the log has been told that the node holds, or held and lost. */
+  files: () => readonly HeldFile[];
   tasks: Tasks;
   retrievals: Retrievals;
   peers: Peers;
@@ -67,14 +69,20 @@ export async function openCascade(
     logger: Logger;
     signal: AbortSignal;
     silenceMs?: number;
+    /** Where the node tells what it holds; without it, nowhere. */
+    log?: RecorderOptions['log'] | undefined;
   }>,
 ): Promise<Cascade> {
   const { signing, storageBytes: bound, storageFolder = path.join(node.folder, 'storage') } = options;
-  const storage = await openStorage({ folder: storageFolder, bound });
+  let recorder: Recorder | undefined;
+  const wake = (): void => recorder?.wake();
+  const storage = telling(await openStorage({ folder: storageFolder, bound }), wake);
   const tasks = createTasks();
   const retrievals = createRetrievals();
   const chain = createCascadeChain(node.chain, node);
-  const peers = await joinPeers({ ...options, ...node, storage, actions: chain });
+  const peers = await joinPeers({ ...options, ...node, storage, actions: chain, onBan: wake });
+  const { log, account, logger, signal } = node;
+  if (log) recorder = startRecorder({ log, account, storage, bans: peers.bans, logger, signal });
   const dependencies = {
     account: node.account,
     chain,
@@ -91,6 +99,7 @@ export async function openCascade(
   void nowAndThen('copies were not repaired', options.repairEachMs ?? repairEachMs, peers.copies.repair, node);
   return {
     storage,
+    files: () => recorder?.files() ?? [],
     tasks,
     retrievals,
     peers,
@@ -104,17 +113,4 @@ export async function openCascade(
         { readMaxBytes: messageBytes },
       ),
   };
-}
-
-async function nowAndThen(
-  failure: string,
-  eachMs: number,
-  work: () => Promise<void>,
-  { logger, signal }: Readonly<{ logger: Logger; signal: AbortSignal }>,
-): Promise<void> {
-  while (!signal.aborted) {
-    await wait(eachMs, signal);
-    if (signal.aborted) return;
-    await work().catch((caught: unknown) => logger.warn({ err: toAppError(caught) }, failure));
-  }
 }

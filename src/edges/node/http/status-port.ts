@@ -4,6 +4,7 @@ import { ListServicesResponseSchema, StatusResponseSchema } from '../../gen/supe
 import { type Place, listen } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { serveDocs } from '../../http/pages/pages.ts';
+import type { HeldFile } from '../recorder.ts';
 import type { GiveStatus, ServicesServed } from '../services.ts';
 import { documentOf } from './document.ts';
 import { protoJson } from './proto-json.ts';
@@ -12,6 +13,8 @@ import { protoJson } from './proto-json.ts';
 export type StatusPortOptions = Readonly<{
   place: Place;
   giveStatus: GiveStatus;
+  /** What the node holds, or held and lost. */
+  files: () => readonly HeldFile[];
   services: ServicesServed;
   version: string;
   logger: Logger;
@@ -56,6 +59,7 @@ class Refusal extends Error {
 export async function openStatusPort({
   place,
   giveStatus,
+  files,
   services,
   version,
   logger,
@@ -78,6 +82,7 @@ export async function openStatusPort({
   const answers: Readonly<Record<string, (query: URLSearchParams) => object | Promise<object>>> = {
     '/api/v1/status': async (query) => protoJson(StatusResponseSchema, await giveStatus(isAskedFor(query))),
     '/api/v1/services': () => protoJson(ListServicesResponseSchema, services),
+    '/api/v1/files': () => ({ files: files() }),
     '/swagger.json': () => document,
   };
   for (const [path, answer] of Object.entries(answers)) {

@@ -7,6 +7,8 @@ export type Ban = Readonly<{ peer: Peer; count: number; createdAtMs: number }>;
 export type Bans = Readonly<{
   count: (peer: Peer) => void;
   isBanned: (account: string) => boolean;
+  /** Puts a ban of an earlier run in force again, for as long as it would have lasted. */
+  restore: (account: string, ban: Readonly<{ count: number; since: string; address: string }>) => void;
   /** Peers that are banned, for the status. */
   all: () => readonly Ban[];
 }>;
@@ -14,8 +16,8 @@ export type Bans = Readonly<{
 const bannedFrom = 2;
 const lastsMs = 3_600_000;
 
-/** No peer is banned at first; the clock gives unix milliseconds. */
-export function createBans(now: () => number = () => Date.now()): Bans {
+/** No peer is banned at first; the clock gives unix milliseconds, `onCount` hears of every misbehaviour. */
+export function createBans(now: () => number = () => Date.now(), onCount: () => void = () => undefined): Bans {
   const bans = new Map<string, Ban>();
   const current = (account: string): Ban | undefined => {
     const ban = bans.get(account);
@@ -29,6 +31,12 @@ export function createBans(now: () => number = () => Date.now()): Bans {
     count: (peer) => {
       const before = current(peer.account);
       bans.set(peer.account, { peer, count: (before?.count ?? 0) + 1, createdAtMs: now() });
+      onCount();
+    },
+    restore: (account, { count, since, address }) => {
+      const at = address.lastIndexOf(':');
+      const peer = { account, ip: address.slice(0, at), port: Number(address.slice(at + 1)), isActive: true };
+      if (!bans.has(account)) bans.set(account, { peer, count, createdAtMs: Date.parse(since) });
     },
     all: () => [...bans.values()].filter(({ peer }) => isBanned(peer.account)),
   };

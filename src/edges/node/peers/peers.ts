@@ -36,13 +36,15 @@ export type PeersOptions = DirectoryOptions &
     repairAfterMs: number;
     logger: Logger;
     silenceMs?: number;
+    /** Hears whenever a peer misbehaved. */
+    onBan?: () => void;
   }>;
 
 /** Opens the port for peers and answers them from the store; fails with `UNAVAILABLE` where it cannot be had. */
 export async function joinPeers(options: PeersOptions): Promise<Peers> {
   const { storage, actions: chain } = options;
   const directory = createDirectory(options);
-  const bans = createBans();
+  const bans = createBans(() => Date.now(), options.onBan);
   const acceptance = Promise.withResolvers<Accept>();
   const accept: Accept = async (manifest) => await (await acceptance.promise)(manifest);
   const answering = answerFrom({ storage, directory, chain, bans, accept });

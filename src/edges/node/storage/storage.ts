@@ -99,3 +99,22 @@ async function sweepPieces(storage: Omit<Storage, 'sweep'>, beforeMs: number): P
   for await (const { hash, bytes, writtenAtMs } of storage.pieces.all())
     if (!named.has(hash) && writtenAtMs < beforeMs) await storage.pieces.remove(hash, bytes);
 }
+
+/** A store that tells whenever its files change. */
+export function telling(storage: Storage, changed: () => void): Storage {
+  return {
+    ...storage,
+    keep: async (manifest) => {
+      await storage.keep(manifest);
+      changed();
+    },
+    forget: async (actionId) => {
+      await storage.forget(actionId);
+      changed();
+    },
+    sweep: async (stays) => {
+      await storage.sweep(stays);
+      changed();
+    },
+  };
+}

@@ -1,0 +1,143 @@
+import { toAppError } from '../../commands/errors.ts';
+import type { Known } from '../../commands/decider.ts';
+import { type KnownBan, type RecordBan, RecordBans } from '../../commands/node/bans.ts';
+import { type KnownFile, type RecordFile, RecordFiles } from '../../commands/node/files.ts';
+import { dispatch } from '../bus.ts';
+import type { Logger } from '../kit/logger.ts';
+import type { Log } from '../log/log.ts';
+import type { Bans } from './peers/bans.ts';
+import type { Storage } from './storage/storage.ts';
+
+/** What a node writes to the log: which files it holds, and whom it has banned. */
+export type RecorderOptions = Readonly<{
+  log: Pick<Log, 'append' | 'last' | 'lastOfAll'>;
+  /** Of the node, in Bech32. */
+  account: string;
+  storage: Pick<Storage, 'files' | 'manifest'>;
+  bans: Bans;
+  logger: Logger;
+  signal: AbortSignal;
+}>;
+
+/** A file as the node tells of it. */
+export type HeldFile = Readonly<{ action_id: string; bytes: string; pieces: number; state: 'stored' | 'lost' }>;
+
+/** Keeps the log told. */
+export type Recorder = Readonly<{
+  /** Something may have changed: the next pass begins at once. */
+  wake: () => void;
+  files: () => readonly HeldFile[];
+  /** Settles once the signal has aborted and nothing is under way. */
+  ended: Promise<void>;
+}>;
+
+const eachMs = 60_000;
+const retryMs = 1_000;
+
+/**
+ * Tells the log what a node holds and whom it has banned, by comparing both with what the log has.
+ *
+ * What a crash left untold is told by the next pass, and what is told already is no news. Bans of an earlier run that
+ * still last are in force again.
+ */
+export function startRecorder(options: RecorderOptions): Recorder {
+  const { account, logger, signal } = options;
+  const files = new Map<string, Known<KnownFile | undefined>>();
+  const peers = new Map<string, Known<KnownBan | undefined>>();
+  let turn = Promise.withResolvers<void>();
+  const run = async (): Promise<void> => {
+    let isRead = false;
+    while (!signal.aborted) {
+      turn = Promise.withResolvers<void>();
+      let pauseMs = eachMs;
+      try {
+        if (!isRead) await readBack(options, { files, peers });
+        isRead = true;
+        await recordFiles(options, files);
+        await recordBans(options, peers);
+      } catch (caught) {
+        const err = toAppError(caught);
+        logger.warn({ err, account }, 'what the SuperNode holds was not told to the log yet');
+        pauseMs = retryMs;
+      }
+      const timer = setTimeout(turn.resolve, pauseMs);
+      const stop = (): void => turn.resolve();
+      signal.addEventListener('abort', stop, { once: true });
+      await turn.promise;
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+    }
+  };
+  return {
+    wake: () => turn.resolve(),
+    files: () => [...files].flatMap(([name, { state }]) => (state ? [heldFile(name, state)] : [])),
+    ended: run(),
+  };
+}
+
+type Told = Readonly<{
+  files: Map<string, Known<KnownFile | undefined>>;
+  peers: Map<string, Known<KnownBan | undefined>>;
+}>;
+
+async function readBack({ log, account, bans }: RecorderOptions, { files, peers }: Told): Promise<void> {
+  for (const [name, { fact, sequence }] of await log.lastOfAll('file'))
+    if ('file' in fact.data && fact.data.node === account) files.set(name, { state: fact.data.known, sequence });
+  for (const [name, { fact, sequence }] of await log.lastOfAll('peer')) {
+    if (!('pair' in fact.data) || fact.data.node !== account) continue;
+    const { known, peer } = fact.data;
+    peers.set(name, { state: known, sequence });
+    if (known.banned) bans.restore(peer, known);
+  }
+}
+
+async function recordFiles({ log, account, storage }: RecorderOptions, told: Told['files']): Promise<void> {
+  const at = new Date().toISOString();
+  const given = new Map<string, RecordFile>();
+  for (const action of await storage.files()) {
+    const manifest = await storage.manifest(action);
+    if (!manifest) continue;
+    const held = { bytes: String(manifest.size), pieces: manifest.pieces.length };
+    const file = `${account}/${action}`;
+    given.set(file, { file, node: account, action, at, held });
+  }
+  for (const [file, { state }] of told)
+    if (state?.stored && !given.has(file))
+      given.set(file, { file, node: account, action: actionOf(file), at, held: undefined });
+  const news = new Map([...given].filter(([file, { held }]) => isNews(told.get(file)?.state, held)));
+  if (news.size === 0) return;
+  const { states } = await dispatch(log, new RecordFiles(news, { at }, told));
+  for (const [file, known] of states) told.set(file, known);
+}
+
+function isNews(known: KnownFile | undefined, held: RecordFile['held']): boolean {
+  if (held === undefined) return known?.stored === true;
+  return !known?.stored || known.bytes !== held.bytes || known.pieces !== held.pieces;
+}
+
+async function recordBans({ log, account, bans }: RecorderOptions, told: Told['peers']): Promise<void> {
+  const at = new Date().toISOString();
+  const given = new Map<string, RecordBan>();
+  for (const { peer, count, createdAtMs } of bans.all()) {
+    const pair = `${account}/${peer.account}`;
+    const ban = { count, since: new Date(createdAtMs).toISOString(), address: `${peer.ip}:${peer.port}` };
+    const known = told.get(pair)?.state;
+    if (known?.banned && known.since === ban.since && known.count === count) continue;
+    given.set(pair, { pair, node: account, peer: peer.account, at, ban });
+  }
+  for (const [pair, { state }] of told)
+    if (state?.banned && !bans.isBanned(actionOf(pair)))
+      given.set(pair, { pair, node: account, peer: actionOf(pair), at, ban: undefined });
+  if (given.size === 0) return;
+  const { states } = await dispatch(log, new RecordBans(given, { at }, told));
+  for (const [pair, known] of states) told.set(pair, known);
+}
+
+/** What stands behind the node's account in the name of an entity. */
+function actionOf(name: string): string {
+  return name.slice(name.indexOf('/') + 1);
+}
+
+function heldFile(name: string, { stored, bytes, pieces }: KnownFile): HeldFile {
+  return { action_id: actionOf(name), bytes, pieces, state: stored ? 'stored' : 'lost' };
+}

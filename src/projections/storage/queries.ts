@@ -1,0 +1,34 @@
+import { answered, Query } from '../query.ts';
+import type { Reading } from '../reading.ts';
+import type { PeerBanRow, StoredFileRow } from '../tables.ts';
+
+type OfNode = Readonly<{ node: string }>;
+
+/** Files that a SuperNode holds, by action. */
+export class FilesOfNode extends Query<OfNode, readonly StoredFileRow[]> {}
+
+/** Peers that a SuperNode has banned. */
+export class BansOfNode extends Query<OfNode, readonly PeerBanRow[]> {}
+
+/** What answers each query of storage. */
+export const storageQueries = [answered(FilesOfNode, filesOfNode), answered(BansOfNode, bansOfNode)];
+
+async function filesOfNode({ db, schemas }: Reading, { node }: OfNode): Promise<readonly StoredFileRow[]> {
+  const files = db.withSchema(schemas.stored_files).selectFrom('stored_files').selectAll();
+  return await files
+    .where('removed', '=', false)
+    .where('node', '=', node)
+    .where('stored', '=', true)
+    .orderBy('action')
+    .execute();
+}
+
+async function bansOfNode({ db, schemas }: Reading, { node }: OfNode): Promise<readonly PeerBanRow[]> {
+  const bans = db.withSchema(schemas.peer_bans).selectFrom('peer_bans').selectAll();
+  return await bans
+    .where('removed', '=', false)
+    .where('node', '=', node)
+    .where('banned', '=', true)
+    .orderBy('peer')
+    .execute();
+}
