@@ -98,7 +98,7 @@ async function statusOf(connection: NatsConnection, type: string): Promise<void>
   for await (const status of connection.status()) if (status.type === type) return;
 }
 
-test.each([0, 20, 60])(
+test.each([0, 3, 6, 10, 15, 20, 30, 40, 60, 90])(
   'a server that is killed %i ms into its start is no damaged one: nothing is moved aside',
   async (afterMs) => {
     const dir = temporaryFolder();

@@ -63,7 +63,7 @@ test('a server that starts again reads into its memory what was there when it st
     ]);
 });
 
-test.each([0, 40, 150])(
+test.each([0, 10, 20, 40, 60, 80, 110, 150, 200, 300])(
   'a server that is killed %i ms into its start is no damaged one: nothing is moved aside',
   async (afterMs) => {
     const dir = temporaryFolder();
