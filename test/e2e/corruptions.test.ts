@@ -31,7 +31,7 @@ test('annals up finds damaged files of the log and of the database by itself, br
     const random = seeded(1);
     for (const damage of damages) {
       await untilArchived(victim);
-      const from = victim.program().log.length;
+      const from = victim.logged();
       const did = await doHarm(victim, damage, random);
       await until(`it says what it found of ${did}`, () => victim.said(from));
       expect(await victim.mended(), did).toEqual([]);

@@ -18,6 +18,12 @@ export type Guarded = Readonly<{
   limits?: Brakes;
 }>;
 
+/** What an operator is asked to do about a damaged database that is not made anew by itself. */
+export const databaseRemedies = {
+  startAgain: 'it was made anew a short time ago: look at the disk, then start again to have it made anew once more',
+  restore: 'restore it, or empty it: all is made anew from the log',
+} as const;
+
 const pollEachMs = 1000;
 /** One such answer may come of a table that was just dropped. */
 const believedFrom = 3;
@@ -107,9 +113,7 @@ async function judge(
   if (findings.length === 0) return false;
   const isSoon = performance.now() - replacedAt < limits.restoreEachMs;
   if (!files || isSoon) {
-    const remedy = files
-      ? 'it was made anew a short time ago'
-      : 'restore it, or empty it: all is made anew from the log';
+    const remedy = files ? databaseRemedies.startAgain : databaseRemedies.restore;
     log.error({ findings, remedy }, 'files of the database are damaged; its operator has to act');
     return false;
   }

@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { databaseRemedies } from '../../../src/edges/audit/database-guard.ts';
 import { createPools, withClient } from '../../../src/edges/models/pool.ts';
 import { until } from '../../../test/support/polling.ts';
 import { type Program, runProgram } from '../../../test/support/run-program.ts';
@@ -24,9 +25,14 @@ export type Victim = Readonly<{
   restartServer: (store: Store, how: 'stop' | 'kill', meanwhile: () => string) => Promise<string>;
   /** Compares everything at once, as an operator would. */
   scrub: () => Promise<void>;
-  /** Waits until nothing is wrong; gives back what still is in the end. */
+  /**
+   * Waits until nothing is wrong, and starts the program again where its log asks for that; gives back what still is
+   * wrong in the end.
+   */
   mended: () => Promise<string[]>;
-  /** The first line since a place of the log that says that something was found. */
+  /** How many lines all runs have logged so far. */
+  logged: () => number;
+  /** The first line since a place of all runs' logs that says that something was found. */
   said: (from: number) => string | undefined;
   /** The same, waited for a moment: a mending is told of once it is over. */
   heard: (from: number) => Promise<string | undefined>;
@@ -38,6 +44,8 @@ const gently = { nats: 'SIGTERM', db: 'SIGINT' } as const satisfies Record<Store
 const toldWithinMs = 5000;
 const operatorAfterMs = 25_000;
 const withinMs = 60_000;
+/** What the log asks of an operator whose database was made anew a short time before. */
+const startAgain = databaseRemedies.startAgain;
 const finding = /damage|repaired|differs from the log|lost events|made its tables|making its tables|set aside/;
 
 /** Starts a program on a new folder and waits until all is sound. */
@@ -45,11 +53,24 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
   const truth: Truth = new Map();
   const start = (): Promise<Program> => runProgram({ dataDir, env });
   let program = await start();
+  const earlier: Program['log'][number][] = [];
+  const lines = (): Program['log'] => [...earlier, ...program.log];
+  const startAnew = async (): Promise<void> => {
+    earlier.push(...program.log);
+    program = await start();
+  };
   const mended = async (): Promise<string[]> => {
     const began = performance.now();
-    const deadline = began + withinMs;
+    let deadline = began + withinMs;
     const ask = operator(program);
+    let from = program.log.length;
     for (;;) {
+      if (program.log.slice(from).some((line) => line['remedy'] === startAgain)) {
+        await program.stop();
+        await startAnew();
+        from = 0;
+        deadline = performance.now() + withinMs;
+      }
       const problems = await problemsOf(program, truth).catch((caught: unknown) => [String(caught)]);
       if (isBeingReplaced(program)) problems.push('the database is being made anew');
       if (problems.length === 0 || performance.now() > deadline) return problems;
@@ -60,7 +81,10 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
   await program.untilReady();
   const before = await mended();
   if (before.length > 0) throw new Error(`Not sound before any damage: ${before.join('; ')}`);
-  const said = (from: number): string | undefined => program.log.slice(from).find(({ msg }) => finding.test(msg))?.msg;
+  const said = (from: number): string | undefined =>
+    lines()
+      .slice(from)
+      .find(({ msg }) => finding.test(msg))?.msg;
   return {
     program: () => program,
     tables: () => tablesOf(program),
@@ -69,9 +93,7 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
       await (how === 'kill' ? program.kill() : program.stop());
       await until('the servers have ended', () => [nats, postgres].every(isGone));
     },
-    start: async () => {
-      program = await start();
-    },
+    start: startAnew,
     restartServer: async (store, how, meanwhile) => {
       const { nats, postgres } = program.servers();
       const pid = store === 'nats' ? nats : postgres;
@@ -86,6 +108,7 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
     },
     scrub: async () => void (await runVerb(program.dataDir, 'scrub')),
     mended,
+    logged: () => lines().length,
     said,
     heard: (from) => until('something is said', () => said(from), toldWithinMs).catch(() => undefined),
     close: async ({ isKept }) => {

@@ -90,7 +90,7 @@ async function betweenStarts({ victim, aim, random, how }: Doing): Promise<Resul
 }
 
 async function betweenServers({ victim, aim, random, how }: Doing): Promise<Result> {
-  const from = victim.program().log.length;
+  const from = victim.logged();
   const harmed = await victim.restartServer(aim.store, how, () => harm(victim.program().folder, aim, random));
   return judged(victim, `${harmed} after ${ended[how]} of the server`, { from, mended: 'mended' });
 }
@@ -108,7 +108,7 @@ async function judged(victim: Victim, did: string, { from, mended }: Judging): P
  * What a server has in memory it reads again when it starts: the damage is found by the comparison, or at that start.
  */
 async function whileRunning({ victim, aim, random, how }: Doing): Promise<Result> {
-  const from = victim.program().log.length;
+  const from = victim.logged();
   const did = `${harm(victim.program().folder, aim, random)} while running`;
   await victim.scrub();
   const deadline = performance.now() + foundWithinMs;
