@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Recorded } from '../../src/commands/ports.ts';
 import type { Fact } from '../../src/events/catalogue.ts';
 import type { StreamName } from '../../src/events/streams.ts';
@@ -12,37 +14,64 @@ const time = '2026-01-01T00:00:00Z';
 
 type Numbered = Readonly<{ fact: Fact; sequence: number }>;
 
-/** The log of the load, made up as it is read: the same facts at the same sequences each time. */
-export function sourceOf(world: World): Source {
+/**
+ * The log of the load, made up as it is read: the same facts at the same sequences each time. Where so many are to be
+ * `perSecond`, further actions follow from now on.
+ */
+export function sourceOf(world: World, { perSecond = 0 } = {}): Source {
   const lists: Partial<Record<StreamName, Fact[]>> = {
     NODES: fleetFacts(world),
     PROBES: lastProbes(world),
     SYNC: lastRounds(world),
   };
+  const written = growing(world, perSecond);
   const lastOf = (stream: StreamName): number => {
     const list = lists[stream];
-    return list ? list.length : (numbered(world, world.actions - 1).at(-1)?.sequence ?? 0);
+    if (stream !== 'ACTIONS') return list?.length ?? 0;
+    return written().at(-1)?.sequence ?? numbered(world, world.actions - 1).at(-1)?.sequence ?? 0;
   };
   return {
     head: async (stream): Promise<Head> => ({ incarnation, firstSequence: 1, lastSequence: lastOf(stream) }),
     follow: async function* (stream, after, { maxFacts = 1000, signal }) {
       const last = lastOf(stream);
-      const list = lists[stream];
+      const list = stream === 'ACTIONS' ? undefined : (lists[stream] ?? []);
       const all = list
         ? list.map((fact, at): Numbered => ({ fact, sequence: at + 1 })).slice(after)
         : livesAfter(world, after);
       let facts: Recorded[] = [];
-      for (const { fact, sequence } of all) {
+      for (const one of all) {
         if (signal.aborted) return;
-        facts.push({ fact, sequence, id: `${stream}-${sequence}`, time });
-        if (facts.length < Math.min(maxFacts, 1000) && sequence < last) continue;
-        yield { facts, behind: last - sequence };
+        facts.push(recordedIn(stream)(one));
+        if (facts.length < Math.min(maxFacts, 1000) && one.sequence < last) continue;
+        yield { facts, behind: last - one.sequence };
         facts = [];
       }
-      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      for (let told = last; perSecond > 0 && !list && !signal.aborted;) {
+        const news = written().filter(({ sequence }) => sequence > told);
+        told = news.at(-1)?.sequence ?? told;
+        if (news.length > 0) yield { facts: news.map(recordedIn(stream)), behind: 0 };
+        await pause(1000 / perSecond, undefined, { signal }).catch(() => undefined);
+      }
+      if (!signal.aborted) await once(signal, 'abort');
     },
   };
 }
+
+/** What was written since now, at so many facts a second. */
+function growing(world: World, perSecond: number): () => readonly Numbered[] {
+  const began = performance.now();
+  const all: Numbered[] = [];
+  let place = world.actions;
+  return () => {
+    const due = Math.floor(((performance.now() - began) / 1000) * perSecond);
+    for (; all.length < due; place += 1) all.push(...numbered(world, place));
+    return all.slice(0, due);
+  };
+}
+
+const recordedIn =
+  (stream: StreamName) =>
+  ({ fact, sequence }: Numbered): Recorded => ({ fact, sequence, id: `${stream}-${sequence}`, time });
 
 function* livesAfter(world: World, after: number): Generator<Numbered> {
   for (let place = Math.floor(after / mostOfOne); place < world.actions; place += 1) {

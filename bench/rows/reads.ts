@@ -6,9 +6,10 @@ import { besidePonder } from '../reads/beside.ts';
 import type { Replay } from '../reads/replay.ts';
 import { slowestOf } from '../reads/slowest.ts';
 import { startProgram } from '../reads/start-program.ts';
-import type { Row } from '../row.ts';
+import type { Figures, Row } from '../row.ts';
 
 const targetMs = 10;
+const writtenPerSecond = 50;
 
 type Served = Readonly<{ url: string; replay: Replay }>;
 
@@ -39,17 +40,17 @@ export function rows(context: Context): readonly Row[] {
     },
     {
       ...shape,
+      name: 'reads-beside-writes',
+      peerName: null,
+      target: { ours: 1.5 * targetMs },
+      measure: () => beside(context, { size, seed: 4, file: 'write.ts', served }),
+    },
+    {
+      ...shape,
       name: 'reads-beside-replay',
       peerName: null,
       target: { ours: 2 * targetMs },
-      measure: async () => {
-        const { url, replay } = await served();
-        const child = startProgram(context, 'replay.ts', [JSON.stringify(replay)]);
-        const figures = await slowestOf(context, { url, size, seed: 2 });
-        const note = child.exitCode === null ? 'replay went on all the while' : 'replay ended before';
-        child.kill();
-        return { ...figures, note: `${figures.note ?? ''}; ${note}` };
-      },
+      measure: () => beside(context, { size, seed: 2, file: 'replay.ts', served }),
     },
     {
       name: 'reads-ponder',
@@ -63,6 +64,18 @@ export function rows(context: Context): readonly Row[] {
       },
     },
   ];
+}
+
+type Beside = Readonly<{ size: Replay['size']; seed: number; file: string; served: () => Promise<Served> }>;
+
+/** The slowest read while a program of the bench works on the same database. */
+async function beside(context: Context, { size, seed, file, served }: Beside): Promise<Figures> {
+  const { url, replay } = await served();
+  const child = startProgram(context, file, [JSON.stringify({ ...replay, perSecond: writtenPerSecond })]);
+  const figures = await slowestOf(context, { url, size, seed });
+  const note = child.exitCode === null ? `${file} went on all the while` : `${file} ended before`;
+  child.kill();
+  return { ...figures, note: `${figures.note ?? ''}; ${note}` };
 }
 
 async function serve(context: Context, size: Replay['size']): Promise<Served> {
