@@ -44,8 +44,6 @@ const gently = { nats: 'SIGTERM', db: 'SIGINT' } as const satisfies Record<Store
 const toldWithinMs = 5000;
 const operatorAfterMs = 25_000;
 const withinMs = 60_000;
-/** What the log asks of an operator whose database was made anew a short time before. */
-const startAgain = databaseRemedies.startAgain;
 const finding = /damage|repaired|differs from the log|lost events|made its tables|making its tables|set aside/;
 
 /** Starts a program on a new folder and waits until all is sound. */
@@ -59,24 +57,19 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
     earlier.push(...program.log);
     program = await start();
   };
+  const stop = async (how: 'stop' | 'kill'): Promise<void> => {
+    const { nats, postgres } = program.servers();
+    await (how === 'kill' ? program.kill() : program.stop());
+    await until('the servers have ended', () => [nats, postgres].every(isGone));
+  };
   const mended = async (): Promise<string[]> => {
-    const began = performance.now();
-    let deadline = began + withinMs;
-    const ask = operator(program);
-    let from = program.log.length;
-    for (;;) {
-      if (program.log.slice(from).some((line) => line['remedy'] === startAgain)) {
-        await program.stop();
-        await startAnew();
-        from = 0;
-        deadline = performance.now() + withinMs;
-      }
-      const problems = await problemsOf(program, truth).catch((caught: unknown) => [String(caught)]);
-      if (isBeingReplaced(program)) problems.push('the database is being made anew');
-      if (problems.length === 0 || performance.now() > deadline) return problems;
-      await ask(performance.now() - began);
-      await pause(300);
+    let { problems, isToStart } = await untilSound(program, truth);
+    if (isToStart) {
+      await stop('stop');
+      await startAnew();
+      ({ problems } = await untilSound(program, truth));
     }
+    return problems;
   };
   await program.untilReady();
   const before = await mended();
@@ -88,24 +81,9 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
   return {
     program: () => program,
     tables: () => tablesOf(program),
-    stop: async (how) => {
-      const { nats, postgres } = program.servers();
-      await (how === 'kill' ? program.kill() : program.stop());
-      await until('the servers have ended', () => [nats, postgres].every(isGone));
-    },
+    stop,
     start: startAnew,
-    restartServer: async (store, how, meanwhile) => {
-      const { nats, postgres } = program.servers();
-      const pid = store === 'nats' ? nats : postgres;
-      process.kill(program.pid, 'SIGSTOP');
-      try {
-        process.kill(pid, how === 'kill' ? 'SIGKILL' : gently[store]);
-        await until('the server has ended', () => isGone(pid));
-        return meanwhile();
-      } finally {
-        process.kill(program.pid, 'SIGCONT');
-      }
-    },
+    restartServer: (...how) => restartServer(program, ...how),
     scrub: async () => void (await runVerb(program.dataDir, 'scrub')),
     mended,
     logged: () => lines().length,
@@ -113,11 +91,47 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
     heard: (from) => until('something is said', () => said(from), toldWithinMs).catch(() => undefined),
     close: async ({ isKept }) => {
       await program.stop();
-      const lines = program.log.map((line) => JSON.stringify(line)).join('\n');
-      if (isKept) writeFileSync(path.join(dataDir, 'program.log'), lines);
+      const text = lines()
+        .map((line) => JSON.stringify(line))
+        .join('\n');
+      if (isKept) writeFileSync(path.join(dataDir, 'program.log'), text);
       else rmSync(dataDir, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
     },
   };
+}
+
+/** Waits until nothing is wrong, or the log asks for another start; gives back what still is wrong. */
+async function untilSound(program: Program, truth: Truth): Promise<{ problems: string[]; isToStart: boolean }> {
+  const began = performance.now();
+  const ask = operator(program);
+  const from = program.log.length;
+  for (;;) {
+    const isToStart = program.log.slice(from).some((line) => line['remedy'] === databaseRemedies.startAgain);
+    const problems = await problemsOf(program, truth).catch((caught: unknown) => [String(caught)]);
+    if (isBeingReplaced(program)) problems.push('the database is being made anew');
+    if (problems.length === 0) return { problems, isToStart: false };
+    if (isToStart || performance.now() - began > withinMs) return { problems, isToStart };
+    await ask(performance.now() - began);
+    await pause(300);
+  }
+}
+
+async function restartServer(
+  program: Program,
+  store: Store,
+  how: 'stop' | 'kill',
+  meanwhile: () => string,
+): Promise<string> {
+  const { nats, postgres } = program.servers();
+  const pid = store === 'nats' ? nats : postgres;
+  process.kill(program.pid, 'SIGSTOP');
+  try {
+    process.kill(pid, how === 'kill' ? 'SIGKILL' : gently[store]);
+    await until('the server has ended', () => isGone(pid));
+    return meanwhile();
+  } finally {
+    process.kill(program.pid, 'SIGCONT');
+  }
 }
 
 /** What an operator does who was asked to: `annals repair`, once what repairs itself has had its time. */
