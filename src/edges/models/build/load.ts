@@ -4,7 +4,7 @@ import type { Recorded } from '../../../commands/ports.ts';
 import type { StreamName } from '../../../events/streams.ts';
 import type { Applier } from '../engine/apply.ts';
 import { replaced } from '../engine/generations.ts';
-import { type Head, readAhead, type Source } from '../engine/source.ts';
+import { type Batch, type Head, readAhead, type Source } from '../engine/source.ts';
 
 /** Brings a filled generation that nobody reads yet up to the log, in big batches. */
 export type Load = Readonly<{
@@ -21,6 +21,8 @@ const maxFacts = 20_000;
 /** Few enough that whoever shares the process goes on meanwhile. */
 const maxFactsInMemory = 4000;
 const fewFacts = 2000;
+/** Longer than a broker takes to come back. */
+const usualSilenceMs = 20_000;
 
 /** Prepares the load of an applier's generation; `client` has no transaction open but where it says so. */
 export function createLoad(client: pg.ClientBase, applier: Applier, options: LoadOptions): Load {
@@ -31,7 +33,7 @@ export function createLoad(client: pg.ClientBase, applier: Applier, options: Loa
       const isEmpty = firstSequence > lastSequence;
       if (isEmpty || applier.position() + fewFacts >= lastSequence) return;
       const from = { stream, after: applier.position() };
-      for await (const { facts, behind } of readAhead(source, from, { maxFacts, fill: true, signal })) {
+      for await (const { facts, behind } of readOn(source, from, { maxFacts, fill: true, signal })) {
         if (!(await applier.apply(client, facts))) throw replaced(stream);
         count(facts.length);
         if (signal.aborted) break;
@@ -54,16 +56,20 @@ export function createLoad(client: pg.ClientBase, applier: Applier, options: Loa
 }
 
 /** Which facts to read: those of a stream from the first on, up to where `head` stands and to the end of that batch. */
-export type Reading = LoadOptions & Readonly<{ head: Head }>;
+export type Reading = LoadOptions & Readonly<{ head: Head; longestSilenceMs?: number | undefined }>;
 
-/** Shows facts batch by batch; gives back the sequence of the last one, 0 when there is none. */
+/**
+ * Shows facts batch by batch, and gives back the sequence of the last one, 0 when there is none. Fails where nothing
+ * comes for `longestSilenceMs` before `head` is reached.
+ */
 export async function readUpTo(
-  { source, stream, head, count, signal }: Reading,
+  { source, stream, head, count, signal, longestSilenceMs }: Reading,
   take: (facts: readonly Recorded[]) => Promise<void>,
 ): Promise<number> {
   const { firstSequence, lastSequence } = head;
   if (firstSequence > lastSequence || lastSequence === 0) return 0;
-  for await (const { facts } of readAhead(source, { stream, after: 0 }, { maxFacts: maxFactsInMemory, signal })) {
+  const options = { maxFacts: maxFactsInMemory, signal, longestSilenceMs };
+  for await (const { facts } of readOn(source, { stream, after: 0 }, options)) {
     await take(facts);
     count(facts.length);
     const position = facts.at(-1)?.sequence ?? 0;
@@ -71,6 +77,38 @@ export async function readUpTo(
     if (signal.aborted) break;
   }
   throw ended(signal);
+}
+
+type ReadOnOptions = Parameters<typeof readAhead>[2] & Readonly<{ longestSilenceMs?: number | undefined }>;
+
+/**
+ * Reads a stream that has more to give, and fails where nothing comes for long: its last events may be gone, which only
+ * a comparison with the archive can tell.
+ */
+async function* readOn(
+  source: Source,
+  from: Readonly<{ stream: StreamName; after: number }>,
+  { signal, longestSilenceMs = usualSilenceMs, ...options }: ReadOnOptions,
+): AsyncGenerator<Batch, void, undefined> {
+  const idle = new AbortController();
+  let position = from.after;
+  const watch = (): NodeJS.Timeout => setTimeout(() => idle.abort(), longestSilenceMs);
+  let timer = watch();
+  try {
+    for await (const batch of readAhead(source, from, { ...options, signal: AbortSignal.any([signal, idle.signal]) })) {
+      clearTimeout(timer);
+      position = batch.facts.at(-1)?.sequence ?? position;
+      yield batch;
+      timer = watch();
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+  if (idle.signal.aborted)
+    throw new AppError(
+      'UNAVAILABLE',
+      `${from.stream} gives nothing after ${position}; annals scrub says what it lacks`,
+    );
 }
 
 function ended(signal: AbortSignal): AppError {
