@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { toAppError } from '../commands/errors.ts';
 import type { Config } from './config.ts';
+import { addressList } from './cli/output.ts';
 import { announce, type Instance } from './kit/instance.ts';
 import type { Logger } from './kit/logger.ts';
 import { type Phase, shutDown, stopSignal, strayFailure } from './kit/shutdown.ts';
@@ -90,8 +91,7 @@ function greet({ urls, network }: Instance, json: boolean): void {
     process.stdout.write(`${JSON.stringify({ network, urls })}\n`);
     return;
   }
-  const lines = Object.entries(urls).map(([name, url]) => `  ${name.padEnd(16)} ${url}`);
   process.stdout.write(
-    `\nAnnals runs on network ${network}:\n\n${lines.join('\n')}\n\nStop it with Ctrl-C. Look at it with ./annals status, ./annals tail.\n\n`,
+    `\nAnnals runs on network ${network}:\n\n${addressList(urls)}\n\nStop it with Ctrl-C. Look at it with ./annals status, ./annals tail.\n\n`,
   );
 }

@@ -1,8 +1,7 @@
-import Table from 'cli-table3';
 import { AppError } from '../../commands/errors.ts';
 import { configFromEnvironment } from '../config.ts';
 import { developmentAccounts, developmentMnemonic } from '../local-network/development-accounts.ts';
-import { print } from './output.ts';
+import { print, table } from './output.ts';
 
 /**
  * `annals accounts`: the funded development accounts, each key with both of its addresses; the keys are known to
@@ -38,11 +37,10 @@ type Shown = Readonly<{
 }>;
 
 function forPeople(shown: readonly Shown[], warning: string): string {
-  const table = new Table({
-    head: ['', 'address and private key', 'account (eth_secp256k1, secp256k1)'],
-    style: { head: [] },
-  });
-  for (const { index, address, private_key, eth_account, cosmos_account } of shown)
-    table.push([index, `${address}\n${private_key}`, `${eth_account}\n${cosmos_account}`]);
-  return `${table.toString()}\nMnemonic: ${developmentMnemonic}\n${warning}`;
+  const lines = shown.flatMap(({ index, address, private_key, eth_account, cosmos_account }) => [
+    [index, address, eth_account, 'eth_secp256k1'],
+    ['', private_key, cosmos_account, 'secp256k1'],
+  ]);
+  const accountTable = table(['', 'ADDRESS, PRIVATE KEY', 'ACCOUNT', 'KEY'], lines);
+  return `${accountTable}\n\nMnemonic: ${developmentMnemonic}\n${warning}`;
 }

@@ -1,8 +1,7 @@
-import Table from 'cli-table3';
 import { AppError } from '../../commands/errors.ts';
 import { configFromEnvironment } from '../config.ts';
 import { findInstance } from '../kit/instance.ts';
-import { print } from './output.ts';
+import { print, table } from './output.ts';
 
 /** What a local SuperNode says of itself, or that it does not answer. */
 type Told = Readonly<{
@@ -64,15 +63,10 @@ function list(value: unknown): readonly Readonly<Record<string, unknown>>[] {
 }
 
 function tableOf(told: readonly Told[]): string {
-  const table = new Table({
-    head: ['Node', 'Peers', 'Files', 'Pieces', 'Bytes', 'Bans'],
-    style: { head: [], border: [] },
-  });
-  for (const { name, answers, peers, files, pieces, bytes, bans } of told)
-    table.push(
-      answers
-        ? [name, peers.length, files, pieces, bytes, bans.join(', ') || '–']
-        : [name, 'does not answer', '', '', '', ''],
-    );
-  return table.toString();
+  return table(
+    ['NODE', 'PEERS', 'FILES', 'PIECES', 'BYTES', 'BANS'],
+    told.map(({ name, answers, peers, files, pieces, bytes, bans }) =>
+      answers ? [name, peers.length, files, pieces, bytes, bans.join(', ') || '–'] : [name, 'does not answer'],
+    ),
+  );
 }

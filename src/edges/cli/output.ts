@@ -32,10 +32,18 @@ export function table(
     chars: none,
     style: { 'padding-left': 0, 'padding-right': 0, head: process.stdout.isTTY ? ['bold'] : [], border: [] },
   });
-  for (const row of rows) grid.push(row.map((cell) => String(cell ?? '–')));
+  for (const row of rows) grid.push(head.map((_, column) => String(column < row.length ? (row[column] ?? '–') : '')));
   return grid
     .toString()
     .split('\n')
     .map((line) => line.trimEnd())
+    .join('\n');
+}
+
+/** Named addresses, one a line, for people. */
+export function addressList(urls: Readonly<Record<string, string>>): string {
+  const width = Math.max(...Object.keys(urls).map((name) => name.length));
+  return Object.entries(urls)
+    .map(([name, url]) => `  ${name.padEnd(width)}  ${url}`)
     .join('\n');
 }

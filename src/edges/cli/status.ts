@@ -5,7 +5,7 @@ import { archiveStateOf } from '../audit/standing.ts';
 import { configFromEnvironment } from '../config.ts';
 import { createReader } from '../models/read/reading.ts';
 import { type Stores, withStores } from './stores.ts';
-import { print, table } from './output.ts';
+import { addressList, print, table } from './output.ts';
 
 /** `annals status`: streams, projections, sync and lag of the running instance. */
 export async function status({ json }: { json: boolean }): Promise<void> {
@@ -47,7 +47,7 @@ function forPeople(seen: Seen): string {
     time ? `${prettyMs(Date.now() - Date.parse(time), { compact: true })} ago` : 'never';
   return [
     `Network ${seen.network}, process ${seen.pid}, up since ${seen.started_at}`,
-    ...Object.entries(seen.urls).map(([name, url]) => `  ${name.padEnd(18)} ${url}`),
+    addressList(seen.urls),
     '',
     table(
       ['STREAM', 'FIRST', 'LAST', 'WRITTEN'],

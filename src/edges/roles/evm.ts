@@ -48,7 +48,7 @@ async function startLocal(context: RoleContext): Promise<Part> {
   const served = await startEvm({ ...servingOf(context), log: broker.log, reader, access, signal });
   return {
     name: 'JSON-RPC',
-    urls: { 'json-rpc': served.url, 'json-rpc websocket': served.wsUrl },
+    urls: { 'json-rpc': served.url, 'json-rpc ws': served.wsUrl },
     checks: [],
     gauges: [],
     failed: failureOf([served.ended], signal),

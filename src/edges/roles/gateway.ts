@@ -45,7 +45,7 @@ async function startGateway(context: RoleContext): Promise<Part> {
   const part = await serve('gateway', app, {
     host: config.host,
     port: config.gatewayPort,
-    urls: (base) => ({ gateway: base }),
+    urls: (base) => ({ gateway: base, transfers: `${base}/transfers` }),
   });
   const resuming = resumeTransfers({ reader, logger, runner }, signal);
   const sweeping = keepSwept(
