@@ -12,8 +12,12 @@ export type AppOptions = ServerOptions &
     description: ApiDescription;
     /** What is observed of the process at this moment. */
     observed: () => Observed;
-    /** Origins that may read answers, and the headers that they may read; without it, none. */
-    cors?: Readonly<{ origins: readonly string[] | '*'; exposedHeaders: readonly string[] }>;
+    /** Origins that may read answers, the headers that they may read, what they may ask beside GET, HEAD and POST. */
+    cors?: Readonly<{
+      origins: readonly string[] | '*';
+      exposedHeaders: readonly string[];
+      methods?: readonly string[];
+    }>;
     /** Adds the routes; where it calls `addOperations`, the document has those of operations. */
     routes: (app: App, addOperations: (app: App) => void) => void | Promise<void>;
   }>;
@@ -29,9 +33,10 @@ export type AppOptions = ServerOptions &
 export function createApp({ description, observed, cors: crossing, routes, ...server }: AppOptions): App {
   const app = createServer(server);
   if (crossing) {
-    const { origins, exposedHeaders } = crossing;
+    const { origins, exposedHeaders, methods = ['GET', 'HEAD', 'POST'] } = crossing;
     const origin = origins === '*' ? '*' : [...origins];
-    void app.register(cors, { origin, exposedHeaders: [...exposedHeaders], strictPreflight: false });
+    const allowed = { exposedHeaders: [...exposedHeaders], methods: [...methods] };
+    void app.register(cors, { origin, strictPreflight: false, ...allowed });
   }
   describeApi(app, description);
   const metrics = createMetrics(app, () => observed().gauges);

@@ -18,6 +18,7 @@ export type GatewaySettings = Pick<
   | 'uploadMaxSize'
   | 'uploadStallTimeoutMs'
   | 'uploadMinRate'
+  | 'uploadTempMaxAgeMs'
   | 'uploadsMaxPerAddress'
   | 'transferSpace'
   | 'rateLimit'

@@ -3,22 +3,30 @@ import { createApp } from '../../http/app.ts';
 import { limitRate } from '../../http/rate-limit.ts';
 import type { App } from '../../http/schema.ts';
 import { createStreams } from '../../http/sse.ts';
+import { createAdmission } from '../intake/admission.ts';
 import { multipartPlugin } from '../intake/receive.ts';
+import type { Intake } from '../intake/resumable.ts';
 import { createLocalUser } from '../pages/local-user.ts';
 import { registerPages } from '../pages/pages.ts';
+import { createBeginUpload } from '../tasks/begin.ts';
 import type { GatewayDependencies } from './dependencies.ts';
 import { createDownloadRequests, downloadRoutes } from './downloads.ts';
 import { fileRoutes } from './file.ts';
 import { statusEventSchema, taskDetail, taskList, taskReference } from './schemas.ts';
 import { taskRoutes } from './tasks.ts';
-import { createUploads, uploadRoutes } from './uploads.ts';
+import { resumableRoutes } from './resumable.ts';
+import { uploadRoutes } from './uploads.ts';
 
 const bodyBytes = 64 * 1024;
 const current = '/api/v1';
 const legacy = '/api';
 
 /** What scripts of other origins may read of an answer. */
-const exposedHeaders = ['ETag', 'Content-Range', 'Content-Disposition', 'Retry-After', 'RateLimit', 'RateLimit-Policy'];
+const exposedHeaders = [
+  ...['ETag', 'Content-Range', 'Content-Disposition', 'Retry-After', 'RateLimit', 'RateLimit-Policy'],
+  ...['Location', 'Upload-Offset', 'Upload-Complete', 'Upload-Length', 'Upload-Limit'],
+];
+const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'];
 
 /** The transfer gateway (spec 3) over what is passed in; `listen` starts it, `close` ends it with its streams. */
 export function createGateway(dependencies: GatewayDependencies): FastifyInstance {
@@ -38,7 +46,7 @@ export function createGateway(dependencies: GatewayDependencies): FastifyInstanc
       ],
       components: [taskReference, statusEventSchema, taskDetail, taskList],
     },
-    cors: { origins: settings.corsAllowOrigins, exposedHeaders },
+    cors: { origins: settings.corsAllowOrigins, exposedHeaders, methods },
     routes: async (routes, addOperations) => {
       await routes.register(async (api) => await addApi(api, dependencies));
       addOperations(routes);
@@ -57,15 +65,23 @@ async function addApi(api: App, dependencies: GatewayDependencies): Promise<void
   await api.register(multipartPlugin);
   if (rateLimit) limitRate(api, rateLimit);
   const streams = createStreams(api, { signal, mostClients, mostPerAddress });
-  const upload = createUploads(dependencies);
+  const { chain, files } = dependencies;
+  const intake: Intake = {
+    chain,
+    files,
+    settings,
+    admission: createAdmission(dependencies),
+    begin: createBeginUpload(dependencies),
+  };
   const requestDownload = createDownloadRequests(dependencies);
   const addRoutes = (app: App, prefix: string): void => {
-    uploadRoutes(app, prefix, upload);
+    uploadRoutes(app, prefix, intake);
     taskRoutes(app, prefix, { ...dependencies, streams });
     downloadRoutes(app, prefix, requestDownload);
     fileRoutes(app, prefix, dependencies);
   };
   addRoutes(api, current);
+  await api.register(async (inner) => resumableRoutes(inner, `${current}/uploads`, intake));
   await api.register(async (inner) => {
     inner.addHook('onRequest', async (request, reply) => {
       const successor = request.url.replace(legacy, current);

@@ -2,6 +2,7 @@ import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { syncFolder } from '../../kit/durable.ts';
+import { openPartialUploads, type PartialUploads } from './partial-uploads.ts';
 import { ensureStoreId } from './store-id.ts';
 
 /** Where the bytes of transfers lie: uploads until their task has ended, fetched files as long as they are kept. */
@@ -13,6 +14,8 @@ export type TransferFiles = Readonly<{
   incoming: () => string;
   uploadOf: (task: string) => string;
   fetchedOf: (name: string) => string;
+  /** Uploads that come in several requests. */
+  partials: PartialUploads;
   /** Makes the bytes that came in those of an upload, for good. */
   adopt: (incoming: string, task: string) => Promise<void>;
   forgetUpload: (task: string) => Promise<void>;
@@ -33,6 +36,7 @@ export async function openTransferFiles(folder: string): Promise<TransferFiles> 
   ];
   for (const one of [incoming, uploads, fetched]) await mkdir(one, { recursive: true, mode: 0o700 });
   const store = await ensureStoreId(folder);
+  const partials = await openPartialUploads(path.join(folder, 'partial'), incoming);
   const older = async (below: string, ms: number): Promise<string[]> => {
     const names = await readdir(below);
     const aged = await Promise.all(names.map(async (name) => ({ name, at: await modifiedAt(path.join(below, name)) })));
@@ -44,6 +48,7 @@ export async function openTransferFiles(folder: string): Promise<TransferFiles> 
     incoming: () => path.join(incoming, randomUUID()),
     uploadOf: (task) => path.join(uploads, task),
     fetchedOf: (name) => path.join(fetched, name),
+    partials,
     adopt: async (file, task) => {
       await rename(file, path.join(uploads, task));
       await syncFolder(uploads);
@@ -55,6 +60,7 @@ export async function openTransferFiles(folder: string): Promise<TransferFiles> 
       for (const name of await older(incoming, tempMs)) await rm(path.join(incoming, name), { force: true });
       for (const name of await older(uploads, tempMs))
         if (!(await isOpen(name))) await rm(path.join(uploads, name), { force: true });
+      await partials.sweep(tempMs);
     },
   };
 }

@@ -1,0 +1,19 @@
+/** Runs work on a thing while nobody else works on it. */
+export type Alone = <T>(id: string, work: () => Promise<T>, giveWay?: () => void) => Promise<T>;
+
+/**
+ * One at a time for each id. Who comes asks the one at work to give way, and waits until it has ended: a sender whose
+ * connection hangs holds up nobody.
+ */
+export function createAlone(): Alone {
+  const busy = new Map<string, Readonly<{ giveWay: () => void; ended: Promise<unknown> }>>();
+  return async (id, work, giveWay = () => undefined) => {
+    for (let other = busy.get(id); other; other = busy.get(id)) {
+      other.giveWay();
+      await other.ended.catch(() => undefined);
+    }
+    const working = work().finally(() => busy.delete(id));
+    busy.set(id, { giveWay, ended: working });
+    return await working;
+  };
+}

@@ -1,0 +1,175 @@
+import type { IncomingMessage } from 'node:http';
+import { AppError, type ErrorCode } from '../../../commands/errors.ts';
+import type { GatewayDependencies } from '../rest/dependencies.ts';
+import type { BeginUpload } from '../tasks/begin.ts';
+import type { PartialUpload } from '../tasks/partial-uploads.ts';
+import { type Admission, checkUpload } from './admission.ts';
+import { checkSignature } from './checks.ts';
+import { createAlone } from './give-way.ts';
+import { withPace } from './pace.ts';
+import { tooLarge } from './receive.ts';
+import type { Opening, Portion } from './upload-headers.ts';
+
+/** What every way of uploading shares: its bounds and checks, and one task for each action at a time. */
+export type Intake = Pick<GatewayDependencies, 'chain' | 'files' | 'settings'> &
+  Readonly<{ admission: Admission; begin: BeginUpload }>;
+
+/** A refusal that the draft has a problem type for. */
+export class UploadProblem extends AppError {
+  readonly type: string;
+  /** What a program reads to go on. */
+  readonly members: Readonly<Record<string, unknown>>;
+  constructor(code: ErrorCode, type: string, message: string, members: Readonly<Record<string, unknown>> = {}) {
+    super(code, message);
+    this.type = `https://iana.org/assignments/http-problem-types#${type}`;
+    this.members = members;
+  }
+}
+
+/** Uploads in several requests. */
+export type Resumable = Readonly<{
+  /** Opens one for a pending action whose creator signed its data hash. */
+  create: (opening: Opening) => Promise<PartialUpload>;
+  /** How far one came; whoever sends bytes to it at that moment is cut off. Fails with `NOT_FOUND`. */
+  find: (id: string) => Promise<PartialUpload>;
+  /**
+   * Adds a request's bytes; the last ones make it a task. What came before a break stays.
+   *
+   * Fails with `UploadProblem` for bytes of another place, of a file that is whole, or of another length than was
+   * told, and as the form does.
+   */
+  append: (
+    id: string,
+    portion: Portion,
+    from: Readonly<{ raw: IncomingMessage; ip: string }>,
+  ) => Promise<PartialUpload>;
+  remove: (id: string) => Promise<void>;
+}>;
+
+/** Takes in uploads that come in several requests. */
+export function createResumable(intake: Intake): Resumable {
+  const { admission, chain, files, settings } = intake;
+  const { partials } = files;
+  const alone = createAlone();
+  const found = async (id: string): Promise<PartialUpload> => {
+    const upload = await partials.find(id);
+    if (!upload) throw new AppError('NOT_FOUND', 'There is no such upload, or it is no longer kept; begin it anew');
+    return upload;
+  };
+  return {
+    create: async ({ actionId, signature, fileName, length }) => {
+      if (length !== null && length > settings.uploadMaxSize) throw tooLarge(settings.uploadMaxSize);
+      const action = await admission.admit(actionId);
+      await checkSignature(chain, action, { text: action.file.dataHash, signature });
+      return await partials.create({ actionId, signature, fileName, length, task: null });
+    },
+    find: async (id) => await alone(id, async () => await found(id)),
+    remove: async (id) => {
+      await alone(id, async () => {
+        await found(id);
+        await partials.remove(id);
+      });
+    },
+    append: async (id, portion, from) => {
+      const giveWay = (): void => void (from.raw.complete || from.raw.destroy());
+      return await alone(id, async () => await appended(intake, await found(id), portion, from), giveWay);
+    },
+  };
+}
+
+async function appended(
+  intake: Intake,
+  before: PartialUpload,
+  portion: Portion,
+  { raw, ip }: Readonly<{ raw: IncomingMessage; ip: string }>,
+): Promise<PartialUpload> {
+  const upload = placed(before, portion);
+  const { admission, files, settings } = intake;
+  const most = upload.length ?? settings.uploadMaxSize;
+  const declared = Number(raw.headers['content-length'] ?? most - upload.offset);
+  if (upload.offset + declared > most) throw tooLong(upload, settings.uploadMaxSize);
+  const leave = await admission.enter(ip, declared);
+  try {
+    if (upload.length !== before.length) await files.partials.describe(upload);
+    const came = { ...upload, offset: await receive(intake, upload, raw) };
+    if (!portion.complete) return came;
+    if (came.offset !== (came.length ?? came.offset)) throw inconsistent(came);
+    return await finished(intake, came);
+  } finally {
+    leave();
+  }
+}
+
+/** The upload with the length that it is now known to have; fails where the bytes do not go on with it. */
+function placed(upload: PartialUpload, { offset, length }: Portion): PartialUpload {
+  if (upload.task !== null)
+    throw new UploadProblem('INVALID_ARGUMENT', 'completed-upload', 'The file is whole already; watch its task', {
+      task_id: upload.task,
+    });
+  if (offset !== upload.offset)
+    throw new UploadProblem(
+      'CONFLICT',
+      'mismatching-upload-offset',
+      `The upload has ${upload.offset} bytes; go on from there`,
+      { 'expected-offset': upload.offset, 'provided-offset': offset },
+    );
+  const known = upload.length ?? length;
+  if (length !== null && length !== known) throw inconsistent(upload);
+  return { ...upload, length: known };
+}
+
+function tooLong(upload: PartialUpload, mostBytes: number): AppError {
+  return upload.length === null || upload.length > mostBytes ? tooLarge(mostBytes) : inconsistent(upload);
+}
+
+function inconsistent({ length }: PartialUpload): AppError {
+  const message = `The bytes are not as many as was told: ${length}`;
+  return new UploadProblem('INVALID_ARGUMENT', 'inconsistent-upload-length', message);
+}
+
+/** Writes a request's bytes to their place; answers how many there are in all. */
+async function receive({ files, settings }: Intake, upload: PartialUpload, raw: IncomingMessage): Promise<number> {
+  const { uploadMaxSize: mostBytes, uploadStallTimeoutMs: stallMs, uploadMinRate: minRate } = settings;
+  const most = Math.min(upload.length ?? mostBytes, mostBytes);
+  const ending = new AbortController();
+  const read = async (): Promise<number> => {
+    const writer = await files.partials.writer(upload.id, upload.offset);
+    let at = upload.offset;
+    try {
+      for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
+        const bytes: Buffer = chunk;
+        if (ending.signal.aborted) break;
+        if (at + bytes.length > most) throw tooLong(upload, mostBytes);
+        await writer.write(bytes);
+        at += bytes.length;
+      }
+      return at;
+    } finally {
+      await writer.end();
+    }
+  };
+  const reading = read();
+  try {
+    return await withPace(raw, { stallMs, minRate }, reading);
+  } catch (caught) {
+    ending.abort();
+    if (raw.destroyed) await reading.catch(() => undefined);
+    throw caught;
+  }
+}
+
+async function finished({ admission, begin, chain, files }: Intake, upload: PartialUpload): Promise<PartialUpload> {
+  const { actionId, id, signature } = upload;
+  const form = { actionId, signature, received: await files.partials.received(upload) };
+  const action = await admission.admit(actionId);
+  try {
+    await checkUpload({ chain }, action, form);
+  } catch (caught) {
+    if (caught instanceof AppError && caught.code === 'INVALID_ARGUMENT') await files.partials.remove(id);
+    throw caught;
+  }
+  const task = await begin(action, form);
+  const done = { ...upload, length: form.received.size, task: task.id };
+  await files.partials.finish(done);
+  return done;
+}

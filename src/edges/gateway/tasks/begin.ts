@@ -1,0 +1,33 @@
+import type { FileAction } from '../intake/checks.ts';
+import type { UploadForm } from '../intake/receive.ts';
+import type { GatewayDependencies } from '../rest/dependencies.ts';
+import { beginTask, newTaskId, type Task } from './task-log.ts';
+
+/** Begins the task of an upload, or joins the one that runs. */
+export type BeginUpload = (action: FileAction, form: UploadForm) => Promise<Task>;
+
+/** What an upload is begun with. */
+export type Beginning = Pick<GatewayDependencies, 'files' | 'log' | 'runner' | 'clock'>;
+
+/** Begins the task of an upload; uploads of one action that come at the same moment are one. */
+export function createBeginUpload({ files, log, runner, clock }: Beginning): BeginUpload {
+  const beginning = new Map<string, Promise<Task>>();
+  const begin: BeginUpload = async (action, { signature, received }) => {
+    const id = newTaskId();
+    await files.adopt(received.path, id);
+    const { fileName, size } = received;
+    const { dataHash } = action.file;
+    const at = new Date(clock()).toISOString();
+    const asked = { action: action.id, at, fileName, size: String(size), dataHash, signature, store: files.store };
+    const task = await beginTask(log, id, { direction: 'upload', ...asked });
+    runner.run(task);
+    return task;
+  };
+  return async (action, form) => {
+    const running = runner.uploadOf(action.id) ?? beginning.get(action.id);
+    if (running) return await running;
+    const begun = begin(action, form).finally(() => beginning.delete(action.id));
+    beginning.set(action.id, begun);
+    return await begun;
+  };
+}
