@@ -1,25 +1,22 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError, type ErrorCode } from '../../../commands/errors.ts';
-import type { GatewayDependencies } from '../rest/dependencies.ts';
-import type { BeginUpload } from '../tasks/begin.ts';
 import type { PartialUpload } from '../tasks/partial-uploads.ts';
-import { type Admission, checkUpload } from './admission.ts';
+import { checkUpload } from './admission.ts';
 import { checkSignature } from './checks.ts';
 import { createAlone } from './give-way.ts';
+import type { Intake } from './intake.ts';
 import { withPace } from './pace.ts';
 import { tooLarge } from './receive.ts';
 import type { Opening, Portion } from './upload-headers.ts';
 
-/** What every way of uploading shares: its bounds and checks, and one task for each action at a time. */
-export type Intake = Pick<GatewayDependencies, 'chain' | 'files' | 'settings'> &
-  Readonly<{ admission: Admission; begin: BeginUpload }>;
+type Members = Readonly<Record<string, string | number>>;
 
 /** A refusal that the draft has a problem type for. */
 export class UploadProblem extends AppError {
   readonly type: string;
   /** What a program reads to go on. */
-  readonly members: Readonly<Record<string, unknown>>;
-  constructor(code: ErrorCode, type: string, message: string, members: Readonly<Record<string, unknown>> = {}) {
+  readonly members: Members;
+  constructor(code: ErrorCode, type: string, message: string, members: Members = {}) {
     super(code, message);
     this.type = `https://iana.org/assignments/http-problem-types#${type}`;
     this.members = members;

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Type } from 'typebox';
 import { serveDocs, serveFiles } from '../../http/pages/pages.ts';
 import type { App } from '../../http/schema.ts';
-import type { LocalUser } from './local-user.ts';
+import { createLocalUser, type LocalUser } from './local-user.ts';
 
 const folder = path.join(import.meta.dirname, 'public');
 
@@ -14,9 +14,11 @@ const hashFolder = path.dirname(fileURLToPath(import.meta.resolve('@noble/hashes
 /**
  * Serves `/transfers`, where files are stored and fetched in a browser, `/docs`, and what they load.
  *
- * On the local network the page registers and signs as `user`; elsewhere it asks for the action and the signature.
+ * On the local network, whose chain REST is `localChain`, the page registers and signs by itself; elsewhere it asks for
+ * the action and the signature.
  */
-export async function registerPages(app: App, user: LocalUser | undefined): Promise<void> {
+export async function registerPages(app: App, localChain: string | undefined): Promise<void> {
+  const user = localChain === undefined ? undefined : createLocalUser(localChain);
   await serveDocs(app, { page: '/docs', document: '/openapi.json' });
   await serveFiles(app, {
     '/transfers': path.join(folder, 'transfers.html'),

@@ -3,12 +3,9 @@ import { createApp } from '../../http/app.ts';
 import { limitRate } from '../../http/rate-limit.ts';
 import type { App } from '../../http/schema.ts';
 import { createStreams } from '../../http/sse.ts';
-import { createAdmission } from '../intake/admission.ts';
+import { createIntake } from '../intake/intake.ts';
 import { multipartPlugin } from '../intake/receive.ts';
-import type { Intake } from '../intake/resumable.ts';
-import { createLocalUser } from '../pages/local-user.ts';
 import { registerPages } from '../pages/pages.ts';
-import { createBeginUpload } from '../tasks/begin.ts';
 import type { GatewayDependencies } from './dependencies.ts';
 import { createDownloadRequests, downloadRoutes } from './downloads.ts';
 import { fileRoutes } from './file.ts';
@@ -23,8 +20,17 @@ const legacy = '/api';
 
 /** What scripts of other origins may read of an answer. */
 const exposedHeaders = [
-  ...['ETag', 'Content-Range', 'Content-Disposition', 'Retry-After', 'RateLimit', 'RateLimit-Policy'],
-  ...['Location', 'Upload-Offset', 'Upload-Complete', 'Upload-Length', 'Upload-Limit'],
+  'ETag',
+  'Content-Range',
+  'Content-Disposition',
+  'Retry-After',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Location',
+  'Upload-Offset',
+  'Upload-Complete',
+  'Upload-Length',
+  'Upload-Limit',
 ];
 const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'];
 
@@ -50,7 +56,7 @@ export function createGateway(dependencies: GatewayDependencies): FastifyInstanc
     routes: async (routes, addOperations) => {
       await routes.register(async (api) => await addApi(api, dependencies));
       addOperations(routes);
-      await registerPages(routes, localChain === undefined ? undefined : createLocalUser(localChain));
+      await registerPages(routes, localChain);
     },
   });
   // An upload may take its time; it is its rate that is watched.
@@ -65,14 +71,7 @@ async function addApi(api: App, dependencies: GatewayDependencies): Promise<void
   await api.register(multipartPlugin);
   if (rateLimit) limitRate(api, rateLimit);
   const streams = createStreams(api, { signal, mostClients, mostPerAddress });
-  const { chain, files } = dependencies;
-  const intake: Intake = {
-    chain,
-    files,
-    settings,
-    admission: createAdmission(dependencies),
-    begin: createBeginUpload(dependencies),
-  };
+  const intake = createIntake(dependencies);
   const requestDownload = createDownloadRequests(dependencies);
   const addRoutes = (app: App, prefix: string): void => {
     uploadRoutes(app, prefix, intake);
