@@ -25,7 +25,7 @@ export const databaseRemedies = {
 } as const;
 
 const pollEachMs = 1000;
-/** One such answer may come of a table that was just dropped. */
+/** One such answer may come of a table that was just dropped; so many of the same are a finding. */
 const believedFrom = 3;
 
 /**
@@ -65,28 +65,36 @@ async function hasTables(pools: Pools, network: string): Promise<boolean> {
 
 async function keepChecking(guarded: Guarded): Promise<void> {
   const { pools, scrubIntervalMs, log, signal } = guarded;
-  const told: Error[] = [];
-  const stop = onDamage(pools, (damage) => told.push(damage));
-  const check = (): Promise<DatabaseReport | undefined> =>
-    checkDatabase(pools, signal).catch((err: unknown) => {
+  const met: Error[] = [];
+  const stop = onDamage(pools, (damage) => met.push(damage));
+  const check = async (): Promise<DatabaseReport> => {
+    const report = await checkDatabase(pools, signal).catch((err: unknown): DatabaseReport => {
       log.debug({ err }, 'the database could not be checked');
-      return undefined;
+      return { findings: [] };
     });
+    return { ...report, findings: [...report.findings, ...keptMeeting(met.splice(0))] };
+  };
   let replacedAt = -Infinity;
   let saidUnchecked = '';
   while (!signal.aborted) {
-    await untilDue(() => told.length >= believedFrom, scrubIntervalMs, signal);
+    await untilDue(() => met.length >= believedFrom, scrubIntervalMs, signal);
     if (signal.aborted) break;
-    told.length = 0;
     const report = await check();
-    const { unchecked = '' } = report ?? {};
+    const { unchecked = '' } = report;
     if (unchecked !== saidUnchecked && unchecked !== '')
       log.warn({ unchecked }, 'the database cannot be checked whole');
     saidUnchecked = unchecked;
-    if (report && report.findings.length > 0 && (await judge(guarded, { report, check, replacedAt })))
+    if (report.findings.length > 0 && (await judge(guarded, { report, check, replacedAt })))
       replacedAt = performance.now();
   }
   stop();
+}
+
+/** What statements have met so often that it is believed: a table cut to nothing passes the checks of the database. */
+function keptMeeting(met: readonly Error[]): string[] {
+  const times = new Map<string, number>();
+  for (const { message } of met) times.set(message, (times.get(message) ?? 0) + 1);
+  return [...times].filter(([, count]) => count >= believedFrom).map(([message]) => message);
 }
 
 /** Ends after `intervalMs`, or sooner once something is due or the signal aborts. */
@@ -97,7 +105,7 @@ async function untilDue(isDue: () => boolean, intervalMs: number, signal: AbortS
 
 type Judging = Readonly<{
   report: DatabaseReport;
-  check: () => Promise<DatabaseReport | undefined>;
+  check: () => Promise<DatabaseReport>;
   replacedAt: number;
 }>;
 
