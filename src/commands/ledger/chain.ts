@@ -89,6 +89,8 @@ export type Genesis = Readonly<{
   modules: Modules;
   accounts: readonly Readonly<{ address: string; balance: string }>[];
   validators: readonly Validator[];
+  /** The rules' tables lie with the virtual machine, where its system contracts find them. */
+  contracts: true;
 }>;
 
 /** The chain as the rules read it. */

@@ -29,6 +29,8 @@ export function genesisState(genesis: Genesis): ChainState {
 /** Reads a genesis that `JSON.stringify` wrote; the log is ours, so its form is checked at the root only. */
 export function parseGenesis(text: string): Genesis {
   const parsed: unknown = JSON.parse(text);
+  if (isGenesis(parsed) && !Object.hasOwn(parsed, 'contracts'))
+    throw new Error('The chain was begun without system contracts (annals reset begins anew)');
   if (!isGenesis(parsed)) throw new Error('The log of the ledger begins with a genesis that is none');
   return parsed;
 }

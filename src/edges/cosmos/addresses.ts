@@ -26,6 +26,19 @@ export function bytesOf(prefix: string, address: string): { bytes: Uint8Array } 
   return { bytes: bech32.fromWords(decoded.words) };
 }
 
+/** The 20 bytes of an account as the virtual machine writes them; undefined for an address of another length. */
+export function evmAddress(account: string): `0x${string}` | undefined {
+  const decoded = bytesOf(prefixes.account, account);
+  return 'bytes' in decoded && decoded.bytes.length === 20
+    ? `0x${Buffer.from(decoded.bytes).toString('hex')}`
+    : undefined;
+}
+
+/** The account of 20 bytes, in Bech32. */
+export function accountOfEvm(address: string): string {
+  return addressOf(prefixes.account, Buffer.from(address.slice(2), 'hex'));
+}
+
 /** The library's type asks for the separator, which the caller has seen. */
 function toBech32(address: string): `${string}1${string}` {
   return address as `${string}1${string}`;

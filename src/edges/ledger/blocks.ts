@@ -18,14 +18,24 @@ export type SealedTransaction = Readonly<{
   sequence: number;
 }>;
 
+/** A transaction as it was sent: one of the chain's own, or one of the virtual machine. */
+export type Content =
+  | Readonly<{ kind: 'chain'; sent: SentTransaction }>
+  | Readonly<{ kind: 'ethereum'; raw: Uint8Array; from: string; gasPrice: bigint; error: string | undefined }>;
+
 /** What a transaction said and did. */
-export type Body = Readonly<{ events: readonly ChainEvent[]; sent: SentTransaction }>;
+export type Body = Readonly<{ events: readonly ChainEvent[]; content: Content }>;
 
 /** A transaction with what it did, as the log has it. */
 export type WholeTransaction = SealedTransaction & Body;
 
 /** Gives transactions what they did; fails with `UNAVAILABLE` while the log cannot be read. */
 export type Whole = (transactions: readonly SealedTransaction[]) => Promise<readonly WholeTransaction[]>;
+
+/** A transaction's bytes, as they were sent. */
+export function bytesOfTransaction({ content }: Pick<Body, 'content'>): Uint8Array {
+  return content.kind === 'chain' ? content.sent.bytes : content.raw;
+}
 
 /** A sealed block; hashes are base64, as the wire has them. */
 export type Block = Readonly<{
@@ -37,7 +47,7 @@ export type Block = Readonly<{
   dataHash: string;
 }>;
 
-type Parts = Omit<SealedTransaction, 'gasWanted' | 'gasUsed' | 'hash'> & Pick<Body, 'sent'>;
+type Parts = Omit<SealedTransaction, 'gasWanted' | 'gasUsed' | 'hash'> & Readonly<{ sent: SentTransaction }>;
 
 /** Fills in what follows from a transaction's bytes. */
 export function transactionOf({ sent, ...rest }: Parts): SealedTransaction {

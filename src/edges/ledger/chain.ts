@@ -9,13 +9,13 @@ import {
 import { endBlock, type Executed, execute } from '../../commands/ledger/execute.ts';
 import { genesisState, parseGenesis } from '../../commands/ledger/genesis.ts';
 import type { SignedTransaction } from '../evm/pool/read-transaction.ts';
-import { touchedChanges } from '../../commands/ledger/touched.ts';
 import type { Fact } from '../../events/catalogue.ts';
 import { distance } from '../cosmos/addresses.ts';
 import { type SentTransaction, sentIn } from '../cosmos/transaction-codec.ts';
 import type { Sealed as EvmSealed } from '../evm/executor/executor.ts';
 import { type Block, blockOf, type SealedTransaction, transactionOf, type Whole } from './blocks.ts';
-import { accountOfEvm, EvmChain, type OpenExecution } from './evm-chain.ts';
+import { EvmChain, type OpenExecution } from './evm-chain.ts';
+import { ethereumTransactions, receiptChanges } from './ethereum-transactions.ts';
 import { evmBlockOf } from './evm-block.ts';
 import { History } from './history.ts';
 import { TransactionIndex } from './transaction-index.ts';
@@ -56,10 +56,9 @@ export class Chain {
   /** The chain at its beginning; its blocks are executed by `execution`. */
   static async open(fact: Initialised, sequence: number, { whole, execution: open }: ChainStores): Promise<Chain> {
     const genesis = parseGenesis(fact.data.genesis);
-    const { feeCollector } = genesis.modules;
     const state = genesisState(genesis);
     const accounts = genesis.accounts.flatMap(({ address }) => state.account(address) ?? []);
-    const evm = await EvmChain.open({ startedAt: fact.data.time, feeCollector, accounts, open });
+    const evm = await EvmChain.open({ startedAt: fact.data.time, genesis, accounts, open });
     return new Chain(fact, sequence, whole, evm);
   }
 
@@ -143,24 +142,13 @@ export class Chain {
       if (drafted) await this.evm.commit(drafted);
       else await this.evm.apply(changes, evm);
       for (const one of changes) this.history.apply(height, one);
-      this.#applyTouched(height, evm);
+      for (const receipt of evm.receipts) this.history.apply(height, receiptChanges(this.history.state, receipt));
       this.#addBlock(data, pending, sequence);
     });
   }
 
-  #applyTouched(height: number, evm: NonNullable<Sealed['data']['evm']>): void {
-    for (const { touched } of evm.receipts) {
-      const accounts = touched.map(({ address, balance, nonce }) => ({
-        address: accountOfEvm(address),
-        balance: BigInt(balance),
-        sequence: nonce,
-      }));
-      this.history.apply(height, touchedChanges(this.history.state, accounts));
-    }
-  }
-
   #addBlock(
-    { height, time, transactions }: Sealed['data'],
+    { height, time, transactions, evm }: Sealed['data'],
     pending: readonly SentTransaction[],
     sequence: number,
   ): void {
@@ -169,6 +157,10 @@ export class Chain {
       const sent = pending[index];
       if (!sent) continue;
       const transaction = transactionOf({ code, log, sent, height, time, sequence });
+      this.transactions.add(transaction, events);
+      sealed.push(transaction);
+    }
+    for (const { transaction, events } of evm ? ethereumTransactions(evm, { height, time, sequence }) : []) {
       this.transactions.add(transaction, events);
       sealed.push(transaction);
     }

@@ -1,3 +1,4 @@
+import { RLP } from '@ethereumjs/rlp';
 import type { Fact } from '../../events/catalogue.ts';
 import type { Sealed } from '../evm/executor/executor.ts';
 import type { Outcome } from '../evm/executor/outcome.ts';
@@ -13,7 +14,13 @@ export function evmBlockOf({ hash, block }: Sealed, outcomes: readonly Outcome[]
   };
 }
 
-function receiptOf({ transaction, touched }: Extract<Outcome, { kind: 'executed' }>): EvmBlock['receipts'][number] {
+function receiptOf({
+  transaction,
+  gasLimit,
+  touched,
+  events,
+  records,
+}: Extract<Outcome, { kind: 'executed' }>): EvmBlock['receipts'][number] {
   const { hash, type, from, to, contractAddress, succeeded, logs, error } = transaction;
   return {
     hash,
@@ -22,15 +29,37 @@ function receiptOf({ transaction, touched }: Extract<Outcome, { kind: 'executed'
     ...(to === undefined ? {} : { to }),
     ...(contractAddress === undefined ? {} : { contract: contractAddress }),
     succeeded: succeeded ?? true,
+    gasLimit: Number(gasLimit),
     gasUsed: Number(transaction.gasUsed),
     cumulativeGasUsed: Number(transaction.cumulativeGasUsed),
     effectiveGasPrice: String(transaction.effectiveGasPrice),
     logs: logs.map(({ address, topics, data }) => ({ address, topics: [...topics], data })),
     ...(error === undefined ? {} : { error }),
+    events: events.map((event) => ({ type: event.type, attributes: [...event.attributes] })),
+    records: [...records],
     touched: touched.map(({ address, balance, nonce }) => ({
       address,
       balance: String(balance),
       nonce: Number(nonce),
     })),
   };
+}
+
+/** The transactions of a block (RLP), as they were sent. */
+export function rawTransactions(block: Uint8Array): Uint8Array[] {
+  const [, transactions = []] = listOf(RLP.decode(block));
+  return listOf(transactions).map((one) => (one instanceof Uint8Array ? one : RLP.encode(one)));
+}
+
+/** RLP of the header of a block. */
+export function headerIn(block: Uint8Array): Uint8Array {
+  const [header = []] = listOf(RLP.decode(block));
+  return RLP.encode(header);
+}
+
+type Decoded = Uint8Array | Decoded[];
+
+function listOf(value: unknown): Decoded[] {
+  if (!Array.isArray(value)) throw new Error('A block of the log is none');
+  return value as Decoded[];
 }

@@ -1,7 +1,8 @@
-import { RLP } from '@ethereumjs/rlp';
-import type { Account, Changes } from '../../commands/ledger/chain.ts';
+import type { Account, Changes, Genesis } from '../../commands/ledger/chain.ts';
+import { recordsOf } from '../../commands/ledger/records.ts';
 import type { Fact } from '../../events/catalogue.ts';
-import { addressOf, bytesOf, prefixes } from '../cosmos/addresses.ts';
+import { headerIn, rawTransactions } from './evm-block.ts';
+import { evmAddress } from '../cosmos/addresses.ts';
 import { networkFees, nextBaseFee } from '../evm/executor/base-fee.ts';
 import { readHeader } from '../evm/executor/blocks.ts';
 import { createExecutor, type Sealed } from '../evm/executor/executor.ts';
@@ -29,7 +30,7 @@ export type OpenExecution = (config: ChainConfig) => EvmExecution;
 
 type Beginning = Readonly<{
   startedAt: string;
-  feeCollector: string;
+  genesis: Genesis;
   accounts: Iterable<Pick<Account, 'address' | 'balance'>>;
   open: OpenExecution;
 }>;
@@ -66,12 +67,12 @@ export class EvmChain {
   }
 
   /** Opens the chain at its genesis, whose state it stores where it is not there. */
-  static async open({ startedAt, feeCollector, accounts, open }: Beginning): Promise<EvmChain> {
-    const config = localEvmConfig(startedAt, accounts);
+  static async open({ startedAt, genesis, accounts, open }: Beginning): Promise<EvmChain> {
+    const config = localEvmConfig(startedAt, genesis, accounts);
     const execution = open(config);
     const first = await execution.genesis();
     await first.commit();
-    const coinbase = evmAddress(feeCollector) ?? `0x${'00'.repeat(20)}`;
+    const coinbase = evmAddress(genesis.modules.feeCollector) ?? `0x${'00'.repeat(20)}`;
     const given = { forks: createForks(config), stored: await execution.head(), coinbase };
     return new EvmChain(config, execution, first.header, given);
   }
@@ -106,15 +107,15 @@ export class EvmChain {
     const bytes = Buffer.from(block, 'base64');
     const number = readHeader(this.#head, this.#forks).number + 1n;
     if (this.#stored && number <= this.#stored.number) return this.#passStored(number, hash, bytes);
-    const items = [...changes.map(itemOf), ...rawTransactions(bytes)];
+    const raw = rawTransactions(bytes).map((one): Item => ({ kind: 'transaction', raw: one }));
+    const items = [...changes.map(itemOf), ...raw];
     await this.commit(await this.#execution.apply(this.#head, { block: bytes, items }));
   }
 
   #passStored(number: bigint, hash: string, block: Uint8Array): void {
     if (number === this.#stored?.number && hash !== this.#stored.hash)
       throw new Error(`The stored state of the virtual machine is another chain's at block ${number}`);
-    const [header = []] = listOf(RLP.decode(block));
-    this.#head = RLP.encode(header);
+    this.#head = headerIn(block);
   }
 
   #attributes(time: string): Attributes {
@@ -124,37 +125,10 @@ export class EvmChain {
   }
 }
 
-/** The 20 bytes of an account as the virtual machine writes them; undefined for an address of another length. */
-export function evmAddress(account: string): Hex | undefined {
-  const decoded = bytesOf(prefixes.account, account);
-  return 'bytes' in decoded && decoded.bytes.length === 20
-    ? `0x${Buffer.from(decoded.bytes).toString('hex')}`
-    : undefined;
-}
-
-/** The account of 20 bytes, in Bech32. */
-export function accountOfEvm(address: string): string {
-  return addressOf(prefixes.account, Buffer.from(address.slice(2), 'hex'));
-}
-
-function rawTransactions(block: Uint8Array): Item[] {
-  const [, transactions = []] = listOf(RLP.decode(block));
-  return listOf(transactions).map((one) => ({
-    kind: 'transaction',
-    raw: one instanceof Uint8Array ? one : RLP.encode(one),
-  }));
-}
-
-type Decoded = Uint8Array | Decoded[];
-
-function listOf(value: unknown): Decoded[] {
-  if (!Array.isArray(value)) throw new Error('A block of the log is none');
-  return value as Decoded[];
-}
-
 /** The local chain of a beginning; forks and fees follow from it, the accounts matter only for the first state. */
 export function localEvmConfig(
   startedAt: string,
+  genesis: Genesis,
   accounts: Iterable<Pick<Account, 'address' | 'balance'>> = [],
 ): ChainConfig {
   const alloc: GenesisAccounts = Object.fromEntries(
@@ -164,13 +138,14 @@ export function localEvmConfig(
     }),
   );
   const seconds = Math.floor(Date.parse(startedAt) / 1000);
-  return networkChain({ chainId: localEvmChainId, seconds, accounts: alloc });
+  return networkChain({ chainId: localEvmChainId, seconds, accounts: alloc, ledger: { ...genesis, accounts: [] } });
 }
 
-function itemOf({ accounts }: Changes): Item {
+function itemOf(changes: Changes): Item {
   return {
     kind: 'accounts',
-    accounts: [...accounts.values()].flatMap(({ address, balance, sequence }) => {
+    records: recordsOf(changes),
+    accounts: [...changes.accounts.values()].flatMap(({ address, balance, sequence }) => {
       const evm = evmAddress(address);
       return evm === undefined ? [] : [{ address: evm, balance, nonce: BigInt(sequence) }];
     }),

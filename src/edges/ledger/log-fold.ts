@@ -4,7 +4,8 @@ import type { FactLog, Recorded } from '../../commands/ports.ts';
 import type { Fact } from '../../events/catalogue.ts';
 import type { StreamName } from '../../events/streams.ts';
 import { sentIn } from '../cosmos/transaction-codec.ts';
-import type { Whole } from './blocks.ts';
+import type { Body, SealedTransaction, Whole } from './blocks.ts';
+import { ethereumBody } from './ethereum-transactions.ts';
 import { Chain } from './chain.ts';
 import type { OpenExecution } from './evm-chain.ts';
 
@@ -95,10 +96,15 @@ function bodiesIn(read: (sequence: number) => Promise<Fact | undefined>): Whole 
     Promise.all(
       transactions.map(async (transaction) => {
         const fact = await read(transaction.sequence);
-        const sealed = fact?.type === 'BlockSealed' ? fact.data.transactions : [];
-        const found = sealed.find(({ hash }) => hash === transaction.hash);
-        if (found) return { ...transaction, events: found.events, sent: sentIn(found) };
+        const body = fact?.type === 'BlockSealed' ? bodyIn(fact.data, transaction) : undefined;
+        if (body) return { ...transaction, ...body };
         throw new AppError('UNAVAILABLE', `The log does not give transaction ${transaction.hash} of the ledger now`);
       }),
     );
+}
+
+function bodyIn(block: Fact<'BlockSealed'>['data'], { hash }: SealedTransaction): Body | undefined {
+  const found = block.transactions.find((one) => one.hash === hash);
+  if (found) return { events: found.events, content: { kind: 'chain', sent: sentIn(found) } };
+  return block.evm === undefined ? undefined : ethereumBody(block.evm, hash);
 }

@@ -6,7 +6,7 @@ import type { Logger } from '../kit/logger.ts';
 import type { Chain } from './chain.ts';
 import { checkTransaction } from './check-transaction.ts';
 import type { SentTransaction } from '../cosmos/transaction-codec.ts';
-import { accountOfEvm } from './evm-chain.ts';
+import { accountOfEvm } from '../cosmos/addresses.ts';
 import { catchUp, type LedgerLog } from './log-fold.ts';
 
 /** Where a transaction ended up. */

@@ -11,7 +11,9 @@ type Postings = Readonly<{ places: number[]; byValue: Map<string, number[]> }>;
 const lookedAtOnce = 100;
 
 /** Attributes whose values hardly ever come again: found by looking, which saves most of the memory of an index. */
-const looked = new Set(['signature', 'acc_seq', 'amount', 'fee', 'error', 'evidence_id', 'height']);
+const looked = new Set(
+  'signature acc_seq amount fee error evidence_id height ethereumTxHash txIndex txGasUsed ethereumTxFailed'.split(' '),
+);
 
 /** Every transaction, found by hash and by the attributes of its events; order is that of the blocks. */
 export class TransactionIndex {

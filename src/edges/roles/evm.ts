@@ -3,6 +3,7 @@ import { readGenesis } from '../evm/read-genesis.ts';
 import { runForeignChain } from '../evm/run-foreign-chain.ts';
 import { startEvm } from '../evm/start-evm.ts';
 import { failureOf } from '../kit/failure.ts';
+import { parseGenesis } from '../../commands/ledger/genesis.ts';
 import { localEvmConfig } from '../ledger/evm-chain.ts';
 import type { Part, Role, RoleContext } from './role.ts';
 
@@ -44,7 +45,11 @@ async function startLocal(context: RoleContext): Promise<Part> {
   const beginning = (await broker.log.readOne('LEDGER', 1))?.fact;
   if (beginning?.type !== 'ChainInitialised')
     throw new AppError('UNAVAILABLE', 'There is no chain yet: a process with the role ledger begins it');
-  const access = { postgres, network, config: localEvmConfig(beginning.data.time) };
+  const access = {
+    postgres,
+    network,
+    config: localEvmConfig(beginning.data.time, parseGenesis(beginning.data.genesis)),
+  };
   const served = await startEvm({ ...servingOf(context), log: broker.log, reader, access, signal });
   return {
     name: 'JSON-RPC',

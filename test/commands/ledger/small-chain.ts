@@ -21,6 +21,7 @@ export const people = {
 } as const;
 
 export const genesis: Genesis = {
+  contracts: true,
   params: {
     denom: 'ulume',
     baseActionFee: '10000',

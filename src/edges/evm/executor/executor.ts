@@ -7,7 +7,7 @@ import { createForks, type Forks } from './forks.ts';
 import { type ChainConfig, genesisState } from './genesis.ts';
 import { createMachine, type Machine, storedHashes } from './machine.ts';
 import { createNodeCache, type NodeCache, type NodeStore, TrieDb } from './node-store.ts';
-import { executedTransaction, type Hex, type Outcome } from './outcome.ts';
+import { executedTransaction, type Hex, nothingTold, type Outcome } from './outcome.ts';
 import { type Attributes, difference, type Executed, type Item, sealBlock } from './sealing.ts';
 
 /** A block that was executed; its state is stored by `commit`, and nowhere before. */
@@ -57,10 +57,11 @@ export type ExecutorOptions = Readonly<{ config: ChainConfig; nodes: NodeStore; 
 export function createExecutor({ config, nodes, cache = createNodeCache() }: ExecutorOptions): Executor {
   const forks = createForks(config);
   const db = new TrieDb(nodes, cache);
+  const blocks = storedHashes(nodes);
   let machine: Machine | undefined;
   const machineAt = async (header: BlockHeader, parent: BlockHeader): Promise<Machine> => {
     const common = forks.at(header);
-    if (machine?.vm.common !== common) machine = await createMachine(db, common, storedHashes(nodes));
+    if (machine?.vm.common !== common) machine = await createMachine(db, { common, blocks, ledger: config.ledger });
     await machine.at(parent.stateRoot);
     return machine;
   };
@@ -129,7 +130,15 @@ async function runWhole({ vm }: Machine, block: Executed['block']): Promise<Exec
     const outcomes = block.transactions.flatMap((tx, index): Outcome[] => {
       const result = results[index];
       if (!result) return [];
-      return [{ kind: 'executed', transaction: executedTransaction(tx, result, block.header), touched: [] }];
+      return [
+        {
+          kind: 'executed',
+          transaction: executedTransaction(tx, result, block.header),
+          gasLimit: tx.gasLimit,
+          touched: [],
+          ...nothingTold,
+        },
+      ];
     });
     return { block, outcomes };
   } catch (caught) {
@@ -144,7 +153,7 @@ async function genesisBlock(config: ChainConfig, forks: Forks, db: TrieDb): Prom
   const place = { number: 0n, timestamp: BigInt(config.genesis.timestamp) };
   const common = forks.at(place);
   const noBlocks = { getBlock: () => Promise.reject(new Error('There is no block before the first')) };
-  const { state } = await createMachine(db, common, noBlocks);
+  const { state } = await createMachine(db, { common, blocks: noBlocks, ledger: undefined });
   await state.generateCanonicalGenesis(genesisState(config.genesis));
   const stateRoot = await state.getStateRoot();
   const block = createBlock({ header: { ...common.genesis(), number: 0n, stateRoot } }, { common });

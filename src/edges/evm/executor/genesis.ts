@@ -1,5 +1,7 @@
 import { type ChainConfig as EthereumChain, parseGethGenesis, parseGethGenesisState } from '@ethereumjs/common';
 import { AppError, toAppError } from '../../../commands/errors.ts';
+import type { Genesis as LedgerGenesis } from '../../../commands/ledger/chain.ts';
+import { contractAddresses } from '../contracts/addresses.ts';
 import { type FeeRule, networkFees, ordinaryFees } from './base-fee.ts';
 
 /** The beginning of a chain as `geth` writes it. */
@@ -8,9 +10,15 @@ export type GethGenesis = Parameters<typeof parseGethGenesis>[0];
 /**
  * What tells one chain from another: plain data, so that it travels to worker threads.
  *
- * `feesTo: 'coinbase'`: base fees are paid to the block's coinbase instead of being burned.
+ * `feesTo: 'coinbase'`: base fees are paid to the block's coinbase instead of being burned. `ledger`: the beginning of
+ * the ledger whose rules its system contracts call.
  */
-export type ChainConfig = Readonly<{ genesis: GethGenesis; fees: FeeRule; feesTo: 'burned' | 'coinbase' }>;
+export type ChainConfig = Readonly<{
+  genesis: GethGenesis;
+  fees: FeeRule;
+  feesTo: 'burned' | 'coinbase';
+  ledger?: LedgerGenesis | undefined;
+}>;
 
 /** Somebody else's chain: its genesis says all. */
 export const foreignChain = (genesis: GethGenesis): ChainConfig => ({
@@ -37,15 +45,22 @@ const networkGasLimit = 25_000_000;
  * networkChain({ chainId: 76857769, seconds: 1_700_000_000, accounts: { [address]: { balance: '0x1' } } })
  */
 export function networkChain(
-  given: Readonly<{ chainId: number; seconds: number; accounts: GenesisAccounts }>,
+  given: Readonly<{
+    chainId: number;
+    seconds: number;
+    accounts: GenesisAccounts;
+    ledger?: LedgerGenesis | undefined;
+  }>,
 ): ChainConfig {
-  const { chainId, seconds, accounts } = given;
+  const { chainId, seconds, accounts, ledger } = given;
+  const contracts = Object.fromEntries(Object.values(contractAddresses).map((address) => [address, contractAccount]));
   const blocks = Object.fromEntries(blockForks.map((fork) => [`${fork}Block`, 0]));
   const times = { shanghaiTime: 0, cancunTime: 0, pragueTime: 0 };
   const merged = { mergeNetsplitBlock: 0, terminalTotalDifficulty: 0, terminalTotalDifficultyPassed: true };
   return {
     fees: networkFees,
     feesTo: 'coinbase',
+    ledger,
     genesis: {
       config: { chainId, ...blocks, ...merged, ...times, blobSchedule },
       nonce: '0x0',
@@ -57,11 +72,17 @@ export function networkChain(
       coinbase: `0x${'00'.repeat(20)}`,
       baseFeePerGas: hex(networkFees.initial),
       excessBlobGas: '0x0',
-      alloc: { [historyContract]: { balance: '0x0', nonce: '0x1', code: historyCode }, ...accounts },
+      alloc: {
+        [historyContract]: { balance: '0x0', nonce: '0x1', code: historyCode },
+        ...(ledger && contracts),
+        ...accounts,
+      },
     },
   };
 }
 
+/** So that who looks finds code there; none of it ever runs. */
+const contractAccount = { balance: '0x0', nonce: '0x1', code: '0xfe' } as const;
 const blockForks = 'homestead eip150 eip155 eip158 byzantium constantinople petersburg istanbul berlin london'.split(
   ' ',
 );

@@ -1,8 +1,11 @@
 import type { Common } from '@ethereumjs/common';
 import { createBlock, type Block } from '@ethereumjs/block';
+import type { Message } from '@ethereumjs/evm';
 import { createVM, type VM } from '@ethereumjs/vm';
 import { bytesToHex } from '@ethereumjs/util';
 import { AppError } from '../../../commands/errors.ts';
+import type { Genesis } from '../../../commands/ledger/chain.ts';
+import { systemContracts } from '../contracts/system-contracts.ts';
 import type { NodeStore, TrieDb } from './node-store.ts';
 import { openState, type State } from './state.ts';
 
@@ -22,12 +25,23 @@ export type Machine = Readonly<{
 /**
  * Makes a machine; that takes six times as long as a call, so machines are used again.
  *
- * `at` fails with `UNAVAILABLE` when the state is not in the store (yet).
+ * With the genesis of a ledger it has that ledger's system contracts. `at` fails with `UNAVAILABLE` when the state is not in the store (yet).
  */
-export async function createMachine(db: TrieDb, common: Common, blocks: BlockHashes): Promise<Machine> {
+export async function createMachine(
+  db: TrieDb,
+  { common, blocks, ledger }: Readonly<{ common: Common; blocks: BlockHashes; ledger: Genesis | undefined }>,
+): Promise<Machine> {
   const state = await openState(db, common);
   const blockchain = { ...blocks, putBlock: () => Promise.resolve(), shallowCopy: () => blockchain };
-  const vm = await createVM({ common, stateManager: state, blockchain });
+  let called: Message | undefined;
+  const contracts = ledger ? systemContracts(ledger, state, () => called) : [];
+  const evmOpts = { customPrecompiles: [...contracts] };
+  const vm = await createVM({ common, stateManager: state, blockchain, evmOpts });
+  if (ledger)
+    vm.evm.events?.on('beforeMessage', (message, done) => {
+      called = message;
+      done?.();
+    });
   let root = '';
   return {
     vm,

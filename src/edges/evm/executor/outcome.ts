@@ -2,6 +2,8 @@ import type { BlockHeader } from '@ethereumjs/block';
 import { isFeeMarket1559Tx, isBlob4844Tx, isEOACode7702Tx, type TypedTransaction } from '@ethereumjs/tx';
 import { bytesToHex } from '@ethereumjs/util';
 import { encodeReceipt, type RunTxResult } from '@ethereumjs/vm';
+import type { ChainEvent } from '../../../commands/ledger/draft.ts';
+import type { LedgerRecord } from '../../../commands/ledger/records.ts';
 import type { TouchedAccount } from './state.ts';
 
 /** Bytes as lower-case hex digits behind `0x`. */
@@ -35,9 +37,21 @@ export type ExecutedTransaction = Readonly<{
   error: string | undefined;
 }>;
 
+/** What system contracts did to the ledger in a transaction: their events, and the rows that they left. */
+export type Told = Readonly<{ events: readonly ChainEvent[]; records: readonly LedgerRecord[] }>;
+
+/** Of a transaction that called none. */
+export const nothingTold: Told = { events: [], records: [] };
+
 /** What became of one item of a block. */
 export type Outcome =
-  | Readonly<{ kind: 'executed'; transaction: ExecutedTransaction; touched: readonly TouchedAccount[] }>
+  | (Readonly<{
+      kind: 'executed';
+      transaction: ExecutedTransaction;
+      gasLimit: bigint;
+      touched: readonly TouchedAccount[];
+    }> &
+      Told)
   | Readonly<{ kind: 'changed'; touched: readonly TouchedAccount[] }>
   /** No block takes it as the state is: wrong nonce, too little money, and the like. */
   | Readonly<{ kind: 'refused'; reason: string }>

@@ -37,7 +37,7 @@ export function createReader({ config, nodes, cache = createNodeCache() }: Execu
   const idle = new Map<Common, Machine>();
   const known = new LRUCache<string, Block>({ max: blocksInMemory });
   const newMachine = (common: Common, hashes: BlockHashes): Promise<Machine> =>
-    createMachine(new TrieDb(nodes, cache), common, hashes);
+    createMachine(new TrieDb(nodes, cache), { common, blocks: hashes, ledger: config.ledger });
   const blockOf = (at: At): Block => {
     const key = Buffer.from(at).toString('base64');
     const block = known.get(key) ?? blockOfHeader(at);

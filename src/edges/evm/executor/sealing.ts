@@ -6,6 +6,8 @@ import { toAppError } from '../../../commands/errors.ts';
 import { blockRoots } from './blocks.ts';
 import type { ChainConfig } from './genesis.ts';
 import type { Machine } from './machine.ts';
+import type { LedgerRecord } from '../../../commands/ledger/records.ts';
+import { takeTold, writeRecords } from '../contracts/record-store.ts';
 import { executedTransaction, type Hex, type Outcome } from './outcome.ts';
 import type { State } from './state.ts';
 import { openBlock, requestsHash } from './system-calls.ts';
@@ -13,8 +15,12 @@ import { openBlock, requestsHash } from './system-calls.ts';
 /** What a block is made of, in its order: EVM transactions and what transactions of the rules changed. */
 export type Item =
   | Readonly<{ kind: 'transaction'; raw: Uint8Array }>
-  /** Balances and nonces as they are afterwards. */
-  | Readonly<{ kind: 'accounts'; accounts: readonly Readonly<{ address: Hex; balance: bigint; nonce: bigint }>[] }>;
+  /** Balances, nonces and rows as they are afterwards. */
+  | Readonly<{
+      kind: 'accounts';
+      accounts: readonly Readonly<{ address: Hex; balance: bigint; nonce: bigint }>[];
+      records?: readonly LedgerRecord[];
+    }>;
 
 /** What whoever seals decides about a block; all else follows from its parent and its items. */
 export type Attributes = Readonly<{
@@ -70,13 +76,14 @@ export async function sealBlock(
 /** Writes what transactions of the rules changed. */
 export async function applyAccounts(
   { vm, state }: Pick<Machine, 'vm' | 'state'>,
-  { accounts }: Extract<Item, { kind: 'accounts' }>,
+  { accounts, records = [] }: Extract<Item, { kind: 'accounts' }>,
 ): Promise<void> {
   for (const { address, balance, nonce } of accounts) {
     const of = createAddressFromString(address);
     const { storageRoot, codeHash } = (await state.getAccount(of)) ?? new Account();
     await vm.evm.journal.putAccount(of, new Account(nonce, balance, storageRoot, codeHash));
   }
+  await writeRecords(state, records);
   await vm.evm.journal.cleanup();
 }
 
@@ -104,6 +111,7 @@ class Draft {
     if (this.#bytes >= (this.#attributes.mostBytes ?? Number.POSITIVE_INFINITY)) return { kind: 'left' };
     if (item.kind === 'transaction') return await this.#execute(item.raw);
     await applyAccounts({ vm: this.#vm, state: this.#state }, item);
+    await takeTold(this.#state);
     return { kind: 'changed', touched: await this.#state.takeTouched() };
   }
 
@@ -120,8 +128,11 @@ class Draft {
       this.#bytes += raw.length + transaction.receipt.length;
       this.transactions.push(tx);
       this.results.push(result);
-      return { kind: 'executed', transaction, touched: await this.#state.takeTouched() };
+      const told = await takeTold(this.#state);
+      const { gasLimit } = tx;
+      return { kind: 'executed', transaction, gasLimit, touched: await this.#state.takeTouched(), ...told };
     } catch (caught) {
+      await takeTold(this.#state);
       await this.#state.takeTouched();
       return { kind: 'refused', reason: toAppError(caught).message };
     }

@@ -2,10 +2,15 @@ import type { Common } from '@ethereumjs/common';
 import { createMPT } from '@ethereumjs/mpt';
 import { Caches, MerkleStateManager } from '@ethereumjs/statemanager';
 import { type Account, type Address, ValueEncoding } from '@ethereumjs/util';
+import type { ChainEvent } from '../../../commands/ledger/draft.ts';
+import type { RecordTable } from '../../../commands/ledger/records.ts';
 import type { TrieDb } from './node-store.ts';
 
 /** An account that something changed, as it is afterwards. */
 export type TouchedAccount = Readonly<{ address: string; balance: bigint; nonce: bigint }>;
+
+/** Names a row of the rules' tables. */
+type RecordName = Readonly<{ table: RecordTable; id: string }>;
 
 /** Code that makes an account pass for one of a person. */
 const delegation = new Uint8Array([0xef, 0x01, 0x00, ...new Uint8Array(20)]);
@@ -14,6 +19,52 @@ const delegation = new Uint8Array([0xef, 0x01, 0x00, ...new Uint8Array(20)]);
 export class State extends MerkleStateManager {
   #touched = new Map<string, Address>();
   #sender: string | undefined;
+  /** What system contracts told, undone with the frame that told it: how much of it each open frame began with. */
+  #told: ChainEvent[] = [];
+  readonly #marks: number[] = [];
+  #records = new Map<string, RecordName>();
+
+  override async checkpoint(): Promise<void> {
+    this.#marks.push(this.#told.length);
+    await super.checkpoint();
+  }
+
+  override async commit(): Promise<void> {
+    this.#marks.pop();
+    await super.commit();
+  }
+
+  override async revert(): Promise<void> {
+    this.#told.length = this.#marks.pop() ?? 0;
+    await super.revert();
+  }
+
+  /** Keeps what a system contract tells of the chain. */
+  tell(events: readonly ChainEvent[]): void {
+    this.#told.push(...events);
+  }
+
+  /** What was told since the last time, without what was undone. */
+  takeTold(): readonly ChainEvent[] {
+    return this.#told.splice(0);
+  }
+
+  /** Writes bytes as the code of an account that is nobody's. */
+  async putRecord(address: Address, bytes: Uint8Array): Promise<void> {
+    await this.putCode(address, bytes);
+    this.#touched.delete(address.toString());
+  }
+
+  noteRecord({ table, id }: RecordName): void {
+    this.#records.set(`${table}/${id}`, { table, id });
+  }
+
+  /** The rows that were written since the last time, undone ones among them. */
+  takeRecords(): readonly RecordName[] {
+    const records = [...this.#records.values()];
+    this.#records = new Map();
+    return records;
+  }
 
   /**
    * Lets an account with code send the next transaction: only calls that nobody signed come from contracts.

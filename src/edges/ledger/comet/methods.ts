@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { WholeTransaction } from '../blocks.ts';
+import { bytesOfTransaction, type WholeTransaction } from '../blocks.ts';
 import type { Chain } from '../chain.ts';
 import { decodeTransaction, hashOf, UnreadableTransaction } from '../../cosmos/transaction-codec.ts';
 import { codespaceOf } from '../../../commands/ledger/failure.ts';
 import { blockRecord, nodeInfo, proposerOf } from '../rest/base.ts';
 import { nanoTime, RestError } from '../rest/answer.ts';
-import { eventRecords, responseData } from '../rest/transactions.ts';
+import { dataOf, eventRecords } from '../rest/transactions.ts';
 import { parseQuery } from '../search-query.ts';
 import type { SimulatedOn } from '../simulate.ts';
 import { bytesIn, type Parameters, textIn, wholeIn } from './parameters.ts';
@@ -146,8 +146,7 @@ async function search({ chain }: SimulatedOn, parameters: Parameters): Promise<o
 }
 
 function transactionRecord(chain: Chain, transaction: WholeTransaction): object {
-  const { hash, height, code, log, gasWanted, gasUsed, events, sent } = transaction;
-  const { messages } = sent.transaction;
+  const { hash, height, code, log, gasWanted, gasUsed, events } = transaction;
   const index = chain.block(height)?.transactions.findIndex((one) => one.hash === hash) ?? 0;
   return {
     hash,
@@ -155,7 +154,7 @@ function transactionRecord(chain: Chain, transaction: WholeTransaction): object 
     index,
     tx_result: {
       code,
-      data: code === 0 ? Buffer.from(responseData({ events, messages }), 'hex').toString('base64') : null,
+      data: code === 0 ? Buffer.from(dataOf(transaction), 'hex').toString('base64') : null,
       log,
       info: '',
       gas_wanted: String(gasWanted),
@@ -163,7 +162,7 @@ function transactionRecord(chain: Chain, transaction: WholeTransaction): object 
       events: eventRecords(events),
       codespace: codespaceOf(code, log),
     },
-    tx: Buffer.from(sent.bytes).toString('base64'),
+    tx: Buffer.from(bytesOfTransaction(transaction)).toString('base64'),
   };
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Account, Validator } from '../../../commands/ledger/chain.ts';
 import { ulumeOf } from '../../../commands/ledger/coins.ts';
 import { addressOf, bytesOf, prefixes } from '../../cosmos/addresses.ts';
-import { type Block, sha256 } from '../blocks.ts';
+import { type Block, bytesOfTransaction, sha256 } from '../blocks.ts';
 import type { Chain } from '../chain.ts';
 import { keyUrls } from '../../cosmos/keys.ts';
 import { type Asked, fail, nanoTime, type Routes, wholeParam } from './answer.ts';
@@ -132,7 +132,7 @@ export async function blockRecord(chain: Chain, block: Block): Promise<object> {
     proposer_address: Buffer.from(proposer).toString('base64'),
   };
   const rest = {
-    data: { txs: transactions.map(({ sent }) => Buffer.from(sent.bytes).toString('base64')) },
+    data: { txs: transactions.map((one) => Buffer.from(bytesOfTransaction(one)).toString('base64')) },
     evidence: { evidence: [] },
     last_commit: { height: String(block.height - 1), round: 0, block_id: lastBlockId, signatures: [] },
   };

@@ -5,6 +5,8 @@ import { attributeOf, type WholeTransaction } from '../blocks.ts';
 import type { Message } from '../../../commands/ledger/messages.ts';
 import type { Chain } from '../chain.ts';
 import { keyUrls } from '../../cosmos/keys.ts';
+import type { SentTransaction } from '../../cosmos/transaction-codec.ts';
+import { ethereumMessage } from '../ethereum-transactions.ts';
 import { parseQuery } from '../search-query.ts';
 import { type Asked, enumQuery, fail, type GrpcCode, type Routes, unsignedQuery } from './answer.ts';
 
@@ -55,7 +57,40 @@ export function requireKept({ options }: Asked, height: number, code: GrpcCode):
 }
 
 /** A transaction as it was signed. */
-export function transactionRecord(chain: Chain, { sent }: WholeTransaction): object {
+export function transactionRecord(chain: Chain, { content, gasWanted }: WholeTransaction): object {
+  return content.kind === 'chain' ? chainRecord(chain, content.sent) : ethereumRecord(content, gasWanted);
+}
+
+/** As the real chain wraps a transaction of its virtual machine. */
+function ethereumRecord({ raw, from, gasPrice }: Ethereum, gasLimit: number): object {
+  const [sender, bytes] = [Buffer.from(from.slice(2), 'hex'), Buffer.from(raw)];
+  return {
+    body: {
+      messages: [{ '@type': ethereumMessage, from: sender.toString('base64'), raw: `0x${bytes.toString('hex')}` }],
+      memo: '',
+      timeout_height: '0',
+      unordered: false,
+      timeout_timestamp: null,
+      extension_options: [{ '@type': '/cosmos.evm.vm.v1.ExtensionOptionsEthereumTx' }],
+      non_critical_extension_options: [],
+    },
+    auth_info: {
+      signer_infos: [],
+      fee: {
+        amount: [{ denom: 'alume', amount: String(gasPrice * BigInt(gasLimit)) }],
+        gas_limit: String(gasLimit),
+        payer: '',
+        granter: '',
+      },
+      tip: null,
+    },
+    signatures: [],
+  };
+}
+
+type Ethereum = Extract<WholeTransaction['content'], { kind: 'ethereum' }>;
+
+function chainRecord(chain: Chain, sent: SentTransaction): object {
   const { messages, memo, timeoutHeight, signer, mode, sequence, fee, gasLimit, signature, publicKey } =
     sent.transaction;
   const key = publicKey ?? chain.history.account(signer)?.publicKey;
@@ -86,14 +121,13 @@ export function transactionRecord(chain: Chain, { sent }: WholeTransaction): obj
 
 /** What a transaction came to. */
 export function responseRecord(transaction: WholeTransaction, body: object | undefined): object {
-  const { height, hash, code, log, gasWanted, gasUsed, time, events, sent } = transaction;
-  const { messages } = sent.transaction;
+  const { height, hash, code, log, gasWanted, gasUsed, time, events } = transaction;
   return {
     height: String(height),
     txhash: hash,
     codespace: codespaceOf(code, log),
     code,
-    data: code === 0 ? responseData({ events, messages }) : '',
+    data: code === 0 ? dataOf(transaction) : '',
     raw_log: log,
     logs: [],
     info: '',
@@ -103,6 +137,18 @@ export function responseRecord(transaction: WholeTransaction, body: object | und
     timestamp: `${new Date(time).toISOString().slice(0, 19)}Z`,
     events: eventRecords(events),
   };
+}
+
+/** What its messages answered, as the chain encodes it: upper-case hex of protobuf. */
+export function dataOf({ events, content, gasUsed, hash }: WholeTransaction): string {
+  if (content.kind === 'chain') return responseData({ events, messages: content.sent.transaction.messages });
+  const writer = new BinaryWriter().tag(2, 2).fork();
+  writer.tag(1, 2).string(`${ethereumMessage}Response`);
+  writer.tag(2, 2).fork();
+  writer.tag(1, 2).string(`0x${hash.toLowerCase()}`);
+  if (content.error !== undefined) writer.tag(4, 2).string(content.error);
+  writer.tag(5, 0).uint64(gasUsed).join();
+  return Buffer.from(writer.join().finish()).toString('hex').toUpperCase();
 }
 
 /** Events as the wire has them. */

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file annals/events/v1/ledger.proto.
  */
 export const file_annals_events_v1_ledger: GenFile = /*@__PURE__*/
-  fileDesc("Ch1hbm5hbHMvZXZlbnRzL3YxL2xlZGdlci5wcm90bxIQYW5uYWxzLmV2ZW50cy52MSJSChBDaGFpbkluaXRpYWxpc2VkEg0KBWNoYWluGAEgASgJEhAKCGNoYWluX2lkGAIgASgJEgwKBHRpbWUYAyABKAkSDwoHZ2VuZXNpcxgEIAEoCSLkAQoLQmxvY2tTZWFsZWQSDQoFY2hhaW4YASABKAkSDgoGaGVpZ2h0GAIgASgNEgwKBHRpbWUYAyABKAkSOQoMdHJhbnNhY3Rpb25zGAQgAygLMiMuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJUcmFuc2FjdGlvbhI3ChBlbmRfYmxvY2tfZXZlbnRzGAUgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudBIsCgNldm0YBiABKAsyGi5hbm5hbHMuZXZlbnRzLnYxLkV2bUJsb2NrSACIAQFCBgoEX2V2bSJXCghFdm1CbG9jaxIMCgRoYXNoGAEgASgJEg0KBWJsb2NrGAIgASgJEi4KCHJlY2VpcHRzGAMgAygLMhwuYW5uYWxzLmV2ZW50cy52MS5Fdm1SZWNlaXB0IsYCCgpFdm1SZWNlaXB0EgwKBGhhc2gYASABKAkSDAoEdHlwZRgCIAEoDRIMCgRmcm9tGAMgASgJEg8KAnRvGAQgASgJSACIAQESFQoIY29udHJhY3QYBSABKAlIAYgBARIRCglzdWNjZWVkZWQYBiABKAgSEAoIZ2FzX3VzZWQYByABKA0SGwoTY3VtdWxhdGl2ZV9nYXNfdXNlZBgIIAEoDRIbChNlZmZlY3RpdmVfZ2FzX3ByaWNlGAkgASgJEiYKBGxvZ3MYCiADKAsyGC5hbm5hbHMuZXZlbnRzLnYxLkV2bUxvZxISCgVlcnJvchgLIAEoCUgCiAEBEi0KB3RvdWNoZWQYDCADKAsyHC5hbm5hbHMuZXZlbnRzLnYxLkV2bUFjY291bnRCBQoDX3RvQgsKCV9jb250cmFjdEIICgZfZXJyb3IiNwoGRXZtTG9nEg8KB2FkZHJlc3MYASABKAkSDgoGdG9waWNzGAIgAygJEgwKBGRhdGEYAyABKAkiPQoKRXZtQWNjb3VudBIPCgdhZGRyZXNzGAEgASgJEg8KB2JhbGFuY2UYAiABKAkSDQoFbm9uY2UYAyABKA0iQAoXRXZtVHJhbnNhY3Rpb25TdWJtaXR0ZWQSDAoEaGFzaBgBIAEoCRILCgNyYXcYAiABKAkSCgoCYXQYAyABKAkilwEKEUxlZGdlclRyYW5zYWN0aW9uEgwKBGhhc2gYASABKAkSDAoEY29kZRgCIAEoDRILCgNsb2cYAyABKAkSLQoGZXZlbnRzGAQgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudBIQCghtZXNzYWdlcxgFIAMoCRIQCgNyYXcYBiABKAlIAIgBAUIGCgRfcmF3IlIKC0xlZGdlckV2ZW50EgwKBHR5cGUYASABKAkSNQoKYXR0cmlidXRlcxgCIAMoCzIhLmFubmFscy5ldmVudHMudjEuTGVkZ2VyQXR0cmlidXRlIi0KD0xlZGdlckF0dHJpYnV0ZRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAliBnByb3RvMw");
+  fileDesc("Ch1hbm5hbHMvZXZlbnRzL3YxL2xlZGdlci5wcm90bxIQYW5uYWxzLmV2ZW50cy52MSJSChBDaGFpbkluaXRpYWxpc2VkEg0KBWNoYWluGAEgASgJEhAKCGNoYWluX2lkGAIgASgJEgwKBHRpbWUYAyABKAkSDwoHZ2VuZXNpcxgEIAEoCSLkAQoLQmxvY2tTZWFsZWQSDQoFY2hhaW4YASABKAkSDgoGaGVpZ2h0GAIgASgNEgwKBHRpbWUYAyABKAkSOQoMdHJhbnNhY3Rpb25zGAQgAygLMiMuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJUcmFuc2FjdGlvbhI3ChBlbmRfYmxvY2tfZXZlbnRzGAUgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudBIsCgNldm0YBiABKAsyGi5hbm5hbHMuZXZlbnRzLnYxLkV2bUJsb2NrSACIAQFCBgoEX2V2bSJXCghFdm1CbG9jaxIMCgRoYXNoGAEgASgJEg0KBWJsb2NrGAIgASgJEi4KCHJlY2VpcHRzGAMgAygLMhwuYW5uYWxzLmV2ZW50cy52MS5Fdm1SZWNlaXB0IrYDCgpFdm1SZWNlaXB0EgwKBGhhc2gYASABKAkSDAoEdHlwZRgCIAEoDRIMCgRmcm9tGAMgASgJEg8KAnRvGAQgASgJSACIAQESFQoIY29udHJhY3QYBSABKAlIAYgBARIRCglzdWNjZWVkZWQYBiABKAgSEAoIZ2FzX3VzZWQYByABKA0SGwoTY3VtdWxhdGl2ZV9nYXNfdXNlZBgIIAEoDRIbChNlZmZlY3RpdmVfZ2FzX3ByaWNlGAkgASgJEiYKBGxvZ3MYCiADKAsyGC5hbm5hbHMuZXZlbnRzLnYxLkV2bUxvZxISCgVlcnJvchgLIAEoCUgCiAEBEi0KB3RvdWNoZWQYDCADKAsyHC5hbm5hbHMuZXZlbnRzLnYxLkV2bUFjY291bnQSLQoGZXZlbnRzGA0gAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudBIsCgdyZWNvcmRzGA4gAygLMhsuYW5uYWxzLmV2ZW50cy52MS5Fdm1SZWNvcmQSEQoJZ2FzX2xpbWl0GA8gASgNQgUKA190b0ILCglfY29udHJhY3RCCAoGX2Vycm9yIjUKCUV2bVJlY29yZBINCgV0YWJsZRgBIAEoCRIKCgJpZBgCIAEoCRINCgV2YWx1ZRgDIAEoCSI3CgZFdm1Mb2cSDwoHYWRkcmVzcxgBIAEoCRIOCgZ0b3BpY3MYAiADKAkSDAoEZGF0YRgDIAEoCSI9CgpFdm1BY2NvdW50Eg8KB2FkZHJlc3MYASABKAkSDwoHYmFsYW5jZRgCIAEoCRINCgVub25jZRgDIAEoDSJAChdFdm1UcmFuc2FjdGlvblN1Ym1pdHRlZBIMCgRoYXNoGAEgASgJEgsKA3JhdxgCIAEoCRIKCgJhdBgDIAEoCSKXAQoRTGVkZ2VyVHJhbnNhY3Rpb24SDAoEaGFzaBgBIAEoCRIMCgRjb2RlGAIgASgNEgsKA2xvZxgDIAEoCRItCgZldmVudHMYBCADKAsyHS5hbm5hbHMuZXZlbnRzLnYxLkxlZGdlckV2ZW50EhAKCG1lc3NhZ2VzGAUgAygJEhAKA3JhdxgGIAEoCUgAiAEBQgYKBF9yYXciUgoLTGVkZ2VyRXZlbnQSDAoEdHlwZRgBIAEoCRI1CgphdHRyaWJ1dGVzGAIgAygLMiEuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJBdHRyaWJ1dGUiLQoPTGVkZ2VyQXR0cmlidXRlEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCWIGcHJvdG8z");
 
 /**
  * A chain began.
@@ -214,6 +214,27 @@ export type EvmReceipt = Message<"annals.events.v1.EvmReceipt"> & {
    * @generated from field: repeated annals.events.v1.EvmAccount touched = 12;
    */
   touched: EvmAccount[];
+
+  /**
+   * What its calls of the system contracts did, as the chain's REST tells it.
+   *
+   * @generated from field: repeated annals.events.v1.LedgerEvent events = 13;
+   */
+  events: LedgerEvent[];
+
+  /**
+   * Rows of actions and SuperNodes that they changed, as they are afterwards.
+   *
+   * @generated from field: repeated annals.events.v1.EvmRecord records = 14;
+   */
+  records: EvmRecord[];
+
+  /**
+   * Gas that its sender allowed.
+   *
+   * @generated from field: uint32 gas_limit = 15;
+   */
+  gasLimit: number;
 };
 
 /**
@@ -222,6 +243,39 @@ export type EvmReceipt = Message<"annals.events.v1.EvmReceipt"> & {
  */
 export const EvmReceiptSchema: GenMessage<EvmReceipt> = /*@__PURE__*/
   messageDesc(file_annals_events_v1_ledger, 3);
+
+/**
+ * A row of the rules' tables after a transaction.
+ *
+ * @generated from message annals.events.v1.EvmRecord
+ */
+export type EvmRecord = Message<"annals.events.v1.EvmRecord"> & {
+  /**
+   * "action", "node" or "tallies".
+   *
+   * @generated from field: string table = 1;
+   */
+  table: string;
+
+  /**
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * JSON text.
+   *
+   * @generated from field: string value = 3;
+   */
+  value: string;
+};
+
+/**
+ * Describes the message annals.events.v1.EvmRecord.
+ * Use `create(EvmRecordSchema)` to create a new message.
+ */
+export const EvmRecordSchema: GenMessage<EvmRecord> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_ledger, 4);
 
 /**
  * What a contract wrote down.
@@ -252,7 +306,7 @@ export type EvmLog = Message<"annals.events.v1.EvmLog"> & {
  * Use `create(EvmLogSchema)` to create a new message.
  */
 export const EvmLogSchema: GenMessage<EvmLog> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 4);
+  messageDesc(file_annals_events_v1_ledger, 5);
 
 /**
  * An account after a transaction.
@@ -283,7 +337,7 @@ export type EvmAccount = Message<"annals.events.v1.EvmAccount"> & {
  * Use `create(EvmAccountSchema)` to create a new message.
  */
 export const EvmAccountSchema: GenMessage<EvmAccount> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 5);
+  messageDesc(file_annals_events_v1_ledger, 6);
 
 /**
  * Somebody sent a transaction of the virtual machine; whoever seals takes it up from here.
@@ -318,7 +372,7 @@ export type EvmTransactionSubmitted = Message<"annals.events.v1.EvmTransactionSu
  * Use `create(EvmTransactionSubmittedSchema)` to create a new message.
  */
 export const EvmTransactionSubmittedSchema: GenMessage<EvmTransactionSubmitted> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 6);
+  messageDesc(file_annals_events_v1_ledger, 7);
 
 /**
  * @generated from message annals.events.v1.LedgerTransaction
@@ -370,7 +424,7 @@ export type LedgerTransaction = Message<"annals.events.v1.LedgerTransaction"> & 
  * Use `create(LedgerTransactionSchema)` to create a new message.
  */
 export const LedgerTransactionSchema: GenMessage<LedgerTransaction> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 7);
+  messageDesc(file_annals_events_v1_ledger, 8);
 
 /**
  * @generated from message annals.events.v1.LedgerEvent
@@ -392,7 +446,7 @@ export type LedgerEvent = Message<"annals.events.v1.LedgerEvent"> & {
  * Use `create(LedgerEventSchema)` to create a new message.
  */
 export const LedgerEventSchema: GenMessage<LedgerEvent> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 8);
+  messageDesc(file_annals_events_v1_ledger, 9);
 
 /**
  * @generated from message annals.events.v1.LedgerAttribute
@@ -414,5 +468,5 @@ export type LedgerAttribute = Message<"annals.events.v1.LedgerAttribute"> & {
  * Use `create(LedgerAttributeSchema)` to create a new message.
  */
 export const LedgerAttributeSchema: GenMessage<LedgerAttribute> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 9);
+  messageDesc(file_annals_events_v1_ledger, 10);
 

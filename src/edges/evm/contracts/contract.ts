@@ -1,0 +1,36 @@
+import type { Block } from '../../../commands/ledger/chain.ts';
+import { TransactionFailed } from '../../../commands/ledger/failure.ts';
+import type { StoredChain } from './rules.ts';
+
+/** A call of a system contract while it runs. */
+export type Call = Readonly<{
+  /** Who sent the message, never what the call says; Bech32, and as the machine writes it. */
+  caller: string;
+  callerHex: `0x${string}`;
+  chain: StoredChain;
+  block: Block;
+  /** Logs an event of the contract. */
+  emit: (event: string, values: Readonly<Record<string, unknown>>) => void;
+}>;
+
+/** The methods of a contract by name; arguments come decoded, numbers as bigint. */
+export type Methods = Readonly<Record<string, (call: Call, given: never) => Promise<unknown>>>;
+
+/** Records of one page at most. */
+const mostListed = 100;
+
+/** What a list shows of all that there is. */
+export function pageOf<T>(all: readonly T[], { offset, limit }: Readonly<{ offset: bigint; limit: bigint }>): T[] {
+  const from = Number(offset > BigInt(all.length) ? all.length : offset);
+  return all.slice(from, from + Math.min(Number(limit) || mostListed, mostListed));
+}
+
+/** The number that stands for a word in an interface; 0 where it has none. */
+export function numberOf(words: readonly string[], word: string): bigint {
+  return BigInt(words.indexOf(word) + 1);
+}
+
+/** Refuses a call, with the words that its caller reads. */
+export function refuse(words: string): never {
+  throw new TransactionFailed('request', words);
+}

@@ -1,0 +1,11 @@
+import { actionAbi, answering, nodeAbi } from './abi.ts';
+import { actionMethods } from './action-contract.ts';
+import { nodeMethods } from './node-contract.ts';
+
+export { encodeRevert } from './abi.ts';
+
+/** The system contracts: what they are asked, and what answers. */
+export const contracts = {
+  action: { ...answering(actionAbi), methods: actionMethods },
+  supernode: { ...answering(nodeAbi), methods: nodeMethods },
+} as const;

@@ -1,0 +1,111 @@
+import type { Block } from '@ethereumjs/block';
+import { EVMError, type ExecResult, type Log, type Message, type PrecompileInput } from '@ethereumjs/evm';
+import { createAddressFromString, hexToBytes } from '@ethereumjs/util';
+import type { Genesis } from '../../../commands/ledger/chain.ts';
+import { TransactionFailed } from '../../../commands/ledger/failure.ts';
+import { accountOfEvm, distance } from '../../cosmos/addresses.ts';
+import type { State } from '../executor/state.ts';
+import type { Interface } from './abi.ts';
+import { contractAddresses } from './addresses.ts';
+import type { Call, Methods } from './contract.ts';
+import type * as loaded from './contracts.ts';
+import { StoredChain } from './rules.ts';
+
+/** What a call costs, and each row that it reads; a write costs more. */
+const gas = { call: 3_000n, row: 700n, write: 40_000n, byte: 16n } as const;
+
+/** A contract that runs outside of the machine. */
+export type Precompile = Readonly<{
+  address: ReturnType<typeof createAddressFromString>;
+  function: (input: PrecompileInput) => Promise<ExecResult>;
+}>;
+
+/**
+ * The system contracts of a chain over a state. `message` tells who calls: the library says it to listeners only.
+ *
+ * A call that a rule refuses is reverted with the rule's words; nothing of it is left.
+ */
+export function systemContracts(
+  genesis: Genesis,
+  state: State,
+  message: () => Message | undefined,
+): readonly Precompile[] {
+  const contract = (name: keyof typeof contractAddresses): Precompile => ({
+    address: createAddressFromString(contractAddresses[name]),
+    function: async (input) => {
+      const { contracts, encodeRevert } = await load();
+      const { functions, event, methods } = contracts[name];
+      const chain = new StoredChain(genesis, state);
+      const logs: Log[] = [];
+      const called = message();
+      const found = functions.get(Buffer.from(input.data.subarray(0, 4)).toString('hex'));
+      const spent = (): bigint =>
+        gas.call +
+        gas.row * BigInt(chain.reads) +
+        (found?.isView === false ? gas.write + gas.byte * BigInt(input.data.length) : 0n);
+      try {
+        if (found === undefined || called === undefined)
+          throw new TransactionFailed('request', 'there is no such function');
+        requirePlain(called, found);
+        const callerHex = called.caller.toString();
+        const call: Call = {
+          callerHex,
+          caller: accountOfEvm(callerHex),
+          chain,
+          block: blockOf(input),
+          emit: (what, values) => {
+            const { topics, data } = event(what, values);
+            logs.push([hexToBytes(contractAddresses[name]), topics.map((topic) => hexToBytes(topic)), data]);
+          },
+        };
+        const result = await carryOut(methods, found, call, input.data.subarray(4));
+        if (spent() > input.gasLimit) return outOfGas(input);
+        return { executionGasUsed: spent(), returnValue: found.encode(result), logs };
+      } catch (caught) {
+        if (!(caught instanceof TransactionFailed)) throw caught;
+        if (spent() > input.gasLimit) return outOfGas(input);
+        const exceptionError = new EVMError(EVMError.errorMessages.REVERT);
+        return { executionGasUsed: spent(), returnValue: encodeRevert(caught.message), exceptionError };
+      }
+    },
+  });
+  return [contract('action'), contract('supernode')];
+}
+
+let loading: Promise<typeof loaded> | undefined;
+
+/** What speaks the contracts' interface is loaded with the first call: most chains never see one. */
+async function load(): Promise<typeof loaded> {
+  return await (loading ??= import('./contracts.ts'));
+}
+
+/** A contract is called plainly, without coins: with another's code, it would act in the wrong name. */
+function requirePlain({ delegatecall, isStatic, value, to, codeAddress }: Message, { isView }: Interface): void {
+  if (delegatecall || !to?.equals(codeAddress))
+    throw new TransactionFailed('request', 'the contract is called, not delegated to');
+  if (value > 0n) throw new TransactionFailed('request', 'the contract takes no coins with a call');
+  if (isStatic && !isView) throw new TransactionFailed('request', 'a static call changes nothing');
+}
+
+async function carryOut(methods: Methods, found: Interface, call: Call, input: Uint8Array): Promise<unknown> {
+  const method = methods[found.name];
+  if (!method) throw new TransactionFailed('request', 'this chain does not offer it');
+  let given: unknown;
+  try {
+    given = found.decode(input);
+  } catch {
+    throw new TransactionFailed('request', 'the arguments cannot be read');
+  }
+  return await method(call, given as never);
+}
+
+function outOfGas({ gasLimit }: PrecompileInput): ExecResult {
+  const exceptionError = new EVMError(EVMError.errorMessages.OUT_OF_GAS);
+  return { executionGasUsed: gasLimit, returnValue: new Uint8Array(), exceptionError };
+}
+
+function blockOf({ _EVM }: PrecompileInput): Call['block'] {
+  const block = Reflect.get(_EVM, '_block') as Block;
+  const { number, timestamp } = block.header;
+  return { height: Number(number), time: new Date(Number(timestamp) * 1000).toISOString(), distance };
+}

@@ -1,0 +1,92 @@
+import type { Changes, ChainState } from '../../commands/ledger/chain.ts';
+import { ulumeOf } from '../../commands/ledger/coins.ts';
+import { recordChanges, recordTable } from '../../commands/ledger/records.ts';
+import { touchedChanges } from '../../commands/ledger/touched.ts';
+import type { ChainEvent } from '../../commands/ledger/draft.ts';
+import type { Fact } from '../../events/catalogue.ts';
+import { accountOfEvm } from '../cosmos/addresses.ts';
+import type { Body, SealedTransaction } from './blocks.ts';
+import { rawTransactions } from './evm-block.ts';
+
+type EvmBlock = NonNullable<Fact<'BlockSealed'>['data']['evm']>;
+type Receipt = EvmBlock['receipts'][number];
+
+/** The name of the message that stands for a transaction of the virtual machine. */
+export const ethereumMessage = '/cosmos.evm.vm.v1.MsgEthereumTx';
+
+/** A transaction of the virtual machine among those of the chain, with what it did as the chain tells it. */
+export type EthereumSealed = Readonly<{ transaction: SealedTransaction; events: readonly ChainEvent[] }>;
+
+/** The transactions of the virtual machine in a block, in their order. */
+export function ethereumTransactions(
+  { receipts }: EvmBlock,
+  place: Pick<SealedTransaction, 'height' | 'time' | 'sequence'>,
+): EthereumSealed[] {
+  return receipts.map((receipt, index) => {
+    const { gasLimit: gasWanted, gasUsed } = receipt;
+    return {
+      transaction: { hash: chainHash(receipt.hash), code: 0, log: '', gasWanted, gasUsed, ...place },
+      events: eventsOf(receipt, index),
+    };
+  });
+}
+
+/** What one of them said and did; undefined where the block does not hold it. */
+export function ethereumBody({ block, receipts }: EvmBlock, hash: string): Body | undefined {
+  const index = receipts.findIndex((one) => chainHash(one.hash) === hash);
+  const receipt = receipts[index];
+  const raw = rawTransactions(Buffer.from(block, 'base64'))[index];
+  if (!receipt || !raw) return undefined;
+  const { from, effectiveGasPrice, error } = receipt;
+  return {
+    events: eventsOf(receipt, index),
+    content: { kind: 'ethereum', raw, from, gasPrice: BigInt(effectiveGasPrice), error },
+  };
+}
+
+/** What a transaction of the virtual machine changed of the chain: accounts, and rows that its contracts wrote. */
+export function receiptChanges(state: ChainState, { touched, records }: Receipt): Changes {
+  const accounts = touched.map(({ address, balance, nonce }) => ({
+    address: accountOfEvm(address),
+    balance: BigInt(balance),
+    sequence: nonce,
+  }));
+  const rows = records.map(({ table, id, value }) => ({ table: recordTable(table), id, value }));
+  const changed = recordChanges(state, rows);
+  const after = touchedChanges({ ...state, tallies: changed.tallies }, accounts);
+  return { ...after, actions: changed.actions, nodes: changed.nodes };
+}
+
+/** The hash as the chain's REST writes it. */
+function chainHash(hash: string): string {
+  return hash.slice(2).toUpperCase();
+}
+
+/** As the chain tells a transaction of the virtual machine; what its contracts did stands between. */
+function eventsOf(receipt: Receipt, index: number): ChainEvent[] {
+  const { hash, from, to, type, gasUsed, gasLimit, effectiveGasPrice, events, error } = receipt;
+  const sender = accountOfEvm(from);
+  const closing = { msg_index: '0' };
+  const named = { ethereumTxHash: hash, txIndex: String(index) };
+  return [
+    event('tx', { fee: `${ulumeOf(BigInt(gasLimit) * BigInt(effectiveGasPrice))}${denomination}`, fee_payer: sender }),
+    event('ethereum_tx', named),
+    event('message', { action: ethereumMessage, sender, ...closing }),
+    ...events.map(({ type: name, attributes }) => ({ type: name, attributes })),
+    event('ethereum_tx', {
+      ...named,
+      txGasUsed: String(gasUsed),
+      ...(to === undefined ? {} : { recipient: to }),
+      ...(error === undefined ? {} : { ethereumTxFailed: error }),
+      ...closing,
+    }),
+    event('message', { module: 'evm', sender: from, txType: String(type), ...closing }),
+  ];
+}
+
+/** Of the chain's coin; the local network knows no other. */
+const denomination = 'ulume';
+
+function event(type: string, attributes: Readonly<Record<string, string>>): ChainEvent {
+  return { type, attributes: Object.entries(attributes).map(([key, value]) => ({ key, value })) };
+}
