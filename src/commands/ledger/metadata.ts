@@ -76,6 +76,32 @@ export function searchableFields(metadata: Metadata | null): Readonly<Record<str
   return { data_hash: metadata.dataHash, collection_id: metadata.collectionId, group_id: metadata.groupId };
 }
 
+/** JSON text with the names of the chain's message; empty where an action has no metadata. */
+export function metadataText(metadata: Metadata | null): string {
+  if (metadata === null) return '';
+  const { dataHash, idsCounter, idsMax } = metadata;
+  if (metadata.kind === 'sense') {
+    const { collectionId, groupId } = metadata;
+    return JSON.stringify({
+      data_hash: dataHash,
+      dd_and_fingerprints_ic: idsCounter,
+      dd_and_fingerprints_max: idsMax,
+      collection_id: collectionId,
+      group_id: groupId,
+    });
+  }
+  const { fileName, ids, signatures, isPublic } = metadata;
+  return JSON.stringify({
+    data_hash: dataHash,
+    file_name: fileName,
+    rq_ids_ic: idsCounter,
+    rq_ids_max: idsMax,
+    rq_ids_ids: ids,
+    signatures,
+    public: isPublic,
+  });
+}
+
 /** Base64 of the chain's protobuf message; null where an action has no metadata. */
 export function encodedMetadata(metadata: Metadata | null): string | null {
   if (metadata === null) return null;

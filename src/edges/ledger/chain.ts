@@ -15,8 +15,8 @@ import { type SentTransaction, sentIn } from '../cosmos/transaction-codec.ts';
 import type { Sealed as EvmSealed } from '../evm/executor/executor.ts';
 import { type Block, blockOf, type SealedTransaction, transactionOf, type Whole } from './blocks.ts';
 import { EvmChain, type OpenExecution } from './evm-chain.ts';
-import { ethereumTransactions, receiptChanges } from './ethereum-transactions.ts';
-import { evmBlockOf } from './evm-block.ts';
+import { ethereumTransactions, receiptChanges, type SentAs, withSenderKey } from './ethereum-transactions.ts';
+import { evmBlockOf, rawTransactions } from './evm-block.ts';
 import { History } from './history.ts';
 import { TransactionIndex } from './transaction-index.ts';
 
@@ -142,9 +142,20 @@ export class Chain {
       if (drafted) await this.evm.commit(drafted);
       else await this.evm.apply(changes, evm);
       for (const one of changes) this.history.apply(height, one);
-      for (const receipt of evm.receipts) this.history.apply(height, receiptChanges(this.history.state, receipt));
+      for (const [index, receipt] of evm.receipts.entries()) {
+        const changed = receiptChanges(this.history.state, receipt);
+        this.history.apply(
+          height,
+          withSenderKey(changed, receipt, () => this.#sentAs(evm.block, index)),
+        );
+      }
       this.#addBlock(data, pending, sequence);
     });
+  }
+
+  #sentAs(block: string, index: number): SentAs {
+    const raw = rawTransactions(Buffer.from(block, 'base64'))[index] ?? new Uint8Array();
+    return { raw, common: this.evm.bounds.common };
   }
 
   #addBlock(

@@ -1,3 +1,5 @@
+import type { Common } from '@ethereumjs/common';
+import { createTxFromRLP } from '@ethereumjs/tx';
 import type { Changes, ChainState } from '../../commands/ledger/chain.ts';
 import { ulumeOf } from '../../commands/ledger/coins.ts';
 import { recordChanges, recordTable } from '../../commands/ledger/records.ts';
@@ -56,6 +58,20 @@ export function receiptChanges(state: ChainState, { touched, records }: Receipt)
   const after = touchedChanges({ ...state, tallies: changed.tallies }, accounts);
   return { ...after, actions: changed.actions, nodes: changed.nodes };
 }
+
+/** The key of whoever sent a transaction: the chain knows an account's from its first one on. */
+export function withSenderKey(changes: Changes, { from }: Receipt, sent: () => SentAs): Changes {
+  const sender = changes.accounts.get(accountOfEvm(from));
+  if (!sender || sender.publicKey) return changes;
+  const { raw, common } = sent();
+  const key = createTxFromRLP(raw, { common }).getSenderPublicKey();
+  const compressed = Buffer.from([2 + ((key.at(-1) ?? 0) & 1), ...key.subarray(0, 32)]);
+  const publicKey = { type: 'eth_secp256k1', key: compressed.toString('base64') } as const;
+  return { ...changes, accounts: new Map([...changes.accounts, [sender.address, { ...sender, publicKey }]]) };
+}
+
+/** A transaction's bytes, and the rules that they are read by. */
+export type SentAs = Readonly<{ raw: Uint8Array; common: Common }>;
 
 /** The hash as the chain's REST writes it. */
 function chainHash(hash: string): string {

@@ -1,5 +1,6 @@
 import { approveAction, finalizeAction, requestAction } from '../../../commands/ledger/actions.ts';
 import type { Action, ChainState } from '../../../commands/ledger/chain.ts';
+import { metadataText } from '../../../commands/ledger/metadata.ts';
 import { evmAddress } from '../../cosmos/addresses.ts';
 import { type Call, type Methods, numberOf, pageOf, refuse } from './contract.ts';
 
@@ -135,7 +136,7 @@ function infoOf(action: Action) {
     creator: evmAddress(creator) ?? nobody,
     actionType: numberOf(types, type),
     state: numberOf(states, state),
-    metadata: metadata === null ? '' : JSON.stringify(metadata),
+    metadata: metadataText(metadata),
     price,
     expirationTime: BigInt(expirationTime),
     blockHeight: BigInt(height),
