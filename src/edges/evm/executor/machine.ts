@@ -25,7 +25,8 @@ export type Machine = Readonly<{
 /**
  * Makes a machine; that takes six times as long as a call, so machines are used again.
  *
- * With the genesis of a ledger it has that ledger's system contracts. `at` fails with `UNAVAILABLE` when the state is not in the store (yet).
+ * With the genesis of a ledger it has that ledger's system contracts. `at` fails with `UNAVAILABLE` when the state is
+ * not in the store (yet).
  */
 export async function createMachine(
   db: TrieDb,
