@@ -5,6 +5,7 @@ import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts'
 import { registerNodes } from '../../../src/edges/local-network/register-nodes.ts';
 import type { FileBounds } from '../../../src/edges/node/cascade/cascade.ts';
 import { type Answering, openPeerHost, type PeerHost } from '../../../src/edges/node/peers/host.ts';
+import { createDiagnostics } from '../../../src/edges/node/status/diagnostics.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
 import { freshLog, seed, silent, startLedger } from '../ledger/ledger-under-test.ts';
 import { filesOf } from './files-under-test.ts';
@@ -47,7 +48,8 @@ export async function networkUnderTest(
     },
     impersonate: async ({ host, account }, answering) => {
       const place = { host, port: ports.p2p, what: 'a test', remedy: '' };
-      const opened = await openPeerHost({ place, key: account.key, logger: silent, answering });
+      const options = { place, key: account.key, logger: silent, answering, diagnostics: createDiagnostics() };
+      const opened = await openPeerHost(options);
       undo.defer(opened.close);
       return opened;
     },
@@ -72,10 +74,24 @@ export async function loseAllPieces(storageFolder: string): Promise<void> {
     await rm(path.join(storageFolder, 'pieces', name.slice(0, 2), name));
 }
 
+/** The heavy part of a status, as HTTP tells it. */
+type Shown = Readonly<{
+  ban_list: readonly unknown[];
+  dht_metrics: Readonly<{
+    store_success_recent: readonly Readonly<{ requests: number; successful: number; success_rate: number }>[];
+    batch_retrieve_recent: readonly Readonly<{ keys: number; found_local: number; found_network: number }>[];
+    hot_path_banned_skips: string;
+    hot_path_ban_increments: string;
+  }>;
+  network_handle_metrics: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  conn_pool_metrics: Readonly<Record<string, string>>;
+  disk: Readonly<{ all_mb: number; used_mb: number; free_mb: number }>;
+}>;
+
 /** What a node shows of its peers. */
 export async function shownBy(node: { http: string }): Promise<{
   network: { peers_count: number };
-  p2p_metrics: { ban_list: unknown[] };
+  p2p_metrics: Shown;
 }> {
   return (await (await fetch(`${node.http}/api/v1/status?include_p2p_metrics=true`)).json()) as never;
 }

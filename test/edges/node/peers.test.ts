@@ -4,6 +4,7 @@ import { castOf } from '../../../src/edges/local-network/cast.ts';
 import { createBans } from '../../../src/edges/node/peers/bans.ts';
 import { openPeerHost } from '../../../src/edges/node/peers/host.ts';
 import { ranked } from '../../../src/edges/node/peers/rank.ts';
+import { createDiagnostics } from '../../../src/edges/node/status/diagnostics.ts';
 import { until } from '../../support/polling.ts';
 import { seed, silent } from '../ledger/ledger-under-test.ts';
 import { bytesOf, downloaded, pendingAction, upload } from './files-under-test.ts';
@@ -78,6 +79,7 @@ describe('a node', () => {
       key: castOf(seed).creators[0].key,
       logger: silent,
       answering: async () => ({ done: true }),
+      diagnostics: createDiagnostics(),
     });
     undo.defer(host.close);
     const file = bytesOf('i', 10);

@@ -9,12 +9,12 @@ import type { Logger } from '../../kit/logger.ts';
 import { nowAndThen } from '../../kit/now-and-then.ts';
 import { type HeldFile, type Recorder, type RecorderOptions, startRecorder } from '../recorder.ts';
 import { joinPeers, type Peers } from '../peers/peers.ts';
+import { createDiagnostics, type Diagnostics } from '../status/diagnostics.ts';
 import { openStorage, type Storage, telling } from '../storage/storage.ts';
 import { createCascadeChain } from '../../cascade/chain.ts';
 import { download } from './download.ts';
 import { createFinalizer, createStays } from './finalize.ts';
 import { register } from './register.ts';
-import { createRetrievals, type Retrievals } from './retrievals.ts';
 import { createTasks, type Tasks } from './tasks.ts';
 
 /** How large one file may be, and all together: -1 for as many bytes as the disk has. */
@@ -45,7 +45,7 @@ export type Cascade = Readonly<{
   /** What the log has been told that the node holds, or held and lost. */
   files: () => readonly HeldFile[];
   tasks: Tasks;
-  retrievals: Retrievals;
+  diagnostics: Diagnostics;
   peers: Peers;
   /** Serves CascadeService. */
   serve: (router: ConnectRouter) => void;
@@ -78,9 +78,9 @@ export async function openCascade(
   const wake = (): void => recorder?.wake();
   const storage = telling(await openStorage({ folder: storageFolder, bound }), wake);
   const tasks = createTasks();
-  const retrievals = createRetrievals();
+  const diagnostics = createDiagnostics();
   const chain = createCascadeChain(node.chain, node);
-  const peers = await joinPeers({ ...options, ...node, storage, actions: chain, onBan: wake });
+  const peers = await joinPeers({ ...options, ...node, storage, diagnostics, actions: chain, onBan: wake });
   const { log, account, logger, signal } = node;
   if (log) recorder = startRecorder({ log, account, storage, bans: peers.bans, logger, signal });
   const dependencies = {
@@ -91,7 +91,7 @@ export async function openCascade(
     finalizer: createFinalizer(signing, node.key),
     storage,
     tasks,
-    retrievals,
+    diagnostics,
     maxFileBytes: options.maxFileBytes,
   };
   const stays = createStays(chain);
@@ -101,7 +101,7 @@ export async function openCascade(
     storage,
     files: () => recorder?.files() ?? [],
     tasks,
-    retrievals,
+    diagnostics,
     peers,
     serve: (router) =>
       router.service(

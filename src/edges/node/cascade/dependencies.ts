@@ -3,7 +3,7 @@ import type { Copies } from '../peers/copies.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { CascadeChain } from '../../cascade/chain.ts';
 import type { Finalizer } from './finalize.ts';
-import type { Retrievals } from './retrievals.ts';
+import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Tasks } from './tasks.ts';
 
 /** What the calls of CascadeService work with. */
@@ -16,6 +16,6 @@ export type CascadeDependencies = Readonly<{
   storage: Storage;
   copies: Copies;
   tasks: Tasks;
-  retrievals: Retrievals;
+  diagnostics: Diagnostics;
   maxFileBytes: number;
 }>;

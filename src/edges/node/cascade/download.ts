@@ -64,39 +64,37 @@ async function allow(
     throw refusal('wronglySigned', 'The download signature is not that of the creator of the action');
 }
 
+/** All pieces of the file, which together are it; every try is an entry of the status, also one that finds nothing. */
 async function collect(
   cascade: CascadeDependencies,
   actionId: string,
   { dataHash, signal }: Readonly<{ dataHash: string; signal: AbortSignal }>,
 ): Promise<Manifest> {
-  const { copies, storage } = cascade;
-  const own = await storage.manifest(actionId);
-  for await (const manifest of copies.manifests(actionId)) {
-    signal.throwIfAborted();
-    if (manifest.dataHash !== dataHash || !(await isWhole(cascade, manifest, signal))) continue;
-    if (own && !isSameManifest(own, manifest)) await storage.keep(manifest);
-    return manifest;
+  const { copies, storage, diagnostics } = cascade;
+  const began = performance.now();
+  const found = { keys: 0, here: 0, elsewhere: 0 };
+  try {
+    const own = await storage.manifest(actionId);
+    for await (const manifest of copies.manifests(actionId)) {
+      signal.throwIfAborted();
+      if (manifest.dataHash !== dataHash) continue;
+      const { isTrue, here, elsewhere } = await judge(manifest, copies.piece, signal);
+      Object.assign(found, { keys: manifest.pieces.length, here, elsewhere });
+      if (!isTrue) continue;
+      if (own && !isSameManifest(own, manifest)) await storage.keep(manifest);
+      return manifest;
+    }
+  } finally {
+    diagnostics.retrievals.add({
+      timeUnix: BigInt(Math.floor(Date.now() / 1000)),
+      keys: found.keys,
+      required: found.keys,
+      foundLocal: found.here,
+      foundNetwork: found.elsewhere,
+      durationMs: BigInt(Math.round(performance.now() - began)),
+    });
   }
   throw refusal('unavailable', `No node that can be reached has the file of action ${actionId}`);
-}
-
-/** Whether all pieces can be had, and together are the file. */
-async function isWhole(
-  { copies, retrievals }: CascadeDependencies,
-  manifest: Manifest,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const began = performance.now();
-  const { isTrue, here, elsewhere } = await judge(manifest, copies.piece, signal);
-  retrievals.add({
-    timeUnix: BigInt(Math.floor(Date.now() / 1000)),
-    keys: manifest.pieces.length,
-    required: manifest.pieces.length,
-    foundLocal: here,
-    foundNetwork: elsewhere,
-    durationMs: BigInt(Math.round(performance.now() - began)),
-  });
-  return isTrue;
 }
 
 async function* piecesOf({ copies }: CascadeDependencies, { actionId, pieces }: Manifest): AsyncGenerator<Buffer> {

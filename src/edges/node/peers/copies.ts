@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import { decodeManifest, encodeManifest, type Manifest } from '../storage/manifest.ts';
 import { hashPiece, type PieceHash } from '../storage/piece-hash.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Bans } from './bans.ts';
 import type { Peer } from './directory.ts';
 import type { FoundPiece } from './judge.ts';
@@ -24,24 +25,23 @@ export type Copies = Readonly<{
 }>;
 
 /** What copies are made with, and how many there should be. */
-export type CopiesOptions = Readonly<{ neighbours: Neighbours; storage: Storage; bans: Bans; copies: number }>;
+export type CopiesOptions = Readonly<{
+  neighbours: Neighbours;
+  storage: Storage;
+  bans: Bans;
+  diagnostics: Pick<Diagnostics, 'stores' | 'hotPath'>;
+  copies: number;
+}>;
 
 const atOnce = 4;
 
 /** Keeps as many copies of files as there should be. */
-export function createCopies({ neighbours, storage, bans, copies }: CopiesOptions): Copies {
+export function createCopies({ neighbours, storage, bans, diagnostics, copies }: CopiesOptions): Copies {
   const limit = pLimit(atOnce);
-  const give: Give = {
-    piece: async (peer, hash) => {
-      const value = await storage.pieces.get(hash);
-      return value !== undefined && (await neighbours.isDone(peer, { case: 'putPiece', value }));
-    },
-    manifest: async (peer, manifest) =>
-      await neighbours.isDone(peer, { case: 'putManifest', value: encodeManifest(manifest) }),
-  };
   return {
     spread: async (manifest) => {
-      const peers = await neighbours.reachable();
+      const peers = await neighbours.reachable('transfer');
+      const give = beginPass(neighbours, storage);
       const spreadPiece = async (hash: PieceHash): Promise<number> => {
         let held = 1;
         for (const peer of ranked(hash, peers)) if (held < copies && (await give.piece(peer, hash))) held += 1;
@@ -49,12 +49,13 @@ export function createCopies({ neighbours, storage, bans, copies }: CopiesOption
       };
       const counts = await Promise.all([...new Set(manifest.pieces)].map((hash) => limit(() => spreadPiece(hash))));
       const told = await Promise.all(peers.map((peer) => give.manifest(peer, manifest)));
+      give.end(diagnostics);
       return { copies: Math.min(...counts, 1 + told.filter(Boolean).length), reachable: peers.length };
     },
     manifests: async function* (actionId) {
       const own = await storage.manifest(actionId);
       if (own) yield own;
-      for (const peer of ranked(actionId, await neighbours.all())) {
+      for (const peer of ranked(actionId, await neighbours.all('transfer'))) {
         const answer = await neighbours.ask(peer, { case: 'getManifest', value: actionId }).catch(() => undefined);
         const manifest = answer?.done ? decodeManifest(answer.data) : undefined;
         if (manifest?.actionId === actionId) yield manifest;
@@ -63,7 +64,7 @@ export function createCopies({ neighbours, storage, bans, copies }: CopiesOption
     piece: async (hash) => {
       const own = await storage.pieces.get(hash);
       if (own) return { bytes: own, from: 'here' };
-      for (const peer of ranked(hash, await neighbours.all())) {
+      for (const peer of ranked(hash, await neighbours.all('transfer'))) {
         const answer = await neighbours.ask(peer, { case: 'getPiece', value: hash }).catch(() => undefined);
         if (!answer?.done) continue;
         if (hashPiece(answer.data) === hash) {
@@ -71,17 +72,20 @@ export function createCopies({ neighbours, storage, bans, copies }: CopiesOption
           return { bytes: Buffer.from(answer.data), from: 'elsewhere' };
         }
         bans.count(peer);
+        diagnostics.hotPath.add('banIncrements');
       }
       return undefined;
     },
     repair: async () => {
-      await neighbours.reachable();
-      const peers = await neighbours.all();
+      await neighbours.reachable('repair');
+      const peers = await neighbours.all('repair');
+      const give = beginPass(neighbours, storage);
       for (const actionId of await storage.files()) {
         const manifest = await storage.manifest(actionId);
         if (!manifest) continue;
         for (const peer of peers) await repairAt(peer, { manifest, peers, neighbours, give });
       }
+      give.end(diagnostics);
     },
   };
 }
@@ -89,7 +93,32 @@ export function createCopies({ neighbours, storage, bans, copies }: CopiesOption
 type Give = Readonly<{
   piece: (peer: Peer, hash: PieceHash) => Promise<boolean>;
   manifest: (peer: Peer, manifest: Manifest) => Promise<boolean>;
+  /** Counts the pass, if it asked anybody. */
+  end: (diagnostics: Pick<Diagnostics, 'stores'>) => void;
 }>;
+
+/** Gives others what is here, and counts how that goes. */
+function beginPass(neighbours: Neighbours, storage: Storage): Give {
+  const pass = { requests: 0, successful: 0 };
+  const isDone: Neighbours['isDone'] = async (peer, ask) => {
+    pass.requests += 1;
+    const done = await neighbours.isDone(peer, ask);
+    if (done) pass.successful += 1;
+    return done;
+  };
+  return {
+    piece: async (peer, hash) => {
+      const value = await storage.pieces.get(hash);
+      return value !== undefined && (await isDone(peer, { case: 'putPiece', value }));
+    },
+    manifest: async (peer, manifest) => await isDone(peer, { case: 'putManifest', value: encodeManifest(manifest) }),
+    end: ({ stores }) => {
+      if (pass.requests === 0) return;
+      const timeUnix = BigInt(Math.floor(Date.now() / 1000));
+      stores.add({ timeUnix, ...pass, successRate: (100 * pass.successful) / pass.requests });
+    },
+  };
+}
 
 type Repair = Readonly<{ manifest: Manifest; peers: readonly Peer[]; neighbours: Neighbours; give: Give }>;
 

@@ -1,12 +1,5 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { noise } from '@chainsafe/libp2p-noise';
-import { yamux } from '@chainsafe/libp2p-yamux';
-import { identify } from '@libp2p/identify';
 import type { Connection, Stream } from '@libp2p/interface';
-import { ping } from '@libp2p/ping';
-import { tcp } from '@libp2p/tcp';
-import { multiaddr } from '@multiformats/multiaddr';
-import { createLibp2p } from 'libp2p';
 import { AppError, toAppError } from '../../../commands/errors.ts';
 import type { PrivateKey } from '../../cosmos/keys.ts';
 import {
@@ -18,9 +11,12 @@ import {
 } from '../../gen/annals/peers/v1/peers_pb.ts';
 import type { Place } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { within } from '../../kit/wait.ts';
+import type { Diagnostics, Handler, Outcome } from '../status/diagnostics.ts';
 import { accountIn, credentialsFor } from './credentials.ts';
 import type { Peer } from './directory.ts';
 import { readFrame, sendFrame } from './frames.ts';
+import { createNode, dialler, start } from './libp2p-node.ts';
 
 /** What one node asks another. */
 export type Ask = NonNullable<MessageInitShape<typeof QuestionSchema>['ask']>;
@@ -34,24 +30,31 @@ export type PeerHost = Readonly<{
   ask: (peer: Peer, ask: Ask) => Promise<Answer>;
   /** Peers that are connected and have proven their account: `account@ip:port`. */
   connected: () => readonly string[];
+  /** How many connections are open, and how many may be. */
+  connections: () => Readonly<{ open_current: bigint; capacity: bigint }>;
   close: () => Promise<void>;
 }>;
 
 const protocol = '/annals/pieces/1.0.0';
 const usualHandshakeMs = 30_000;
-const dialMs = 5_000;
-const answerMs = 30_000;
-const connections = 1024;
-const perSecond = 200;
+const usualAnswerMs = 30_000;
+const usualConnections = 1024;
 const streams = 64;
 
-/** Where a node answers its peers, as whom and how; a connection must have shaken hands after `silenceMs`. */
+/**
+ * Where a node answers its peers, as whom and how; a connection must have shaken hands after `silenceMs`, a question be
+ * answered after `answerMs`.
+ */
 export type HostOptions = Readonly<{
   place: Place;
   key: PrivateKey;
   answering: Answering;
+  diagnostics: Pick<Diagnostics, 'handled' | 'pool'>;
   logger: Logger;
   silenceMs?: number;
+  answerMs?: number;
+  /** So many may be open at once, either way. */
+  connections?: number;
 }>;
 
 /** Opens the port for peers; fails with `UNAVAILABLE` that names it where it cannot be had. */
@@ -59,58 +62,42 @@ export async function openPeerHost({
   place,
   key,
   answering,
+  diagnostics,
   logger,
   silenceMs = usualHandshakeMs,
+  answerMs = usualAnswerMs,
+  connections = usualConnections,
 }: HostOptions): Promise<PeerHost> {
-  const node = await createNode(place, silenceMs);
+  const node = await createNode(place, { handshakeMs: silenceMs, connections });
   const credentials = credentialsFor(key, node.peerId.toString());
   const accounts = createAccounts();
   await node.handle(
     protocol,
     (stream, connection) =>
-      void serve(stream, { connection, credentials, accounts, answering }).catch((caught: unknown) => {
-        logger.debug({ err: toAppError(caught) }, 'a peer was not answered');
-        stream.abort(toAppError(caught));
-      }),
+      void serve(stream, { connection, credentials, accounts, answering, diagnostics, answerMs }).catch(
+        (caught: unknown) => {
+          logger.debug({ err: toAppError(caught) }, 'a peer was not answered');
+          stream.abort(toAppError(caught));
+        },
+      ),
     { maxInboundStreams: streams, maxOutboundStreams: streams },
   );
   await start(node, place);
-  const connect = dialler(node);
+  const connect = dialler(node, diagnostics);
   return {
     port: node.getMultiaddrs().map((one) => Number(/\/tcp\/(\d+)/.exec(one.toString())?.[1]))[0] ?? place.port,
     ask: async (peer, ask) => {
       try {
         const question = create(QuestionSchema, { credentials, ask });
-        return await exchange(question, { peer, connection: await connect(peer), accounts });
+        return await exchange(question, { peer, connection: await connect(peer), accounts, answerMs });
       } catch (caught) {
         throw new AppError('UNAVAILABLE', `The peer ${peer.account} does not answer`, { cause: caught });
       }
     },
     connected: () => [...new Map(node.getConnections().flatMap((one) => addressed(one, accounts))).values()],
+    connections: () => ({ open_current: BigInt(node.getConnections().length), capacity: BigInt(connections) }),
     close: async () => await node.stop(),
   };
-}
-
-type Node = Awaited<ReturnType<typeof createNode>>;
-
-/** A libp2p node that listens to nobody yet; its peer id is new with each start. */
-async function createNode({ host, port }: Place, handshakeMs: number) {
-  return await createLibp2p({
-    start: false,
-    addresses: { listen: [addressOf(host, port)] },
-    transports: [tcp()],
-    connectionEncrypters: [noise()],
-    streamMuxers: [yamux()],
-    services: { identify: identify(), ping: ping() },
-    connectionMonitor: { enabled: false },
-    connectionManager: {
-      maxConnections: connections,
-      inboundConnectionThreshold: perSecond,
-      maxIncomingPendingConnections: perSecond,
-      inboundUpgradeTimeout: handshakeMs,
-      reconnectRetries: 0,
-    },
-  });
 }
 
 type Accounts = Readonly<{
@@ -140,46 +127,59 @@ function addressed(connection: Connection, accounts: Accounts): [string, string]
   return account === undefined || ip === undefined ? [] : [[account, `${account}@${ip}:${port}`]];
 }
 
-/** One connection for each peer, dialled when it is needed. */
-function dialler(node: Node): (peer: Peer) => Promise<Connection> {
-  const open = new Map<string, Promise<Connection>>();
-  return async (peer) => {
-    const before = open.get(peer.account);
-    const known = await before?.catch(() => undefined);
-    if (known?.status === 'open') return known;
-    const meanwhile = open.get(peer.account);
-    if (meanwhile && meanwhile !== before) return await meanwhile;
-    const dialling = node.dial(multiaddr(addressOf(peer.ip, peer.port)), { signal: AbortSignal.timeout(dialMs) });
-    open.set(peer.account, dialling);
-    return await dialling;
-  };
-}
-
 type Asked = Readonly<{
   connection: Connection;
   credentials: Credentials;
   accounts: Accounts;
   answering: Answering;
+  diagnostics: Pick<Diagnostics, 'handled'>;
+  answerMs: number;
 }>;
 
-async function serve(stream: Stream, { connection, credentials, accounts, answering }: Asked): Promise<void> {
+async function serve(stream: Stream, asked: Asked): Promise<void> {
+  const { connection, credentials, accounts, answering, diagnostics, answerMs } = asked;
   const signal = AbortSignal.timeout(answerMs);
   const late = (): void => stream.abort(new Error('it takes too long'));
   signal.addEventListener('abort', late);
   try {
     const question = fromBinary(QuestionSchema, await readFrame(stream));
-    const account = accounts.prove(question.credentials, connection);
-    const answer = account === undefined ? { done: false } : await answering(question.ask, account);
-    await sendFrame(stream, toBinary(AnswerSchema, create(AnswerSchema, { ...answer, credentials })), signal);
-    await stream.close({ signal });
+    const count = (outcome: Outcome): void => countCall(diagnostics, question.ask, outcome);
+    try {
+      const account = accounts.prove(question.credentials, connection);
+      const answer =
+        account === undefined
+          ? { done: false }
+          : await within(answerMs, answering(question.ask, account), 'The answer takes too long');
+      await sendFrame(stream, toBinary(AnswerSchema, create(AnswerSchema, { ...answer, credentials })), signal);
+      await stream.close({ signal });
+      count(answer.done === true ? 'success' : 'failure');
+    } catch (caught) {
+      count(signal.aborted ? 'timeout' : 'failure');
+      throw caught;
+    }
   } finally {
     signal.removeEventListener('abort', late);
   }
 }
 
-type Exchange = Readonly<{ peer: Peer; connection: Connection; accounts: Accounts }>;
+function countCall({ handled }: Pick<Diagnostics, 'handled'>, ask: Question['ask'], outcome: Outcome): void {
+  if (ask.case === undefined) return;
+  const isPing = ask.case === 'missing' && ask.value.names.length === 0;
+  handled(isPing ? 'Ping' : handlerOf[ask.case], outcome);
+}
 
-async function exchange(question: Question, { peer, connection, accounts }: Exchange): Promise<Answer> {
+/** What the calls are named on the real network; one that asks for nothing only wants to know who is there. */
+const handlerOf = {
+  putPiece: 'StoreData',
+  putManifest: 'StoreData',
+  getPiece: 'FindValue',
+  getManifest: 'FindValue',
+  missing: 'BatchFindValues',
+} as const satisfies Readonly<Record<NonNullable<Question['ask']['case']>, Handler>>;
+
+type Exchange = Readonly<{ peer: Peer; connection: Connection; accounts: Accounts; answerMs: number }>;
+
+async function exchange(question: Question, { peer, connection, accounts, answerMs }: Exchange): Promise<Answer> {
   const signal = AbortSignal.timeout(answerMs);
   const stream = await connection.newStream(protocol, { signal });
   const late = (): void => stream.abort(new Error('it takes too long'));
@@ -193,19 +193,4 @@ async function exchange(question: Question, { peer, connection, accounts }: Exch
     signal.removeEventListener('abort', late);
   }
   throw new AppError('UNAVAILABLE', `${peer.ip} does not speak for ${peer.account}`);
-}
-
-async function start(node: { start: () => void | Promise<void> }, place: Place): Promise<void> {
-  try {
-    await node.start();
-  } catch (caught) {
-    const { host, port, what, remedy } = place;
-    throw new AppError('UNAVAILABLE', `Port ${port} of ${host} cannot be opened for ${what}. ${remedy}`, {
-      cause: caught,
-    });
-  }
-}
-
-function addressOf(host: string, port: number): string {
-  return `/${host.includes(':') ? 'ip6' : 'ip4'}/${host}/tcp/${port}`;
 }

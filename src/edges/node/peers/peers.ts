@@ -2,13 +2,14 @@ import type { PrivateKey } from '../../cosmos/keys.ts';
 import type { Place } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
 import type { CascadeChain } from '../../cascade/chain.ts';
+import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Storage } from '../storage/storage.ts';
 import { type Accept, createAcceptance } from './acceptance.ts';
 import { answerFrom } from './answers.ts';
 import { type Bans, createBans } from './bans.ts';
 import { type Copies, createCopies } from './copies.ts';
 import { createDirectory, type DirectoryOptions } from './directory.ts';
-import { openPeerHost } from './host.ts';
+import { openPeerHost, type PeerHost } from './host.ts';
 import { createNeighbours } from './neighbours.ts';
 
 /** A node among its peers. */
@@ -19,6 +20,7 @@ export type Peers = Readonly<{
   bans: Bans;
   /** Those that are connected, `account@ip:port`. */
   connected: () => readonly string[];
+  connections: PeerHost['connections'];
   close: () => Promise<void>;
 }>;
 
@@ -29,6 +31,7 @@ export type PeersOptions = DirectoryOptions &
     key: PrivateKey;
     account: string;
     storage: Storage;
+    diagnostics: Diagnostics;
     actions: CascadeChain;
     /** Copies of each piece that there should be. */
     copies: number;
@@ -52,5 +55,5 @@ export async function joinPeers(options: PeersOptions): Promise<Peers> {
   const neighbours = createNeighbours({ ...options, host, directory, bans });
   const copies = createCopies({ ...options, neighbours, bans });
   acceptance.resolve(createAcceptance({ storage, copies }));
-  return { port: host.port, copies, bans, connected: host.connected, close: host.close };
+  return { port: host.port, copies, bans, connected: host.connected, connections: host.connections, close: host.close };
 }

@@ -1,54 +1,32 @@
 import type { Cascade } from '../cascade/cascade.ts';
 import type { Ban } from '../peers/bans.ts';
 import { readVolume } from '../machine/volume.ts';
-
-/** Calls between nodes that are counted, by the real network's names. */
-const handlers = [
-  'Ping',
-  'StoreData',
-  'FindNode',
-  'BatchFindNode',
-  'FindValue',
-  'BatchFindValues',
-  'BatchGetValues',
-  'BatchStoreData',
-  'Replicate',
-] as const;
-
-/** What is counted of connections between nodes, by the real network's names. */
-const poolKeys = [
-  'adds_total',
-  'capacity',
-  'evictions_lru_total',
-  'misses_total',
-  'open_current',
-  'pruned_idle_total',
-  'replacements_total',
-  'reuse_hits_total',
-] as const;
+import { createDiagnostics } from './diagnostics.ts';
 
 const mib = 1024 ** 2;
+const nothingCounted = createDiagnostics();
 
 /** The files of a node as far as they are counted; undefined for a node that takes none. */
-export type StoredFiles = Pick<Cascade, 'storage' | 'retrievals' | 'peers'>;
+export type StoredFiles = Pick<Cascade, 'storage' | 'diagnostics' | 'peers'>;
 
 /** The heavy part of a status: what has no counterpart here is 0, never invented. */
 export type P2pMetrics = Awaited<ReturnType<typeof collectP2pMetrics>>;
 
-/** Collects the diagnostics of a node's peers and files; `folder` lies on the volume that holds its data. */
+/** Collects the diagnostics of a node's peers and files; a node that takes none shows the volume of `folder`. */
 export async function collectP2pMetrics(folder: string, files: StoredFiles | undefined) {
-  const { total, used, available } = await readVolume(folder);
+  const { total, used, available } = await readVolume(files?.storage.folder ?? folder);
   const stored = await countPieces(files);
-  const none = { total: 0n, success: 0n, failure: 0n, timeout: 0n };
+  const { stores, retrievals, hotPath, pool, handlers } = files?.diagnostics ?? nothingCounted;
+  const { bannedSkips, banIncrements } = hotPath.all();
   return {
     dhtMetrics: {
-      storeSuccessRecent: [],
-      batchRetrieveRecent: files?.retrievals.latest() ?? [],
-      hotPathBannedSkips: 0n,
-      hotPathBanIncrements: 0n,
+      storeSuccessRecent: stores.latest(),
+      batchRetrieveRecent: retrievals.latest(),
+      hotPathBannedSkips: bannedSkips,
+      hotPathBanIncrements: banIncrements,
     },
-    networkHandleMetrics: Object.fromEntries(handlers.map((name) => [name, none])),
-    connPoolMetrics: Object.fromEntries(poolKeys.map((key) => [key, 0n])),
+    networkHandleMetrics: handlers(),
+    connPoolMetrics: { ...pool.all(), ...files?.peers.connections() },
     banList: (files?.peers.bans.all() ?? []).map(banEntry),
     database: { p2pDbSizeMb: stored.bytes / mib, p2pDbRecordsCount: BigInt(stored.pieces) },
     disk: { allMb: Number(total) / mib, usedMb: Number(used) / mib, freeMb: Number(available) / mib },

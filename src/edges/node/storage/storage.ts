@@ -9,6 +9,8 @@ import { createRoom } from './room.ts';
 
 /** What a node stores: pieces, and manifests of the files that they belong to. */
 export type Storage = Readonly<{
+  /** Where all of it lies. */
+  folder: string;
   pieces: Pieces;
   /** Bytes that pieces and unfinished files take. */
   used: () => number;
@@ -58,6 +60,7 @@ export async function openStorage({ folder, bound, now = () => Date.now() }: Sto
   };
   const list: Storage['files'] = async () => (await readdir(files)).filter(isActionId);
   const storage: Omit<Storage, 'sweep'> = {
+    folder,
     pieces,
     manifest,
     files: list,

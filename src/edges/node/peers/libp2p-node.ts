@@ -1,0 +1,82 @@
+import { noise } from '@chainsafe/libp2p-noise';
+import { yamux } from '@chainsafe/libp2p-yamux';
+import { identify } from '@libp2p/identify';
+import type { Connection } from '@libp2p/interface';
+import { ping } from '@libp2p/ping';
+import { tcp } from '@libp2p/tcp';
+import { multiaddr } from '@multiformats/multiaddr';
+import { createLibp2p } from 'libp2p';
+import { AppError } from '../../../commands/errors.ts';
+import type { Place } from '../../kit/listen.ts';
+import type { Diagnostics } from '../status/diagnostics.ts';
+import type { Peer } from './directory.ts';
+
+const dialMs = 5_000;
+const perSecond = 200;
+
+/** The libp2p node behind a port for peers. */
+export type Node = Awaited<ReturnType<typeof createNode>>;
+
+/** A libp2p node that listens to nobody yet; its peer id is new with each start. */
+export async function createNode(
+  { host, port }: Place,
+  { handshakeMs, connections }: Readonly<{ handshakeMs: number; connections: number }>,
+) {
+  return await createLibp2p({
+    start: false,
+    addresses: { listen: [addressOf(host, port)] },
+    transports: [tcp()],
+    connectionEncrypters: [noise()],
+    streamMuxers: [yamux()],
+    services: { identify: identify(), ping: ping() },
+    connectionMonitor: { enabled: false },
+    connectionManager: {
+      maxConnections: connections,
+      inboundConnectionThreshold: perSecond,
+      maxIncomingPendingConnections: perSecond,
+      inboundUpgradeTimeout: handshakeMs,
+      reconnectRetries: 0,
+    },
+  });
+}
+
+/** One connection for each peer, dialled when it is needed; what becomes of connections is counted. */
+export function dialler(node: Node, { pool }: Pick<Diagnostics, 'pool'>): (peer: Peer) => Promise<Connection> {
+  node.addEventListener('connection:open', () => pool.add('adds_total'));
+  node.addEventListener('connection:prune', ({ detail }) => pool.add('evictions_lru_total', detail.length));
+  const open = new Map<string, Promise<Connection>>();
+  return async (peer) => {
+    const before = open.get(peer.account);
+    const known = await before?.catch(() => undefined);
+    if (known?.status === 'open') {
+      pool.add('reuse_hits_total');
+      return known;
+    }
+    const meanwhile = open.get(peer.account);
+    if (meanwhile && meanwhile !== before) {
+      pool.add('reuse_hits_total');
+      return await meanwhile;
+    }
+    pool.add('misses_total');
+    if (known) pool.add('replacements_total');
+    const dialling = node.dial(multiaddr(addressOf(peer.ip, peer.port)), { signal: AbortSignal.timeout(dialMs) });
+    open.set(peer.account, dialling);
+    return await dialling;
+  };
+}
+
+/** Opens the port; fails with `UNAVAILABLE` that names it where it cannot be had. */
+export async function start(node: Node, place: Place): Promise<void> {
+  try {
+    await node.start();
+  } catch (caught) {
+    const { host, port, what, remedy } = place;
+    throw new AppError('UNAVAILABLE', `Port ${port} of ${host} cannot be opened for ${what}. ${remedy}`, {
+      cause: caught,
+    });
+  }
+}
+
+function addressOf(host: string, port: number): string {
+  return `/${host.includes(':') ? 'ip6' : 'ip4'}/${host}/tcp/${port}`;
+}
