@@ -74,7 +74,7 @@ export function withSenderKey(changes: Changes, { from }: Receipt, sent: () => S
 export type SentAs = Readonly<{ raw: Uint8Array; common: Common }>;
 
 /** The hash as the chain's REST writes it. */
-function chainHash(hash: string): string {
+export function chainHash(hash: string): string {
   return hash.slice(2).toUpperCase();
 }
 

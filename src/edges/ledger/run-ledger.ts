@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import type { Common } from '@ethereumjs/common';
 import { AppError } from '../../commands/errors.ts';
 import { failureOf } from '../kit/failure.ts';
 import { hostPort } from '../kit/net-address.ts';
@@ -13,6 +14,7 @@ import { type Beginning, keepUp, type LedgerLog, openChain } from './log-fold.ts
 import type { RestOptions } from './rest/answer.ts';
 import { decodeTransaction, type SentTransaction } from '../cosmos/transaction-codec.ts';
 import { createRestServer } from './rest/server.ts';
+import { submitEthereum } from './submit-ethereum.ts';
 import { type Receipt, refusedError, Sealer } from './sealer.ts';
 
 /** What a ledger runs on. */
@@ -33,6 +35,9 @@ export type LedgerOptions = Readonly<{
   rest?: RestOptions;
 }>;
 
+/** Rules, chain id and base fee of the next block of the virtual machine. */
+export type EthereumTerms = Readonly<{ common: Common; chainId: bigint; baseFee: bigint }>;
+
 /** A running ledger. */
 export type Ledger = Readonly<{
   /** Of its chain REST. */
@@ -46,6 +51,13 @@ export type Ledger = Readonly<{
    * `INVALID_ARGUMENT` when the chain refuses it; the same bytes again give the same receipt.
    */
   submit: (bytes: Uint8Array, at?: number) => Promise<Receipt>;
+  /**
+   * Submits the bytes of a signed transaction of the virtual machine, as its JSON-RPC does; settles once a block has it.
+   * Fails with `DEADLINE` where none takes it in a minute.
+   */
+  submitEthereum: (raw: Uint8Array) => Promise<Receipt>;
+  /** What such a transaction is made by. */
+  ethereumTerms: () => EthereumTerms;
   /** What the next transaction of an account is signed with; undefined where the chain does not know the account. */
   signerInfo: (address: string) => Readonly<{ number: number; sequence: number }> | undefined;
   /** Ids of the actions that any of some accounts registered, oldest first. */
@@ -94,6 +106,8 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
       if ('refusal' in submitted) throw refusedError(submitted.refusal);
       return await submitted.sealed;
     },
+    submitEthereum: async (raw) => await submitEthereum({ chain, log, signal }, raw),
+    ethereumTerms: () => ({ ...chain.evm.bounds, ...chain.evm.next }),
     signerInfo: (address) => sealer.signerInfo(address),
     actionsOf: (creators) => chain.history.registeredBy(creators),
     status: () => statusOf(chain),

@@ -19,6 +19,7 @@ export type RealNode = Readonly<{ operator: Person; account: Person; host: strin
 
 /** Everybody on the local network. */
 export type Cast = Readonly<{
+  /** The last one has a wallet of the virtual machine, and registers Cascade actions by contract. */
   creators: readonly [Person, ...Person[]];
   /** SuperNodes of the script, which are only on the chain. */
   nodes: readonly CastNode[];
@@ -50,7 +51,13 @@ export const takingPart = 3;
 export function castOf(seed: number, subnet = defaultSubnet): Cast {
   const person = (name: string): Person => personOf(seed, name);
   return {
-    creators: [person('alice'), person('bob'), person('carol'), person('dave'), person('erin')],
+    creators: [
+      person('alice'),
+      person('bob'),
+      person('carol'),
+      person('dave'),
+      personOf(seed, 'erin', 'eth_secp256k1'),
+    ],
     nodes: nodes.map(({ moniker, address, isJailed = false }) => ({
       operator: person(`${moniker}/operator`),
       accounts: [person(`${moniker}/account-1`), person(`${moniker}/account-2`)],

@@ -1,10 +1,10 @@
 import { AppError } from '../../commands/errors.ts';
-import { signerOf } from '../../commands/ledger/messages.ts';
+import { type Message, type MessageOf, signerOf } from '../../commands/ledger/messages.ts';
 import { signedTransaction } from '../cosmos/wallet.ts';
 import type { Ledger } from '../ledger/run-ledger.ts';
 import type { Receipt } from '../ledger/sealer.ts';
 import { denom } from './beginning.ts';
-import { castOf, peopleOf } from './cast.ts';
+import { castOf, peopleOf, type Person } from './cast.ts';
 import { messagesOf } from './deeds.ts';
 import type { Deed } from './timeline.ts';
 
@@ -38,6 +38,11 @@ export function playerOf({
       throw new AppError('INVALID_ARGUMENT', `The chain does not hold registration ${registration} of the script`);
     return id;
   };
+  const wallet = cast.creators.at(-1);
+  const byContract = async (person: Person, request: Request, nonce: number): Promise<Uint8Array> => {
+    const { registrationByContract } = await import('./by-contract.ts');
+    return registrationByContract(person, request, { ...ledger.ethereumTerms(), nonce });
+  };
   return {
     transactionsSoFar: () =>
       [...people.keys()].reduce((sum, account) => sum + (ledger.signerInfo(account)?.sequence ?? 0), 0),
@@ -47,7 +52,18 @@ export function playerOf({
       const person = first && people.get(signerOf(first));
       const info = person && ledger.signerInfo(person.account);
       if (!person || !info) throw new AppError('INTERNAL', `Nobody of the cast signs ${deed.kind}`);
+      const request = atMs === undefined && person === wallet ? requestOf(messages) : undefined;
+      if (request) return await ledger.submitEthereum(await byContract(person, request, info.sequence));
       return await ledger.submit(signedTransaction(person.key, messages, { chainId, denom, ...info }), atMs);
     },
   };
+}
+
+type Request = MessageOf<'/lumera.action.v1.MsgRequestAction'>;
+
+/** The registration that a deed consists of, where a contract can do it: one of a Cascade action. */
+function requestOf(messages: readonly Message[]): Request | undefined {
+  const [message, ...others] = messages;
+  if (message?.['@type'] !== '/lumera.action.v1.MsgRequestAction' || others.length > 0) return undefined;
+  return message.actionType === 'CASCADE' ? message : undefined;
 }

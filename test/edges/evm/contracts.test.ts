@@ -3,8 +3,8 @@ import { createAddressFromPrivateKey } from '@ethereumjs/util';
 import { createContract, parseAbi } from 'micro-eth-signer/abi.js';
 import { expect, test } from 'vitest';
 import type { Genesis } from '../../../src/commands/ledger/chain.ts';
-import { accountOfEvm } from '../../../src/edges/cosmos/addresses.ts';
-import { actionAbi } from '../../../src/edges/evm/contracts/abi.ts';
+import { accountOfEvm, addressOf, prefixes } from '../../../src/edges/cosmos/addresses.ts';
+import { actionAbi, nodeAbi } from '../../../src/edges/evm/contracts/abi.ts';
 import { contractAddresses } from '../../../src/edges/evm/contracts/addresses.ts';
 import { call } from '../../../src/edges/evm/executor/calls.ts';
 import { createExecutor, type Sealed } from '../../../src/edges/evm/executor/executor.ts';
@@ -18,6 +18,8 @@ const key = new Uint8Array(32).fill(7);
 const creator = createAddressFromPrivateKey(key).toString();
 const stranger = createAddressFromPrivateKey(new Uint8Array(32).fill(8)).toString();
 const actions = createContract(parseAbi([...actionAbi]));
+const nodes = createContract(parseAbi([...nodeAbi]));
+const operator = addressOf(prefixes.operator, Buffer.from(creator.slice(2), 'hex'));
 const seconds = 1_700_000_000;
 const ether = 10n ** 18n;
 const module = (digit: string) => accountOfEvm(`0x${digit.repeat(40)}`);
@@ -36,7 +38,7 @@ const ledger: Genesis = {
   },
   modules: { action: module('a'), supernode: module('b'), feeCollector: module('c') },
   accounts: [],
-  validators: [],
+  validators: [{ operator, consensusKey: '', moniker: 'one', tokens: '1', isJailed: false }],
   contracts: true,
 };
 
@@ -61,11 +63,11 @@ async function begin() {
   const contracts = Object.values(hands).map(([address, code]) => [address, { balance, code: `0x${code}` }] as const);
   const accounts = Object.fromEntries([...people, ...contracts]) as GenesisAccounts;
   const config = networkChain({ chainId: 76857769, seconds, accounts, ledger });
-  const nodes = createMemoryNodes();
-  const executor = createExecutor({ config, nodes });
+  const memory = createMemoryNodes();
+  const executor = createExecutor({ config, nodes: memory });
   const first = await executor.genesis();
   await first.commit();
-  const reader = createReader({ config, nodes });
+  const reader = createReader({ config, nodes: memory });
   let head: Sealed = first;
   const raw = (nonce: bigint, to: Hex, data: Uint8Array, secret = key, value = 0n) =>
     createFeeMarket1559Tx(
@@ -82,9 +84,13 @@ async function begin() {
     head = sealed;
     return sealed.outcomes;
   };
-  const ask = async (name: string, given: unknown): Promise<unknown> => {
-    const request = { to: contractAddresses.action, data: hex(actions[name]?.encodeInput(given)) };
-    return actions[name]?.decodeOutput(await call(reader, { at: head.header, request, gasCap: 50_000_000n }));
+  const ask = async (
+    name: string,
+    given: unknown,
+    [of, to] = [actions, contractAddresses.action],
+  ): Promise<unknown> => {
+    const request = { to: to as Hex, data: hex(of[name]?.encodeInput(given)) };
+    return of[name]?.decodeOutput(await call(reader, { at: head.header, request, gasCap: 50_000_000n }));
   };
   return { raw, seal, ask, head: () => head };
 }
@@ -193,4 +199,41 @@ test('a block with calls of the contracts executes to the same again', async () 
   const items = [raw(0n, contractAddresses.action, request()), raw(1n, hands.reverting[0], request())];
   await again.seal(...items);
   expect(again.head().hash).toBe(head().hash);
+});
+
+test('a SuperNode is registered, updated, stopped and listed by its operator alone', async () => {
+  const { raw, seal, ask } = await begin();
+  const input = (name: string, given: unknown) => nodes[name]?.encodeInput(given) ?? new Uint8Array();
+  const to = contractAddresses.supernode;
+  const about = {
+    validatorAddress: operator,
+    ipAddress: '192.0.2.1:4444',
+    supernodeAccount: 'lumera1node',
+    p2pPort: '',
+  };
+  const outcomes = await seal(
+    raw(0n, to, input('registerSupernode', about)),
+    raw(1n, to, input('updateSupernode', { ...about, ipAddress: '192.0.2.2:4444', note: '2.0' })),
+    raw(2n, to, input('stopSupernode', { validatorAddress: operator, reason: 'rest' })),
+    raw(0n, to, input('startSupernode', operator), new Uint8Array(32).fill(8)),
+  );
+  const told = outcomes.map((one) =>
+    one.kind === 'executed' ? [one.transaction.error, one.events.map(({ type }) => type).at(-1)] : [],
+  );
+  expect(told).toEqual([
+    [undefined, 'supernode_registered'],
+    [undefined, 'supernode_updated'],
+    [undefined, 'supernode_stopped'],
+    ['revert', undefined],
+  ]);
+  const there = [nodes, to] as [typeof nodes, Hex];
+  expect(await ask('getSuperNode', operator, there)).toMatchObject({
+    currentState: 3n,
+    ipAddress: '192.0.2.2:4444',
+    note: '2.0',
+  });
+  expect(await ask('listSuperNodes', { offset: 0n, limit: 5n }, there)).toMatchObject({ total: 1n });
+  const top = { blockHeight: 1n, limit: 5n, state: 3n };
+  expect(await ask('getTopSuperNodesForBlock', top, there)).toMatchObject([{ validatorAddress: operator }]);
+  expect(await ask('getSuperNodeByAccount', 'lumera1node', there)).toMatchObject({ p2pPort: '4445' });
 });

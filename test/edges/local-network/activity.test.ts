@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
 import { playActivity } from '../../../src/edges/local-network/activity.ts';
 import { timeline } from '../../../src/edges/local-network/timeline.ts';
-import { ask, freshLog, seed, silent, startLedger } from '../ledger/ledger-under-test.ts';
+import type { ChainEvent } from '../../../src/commands/ledger/draft.ts';
+import { ask, cast, freshLog, seed, silent, startLedger } from '../ledger/ledger-under-test.ts';
 
 const historySteps = countHistory();
 
@@ -27,7 +28,7 @@ async function play(ledger: Ledger, deeds: number): Promise<void> {
 async function transactionsOf(ledger: Ledger): Promise<unknown[]> {
   const { body } = await ask(ledger, '/cosmos/tx/v1beta1/txs?query=tx.height%3E%3D1&limit=100');
   const { txs } = body as { txs: { body: { messages: object[] } }[] };
-  return txs.map(({ body: { messages } }) => messages.map((message) => ({ ...message, expirationTime: '' })));
+  return txs.map(({ body: { messages } }) => messages.map((message) => ({ ...message, expirationTime: '', raw: '' })));
 }
 
 describe('playActivity', () => {
@@ -64,4 +65,28 @@ describe('playActivity', () => {
     expect(transactions).toHaveLength(historySteps + 12);
     expect(await transactionsOf(continued)).toEqual(transactions);
   });
+
+  test('lets one creator register Cascade actions by contract, as a wallet does', async () => {
+    await using fresh = await freshLog();
+    await using ledger = await startLedger(fresh.log);
+    const { account } = cast.creators.at(-1) ?? cast.bystander;
+    await play(ledger, deedsUntilContract());
+    const { body } = await ask(ledger, '/cosmos/tx/v1beta1/txs?query=ethereum_tx.ethereumTxHash%20EXISTS');
+    const { tx_responses: found } = body as { tx_responses: { txhash: string; events: ChainEvent[] }[] };
+    expect(found).toHaveLength(1);
+    const registered = found[0]?.events.find(({ type }) => type === 'action_registered');
+    expect(registered?.attributes).toContainEqual(expect.objectContaining({ key: 'creator', value: account }));
+  });
 });
+
+/** How many live deeds there are up to the first that a contract does. */
+function deedsUntilContract(): number {
+  let deeds = 0;
+  for (const { deed, isHistory } of timeline(seed)) {
+    if (isHistory) continue;
+    deeds += 1;
+    const [one, ...others] = deed.kind === 'register' ? deed.registrations : [];
+    if (one && others.length === 0 && !one.isSense && one.creator === cast.creators.length - 1) return deeds;
+  }
+  return deeds;
+}

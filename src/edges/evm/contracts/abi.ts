@@ -120,6 +120,12 @@ function encodeEvent(items: ReturnType<typeof parseAbi>) {
   };
 }
 
+/** An interface from the side of who calls: the bytes of a call by the function's name. */
+export function calling(abi: readonly string[]): (name: string, given: unknown) => Uint8Array {
+  const sides = createContract(parseAbi([...abi]));
+  return (name, given) => sides[name]?.encodeInput(given) ?? new Uint8Array();
+}
+
 const reverted = createContract(parseAbi(['function Error(string message)']));
 
 /** What a call returns that was reverted with words. */

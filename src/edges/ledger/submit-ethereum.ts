@@ -1,0 +1,30 @@
+import { AppError } from '../../commands/errors.ts';
+import { SubmitTransactions } from '../../commands/ledger/submit.ts';
+import { dispatch } from '../bus.ts';
+import { readTransaction } from '../evm/pool/read-transaction.ts';
+import { wait } from '../kit/wait.ts';
+import type { Chain } from './chain.ts';
+import { chainHash } from './ethereum-transactions.ts';
+import type { LedgerLog } from './log-fold.ts';
+import type { Receipt } from './sealer.ts';
+
+const withinMs = 60_000;
+const lookEachMs = 100;
+
+/** Submits a transaction of the virtual machine and waits for the block that takes it. */
+export async function submitEthereum(
+  { chain, log, signal }: Readonly<{ chain: Chain; log: LedgerLog; signal: AbortSignal }>,
+  raw: Uint8Array,
+): Promise<Receipt> {
+  const now = Date.now();
+  const { hash } = readTransaction(raw, chain.evm.bounds, now);
+  const at = new Date(now).toISOString();
+  const submission = { hash, raw: Buffer.from(raw).toString('base64'), at };
+  await dispatch(log, new SubmitTransactions(new Map([[hash, submission]]), { at }));
+  while (!signal.aborted && Date.now() - now < withinMs) {
+    const sealed = chain.transactions.byHash(chainHash(hash));
+    if (sealed) return { hash: sealed.hash, height: sealed.height, code: sealed.code };
+    await wait(lookEachMs, signal);
+  }
+  throw new AppError(signal.aborted ? 'UNAVAILABLE' : 'DEADLINE', `No block has taken transaction ${hash} yet`);
+}
