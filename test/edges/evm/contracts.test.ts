@@ -89,7 +89,7 @@ async function begin() {
     given: unknown,
     [of, to] = [actions, contractAddresses.action],
   ): Promise<unknown> => {
-    const request = { to: to as Hex, data: hex(of[name]?.encodeInput(given)) };
+    const request = { to, data: hex(of[name]?.encodeInput(given)) };
     return of[name]?.decodeOutput(await call(reader, { at: head.header, request, gasCap: 50_000_000n }));
   };
   return { raw, seal, ask, head: () => head };
