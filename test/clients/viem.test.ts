@@ -102,6 +102,6 @@ async function completed(url: string): Promise<void> {
     const history = (await (await fetch(`${url}/history`)).json()) as Json[];
     return history.at(-1)?.['status'];
   };
-  await until('the task has ended', async () => /completed|failed/.test(String(await last())), 60_000);
+  await until('the task has ended', async () => /^sdk:(completed|failed)$/.test(String(await last())), 60_000);
   expect(await last()).toBe('sdk:completed');
 }
