@@ -52,8 +52,8 @@ export type Ledger = Readonly<{
    */
   submit: (bytes: Uint8Array, at?: number) => Promise<Receipt>;
   /**
-   * Submits the bytes of a signed transaction of the virtual machine, as its JSON-RPC does; settles once a block has it.
-   * Fails with `DEADLINE` where none takes it in a minute.
+   * Submits the bytes of a signed transaction of the virtual machine, as its JSON-RPC does; settles once a block has
+   * it. Fails with `DEADLINE` where none takes it in a minute.
    */
   submitEthereum: (raw: Uint8Array) => Promise<Receipt>;
   /** What such a transaction is made by. */
