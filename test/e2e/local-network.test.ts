@@ -11,6 +11,7 @@ import { expectMovedByGateway } from './moved-by-gateway.ts';
 import { expectMovedByPage } from './moved-by-page.ts';
 import { expectMovedByVerbs } from './moved-by-verbs.ts';
 import { retireEarlier } from './retire-earlier.ts';
+import { expectStoredAtBeginning } from './stored-at-beginning.ts';
 import { expectStoredByNodes } from './stored-by-nodes.ts';
 import { expectToldByNodes } from './told-by-nodes.ts';
 import { jsonLines, runVerb, runVerbUnread } from '../support/verb.ts';
@@ -93,6 +94,10 @@ describe('the SuperNodes', () => {
     await expectToldByNodes(subnet, async () =>
       list((await json('/v1/supernodes/metrics?status=available'))['supernodes']),
     );
+  });
+
+  it('hold two files from the beginning', { tags: ['S1.local.files'] }, async () => {
+    await expectStoredAtBeginning(subnet, json);
   });
 
   it('take a registered file in through one and give it out through another', async () => {

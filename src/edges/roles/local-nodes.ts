@@ -4,6 +4,7 @@ import { failureOf } from '../kit/failure.ts';
 import { dataFolder } from '../kit/instance.ts';
 import { hostPort } from '../kit/net-address.ts';
 import { castOf, type RealNode } from '../local-network/cast.ts';
+import { storeFirstFiles } from '../local-network/first-files.ts';
 import { startLocalNodes } from '../local-network/nodes/local-nodes.ts';
 import type { NodePlan } from '../local-network/nodes/orders.ts';
 import { playOutages } from '../local-network/outages.ts';
@@ -28,9 +29,10 @@ export async function startLocalSuperNodes({
   const { localSeed: seed, localSubnet: subnet, localNodes: count, localNodesApart: apart } = config;
   const own = new AbortController();
   const ending = AbortSignal.any([signal, own.signal]);
+  const chainUrl = urlOf(running, 'chain') ?? config.chainUrl;
   const hosted = await startLocalNodes({
     plan: {
-      chainUrl: urlOf(running, 'chain') ?? config.chainUrl,
+      chainUrl,
       profile,
       version,
       snapshotMs: config.statusSnapshotIntervalMs,
@@ -45,6 +47,7 @@ export async function startLocalSuperNodes({
     signal: ending,
   });
   const outages = config.localOutages ? playOutages(hosted.nodes, { seed, logger, signal: ending }) : Promise.resolve();
+  const storing = storeFirstFiles({ chainUrl, profile, logger, signal: ending });
   return {
     name: 'local SuperNodes',
     urls: Object.fromEntries(
@@ -52,10 +55,10 @@ export async function startLocalSuperNodes({
     ),
     checks: [],
     gauges: [],
-    failed: failureOf([outages], ending),
+    failed: failureOf([outages, storing], ending),
     stop: async () => {
       own.abort();
-      await Promise.allSettled([hosted.stop(), outages]);
+      await Promise.allSettled([hosted.stop(), outages, storing]);
     },
   };
 }
