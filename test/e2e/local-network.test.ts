@@ -96,11 +96,8 @@ describe('the SuperNodes', () => {
     );
   });
 
-  it('hold two files from the beginning', { tags: ['S1.local.files'] }, async () => {
+  it('give out what they hold from the beginning, and what is registered', { tags: ['S1.local.files'] }, async () => {
     await expectStoredAtBeginning(subnet, json);
-  });
-
-  it('take a registered file in through one and give it out through another', async () => {
     await expectStoredByNodes(subnet, program.dataDir, json);
   });
 });
