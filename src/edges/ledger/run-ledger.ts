@@ -30,6 +30,8 @@ export type LedgerOptions = Readonly<{
   lcdPort: number;
   /** Without it the ledger has no CometBFT RPC. */
   rpcPort?: number;
+  /** Where the chain's JSON-RPC is reached by now; its catalogue is shown beside the chain REST. */
+  jsonRpc?: () => string | undefined;
   logger: Logger;
   signal: AbortSignal;
   rest?: RestOptions;
@@ -84,7 +86,7 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   const { beginning, execution = executeInMemory } = options;
   const chain = await openChain(log, { beginning, execution }, signal);
   const sealer = new Sealer(chain, log, logger);
-  const serving = { chain: () => chain, sealer };
+  const serving = { chain: () => chain, sealer, jsonRpc: options.jsonRpc ?? (() => undefined) };
   const { host, lcdPort, rpcPort } = options;
   const opened = await openPorts([
     { server: createRestServer(serving, options.rest ?? {}, logger), host, port: lcdPort, ...restPlace },

@@ -3,7 +3,7 @@ import { failureOf } from '../kit/failure.ts';
 import { runLedger } from '../ledger/run-ledger.ts';
 import { localBeginning } from '../local-network/beginning.ts';
 import { startLocalNetwork } from '../local-network/local-network.ts';
-import type { Part, Role, RoleContext } from './role.ts';
+import { type Part, type Role, type RoleContext, urlOf } from './role.ts';
 
 /** The local network: its chain and what happens there; nothing where another chain is indexed. */
 export const ledger = {
@@ -20,7 +20,8 @@ export const ledger = {
   },
 } as const satisfies Role;
 
-async function startLocal({ config, network: name, postgres, broker, logger, signal }: RoleContext): Promise<Part> {
+async function startLocal(context: RoleContext): Promise<Part> {
+  const { config, network: name, postgres, broker, logger, signal } = context;
   const { log, leases } = broker;
   const { localSeed: seed, localSubnet: subnet, localNodes: nodes } = config;
   let execution: Execution | undefined;
@@ -32,6 +33,7 @@ async function startLocal({ config, network: name, postgres, broker, logger, sig
     host: config.host,
     lcdPort: config.lcdPort,
     rpcPort: config.rpcPort,
+    jsonRpc: () => urlOf(context.running, 'json-rpc') ?? `http://127.0.0.1:${config.evmHttpPort}`,
     logger,
     signal,
   });

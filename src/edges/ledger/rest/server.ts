@@ -6,6 +6,7 @@ import { type Asked, RestError, type RestOptions, type Routes } from './answer.t
 import type { Sealer } from '../sealer.ts';
 import { baseRoutes } from './base.ts';
 import { postRoutes } from './broadcast.ts';
+import { answerOpenRpc, openRpcPath } from './openrpc.ts';
 import { stakingRoutes } from './staking.ts';
 import { supernodeRoutes } from './supernodes.ts';
 import { transactionRoutes } from './transactions.ts';
@@ -19,7 +20,12 @@ const page =
   '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8" /><title>lumera</title></head>\n<body><p>Chain REST of the local network.</p></body>\n</html>\n';
 
 /** The chain as it is now, and who takes transactions in. */
-export type Serving = Readonly<{ chain: () => Chain; sealer: Sealer }>;
+export type Serving = Readonly<{
+  chain: () => Chain;
+  sealer: Sealer;
+  /** Where the chain's JSON-RPC is reached by now. */
+  jsonRpc: () => string | undefined;
+}>;
 
 /**
  * The chain's REST over a chain; not listening yet.
@@ -40,7 +46,7 @@ export function createRestServer(serving: Serving, options: RestOptions, logger:
 }
 
 async function respond(
-  { chain: current, sealer }: Serving,
+  { chain: current, sealer, jsonRpc }: Serving,
   request: IncomingMessage,
   response: ServerResponse,
   options: RestOptions,
@@ -54,6 +60,8 @@ async function respond(
     response.writeHead(301, { location: clean }).end();
     return;
   }
+  if (rawPath === openRpcPath)
+    return await answerOpenRpc(request, response, { jsonRpc: jsonRpc(), body: () => bodyOf(request) });
   if (request.method !== 'GET' && request.method !== 'POST') throw notImplemented();
   const post = request.method === 'POST' ? postRoutes[rawPath] : undefined;
   if (post) return send(response, 200, await post({ chain, sealer, body: await bodyOf(request) }));
