@@ -8,6 +8,7 @@ import { registrationMetadata } from '../../src/edges/cascade/registration.ts';
 import { signText } from '../../src/edges/cascade/signatures.ts';
 import { developmentAccounts } from '../../src/edges/local-network/development-accounts.ts';
 import { until } from '../support/polling.ts';
+import { expectCatalogue } from './json-rpc-catalogue.ts';
 import { type Program, startProgram } from '../support/program.ts';
 
 const subnet = `127.${1 + Math.floor(Math.random() * 250)}.${Math.floor(Math.random() * 250)}`;
@@ -69,6 +70,10 @@ test('an action that viem registers is indexed, and its file is stored and fetch
   const register = { tx_hash: hash.slice(2).toUpperCase(), height };
   expect(await action()).toMatchObject({ height, data_hash: dataHash, transactions: { register } });
   await expectMoved({ id, bytes, forUpload: signText(key, dataHash), forDownload: signText(key, id) });
+});
+
+test('the chain REST shows the catalogue of the JSON-RPC, with the address that it can be tried at', async () => {
+  await expectCatalogue(program.instance.urls);
 });
 
 type Moved = Readonly<{ id: string; bytes: Buffer<ArrayBuffer>; forUpload: string; forDownload: string }>;

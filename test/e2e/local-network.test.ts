@@ -5,7 +5,6 @@ import { connectNats } from '../../src/edges/log/connection.ts';
 import { createLog } from '../../src/edges/log/log.ts';
 import { isArchived, streams, streamTable } from '../../src/events/streams.ts';
 import { projectionNames } from '../../src/projections/projection.ts';
-import { expectCatalogue } from './json-rpc-catalogue.ts';
 import { until } from '../support/polling.ts';
 import { type Program, startProgram } from '../support/program.ts';
 import { expectMovedByGateway } from './moved-by-gateway.ts';
@@ -112,12 +111,6 @@ describe('the gateway', () => {
   it('moves files by its verbs and by its page', { tags: ['S3.verbs', 'S3.page'] }, async () => {
     await expectMovedByVerbs(program.dataDir);
     await expectMovedByPage(program.instance.urls['gateway'] ?? '', program.base);
-  });
-});
-
-describe('the catalogue of the JSON-RPC', () => {
-  it('is shown beside the chain REST, with the address that it can be tried at', async () => {
-    await expectCatalogue(program.instance.urls);
   });
 });
 
