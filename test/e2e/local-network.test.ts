@@ -91,9 +91,8 @@ describe('annals up without a chain', () => {
 
 describe('the SuperNodes', () => {
   it('tell every client who they are, and the API what they are', async () => {
-    await expectToldByNodes(subnet, async () =>
-      list((await json('/v1/supernodes/metrics?status=available'))['supernodes']),
-    );
+    const available = async () => list((await json('/v1/supernodes/metrics?status=available'))['supernodes']);
+    await expectToldByNodes(subnet, available, await (await ask('/metrics')).text());
   });
 
   it('give out what they hold from the beginning, and what is registered', { tags: ['S1.local.files'] }, async () => {

@@ -6,17 +6,19 @@ import { until } from '../support/polling.ts';
 
 /**
  * Asks the three nodes of the local network by grpc-js; the API, whose list of available ones is given, must tell the
- * same of each.
+ * same of each, and the metrics that each runs.
  */
 export async function expectToldByNodes(
   subnet: string,
   available: () => Promise<readonly Readonly<Record<string, unknown>>[]>,
+  metrics: string,
 ): Promise<void> {
   const request = toBinary(StatusRequestSchema, create(StatusRequestSchema, { includeP2pMetrics: true }));
   for (const host of [1, 2, 3].map((last) => `${subnet}.${last}`)) {
     const method = '/chain.supernode.v1.SupernodeService/GetStatus';
     const told = await callGrpc(`${host}:4444`, method, { request, output: StatusResponseSchema });
     expect(told).toMatchObject({ ipAddress: `${host}:4444`, p2pMetrics: { disk: {} } });
+    expect(metrics).toContain(`annals_node_up{node="${host}"} 1`);
     const listed = await until(`the API lists ${host}`, async () => (await available()).find(({ ip }) => ip === host));
     expect(listed).toMatchObject({
       version: told.version,

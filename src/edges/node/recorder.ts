@@ -27,6 +27,8 @@ export type Recorder = Readonly<{
   /** Something may have changed: the next pass begins at once. */
   wake: () => void;
   files: () => readonly HeldFile[];
+  /** Whether the last pass told the log everything; true before there was one. */
+  isTold: () => boolean;
   /** Settles once the signal has aborted and nothing is under way. */
   ended: Promise<void>;
 }>;
@@ -45,6 +47,7 @@ export function startRecorder(options: RecorderOptions): Recorder {
   const files = new Map<string, Known<KnownFile | undefined>>();
   const peers = new Map<string, Known<KnownBan | undefined>>();
   let turn = Promise.withResolvers<void>();
+  let isTold = true;
   const run = async (): Promise<void> => {
     let isRead = false;
     while (!signal.aborted) {
@@ -55,7 +58,9 @@ export function startRecorder(options: RecorderOptions): Recorder {
         isRead = true;
         await recordFiles(options, files);
         await recordBans(options, peers);
+        isTold = true;
       } catch (caught) {
+        isTold = false;
         const err = toAppError(caught);
         logger.warn({ err, account }, 'what the SuperNode holds was not told to the log yet');
         pauseMs = retryMs;
@@ -71,6 +76,7 @@ export function startRecorder(options: RecorderOptions): Recorder {
   return {
     wake: () => turn.resolve(),
     files: () => [...files].flatMap(([name, { state }]) => (state ? [heldFile(name, state)] : [])),
+    isTold: () => isTold,
     ended: run(),
   };
 }

@@ -11,6 +11,7 @@ import { type Cascade, type CascadeOptions, openCascade } from './cascade/cascad
 import { createGuests } from './guests.ts';
 import { openStatusPort } from './http/status-port.ts';
 import type { Processor } from './machine/processor.ts';
+import { type NodeState, stateOf } from './observed.ts';
 import { openPeersPort } from './peers-port.ts';
 import { type GiveStatus, registerNode, servicesServed } from './services.ts';
 import type { RecorderOptions } from './recorder.ts';
@@ -52,6 +53,7 @@ export type NodeOptions = Readonly<{
 export type SuperNode = Readonly<{
   host: string;
   ports: NodePorts;
+  observe: () => Promise<NodeState>;
   /** Closes its ports and cuts whoever is connected. */
   stop: () => Promise<void>;
 }>;
@@ -76,7 +78,7 @@ export async function startNode(options: NodeOptions): Promise<SuperNode> {
   const cascade =
     options.cascade && (await openCascade(options.cascade, { ...options, ...live, place: peersPlace(options) }));
   if (cascade) closers.push(cascade.peers.close);
-  const giveStatus = statusGiver({ ...options, ...live, files: cascade });
+  const { giveStatus, onChain } = statusGiver({ ...options, ...live, files: cascade });
   try {
     for (const [name, open] of Object.entries(openers) as [keyof NodePorts, Opener][]) {
       const { port, close } = await open(options, { giveStatus, cascade });
@@ -88,7 +90,7 @@ export async function startNode(options: NodeOptions): Promise<SuperNode> {
     throw caught;
   }
   logger.info({ host, ...opened, account }, 'SuperNode runs');
-  return { host, ports: opened, stop };
+  return { host, ports: opened, observe: async () => await stateOf(cascade, onChain().isReached), stop };
 }
 
 type Served = Readonly<{ giveStatus: GiveStatus; cascade: Cascade | undefined }>;

@@ -8,6 +8,7 @@ import { storeFirstFiles } from '../local-network/first-files.ts';
 import { startLocalNodes } from '../local-network/nodes/local-nodes.ts';
 import type { NodePlan } from '../local-network/nodes/orders.ts';
 import { playOutages } from '../local-network/outages.ts';
+import { observeNodes } from '../node/observed.ts';
 import type { FileBounds } from '../node/cascade/cascade.ts';
 import type { NodePorts } from '../node/start-node.ts';
 import { type Part, type RoleContext, urlOf } from './role.ts';
@@ -53,8 +54,7 @@ export async function startLocalSuperNodes({
     urls: Object.fromEntries(
       hosted.nodes.map(({ host }, index) => [`node ${index + 1}`, statusUrl(host, usualPorts.http)]),
     ),
-    checks: [],
-    gauges: [],
+    ...observeNodes(hosted.observe),
     failed: failureOf([outages, storing], ending),
     stop: async () => {
       own.abort();

@@ -7,6 +7,7 @@ import { failureOf } from '../kit/failure.ts';
 import { dataFolder } from '../kit/instance.ts';
 import { hostPort } from '../kit/net-address.ts';
 import { sampleProcessors } from '../node/machine/processor.ts';
+import { observeNodes } from '../node/observed.ts';
 import { startNode } from '../node/start-node.ts';
 import { fileBoundsOf, startLocalSuperNodes, statusUrl } from './local-nodes.ts';
 import { type Part, type Role, type RoleContext, urlOf } from './role.ts';
@@ -37,7 +38,7 @@ async function startOwn({ config, profile, version, broker, logger, signal, runn
     );
   const chainUrl = urlOf(running, 'chain') ?? config.chainUrl;
   const chain = createChainClient(chainUrl, profile);
-  const { ports, stop } = await startNode({
+  const { ports, observe, stop } = await startNode({
     host,
     ports: { grpc: grpcPort, p2p: p2pPort, http: nodeHttpPort },
     folder: path.join(dataFolder(config), 'node'),
@@ -61,8 +62,7 @@ async function startOwn({ config, profile, version, broker, logger, signal, runn
       'node grpc': `${cert === undefined ? 'http' : 'https'}://${hostPort(host, ports.grpc)}`,
       'node status': statusUrl(host, ports.http),
     },
-    checks: [],
-    gauges: [],
+    ...observeNodes(async () => [{ node: host, state: await observe() }]),
     failed: failureOf([], signal),
     stop: async () => {
       await stop();

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { assess } from '../../../src/edges/http/operations/readiness.ts';
 import { loadProfile } from '../../../src/edges/indexer/chain/profile.ts';
 import { castOf } from '../../../src/edges/local-network/cast.ts';
 import { startLocalNetwork } from '../../../src/edges/local-network/local-network.ts';
@@ -12,6 +13,7 @@ import {
   type LocalNodes,
   startLocalNodes,
 } from '../../../src/edges/local-network/nodes/local-nodes.ts';
+import { observeNodes } from '../../../src/edges/node/observed.ts';
 import { until } from '../../support/polling.ts';
 import { ask, freshLog, seed, silent, startLedger } from '../ledger/ledger-under-test.ts';
 
@@ -102,6 +104,36 @@ describe('startLocalNodes', () => {
     );
     expect(first?.ports()).toBeUndefined();
   });
+
+  test(
+    'tells over its channel how each node is, and warns while it does not answer',
+    {
+      tags: ['S1.local.observed'],
+    },
+    async () => {
+      const local = await hosted();
+      const { checks, gauges } = observeNodes(local.observe);
+      const figuresNow = async () => (await Promise.all(gauges.map(({ metrics }) => metrics()))).join('\n');
+      const found = await until('both have asked the chain in vain', async () => {
+        const { reasons, warnings } = await assess(checks);
+        expect(reasons).toEqual([]);
+        return warnings.length === 2 && warnings;
+      });
+      expect(found.map(({ component }) => component)).toEqual(['SuperNode 127.0.1.1', 'SuperNode 127.0.1.2']);
+      expect(found[0]?.message).toContain('cannot read its place on the chain');
+      await local.nodes[0]?.goDown();
+      const figures = await figuresNow();
+      expect(figures).toContain('annals_node_up{node="127.0.1.1"} 0');
+      expect(figures).toContain('annals_node_up{node="127.0.1.2"} 1');
+      expect(figures).toContain('annals_node_peer_calls{node="127.0.1.2",handler="Ping",outcome="success"} 0');
+      expect(figures).not.toContain('annals_node_peers{node="127.0.1.1"}');
+      await local.stop();
+      expect((await assess(checks)).warnings).toEqual([
+        { component: 'SuperNodes', message: 'Their process does not answer.' },
+      ]);
+      expect(await figuresNow()).not.toContain('annals_node_up{');
+    },
+  );
 
   test('names a port that is taken, and leaves no process', async () => {
     const { nodes } = await hosted();

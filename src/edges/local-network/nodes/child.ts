@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { AppError } from '../../../commands/errors.ts';
+import type { ObservedNode } from '../../node/observed.ts';
 import type { NodePorts } from '../../node/start-node.ts';
 import type { HostPlan, NodePlan, Numbered, Order, Reply } from './orders.ts';
 
@@ -11,6 +12,8 @@ export type NodesChild = Readonly<{
   start: (node: NodePlan) => Promise<NodePorts>;
   /** Stops a node; one that does not run is none. */
   stopNode: (host: string) => Promise<void>;
+  /** How those that run are. */
+  observe: () => Promise<readonly ObservedNode[]>;
   /** Settles with how the process ended. */
   exited: Promise<string>;
   /** Ends the process, and all its nodes with it. */
@@ -35,6 +38,7 @@ export async function startNodesChild(plan: HostPlan): Promise<NodesChild> {
       return ports ?? node.ports;
     },
     stopNode: async (host) => void (await ask({ do: 'stop', host })),
+    observe: async () => (await ask({ do: 'observe' })).observed ?? [],
     exited,
     stop: async () => {
       if (child.connected) child.disconnect();

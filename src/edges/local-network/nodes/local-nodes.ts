@@ -1,5 +1,6 @@
 import type { Logger } from '../../kit/logger.ts';
 import { keepRunning } from '../../kit/supervise.ts';
+import type { ObservedNode } from '../../node/observed.ts';
 import type { NodePorts } from '../../node/start-node.ts';
 import { type NodesChild, startNodesChild } from './child.ts';
 import type { HostPlan, NodePlan } from './orders.ts';
@@ -28,6 +29,8 @@ export type LocalNodes = Readonly<{
   nodes: readonly LocalNode[];
   /** Process ids of those who host them now. */
   pids: () => readonly (number | undefined)[];
+  /** How each of them is; fails while a process of theirs does not answer. */
+  observe: () => Promise<readonly ObservedNode[]>;
   stop: () => Promise<void>;
 }>;
 
@@ -47,10 +50,20 @@ export async function startLocalNodes({ nodes, apart, ...options }: HostingOptio
     await stop();
     throw failed.reason;
   }
-  return { nodes: hosts.flatMap((host) => host.nodes), pids: () => hosts.map((host) => host.pid()), stop };
+  return {
+    nodes: hosts.flatMap((host) => host.nodes),
+    pids: () => hosts.map((host) => host.pid()),
+    observe: async () => (await Promise.all(hosts.map((host) => host.observe()))).flat(),
+    stop,
+  };
 }
 
-type Group = Readonly<{ nodes: readonly LocalNode[]; pid: () => number | undefined; stop: () => Promise<void> }>;
+type Group = Readonly<{
+  nodes: readonly LocalNode[];
+  pid: () => number | undefined;
+  observe: LocalNodes['observe'];
+  stop: () => Promise<void>;
+}>;
 
 async function hostGroup(
   plans: readonly NodePlan[],
@@ -81,5 +94,9 @@ async function hostGroup(
       await kept.current().stopNode(node.host);
     },
   }));
-  return { nodes, pid: () => kept.current().pid, stop: kept.stop };
+  const observe = async (): Promise<ObservedNode[]> => {
+    const states = new Map((await kept.current().observe()).map(({ node, state }) => [node, state]));
+    return plans.map(({ host }) => ({ node: host, state: states.get(host) }));
+  };
+  return { nodes, observe, pid: () => kept.current().pid, stop: kept.stop };
 }

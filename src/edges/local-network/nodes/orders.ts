@@ -2,6 +2,7 @@ import type { ErrorCode } from '../../../commands/errors.ts';
 import type { LogOptions } from '../../kit/logger.ts';
 import type { BrokerAccess } from '../../log/broker.ts';
 import type { FileBounds } from '../../node/cascade/cascade.ts';
+import type { ObservedNode } from '../../node/observed.ts';
 import type { NodePorts } from '../../node/start-node.ts';
 
 /** One of the SuperNodes that a process hosts. */
@@ -30,13 +31,15 @@ export type HostPlan = Readonly<{
 export type Order =
   | Readonly<{ do: 'host'; plan: HostPlan }>
   | Readonly<{ do: 'start'; node: NodePlan }>
-  | Readonly<{ do: 'stop'; host: string }>;
+  | Readonly<{ do: 'stop'; host: string }>
+  | Readonly<{ do: 'observe' }>;
 
 /** An order on the channel, and the answer that carries its number. */
 export type Numbered = Readonly<{ number: number; order: Order }>;
-/** How an order went; `ports` are those that a start opened. */
+/** How an order went; `ports` are those that a start opened, `observed` all nodes that run. */
 export type Reply = Readonly<{
   number: number;
   ports?: NodePorts;
+  observed?: readonly ObservedNode[];
   failure?: Readonly<{ code: ErrorCode; message: string }>;
 }>;

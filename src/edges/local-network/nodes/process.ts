@@ -39,7 +39,7 @@ async function hostOf(plan: HostPlan): Promise<Host> {
   };
 }
 
-async function carryOut(order: Order): Promise<Pick<Reply, 'ports'>> {
+async function carryOut(order: Order): Promise<Pick<Reply, 'ports' | 'observed'>> {
   switch (order.do) {
     case 'host':
       hosting = await hostOf(order.plan);
@@ -55,6 +55,10 @@ async function carryOut(order: Order): Promise<Pick<Reply, 'ports'>> {
       await nodes.get(order.host)?.stop();
       nodes.delete(order.host);
       return {};
+    case 'observe': {
+      const all = [...nodes].map(async ([node, { observe }]) => ({ node, state: await observe() }));
+      return { observed: await Promise.all(all) };
+    }
   }
 }
 

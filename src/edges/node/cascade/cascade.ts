@@ -44,6 +44,8 @@ export type Cascade = Readonly<{
   storage: Storage;
   /** What the log has been told that the node holds, or held and lost. */
   files: () => readonly HeldFile[];
+  /** Whether it was told everything; undefined without a log. */
+  isLogTold: () => boolean | undefined;
   tasks: Tasks;
   diagnostics: Diagnostics;
   peers: Peers;
@@ -100,6 +102,7 @@ export async function openCascade(
   return {
     storage,
     files: () => recorder?.files() ?? [],
+    isLogTold: () => recorder?.isTold(),
     tasks,
     diagnostics,
     peers,

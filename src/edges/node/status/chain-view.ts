@@ -13,6 +13,8 @@ export type OnChain = Readonly<{
   address: string | undefined;
   /** Place from 1 in the top list; 0 outside of it, or when it is not known for the last 30 s. */
   rank: number;
+  /** Whether the chain answered the last time. */
+  isReached: boolean;
 }>;
 
 /** Whose place is asked for, and how often. */
@@ -33,10 +35,10 @@ const topListLength = 25;
 
 /** Follows what the chain says of a node, in the background; whoever asks gets what was read last, and never waits. */
 export function followChain(options: ViewOptions): () => OnChain {
-  let last: OnChain & { atMs: number } = { address: undefined, rank: 0, atMs: 0 };
+  let last = { address: undefined as string | undefined, rank: 0, atMs: 0 };
+  let isReached = true;
   const { signal, logger, intervalMs = usualIntervalMs } = options;
   const follow = async (): Promise<void> => {
-    let isReached = true;
     while (!signal.aborted) {
       try {
         last = { ...(await readOnce(options.chain.session(signal), options)), atMs: performance.now() };
@@ -50,10 +52,17 @@ export function followChain(options: ViewOptions): () => OnChain {
     }
   };
   void follow();
-  return () => ({ address: last.address, rank: performance.now() - last.atMs < rankHoldsMs ? last.rank : 0 });
+  return () => ({
+    address: last.address,
+    rank: performance.now() - last.atMs < rankHoldsMs ? last.rank : 0,
+    isReached,
+  });
 }
 
-async function readOnce(session: ChainSession, { account, addressPrefix, grpcPort }: ViewOptions): Promise<OnChain> {
+async function readOnce(
+  session: ChainSession,
+  { account, addressPrefix, grpcPort }: ViewOptions,
+): Promise<Omit<OnChain, 'isReached'>> {
   const own = await session.find(`~/supernode/v1/get_super_node_by_address/${account}`);
   const record = asObject(asObject(own?.body)?.['supernode']);
   const address = record ? parseSuperNode(record, addressPrefix).address : '';

@@ -2,7 +2,7 @@ import type { Cascade } from '../cascade/cascade.ts';
 import { hostPort } from '../../kit/net-address.ts';
 import type { Processor } from '../machine/processor.ts';
 import type { GiveStatus } from '../services.ts';
-import { followChain, type ViewOptions } from './chain-view.ts';
+import { followChain, type OnChain, type ViewOptions } from './chain-view.ts';
 import { collectP2pMetrics, type StoredFiles } from './p2p-metrics.ts';
 import { readResources } from './resources.ts';
 import { createSnapshot, usualAges } from './snapshot.ts';
@@ -24,16 +24,17 @@ export type StatusOptions = ViewOptions &
   }>;
 
 /** Begins to follow what a node's status consists of, until the signal aborts, and gives what tells it. */
-export function statusGiver(options: StatusOptions): GiveStatus {
+export function statusGiver(options: StatusOptions): Readonly<{ giveStatus: GiveStatus; onChain: () => OnChain }> {
   const { host, grpcPort, folder, version, processor, snapshotMs: freshMs } = options;
+  const onChain = followChain(options);
   const sources = {
     version,
     startedAtMs: performance.now(),
     configuredAddress: () => hostPort(host, grpcPort()),
     resources: createSnapshot(() => readResources(folder, processor), resourceAges),
-    onChain: followChain(options),
+    onChain,
     files: options.files,
     p2pMetrics: createSnapshot(() => collectP2pMetrics(folder, options.files), { freshMs, ...usualAges }),
   };
-  return async (withP2pMetrics) => await statusOf(sources, withP2pMetrics);
+  return { giveStatus: async (withP2pMetrics) => await statusOf(sources, withP2pMetrics), onChain };
 }

@@ -1,0 +1,89 @@
+import { figures } from '../http/operations/figures.ts';
+import type { Figures, Finding, Observed } from '../http/operations/observed.ts';
+import type { Cascade } from './cascade/cascade.ts';
+import type { TaskService } from './cascade/tasks.ts';
+import type { Diagnostics } from './status/diagnostics.ts';
+
+/** How a node is, as plain data: one in a child process sends it over a channel. */
+export type NodeState = Readonly<{
+  peers: number;
+  files: number;
+  storedBytes: number;
+  bans: number;
+  /** Uploads and downloads under way. */
+  tasks: Readonly<Record<TaskService, number>>;
+  /** Calls of peers since its start. */
+  calls: readonly Readonly<{ handler: string; outcome: string; count: number }>[];
+  /** What does not work, each in a sentence; none of it makes an answer wrong. */
+  problems: readonly string[];
+}>;
+
+/** A node by its address; without a state it is down for now, as a local one in an outage. */
+export type ObservedNode = Readonly<{ node: string; state: NodeState | undefined }>;
+
+/** How a node is; `isChainRead` says whether its place on the chain could be read the last time. */
+export async function stateOf(cascade: Cascade | undefined, isChainRead: boolean): Promise<NodeState> {
+  const problems = isChainRead ? [] : ['It cannot read its place on the chain; its rank is shown as 0.'];
+  if (cascade?.isLogTold() === false) problems.push('The log was not told yet what it holds and whom it has banned.');
+  const running = cascade?.tasks.running() ?? [];
+  const runs = (service: TaskService): number => running.find((one) => one.serviceName === service)?.taskCount ?? 0;
+  return {
+    peers: cascade?.peers.connected().length ?? 0,
+    files: (await cascade?.storage.files())?.length ?? 0,
+    storedBytes: cascade?.storage.used() ?? 0,
+    bans: cascade?.peers.bans.all().length ?? 0,
+    tasks: { 'cascade.upload': runs('cascade.upload'), 'cascade.download': runs('cascade.download') },
+    calls: cascade ? callsOf(cascade.diagnostics) : [],
+    problems,
+  };
+}
+
+function callsOf({ handlers }: Diagnostics): NodeState['calls'] {
+  return Object.entries(handlers()).flatMap(([handler, { total: _, ...outcomes }]) =>
+    Object.entries(outcomes).map(([outcome, count]) => ({ handler, outcome, count: Number(count) })),
+  );
+}
+
+/** Checks and gauges of nodes: what does not work is a warning; `look` fails where nobody can say how they are. */
+export function observeNodes(look: () => Promise<readonly ObservedNode[]>): Observed {
+  const find = async () => {
+    try {
+      return { warnings: (await look()).flatMap(warningsOf) };
+    } catch {
+      // What the process of local nodes says of itself stands in the log; it is started again.
+      return { warnings: [{ component: 'SuperNodes', message: 'Their process does not answer.' }] };
+    }
+  };
+  return { checks: [{ look: find }], gauges: [figuresOf(look)] };
+}
+
+function warningsOf({ node, state }: ObservedNode): Finding[] {
+  return (state?.problems ?? []).map((message) => ({ component: `SuperNode ${node}`, message }));
+}
+
+function figuresOf(look: () => Promise<readonly ObservedNode[]>): Figures {
+  return figures(
+    (gauge) => ({
+      up: gauge('node_up', 'Whether a SuperNode of this process runs', 'node'),
+      peers: gauge('node_peers', 'Other nodes that a SuperNode is connected with', 'node'),
+      files: gauge('node_files', 'Files that a SuperNode knows the pieces of', 'node'),
+      bytes: gauge('node_stored_bytes', 'Bytes of pieces and unfinished files at a SuperNode', 'node'),
+      bans: gauge('node_bans', 'Peers that a SuperNode has banned', 'node'),
+      tasks: gauge('node_tasks', 'Uploads and downloads under way at a SuperNode', 'node', 'service'),
+      calls: gauge('node_peer_calls', 'Calls of peers since the start of a SuperNode', 'node', 'handler', 'outcome'),
+    }),
+    look,
+    ({ up, peers, files, bytes, bans, tasks, calls }, seen = []) => {
+      for (const { node, state } of seen) {
+        up.set({ node }, Number(state !== undefined));
+        if (!state) continue;
+        peers.set({ node }, state.peers);
+        files.set({ node }, state.files);
+        bytes.set({ node }, state.storedBytes);
+        bans.set({ node }, state.bans);
+        for (const [service, count] of Object.entries(state.tasks)) tasks.set({ node, service }, count);
+        for (const { handler, outcome, count } of state.calls) calls.set({ node, handler, outcome }, count);
+      }
+    },
+  );
+}
