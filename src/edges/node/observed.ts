@@ -38,9 +38,11 @@ export async function stateOf(cascade: Cascade | undefined, isChainRead: boolean
   };
 }
 
+const outcomes = ['success', 'failure', 'timeout'] as const;
+
 function callsOf({ handlers }: Diagnostics): NodeState['calls'] {
-  return Object.entries(handlers()).flatMap(([handler, { total: _, ...outcomes }]) =>
-    Object.entries(outcomes).map(([outcome, count]) => ({ handler, outcome, count: Number(count) })),
+  return Object.entries(handlers()).flatMap(([handler, counts]) =>
+    outcomes.map((outcome) => ({ handler, outcome, count: Number(counts[outcome]) })),
   );
 }
 

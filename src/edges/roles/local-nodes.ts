@@ -87,7 +87,14 @@ async function plansOf(nodes: readonly RealNode[], below: string): Promise<NodeP
   );
 }
 
-/** Where a node tells its status over HTTP. */
-export function statusUrl(host: string, port: number): string {
+/** Where an operator's node is reached. */
+export function urlsOfNode(host: string, { grpc, http }: NodePorts, hasTls: boolean): Part['urls'] {
+  return {
+    'node grpc': `${hasTls ? 'https' : 'http'}://${hostPort(host, grpc)}`,
+    'node status': statusUrl(host, http),
+  };
+}
+
+function statusUrl(host: string, port: number): string {
   return `http://${hostPort(host, port)}/api/v1/status`;
 }

@@ -5,11 +5,10 @@ import { readKeyFile } from '../cosmos/key-file.ts';
 import { createChainClient } from '../indexer/chain/client.ts';
 import { failureOf } from '../kit/failure.ts';
 import { dataFolder } from '../kit/instance.ts';
-import { hostPort } from '../kit/net-address.ts';
 import { sampleProcessors } from '../node/machine/processor.ts';
 import { observeNodes } from '../node/observed.ts';
 import { startNode } from '../node/start-node.ts';
-import { fileBoundsOf, startLocalSuperNodes, statusUrl } from './local-nodes.ts';
+import { fileBoundsOf, startLocalSuperNodes, urlsOfNode } from './local-nodes.ts';
 import { type Part, type Role, type RoleContext, urlOf } from './role.ts';
 
 /** An operator's SuperNode; on the local network those of the network, on addresses of their own. */
@@ -58,10 +57,7 @@ async function startOwn({ config, profile, version, broker, logger, signal, runn
   });
   return {
     name: 'SuperNode',
-    urls: {
-      'node grpc': `${cert === undefined ? 'http' : 'https'}://${hostPort(host, ports.grpc)}`,
-      'node status': statusUrl(host, ports.http),
-    },
+    urls: urlsOfNode(host, ports, cert !== undefined),
     ...observeNodes(async () => [{ node: host, state: await observe() }]),
     failed: failureOf([], signal),
     stop: async () => {
