@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import type { ChainActivity } from './chain-activity.ts';
 import { serveDocs, serveFiles } from '../../http/pages/pages.ts';
 
 /** What the start page says of the instance it belongs to. */
@@ -17,8 +18,14 @@ export type About = Readonly<{
 
 const folder = path.join(import.meta.dirname, 'public');
 
+/** What the pages ask: what the instance is, and, on the local network, what happened last on its chain. */
+export type PageSources = Readonly<{
+  about: () => Promise<About>;
+  activity: (() => Promise<ChainActivity>) | undefined;
+}>;
+
 /** Serves the start page `/`, the interactive `/docs` and what they load. */
-export async function registerPages(app: FastifyInstance, about: () => Promise<About>): Promise<void> {
+export async function registerPages(app: FastifyInstance, { about, activity }: PageSources): Promise<void> {
   await serveDocs(app, { page: '/docs', document: '/openapi.json' });
   await serveFiles(app, {
     '/': path.join(folder, 'index.html'),
@@ -26,4 +33,5 @@ export async function registerPages(app: FastifyInstance, about: () => Promise<A
     '/assets/format.js': path.join(folder, 'format.js'),
   });
   app.get('/about.json', { schema: { hide: true } }, async () => await about());
+  if (activity) app.get('/chain.json', { schema: { hide: true } }, async () => await activity());
 }

@@ -5,6 +5,7 @@ import { createWakeups } from '../../models/read/wakeups.ts';
 import { observedIn, type Part, type RoleContext, urlOf } from '../../roles/role.ts';
 import { serve } from '../../roles/serve.ts';
 import { requestSync } from '../chain/request-sync.ts';
+import { createChainActivity } from '../pages/chain-activity.ts';
 import { type About, registerPages } from '../pages/pages.ts';
 import { createRest } from './rest.ts';
 
@@ -38,7 +39,11 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
     clock: () => Date.now(),
     signal,
     version,
-    registerPages: (pages) => registerPages(pages, () => aboutOf(context, { reader, chainUrl })),
+    registerPages: (pages) =>
+      registerPages(pages, {
+        about: () => aboutOf(context, { reader, chainUrl }),
+        activity: chainUrl === null ? undefined : createChainActivity(chainUrl),
+      }),
   });
   const part = await serve('REST API', app, {
     host: config.host,

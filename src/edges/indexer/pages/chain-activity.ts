@@ -1,0 +1,66 @@
+/** A transaction of the local network's chain, as the start page shows it. */
+export type ShownTransaction = Readonly<{
+  hash: string;
+  height: number;
+  /** RFC 3339. */
+  time: string;
+  /** Last word of its first message's type, such as `MsgSend`. */
+  message: string;
+  /** Where it failed, why. */
+  failure: string | null;
+}>;
+
+/** What happened last on the chain. */
+export type ChainActivity = Readonly<{ height: number; transactions: readonly ShownTransaction[] }>;
+
+/** Blocks that are looked through for the latest transactions. */
+const latestBlocks = 100;
+const mostTransactions = 24;
+const askWithinMs = 5_000;
+/** Every viewer of the page asks; the chain is asked so often at most. */
+const freshMs = 1_000;
+
+/**
+ * What happened last on the chain behind a chain REST, for a page; fails where that does not answer.
+ *
+ * Callers at the same moment share one answer.
+ */
+export function createChainActivity(chainUrl: string): () => Promise<ChainActivity> {
+  let asked: Readonly<{ at: number; answer: Promise<ChainActivity> }> | undefined;
+  return async () => {
+    if (!asked || performance.now() - asked.at > freshMs) asked = { at: performance.now(), answer: activity(chainUrl) };
+    return await asked.answer;
+  };
+}
+
+async function activity(chainUrl: string): Promise<ChainActivity> {
+  const latest = (await ask(`${chainUrl}/cosmos/base/tendermint/v1beta1/blocks/latest`)) as LatestBlock;
+  const height = Number(latest.block.header.height);
+  const query = new URLSearchParams({
+    query: `tx.height>=${Math.max(0, height - latestBlocks)}`,
+    order_by: 'ORDER_BY_DESC',
+    limit: String(mostTransactions),
+  });
+  const found = (await ask(`${chainUrl}/cosmos/tx/v1beta1/txs?${query}`)) as Found;
+  return { height, transactions: found.tx_responses.map(shown) };
+}
+
+type LatestBlock = Readonly<{ block: Readonly<{ header: Readonly<{ height: string }> }> }>;
+type Response = Readonly<{
+  txhash: string;
+  height: string;
+  timestamp: string;
+  code: number;
+  raw_log: string;
+  tx: Readonly<{ body: Readonly<{ messages: readonly Readonly<{ '@type': string }>[] }> }>;
+}>;
+type Found = Readonly<{ tx_responses: readonly Response[] }>;
+
+function shown({ txhash: hash, height, timestamp: time, code, raw_log: log, tx }: Response): ShownTransaction {
+  const message = tx.body.messages[0]?.['@type'].split('.').at(-1) ?? '';
+  return { hash, height: Number(height), time, message, failure: code === 0 ? null : log };
+}
+
+async function ask(url: string): Promise<unknown> {
+  return await (await fetch(url, { signal: AbortSignal.timeout(askWithinMs) })).json();
+}
