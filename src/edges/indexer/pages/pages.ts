@@ -30,6 +30,7 @@ export async function registerPages(app: FastifyInstance, { about, activity }: P
   await serveFiles(app, {
     '/': path.join(folder, 'index.html'),
     '/assets/home.js': path.join(folder, 'home.js'),
+    '/assets/chain.js': path.join(folder, 'chain.js'),
     '/assets/format.js': path.join(folder, 'format.js'),
   });
   app.get('/about.json', { schema: { hide: true } }, async () => await about());

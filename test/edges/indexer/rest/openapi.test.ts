@@ -189,7 +189,9 @@ describe('GET /docs', () => {
       chainUrl: null,
       gatewayUrl: null,
     });
-    const server = await startRest([], { registerPages: async (app) => await registerPages(app, { about, activity: undefined }) });
+    const server = await startRest([], {
+      registerPages: async (app) => await registerPages(app, { about, activity: undefined }),
+    });
     const [page, home] = [await server.get('/docs'), await server.get('/')];
     await server.close();
     for (const { status, headers } of [page, home])
