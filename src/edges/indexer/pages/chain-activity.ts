@@ -41,7 +41,7 @@ async function activity(chainUrl: string): Promise<ChainActivity> {
     order_by: 'ORDER_BY_DESC',
     limit: String(mostTransactions),
   });
-  const found = (await ask(`${chainUrl}/cosmos/tx/v1beta1/txs?${query}`)) as Found;
+  const found = (await ask(`${chainUrl}/cosmos/tx/v1beta1/txs?${query.toString()}`)) as Found;
   return { height, transactions: found.tx_responses.map(shown) };
 }
 
