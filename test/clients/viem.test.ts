@@ -19,7 +19,7 @@ type Json = Record<string, unknown>;
 
 let program: Program;
 beforeAll(async () => {
-  program = await startProgram({ network: 'local', env: { LOCAL_SUBNET: subnet } });
+  program = await startProgram({ network: 'local', env: { LOCAL_SUBNET: subnet, EVM_BLOCK_TIME: '2s' } });
   await program.untilReady();
 }, 120_000);
 

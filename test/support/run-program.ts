@@ -114,7 +114,14 @@ function spawnProgram(
 ): ChildProcess {
   const own = new Set<string>(Object.values(settings).map((setting) => setting.env));
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.has(name)));
-  const local = { LCD_PORT: '0', RPC_PORT: '0', GATEWAY_PORT: '0', EVM_HTTP_PORT: '0', EVM_WS_PORT: '0' };
+  const local = {
+    LCD_PORT: '0',
+    RPC_PORT: '0',
+    GATEWAY_PORT: '0',
+    EVM_HTTP_PORT: '0',
+    EVM_WS_PORT: '0',
+    EVM_BLOCK_TIME: '0',
+  };
   const free = { PORT: '0', NATS_PORT: '0', NATS_WS_PORT: '0', ...local, LOG_FORMAT: 'json' };
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...nodeArguments, entry, 'up'], {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],

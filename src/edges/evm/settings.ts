@@ -14,6 +14,12 @@ export const evmSettings = {
     namespaceList,
     `Groups of methods that JSON-RPC answers, separated by commas: ${namespaces.join(', ')}`,
   ),
+  evmBlockTimeMs: setting(
+    'EVM_BLOCK_TIME',
+    '2s',
+    (value) => (value === '0' ? 0 : duration(value)),
+    'Time between empty blocks of the local network while JSON-RPC is asked, else one a minute; 0: blocks on demand alone',
+  ),
   evmCallTimeoutMs: setting(
     'EVM_CALL_TIMEOUT',
     '5s',

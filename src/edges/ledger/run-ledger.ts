@@ -7,6 +7,7 @@ import { executeInMemory, type OpenExecution } from './evm-chain.ts';
 import { followPool } from '../evm/pool/follow-pool.ts';
 import type { Leasing } from '../log/leases.ts';
 import type { Logger } from '../kit/logger.ts';
+import type { Cadence } from './cadence.ts';
 import type { Chain } from './chain.ts';
 import { listen, type Place } from '../kit/listen.ts';
 import { createCometServer } from './comet/server.ts';
@@ -64,6 +65,8 @@ export type Ledger = Readonly<{
   signerInfo: (address: string) => Readonly<{ number: number; sequence: number }> | undefined;
   /** Ids of the actions that any of some accounts registered, oldest first. */
   actionsOf: (creators: ReadonlySet<string>) => readonly string[];
+  /** From now on blocks follow one another as a cadence has it. */
+  keep: (cadence: Cadence) => void;
   /** How far the chain is. */
   status: () => Readonly<{ chainId: string; startedAt: string; height: number; time: string; transactions: number }>;
   /** Rejects when the chain can be sealed or read no more, whatever is tried again; never resolves. */
@@ -112,6 +115,7 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
     ethereumTerms: () => ({ ...chain.evm.bounds, ...chain.evm.next }),
     signerInfo: (address) => sealer.signerInfo(address),
     actionsOf: (creators) => chain.history.registeredBy(creators),
+    keep: (cadence) => sealer.keep(cadence),
     status: () => statusOf(chain),
     failed,
     stop: async () => {

@@ -3,6 +3,7 @@ import type { Refusal } from '../../commands/ledger/ante.ts';
 import type { SignedTransaction } from '../evm/pool/read-transaction.ts';
 import { type NonceOf, WaitingTransactions } from '../evm/pool/waiting.ts';
 import type { Logger } from '../kit/logger.ts';
+import { type Cadence, onDemand } from './cadence.ts';
 import type { Chain } from './chain.ts';
 import { checkTransaction } from './check-transaction.ts';
 import type { SentTransaction } from '../cosmos/transaction-codec.ts';
@@ -41,11 +42,19 @@ export class Sealer {
   readonly waiting = new WaitingTransactions();
   #queue: Waiting[] = [];
   #wake: () => void = () => undefined;
+  #cadence = onDemand;
 
   constructor(chain: Chain, log: LedgerLog, logger: Logger) {
     this.#chain = chain;
     this.#log = log;
     this.#logger = logger;
+  }
+
+  /** From now on blocks follow one another as a cadence has it; transactions with a time of their own keep that. */
+  keep(cadence: Cadence): void {
+    this.#cadence = cadence;
+    cadence.onChange(() => this.#wake());
+    this.#wake();
   }
 
   /** Takes a transaction in, or says why not; one that waits already is given its place again. */
@@ -116,11 +125,16 @@ export class Sealer {
     this.#settle();
     const next = this.#queue[0];
     const now = next?.at ?? Date.now();
-    const due = this.#chain.nextExpiry();
-    if (due !== undefined && due <= now) return await this.#seal([], due, signal);
-    if (next !== undefined) return await this.#seal(this.#batch(next), now, signal);
-    if (this.#ready().length > 0) return await this.#seal([], now, signal);
-    await this.#sleep(due === undefined ? longestWaitMs : due - now);
+    const last = Date.parse(this.#chain.time);
+    const { leastMs, emptyMs } = this.#cadence;
+    const earliest = next?.at === undefined ? last + leastMs : 0;
+    const due = Math.max(this.#chain.nextExpiry() ?? Infinity, earliest);
+    const emptyAt = last + (emptyMs() ?? Infinity);
+    const isWanted = next !== undefined || this.#ready().length > 0;
+    if (due <= now) return await this.#seal([], due, signal);
+    if (isWanted && earliest <= now) return await this.#seal(next ? this.#batch(next) : [], now, signal);
+    if (emptyAt <= now) return await this.#seal([], now, signal);
+    await this.#sleep(Math.min(due, emptyAt, isWanted ? earliest : Infinity) - now);
   }
 
   /** Transactions of the virtual machine that the next block takes. */

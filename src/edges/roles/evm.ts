@@ -1,4 +1,5 @@
 import { AppError } from '../../commands/errors.ts';
+import { openAsked } from '../evm/asked.ts';
 import { readGenesis } from '../evm/read-genesis.ts';
 import { runForeignChain } from '../evm/run-foreign-chain.ts';
 import { startEvm } from '../evm/start-evm.ts';
@@ -50,7 +51,9 @@ async function startLocal(context: RoleContext): Promise<Part> {
     network,
     config: localEvmConfig(beginning.data.time, parseGenesis(beginning.data.genesis)),
   };
-  const served = await startEvm({ ...servingOf(context), log: broker.log, reader, access, signal });
+  const asked = openAsked(broker.connection, network);
+  const place = { ...servingOf(context), onAsked: asked.tell };
+  const served = await startEvm({ ...place, log: broker.log, reader, access, signal });
   return {
     name: 'JSON-RPC',
     urls: { 'json-rpc': served.url, 'json-rpc ws': served.wsUrl },
@@ -59,6 +62,7 @@ async function startLocal(context: RoleContext): Promise<Part> {
     failed: failureOf([served.ended], signal),
     stop: async () => {
       own.abort();
+      asked.close();
       await served.stop();
     },
   };

@@ -1,5 +1,7 @@
 import { createExecution, type Execution } from '../evm/workers/execution.ts';
+import { openAsked } from '../evm/asked.ts';
 import { failureOf } from '../kit/failure.ts';
+import { cadenceOf } from '../ledger/cadence.ts';
 import { runLedger } from '../ledger/run-ledger.ts';
 import { localBeginning } from '../local-network/beginning.ts';
 import { startLocalNetwork } from '../local-network/local-network.ts';
@@ -42,7 +44,10 @@ async function startLocal(context: RoleContext): Promise<Part> {
     await chain.stop();
     throw caught;
   });
+  const asked = openAsked(broker.connection, name);
+  chain.keep(cadenceOf(config.evmBlockTimeMs, asked));
   const stop = async (): Promise<void> => {
+    asked.close();
     await network.stop();
     await chain.stop();
     await execution?.close();

@@ -4,14 +4,21 @@ import type { Logger } from '../../kit/logger.ts';
 import { hostPort } from '../../kit/net-address.ts';
 import { methods } from '../methods/all.ts';
 import { type Catalogue, catalogueOf } from './catalogue.ts';
-import { createDispatcher } from './dispatcher.ts';
+import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { Filters } from './filters.ts';
 import { createHttpServer } from './http-server.ts';
 import type { MethodContext } from './registry.ts';
 import { createWebSocketServer } from './websocket-server.ts';
 
 /** Where JSON-RPC is served. */
-export type RpcPlace = Readonly<{ host: string; httpPort: number; wsPort: number; logger: Logger }>;
+export type RpcPlace = Readonly<{
+  host: string;
+  httpPort: number;
+  wsPort: number;
+  logger: Logger;
+  /** Called with each request. */
+  onAsked?: () => void;
+}>;
 
 /** JSON-RPC that is served, over HTTP and over WebSocket. */
 export type ServedRpc = Readonly<{ url: string; wsUrl: string; stop: () => Promise<void> }>;
@@ -28,12 +35,16 @@ export async function serveRpc(
   context: Omit<MethodContext, 'filters' | 'catalogue'>,
   place: RpcPlace,
 ): Promise<ServedRpc> {
-  const { host, httpPort, wsPort, logger } = place;
+  const { host, httpPort, wsPort, logger, onAsked } = place;
   const filters = new Filters();
   const { version, enabled } = context;
   let url = '';
   const catalogue = (): Catalogue => catalogueOf(methods, { version, url, enabled });
-  const dispatch = createDispatcher(methods, { ...context, filters, catalogue }, logger);
+  const dispatcher = createDispatcher(methods, { ...context, filters, catalogue }, logger);
+  const dispatch: Dispatcher = async (text, connection) => {
+    onAsked?.();
+    return await dispatcher(text, connection);
+  };
   const [http, ws] = [createHttpServer(dispatch), createWebSocketServer(dispatch)];
   const stop = async (): Promise<void> => {
     filters.close();
