@@ -90,7 +90,7 @@ describe('annals up without a chain', () => {
 });
 
 describe('the SuperNodes', () => {
-  it('tell every client who they are, and the API what they are', async () => {
+  it('tell every client who they are, and the API what they are', { tags: ['S1.indexer'] }, async () => {
     const available = async () => list((await json('/v1/supernodes/metrics?status=available'))['supernodes']);
     await expectToldByNodes(subnet, available, await (await ask('/metrics')).text());
   });

@@ -20,7 +20,7 @@ function typesOf(reports: readonly RecordFile['held'][]): string[] {
 }
 
 describe('a file at a node', () => {
-  test('is stored once, lost once, and repaired when it is there again', () => {
+  test('is stored once, lost once, and repaired when it is there again', { tags: ['S1.facts'] }, () => {
     expect(typesOf([held, held, undefined, undefined, held, held])).toEqual(['FileStored', 'FileLost', 'FileRepaired']);
   });
 
@@ -33,7 +33,7 @@ describe('a file at a node', () => {
   });
 });
 
-test('a peer is banned each time that it misbehaves, and released once', () => {
+test('a peer is banned each time that it misbehaves, and released once', { tags: ['S1.facts'] }, () => {
   let state = banning.initialState;
   const reports: RecordBan['ban'][] = [undefined, ban, ban, { ...ban, count: 3 }, undefined, undefined];
   const types = reports.flatMap((one) => {

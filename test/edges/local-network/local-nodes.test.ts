@@ -64,14 +64,14 @@ async function isOpen(host: string, port: number | undefined): Promise<boolean> 
 }
 
 describe('startLocalNodes', () => {
-  test('hosts all nodes in one process, or each in one of its own', async () => {
+  test('hosts all nodes in one process, or each in one of its own', { tags: ['S1.local.nodes'] }, async () => {
     expect((await hosted()).pids()).toHaveLength(1);
     const apart = await hosted({ apart: true });
     expect(new Set(apart.pids()).size).toBe(2);
     for (const node of apart.nodes) expect((await statusOf(node)).status).toBe(200);
   });
 
-  test('takes one node down, cuts who is connected, and lets it come back', async () => {
+  test('takes one node down, cuts who is connected, and lets it come back', { tags: ['S1.local.nodes'] }, async () => {
     const { nodes } = await hosted();
     const [first, second] = nodes;
     const before = first?.ports();
@@ -92,18 +92,22 @@ describe('startLocalNodes', () => {
     expect(await isOpen('127.0.1.1', first?.ports()?.http)).toBe(true);
   });
 
-  test('starts a process again that was killed, with the nodes that were up in it', async () => {
-    const local = await hosted();
-    const [first, second] = local.nodes;
-    await first?.goDown();
-    const [killed] = local.pids();
-    process.kill(killed ?? 0, 'SIGKILL');
-    await until(
-      'the second node answers again',
-      async () => second && local.pids()[0] !== killed && (await statusOf(second)).ok,
-    );
-    expect(first?.ports()).toBeUndefined();
-  });
+  test(
+    'starts a process again that was killed, with the nodes that were up in it',
+    { tags: ['S1.local.nodes'] },
+    async () => {
+      const local = await hosted();
+      const [first, second] = local.nodes;
+      await first?.goDown();
+      const [killed] = local.pids();
+      process.kill(killed ?? 0, 'SIGKILL');
+      await until(
+        'the second node answers again',
+        async () => second && local.pids()[0] !== killed && (await statusOf(second)).ok,
+      );
+      expect(first?.ports()).toBeUndefined();
+    },
+  );
 
   test(
     'tells over its channel how each node is, and warns while it does not answer',
@@ -146,25 +150,29 @@ describe('startLocalNodes', () => {
 });
 
 describe('startLocalNetwork', () => {
-  test('puts its nodes on the chain before the script begins, each under its account, and once', async () => {
-    await using fresh = await freshLog();
-    await using ledger = await startLedger(fresh.log);
-    const { signal } = new AbortController();
-    const listed = async (): Promise<unknown> => {
-      const { body } = await ask(ledger, '/LumeraProtocol/lumera/supernode/v1/list_super_nodes');
-      const records = (
-        body as { supernodes: { supernode_account: string; prev_ip_addresses: { address: string }[] }[] }
-      ).supernodes;
-      const own = records.filter(({ prev_ip_addresses: [first] }) =>
-        /^127\.0\.1\.[1-9]:4444$/.test(first?.address ?? ''),
-      );
-      return new Map(own.map((record) => [record.supernode_account, record.prev_ip_addresses[0]?.address]));
-    };
-    const expected = castOf(seed).realNodes.map((node) => [node.account.account, node.address] as const);
-    for (const nodes of [3, 3, 5]) {
-      const network = await startLocalNetwork({ ledger, seed, nodes, logger: silent, signal });
-      await network.stop();
-      expect(await listed()).toEqual(new Map(expected.slice(0, nodes)));
-    }
-  });
+  test(
+    'puts its nodes on the chain before the script begins, each under its account, and once',
+    { tags: ['S1.local.chain'] },
+    async () => {
+      await using fresh = await freshLog();
+      await using ledger = await startLedger(fresh.log);
+      const { signal } = new AbortController();
+      const listed = async (): Promise<unknown> => {
+        const { body } = await ask(ledger, '/LumeraProtocol/lumera/supernode/v1/list_super_nodes');
+        const records = (
+          body as { supernodes: { supernode_account: string; prev_ip_addresses: { address: string }[] }[] }
+        ).supernodes;
+        const own = records.filter(({ prev_ip_addresses: [first] }) =>
+          /^127\.0\.1\.[1-9]:4444$/.test(first?.address ?? ''),
+        );
+        return new Map(own.map((record) => [record.supernode_account, record.prev_ip_addresses[0]?.address]));
+      };
+      const expected = castOf(seed).realNodes.map((node) => [node.account.account, node.address] as const);
+      for (const nodes of [3, 3, 5]) {
+        const network = await startLocalNetwork({ ledger, seed, nodes, logger: silent, signal });
+        await network.stop();
+        expect(await listed()).toEqual(new Map(expected.slice(0, nodes)));
+      }
+    },
+  );
 });

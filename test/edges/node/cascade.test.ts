@@ -56,7 +56,7 @@ describe('Register and Download', () => {
     ['an empty file', 0, []],
     ['one of a single byte', 1, [1]],
     ['one larger than a piece', 2_500_000, [...Array.from({ length: 9 }, () => 262_144), 140_704]],
-  ])('store %s and give it back', async (_name, size, chunks) => {
+  ])('store %s and give it back', { tags: ['S1.register.order'] }, async (_name, size, chunks) => {
     const file = bytesOf('a', size);
     const actionId = await pendingAction(ledger, file);
     const events = await upload(node.grpc, actionId, file);
@@ -73,7 +73,7 @@ describe('Register and Download', () => {
     expect(incoming()).toEqual([]);
   });
 
-  it('serve grpc-js as well', async () => {
+  it('serve grpc-js as well', { tags: ['S1.register.order'] }, async () => {
     const file = bytesOf('j', 1_500_000);
     const actionId = await pendingAction(ledger, file);
     const chunks = [file.subarray(0, 1_000_000), file.subarray(1_000_000)].map(chunkMessage);
@@ -86,24 +86,28 @@ describe('Register and Download', () => {
     await expect(again).rejects.toMatchObject({ code: Code.FailedPrecondition });
   });
 
-  it('keep private files for whoever shows the creator’s signature, and go on once the action is approved', async () => {
-    const file = bytesOf('p', 1000);
-    const actionId = await pendingAction(ledger, file, { isPublic: false });
-    await upload(node.grpc, actionId, file);
-    await expect(downloaded(node.grpc, actionId)).rejects.toMatchObject({ code: Code.Unauthenticated });
-    await expect(downloaded(node.grpc, actionId, signatureOf(stranger, actionId))).rejects.toMatchObject({
-      code: Code.PermissionDenied,
-    });
-    await expect(downloaded(node.grpc, actionId, signatureOf(creator, `${actionId}0`))).rejects.toMatchObject({
-      code: Code.PermissionDenied,
-    });
-    await createChainClient(ledger.url).send(creator.key, [
-      { '@type': '/lumera.action.v1.MsgApproveAction', creator: creator.account, actionId },
-    ]);
-    expect((await downloaded(node.grpc, actionId, signatureOf(creator, actionId))).bytes.equals(file)).toBe(true);
-  });
+  it(
+    'keep private files for whoever shows the creator’s signature, and go on once the action is approved',
+    { tags: ['S1.download.private'] },
+    async () => {
+      const file = bytesOf('p', 1000);
+      const actionId = await pendingAction(ledger, file, { isPublic: false });
+      await upload(node.grpc, actionId, file);
+      await expect(downloaded(node.grpc, actionId)).rejects.toMatchObject({ code: Code.Unauthenticated });
+      await expect(downloaded(node.grpc, actionId, signatureOf(stranger, actionId))).rejects.toMatchObject({
+        code: Code.PermissionDenied,
+      });
+      await expect(downloaded(node.grpc, actionId, signatureOf(creator, `${actionId}0`))).rejects.toMatchObject({
+        code: Code.PermissionDenied,
+      });
+      await createChainClient(ledger.url).send(creator.key, [
+        { '@type': '/lumera.action.v1.MsgApproveAction', creator: creator.account, actionId },
+      ]);
+      expect((await downloaded(node.grpc, actionId, signatureOf(creator, actionId))).bytes.equals(file)).toBe(true);
+    },
+  );
 
-  it('refuse what is out of order with its code, and keep nothing of it', async () => {
+  it('refuse what is out of order with its code, and keep nothing of it', { tags: ['S1.register.codes'] }, async () => {
     const file = bytesOf('r', 100);
     const actionId = await pendingAction(ledger, file);
     const metadata = { metadata: { actionId } };
@@ -129,51 +133,59 @@ describe('Register and Download', () => {
     expect(incoming()).toEqual([]);
   });
 
-  it('refuse an action whose top list the node is not in, and what its bound has no room for', async () => {
-    const file = bytesOf('n', 2_000_000);
-    const actionId = await pendingAction(ledger, file);
-    const other = { chainUrl: ledger.url, key: second.account.key };
-    await using unlisted = await nodeUnderTest({ ...other, cascade: filesOf(ledger) });
-    await expect(upload(unlisted.grpc, actionId, file)).rejects.toMatchObject({ code: Code.FailedPrecondition });
-    await using small = await nodeUnderTest({
-      ...other,
-      cascade: { ...filesOf(ledger), storageBytes: 1_500_000 },
-    });
-    await expect(upload(small.grpc, actionId, file)).rejects.toMatchObject({ code: Code.ResourceExhausted });
-  });
+  it(
+    'refuse an action whose top list the node is not in, and what its bound has no room for',
+    { tags: ['S1.register.codes'] },
+    async () => {
+      const file = bytesOf('n', 2_000_000);
+      const actionId = await pendingAction(ledger, file);
+      const other = { chainUrl: ledger.url, key: second.account.key };
+      await using unlisted = await nodeUnderTest({ ...other, cascade: filesOf(ledger) });
+      await expect(upload(unlisted.grpc, actionId, file)).rejects.toMatchObject({ code: Code.FailedPrecondition });
+      await using small = await nodeUnderTest({
+        ...other,
+        cascade: { ...filesOf(ledger), storageBytes: 1_500_000 },
+      });
+      await expect(upload(small.grpc, actionId, file)).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    },
+  );
 
-  it('are shown in the status: the service, and none under way', async () => {
+  it('are shown in the status: the service, and none under way', { tags: ['S1.status.services'] }, async () => {
     const status = (await (await fetch(`${node.http}/api/v1/status`)).json()) as object;
     expect(status).toMatchObject({ registered_services: ['cascade'], running_tasks: [] });
     const services = (await (await fetch(`${node.http}/api/v1/services`)).json()) as { services: { name: string }[] };
     expect(services.services.map(({ name }) => name)).toContain('cascade.CascadeService');
   });
 
-  it('are counted in the P2P metrics: pieces as they lie on the disk, and each retrieval, newest first', async () => {
-    const file = bytesOf('m', 700_000);
-    const actionId = await pendingAction(ledger, file);
-    await upload(node.grpc, actionId, file);
-    await downloaded(node.grpc, actionId);
-    const pieces = readdirSync(path.join(storage.folder, 'pieces'), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => statSync(path.join(entry.parentPath, entry.name)).size);
-    const bytes = pieces.reduce((sum, size) => sum + size, 0);
-    const shown = await until('the snapshot holds the retrieval', async () => {
-      const answer = await fetch(`${node.http}/api/v1/status?include_p2p_metrics=true`);
-      const { p2p_metrics } = (await answer.json()) as { p2p_metrics: Shown };
-      return p2p_metrics.database.p2p_db_records_count === String(pieces.length) && p2p_metrics;
-    });
-    expect(shown.database.p2p_db_size_mb).toBeCloseTo(bytes / 2 ** 20, 6);
-    expect(shown.dht_metrics.batch_retrieve_recent[0]).toMatchObject({
-      time_unix: expect.stringMatching(/^\d{10}$/),
-      keys: 1,
-      required: 1,
-      found_local: 1,
-      found_network: 0,
-    });
-  });
+  it(
+    'are counted in the P2P metrics: pieces as they lie on the disk, and each retrieval, newest first',
+    { tags: ['S1.p2p.retrieve', 'S1.p2p.disk'] },
+    async () => {
+      const file = bytesOf('m', 700_000);
+      const actionId = await pendingAction(ledger, file);
+      await upload(node.grpc, actionId, file);
+      await downloaded(node.grpc, actionId);
+      const pieces = readdirSync(path.join(storage.folder, 'pieces'), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => statSync(path.join(entry.parentPath, entry.name)).size);
+      const bytes = pieces.reduce((sum, size) => sum + size, 0);
+      const shown = await until('the snapshot holds the retrieval', async () => {
+        const answer = await fetch(`${node.http}/api/v1/status?include_p2p_metrics=true`);
+        const { p2p_metrics } = (await answer.json()) as { p2p_metrics: Shown };
+        return p2p_metrics.database.p2p_db_records_count === String(pieces.length) && p2p_metrics;
+      });
+      expect(shown.database.p2p_db_size_mb).toBeCloseTo(bytes / 2 ** 20, 6);
+      expect(shown.dht_metrics.batch_retrieve_recent[0]).toMatchObject({
+        time_unix: expect.stringMatching(/^\d{10}$/),
+        keys: 1,
+        required: 1,
+        found_local: 1,
+        found_network: 0,
+      });
+    },
+  );
 
-  it('are UNAVAILABLE while the chain is out of reach', async () => {
+  it('are UNAVAILABLE while the chain is out of reach', { tags: ['S1.register.codes'] }, async () => {
     await using alone = await nodeUnderTest({ cascade: filesOf(ledger) });
     await expect(downloaded(alone.grpc, '1')).rejects.toMatchObject({ code: Code.Unavailable });
   });

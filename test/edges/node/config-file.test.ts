@@ -25,7 +25,7 @@ p2p: {port: 6445, data_dir: data}
 `;
 
 describe('a node’s configuration file', () => {
-  it('sets ports and host, and what the environment sets counts more', () => {
+  it('sets ports and host, and what the environment sets counts more', { tags: ['S1.port.config'] }, () => {
     const NODE_CONFIG = fileWith(real);
     expect(configFromEnvironment({ NODE_CONFIG, P2P_PORT: '7445' })).toMatchObject({
       grpcPort: 5444,
@@ -41,7 +41,7 @@ describe('a node’s configuration file', () => {
       expect(configuredIn(fileWith(content))).toEqual({});
   });
 
-  it('is refused where it is no YAML or not there', () => {
+  it('is refused where it is no YAML or not there', { tags: ['S1.port.config'] }, () => {
     expect(() => configuredIn(fileWith('a: [1'))).toThrow('NODE_CONFIG=');
     expect(() => configuredIn(path.join(folder, 'none'))).toThrow('cannot be read as YAML');
   });

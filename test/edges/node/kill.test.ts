@@ -19,7 +19,11 @@ beforeAll(async () => {
 afterAll(() => undo.disposeAsync());
 
 describe('a node that is killed in the midst of Register', () => {
-  it.each(['first', 'second', 'third', 'fourth'])('serves no half file, and keeps none: %s point', async (point) => {
-    expect(await killDuringRegister(killed, point)).toMatch(/^at (chunk|event) \d+/);
-  });
+  it.each(['first', 'second', 'third', 'fourth'])(
+    'serves no half file, and keeps none: %s point',
+    { tags: ['S1.storage.kill'] },
+    async (point) => {
+      expect(await killDuringRegister(killed, point)).toMatch(/^at (chunk|event) \d+/);
+    },
+  );
 });

@@ -25,7 +25,7 @@ function kernelWith(files: Record<string, string>): { proc: string; cgroup: stri
 }
 
 describe('processorLimit', () => {
-  it('is the tightest of a group of version 2 and those above it', async () => {
+  it('is the tightest of a group of version 2 and those above it', { tags: ['S1.resources.groups'] }, async () => {
     const files = kernelWith({
       'proc/self/cgroup': '0::/a/b\n',
       'cgroup/a/cpu.max': '150000 100000\n',
@@ -45,7 +45,7 @@ describe('processorLimit', () => {
     expect(await processorLimit(files)).toEqual({ cores: 0.5, usedMicros: 5 });
   });
 
-  it('is that of a group of version 1', async () => {
+  it('is that of a group of version 1', { tags: ['S1.resources.groups'] }, async () => {
     const files = kernelWith({
       'proc/self/cgroup': '2:cpu,cpuacct:/x\n1:memory:/y\n',
       'cgroup/cpu/x/cpu.cfs_quota_us': '200000\n',
@@ -66,18 +66,22 @@ describe('processorLimit', () => {
 describe('processorBetween', () => {
   const reading = (values: Partial<Reading>): Reading => ({ atMs: 0, idleMs: 0, allMs: 0, cores: 4, ...values });
 
-  it('is the share of all cores that was not idle', () => {
+  it('is the share of all cores that was not idle', { tags: ['S1.resources.cpu'] }, () => {
     const after = reading({ atMs: 1000, idleMs: 3000, allMs: 4000 });
     expect(processorBetween(reading({}), after)).toEqual({ usagePercent: 25, cores: 4 });
   });
 
-  it('is the share of the limit that its group used, and the limit rounded up in cores', () => {
-    const before = reading({ limit: { cores: 1.5, usedMicros: 0 } });
-    const after = reading({ atMs: 1000, idleMs: 0, allMs: 4000, limit: { cores: 1.5, usedMicros: 750_000 } });
-    expect(processorBetween(before, after)).toEqual({ usagePercent: 50, cores: 2 });
-  });
+  it(
+    'is the share of the limit that its group used, and the limit rounded up in cores',
+    { tags: ['S1.resources.cpu'] },
+    () => {
+      const before = reading({ limit: { cores: 1.5, usedMicros: 0 } });
+      const after = reading({ atMs: 1000, idleMs: 0, allMs: 4000, limit: { cores: 1.5, usedMicros: 750_000 } });
+      expect(processorBetween(before, after)).toEqual({ usagePercent: 50, cores: 2 });
+    },
+  );
 
-  it('lies between 0 and 100 whatever the clocks say', () => {
+  it('lies between 0 and 100 whatever the clocks say', { tags: ['S1.resources.cpu'] }, () => {
     const early = reading({ atMs: 1000, idleMs: 10, allMs: 5 });
     for (const [before, after] of [
       [reading({}), early],
@@ -90,7 +94,7 @@ describe('processorBetween', () => {
     }
   });
 
-  it('has the cores that affinity leaves on this machine', async () => {
+  it('has the cores that affinity leaves on this machine', { tags: ['S1.resources.cpu'] }, async () => {
     const { cores } = await readProcessors();
     expect(cores).toBeGreaterThan(0);
     expect(cores).toBeLessThanOrEqual(os.cpus().length);
@@ -98,7 +102,7 @@ describe('processorBetween', () => {
 });
 
 describe('readVolume', () => {
-  it('is the filesystem of the folder, at its mount point', async () => {
+  it('is the filesystem of the folder, at its mount point', { tags: ['S1.resources.storage'] }, async () => {
     const volume = await readVolume(os.tmpdir());
     const { blocks, bsize } = await statfs(os.tmpdir());
     expect(Number(volume.total)).toBe(blocks * bsize);
@@ -108,7 +112,7 @@ describe('readVolume', () => {
 });
 
 describe('readMemory', () => {
-  it('is no more than the machine has, and available no more than that', () => {
+  it('is no more than the machine has, and available no more than that', { tags: ['S1.resources.memory'] }, () => {
     const { total, available } = readMemory();
     expect(total).toBeLessThanOrEqual(os.totalmem());
     expect(available).toBeGreaterThan(0);

@@ -25,61 +25,65 @@ const shownOnce = async (node: StoringNode, holds: (shown: Shown) => boolean) =>
 type Shown = Awaited<ReturnType<typeof shownBy>>['p2p_metrics'];
 
 describe('P2P metrics', () => {
-  it('count what is stored at others, taken from them, and skipped because they are banned', async () => {
-    const { ledger, cast, start, impersonate } = await networkUnderTest(undo, 3, { repairEachMs: 600_000 });
-    const [one, two, liar] = cast;
-    if (!one || !two || !liar) throw new Error('the cast has three');
-    let lies = false;
-    const host = await impersonate(liar, async () => ({ done: lies, data: Buffer.from('other bytes') }));
-    const [first, second] = [await start(one), await start(two)];
-    const file = bytesOf('m', 2_200_000);
-    const actionId = await pendingAction(ledger, file);
-    await upload(first.grpc, actionId, file);
-    const stored = await shownOnce(first, (shown) => shown.dht_metrics.store_success_recent.length > 0);
-    expect(stored.dht_metrics).toMatchObject({
-      store_success_recent: [
-        { time_unix: expect.stringMatching(/^\d{10}$/), requests: 8, successful: 4, success_rate: 50 },
-      ],
-      hot_path_banned_skips: '0',
-      hot_path_ban_increments: '0',
-    });
-    expect(stored.conn_pool_metrics).toMatchObject({ misses_total: '2', replacements_total: '0', capacity: '1024' });
-    expect(Number(stored.conn_pool_metrics['adds_total'])).toBeGreaterThanOrEqual(2);
-    expect(Number(stored.conn_pool_metrics['open_current'])).toBeGreaterThanOrEqual(2);
-    expect(Number(stored.conn_pool_metrics['reuse_hits_total'])).toBeGreaterThanOrEqual(6);
-    const { blocks, bsize } = await statfs(first.storageFolder);
-    expect(stored.disk.all_mb).toBeCloseTo((blocks * bsize) / 2 ** 20, 3);
-    expect(stored.disk.used_mb + stored.disk.free_mb).toBeLessThanOrEqual(stored.disk.all_mb);
+  it(
+    'count what is stored at others, taken from them, and skipped because they are banned',
+    { tags: ['S1.p2p.store', 'S1.p2p.retrieve', 'S1.p2p.hot-path', 'S1.p2p.disk'] },
+    async () => {
+      const { ledger, cast, start, impersonate } = await networkUnderTest(undo, 3, { repairEachMs: 600_000 });
+      const [one, two, liar] = cast;
+      if (!one || !two || !liar) throw new Error('the cast has three');
+      let lies = false;
+      const host = await impersonate(liar, async () => ({ done: lies, data: Buffer.from('other bytes') }));
+      const [first, second] = [await start(one), await start(two)];
+      const file = bytesOf('m', 2_200_000);
+      const actionId = await pendingAction(ledger, file);
+      await upload(first.grpc, actionId, file);
+      const stored = await shownOnce(first, (shown) => shown.dht_metrics.store_success_recent.length > 0);
+      expect(stored.dht_metrics).toMatchObject({
+        store_success_recent: [
+          { time_unix: expect.stringMatching(/^\d{10}$/), requests: 8, successful: 4, success_rate: 50 },
+        ],
+        hot_path_banned_skips: '0',
+        hot_path_ban_increments: '0',
+      });
+      expect(stored.conn_pool_metrics).toMatchObject({ misses_total: '2', replacements_total: '0', capacity: '1024' });
+      expect(Number(stored.conn_pool_metrics['adds_total'])).toBeGreaterThanOrEqual(2);
+      expect(Number(stored.conn_pool_metrics['open_current'])).toBeGreaterThanOrEqual(2);
+      expect(Number(stored.conn_pool_metrics['reuse_hits_total'])).toBeGreaterThanOrEqual(6);
+      const { blocks, bsize } = await statfs(first.storageFolder);
+      expect(stored.disk.all_mb).toBeCloseTo((blocks * bsize) / 2 ** 20, 3);
+      expect(stored.disk.used_mb + stored.disk.free_mb).toBeLessThanOrEqual(stored.disk.all_mb);
 
-    const peer = { account: two.account.account, ip: two.host, port: ports.p2p, isActive: true };
-    const unknown = hashPiece(Buffer.from('unknown'));
-    expect((await host.ask(peer, { case: 'missing', value: { names: [unknown] } })).names).toEqual([unknown]);
-    expect((await host.ask(peer, { case: 'getPiece', value: unknown })).done).toBe(false);
-    const asked = await shownOnce(second, ({ network_handle_metrics }) => {
-      return network_handle_metrics['FindValue']?.['total'] !== '0';
-    });
-    expect(asked.network_handle_metrics).toMatchObject({
-      Ping: { total: '1', success: '1', failure: '0', timeout: '0' },
-      StoreData: { total: '4', success: '4', failure: '0', timeout: '0' },
-      BatchFindValues: { total: '1', success: '1', failure: '0', timeout: '0' },
-      FindValue: { total: '1', success: '0', failure: '1', timeout: '0' },
-      Replicate: { total: '0' },
-    });
+      const peer = { account: two.account.account, ip: two.host, port: ports.p2p, isActive: true };
+      const unknown = hashPiece(Buffer.from('unknown'));
+      expect((await host.ask(peer, { case: 'missing', value: { names: [unknown] } })).names).toEqual([unknown]);
+      expect((await host.ask(peer, { case: 'getPiece', value: unknown })).done).toBe(false);
+      const asked = await shownOnce(second, ({ network_handle_metrics }) => {
+        return network_handle_metrics['FindValue']?.['total'] !== '0';
+      });
+      expect(asked.network_handle_metrics).toMatchObject({
+        Ping: { total: '1', success: '1', failure: '0', timeout: '0' },
+        StoreData: { total: '4', success: '4', failure: '0', timeout: '0' },
+        BatchFindValues: { total: '1', success: '1', failure: '0', timeout: '0' },
+        FindValue: { total: '1', success: '0', failure: '1', timeout: '0' },
+        Replicate: { total: '0' },
+      });
 
-    await loseAllPieces(first.storageFolder);
-    expect((await downloaded(first.grpc, actionId)).bytes.equals(file)).toBe(true);
-    await second.stop();
-    await loseAllPieces(first.storageFolder);
-    lies = true;
-    for (const _ of [1, 2, 3])
-      await expect(downloaded(first.grpc, actionId)).rejects.toMatchObject({ code: Code.Unavailable });
-    const end = await shownOnce(first, (shown) => shown.dht_metrics.batch_retrieve_recent.length === 4);
-    const none = { keys: 3, required: 3, found_local: 0, found_network: 0 };
-    expect(end.dht_metrics.batch_retrieve_recent).toMatchObject([none, none, none, { ...none, found_network: 3 }]);
-    expect(end.dht_metrics.hot_path_ban_increments).toBe('2');
-    expect(Number(end.dht_metrics.hot_path_banned_skips)).toBeGreaterThan(0);
-    expect(end.ban_list).toMatchObject([{ id: liar.account.account, count: 2 }]);
-  });
+      await loseAllPieces(first.storageFolder);
+      expect((await downloaded(first.grpc, actionId)).bytes.equals(file)).toBe(true);
+      await second.stop();
+      await loseAllPieces(first.storageFolder);
+      lies = true;
+      for (const _ of [1, 2, 3])
+        await expect(downloaded(first.grpc, actionId)).rejects.toMatchObject({ code: Code.Unavailable });
+      const end = await shownOnce(first, (shown) => shown.dht_metrics.batch_retrieve_recent.length === 4);
+      const none = { keys: 3, required: 3, found_local: 0, found_network: 0 };
+      expect(end.dht_metrics.batch_retrieve_recent).toMatchObject([none, none, none, { ...none, found_network: 3 }]);
+      expect(end.dht_metrics.hot_path_ban_increments).toBe('2');
+      expect(Number(end.dht_metrics.hot_path_banned_skips)).toBeGreaterThan(0);
+      expect(end.ban_list).toMatchObject([{ id: liar.account.account, count: 2 }]);
+    },
+  );
 });
 
 describe('a peers’ port', () => {
@@ -96,7 +100,7 @@ describe('a peers’ port', () => {
   };
   const piece = { case: 'putPiece', value: Buffer.from('bytes') } as const;
 
-  it('counts calls that fail and calls that take too long', async () => {
+  it('counts calls that fail and calls that take too long', { tags: ['S1.p2p.handlers'] }, async () => {
     const own = await opened();
     const failing = await opened({ of: other, answering: async () => Promise.reject(new Error('a fault')) });
     const slow = await opened({ of: another, answering: () => new Promise(() => undefined), answerMs: 50 });
@@ -112,20 +116,24 @@ describe('a peers’ port', () => {
     }
   });
 
-  it('counts a connection that takes the place of a closed one, and those that are closed as too many', async () => {
-    const own = await opened({ connections: 1 });
-    const before = await opened({ of: other });
-    await own.ask(before.peer, piece);
-    await own.ask(before.peer, piece);
-    expect(own.diagnostics.pool.all()).toMatchObject({ adds_total: 1n, misses_total: 1n, reuse_hits_total: 1n });
-    await before.close();
-    await until('the connection is closed', () => own.connections().open_current === 0n);
-    const again = await opened({ of: other, port: before.peer.port });
-    await own.ask(again.peer, piece);
-    expect(own.diagnostics.pool.all()).toMatchObject({ adds_total: 2n, misses_total: 2n, replacements_total: 1n });
-    const third = await opened({ of: another });
-    await own.ask(third.peer, piece).catch(() => undefined);
-    await until('one of two is closed', () => own.diagnostics.pool.all().evictions_lru_total === 1n);
-    expect(own.connections().capacity).toBe(1n);
-  });
+  it(
+    'counts a connection that takes the place of a closed one, and those that are closed as too many',
+    { tags: ['S1.p2p.pool'] },
+    async () => {
+      const own = await opened({ connections: 1 });
+      const before = await opened({ of: other });
+      await own.ask(before.peer, piece);
+      await own.ask(before.peer, piece);
+      expect(own.diagnostics.pool.all()).toMatchObject({ adds_total: 1n, misses_total: 1n, reuse_hits_total: 1n });
+      await before.close();
+      await until('the connection is closed', () => own.connections().open_current === 0n);
+      const again = await opened({ of: other, port: before.peer.port });
+      await own.ask(again.peer, piece);
+      expect(own.diagnostics.pool.all()).toMatchObject({ adds_total: 2n, misses_total: 2n, replacements_total: 1n });
+      const third = await opened({ of: another });
+      await own.ask(third.peer, piece).catch(() => undefined);
+      await until('one of two is closed', () => own.diagnostics.pool.all().evictions_lru_total === 1n);
+      expect(own.connections().capacity).toBe(1n);
+    },
+  );
 });

@@ -23,37 +23,45 @@ async function network(count: number, running = count) {
 }
 
 describe('five nodes', () => {
-  it('give a file out, equal to the last byte, after the one that took it is gone', async () => {
-    const { ledger, nodes } = await network(5);
-    const [first, ...others] = nodes;
-    const file = bytesOf('f', 3_300_000);
-    const actionId = await pendingAction(ledger, file);
-    const events = await upload(first?.grpc ?? '', actionId, file);
-    expect(events.map(({ message }) => message)).toContain('4 pieces are stored, 3 copies of each');
-    const status = first && (await shownBy(first));
-    expect(status?.network.peers_count).toBe(4);
-    await first?.stop();
-    for (const node of others) expect((await downloaded(node.grpc, actionId)).bytes.equals(file)).toBe(true);
-  });
+  it(
+    'give a file out, equal to the last byte, after the one that took it is gone',
+    { tags: ['S1.peers.copies'] },
+    async () => {
+      const { ledger, nodes } = await network(5);
+      const [first, ...others] = nodes;
+      const file = bytesOf('f', 3_300_000);
+      const actionId = await pendingAction(ledger, file);
+      const events = await upload(first?.grpc ?? '', actionId, file);
+      expect(events.map(({ message }) => message)).toContain('4 pieces are stored, 3 copies of each');
+      const status = first && (await shownBy(first));
+      expect(status?.network.peers_count).toBe(4);
+      await first?.stop();
+      for (const node of others) expect((await downloaded(node.grpc, actionId)).bytes.equals(file)).toBe(true);
+    },
+  );
 });
 
 describe('a node', () => {
-  it('alone on a network finalizes with its own copy, which goes to the others when they come', async () => {
-    const { ledger, cast, nodes, start } = await network(2, 1);
-    const [first] = nodes;
-    const file = bytesOf('c', 1_200_000);
-    const actionId = await pendingAction(ledger, file);
-    const events = await upload(first?.grpc ?? '', actionId, file);
-    expect(events.map(({ message }) => message)).toContain('2 pieces are stored, 1 copies of each');
-    const [, second] = cast;
-    if (!second) throw new Error('the cast has two');
-    const late = await start(second);
-    await expect(downloaded(late.grpc, '999')).rejects.toMatchObject({ code: Code.NotFound });
-    await until('the copies are made', async () => (await shownBy(late)).network.peers_count > 0);
-    expect((await downloaded(late.grpc, actionId)).bytes.equals(file)).toBe(true);
-  });
+  it(
+    'alone on a network finalizes with its own copy, which goes to the others when they come',
+    { tags: ['S1.peers.copies'] },
+    async () => {
+      const { ledger, cast, nodes, start } = await network(2, 1);
+      const [first] = nodes;
+      const file = bytesOf('c', 1_200_000);
+      const actionId = await pendingAction(ledger, file);
+      const events = await upload(first?.grpc ?? '', actionId, file);
+      expect(events.map(({ message }) => message)).toContain('2 pieces are stored, 1 copies of each');
+      const [, second] = cast;
+      if (!second) throw new Error('the cast has two');
+      const late = await start(second);
+      await expect(downloaded(late.grpc, '999')).rejects.toMatchObject({ code: Code.NotFound });
+      await until('the copies are made', async () => (await shownBy(late)).network.peers_count > 0);
+      expect((await downloaded(late.grpc, actionId)).bytes.equals(file)).toBe(true);
+    },
+  );
 
-  it('bans a peer that gives other bytes than it was asked for', async () => {
+  it('bans a peer that gives other bytes than it was asked for', { tags: ['S1.p2p.bans'] }, async () => {
     const { ledger, cast, nodes, impersonate } = await network(2, 1);
     const [first] = nodes;
     const liar = cast[1];
@@ -70,7 +78,7 @@ describe('a node', () => {
     });
   });
 
-  it('does not believe a peer that speaks for another account', async () => {
+  it('does not believe a peer that speaks for another account', { tags: ['S1.peers.wrong'] }, async () => {
     const { ledger, cast, nodes } = await network(2, 1);
     const [first] = nodes;
     const [, second] = cast;
@@ -90,7 +98,7 @@ describe('a node', () => {
 });
 
 describe('ranked', () => {
-  it('moves only what belongs to a node that comes or goes', () => {
+  it('moves only what belongs to a node that comes or goes', { tags: ['S1.peers.repair'] }, () => {
     const nodes = ['a', 'b', 'c', 'd', 'e'].map((account) => ({ account }));
     const names = Array.from({ length: 200 }, (_, index) => `piece ${index}`);
     const firsts = new Set(names.map((name) => ranked(name, nodes)[0]?.account));
@@ -102,7 +110,7 @@ describe('ranked', () => {
 });
 
 describe('bans', () => {
-  it('begin with the second time and end an hour after the last', () => {
+  it('begin with the second time and end an hour after the last', { tags: ['S1.p2p.bans'] }, () => {
     let nowMs = 0;
     const bans = createBans(() => nowMs);
     const peer = { account: 'a', ip: '127.0.0.1', port: 1, isActive: true };

@@ -28,42 +28,46 @@ async function copiesAt(nodes: readonly StoringNode[], pieces: readonly string[]
 }
 
 describe('five nodes', () => {
-  it('make the copies of one that is gone again, and give it back what its rank says when it returns', async () => {
-    const { ledger, cast, start } = await networkUnderTest(undo, 5, quick);
-    const file = bytesOf('g', 3_300_000);
-    const pieces = piecesOf(file);
-    const accounts = cast.map(({ account }) => account);
-    const [holder] = ranked(pieces[0] ?? '', accounts);
-    const gonePlan = cast.find(({ account }) => account.account === holder?.account);
-    if (!gonePlan) throw new Error('one of the cast ranks first');
-    const others = await Promise.all(cast.filter((one) => one !== gonePlan).map((one) => start(one)));
-    const gone = await start(gonePlan);
-    const actionId = await pendingAction(ledger, file);
-    await upload(others[0]?.grpc ?? '', actionId, file);
-    expect(await piecesIn(gone.storageFolder)).toContain(pieces[0]);
-    expect((await copiesAt([...others, gone], pieces)).every((count) => count >= copies)).toBe(true);
+  it(
+    'make the copies of one that is gone again, and give it back what its rank says when it returns',
+    { tags: ['S1.peers.repair'] },
+    async () => {
+      const { ledger, cast, start } = await networkUnderTest(undo, 5, quick);
+      const file = bytesOf('g', 3_300_000);
+      const pieces = piecesOf(file);
+      const accounts = cast.map(({ account }) => account);
+      const [holder] = ranked(pieces[0] ?? '', accounts);
+      const gonePlan = cast.find(({ account }) => account.account === holder?.account);
+      if (!gonePlan) throw new Error('one of the cast ranks first');
+      const others = await Promise.all(cast.filter((one) => one !== gonePlan).map((one) => start(one)));
+      const gone = await start(gonePlan);
+      const actionId = await pendingAction(ledger, file);
+      await upload(others[0]?.grpc ?? '', actionId, file);
+      expect(await piecesIn(gone.storageFolder)).toContain(pieces[0]);
+      expect((await copiesAt([...others, gone], pieces)).every((count) => count >= copies)).toBe(true);
 
-    await gone.stop();
-    await until('each piece has as many copies elsewhere', async () =>
-      (await copiesAt(others, pieces)).every((count) => count >= copies),
-    );
+      await gone.stop();
+      await until('each piece has as many copies elsewhere', async () =>
+        (await copiesAt(others, pieces)).every((count) => count >= copies),
+      );
 
-    await rm(gone.storageFolder, { recursive: true });
-    const returned = await start(gonePlan, gone.storageFolder);
-    const itsOwn = pieces.filter((hash) =>
-      ranked(hash, accounts)
-        .slice(0, copies)
-        .some(({ account }) => account === gonePlan.account.account),
-    );
-    expect(itsOwn).toContain(pieces[0]);
-    await until('it holds what its rank says', async () => {
-      const held = await piecesIn(returned.storageFolder);
-      return itsOwn.every((hash) => held.includes(hash));
-    });
-    expect((await downloaded(returned.grpc, actionId)).bytes.equals(file)).toBe(true);
-  });
+      await rm(gone.storageFolder, { recursive: true });
+      const returned = await start(gonePlan, gone.storageFolder);
+      const itsOwn = pieces.filter((hash) =>
+        ranked(hash, accounts)
+          .slice(0, copies)
+          .some(({ account }) => account === gonePlan.account.account),
+      );
+      expect(itsOwn).toContain(pieces[0]);
+      await until('it holds what its rank says', async () => {
+        const held = await piecesIn(returned.storageFolder);
+        return itsOwn.every((hash) => held.includes(hash));
+      });
+      expect((await downloaded(returned.grpc, actionId)).bytes.equals(file)).toBe(true);
+    },
+  );
 
-  it('ban one that gives wrong bytes, show so, and go on without it', async () => {
+  it('ban one that gives wrong bytes, show so, and go on without it', { tags: ['S1.peers.wrong'] }, async () => {
     const { ledger, cast, start, impersonate } = await networkUnderTest(undo, 5);
     const file = bytesOf('w', 8_000_000);
     const accounts = cast.map(({ account }) => account);
@@ -87,36 +91,40 @@ describe('five nodes', () => {
     }
   });
 
-  it('take the true manifest from one another where another node was told a false one first', async () => {
-    const { ledger, cast, start, impersonate } = await networkUnderTest(undo, 3);
-    const [liar, honest, fooled] = cast;
-    if (!liar || !honest || !fooled) throw new Error('the cast has three');
-    const [first, second] = [await start(honest), await start(fooled)];
-    const host = await impersonate(liar, async () => ({ done: false }));
-    const file = bytesOf('l', 2_200_000);
-    const actionId = await pendingAction(ledger, file);
-    const pieces = piecesOf(file);
-    const hasher = await createDataHasher();
-    hasher.update(file);
-    const dataHash = hasher.digest();
-    const truth = { actionId, dataHash, size: file.length, pieces };
-    const lies = [
-      { ...truth, pieces: pieces.toReversed() },
-      { ...truth, size: file.length - 1 },
-    ];
-    const told = async (manifest: typeof truth) => {
-      const peer = { account: fooled.account.account, ip: fooled.host, port: ports.p2p, isActive: true };
-      return (await host.ask(peer, { case: 'putManifest', value: encodeManifest(manifest) })).done;
-    };
-    expect(await told(lies[0] ?? truth)).toBe(true);
-    await upload(first.grpc, actionId, file);
-    const answer = await host.ask(
-      { account: fooled.account.account, ip: fooled.host, port: ports.p2p, isActive: true },
-      { case: 'getManifest', value: actionId },
-    );
-    expect(decodeManifest(answer.data)).toEqual(truth);
-    for (const lie of lies) expect(await told(lie)).toBe(false);
-    await first.stop();
-    expect((await downloaded(second.grpc, actionId)).bytes.equals(file)).toBe(true);
-  });
+  it(
+    'take the true manifest from one another where another node was told a false one first',
+    { tags: ['S1.peers.wrong'] },
+    async () => {
+      const { ledger, cast, start, impersonate } = await networkUnderTest(undo, 3);
+      const [liar, honest, fooled] = cast;
+      if (!liar || !honest || !fooled) throw new Error('the cast has three');
+      const [first, second] = [await start(honest), await start(fooled)];
+      const host = await impersonate(liar, async () => ({ done: false }));
+      const file = bytesOf('l', 2_200_000);
+      const actionId = await pendingAction(ledger, file);
+      const pieces = piecesOf(file);
+      const hasher = await createDataHasher();
+      hasher.update(file);
+      const dataHash = hasher.digest();
+      const truth = { actionId, dataHash, size: file.length, pieces };
+      const lies = [
+        { ...truth, pieces: pieces.toReversed() },
+        { ...truth, size: file.length - 1 },
+      ];
+      const told = async (manifest: typeof truth) => {
+        const peer = { account: fooled.account.account, ip: fooled.host, port: ports.p2p, isActive: true };
+        return (await host.ask(peer, { case: 'putManifest', value: encodeManifest(manifest) })).done;
+      };
+      expect(await told(lies[0] ?? truth)).toBe(true);
+      await upload(first.grpc, actionId, file);
+      const answer = await host.ask(
+        { account: fooled.account.account, ip: fooled.host, port: ports.p2p, isActive: true },
+        { case: 'getManifest', value: actionId },
+      );
+      expect(decodeManifest(answer.data)).toEqual(truth);
+      for (const lie of lies) expect(await told(lie)).toBe(false);
+      await first.stop();
+      expect((await downloaded(second.grpc, actionId)).bytes.equals(file)).toBe(true);
+    },
+  );
 });

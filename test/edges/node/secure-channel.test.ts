@@ -44,33 +44,48 @@ async function version(caller: Caller): Promise<string> {
 }
 
 describe('the secure channel', () => {
-  it('tells its status and health to accounts that the chain knows, of both key types', async () => {
-    expect(new Set(guests.map(({ type }) => type)).size).toBe(2);
-    for (const key of guests.slice(0, 4)) expect(await version({ key })).toBe('v1.2.3');
-    const { stream, server } = await dialSecurely(at(), { key: guest });
-    expect(server).toMatchObject({ type: 'superNode', address: 'lumera1rfjz7r3u8t65teavh5utquj3kwvsj983mrr6xz' });
-    expect(await createClient(Health, secureTransport(stream)).check({})).toMatchObject({ status: 1 });
-    stream.destroy();
-  });
+  it(
+    'tells its status and health to accounts that the chain knows, of both key types',
+    { tags: ['S1.channel'] },
+    async () => {
+      expect(new Set(guests.map(({ type }) => type)).size).toBe(2);
+      for (const key of guests.slice(0, 4)) expect(await version({ key })).toBe('v1.2.3');
+      const { stream, server } = await dialSecurely(at(), { key: guest });
+      expect(server).toMatchObject({ type: 'superNode', address: 'lumera1rfjz7r3u8t65teavh5utquj3kwvsj983mrr6xz' });
+      expect(await createClient(Health, secureTransport(stream)).check({})).toMatchObject({ status: 1 });
+      stream.destroy();
+    },
+  );
 
-  it('is open to another SuperNode under its account, and to nobody who only says so', async () => {
-    expect(await version({ key: nodeAccount, type: 'superNode' })).toBe('v1.2.3');
-    await expect(version({ key: guest, type: 'superNode' })).rejects.toThrow('ended within its handshake');
-  });
+  it(
+    'is open to another SuperNode under its account, and to nobody who only says so',
+    { tags: ['S1.channel'] },
+    async () => {
+      expect(await version({ key: nodeAccount, type: 'superNode' })).toBe('v1.2.3');
+      await expect(version({ key: guest, type: 'superNode' })).rejects.toThrow('ended within its handshake');
+    },
+  );
 
-  it('is closed to an account that the chain does not know, and to hellos that do not hold, without a byte', async () => {
-    await expect(version({ key: stranger })).rejects.toThrow('ended within its handshake');
-    const spoil: Caller['spoil'] = ({ hello, signature }) => ({ hello, signature: signature.map((byte) => byte ^ 1) });
-    await expect(version({ key: guest, spoil })).rejects.toThrow('ended within its handshake');
-    for (const bytes of ['00000000', '00ffffff', '00000005ffffffffff00000001aa']) {
-      const socket = connect(at());
-      socket.write(Buffer.from(bytes, 'hex'));
-      const received: Buffer[] = [];
-      socket.on('data', (chunk: Buffer) => received.push(chunk)).on('error', () => undefined);
-      await once(socket, 'close');
-      expect(received).toEqual([]);
-    }
-  });
+  it(
+    'is closed to an account that the chain does not know, and to hellos that do not hold, without a byte',
+    { tags: ['S1.channel'] },
+    async () => {
+      await expect(version({ key: stranger })).rejects.toThrow('ended within its handshake');
+      const spoil: Caller['spoil'] = ({ hello, signature }) => ({
+        hello,
+        signature: signature.map((byte) => byte ^ 1),
+      });
+      await expect(version({ key: guest, spoil })).rejects.toThrow('ended within its handshake');
+      for (const bytes of ['00000000', '00ffffff', '00000005ffffffffff00000001aa']) {
+        const socket = connect(at());
+        socket.write(Buffer.from(bytes, 'hex'));
+        const received: Buffer[] = [];
+        socket.on('data', (chunk: Buffer) => received.push(chunk)).on('error', () => undefined);
+        await once(socket, 'close');
+        expect(received).toEqual([]);
+      }
+    },
+  );
 
   it('serves many handshakes of one account at once, while a hundred others stay half open', async () => {
     const half = Array.from({ length: 100 }, () => connect(at()));
@@ -95,7 +110,7 @@ describe('the secure channel', () => {
 });
 
 describe('GRPC_SECURE=off', () => {
-  it('closes such connections, and the port serves plain ones', async () => {
+  it('closes such connections, and the port serves plain ones', { tags: ['S1.channel.off'] }, async () => {
     await using plain = await nodeUnderTest({ secure: false });
     const dialled = dialSecurely({ host: plain.host, port: plain.ports.grpc }, { key: guest });
     await expect(dialled).rejects.toThrow('ended within its handshake');

@@ -17,28 +17,36 @@ function counted(firstMs = 60_000) {
 const settled = async () => await new Promise((resolve) => setImmediate(resolve));
 
 describe('createSnapshot', () => {
-  it('collects once for all who wait for the first, and gives it while it is fresh', async () => {
-    const { get, waiting, clock } = counted();
-    const all = [get(), get(), get()];
-    waiting[0]?.resolve(1);
-    expect(await Promise.all(all)).toEqual([1, 1, 1]);
-    clock.nowMs = 29;
-    expect([await get(), waiting.length]).toEqual([1, 1]);
-  });
+  it(
+    'collects once for all who wait for the first, and gives it while it is fresh',
+    { tags: ['S1.p2p.snapshot'] },
+    async () => {
+      const { get, waiting, clock } = counted();
+      const all = [get(), get(), get()];
+      waiting[0]?.resolve(1);
+      expect(await Promise.all(all)).toEqual([1, 1, 1]);
+      clock.nowMs = 29;
+      expect([await get(), waiting.length]).toEqual([1, 1]);
+    },
+  );
 
-  it('gives the last good one at once when it is older, and collects behind it', async () => {
-    const { get, waiting, clock } = counted();
-    const first = get();
-    waiting[0]?.resolve(1);
-    await first;
-    clock.nowMs = 30;
-    expect([await get(), await get(), waiting.length]).toEqual([1, 1, 2]);
-    waiting[1]?.resolve(2);
-    await settled();
-    expect(await get()).toBe(2);
-  });
+  it(
+    'gives the last good one at once when it is older, and collects behind it',
+    { tags: ['S1.p2p.snapshot'] },
+    async () => {
+      const { get, waiting, clock } = counted();
+      const first = get();
+      waiting[0]?.resolve(1);
+      await first;
+      clock.nowMs = 30;
+      expect([await get(), await get(), waiting.length]).toEqual([1, 1, 2]);
+      waiting[1]?.resolve(2);
+      await settled();
+      expect(await get()).toBe(2);
+    },
+  );
 
-  it('gives the last good one while collecting fails, until it is too old', async () => {
+  it('gives the last good one while collecting fails, until it is too old', { tags: ['S1.p2p.snapshot'] }, async () => {
     const { get, waiting, clock } = counted();
     const first = get();
     waiting[0]?.resolve(1);
@@ -53,7 +61,7 @@ describe('createSnapshot', () => {
     expect(await late).toBe(undefined);
   });
 
-  it('gives nothing when the first takes longer than a caller waits', async () => {
+  it('gives nothing when the first takes longer than a caller waits', { tags: ['S1.p2p.snapshot'] }, async () => {
     expect(await counted(1).get()).toBe(undefined);
   });
 });

@@ -27,6 +27,7 @@ function comparable(status: Record<string, unknown>): unknown {
 describe('GET /api/v1/status', () => {
   test.each(['status-p2p-snake', 'during-upload-status-p2p', 'peer-127.0.1.45-status-p2p'] as const)(
     'has the keys and types of what a real node answered: %s',
+    { tags: ['S1.status.shape'] },
     async (name) => {
       const body = (await (await ask('/api/v1/status?include_p2p_metrics=true')).json()) as Record<string, unknown>;
       expect(comparable(body)).toEqual(comparable(recorded(name)));
@@ -34,17 +35,21 @@ describe('GET /api/v1/status', () => {
     },
   );
 
-  test('leaves out the P2P part unless asked, and takes both names of the parameter', async () => {
-    const plain = await ask('/api/v1/status');
-    expect(plain.headers.get('access-control-allow-origin')).toBe('*');
-    expect(await plain.json()).toMatchObject({ p2p_metrics: null, network: { peers_count: 0, peer_addresses: [] } });
-    for (const query of ['includeP2pMetrics=true', 'include_p2p_metrics=T', 'include_p2p_metrics=1'])
-      expect(await (await ask(`/api/v1/status?${query}`)).json()).toMatchObject({ p2p_metrics: { ban_list: [] } });
-    for (const query of ['includeP2PMetrics=true', 'include_p2p_metrics=F', 'include_p2p_metrics=0'])
-      expect(await (await ask(`/api/v1/status?${query}`)).json()).toMatchObject({ p2p_metrics: null });
-  });
+  test(
+    'leaves out the P2P part unless asked, and takes both names of the parameter',
+    { tags: ['S1.status.request'] },
+    async () => {
+      const plain = await ask('/api/v1/status');
+      expect(plain.headers.get('access-control-allow-origin')).toBe('*');
+      expect(await plain.json()).toMatchObject({ p2p_metrics: null, network: { peers_count: 0, peer_addresses: [] } });
+      for (const query of ['includeP2pMetrics=true', 'include_p2p_metrics=T', 'include_p2p_metrics=1'])
+        expect(await (await ask(`/api/v1/status?${query}`)).json()).toMatchObject({ p2p_metrics: { ban_list: [] } });
+      for (const query of ['includeP2PMetrics=true', 'include_p2p_metrics=F', 'include_p2p_metrics=0'])
+        expect(await (await ask(`/api/v1/status?${query}`)).json()).toMatchObject({ p2p_metrics: null });
+    },
+  );
 
-  test('names every handler and every key of the pool', async () => {
+  test('names every handler and every key of the pool', { tags: ['S1.p2p.handlers', 'S1.p2p.pool'] }, async () => {
     const body = await (await ask('/api/v1/status?include_p2p_metrics=true')).json();
     expect(body).toMatchObject({
       p2p_metrics: {
@@ -56,7 +61,7 @@ describe('GET /api/v1/status', () => {
 });
 
 describe('GET /api/v1/services', () => {
-  test('has the shape of what a real node answered', async () => {
+  test('has the shape of what a real node answered', { tags: ['S1.status.shape'] }, async () => {
     expect(shapeOf(await (await ask('/api/v1/services')).json())).toEqual(shapeOf(recorded('services')));
   });
 });
@@ -68,32 +73,42 @@ describe('the status port', () => {
     ['POST', '/api/v1/status', 501, 12],
     ['DELETE', '/api/v1/services', 501, 12],
     ['GET', '/api/v1/status?include_p2p_metrics=banana', 400, 3],
-  ])('%s %s is refused as real nodes refuse it', async (method, path, status, code) => {
+  ])('%s %s is refused as real nodes refuse it', { tags: ['S1.http.refusals'] }, async (method, path, status, code) => {
     const response = await ask(path, { method });
     expect(response.status).toBe(status);
     expect(await response.json()).toEqual({ code, message: expect.any(String), details: [] });
   });
 
-  test('HEAD is refused with 501, OPTIONS is answered with what may be asked from elsewhere', async () => {
-    expect((await ask('/api/v1/status', { method: 'HEAD' })).status).toBe(501);
-    const options = await ask('/api/v1/status', { method: 'OPTIONS' });
-    expect([options.status, await options.text()]).toEqual([200, '']);
-    expect(options.headers.get('access-control-allow-methods')).toBe('GET, POST, PUT, DELETE, OPTIONS');
-  });
+  test(
+    'HEAD is refused with 501, OPTIONS is answered with what may be asked from elsewhere',
+    { tags: ['S1.http.refusals'] },
+    async () => {
+      expect((await ask('/api/v1/status', { method: 'HEAD' })).status).toBe(501);
+      const options = await ask('/api/v1/status', { method: 'OPTIONS' });
+      expect([options.status, await options.text()]).toEqual([200, '']);
+      expect(options.headers.get('access-control-allow-methods')).toBe('GET, POST, PUT, DELETE, OPTIONS');
+    },
+  );
 
-  test('describes itself at /swagger.json, down to the fields of the status', async () => {
-    const document = await (await ask('/swagger.json')).json();
-    expect(document).toMatchObject({
-      paths: { '/api/v1/status': { get: expect.anything() }, '/api/v1/services': { get: expect.anything() } },
-      components: {
-        schemas: {
-          'supernode.StatusResponse': { properties: { uptime_seconds: { type: 'string' }, rank: { type: 'integer' } } },
+  test(
+    'describes itself at /swagger.json, down to the fields of the status',
+    { tags: ['S1.http.swagger'] },
+    async () => {
+      const document = await (await ask('/swagger.json')).json();
+      expect(document).toMatchObject({
+        paths: { '/api/v1/status': { get: expect.anything() }, '/api/v1/services': { get: expect.anything() } },
+        components: {
+          schemas: {
+            'supernode.StatusResponse': {
+              properties: { uptime_seconds: { type: 'string' }, rank: { type: 'integer' } },
+            },
+          },
         },
-      },
-    });
-  });
+      });
+    },
+  );
 
-  test('has a page that tries it, which loads nothing from elsewhere', async () => {
+  test('has a page that tries it, which loads nothing from elsewhere', { tags: ['S1.http.swagger'] }, async () => {
     const page = await ask('/');
     expect(page.url).toBe(`${node.http}/swagger-ui/`);
     expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");

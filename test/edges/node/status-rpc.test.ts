@@ -53,20 +53,24 @@ function expectWhole(status: Omit<StatusResponse, '$typeName'>): void {
 }
 
 describe('GetStatus', () => {
-  it('is answered to grpc-js under both names, in the same bytes', async () => {
-    const [real, spec] = await Promise.all([
-      callGrpc(node.grpc, '/supernode.SupernodeService/GetStatus', { request, output: StatusResponseSchema }),
-      callGrpc(node.grpc, '/chain.supernode.v1.SupernodeService/GetStatus', {
-        request,
-        output: named.StatusResponseSchema,
-      }),
-    ]);
-    expectWhole(real);
-    expect(toJson(named.StatusResponseSchema, { ...spec, uptimeSeconds: real.uptimeSeconds })).toEqual(
-      expect.objectContaining({ version: 'v1.2.3' }),
-    );
-    expect(Object.keys(spec).toSorted()).toEqual(Object.keys(real).toSorted());
-  });
+  it(
+    'is answered to grpc-js under both names, in the same bytes',
+    { tags: ['S1.status.version', 'S1.port.clients'] },
+    async () => {
+      const [real, spec] = await Promise.all([
+        callGrpc(node.grpc, '/supernode.SupernodeService/GetStatus', { request, output: StatusResponseSchema }),
+        callGrpc(node.grpc, '/chain.supernode.v1.SupernodeService/GetStatus', {
+          request,
+          output: named.StatusResponseSchema,
+        }),
+      ]);
+      expectWhole(real);
+      expect(toJson(named.StatusResponseSchema, { ...spec, uptimeSeconds: real.uptimeSeconds })).toEqual(
+        expect.objectContaining({ version: 'v1.2.3' }),
+      );
+      expect(Object.keys(spec).toSorted()).toEqual(Object.keys(real).toSorted());
+    },
+  );
 
   const transports: [string, () => Transport][] = [
     ['gRPC', () => createGrpcTransport({ baseUrl: `http://${node.grpc}` })],
@@ -74,20 +78,24 @@ describe('GetStatus', () => {
     ['Connect over HTTP/1.1', () => createConnectTransport({ baseUrl: `http://${node.grpc}`, httpVersion: '1.1' })],
     ['Connect over HTTP/2', () => createConnectTransport({ baseUrl: `http://${node.grpc}`, httpVersion: '2' })],
   ];
-  it.each(transports)('is answered over %s', async (_name, transport) => {
+  it.each(transports)('is answered over %s', { tags: ['S1.port.clients'] }, async (_name, transport) => {
     expectWhole(await createClient(SupernodeService, transport()).getStatus({ includeP2pMetrics: true }));
   });
 
-  it('is answered to curl in JSON, without the heavy part unless it is asked for', async () => {
-    const url = `http://${node.grpc}/chain.supernode.v1.SupernodeService/GetStatus`;
-    const args = ['-sS', '-H', 'content-type: application/json', '-d', '{}', url];
-    const { stdout } = await run('curl', args);
-    const status = JSON.parse(stdout) as object;
-    expect(status).toMatchObject({ version: 'v1.2.3', network: {} });
-    expect(status).not.toHaveProperty('p2pMetrics');
-  });
+  it(
+    'is answered to curl in JSON, without the heavy part unless it is asked for',
+    { tags: ['S1.status.request', 'S1.port.clients'] },
+    async () => {
+      const url = `http://${node.grpc}/chain.supernode.v1.SupernodeService/GetStatus`;
+      const args = ['-sS', '-H', 'content-type: application/json', '-d', '{}', url];
+      const { stdout } = await run('curl', args);
+      const status = JSON.parse(stdout) as object;
+      expect(status).toMatchObject({ version: 'v1.2.3', network: {} });
+      expect(status).not.toHaveProperty('p2pMetrics');
+    },
+  );
 
-  it('is answered to buf curl, which knows it by reflection alone', async () => {
+  it('is answered to buf curl, which knows it by reflection alone', { tags: ['S1.port.clients'] }, async () => {
     for (const protocol of ['grpc', 'grpcweb', 'connect']) {
       const method = `http://${node.grpc}/supernode.SupernodeService/GetStatus`;
       const args = [
@@ -106,7 +114,7 @@ describe('GetStatus', () => {
 });
 
 describe('ListServices', () => {
-  it('lists both names of the service with their methods', async () => {
+  it('lists both names of the service with their methods', { tags: ['S1.status.services'] }, async () => {
     const client = createClient(SupernodeService, createGrpcTransport({ baseUrl: `http://${node.grpc}` }));
     expect(await client.listServices({})).toMatchObject({
       count: 2,

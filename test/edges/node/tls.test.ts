@@ -49,28 +49,32 @@ const version = (node: NodeUnderTest, creds = credentials.createSsl(ca)) =>
   ).then((status) => status.version);
 
 describe('a SuperNode with TLS', () => {
-  it('answers gRPC and Connect within it, and refuses plain connections, without a byte', async () => {
-    await using node = await nodeUnderTest({ tls: { cert, key } });
-    expect(await version(node)).toBe('v1.2.3');
-    const nodeOptions = { ca };
-    const baseUrl = `https://${node.grpc}`;
-    for (const transport of [
-      createGrpcTransport({ baseUrl, nodeOptions }),
-      createConnectTransport({ baseUrl, httpVersion: '1.1', nodeOptions }),
-    ])
-      expect((await createClient(SupernodeService, transport).getStatus({})).version).toBe('v1.2.3');
-    for (const begin of ['GET / HTTP/1.1\r\nhost: a\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n']) {
-      const socket = connectPlain(node.ports.grpc, node.host);
-      const received: Buffer[] = [];
-      socket.on('data', (bytes: Buffer) => received.push(bytes)).on('error', () => undefined);
-      socket.write(begin);
-      await once(socket, 'close');
-      expect(received).toEqual([]);
-    }
-    expect((await fetch(`${node.http}/api/v1/services`)).status).toBe(200);
-  });
+  it(
+    'answers gRPC and Connect within it, and refuses plain connections, without a byte',
+    { tags: ['S1.tls.on'] },
+    async () => {
+      await using node = await nodeUnderTest({ tls: { cert, key } });
+      expect(await version(node)).toBe('v1.2.3');
+      const nodeOptions = { ca };
+      const baseUrl = `https://${node.grpc}`;
+      for (const transport of [
+        createGrpcTransport({ baseUrl, nodeOptions }),
+        createConnectTransport({ baseUrl, httpVersion: '1.1', nodeOptions }),
+      ])
+        expect((await createClient(SupernodeService, transport).getStatus({})).version).toBe('v1.2.3');
+      for (const begin of ['GET / HTTP/1.1\r\nhost: a\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n']) {
+        const socket = connectPlain(node.ports.grpc, node.host);
+        const received: Buffer[] = [];
+        socket.on('data', (bytes: Buffer) => received.push(bytes)).on('error', () => undefined);
+        socket.write(begin);
+        await once(socket, 'close');
+        expect(received).toEqual([]);
+      }
+      expect((await fetch(`${node.http}/api/v1/services`)).status).toBe(200);
+    },
+  );
 
-  it('wants a certificate of its clients where their CA is named', async () => {
+  it('wants a certificate of its clients where their CA is named', { tags: ['S1.tls.on'] }, async () => {
     await using node = await nodeUnderTest({ tls: { cert, key, clientCa: path.join(fixtures, 'ca.pem') } });
     expect(await version(node, credentials.createSsl(ca, pem('client.key'), pem('client.pem')))).toBe('v1.2.3');
     for (const creds of [
@@ -80,7 +84,7 @@ describe('a SuperNode with TLS', () => {
       await expect(version(node, creds)).rejects.toMatchObject({ code: 14 });
   });
 
-  it('does not speak TLS 1.1, and picks h2 or http/1.1', async () => {
+  it('does not speak TLS 1.1, and picks h2 or http/1.1', { tags: ['S1.tls.on'] }, async () => {
     await using node = await nodeUnderTest({ tls: { cert, key } });
     const options = { host: node.host, port: node.ports.grpc, ca };
     const old = connect({ ...options, minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' });
@@ -93,14 +97,18 @@ describe('a SuperNode with TLS', () => {
     }
   });
 
-  it('does not start with a key that does not fit, or files that are not there', async () => {
-    install('first', 'second');
-    await expect(nodeUnderTest({ tls: { cert, key } })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-    const missing = path.join(folder, 'none');
-    await expect(nodeUnderTest({ tls: { cert: missing, key } })).rejects.toThrow(`GRPC_TLS_CERT=${missing}`);
-    expect(() => parseConfig({ GRPC_TLS_CERT: 'a' })).toThrow('belong together');
-    expect(() => parseConfig({ GRPC_TLS_CLIENT_CA: 'a' })).toThrow('without GRPC_TLS_CERT');
-  });
+  it(
+    'does not start with a key that does not fit, or files that are not there',
+    { tags: ['S1.tls.renewal'] },
+    async () => {
+      install('first', 'second');
+      await expect(nodeUnderTest({ tls: { cert, key } })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+      const missing = path.join(folder, 'none');
+      await expect(nodeUnderTest({ tls: { cert: missing, key } })).rejects.toThrow(`GRPC_TLS_CERT=${missing}`);
+      expect(() => parseConfig({ GRPC_TLS_CERT: 'a' })).toThrow('belong together');
+      expect(() => parseConfig({ GRPC_TLS_CLIENT_CA: 'a' })).toThrow('without GRPC_TLS_CERT');
+    },
+  );
 });
 
 describe('renewal of a certificate', () => {
@@ -109,31 +117,35 @@ describe('renewal of a certificate', () => {
     await Promise.all(open.splice(0).map((server) => server.close()));
   });
 
-  it('shows to new connections, leaves open ones, and a pair that does not fit changes nothing', async () => {
-    const place = { host: '127.0.0.1', port: 0, what: 'a test', remedy: '' };
-    const warned: unknown[] = [];
-    const logger = silent.child({}, { level: 'warn' });
-    logger.warn = (...line: unknown[]) => void warned.push(line);
-    const server = await openRpcPort({ place, handler: () => undefined, tls: { cert, key }, tlsEveryMs: 20, logger });
-    open.push(server);
-    const dial = async () => {
-      const socket = connect({ host: '127.0.0.1', port: server.port, ca });
-      await once(socket, 'secureConnect');
-      return socket;
-    };
-    const shown = async (): Promise<unknown> => {
-      const socket = await dial();
-      const { subject }: PeerCertificate = socket.getPeerCertificate();
-      socket.destroy();
-      return subject.CN;
-    };
-    const held = await dial();
-    writeFileSync(key, 'no key');
-    await until('the broken pair was seen', () => warned.length > 0);
-    expect(await shown()).toBe('first');
-    install('second');
-    await until('the new certificate is shown', async () => (await shown()) === 'second');
-    expect([held.destroyed, warned.length]).toEqual([false, 1]);
-    held.destroy();
-  });
+  it(
+    'shows to new connections, leaves open ones, and a pair that does not fit changes nothing',
+    { tags: ['S1.tls.renewal'] },
+    async () => {
+      const place = { host: '127.0.0.1', port: 0, what: 'a test', remedy: '' };
+      const warned: unknown[] = [];
+      const logger = silent.child({}, { level: 'warn' });
+      logger.warn = (...line: unknown[]) => void warned.push(line);
+      const server = await openRpcPort({ place, handler: () => undefined, tls: { cert, key }, tlsEveryMs: 20, logger });
+      open.push(server);
+      const dial = async () => {
+        const socket = connect({ host: '127.0.0.1', port: server.port, ca });
+        await once(socket, 'secureConnect');
+        return socket;
+      };
+      const shown = async (): Promise<unknown> => {
+        const socket = await dial();
+        const { subject }: PeerCertificate = socket.getPeerCertificate();
+        socket.destroy();
+        return subject.CN;
+      };
+      const held = await dial();
+      writeFileSync(key, 'no key');
+      await until('the broken pair was seen', () => warned.length > 0);
+      expect(await shown()).toBe('first');
+      install('second');
+      await until('the new certificate is shown', async () => (await shown()) === 'second');
+      expect([held.destroyed, warned.length]).toEqual([false, 1]);
+      held.destroy();
+    },
+  );
 });

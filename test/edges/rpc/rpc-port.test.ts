@@ -67,7 +67,7 @@ async function raw(at: number, ...parts: (string | Buffer)[]): Promise<string> {
 }
 
 describe('an RPC port', () => {
-  it('tells its clients apart by their first bytes, one by one too', async () => {
+  it('tells its clients apart by their first bytes, one by one too', { tags: ['S1.port.recognised'] }, async () => {
     const at = await port();
     const request = `GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`;
     expect(await raw(at, ...request.split(''))).toMatch(/^HTTP\/1\.1 404 /);
@@ -80,7 +80,7 @@ describe('an RPC port', () => {
     session.destroy();
   });
 
-  it('ends what begins and goes on with nothing, and serves others meanwhile', async () => {
+  it('ends what begins and goes on with nothing, and serves others meanwhile', { tags: ['S1.port.slow'] }, async () => {
     const at = await port({ silenceMs: 150 });
     const halves = [
       '',
@@ -118,7 +118,7 @@ describe('an RPC port', () => {
     expect(await raw(at, whole)).toMatch(/^HTTP\/1\.1 404 /);
   });
 
-  it('ends a call that brings no message, and the connection goes on', async () => {
+  it('ends a call that brings no message, and the connection goes on', { tags: ['S1.port.slow'] }, async () => {
     const at = await port({ silenceMs: 150 });
     const session = connectHttp2(`http://127.0.0.1:${at}`);
     const stream = session.request({ ':method': 'POST', ':path': check, 'content-type': 'application/grpc' });
@@ -154,47 +154,55 @@ describe('a message that cannot be read', () => {
     expect(await response.text()).toMatch(expected);
   });
 
-  it('is INVALID_ARGUMENT, RESOURCE_EXHAUSTED or UNIMPLEMENTED, never INTERNAL, when flags or lengths lie', async () => {
-    const at = await port();
-    const lies = [
-      [1, 0, 0, 0, 1, 0],
-      [0, 0xff, 0xff, 0xff, 0xff],
-      [0, 0, 0, 0, 9, 1],
-      [0x80, 0, 0, 0, 0],
-      [2, 0, 0, 0, 0],
-      [0, 0, 0],
-      [],
-    ];
-    for (const type of ['application/grpc', 'application/grpc-web'])
-      for (const lie of lies) {
-        const session = connectHttp2(`http://127.0.0.1:${at}`);
-        const stream = session.request({ ':method': 'POST', ':path': check, 'content-type': type });
-        const trailers: Record<string, unknown> = {};
-        stream.on('response', (headers) => Object.assign(trailers, headers));
-        stream.on('trailers', (headers) => Object.assign(trailers, headers));
-        let text = '';
-        stream.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
-        stream.end(Buffer.from(lie));
-        await once(stream, 'close');
-        session.destroy();
-        const status = trailers['grpc-status'] ?? /grpc-status: (\d+)/.exec(text)?.[1];
-        expect([0, 3, 8, 12], `${type} ${lie.join(' ')}`).toContain(Number(status));
-      }
-  });
+  it(
+    'is INVALID_ARGUMENT, RESOURCE_EXHAUSTED or UNIMPLEMENTED, never INTERNAL, when flags or lengths lie',
+    { tags: ['S1.port.codes'] },
+    async () => {
+      const at = await port();
+      const lies = [
+        [1, 0, 0, 0, 1, 0],
+        [0, 0xff, 0xff, 0xff, 0xff],
+        [0, 0, 0, 0, 9, 1],
+        [0x80, 0, 0, 0, 0],
+        [2, 0, 0, 0, 0],
+        [0, 0, 0],
+        [],
+      ];
+      for (const type of ['application/grpc', 'application/grpc-web'])
+        for (const lie of lies) {
+          const session = connectHttp2(`http://127.0.0.1:${at}`);
+          const stream = session.request({ ':method': 'POST', ':path': check, 'content-type': type });
+          const trailers: Record<string, unknown> = {};
+          stream.on('response', (headers) => Object.assign(trailers, headers));
+          stream.on('trailers', (headers) => Object.assign(trailers, headers));
+          let text = '';
+          stream.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
+          stream.end(Buffer.from(lie));
+          await once(stream, 'close');
+          session.destroy();
+          const status = trailers['grpc-status'] ?? /grpc-status: (\d+)/.exec(text)?.[1];
+          expect([0, 3, 8, 12], `${type} ${lie.join(' ')}`).toContain(Number(status));
+        }
+    },
+  );
 
-  it('is RESOURCE_EXHAUSTED when it is too large, and UNIMPLEMENTED when it is compressed', async () => {
-    const at = await port();
-    const service = 'x'.repeat(70_000);
-    const request = toBinary(HealthCheckRequestSchema, create(HealthCheckRequestSchema, { service }));
-    const call = callGrpc(`127.0.0.1:${at}`, check, { request, output: HealthCheckResponseSchema });
-    await expect(call).rejects.toMatchObject({ code: Code.ResourceExhausted });
-    const compressed = await fetch(`http://127.0.0.1:${at}${check}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
-      body: '{}',
-    });
-    expect(await compressed.json()).toMatchObject({ code: 'unimplemented' });
-  });
+  it(
+    'is RESOURCE_EXHAUSTED when it is too large, and UNIMPLEMENTED when it is compressed',
+    { tags: ['S1.port.compression'] },
+    async () => {
+      const at = await port();
+      const service = 'x'.repeat(70_000);
+      const request = toBinary(HealthCheckRequestSchema, create(HealthCheckRequestSchema, { service }));
+      const call = callGrpc(`127.0.0.1:${at}`, check, { request, output: HealthCheckResponseSchema });
+      await expect(call).rejects.toMatchObject({ code: Code.ResourceExhausted });
+      const compressed = await fetch(`http://127.0.0.1:${at}${check}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+        body: '{}',
+      });
+      expect(await compressed.json()).toMatchObject({ code: 'unimplemented' });
+    },
+  );
 });
 
 describe('errors', () => {
@@ -225,7 +233,7 @@ describe('errors', () => {
   });
 });
 
-describe('health', () => {
+describe('health', { tags: ['S1.port.health'] }, () => {
   it('Check knows the empty name and what is served', async () => {
     const client = createClient(Health, grpc(await port()));
     for (const service of ['', 'a.Service'])

@@ -123,7 +123,7 @@ function paramsRecord({
     metrics_update_interval_blocks: '400',
     metrics_grace_period_blocks: '100',
     metrics_freshness_max_blocks: '5000',
-    min_supernode_version: '2.0.0',
+    min_supernode_version: '0.0.0',
     min_cpu_cores: '8',
     max_cpu_usage_percent: '90',
     min_mem_gb: '16',

@@ -29,10 +29,14 @@ afterAll(() => undo.disposeAsync());
 const portNames = ['grpc', 'http', 'p2p'] as const;
 
 describe('malformed bytes', () => {
-  it.each(portNames)('are the client’s mistake on port %s, and cost nobody else anything', async (name) => {
-    expect(await besiege(node, name, { count: 300, seed: 'a' })).toEqual([]);
-    expect(complaints).toEqual([]);
-  });
+  it.each(portNames)(
+    'are the client’s mistake on port %s, and cost nobody else anything',
+    { tags: ['S1.port.codes'] },
+    async (name) => {
+      expect(await besiege(node, name, { count: 300, seed: 'a' })).toEqual([]);
+      expect(complaints).toEqual([]);
+    },
+  );
 });
 
 /** How connections begin that never go on. */
@@ -65,7 +69,7 @@ async function opened(name: keyof typeof beginnings): Promise<Socket[]> {
 }
 
 describe('a hundred idle connections', () => {
-  it('that were served before stop nobody', async () => {
+  it('that were served before stop nobody', { tags: ['S1.port.idle'] }, async () => {
     const request = 'GET /api/v1/services HTTP/1.1\r\nhost: a\r\n\r\n';
     const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0';
     const idle = Array.from({ length: 100 }, (_, index) =>
@@ -84,7 +88,7 @@ describe('a hundred idle connections', () => {
 });
 
 describe('a hundred half-open connections', () => {
-  it.each(portNames)('stop nobody on port %s, and are closed', async (name) => {
+  it.each(portNames)('stop nobody on port %s, and are closed', { tags: ['S1.port.slow'] }, async (name) => {
     const sockets = await opened(name);
     const closed = sockets.map(async (socket) => {
       if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));

@@ -23,17 +23,21 @@ const hash = hashPiece(piece);
 const fileOf = (folder: string): string => path.join(folder, 'pieces', hash.slice(0, 2), hash);
 
 describe('pieces', () => {
-  it('are read back as they were written, also by who opens the store anew', async () => {
-    const folder = place();
-    const store = await opened({ folder });
-    expect(await store.pieces.put(piece)).toBe(hash);
-    expect(await store.pieces.put(piece)).toBe(hash);
-    const again = await opened({ folder });
-    expect(await again.pieces.get(hash)).toEqual(piece);
-    expect([store.used(), again.used()]).toEqual([piece.length, piece.length]);
-  });
+  it(
+    'are read back as they were written, also by who opens the store anew',
+    { tags: ['S1.storage.pieces'] },
+    async () => {
+      const folder = place();
+      const store = await opened({ folder });
+      expect(await store.pieces.put(piece)).toBe(hash);
+      expect(await store.pieces.put(piece)).toBe(hash);
+      const again = await opened({ folder });
+      expect(await again.pieces.get(hash)).toEqual(piece);
+      expect([store.used(), again.used()]).toEqual([piece.length, piece.length]);
+    },
+  );
 
-  it('that are damaged are given to nobody, and removed', async () => {
+  it('that are damaged are given to nobody, and removed', { tags: ['S1.storage.pieces'] }, async () => {
     const folder = place();
     const store = await opened({ folder });
     await store.pieces.put(piece);
@@ -42,7 +46,7 @@ describe('pieces', () => {
     expect(await store.pieces.has(hash)).toBe(false);
   });
 
-  it('stay as long as a file has them, and go an hour after', async () => {
+  it('stay as long as a file has them, and go an hour after', { tags: ['S1.storage.pieces'] }, async () => {
     let nowMs = Date.now();
     const store = await opened({ folder: place(), now: () => nowMs });
     const draft = await store.receive();
@@ -108,7 +112,7 @@ describe('manifests', () => {
 });
 
 describe('room', () => {
-  it('ends at its bound, and before the disk is full', async () => {
+  it('ends at its bound, and before the disk is full', { tags: ['S1.storage.room'] }, async () => {
     const disk = { total: 100_000_000n, available: 11_000_000n };
     const room = createRoom({ folder: '/', bound: 2_000_000, used: 0 }, async () => disk);
     await room.take(1_000_000);
