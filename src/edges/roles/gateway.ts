@@ -58,7 +58,7 @@ async function startGateway(context: RoleContext): Promise<Part> {
     stop: async () => {
       own.abort();
       await Promise.all([part.stop(), runner.ended(), resuming, sweeping]);
-      await client.close();
+      await Promise.all([files.close(), client.close()]);
     },
   };
 }

@@ -34,6 +34,28 @@ describe('isSignedBy', () => {
     expect(isSignedBy(key, text, signature)).toBe(true);
   });
 
+  test('takes every form that is told, by both kinds of keys, and none of them with anything changed', () => {
+    let [taken, refused] = [0, 0];
+    for (const own of [keys.cosmos, keys.ethereum]) {
+      const key = publicKeyOf(own);
+      for (const signed of [Buffer.from(dataHash), adr036SignBytes(dataHash, accountOf(key))]) {
+        const pair = Buffer.from(sign(own, signed));
+        const recoverable = own.type === 'eth_secp256k1' ? [Buffer.concat([pair, Buffer.of(27)])] : [];
+        for (const form of [pair, Buffer.from(derOf(pair), 'base64'), ...recoverable]) {
+          expect(isSignedBy(key, dataHash, form.toString('base64'))).toBe(true);
+          taken += 1;
+          for (let at = 0; at < Math.min(form.length, 64); at += 2) {
+            const changed = Buffer.from(form);
+            changed[at] = (changed[at] ?? 0) ^ (1 + (at % 255));
+            expect(isSignedBy(key, dataHash, changed.toString('base64'))).toBe(false);
+            refused += 1;
+          }
+        }
+      }
+    }
+    expect([taken, refused]).toEqual([10, 320]);
+  });
+
   test('takes DER, and the recovery byte of an Ethereum wallet', () => {
     const pair = sign(keys.cosmos, Buffer.from('7'));
     expect(isSignedBy(cosmos, '7', derOf(pair))).toBe(true);

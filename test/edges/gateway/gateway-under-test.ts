@@ -91,6 +91,7 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
       ending.abort();
       await app.close();
       await runner.ended();
+      await files.close();
       await nc.close();
       remove();
     },

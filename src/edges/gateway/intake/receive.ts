@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import multipart, { type Multipart, type MultipartFile } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../../commands/errors.ts';
-import { createFileHasher } from '../../cascade/data-hash.ts';
+import type { TransferFiles } from '../tasks/files.ts';
 import { baseName } from './file-name.ts';
 
 /** Bytes of an upload on the disk, all of them and flushed. */
@@ -17,6 +17,7 @@ export type ReceiveOptions = Readonly<{
   mostBytes: number;
   /** Where the bytes go; nobody else uses it. */
   path: string;
+  hashesOf: TransferFiles['hashesOf'];
   /** Asked before the first byte of the file is read where the form has told the action by then; fails to refuse. */
   admit: (actionId: string) => Promise<unknown>;
 }>;
@@ -28,7 +29,7 @@ const fieldBytes = 4096;
 export const multipartPlugin = multipart;
 
 /**
- * Reads an upload's form as it comes: the file goes to the disk and is hashed on the way, and flushed at its end.
+ * Reads an upload's form as it comes: the file goes to the disk, is flushed at its end, and hashed in a thread.
  *
  * Fails with `INVALID_ARGUMENT` for a form that is none or lacks fields, with `PAYLOAD_TOO_LARGE`; the bytes are gone
  * then.
@@ -85,20 +86,21 @@ function textOf(part: Extract<Multipart, { type: 'field' }>): string {
   return typeof part.value === 'string' ? part.value : '';
 }
 
-async function store({ file, filename }: MultipartFile, { path, mostBytes }: ReceiveOptions): Promise<Received> {
+async function store(
+  { file, filename }: MultipartFile,
+  { path, mostBytes, hashesOf }: ReceiveOptions,
+): Promise<Received> {
   const handle = await open(path, 'wx', 0o600);
   try {
-    const hasher = await createFileHasher();
     let size = 0;
     for await (const bytes of file as Readable & AsyncIterable<Buffer>) {
-      hasher.update(bytes);
       size += bytes.length;
       // Unlike `write`, it goes on until all of it is written.
       await handle.writeFile(bytes);
     }
     if (file.truncated) throw tooLarge(mostBytes);
     await handle.sync();
-    return { path, size, fileName: baseName(filename), hashes: hasher.digests() };
+    return { path, size, fileName: baseName(filename), hashes: await hashesOf(path) };
   } finally {
     await handle.close();
   }

@@ -1,7 +1,7 @@
 import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Step } from '../../../commands/transfers/steps.ts';
-import { createFileHasher, type FileHasher } from '../../cascade/data-hash.ts';
+import type { FileHashes } from '../../cascade/file-hashes.ts';
 import { syncFolder } from '../../kit/durable.ts';
 import type { Attempt } from './attempts.ts';
 import { connectNode } from './connection.ts';
@@ -16,6 +16,7 @@ export type Wanted = Readonly<{
   signature: string;
   /** Path of the file; there only once it is whole and right. */
   into: string;
+  hashesOf: FileHashes['of'];
   /** A node that sends more is cut off. */
   mostBytes: number;
 }>;
@@ -27,12 +28,11 @@ export type Wanted = Readonly<{
  */
 export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGenerator<Step[], void> {
   const { node, iteration, dialling, watch } = attempt;
-  const { actionId, dataHash, signature, into, mostBytes } = wanted;
+  const { actionId, dataHash, signature, into, mostBytes, hashesOf } = wanted;
   const { client, close } = await connectNode(node, dialling, watch.signal);
   const part = `${into}.part`;
   const file = await open(part, 'w', 0o600);
   try {
-    const hasher = await createFileHasher();
     const began = performance.now();
     let [size, chunks] = [0, 0];
     for await (const { responseType: told } of client.download({ actionId, signature }, { signal: watch.signal })) {
@@ -43,11 +43,11 @@ export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGene
       const { data } = told.value;
       [size, chunks] = [size + data.length, chunks + 1];
       if (size > mostBytes) throw new Error(`the node sends more than ${mostBytes} bytes`);
-      hasher.update(data);
       await file.writeFile(data);
     }
-    if (!isHashOf(hasher, dataHash)) throw new Error('the node gave bytes that do not hash to what the chain says');
     await file.sync();
+    if (!(await hashesOf(part)).includes(dataHash))
+      throw new Error('the node gave bytes that do not hash to what the chain says');
     await rename(part, into);
     await syncFolder(path.dirname(into));
     // Told by the try that succeeds alone: a task has this state once, whatever nodes did before.
@@ -60,8 +60,4 @@ export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGene
     await file.close();
     await rm(part, { force: true });
   }
-}
-
-function isHashOf(hasher: FileHasher, dataHash: string): boolean {
-  return hasher.digests().includes(dataHash);
 }

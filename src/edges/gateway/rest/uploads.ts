@@ -43,7 +43,7 @@ async function upload({ files, settings, admission, begin, chain }: Intake, requ
   const leave = await admission.enter(request.ip, declared);
   const path = files.incoming();
   try {
-    const reading = receiveForm(request, { mostBytes, path, admit: admission.admit });
+    const reading = receiveForm(request, { mostBytes, path, hashesOf: files.hashesOf, admit: admission.admit });
     const form = await withPace(request.raw, { stallMs, minRate }, reading);
     const action = await admission.admit(form.actionId);
     await checkUpload({ chain }, action, form);

@@ -1,6 +1,7 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
+import { createFileHashes } from '../../cascade/file-hashes.ts';
 import { syncFolder } from '../../kit/durable.ts';
 import { openPartialUploads, type PartialUploads } from './partial-uploads.ts';
 import { ensureStoreId } from './store-id.ts';
@@ -14,6 +15,8 @@ export type TransferFiles = Readonly<{
   incoming: () => string;
   uploadOf: (task: string) => string;
   fetchedOf: (name: string) => string;
+  /** Both hashes that a chain's data hash may be of a file, taken in a thread. */
+  hashesOf: (path: string) => Promise<readonly [string, string]>;
   /** Uploads that come in several requests. */
   partials: PartialUploads;
   /** Makes the bytes that came in those of an upload, for good. */
@@ -25,6 +28,7 @@ export type TransferFiles = Readonly<{
   sweep: (
     options: Readonly<{ keepMs: number; tempMs: number; isOpen: (task: string) => Promise<boolean> }>,
   ) => Promise<void>;
+  close: () => Promise<void>;
 }>;
 
 /** Opens the folder of transfers, making what is missing. */
@@ -36,7 +40,8 @@ export async function openTransferFiles(folder: string): Promise<TransferFiles> 
   ];
   for (const one of [incoming, uploads, fetched]) await mkdir(one, { recursive: true, mode: 0o700 });
   const store = await ensureStoreId(folder);
-  const partials = await openPartialUploads(path.join(folder, 'partial'), incoming);
+  const hashes = createFileHashes();
+  const partials = await openPartialUploads(path.join(folder, 'partial'), { incoming, hashesOf: hashes.of });
   const older = async (below: string, ms: number): Promise<string[]> => {
     const names = await readdir(below);
     const aged = await Promise.all(names.map(async (name) => ({ name, at: await modifiedAt(path.join(below, name)) })));
@@ -49,6 +54,8 @@ export async function openTransferFiles(folder: string): Promise<TransferFiles> 
     uploadOf: (task) => path.join(uploads, task),
     fetchedOf: (name) => path.join(fetched, name),
     partials,
+    hashesOf: hashes.of,
+    close: hashes.close,
     adopt: async (file, task) => {
       await rename(file, path.join(uploads, task));
       await syncFolder(uploads);

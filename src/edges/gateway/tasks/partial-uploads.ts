@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { createFileHasher } from '../../cascade/data-hash.ts';
 import { writeWhole } from '../../kit/durable.ts';
 import type { Received } from '../intake/receive.ts';
+import type { TransferFiles } from './files.ts';
 
 /** What the first request of a resumable upload said. */
 export type Asked = Readonly<{
@@ -48,7 +47,10 @@ const form = /^[0-9a-f]{32}$/;
 const suffix = '.json';
 
 /** Opens the folder of resumable uploads, making it where it is missing; unfinished descriptions lie in `incoming`. */
-export async function openPartialUploads(folder: string, incoming: string): Promise<PartialUploads> {
+export async function openPartialUploads(
+  folder: string,
+  { incoming, hashesOf }: Readonly<{ incoming: string; hashesOf: TransferFiles['hashesOf'] }>,
+): Promise<PartialUploads> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const bytesOf = (id: string): string => path.join(folder, id);
   const askedOf = (id: string): string => path.join(folder, id + suffix);
@@ -81,14 +83,8 @@ export async function openPartialUploads(folder: string, incoming: string): Prom
     },
     writer: async (id, from) => writerOf(await open(bytesOf(id), 'r+'), from),
     received: async ({ id, fileName }) => {
-      const hasher = await createFileHasher();
-      let size = 0;
-      for await (const chunk of createReadStream(bytesOf(id), { highWaterMark: 1 << 20 })) {
-        const bytes: Buffer = chunk;
-        hasher.update(bytes);
-        size += bytes.length;
-      }
-      return { path: bytesOf(id), size, fileName, hashes: hasher.digests() };
+      const [hashes, { size }] = await Promise.all([hashesOf(bytesOf(id)), stat(bytesOf(id))]);
+      return { path: bytesOf(id), size, fileName, hashes };
     },
     remove: async (id) => {
       await rm(askedOf(id), { force: true });

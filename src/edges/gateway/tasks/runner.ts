@@ -156,7 +156,8 @@ async function* stepsOf(
     return yield* uploadToNodes(nodes, action, file, whose);
   }
   const { dataHash } = action.file;
-  const wanted = { actionId: action.id, dataHash, signature, into: files.fetchedOf(task.name), mostBytes };
+  const { hashesOf } = files;
+  const wanted = { actionId: action.id, dataHash, signature, into: files.fetchedOf(task.name), mostBytes, hashesOf };
   yield* downloadFromNodes(nodes, action, wanted, whose);
 }
 

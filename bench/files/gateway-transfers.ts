@@ -1,0 +1,99 @@
+import { once as event } from 'node:events';
+import { request } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createDataHasher } from '../../src/edges/cascade/data-hash.ts';
+import { registerAction } from '../../src/edges/cascade/register-action.ts';
+import { signText } from '../../src/edges/cascade/signatures.ts';
+import { createChainClient } from '../../src/edges/cosmos/chain-client.ts';
+import { developmentAccounts } from '../../src/edges/local-network/development-accounts.ts';
+import type { Program } from '../../test/support/run-program.ts';
+
+/** Bytes of one write. */
+export const chunkBytes = 4 * 2 ** 20;
+const mib = 2 ** 20;
+const pollMs = 100;
+const boundary = 'a-boundary-of-the-bench';
+
+/** A funded account of the local network. */
+export function person() {
+  const found = developmentAccounts().find(({ index, key }) => index === 7 && key.type === 'eth_secp256k1');
+  if (!found) throw new Error('There is no such account');
+  return found;
+}
+
+/** Uploads a file until 202, waits until nodes have it, has it fetched, and reads it to its end. */
+export async function moveOne(
+  { instance: { urls } }: Program,
+  size: number,
+): Promise<{ upMs: number; downMs: number }> {
+  const { chain = '', gateway = '' } = urls;
+  const { key } = person();
+  const dataHash = await hashOf(size);
+  const named = { dataHash, size, fileName: 'bench.bin', isPublic: true };
+  const { actionId } = await registerAction(createChainClient(chain), key, named);
+  const began = performance.now();
+  const uploading = await upload(
+    `${gateway}/api/v1/actions/cascade`,
+    { actionId, signature: signText(key, dataHash) },
+    size,
+  );
+  const upMs = performance.now() - began;
+  await ended(`${gateway}/api/v1/actions/cascade/tasks/${uploading}/history`);
+  const asked = await fetch(`${gateway}/api/v1/actions/cascade/${actionId}/downloads?public=true`, { method: 'POST' });
+  const { task_id: fetching } = (await asked.json()) as { task_id: string };
+  await ended(`${gateway}/api/v1/downloads/cascade/${fetching}/history`);
+  const asking = performance.now();
+  const file = await fetch(`${gateway}/api/v1/downloads/cascade/${fetching}/file`);
+  let read = 0;
+  for await (const part of file.body ?? []) read += (part as Uint8Array).length;
+  if (read !== size) throw new Error(`${read} bytes came back of ${size}`);
+  return { upMs, downMs: performance.now() - asking };
+}
+
+function* chunksOf(size: number): Generator<Buffer> {
+  const chunk = Buffer.alloc(chunkBytes, 7);
+  for (let at = 0; at < size; at += chunkBytes) {
+    for (let piece = 0; piece < chunkBytes; piece += mib) chunk.writeUInt32LE(at / mib + piece / mib, piece);
+    yield chunk.subarray(0, Math.min(chunkBytes, size - at));
+  }
+}
+
+async function hashOf(size: number): Promise<string> {
+  const hasher = await createDataHasher();
+  for (const bytes of chunksOf(size)) {
+    hasher.update(bytes);
+    await nextTurn();
+  }
+  return hasher.digest();
+}
+
+type Fields = Readonly<{ actionId: string; signature: string }>;
+
+async function upload(url: string, { actionId, signature }: Fields, size: number): Promise<string> {
+  const field = (name: string, value: string): string =>
+    `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+  const file = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="bench.bin"\r\n\r\n`;
+  const sending = request(url, {
+    method: 'POST',
+    headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+  });
+  const answered = event(sending, 'response');
+  sending.write(field('action_id', actionId) + field('signature', signature) + file);
+  for (const bytes of chunksOf(size)) if (!sending.write(Buffer.from(bytes))) await event(sending, 'drain');
+  sending.end(`\r\n--${boundary}--\r\n`);
+  const [answer] = (await answered) as [AsyncIterable<Buffer> & { statusCode: number }];
+  let text = '';
+  for await (const part of answer) text += part.toString();
+  if (answer.statusCode !== 202) throw new Error(`The upload was answered ${answer.statusCode}: ${text}`);
+  return (JSON.parse(text) as { task_id: string }).task_id;
+}
+
+async function ended(history: string): Promise<void> {
+  for (;;) {
+    const states = (await (await fetch(history)).json()) as { status: string }[];
+    const last = states.at(-1)?.status ?? '';
+    if (last === 'sdk:completed') return;
+    if (last === 'sdk:failed') throw new Error(JSON.stringify(states.at(-1)));
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+  }
+}
