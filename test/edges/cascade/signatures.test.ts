@@ -44,12 +44,9 @@ describe('isSignedBy', () => {
         for (const form of [pair, Buffer.from(derOf(pair), 'base64'), ...recoverable]) {
           expect(isSignedBy(key, dataHash, form.toString('base64'))).toBe(true);
           taken += 1;
-          for (let at = 0; at < Math.min(form.length, 64); at += 2) {
-            const changed = Buffer.from(form);
-            changed[at] = (changed[at] ?? 0) ^ (1 + (at % 255));
-            expect(isSignedBy(key, dataHash, changed.toString('base64'))).toBe(false);
-            refused += 1;
-          }
+          const judged = mutationsOf(form).map((changed) => isSignedBy(key, dataHash, changed.toString('base64')));
+          expect(judged).not.toContain(true);
+          refused += judged.length;
         }
       }
     }
@@ -96,6 +93,15 @@ describe('isSignedBy', () => {
       expect(isSignedBy(cosmos, dataHash, none)).toBe(false);
   });
 });
+
+/** A signature with one of its bytes changed, every other one of the first 64 in turn. */
+function mutationsOf(form: Buffer): Buffer[] {
+  return Array.from({ length: Math.min(form.length, 64) / 2 }, (_, half) => {
+    const changed = Buffer.from(form);
+    changed[half * 2] = (changed[half * 2] ?? 0) ^ (1 + half);
+    return changed;
+  });
+}
 
 /** DER of r‖s, written anew here. */
 function derOf(pair: Uint8Array): string {

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import multipart, { type Multipart, type MultipartFile } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../../commands/errors.ts';
-import type { TransferFiles } from '../tasks/files.ts';
+import type { FileHashes } from '../../cascade/file-hashes.ts';
 import { baseName } from './file-name.ts';
 
 /** Bytes of an upload on the disk, all of them and flushed. */
@@ -17,7 +17,7 @@ export type ReceiveOptions = Readonly<{
   mostBytes: number;
   /** Where the bytes go; nobody else uses it. */
   path: string;
-  hashesOf: TransferFiles['hashesOf'];
+  hashesOf: FileHashes['of'];
   /** Asked before the first byte of the file is read where the form has told the action by then; fails to refuse. */
   admit: (actionId: string) => Promise<unknown>;
 }>;

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
-import { createFileHashes } from '../../cascade/file-hashes.ts';
+import { createFileHashes, type FileHashes } from '../../cascade/file-hashes.ts';
 import { syncFolder } from '../../kit/durable.ts';
 import { openPartialUploads, type PartialUploads } from './partial-uploads.ts';
 import { ensureStoreId } from './store-id.ts';
@@ -16,7 +16,7 @@ export type TransferFiles = Readonly<{
   uploadOf: (task: string) => string;
   fetchedOf: (name: string) => string;
   /** Both hashes that a chain's data hash may be of a file, taken in a thread. */
-  hashesOf: (path: string) => Promise<readonly [string, string]>;
+  hashesOf: FileHashes['of'];
   /** Uploads that come in several requests. */
   partials: PartialUploads;
   /** Makes the bytes that came in those of an upload, for good. */

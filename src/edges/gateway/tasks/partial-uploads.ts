@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, readdir, readFile, rm, stat } from 'node:
 import path from 'node:path';
 import { writeWhole } from '../../kit/durable.ts';
 import type { Received } from '../intake/receive.ts';
-import type { TransferFiles } from './files.ts';
+import type { FileHashes } from '../../cascade/file-hashes.ts';
 
 /** What the first request of a resumable upload said. */
 export type Asked = Readonly<{
@@ -49,7 +49,7 @@ const suffix = '.json';
 /** Opens the folder of resumable uploads, making it where it is missing; unfinished descriptions lie in `incoming`. */
 export async function openPartialUploads(
   folder: string,
-  { incoming, hashesOf }: Readonly<{ incoming: string; hashesOf: TransferFiles['hashesOf'] }>,
+  { incoming, hashesOf }: Readonly<{ incoming: string; hashesOf: FileHashes['of'] }>,
 ): Promise<PartialUploads> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const bytesOf = (id: string): string => path.join(folder, id);
