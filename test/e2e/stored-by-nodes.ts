@@ -24,9 +24,6 @@ export async function expectStoredByNodes(
   await until('the API shows it finalized', async () => {
     return (await read(`/v1/actions/${actionId}`))['status'] === 'finalized';
   });
-  const [told] = jsonLines(await runVerb(dataDir, 'nodes', '--json'));
-  const nodes = told?.['nodes'] as readonly Readonly<Record<string, unknown>>[];
-  expect(nodes.map(({ answers }) => answers)).toEqual([true, true, true]);
   await until('every node tells of the file', async () => {
     const files = await Promise.all(
       [1, 2, 3].map(async (last) => {
@@ -36,4 +33,8 @@ export async function expectStoredByNodes(
     );
     return files.every((of) => of.some(({ action_id, state }) => action_id === actionId && state === 'stored'));
   });
+  const [told] = jsonLines(await runVerb(dataDir, 'nodes', '--json'));
+  const nodes = told?.['nodes'] as readonly Readonly<Record<string, unknown>>[];
+  for (const node of nodes) expect(node).toMatchObject({ answers: true, bans: [] });
+  for (const { files, peers } of nodes) expect([Number(files) > 0, (peers as unknown[]).length]).toEqual([true, 2]);
 }

@@ -1,6 +1,9 @@
 import { AppError } from '../../commands/errors.ts';
+import { BansOfNode } from '../../projections/storage/queries.ts';
+import { ask } from '../bus.ts';
 import { configFromEnvironment } from '../config.ts';
-import { findInstance } from '../kit/instance.ts';
+import { createReader, type Reader } from '../models/read/reading.ts';
+import { withStores } from './stores.ts';
 import { print, table } from './output.ts';
 
 /** What a local SuperNode says of itself, or that it does not answer. */
@@ -19,16 +22,23 @@ const answerWithinMs = 5_000;
 
 /** `annals nodes`: the SuperNodes of the local network with their peers, files, pieces and bans. */
 export async function nodes({ json }: { json: boolean }): Promise<void> {
-  const { urls } = await findInstance(configFromEnvironment());
-  const found = Object.entries(urls).filter(([name]) => /^node( |$)/.test(name) && !name.endsWith('grpc'));
-  if (found.length === 0) throw new AppError('NOT_FOUND', 'No SuperNode runs here: start one with the role node');
-  const told = await Promise.all(found.map(([name, url]) => tellOf(name, url)));
-  print({ nodes: told }, { json, human: () => tableOf(told) });
+  await withStores(configFromEnvironment(), 'nodes', async ({ instance, pools, network }) => {
+    const told = await tellOfAll(instance.urls, createReader({ pools, network }));
+    print({ nodes: told }, { json, human: () => tableOf(told) });
+  });
 }
 
-async function tellOf(name: string, url: string): Promise<Told> {
-  const status = await ask(`${url}?include_p2p_metrics=true`);
-  const held = await ask(url.replace(/status$/, 'files'));
+async function tellOfAll(urls: Readonly<Record<string, string>>, models: Reader): Promise<Told[]> {
+  const found = Object.entries(urls).filter(([name]) => /^node( |$)/.test(name) && !name.endsWith('grpc'));
+  if (found.length === 0) throw new AppError('NOT_FOUND', 'No SuperNode runs here: start one with the role node');
+  return await Promise.all(found.map(([name, url]) => tellOf(name, url, models)));
+}
+
+async function tellOf(name: string, url: string, models: Reader): Promise<Told> {
+  const status = await asked(url);
+  const held = await asked(url.replace(/status$/, 'files'));
+  const node = held?.['node'];
+  const bans = typeof node === 'string' ? await models.read((reading) => ask(reading, new BansOfNode({ node }))) : [];
   const stored = list(held?.['files']).filter(({ state }) => state === 'stored');
   const network = object(status?.['network']);
   const sum = (field: string): number => stored.reduce((all, file) => all + Number(file[field] ?? 0), 0);
@@ -40,11 +50,11 @@ async function tellOf(name: string, url: string): Promise<Told> {
     files: stored.length,
     pieces: sum('pieces'),
     bytes: sum('bytes'),
-    bans: list(object(status?.['p2p_metrics'])['ban_list']).map(({ id }) => (typeof id === 'string' ? id : '')),
+    bans: bans.map(({ peer }) => peer),
   };
 }
 
-async function ask(url: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+async function asked(url: string): Promise<Readonly<Record<string, unknown>> | undefined> {
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(answerWithinMs) });
     return answer.ok ? object(await answer.json()) : undefined;

@@ -19,14 +19,10 @@ export type RecorderOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** A file as the node tells of it. */
-export type HeldFile = Readonly<{ action_id: string; bytes: string; pieces: number; state: 'stored' | 'lost' }>;
-
 /** Keeps the log told. */
 export type Recorder = Readonly<{
   /** Something may have changed: the next pass begins at once. */
   wake: () => void;
-  files: () => readonly HeldFile[];
   /** Whether the last pass told the log everything; true before there was one. */
   isTold: () => boolean;
   /** Settles once the signal has aborted and nothing is under way. */
@@ -75,7 +71,6 @@ export function startRecorder(options: RecorderOptions): Recorder {
   };
   return {
     wake: () => turn.resolve(),
-    files: () => [...files].flatMap(([name, { state }]) => (state ? [heldFile(name, state)] : [])),
     isTold: () => isTold,
     ended: run(),
   };
@@ -142,8 +137,4 @@ async function recordBans({ log, account, bans }: RecorderOptions, told: Told['p
 /** What stands behind the node's account in the name of an entity. */
 function actionOf(name: string): string {
   return name.slice(name.indexOf('/') + 1);
-}
-
-function heldFile(name: string, { stored, bytes, pieces }: KnownFile): HeldFile {
-  return { action_id: actionOf(name), bytes, pieces, state: stored ? 'stored' : 'lost' };
 }

@@ -14,6 +14,7 @@ import type { Processor } from './machine/processor.ts';
 import { type NodeState, stateOf } from './observed.ts';
 import { openPeersPort } from './peers-port.ts';
 import { type GiveStatus, registerNode, servicesServed } from './services.ts';
+import type { Reader } from '../models/read/reading.ts';
 import type { RecorderOptions } from './recorder.ts';
 import { statusGiver } from './status/give-status.ts';
 
@@ -42,6 +43,8 @@ export type NodeOptions = Readonly<{
   snapshotMs: number;
   /** Where it tells what it holds and whom it has banned; without it, nowhere. */
   log?: RecorderOptions['log'] | undefined;
+  /** Where it reads what the log was told of its files; without it, nowhere. */
+  models?: Pick<Reader, 'read'> | undefined;
   /** Its files; without, it takes none. */
   cascade?: CascadeOptions | undefined;
   logger: Logger;
@@ -81,7 +84,7 @@ export async function startNode(options: NodeOptions): Promise<SuperNode> {
   const { giveStatus, onChain } = statusGiver({ ...options, ...live, files: cascade });
   try {
     for (const [name, open] of Object.entries(openers) as [keyof NodePorts, Opener][]) {
-      const { port, close } = await open(options, { giveStatus, cascade });
+      const { port, close } = await open(options, { account, giveStatus, cascade });
       opened[name] = port;
       closers.push(close);
     }
@@ -93,7 +96,7 @@ export async function startNode(options: NodeOptions): Promise<SuperNode> {
   return { host, ports: opened, observe: async () => await stateOf(cascade, onChain().isReached), stop };
 }
 
-type Served = Readonly<{ giveStatus: GiveStatus; cascade: Cascade | undefined }>;
+type Served = Readonly<{ account: string; giveStatus: GiveStatus; cascade: Cascade | undefined }>;
 type Opener = (options: NodeOptions, served: Served) => Promise<{ port: number; close: () => Promise<void> }>;
 
 /** How each port is opened, in this order. */
@@ -111,11 +114,12 @@ const openers: Readonly<Record<keyof NodePorts, Opener>> = {
     cascade
       ? { port: cascade.peers.port, close: async () => undefined }
       : await openPeersPort(peersPlace(options), options.silenceMs),
-  http: async ({ host, ports, version, logger, silenceMs }, { giveStatus, cascade }) =>
+  http: async ({ host, ports, version, models, logger, silenceMs }, { account, giveStatus, cascade }) =>
     await openStatusPort({
       place: placeOf(host, ports.http, 'NODE_HTTP_PORT', 'the status of a SuperNode'),
       giveStatus,
-      files: () => cascade?.files() ?? [],
+      account,
+      models,
       services: servicesServed(cascade !== undefined),
       version,
       logger,

@@ -25,6 +25,7 @@ export async function startLocalSuperNodes({
   signal,
   running,
   nats,
+  postgres,
   network,
 }: RoleContext): Promise<Part> {
   const { localSeed: seed, localSubnet: subnet, localNodes: count, localNodesApart: apart } = config;
@@ -39,7 +40,7 @@ export async function startLocalSuperNodes({
       snapshotMs: config.statusSnapshotIntervalMs,
       secure: config.grpcSecure,
       files: { ...fileBoundsOf(config), allowPrivate: true },
-      tellsLog: { nats, network },
+      stores: { nats, postgres, network },
       log: { level: config.logLevel, format: config.logFormat },
     },
     nodes: await plansOf(castOf(seed, subnet).realNodes.slice(0, count), path.join(dataFolder(config), 'nodes')),

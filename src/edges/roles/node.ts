@@ -27,7 +27,16 @@ export const node = {
   },
 } as const satisfies Role;
 
-async function startOwn({ config, profile, version, broker, logger, signal, running }: RoleContext): Promise<Part> {
+async function startOwn({
+  config,
+  profile,
+  version,
+  broker,
+  reader,
+  logger,
+  signal,
+  running,
+}: RoleContext): Promise<Part> {
   const { host, grpcPort, p2pPort, nodeHttpPort, nodeKeyFile, nodeKeyType: keyType } = config;
   const { grpcTlsCert: cert, grpcTlsKey: key, grpcTlsClientCa: clientCa } = config;
   if (nodeKeyFile === undefined)
@@ -46,6 +55,7 @@ async function startOwn({ config, profile, version, broker, logger, signal, runn
     tls: cert !== undefined && key !== undefined ? { cert, key, clientCa } : undefined,
     chain,
     log: broker.log,
+    models: reader,
     addressPrefix: profile.addressPrefix,
     version,
     processor: sampleProcessors(signal),

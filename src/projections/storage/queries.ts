@@ -1,10 +1,11 @@
+import { sql } from 'kysely';
 import { answered, Query } from '../query.ts';
 import type { Reading } from '../reading.ts';
 import type { PeerBanRow, StoredFileRow } from '../tables.ts';
 
 type OfNode = Readonly<{ node: string }>;
 
-/** Files that a SuperNode holds, by action. */
+/** Files that a SuperNode holds, or held and lost, in the order of their actions. */
 export class FilesOfNode extends Query<OfNode, readonly StoredFileRow[]> {}
 
 /** Peers that a SuperNode has banned. */
@@ -18,7 +19,7 @@ async function filesOfNode({ db, schemas }: Reading, { node }: OfNode): Promise<
   return await files
     .where('removed', '=', false)
     .where('node', '=', node)
-    .where('stored', '=', true)
+    .orderBy(sql`length(action)`)
     .orderBy('action')
     .execute();
 }

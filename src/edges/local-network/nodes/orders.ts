@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import type { ErrorCode } from '../../../commands/errors.ts';
 import type { LogOptions } from '../../kit/logger.ts';
 import type { BrokerAccess } from '../../log/broker.ts';
@@ -22,8 +23,8 @@ export type HostPlan = Readonly<{
   snapshotMs: number;
   secure: boolean;
   files: FileBounds;
-  /** The broker, and the network whose log the nodes tell what they hold; without it, none. */
-  tellsLog?: Readonly<{ nats: BrokerAccess; network: string }>;
+  /** The stores of the network: nodes tell its log what they hold, and answer from its read models; without, neither. */
+  stores?: Readonly<{ nats: BrokerAccess; postgres: pg.ClientConfig; network: string }>;
   log: LogOptions;
 }>;
 

@@ -9,6 +9,7 @@ import { createChainClient as createSigningClient } from '../../cosmos/chain-cli
 import { readKeyFile } from '../../cosmos/key-file.ts';
 import { createChainClient } from '../../indexer/chain/client.ts';
 import { openBroker } from '../../log/broker.ts';
+import type { Reader } from '../../models/read/reading.ts';
 import { createLogger } from '../../kit/logger.ts';
 import { sampleProcessors } from '../../node/machine/processor.ts';
 import { startNode, type SuperNode } from '../../node/start-node.ts';
@@ -20,10 +21,11 @@ const nodes = new Map<string, SuperNode>();
 let hosting: Host | undefined;
 
 async function hostOf(plan: HostPlan): Promise<Host> {
-  const { chainUrl, profile, version, snapshotMs, secure, files, tellsLog, log } = plan;
-  const broker = tellsLog && (await openBroker(tellsLog.nats, { network: tellsLog.network, wanted: 'unknown' }));
+  const { chainUrl, profile, version, snapshotMs, secure, files, stores, log } = plan;
+  const broker = stores && (await openBroker(stores.nats, { network: stores.network, wanted: 'unknown' }));
   const shared = {
     log: broker?.log,
+    models: stores && lazyReader(stores),
     chain: createChainClient(chainUrl, profile),
     addressPrefix: profile.addressPrefix,
     version,
@@ -37,6 +39,19 @@ async function hostOf(plan: HostPlan): Promise<Host> {
     start: async ({ keyFile, ...node }) =>
       await startNode({ ...shared, ...node, key: await readKeyFile(keyFile, 'eth_secp256k1') }),
   };
+}
+
+/** Reads the models of a network; the database is reached with the first read, for most processes see none. */
+function lazyReader({ postgres, network }: NonNullable<HostPlan['stores']>): Pick<Reader, 'read'> {
+  const open = async (): Promise<Reader> => {
+    const [{ createPools }, { createReader }] = await Promise.all([
+      import('../../models/pool.ts'),
+      import('../../models/read/reading.ts'),
+    ]);
+    return createReader({ pools: createPools(postgres, { applicationName: `annals ${network} nodes` }), network });
+  };
+  let reader: Promise<Reader> | undefined;
+  return { read: async (use) => await (await (reader ??= open())).read(use) };
 }
 
 async function carryOut(order: Order): Promise<Pick<Reply, 'ports' | 'observed'>> {

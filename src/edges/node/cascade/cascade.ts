@@ -7,7 +7,7 @@ import type { ChainClient } from '../../indexer/chain/client.ts';
 import type { Place } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { nowAndThen } from '../../kit/now-and-then.ts';
-import { type HeldFile, type Recorder, type RecorderOptions, startRecorder } from '../recorder.ts';
+import { type Recorder, type RecorderOptions, startRecorder } from '../recorder.ts';
 import { joinPeers, type Peers } from '../peers/peers.ts';
 import { createDiagnostics, type Diagnostics } from '../status/diagnostics.ts';
 import { openStorage, type Storage, telling } from '../storage/storage.ts';
@@ -42,9 +42,7 @@ export type CascadeOptions = FileBounds &
 /** The files of a node. */
 export type Cascade = Readonly<{
   storage: Storage;
-  /** What the log has been told that the node holds, or held and lost. */
-  files: () => readonly HeldFile[];
-  /** Whether it was told everything; undefined without a log. */
+  /** Whether the log was told everything that the node holds; undefined without a log. */
   isLogTold: () => boolean | undefined;
   tasks: Tasks;
   diagnostics: Diagnostics;
@@ -101,7 +99,6 @@ export async function openCascade(
   void nowAndThen('copies were not repaired', options.repairEachMs ?? repairEachMs, peers.copies.repair, node);
   return {
     storage,
-    files: () => recorder?.files() ?? [],
     isLogTold: () => recorder?.isTold(),
     tasks,
     diagnostics,

@@ -3,8 +3,10 @@ import { toAppError } from '../../../commands/errors.ts';
 import { ListServicesResponseSchema, StatusResponseSchema } from '../../gen/supernode/supernode_pb.ts';
 import { type Place, listen } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { FilesOfNode } from '../../../projections/storage/queries.ts';
+import { ask } from '../../bus.ts';
+import type { Reader } from '../../models/read/reading.ts';
 import { serveDocs } from '../../http/pages/pages.ts';
-import type { HeldFile } from '../recorder.ts';
 import type { GiveStatus, ServicesServed } from '../services.ts';
 import { documentOf } from './document.ts';
 import { protoJson } from './proto-json.ts';
@@ -13,8 +15,10 @@ import { protoJson } from './proto-json.ts';
 export type StatusPortOptions = Readonly<{
   place: Place;
   giveStatus: GiveStatus;
-  /** What the node holds, or held and lost. */
-  files: () => readonly HeldFile[];
+  /** Of the node. */
+  account: string;
+  /** Where it is read what the node holds, or held and lost; without it, that is nothing. */
+  models?: Pick<Reader, 'read'> | undefined;
   services: ServicesServed;
   version: string;
   logger: Logger;
@@ -40,6 +44,7 @@ const refusals = {
   badParameter: [400, 3, 'include_p2p_metrics takes true or false'],
   notFound: [404, 5, 'Not Found'],
   notAllowed: [501, 12, 'Method Not Allowed'],
+  away: [503, 14, 'What this node holds cannot be read now; try again shortly.'],
   failed: [500, 13, 'Something went wrong on our side; try again later.'],
 } as const;
 
@@ -59,7 +64,8 @@ class Refusal extends Error {
 export async function openStatusPort({
   place,
   giveStatus,
-  files,
+  account,
+  models,
   services,
   version,
   logger,
@@ -82,7 +88,7 @@ export async function openStatusPort({
   const answers: Readonly<Record<string, (query: URLSearchParams) => object | Promise<object>>> = {
     '/api/v1/status': async (query) => protoJson(StatusResponseSchema, await giveStatus(isAskedFor(query))),
     '/api/v1/services': () => protoJson(ListServicesResponseSchema, services),
-    '/api/v1/files': () => ({ files: files() }),
+    '/api/v1/files': async () => ({ node: account, files: models ? await filesOf(account, models) : [] }),
     '/swagger.json': () => document,
   };
   for (const [path, answer] of Object.entries(answers)) {
@@ -94,6 +100,19 @@ export async function openStatusPort({
   await app.ready();
   const port = await listen(app.server, place);
   return { port, close: async () => await app.close() };
+}
+
+/** What the log was told that a node holds, without names: those are only its creator's and the chain's. */
+async function filesOf(node: string, { read }: Pick<Reader, 'read'>) {
+  const rows = await read(async (reading) => await ask(reading, new FilesOfNode({ node }))).catch((caught: unknown) =>
+    toAppError(caught).code === 'UNAVAILABLE' ? refuse('away') : Promise.reject(caught),
+  );
+  return rows.map(({ action, bytes, pieces, stored }) => ({
+    action_id: action,
+    bytes: String(bytes),
+    pieces,
+    state: stored ? 'stored' : 'lost',
+  }));
 }
 
 /** Real nodes take what Go takes for a boolean. */
