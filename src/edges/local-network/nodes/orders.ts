@@ -23,7 +23,7 @@ export type HostPlan = Readonly<{
   snapshotMs: number;
   secure: boolean;
   files: FileBounds;
-  /** The stores of the network: nodes tell its log what they hold, and answer from its read models; without, neither. */
+  /** The stores of the network: nodes tell its log what they hold and answer from its read models; else neither. */
   stores?: Readonly<{ nats: BrokerAccess; postgres: pg.ClientConfig; network: string }>;
   log: LogOptions;
 }>;
