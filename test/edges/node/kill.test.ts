@@ -3,7 +3,7 @@ import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts'
 import { registerNodes } from '../../../src/edges/local-network/register-nodes.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
 import { freshLog, seed, startLedger } from '../ledger/ledger-under-test.ts';
-import { type KilledNode, killDuringRegister } from './killed-register.ts';
+import { type KilledNode, killDuringRegister, lastEvent } from './killed-register.ts';
 
 const undo = new AsyncDisposableStack();
 let killed: KilledNode;
@@ -26,4 +26,13 @@ describe('a node that is killed in the midst of Register', () => {
       expect(await killDuringRegister(killed, point)).toMatch(/^at (chunk|event) \d+/);
     },
   );
+
+  it('keeps the file of an action that it has finalized', { tags: ['S1.storage.kill'] }, async () => {
+    expect(await killDuringRegister(killed, 'finalized', lastEvent)).toBe(`at event ${lastEvent}, done`);
+  });
+
+  it('keeps what the chain says of one whose finalization was under way', { tags: ['S1.storage.kill'] }, async () => {
+    const point = await killDuringRegister(killed, 'finalizing', lastEvent - 1);
+    expect(point).toMatch(/^at event 13, (done|pending)$/);
+  });
 });

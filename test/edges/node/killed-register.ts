@@ -23,22 +23,24 @@ const host = '127.0.0.1';
 const anyPorts = { grpc: 0, p2p: 0, http: 0 };
 const bounds = { storageBytes: 2 ** 30, maxFileBytes: 2 ** 30, copies: 3, repairAfterMs: 600_000, allowPrivate: true };
 const chunkBytes = 65_536;
-const lastEvent = 14;
+
+/** Of Register, the one that tells of the finalization; before it, that the pieces are stored. */
+export const lastEvent = 14;
 const hourMs = 3_600_000;
 
 /**
- * Kills a node with SIGKILL in the midst of Register, at a point that the seed decides, and looks at what it left.
+ * Kills a node with SIGKILL in the midst of Register, at a point that the seed decides, or at an event that is given, and looks at what it left.
  *
  * Fails where half a file is served, where a finalized one is not whole, where the store holds anything else an hour
  * later, or where the same file cannot be registered again.
  */
-export async function killDuringRegister(killed: KilledNode, seed: string): Promise<string> {
+export async function killDuringRegister(killed: KilledNode, seed: string, atEvent?: number): Promise<string> {
   const { ledger } = killed;
   const random = randomOf(seed);
   const file = bytesOf(random.pick(['a', 'b', 'c', 'd']), random.between(1, 4_000_000));
   file.set(random.bytes(8).subarray(0, file.length));
   const actionId = await pendingAction(ledger, file);
-  const point = await cutOff(killed, { actionId, file, random });
+  const point = await cutOff(killed, { actionId, file, random, atEvent });
   const settled = bytesOf('s', 1);
   await pendingAction(ledger, settled);
   const state = await stateOf(ledger, actionId);
@@ -48,10 +50,15 @@ export async function killDuringRegister(killed: KilledNode, seed: string): Prom
   return `${point}, ${state}`;
 }
 
-type Cut = Readonly<{ actionId: string; file: Buffer; random: ReturnType<typeof randomOf> }>;
+type Cut = Readonly<{
+  actionId: string;
+  file: Buffer;
+  random: ReturnType<typeof randomOf>;
+  atEvent: number | undefined;
+}>;
 
 /** Starts the node in a process of its own, begins Register and kills it at its point; gives where that was. */
-async function cutOff({ ledger, node, folder }: KilledNode, { actionId, file, random }: Cut): Promise<string> {
+async function cutOff({ ledger, node, folder }: KilledNode, { actionId, file, random, atEvent }: Cut): Promise<string> {
   const keyFile = path.join(folder, 'key');
   await writeFile(keyFile, Buffer.from(node.account.key.bytes).toString('hex'));
   const log = { level: 'error', format: 'json' } as const;
@@ -68,8 +75,9 @@ async function cutOff({ ledger, node, folder }: KilledNode, { actionId, file, ra
   const { grpc } = await child.start({ host, ports: anyPorts, folder, keyFile });
   const client = createClient(CascadeService, createGrpcTransport({ baseUrl: `http://${host}:${grpc}` }));
   const chunks = Math.ceil(file.length / chunkBytes);
-  const killAtChunk = random.between(0, 2) === 0 ? random.between(0, chunks - 1) : undefined;
-  const killAtEvent = random.between(1, lastEvent);
+  const isWhileSent = atEvent === undefined && random.between(0, 2) === 0;
+  const killAtChunk = isWhileSent ? random.between(0, chunks - 1) : undefined;
+  const killAtEvent = atEvent ?? random.between(1, lastEvent);
   const waitMs = random.between(0, 12);
   const kill = (): void => void setTimeout(() => killNow(child), waitMs);
   async function* requests() {

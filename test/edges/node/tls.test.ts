@@ -111,6 +111,31 @@ describe('a SuperNode with TLS', () => {
   );
 });
 
+describe('a connection that drips', { tags: ['S1.tls.drip'] }, () => {
+  const whole = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n';
+
+  it.each([
+    ['within its handshake', undefined, '\x16\x03\x01\x02\0\x01', ''],
+    ['a request of HTTP/1.1 within TLS', 'http/1.1', 'POST /a HTTP/1.1\r\nx: ', ''],
+    ['a second request', 'http/1.1', `${whole}POST /a HTTP/1.1\r\nx: `, ''],
+    ['the preface of HTTP/2 within TLS', 'h2', 'PRI * HT', 'TP/2.0\r\n\r\nSM\r\n\r\n\0\x0f\0\x04\0\0\0\0\0'],
+  ])('is ended: %s', async (_name, protocol, first, more) => {
+    await using node = await nodeUnderTest({ tls: { cert, key }, silenceMs: 300 });
+    const at = { host: node.host, port: node.ports.grpc };
+    const socket = protocol ? connect({ ...at, ca, ALPNProtocols: [protocol] }) : connectPlain(at);
+    socket.on('error', () => undefined).resume();
+    await once(socket, protocol ? 'secureConnect' : 'connect');
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write(Buffer.from(first, 'latin1'));
+    const rest = Buffer.from(more.padEnd(4_000, 'y'), 'latin1');
+    let sent = 0;
+    const drip = setInterval(() => socket.writable && socket.write(rest.subarray(sent, ++sent)), 20);
+    await closed;
+    clearInterval(drip);
+    expect(await version(node)).toBe('v1.2.3');
+  });
+});
+
 describe('renewal of a certificate', () => {
   const open: RpcServer[] = [];
   afterEach(async () => {

@@ -4,8 +4,13 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freshLog, playHistory, startLedger } from '../../ledger/ledger-under-test.ts';
-import { filesOf } from '../files-under-test.ts';
-import { type NodeUnderTest, nodeUnderTest } from '../node-under-test.ts';
+import { multiaddr } from '@multiformats/multiaddr';
+import { accountOf, publicKeyOf } from '../../../../src/edges/cosmos/keys.ts';
+import { openPeerHost } from '../../../../src/edges/node/peers/host.ts';
+import { createNode } from '../../../../src/edges/node/peers/libp2p-node.ts';
+import { createDiagnostics } from '../../../../src/edges/node/status/diagnostics.ts';
+import { creator, filesOf } from '../files-under-test.ts';
+import { nodeKey, type NodeUnderTest, nodeUnderTest } from '../node-under-test.ts';
 import { askBoth, besiege } from './besiege.ts';
 
 const undo = new AsyncDisposableStack();
@@ -84,6 +89,26 @@ describe('a hundred idle connections', () => {
     for (let time = 0; time < 20; time += 1) await askBoth(node);
     expect(sockets.filter((socket) => socket.readyState === 'open').length).toBe(100);
     for (const socket of sockets) socket.destroy();
+  });
+
+  it('of peers stop nobody on port p2p either', { tags: ['S1.port.idle'] }, async () => {
+    const place = { host: '127.0.0.1', port: 0, what: 'a test', remedy: '' };
+    const idle = await createNode(place, { handshakeMs: 5_000, connections: 200 });
+    await idle.start();
+    undo.defer(async () => await idle.stop());
+    const to = multiaddr(`/ip4/${node.host}/tcp/${node.ports.p2p}`);
+    const held = await Promise.all(Array.from({ length: 100 }, () => idle.dial(to, { force: true })));
+    const asking = { key: creator.key, answering: async () => ({ done: true }), diagnostics: createDiagnostics() };
+    const host = await openPeerHost({ place, logger: pino({ level: 'silent' }), ...asking });
+    undo.defer(host.close);
+    const peer = { account: accountOf(publicKeyOf(nodeKey)), ip: node.host, port: node.ports.p2p, isActive: true };
+    for (let time = 0; time < 20; time += 1) {
+      await askBoth(node);
+      expect((await host.ask(peer, { case: 'getManifest', value: '1' })).done).toBe(false);
+    }
+    expect(new Set(held.map(({ id }) => id)).size).toBe(100);
+    expect(held.filter(({ status }) => status === 'open').length).toBe(100);
+    await idle.stop();
   });
 });
 
