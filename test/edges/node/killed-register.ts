@@ -29,7 +29,8 @@ export const lastEvent = 14;
 const hourMs = 3_600_000;
 
 /**
- * Kills a node with SIGKILL in the midst of Register, at a point that the seed decides, or at an event that is given, and looks at what it left.
+ * Kills a node with SIGKILL in the midst of Register, at a point that the seed decides, or at an event that is given,
+ * and looks at what it left.
  *
  * Fails where half a file is served, where a finalized one is not whole, where the store holds anything else an hour
  * later, or where the same file cannot be registered again.
