@@ -52,7 +52,7 @@ function asRefusal(caught: unknown): never {
  * A file goes only where the chain says that its action is pending or expired. What was once finished is not asked
  * about again.
  */
-export function createStays(chain: CascadeChain): (actionId: string) => Promise<boolean> {
+export function createStays(chain: Pick<CascadeChain, 'action'>): (actionId: string) => Promise<boolean> {
   const finished = new Set<string>();
   return async (actionId) => {
     if (finished.has(actionId)) return true;
