@@ -26,6 +26,7 @@ export const parts = {
   'full-disk': { count: 3, load: (): Promise<Part> => import('./parts/full-disk.ts') },
   retention: { count: 1, load: (): Promise<Part> => import('./parts/retention.ts') },
   'register-kills': { count: 20, load: (): Promise<Part> => import('./parts/register-kills.ts') },
+  'evm-kills': { count: 10, load: (): Promise<Part> => import('./parts/evm-kills.ts') },
   'hostile-input': { count: 2000, load: (): Promise<Part> => import('./parts/hostile-input.ts') },
   corruptions: { count: 30, load: (): Promise<Part> => import('./parts/corruptions.ts') },
 } as const;

@@ -1,0 +1,184 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createFeeMarket1559Tx } from '@ethereumjs/tx';
+import { createForks } from '../../src/edges/evm/executor/forks.ts';
+import { localEvmChainId, localEvmConfig } from '../../src/edges/ledger/evm-chain.ts';
+import { localBeginning } from '../../src/edges/local-network/beginning.ts';
+import { developmentAccounts } from '../../src/edges/local-network/development-accounts.ts';
+import { until } from './polling.ts';
+import type { Random } from './random-history.ts';
+import { type Program, runProgram } from './run-program.ts';
+
+/** The processes that a transaction goes through, each killed in its turn. */
+export const killedRoles = ['ledger', 'projector', 'evm'] as const;
+export type KilledRole = (typeof killedRoles)[number];
+
+const gwei = 10n ** 9n;
+const senders = 6;
+const askAgainMs = 20;
+const readyWithinMs = 60_000;
+
+/** A chain whose sealer, projector and JSON-RPC are processes of their own, under a load of transfers. */
+export type EvmKills = Readonly<{
+  /** Kills the process of a role at a moment that chance decides, and starts it again; gives what was done. */
+  kill: (role: KilledRole, random: Random) => Promise<string>;
+  /** Ends the load; fails unless each acknowledged transaction is in exactly one block, and the head never went back. */
+  judge: () => Promise<Readonly<{ acknowledged: number; head: number }>>;
+  close: () => Promise<void>;
+}>;
+
+/** Starts the processes over stores that one more process runs, and the load. */
+export async function openEvmKills(newFolder: () => string | Promise<string>): Promise<EvmKills> {
+  const network = 'local';
+  const stores = await runProgram({ dataDir: await newFolder(), network, env: { ROLES: 'auditor' } });
+  const start = async (role: KilledRole, dataDir: string): Promise<Program> => {
+    const program = await runProgram({ dataDir, network, env: { ...reachOf(stores), ROLES: role } });
+    return program;
+  };
+  const folders = new Map<KilledRole, string>();
+  const programs = new Map<KilledRole, Program>();
+  const begin = async (role: KilledRole): Promise<Program> => {
+    const folder = folders.get(role) ?? (await newFolder());
+    folders.set(role, folder);
+    const program = await start(role, folder);
+    programs.set(role, program);
+    return program;
+  };
+  for (const role of killedRoles) await begin(role);
+  for (const program of programs.values()) await program.untilReady(readyWithinMs);
+  const load = startLoad(() => programs.get('evm')?.instance.urls['json-rpc'] ?? '');
+  return {
+    kill: async (role, random) => {
+      const before = load.acknowledged.size;
+      await until('transactions are acknowledged', () => load.acknowledged.size > before, readyWithinMs);
+      const afterMs = random.below(400);
+      await pause(afterMs);
+      await programs.get(role)?.kill();
+      await (await begin(role)).untilReady(readyWithinMs);
+      return `${role} killed after ${load.acknowledged.size} acknowledged transactions and ${afterMs} ms`;
+    },
+    judge: async () => await load.judge(),
+    close: async () => {
+      load.end();
+      for (const program of [...programs.values(), stores]) await program.stop();
+    },
+  };
+}
+
+/** How the stores of a process are reached by another. */
+function reachOf({ instance: { nats, postgres } }: Program): Record<string, string> {
+  const { url, user, pass } = nats as Readonly<{ url: string; user: string; pass: string }>;
+  const { host = '', port = 5432, database = '', user: dbUser = '' } = postgres;
+  return {
+    NATS_URL: url.replace('://', `://${user}:${pass}@`),
+    DB_DSN: `postgres://${dbUser}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`,
+  };
+}
+
+type Rpc = (method: string, ...params: unknown[]) => Promise<unknown>;
+
+/** Asks until there is an answer: the process may be away; an error of the JSON-RPC itself is given as one. */
+function rpcOf(url: () => string, signal: AbortSignal): Rpc {
+  return async (method, ...params) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    for (;;) {
+      signal.throwIfAborted();
+      try {
+        const headers = { 'content-type': 'application/json' };
+        const answer = await fetch(url(), { method: 'POST', headers, body, signal: AbortSignal.timeout(10_000) });
+        const { result, error } = (await answer.json()) as { result?: unknown; error?: { message: string } };
+        if (error) return new Error(error.message);
+        return result;
+      } catch {
+        await pause(askAgainMs);
+      }
+    }
+  };
+}
+
+type Load = Readonly<{
+  acknowledged: ReadonlySet<string>;
+  judge: EvmKills['judge'];
+  end: () => void;
+}>;
+
+function startLoad(url: () => string): Load {
+  const ending = new AbortController();
+  const closing = new AbortController();
+  const rpc = rpcOf(url, closing.signal);
+  const acknowledged = new Set<string>();
+  const heads: number[] = [];
+  /** Sends until it is taken in; false where the load ended before. */
+  const isTaken = async (raw: string, hash: string): Promise<boolean> => {
+    for (;;) {
+      const answer = await rpc('eth_sendRawTransaction', raw);
+      if (answer === hash) return true;
+      const refusal = answer instanceof Error ? answer.message : String(answer);
+      // Taken in before its answer was lost, and mined since.
+      if (/nonce too low|already known/.test(refusal)) return true;
+      // While nobody seals, a sender may have so many waiting and no more, and the last block's state may be missing.
+      if (!/account limit exceeded|is not at hand/.test(refusal)) throw new Error(`A transfer was answered ${refusal}`);
+      if (ending.signal.aborted) return false;
+      await pause(askAgainMs);
+    }
+  };
+  const sending = Array.from({ length: senders }, async (_, index) => {
+    for (let nonce = 0; !ending.signal.aborted; nonce += 1) {
+      const { raw, hash } = transferOf(index, nonce);
+      if (await isTaken(raw, hash)) acknowledged.add(hash);
+      await pause(askAgainMs);
+    }
+  });
+  const watching = (async () => {
+    while (!ending.signal.aborted) {
+      const head = Number(await rpc('eth_blockNumber'));
+      if (Number.isFinite(head)) heads.push(head);
+      await pause(askAgainMs);
+    }
+  })();
+  const judge = async () => {
+    ending.abort();
+    await Promise.all([...sending, watching]);
+    for (const [index, head] of heads.slice(1).entries())
+      if (head < (heads[index] ?? 0)) throw new Error(`The head went back from ${heads[index]} to ${head}`);
+    const isMined = async (hash: string): Promise<boolean> => Boolean(await rpc('eth_getTransactionReceipt', hash));
+    for (const hash of acknowledged) await until(`${hash} is mined`, async () => await isMined(hash), readyWithinMs);
+    const head = Number(await rpc('eth_blockNumber'));
+    const times = new Map<string, number>();
+    for (let number = 0; number <= head; number += 1) {
+      const block = (await rpc('eth_getBlockByNumber', `0x${number.toString(16)}`, false)) as {
+        transactions: string[];
+      };
+      for (const hash of block.transactions) times.set(hash, (times.get(hash) ?? 0) + 1);
+    }
+    const wrong = [...acknowledged].filter((hash) => times.get(hash) !== 1);
+    if (wrong.length > 0) throw new Error(`${wrong.length} acknowledged transactions are not in exactly one block`);
+    return { acknowledged: acknowledged.size, head };
+  };
+  const end = (): void => {
+    ending.abort();
+    closing.abort();
+    void Promise.allSettled([...sending, watching]);
+  };
+  return { acknowledged, judge, end };
+}
+
+const { genesis, time } = localBeginning(1, Date.now());
+const common = createForks(localEvmConfig(time, genesis)).at({ number: 1n, timestamp: BigInt(Date.parse(time)) });
+const keys = developmentAccounts().filter(({ key }) => key.type === 'eth_secp256k1');
+
+function transferOf(sender: number, nonce: number): Readonly<{ raw: string; hash: string }> {
+  const transaction = createFeeMarket1559Tx(
+    {
+      chainId: BigInt(localEvmChainId),
+      nonce,
+      gasLimit: 21_000n,
+      maxFeePerGas: 100n * gwei,
+      maxPriorityFeePerGas: gwei,
+      to: `0x${'5b'.repeat(20)}`,
+      value: 1n,
+    },
+    { common },
+  ).sign(keys[sender]?.key.bytes ?? new Uint8Array(32));
+  const hex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`;
+  return { raw: hex(transaction.serialize()), hash: hex(transaction.hash()) };
+}
