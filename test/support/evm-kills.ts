@@ -21,7 +21,7 @@ const readyWithinMs = 60_000;
 export type EvmKills = Readonly<{
   /** Kills the process of a role at a moment that chance decides, and starts it again; gives what was done. */
   kill: (role: KilledRole, random: Random) => Promise<string>;
-  /** Ends the load; fails unless each acknowledged transaction is in exactly one block, and the head never went back. */
+  /** Ends the load; fails unless each acknowledged transaction is in exactly one block and the head never went back. */
   judge: () => Promise<Readonly<{ acknowledged: number; head: number }>>;
   close: () => Promise<void>;
 }>;
