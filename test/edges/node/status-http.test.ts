@@ -96,7 +96,11 @@ describe('the status port', () => {
     async () => {
       const document = await (await ask('/swagger.json')).json();
       expect(document).toMatchObject({
-        paths: { '/api/v1/status': { get: expect.anything() }, '/api/v1/services': { get: expect.anything() } },
+        paths: {
+          '/api/v1/status': { get: expect.anything() },
+          '/api/v1/services': { get: expect.anything() },
+          '/api/v1/files': { get: expect.anything() },
+        },
         components: {
           schemas: {
             'supernode.StatusResponse': {

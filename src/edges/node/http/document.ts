@@ -3,6 +3,26 @@ import { ListServicesResponseSchema, StatusResponseSchema } from '../../gen/supe
 
 type Schema = Readonly<Record<string, unknown>>;
 
+/** What has no message of its own: `node` is its account. */
+const filesSchema: Schema = {
+  type: 'object',
+  properties: {
+    node: { type: 'string' },
+    files: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          action_id: { type: 'string' },
+          bytes: { type: 'string', description: 'A 64-bit number as text' },
+          pieces: { type: 'integer' },
+          state: { type: 'string', enum: ['stored', 'lost'] },
+        },
+      },
+    },
+  },
+};
+
 /** The OpenAPI document of a node's HTTP port; its schemas follow from the messages. */
 export function documentOf(version: string): object {
   const schemas = new Map<string, Schema>();
@@ -35,6 +55,17 @@ export function documentOf(version: string): object {
           summary: 'The gRPC services that the node serves',
           tags: ['SupernodeService'],
           responses: answer(ListServicesResponseSchema),
+        },
+      },
+      '/api/v1/files': {
+        get: {
+          operationId: 'listFiles',
+          summary: 'Files that the node holds, or held and lost; without names',
+          tags: ['Files'],
+          responses: {
+            200: { description: 'The answer', content: { 'application/json': { schema: filesSchema } } },
+            503: { description: 'The read models cannot be read now: `{"code":14,"message":…,"details":[]}`' },
+          },
         },
       },
     },
