@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../../commands/errors.ts';
 import type { FileHashes } from '../../cascade/file-hashes.ts';
 import { baseName } from './file-name.ts';
+import { createFileWriter } from './file-writer.ts';
 
 /** Bytes of an upload on the disk, all of them and flushed. */
 export type Received = Readonly<{ path: string; size: number; fileName: string; hashes: readonly [string, string] }>;
@@ -90,20 +91,18 @@ async function store(
   { file, filename }: MultipartFile,
   { path, mostBytes, hashesOf }: ReceiveOptions,
 ): Promise<Received> {
-  const handle = await open(path, 'wx', 0o600);
+  const writer = createFileWriter(await open(path, 'wx', 0o600));
+  let size = 0;
   try {
-    let size = 0;
     for await (const bytes of file as Readable & AsyncIterable<Buffer>) {
       size += bytes.length;
-      // Unlike `write`, it goes on until all of it is written.
-      await handle.writeFile(bytes);
+      await writer.write(bytes);
     }
     if (file.truncated) throw tooLarge(mostBytes);
-    await handle.sync();
-    return { path, size, fileName: baseName(filename), hashes: await hashesOf(path) };
   } finally {
-    await handle.close();
+    await writer.end();
   }
+  return { path, size, fileName: baseName(filename), hashes: await hashesOf(path) };
 }
 
 /** What a caller reads of a body that the parser does not take. */

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { writeWhole } from '../../kit/durable.ts';
+import { createFileWriter, type FileWriter } from '../intake/file-writer.ts';
 import type { Received } from '../intake/receive.ts';
 import type { FileHashes } from '../../cascade/file-hashes.ts';
 
@@ -28,19 +29,12 @@ export type PartialUploads = Readonly<{
   describe: (upload: PartialUpload) => Promise<void>;
   /** Keeps only which task it became. */
   finish: (upload: PartialUpload) => Promise<void>;
-  writer: (id: string, from: number) => Promise<PartialWriter>;
+  writer: (id: string, from: number) => Promise<FileWriter>;
   /** The whole file with its hashes. */
   received: (upload: PartialUpload) => Promise<Received>;
   remove: (id: string) => Promise<void>;
   /** Removes uploads of which no byte came for so long, and what is left of those that became tasks. */
   sweep: (ageMs: number) => Promise<void>;
-}>;
-
-/** Writes bytes one after the other, from a position of a file on. */
-export type PartialWriter = Readonly<{
-  write: (bytes: Uint8Array) => Promise<void>;
-  /** Flushes and closes. */
-  end: () => Promise<void>;
 }>;
 
 const form = /^[0-9a-f]{32}$/;
@@ -81,7 +75,7 @@ export async function openPartialUploads(
       await describe(upload);
       await rm(bytesOf(upload.id), { force: true });
     },
-    writer: async (id, from) => writerOf(await open(bytesOf(id), 'r+'), from),
+    writer: async (id, from) => createFileWriter(await open(bytesOf(id), 'r+'), from),
     received: async ({ id, fileName }) => {
       const [hashes, { size }] = await Promise.all([hashesOf(bytesOf(id)), stat(bytesOf(id))]);
       return { path: bytesOf(id), size, fileName, hashes };
@@ -99,27 +93,6 @@ export async function openPartialUploads(
           await rm(askedOf(id), { force: true });
           await rm(bytesOf(id), { force: true });
         }
-    },
-  };
-}
-
-function writerOf(handle: FileHandle, from: number): PartialWriter {
-  let position = from;
-  return {
-    write: async (bytes) => {
-      let written = 0;
-      while (written < bytes.length) {
-        const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, position);
-        written += bytesWritten;
-        position += bytesWritten;
-      }
-    },
-    end: async () => {
-      try {
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
     },
   };
 }
