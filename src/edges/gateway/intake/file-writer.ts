@@ -7,7 +7,7 @@ export type FileWriter = Readonly<{
   end: () => Promise<void>;
 }>;
 
-/** From so many bytes on a piece is written: pieces as small as the network gives them cost more in calls than in bytes. */
+/** From so many bytes on a piece is written: those of the network cost more in calls than in bytes. */
 const pieceBytes = 1 << 20;
 
 /** A writer from a position of a file on. */
