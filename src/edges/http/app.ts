@@ -33,9 +33,9 @@ export type AppOptions = ServerOptions &
 export function createApp({ description, observed, cors: crossing, routes, ...server }: AppOptions): App {
   const app = createServer(server);
   if (crossing) {
-    const { origins, exposedHeaders, methods = ['GET', 'HEAD', 'POST'] } = crossing;
+    const { origins, exposedHeaders, methods } = crossing;
     const origin = origins === '*' ? '*' : [...origins];
-    const allowed = { exposedHeaders: [...exposedHeaders], methods: [...methods] };
+    const allowed = { exposedHeaders: [...exposedHeaders], ...(methods && { methods: [...methods] }) };
     void app.register(cors, { origin, strictPreflight: false, ...allowed });
   }
   describeApi(app, description);

@@ -44,6 +44,9 @@ export type GatewayChanges = Readonly<{
   chain?: Partial<CascadeChain>;
   network?: string;
   folder?: string;
+  /** Port of its nodes, which are spoken to plainly. */
+  nodePort?: number;
+  stallMs?: number;
 }>;
 
 /** Starts a gateway; no node can be dialled unless the chain that is given names some. */
@@ -60,7 +63,8 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
   const files = await openTransferFiles(changes.folder ?? folder);
   const logger = pino({ level: 'silent' });
   const settings = { ...parseConfig({}), ...changes.settings };
-  const nodes = { chain, dialling: { key: undefined }, stallMs: 2_000 };
+  const dialling = { key: undefined, ...(changes.nodePort === undefined ? {} : { port: changes.nodePort }) };
+  const nodes = { chain, dialling, stallMs: changes.stallMs ?? 2_000 };
   const leases = createLeases(nc, network, { ttlMs: 1_000 });
   const runner = createRunner({ log, leases, files, nodes, mostBytes: settings.uploadMaxSize, logger, signal });
   let ahead = 0;
