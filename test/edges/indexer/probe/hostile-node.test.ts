@@ -6,7 +6,7 @@ import { probeNode, type Probed } from '../../../../src/edges/indexer/probe/prob
 import { closedPort, dialInstead, httpPort, listen, recorded } from './fake-node.ts';
 
 const limits = { connectMs: 300, statusMs: 600, servicesMs: 300, maxBytes: 20_000 };
-/** More than the buffers of both ends in the kernel hold, and far less than a reader without a bound takes in its time. */
+/** More than the kernel buffers for both ends, and far less than a reader without a bound takes in its time. */
 const mostBytes = 64 * 1024 * 1024;
 
 /** What one side wrote until the other one hung up; a peer that reads nothing more takes what the kernel buffers. */
