@@ -98,6 +98,7 @@ function withoutDetail(error: AppError): AppError {
 const refusals: Readonly<Record<string, readonly [ErrorCode, string] | undefined>> = {
   FST_ERR_BAD_URL: ['NOT_FOUND', 'Nothing lies at this path; its percent-encoding cannot be read.'],
   FST_ERR_MAX_PARAM_LENGTH: ['NOT_FOUND', 'Nothing lies at this path; no id is that long.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['UNSUPPORTED_MEDIA_TYPE', 'The body is of a type that is not read here; send JSON.'],
   FST_ERR_HANDLER_TIMEOUT: [
     'UNAVAILABLE',
     'The answer took too long; try again, with a narrower question where there is one.',

@@ -39,6 +39,12 @@ describe('POST …/downloads', () => {
     expect((await ask('1', '', 'not looked at')).told).toBe('202 task');
   });
 
+  it('answers 415 to a body of another type, before anything else', { tags: ['S3.download.refused'] }, async () => {
+    const url = `${gateway.url}/api/v1/actions/cascade/1/downloads?public=true`;
+    const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: '{}' });
+    expect([answer.status, await answer.json()]).toMatchObject([415, { code: 'UNSUPPORTED_MEDIA_TYPE' }]);
+  });
+
   it('gives the running task to who asks again', { tags: ['S3.download.joined'] }, async () => {
     const signature = signText(creatorKey, '2');
     const answers = await Promise.all(Array.from({ length: 3 }, async () => await ask('2', '', signature)));
