@@ -19,7 +19,10 @@ export function downloadRoutes(app: App, prefix: string, request: DownloadReques
     summary: 'Fetch the file of an action from SuperNodes',
     description:
       'A private file needs the creator’s `signature` over the action id; `public=true` asks for one that everybody may have. Asked again while it runs, it gives the running task.',
-    response: { 202: plainAnswer('The task has begun.', taskReference.ref), ...errors(400, 401, 404, 409, 415, 429, 507) },
+    response: {
+      202: plainAnswer('The task has begun.', taskReference.ref),
+      ...errors(400, 401, 404, 409, 415, 429, 507),
+    },
   };
   app.post<{ Params: { action_id: string }; Querystring: { public?: unknown }; Body: unknown }>(
     `${prefix}/actions/cascade/:action_id/downloads`,
