@@ -1,0 +1,84 @@
+import { createFeeMarket1559Tx } from '@ethereumjs/tx';
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { createExecution, type Execution } from '../../../src/edges/evm/workers/execution.ts';
+import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
+import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
+import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
+import type { Log } from '../../../src/edges/log/log.ts';
+import { metaSchema } from '../../../src/edges/models/engine/generations.ts';
+import { migrate } from '../../../src/edges/models/migrate.ts';
+import { createPools } from '../../../src/edges/models/pool.ts';
+import { freshDatabase, freshNetwork } from '../../support/servers.ts';
+import { cast, freshLog, playHistory, seed, send, silent } from './ledger-under-test.ts';
+
+const gwei = 10n ** 9n;
+const [key] = developmentAccounts().flatMap((one) => (one.key.type === 'eth_secp256k1' ? [one.key.bytes] : []));
+const [alice = '', bob = ''] = cast.creators.map(({ account }) => account);
+
+test('a state that was emptied is executed again from the log: the same headers and nodes', async () => {
+  const [postgres, network] = [await freshDatabase(), freshNetwork()];
+  const pools = createPools(postgres, { applicationName: 'test' });
+  await migrate({ pools, network });
+  await pools.end();
+  const database = new pg.Client(postgres);
+  await database.connect();
+  const schema = metaSchema(network);
+  const stateNow = async () => ({
+    headers: (await database.query(`select number::text, hash, header from ${schema}.evm_headers order by number`))
+      .rows,
+    nodes: (await database.query(`select hash, node from ${schema}.evm_nodes order by hash`)).rows,
+  });
+  await using fresh = await freshLog();
+  const state = { postgres, network };
+
+  const { height } = await whileRunning(fresh.log, state, async (ledger) => {
+    await playHistory(ledger);
+    await ledger.submitEthereum(transfer(ledger, 0));
+    const amount = [{ denom: 'ulume', amount: '1' }];
+    await send(ledger, [{ '@type': '/cosmos.bank.v1beta1.MsgSend', from_address: alice, to_address: bob, amount }]);
+    await ledger.submitEthereum(transfer(ledger, 1));
+  });
+  const before = await stateNow();
+  expect(before.headers).toHaveLength(height + 1);
+
+  await database.query(`truncate ${schema}.evm_headers, ${schema}.evm_nodes`);
+  const again = await whileRunning(fresh.log, state, () => Promise.resolve());
+  expect(again.height).toBe(height);
+  expect(await stateNow()).toEqual(before);
+  await database.end();
+});
+
+/** Runs a ledger over a state until the work is done; gives how far it was then. */
+async function whileRunning(
+  log: Log,
+  state: Readonly<{ postgres: pg.ClientConfig; network: string }>,
+  work: (ledger: Ledger) => Promise<void>,
+): Promise<ReturnType<Ledger['status']>> {
+  let execution: Execution | undefined;
+  const ledger = await runLedger({
+    log,
+    beginning: () => localBeginning(seed, Date.now()),
+    execution: (config) => (execution = createExecution({ ...state, config })),
+    host: '127.0.0.1',
+    lcdPort: 0,
+    logger: silent,
+    signal: new AbortController().signal,
+  });
+  try {
+    await work(ledger);
+    return ledger.status();
+  } finally {
+    await ledger.stop();
+    await execution?.close();
+  }
+}
+
+function transfer(ledger: Ledger, nonce: number): Uint8Array {
+  const { common, chainId } = ledger.ethereumTerms();
+  const fees = { maxFeePerGas: 100n * gwei, maxPriorityFeePerGas: gwei };
+  const fields = { chainId, nonce, gasLimit: 21_000n, ...fees, to: `0x${'5b'.repeat(20)}`, value: 1n } as const;
+  return createFeeMarket1559Tx(fields, { common })
+    .sign(key ?? new Uint8Array(32))
+    .serialize();
+}
