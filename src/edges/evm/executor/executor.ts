@@ -42,6 +42,9 @@ export type Executor = Readonly<{
   apply: (parent: Uint8Array, block: Applied) => Promise<Sealed>;
 }>;
 
+/** A machine remembers what it reads and writes: after so many blocks another one takes its place. */
+const blocksPerMachine = 2_000;
+
 /** What executors of one process may share: nodes in memory. */
 export type ExecutorOptions = Readonly<{ config: ChainConfig; nodes: NodeStore; cache?: NodeCache }>;
 
@@ -58,10 +61,11 @@ export function createExecutor({ config, nodes, cache = createNodeCache() }: Exe
   const forks = createForks(config);
   const db = new TrieDb(nodes, cache);
   const blocks = storedHashes(nodes);
-  let machine: Machine | undefined;
+  let [machine, turns]: [Machine | undefined, number] = [undefined, 0];
   const machineAt = async (header: BlockHeader, parent: BlockHeader): Promise<Machine> => {
     const common = forks.at(header);
-    if (machine?.vm.common !== common) machine = await createMachine(db, { common, blocks, ledger: config.ledger });
+    if (machine?.vm.common !== common || turns++ % blocksPerMachine === 0)
+      machine = await createMachine(db, { common, blocks, ledger: config.ledger });
     await machine.at(parent.stateRoot);
     return machine;
   };
@@ -70,8 +74,7 @@ export function createExecutor({ config, nodes, cache = createNodeCache() }: Exe
     const on = await machineAt(header, parent);
     machine = undefined;
     db.takeDirty();
-    const executed = await run(on);
-    return sealed(executed, on);
+    return sealed(await run(on), on);
   };
   const sealed = ({ block, outcomes }: Executed, on?: Machine): Sealed => {
     const dirty = db.takeDirty();

@@ -7,30 +7,34 @@ export type FileWriter = Readonly<{
   end: () => Promise<void>;
 }>;
 
-/** From so many bytes on a piece is written: those of the network cost more in calls than in bytes. */
-const pieceBytes = 1 << 20;
+/** What is written at once: pieces of the network cost more in calls than in bytes. A writer holds two of them. */
+const pieceBytes = 512 * 1024;
 
 /** A writer from a position of a file on. */
 export function createFileWriter(handle: FileHandle, from = 0): FileWriter {
   let position = from;
-  let piece: Uint8Array[] = [];
+  let filling = Buffer.allocUnsafeSlow(pieceBytes);
+  let spare: typeof filling | undefined;
   let size = 0;
   let writing: Promise<void> = Promise.resolve();
   const flush = async (): Promise<void> => {
-    const [bytes, at] = [Buffer.concat(piece), position];
-    position += size;
-    piece = [];
-    size = 0;
     await writing;
-    writing = writeAll(handle, bytes, at);
+    writing = writeAll(handle, filling.subarray(0, size), position);
     // Whoever writes or ends next hears of a failure.
     writing.catch(() => undefined);
+    position += size;
+    size = 0;
+    [filling, spare] = [spare ?? Buffer.allocUnsafeSlow(pieceBytes), filling];
   };
   return {
     write: async (bytes) => {
-      piece.push(bytes);
-      size += bytes.length;
-      if (size >= pieceBytes) await flush();
+      for (let at = 0; at < bytes.length;) {
+        const part = bytes.subarray(at, at + pieceBytes - size);
+        filling.set(part, size);
+        size += part.length;
+        at += part.length;
+        if (size === pieceBytes) await flush();
+      }
     },
     end: async () => {
       try {
