@@ -140,7 +140,7 @@ export class Chain {
             `Transaction ${hash} of block ${height} was sealed under other rules (annals reset begins anew)`,
           );
       if (drafted) await this.evm.commit(drafted);
-      else await this.evm.apply(changes, evm);
+      else await this.evm.apply(height, changes, evm);
       for (const one of changes) this.history.apply(height, one);
       for (const [index, receipt] of evm.receipts.entries()) {
         const changed = receiptChanges(this.history.state, receipt);

@@ -55,7 +55,8 @@ export class EvmChain {
   readonly #execution: EvmExecution;
   readonly #stored: StoredHeader | undefined;
   readonly #coinbase: Hex;
-  #head: Uint8Array;
+  /** Gives the header of the head: read out of its block when somebody asks, and never of all the blocks before. */
+  #head: () => Uint8Array;
 
   private constructor(config: ChainConfig, execution: EvmExecution, first: Uint8Array, given: Opened) {
     this.config = config;
@@ -63,7 +64,7 @@ export class EvmChain {
     this.#execution = execution;
     this.#stored = given.stored;
     this.#coinbase = given.coinbase;
-    this.#head = first;
+    this.#head = () => first;
   }
 
   /** Opens the chain at its genesis, whose state it stores where it is not there. */
@@ -79,43 +80,42 @@ export class EvmChain {
 
   /** Rules of the block after the head, and the least fee, for whoever reads transactions. */
   get bounds(): TransactionBounds {
-    const { number, timestamp } = readHeader(this.#head, this.#forks);
+    const { number, timestamp } = readHeader(this.#head(), this.#forks);
     const common = this.#forks.at({ number: number + 1n, timestamp });
     return { common, chainId: BigInt(localEvmChainId), feeFloor: networkFees.floor };
   }
 
   /** What the block after the head costs and may hold. */
   get next(): Readonly<{ baseFee: bigint; gasLimit: bigint }> {
-    const parent = readHeader(this.#head, this.#forks);
+    const parent = readHeader(this.#head(), this.#forks);
     return { baseFee: nextBaseFee(parent, networkFees), gasLimit: parent.gasLimit };
   }
 
   /** Executes what the rules changed, then transactions, into the block after the head; `commit` makes it the head. */
   async draft(time: string, changes: readonly Changes[], transactions: readonly Uint8Array[]): Promise<Sealed> {
     const raw = transactions.map((one): Item => ({ kind: 'transaction', raw: one }));
-    return await this.#execution.seal(this.#head, this.#attributes(time), [...changes.map(itemOf), ...raw]);
+    return await this.#execution.seal(this.#head(), this.#attributes(time), [...changes.map(itemOf), ...raw]);
   }
 
   /** Makes a drafted block the head, its state stored. */
   async commit(sealed: Sealed): Promise<void> {
     await sealed.commit();
-    this.#head = sealed.header;
+    this.#head = () => sealed.header;
   }
 
   /** Takes in a block of the log: executes it again, unless its state is stored already. */
-  async apply(changes: readonly Changes[], { hash, block }: EvmBlock): Promise<void> {
+  async apply(height: number, changes: readonly Changes[], { hash, block }: EvmBlock): Promise<void> {
+    if (this.#stored && height <= this.#stored.number) return this.#passStored(height, hash, block);
     const bytes = Buffer.from(block, 'base64');
-    const number = readHeader(this.#head, this.#forks).number + 1n;
-    if (this.#stored && number <= this.#stored.number) return this.#passStored(number, hash, bytes);
     const raw = rawTransactions(bytes).map((one): Item => ({ kind: 'transaction', raw: one }));
     const items = [...changes.map(itemOf), ...raw];
-    await this.commit(await this.#execution.apply(this.#head, { block: bytes, items }));
+    await this.commit(await this.#execution.apply(this.#head(), { block: bytes, items }));
   }
 
-  #passStored(number: bigint, hash: string, block: Uint8Array): void {
-    if (number === this.#stored?.number && hash !== this.#stored.hash)
-      throw new Error(`The stored state of the virtual machine is another chain's at block ${number}`);
-    this.#head = headerIn(block);
+  #passStored(height: number, hash: string, block: string): void {
+    if (BigInt(height) === this.#stored?.number && hash !== this.#stored.hash)
+      throw new Error(`The stored state of the virtual machine is another chain's at block ${height}`);
+    this.#head = () => headerIn(Buffer.from(block, 'base64'));
   }
 
   #attributes(time: string): Attributes {
