@@ -4,7 +4,6 @@ import path from 'node:path';
 import { setAside } from '../aside.ts';
 import { ask, run, type Say } from '../commands.ts';
 import { writeDurably } from '../durable-file.ts';
-import { isAlive, runsWith } from '../predecessor.ts';
 import { POSTGRES_MAJOR } from './postgres-binaries.ts';
 
 /** Whom PostgreSQL runs as: what is put before its command line, and the ids to switch to. */
@@ -74,7 +73,6 @@ export async function openCluster(bin: string, dir: string, { ephemeral, say }: 
   const identity = await postgresIdentity(mode);
   if (mode !== undefined && existsSync(path.join(folder, 'PG_VERSION'))) {
     if (mode !== identity.mode) throw new Error(`Cannot open ${folder}: ${differs(mode, identity.mode)}`);
-    await removeStalePid(folder);
     return { folder, identity };
   }
   if (mode === undefined) await removeHalfMade(folder, marker);
@@ -105,16 +103,6 @@ async function removeHalfMade(folder: string, marker: string): Promise<void> {
       `${folder} holds a cluster that was in use, but ${marker} is missing: bring it back, or move the folder away, and start again`,
     );
   await rm(folder, { recursive: true, force: true });
-}
-
-/**
- * After a crash of the machine the pid in `postmaster.pid` may belong to something else by now, for which PostgreSQL
- * would refuse to start. In every other case the file stays: PostgreSQL's own checks against a second server use it.
- */
-async function removeStalePid(folder: string): Promise<void> {
-  const file = path.join(folder, 'postmaster.pid');
-  const pid = Number((await readFile(file, 'utf8').catch(() => '')).split('\n', 1)[0]);
-  if (pid > 1 && isAlive(pid) && !(await runsWith(pid, folder))) await rm(file, { force: true });
 }
 
 /**

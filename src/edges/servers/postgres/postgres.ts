@@ -7,6 +7,7 @@ import { makeFolder, openCluster, setClusterAside, writeAccess } from './postgre
 import { DATABASE, prepareDatabase, SOCKET_NUMBER, USER } from './postgres-database.ts';
 import { DamagedCluster, endLeftPostgres, isRefusal, launchPostgres, notWell } from './postgres-launch.ts';
 import { socketPath } from '../lock.ts';
+import { removeStaleLocks } from './stale-locks.ts';
 
 /** A PostgreSQL server of our own; `config` connects to its database `annals`. */
 export type EmbeddedPostgres = Readonly<{
@@ -65,6 +66,7 @@ async function startOnce(options: PostgresOptions): Promise<EmbeddedPostgres> {
   await writeAccess(cluster);
   const host = socketPath(path.join(dir, 's'));
   await makeFolder(host, cluster.identity);
+  await removeStaleLocks(cluster.folder, path.join(host, `.s.PGSQL.${pgPort ?? SOCKET_NUMBER}`));
   const config = { host, port: pgPort ?? SOCKET_NUMBER, user: USER, database: DATABASE };
 
   const launch = { dir, bin, cluster, config, ephemeral, isOpen: pgPort !== undefined, signal };

@@ -85,6 +85,21 @@ test.each([0, 10, 20, 40, 60, 80, 110, 150, 200, 300])(
   },
 );
 
+test.each(['empty', 'of another process'])('lock files that are %s stand in the way of no start', async (kind) => {
+  const dir = temporaryFolder();
+  const first = await startPostgres({ dir, say });
+  await query(first.config, 'create table kept as select 7 as value');
+  const locks = [path.join(dir, 'pg18', 'postmaster.pid'), path.join(first.config.host ?? '', '.s.PGSQL.5432.lock')];
+  for (const lock of locks) expect(readFileSync(lock, 'utf8')).toContain(`${first.pid}\n`);
+  process.kill(first.pid, 'SIGKILL');
+  await first.exited;
+  for (const lock of locks) {
+    const left = readFileSync(lock, 'utf8');
+    writeFileSync(lock, kind === 'empty' ? '' : left.replace(String(first.pid), String(process.pid)));
+  }
+  await expectItsTable(dir);
+});
+
 test.each([
   ['a missing library of every session', `session_preload_libraries = 'nosuchlib'`],
   ['an unknown setting', `sharde_buffers = '1MB'`],
