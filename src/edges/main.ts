@@ -64,7 +64,8 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
  * grows with them.
  */
 async function* startRoles(context: Context, running: readonly Part[]): AsyncGenerator<Part> {
-  for (const role of configuredRoles(context.config)) yield* role.start({ ...context, running });
+  const started = configuredRoles(context.config).map((role) => role.start({ ...context, running }));
+  for (const parts of started) yield* parts;
   if (urlOf(running, 'readiness') === undefined) yield await startOperations({ ...context, running });
 }
 

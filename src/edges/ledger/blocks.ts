@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ChainEvent } from '../../commands/ledger/draft.ts';
 import { gasUsed } from '../../commands/ledger/messages.ts';
 import type { SentTransaction } from '../cosmos/transaction-codec.ts';
@@ -62,15 +62,15 @@ export function blockOf(
   previous: Block | undefined,
   parts: Pick<Block, 'height' | 'time' | 'transactions'>,
 ): Block {
-  const dataHash = sha256(Buffer.concat(parts.transactions.map(({ hash }) => Buffer.from(hash, 'hex'))));
+  const dataHash = sha256(Buffer.concat(parts.transactions.map((transaction) => Buffer.from(transaction.hash, 'hex'))));
   const previousHash = previous?.hash ?? null;
-  const hash = sha256(JSON.stringify([chainId, parts.height, parts.time, dataHash, previousHash]));
-  return { ...parts, hash, previousHash, dataHash };
+  const text = JSON.stringify([chainId, parts.height, parts.time, dataHash, previousHash]);
+  return { ...parts, hash: sha256(text), previousHash, dataHash };
 }
 
 /** SHA-256 as base64. */
 export function sha256(data: string | Buffer): string {
-  return createHash('sha256').update(data).digest('base64');
+  return hash('sha256', data, 'base64');
 }
 
 /** The value of the first event of a type that has an attribute. */

@@ -15,7 +15,7 @@ import type { Attributes, Item } from '../evm/executor/sealing.ts';
 import type { TransactionBounds } from '../evm/pool/read-transaction.ts';
 import type { Execution } from '../evm/workers/execution.ts';
 
-type Opened = Readonly<{ forks: Forks; stored: StoredHeader | undefined; coinbase: Hex }>;
+type Opened = Readonly<{ first: Promise<Uint8Array>; forks: Forks; stored: StoredHeader | undefined; coinbase: Hex }>;
 
 /** The virtual machine's id of every local network: that of the real network's test chain. */
 export const localEvmChainId = 76_857_769;
@@ -55,46 +55,67 @@ export class EvmChain {
   readonly #execution: EvmExecution;
   readonly #stored: StoredHeader | undefined;
   readonly #coinbase: Hex;
+  /**
+   * Settles once the first block is stored, or was found to be: the chain can be used from then on. Fails with
+   * `CONFLICT` where the state is another chain's.
+   */
+  readonly begun: Promise<void>;
   /** Gives the header of the head: read out of its block when somebody asks, and never of all the blocks before. */
-  #head: () => Uint8Array;
+  #head: (() => Uint8Array) | undefined;
 
-  private constructor(config: ChainConfig, execution: EvmExecution, first: Uint8Array, given: Opened) {
+  private constructor(config: ChainConfig, execution: EvmExecution, given: Opened) {
     this.config = config;
     this.#forks = given.forks;
     this.#execution = execution;
     this.#stored = given.stored;
     this.#coinbase = given.coinbase;
-    this.#head = () => first;
+    this.begun = given.first.then((first) => {
+      this.#head ??= () => first;
+    });
+    // Whoever opens the chain waits for it in the end, and hears of a failure then.
+    this.begun.catch(() => undefined);
   }
 
-  /** Opens the chain at its genesis, whose state it stores where it is not there. */
+  /**
+   * Opens the chain at its genesis, whose state it stores where it is not there, while blocks whose state is stored
+   * may be taken in already.
+   */
   static async open({ startedAt, genesis, accounts, open }: Beginning): Promise<EvmChain> {
     const config = localEvmConfig(startedAt, genesis, accounts);
     const execution = open(config);
-    const first = await execution.genesis();
-    await first.commit();
+    const stored = await execution.head();
+    const begin = async (): Promise<Uint8Array> => {
+      const first = await execution.genesis();
+      await first.commit();
+      return first.header;
+    };
     const coinbase = evmAddress(genesis.modules.feeCollector) ?? `0x${'00'.repeat(20)}`;
-    const given = { forks: createForks(config), stored: await execution.head(), coinbase };
-    return new EvmChain(config, execution, first.header, given);
+    return new EvmChain(config, execution, { first: begin(), forks: createForks(config), stored, coinbase });
+  }
+
+  get #header(): Uint8Array {
+    if (!this.#head) throw new Error('The chain of the virtual machine has not begun');
+    return this.#head();
   }
 
   /** Rules of the block after the head, and the least fee, for whoever reads transactions. */
   get bounds(): TransactionBounds {
-    const { number, timestamp } = readHeader(this.#head(), this.#forks);
+    const { number, timestamp } = readHeader(this.#header, this.#forks);
     const common = this.#forks.at({ number: number + 1n, timestamp });
     return { common, chainId: BigInt(localEvmChainId), feeFloor: networkFees.floor };
   }
 
   /** What the block after the head costs and may hold. */
   get next(): Readonly<{ baseFee: bigint; gasLimit: bigint }> {
-    const parent = readHeader(this.#head(), this.#forks);
+    const parent = readHeader(this.#header, this.#forks);
     return { baseFee: nextBaseFee(parent, networkFees), gasLimit: parent.gasLimit };
   }
 
   /** Executes what the rules changed, then transactions, into the block after the head; `commit` makes it the head. */
   async draft(time: string, changes: readonly Changes[], transactions: readonly Uint8Array[]): Promise<Sealed> {
     const raw = transactions.map((one): Item => ({ kind: 'transaction', raw: one }));
-    return await this.#execution.seal(this.#head(), this.#attributes(time), [...changes.map(itemOf), ...raw]);
+    await this.begun;
+    return await this.#execution.seal(this.#header, this.#attributes(time), [...changes.map(itemOf), ...raw]);
   }
 
   /** Makes a drafted block the head, its state stored. */
@@ -106,10 +127,11 @@ export class EvmChain {
   /** Takes in a block of the log: executes it again, unless its state is stored already. */
   async apply(height: number, changes: readonly Changes[], { hash, block }: EvmBlock): Promise<void> {
     if (this.#stored && height <= this.#stored.number) return this.#passStored(height, hash, block);
+    await this.begun;
     const bytes = Buffer.from(block, 'base64');
     const raw = rawTransactions(bytes).map((one): Item => ({ kind: 'transaction', raw: one }));
     const items = [...changes.map(itemOf), ...raw];
-    await this.commit(await this.#execution.apply(this.#head(), { block: bytes, items }));
+    await this.commit(await this.#execution.apply(this.#header, { block: bytes, items }));
   }
 
   #passStored(height: number, hash: string, block: string): void {

@@ -42,7 +42,9 @@ export async function openChain(
       if (fact.type === 'ChainInitialised') chain = await Chain.open(fact, sequence, { whole, execution });
       else await applyTo(chain, { fact, sequence });
     }
-    if (chain && chain.sequence >= last) return chain;
+    if (!chain || chain.sequence < last) continue;
+    await chain.evm.begun;
+    return chain;
   }
   throw new AppError('UNAVAILABLE', 'Reading the log of the ledger was stopped before its end');
 }

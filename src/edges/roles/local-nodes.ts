@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { failureOf } from '../kit/failure.ts';
@@ -5,6 +6,7 @@ import { dataFolder } from '../kit/instance.ts';
 import { hostPort } from '../kit/net-address.ts';
 import { castOf, type RealNode } from '../local-network/cast.ts';
 import { storeFirstFiles } from '../local-network/first-files.ts';
+import { forkNodesChild } from '../local-network/nodes/child.ts';
 import { startLocalNodes } from '../local-network/nodes/local-nodes.ts';
 import type { NodePlan } from '../local-network/nodes/orders.ts';
 import { playOutages } from '../local-network/outages.ts';
@@ -16,18 +18,21 @@ import { type Part, type RoleContext, urlOf } from './role.ts';
 /** The ports that SuperNodes have everywhere. */
 const usualPorts: NodePorts = { grpc: 4444, p2p: 4445, http: 8002 };
 
-/** The SuperNodes of the local network, in processes of their own, and now and then an outage of one. */
-export async function startLocalSuperNodes({
-  config,
-  profile,
-  version,
-  logger,
-  signal,
-  running,
-  nats,
-  postgres,
-  network,
-}: RoleContext): Promise<Part> {
+/**
+ * The SuperNodes of the local network, in processes of their own, and now and then an outage of one.
+ *
+ * The processes are begun at once: they load their modules while the chain is being read.
+ */
+export function startLocalSuperNodes(context: RoleContext): AsyncIterable<Part> {
+  const { localNodes, localNodesApart } = context.config;
+  const begun = Array.from({ length: localNodesApart ? localNodes : 1 }, forkNodesChild);
+  return (async function* () {
+    yield await hostNodes(context, begun);
+  })();
+}
+
+async function hostNodes(context: RoleContext, begun: readonly ChildProcess[]): Promise<Part> {
+  const { config, profile, version, logger, signal, running, nats, postgres, network } = context;
   const { localSeed: seed, localSubnet: subnet, localNodes: count, localNodesApart: apart } = config;
   const own = new AbortController();
   const ending = AbortSignal.any([signal, own.signal]);
@@ -45,6 +50,7 @@ export async function startLocalSuperNodes({
     },
     nodes: await plansOf(castOf(seed, subnet).realNodes.slice(0, count), path.join(dataFolder(config), 'nodes')),
     apart,
+    begun,
     logger,
     signal: ending,
   });

@@ -22,12 +22,14 @@ export const node = {
           { setting: 'NODE_HTTP_PORT', host, port: nodeHttpPort },
           { setting: 'P2P_PORT', host, port: p2pPort },
         ],
-  async *start(context) {
-    yield await (context.config.isLocal ? startLocalSuperNodes(context) : startOwn(context));
-  },
+  start: (context) => (context.config.isLocal ? startLocalSuperNodes(context) : startOwn(context)),
 } as const satisfies Role;
 
-async function startOwn({
+async function* startOwn(context: RoleContext): AsyncIterable<Part> {
+  yield await runOwn(context);
+}
+
+async function runOwn({
   config,
   profile,
   version,

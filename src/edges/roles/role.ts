@@ -41,7 +41,10 @@ export type Role = Readonly<{
   name: RoleName;
   /** Ports that it opens; checked before anything is started. */
   ports: (config: Config) => readonly PlannedPort[];
-  /** Gives each of its parts once that runs; a process stops them in the opposite order. */
+  /**
+   * Gives each of its parts once that runs; a process stops them in the opposite order. Called for every role before
+   * the first of them runs, so that a role may begin what needs none of the others.
+   */
   start: (context: RoleContext) => AsyncIterable<Part>;
 }>;
 

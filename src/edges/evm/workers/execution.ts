@@ -1,4 +1,5 @@
 import { createWorkerPool } from '../../kit/worker.ts';
+import { openPostgresNodes } from '../executor/postgres-nodes.ts';
 import type { Applied, Sealed } from '../executor/executor.ts';
 import type { StoredHeader } from '../executor/node-store.ts';
 import type { Attributes, Item } from '../executor/sealing.ts';
@@ -19,7 +20,7 @@ export type Execution = Readonly<{
   close: () => Promise<void>;
 }>;
 
-/** Prepares the thread that executes; it starts with the first call. */
+/** Prepares the thread that executes; it starts with the first call but `head`, which the database alone answers. */
 export function createExecution(access: StateAccess): Execution {
   const module = new URL('execute-thread.ts', import.meta.url);
   const pool = createWorkerPool<typeof thread>({ name: 'evm-execution', module, size: 1 });
@@ -28,7 +29,10 @@ export function createExecution(access: StateAccess): Execution {
     commit: () => pool.call('commit', { hash: pending.hash }),
   });
   return {
-    head: () => pool.call('head', { access }),
+    head: async () => {
+      const nodes = openPostgresNodes(access.postgres, access.network);
+      return await nodes.head().finally(nodes.end);
+    },
     genesis: async () => sealed(await pool.call('genesis', { access })),
     seal: async (parent, attributes, items) => sealed(await pool.call('seal', { access, parent, attributes, items })),
     apply: async (parent, block) => sealed(await pool.call('apply', { access, parent, block })),

@@ -22,9 +22,13 @@ export type NodesChild = Readonly<{
 
 const program = new URL('process.ts', import.meta.url);
 
-/** Starts a process that hosts nodes, none at first. It ends when this process does, however that ends. */
-export async function startNodesChild(plan: HostPlan): Promise<NodesChild> {
-  const child = fork(program, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+/** Begins a process that `startNodesChild` is given; it ends when this process does, however that ends. */
+export function forkNodesChild(): ChildProcess {
+  return fork(program, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+}
+
+/** Starts a process that hosts nodes, none at first, or goes on with one that was begun. */
+export async function startNodesChild(plan: HostPlan, child = forkNodesChild()): Promise<NodesChild> {
   const exited = once(child, 'exit').then(
     ([code, signal]) => (signal ? `signal ${String(signal)}` : `code ${String(code)}`),
     (caught: unknown) => `it could not be started: ${String(caught)}`,

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import type { Logger } from '../../kit/logger.ts';
 import { keepRunning } from '../../kit/supervise.ts';
 import type { ObservedNode } from '../../node/observed.ts';
@@ -11,6 +12,8 @@ export type HostingOptions = Readonly<{
   nodes: readonly NodePlan[];
   /** A process for each node, instead of one for all. */
   apart: boolean;
+  /** Processes that were begun already (`forkNodesChild`); the others are begun when they are needed. */
+  begun?: readonly ChildProcess[];
   logger: Logger;
   signal: AbortSignal;
 }>;
@@ -40,9 +43,10 @@ export type LocalNodes = Readonly<{
  * A process that ends unasked is started again with the nodes that were up in it. Fails with `UNAVAILABLE` that names
  * the port which cannot be had; then no process is left.
  */
-export async function startLocalNodes({ nodes, apart, ...options }: HostingOptions): Promise<LocalNodes> {
+export async function startLocalNodes(given: HostingOptions): Promise<LocalNodes> {
+  const { nodes, apart, begun = [], ...options } = given;
   const groups = apart ? nodes.map((node) => [node]) : [[...nodes]];
-  const started = await Promise.allSettled(groups.map((group) => hostGroup(group, options)));
+  const started = await Promise.allSettled(groups.map((group, index) => hostGroup(group, options, begun[index])));
   const hosts = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   const stop = async (): Promise<void> => void (await Promise.all(hosts.map((host) => host.stop())));
   const failed = started.find((one) => one.status === 'rejected');
@@ -67,12 +71,13 @@ type Group = Readonly<{
 
 async function hostGroup(
   plans: readonly NodePlan[],
-  { plan, logger, signal }: Omit<HostingOptions, 'nodes' | 'apart'>,
+  { plan, logger, signal }: Omit<HostingOptions, 'nodes' | 'apart' | 'begun'>,
+  begun?: ChildProcess,
 ): Promise<Group> {
   const up = new Map<string, { node: NodePlan; ports: NodePorts | undefined }>();
   for (const node of plans) up.set(node.host, { node, ports: undefined });
-  const start = async (): Promise<NodesChild> => {
-    const child = await startNodesChild(plan);
+  const start = async (process?: ChildProcess): Promise<NodesChild> => {
+    const child = await startNodesChild(plan, process);
     try {
       for (const entry of up.values()) entry.ports = await child.start(entry.node);
       return child;
@@ -81,7 +86,7 @@ async function hostGroup(
       throw caught;
     }
   };
-  const kept = keepRunning('local SuperNodes', await start(), start, { log: logger, signal });
+  const kept = keepRunning('local SuperNodes', await start(begun), async () => await start(), { log: logger, signal });
   const nodes = plans.map((node) => ({
     host: node.host,
     ports: () => up.get(node.host)?.ports,
