@@ -23,6 +23,7 @@ test('the base fee follows the formula over 50 full blocks and 50 empty ones', a
   const { genesis, time } = localBeginning(1, Date.now());
   const accounts = [{ address: accountOfEvm(sender.toString()), balance: 10n ** 24n }];
   const chain = await EvmChain.open({ startedAt: time, genesis, accounts, open: executeInMemory });
+  await chain.begun;
   let at = Date.parse(time);
   const seal = async (...raw: Uint8Array[]) => {
     const sealed = await chain.draft(new Date((at += 1_000)).toISOString(), [], raw);
