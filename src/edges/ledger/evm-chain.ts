@@ -69,9 +69,7 @@ export class EvmChain {
     this.#execution = execution;
     this.#stored = given.stored;
     this.#coinbase = given.coinbase;
-    this.begun = given.first.then((first) => {
-      this.#head ??= () => first;
-    });
+    this.begun = this.#beginWith(given.first);
     // Whoever opens the chain waits for it in the end, and hears of a failure then.
     this.begun.catch(() => undefined);
   }
@@ -91,6 +89,11 @@ export class EvmChain {
     };
     const coinbase = evmAddress(genesis.modules.feeCollector) ?? `0x${'00'.repeat(20)}`;
     return new EvmChain(config, execution, { first: begin(), forks: createForks(config), stored, coinbase });
+  }
+
+  async #beginWith(first: Promise<Uint8Array>): Promise<void> {
+    const header = await first;
+    this.#head ??= () => header;
   }
 
   get #header(): Uint8Array {

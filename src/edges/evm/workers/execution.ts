@@ -31,7 +31,11 @@ export function createExecution(access: StateAccess): Execution {
   return {
     head: async () => {
       const nodes = openPostgresNodes(access.postgres, access.network);
-      return await nodes.head().finally(nodes.end);
+      try {
+        return await nodes.head();
+      } finally {
+        await nodes.end();
+      }
     },
     genesis: async () => sealed(await pool.call('genesis', { access })),
     seal: async (parent, attributes, items) => sealed(await pool.call('seal', { access, parent, attributes, items })),

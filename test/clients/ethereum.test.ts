@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { cp, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
@@ -8,6 +9,7 @@ import { registrationMetadata } from '../../src/edges/cascade/registration.ts';
 import { signText } from '../../src/edges/cascade/signatures.ts';
 import { developmentAccounts } from '../../src/edges/local-network/development-accounts.ts';
 import { until } from '../support/polling.ts';
+import { temporaryFolder } from '../support/processes.ts';
 import { expectCatalogue } from './json-rpc-catalogue.ts';
 import { type Program, startProgram } from '../support/program.ts';
 
@@ -36,13 +38,72 @@ async function drive(script: string, ...given: string[]): Promise<Json> {
   return JSON.parse(stdout) as Json;
 }
 
-test('viem sends a transfer and watches its receipt', async () => {
-  expect(await drive('viem.mjs', person(9).hexKey, `0x${'5a'.repeat(20)}`)).toMatchObject({
+/** What every library sees of the counter, and of a transaction that another one replaces. */
+const counted = { value: '42', refusal: 'Nothing' };
+const liveUrl = (): string => program.instance.urls['json-rpc ws'] ?? '';
+
+test('viem sends, deploys, calls, watches and replaces', async () => {
+  expect(await drive('viem.mjs', person(9).hexKey, liveUrl())).toMatchObject({
+    ...counted,
     status: 'success',
     gasUsed: '21000',
     isInBlock: true,
     moved: '1500000000000000000',
+    watched: '42',
+    replaced: ['replaced', true],
   });
+});
+
+test('ethers deploys, calls, watches and replaces', async () => {
+  const { hexKey, hex } = person(7);
+  expect(await drive('ethers.mjs', hexKey, liveUrl())).toMatchObject({
+    ...counted,
+    chainId,
+    status: 1,
+    logs: [['Increased', '42']],
+    watched: { by: expect.stringMatching(new RegExp(hex, 'i')), amount: '37', value: '42' },
+    replaced: ['TRANSACTION_REPLACED', true],
+    moved: '6',
+  });
+});
+
+test('web3 deploys, calls, watches and replaces', async () => {
+  expect(await drive('web3.mjs', person(6).hexKey, liveUrl())).toMatchObject({
+    ...counted,
+    event: '42',
+    watched: { isNext: true, topics: 2 },
+    replaced: ['1', null],
+    moved: '6',
+  });
+});
+
+test('Hardhat builds the example and deploys it with viem, with ethers, and once with Ignition', async () => {
+  const folder = temporaryFolder();
+  await cp(path.join(import.meta.dirname, '../../examples/hardhat'), folder, { recursive: true });
+  const packages = path.join(import.meta.dirname, 'node_modules');
+  await symlink(packages, path.join(folder, 'node_modules'));
+  const cli = path.join(packages, 'hardhat/dist/src/cli.js');
+  const hardhat = async (by: number, ...given: string[]): Promise<string> => {
+    const words = [cli, ...given, '--network', 'annals'];
+    const env = {
+      ...process.env,
+      ANNALS_RPC: program.instance.urls['json-rpc'],
+      ANNALS_KEY: person(by).hexKey,
+      HARDHAT_IGNITION_CONFIRM_DEPLOYMENT: 'false',
+    };
+    return (await runFile(process.execPath, words, { cwd: folder, env, timeout: 60_000 })).stdout;
+  };
+  const lines = (await hardhat(5, 'run', 'scripts/count.js')).trim().split('\n');
+  expect(JSON.parse(lines.at(-1) ?? '')).toEqual({
+    viem: { value: '42', event: '42' },
+    ethers: { value: '42', refusal: 'Nothing' },
+  });
+  const deploy = ['ignition', 'deploy', 'ignition/modules/Counter.js'];
+  const address = /Counter#Counter - (0x[0-9a-fA-F]{40})/;
+  const [, deployed] = address.exec(await hardhat(4, ...deploy)) ?? [];
+  const again = await hardhat(4, ...deploy);
+  expect(again).toContain('Nothing new to deploy');
+  expect([deployed?.length, address.exec(again)?.[1]]).toEqual([42, deployed]);
 });
 
 test('an action that viem registers is indexed, and its file is stored and fetched', async () => {
