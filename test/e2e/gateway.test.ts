@@ -13,6 +13,7 @@ import {
 } from './gateway-flows.ts';
 import { expectSeenOnce } from './gateway-reconnects.ts';
 import { expectSecretsUntold } from './gateway-secrets.ts';
+import { expectSameBytes } from './gateway-sizes.ts';
 
 const subnet = `127.${1 + Math.floor(Math.random() * 250)}.${Math.floor(Math.random() * 250)}`;
 const token = 'a-token-of-twenty-four-letters';
@@ -41,6 +42,12 @@ describe('an upload', () => {
       await expectBrokenFormsRefused(gateway, program.folder, 1000);
     },
   );
+});
+
+describe('files of no byte, of one and of a mebibyte', () => {
+  it('come back as they were, public and private ones', { tags: ['S3.sizes'] }, async () => {
+    await expectSameBytes(gateway);
+  });
 });
 
 describe('docs/gateway.md', () => {

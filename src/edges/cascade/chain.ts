@@ -27,7 +27,7 @@ export type ActionFile = Readonly<{
 /** A SuperNode that files can be given to. */
 export type StoringNode = Readonly<{ account: string; ip: string }>;
 
-/** What the chain is asked about files; everything fails with `UNAVAILABLE` where it does not answer. */
+/** What the chain is asked about files; everything fails with `UNAVAILABLE` where it gives no answer to be read. */
 export type CascadeChain = Readonly<{
   /** Undefined where the chain knows no such action, or it is of another kind. */
   action: (id: string) => Promise<CascadeAction | undefined>;
@@ -84,8 +84,10 @@ export function createCascadeChain(
 async function actionOf(session: ChainSession, id: string, prefix: string): Promise<ActionRecord | undefined> {
   if (!isActionId(id)) return undefined;
   const answer = await session.find(`~/action/v1/get_action/${id}`);
-  const read = recordOf(asObject(answer?.body)?.['action'], id, prefix);
-  return 'record' in read ? read.record : undefined;
+  if (!answer) return undefined;
+  const read = recordOf(asObject(answer.body)?.['action'], id, prefix);
+  if ('record' in read) return read.record;
+  throw new AppError('UNAVAILABLE', `What the chain says of action ${id} cannot be read: ${read.reason}`);
 }
 
 async function topOf(session: ChainSession, height: number): Promise<readonly Record<string, unknown>[]> {

@@ -17,6 +17,8 @@ export type SseOptions = Readonly<{
   mostClients?: number;
   /** Of one address, of IPv6 of its first 64 bits; without it as many as there may be at all. */
   mostPerAddress?: number;
+  /** Time between two comments that keep a stream open, in milliseconds. */
+  heartbeatMs?: number;
   /** What a caller may do where there are too many, as the end of a sentence. */
   remedy?: string;
 }>;
@@ -40,7 +42,7 @@ export type SseStreams = Readonly<{
 }>;
 
 const mostBufferedBytes = 256 * 1024;
-const heartbeatMs = 15_000;
+const usualHeartbeatMs = 15_000;
 const drainedWithinMs = 30_000;
 const reconnectMs = 3000;
 const headers = {
@@ -54,7 +56,7 @@ const headers = {
  * when its reader is too slow.
  */
 export function createStreams(app: Pick<App, 'addHook'>, options: SseOptions): SseStreams {
-  const { signal } = options;
+  const { signal, heartbeatMs = usualHeartbeatMs } = options;
   const clients = new Map<ServerResponse, string>();
   let heartbeat: NodeJS.Timeout | undefined;
   const sendAll = (text: string): void => clients.forEach((_, client) => write(client, text));

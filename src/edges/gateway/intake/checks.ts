@@ -18,7 +18,7 @@ export async function actionOnChain(chain: CascadeChain, id: string): Promise<Fi
     throw new AppError('INVALID_ARGUMENT', `Action ${id} is none of Cascade; it has no file`);
   }
   const { file } = action;
-  if (!file) throw new AppError('INVALID_ARGUMENT', 'What the action says of its file cannot be read');
+  if (!file) throw new AppError('UNAVAILABLE', 'What the chain says of the file of the action cannot be read');
   return { ...action, file };
 }
 

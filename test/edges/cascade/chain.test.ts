@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type CascadeChain, createCascadeChain } from '../../../src/edges/cascade/chain.ts';
+import { publicKeyOf } from '../../../src/edges/cosmos/keys.ts';
+import { createChainClient } from '../../../src/edges/indexer/chain/client.ts';
+import { type ChainStub, startChainStub } from '../../support/chain-stub.ts';
+import { accountOf } from '../../support/chain-stub-state.ts';
+
+const profile = { restPrefix: '/LumeraProtocol/lumera', addressPrefix: 'lumera' };
+const cosmosUrl = '/cosmos.crypto.secp256k1.PubKey';
+const own = publicKeyOf({ type: 'secp256k1', bytes: new Uint8Array(32).fill(3) });
+
+let stub: ChainStub;
+let chain: CascadeChain;
+let ending: () => Promise<void>;
+
+beforeEach(async () => {
+  stub = await startChainStub();
+  chain = asking({});
+});
+afterEach(async () => {
+  await ending();
+  await stub.stop();
+});
+
+function asking(options: Readonly<{ allowPrivate?: boolean }>): CascadeChain {
+  const limits = { timeLimitMs: 2_000, startMs: 0, averageMs: 0, repeatMs: 0 };
+  const client = createChainClient(stub.url, profile, limits);
+  ending = async () => await client.close();
+  return createCascadeChain(client, { addressPrefix: 'lumera', signal: new AbortController().signal, ...options });
+}
+
+/** Answers one path with this instead. */
+function instead(part: string, body: unknown, status = 200): void {
+  stub.faults.instead = ({ pathname }, good) => (pathname.includes(part) ? { status, body } : good());
+}
+
+describe('an action', () => {
+  it('is one that is not there, or one that the chain cannot be heard on', { tags: ['S3.upload.chain'] }, async () => {
+    const [id = ''] = stub.chain.register({ kind: 'CASCADE' });
+    expect((await chain.action(id))?.record.chainState).toBe('pending');
+    expect(await chain.action('99')).toBeUndefined();
+    expect(await chain.action('../1')).toBeUndefined();
+    const record = stub.chain.at(stub.chain.height).actions.get(id);
+    const nonsense = [
+      {},
+      { action: 'x' },
+      { action: { ...record, actionID: '8' } },
+      { action: { ...record, state: 'ODD' } },
+      { action: { ...record, creator: 'nobody' } },
+    ];
+    for (const body of nonsense) {
+      instead('get_action', body);
+      await expect(chain.action(id), JSON.stringify(body)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    }
+    instead('get_action', { code: 13, message: 'it broke', details: [] }, 500);
+    await expect(chain.action(id)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+});
+
+describe('the key of an account', () => {
+  it('is that of its record, and none where many or nobody signs', { tags: ['S3.signature.key'] }, async () => {
+    const account = accountOf('alice');
+    const infoOf = (key: unknown) => ({ info: { address: account, pub_key: key, account_number: '1', sequence: '1' } });
+    instead('account_info', infoOf({ '@type': cosmosUrl, key: own.key }));
+    expect(await chain.keyOf(account)).toEqual(own);
+    for (const key of [
+      null,
+      { '@type': '/cosmos.crypto.multisig.LegacyAminoPubKey', threshold: 1, public_keys: [] },
+      { '@type': '/cosmos.crypto.ed25519.PubKey', key: own.key },
+      { '@type': cosmosUrl, key: 'AAAA' },
+    ]) {
+      instead('account_info', infoOf(key));
+      expect(await chain.keyOf(account)).toBeUndefined();
+    }
+    instead('account_info', { code: 5, message: 'account not found', details: [] }, 404);
+    expect(await chain.keyOf(account)).toBeUndefined();
+  });
+});
+
+describe('the nodes of an action', () => {
+  const node = (name: string, address: string) => ({
+    states: [{ state: 'SUPERNODE_STATE_ACTIVE', height: '1', reason: '' }],
+    prev_ip_addresses: [{ address, height: '1' }],
+    supernode_account: accountOf(name),
+    prev_supernode_accounts: [],
+  });
+
+  it(
+    'are those of its top list that have literal addresses to be dialled',
+    { tags: ['S3.nodes.candidates'] },
+    async () => {
+      const top = [
+        node('one', '8.8.4.4:4445'),
+        node('two', 'node.example:4444'),
+        node('three', '10.0.0.7'),
+        node('four', '169.254.1.1'),
+        node('five', '2001:4860:4860::8888'),
+      ];
+      instead('get_top_super_nodes', { supernodes: top });
+      expect(await chain.storers(77)).toEqual({
+        nodes: [
+          { account: accountOf('one'), ip: '8.8.4.4' },
+          { account: accountOf('five'), ip: '2001:4860:4860::8888' },
+        ],
+        total: 5,
+      });
+      expect(stub.requests.at(-1)).toMatch(/get_top_super_nodes_for_block\/77\?.*state=ACTIVE/);
+      await ending();
+      expect((await asking({ allowPrivate: true }).storers(77)).nodes.map(({ ip }) => ip)).toContain('10.0.0.7');
+    },
+  );
+});
