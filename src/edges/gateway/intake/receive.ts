@@ -47,7 +47,7 @@ export async function receiveForm(request: FastifyRequest, options: ReceiveOptio
   const fields = new Map<string, string>();
   let received: Received | undefined;
   try {
-    for await (const part of request.parts({ limits })) {
+    for await (const part of request.parts({ limits, isPartAFile })) {
       if (fields.has(part.fieldname) || (part.type === 'file' && received))
         throw new AppError('INVALID_ARGUMENT', `The form has ${part.fieldname} twice`);
       if (part.type === 'field') fields.set(part.fieldname, textOf(part));
@@ -59,6 +59,11 @@ export async function receiveForm(request: FastifyRequest, options: ReceiveOptio
     await rm(options.path, { force: true });
     throw readable(caught, options.mostBytes);
   }
+}
+
+/** The part `file` is one also where it has neither a name nor a type. */
+function isPartAFile(field: string | undefined, type: string | undefined, name: string | undefined): boolean {
+  return field === 'file' || type === 'application/octet-stream' || name !== undefined;
 }
 
 async function admitted(part: MultipartFile, actionId: string | undefined, options: ReceiveOptions): Promise<Received> {
