@@ -16,6 +16,8 @@ export type Attempt = Readonly<{
   watch: Watch;
   /** Fails once a node has told more than anybody wants to read. */
   countEvent: () => void;
+  /** To be called once the node was sent the whole file: what comes late then is its processing. */
+  onSent: () => void;
 }>;
 
 /** Ends an attempt in which nothing moves. */
@@ -32,8 +34,8 @@ export type Trying = Readonly<{
   status: string;
 }>;
 
-/** How attempts ended: with what one of them came to, or the reason of the last that failed. */
-export type Outcome<T> = Readonly<{ value: T }> | Readonly<{ error: string; tries: number }>;
+/** How attempts ended: with what one of them came to, or the reason of the last that failed, and its state. */
+export type Outcome<T> = Readonly<{ value: T }> | Readonly<{ error: string; tries: number; status: string }>;
 
 const mostAttempts = 10;
 const rounds = 2;
@@ -55,6 +57,7 @@ export async function* tryNodes<T>(
     .flat()
     .slice(0, mostAttempts);
   let previousError = '';
+  let isLate = false;
   for (const [index, node] of order.entries()) {
     const iteration = index + 1;
     const supernode = hostPort(node.ip, dialling.port ?? nodePort);
@@ -66,10 +69,13 @@ export async function* tryNodes<T>(
       events += 1;
       if (events > mostEvents) throw new Error(`the node told more than ${mostEvents} events`);
     };
+    let isSent = false;
+    const onSent = (): void => void (isSent = true);
     try {
-      return { value: yield* work({ node, iteration, taskId, dialling, about, watch, countEvent }) };
+      return { value: yield* work({ node, iteration, taskId, dialling, about, watch, countEvent, onSent }) };
     } catch (caught) {
       signal.throwIfAborted();
+      isLate = watch.signal.aborted && isSent;
       previousError = cleaned(watch.signal.aborted ? 'nothing moved for too long' : reasonOf(caught));
     } finally {
       watch.stop();
@@ -77,7 +83,8 @@ export async function* tryNodes<T>(
     const value = await settled();
     if (value !== undefined) return { value };
   }
-  return { error: previousError, tries: order.length };
+  const ending = isLate ? 'sdk:processing_timeout' : 'sdk:supernodes_unavailable';
+  return { error: previousError, tries: order.length, status: ending };
 }
 
 function watchStall(stallMs: number, outer: AbortSignal): Watch {

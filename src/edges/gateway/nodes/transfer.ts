@@ -88,14 +88,14 @@ async function storers(
   }
 }
 
-function unavailable(error: string): Step[] {
+function unavailable(error: string, status = 'sdk:supernodes_unavailable'): Step[] {
   const detail = { error, code: 'SERVICE_UNAVAILABLE' };
   return [
-    { status: 'sdk:supernodes_unavailable', detail },
+    { status, detail },
     { status: 'sdk:failed', detail },
   ];
 }
 
-function failed({ error, tries }: Extract<Outcome<unknown>, { error: string }>): Step[] {
-  return unavailable(`none of the SuperNodes came to an end in ${tries} attempts; the last one: ${error}`);
+function failed({ error, tries, status }: Extract<Outcome<unknown>, { error: string }>): Step[] {
+  return unavailable(`none of the SuperNodes came to an end in ${tries} attempts; the last one: ${error}`, status);
 }

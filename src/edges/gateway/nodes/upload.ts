@@ -35,7 +35,11 @@ export async function* uploadTo(attempt: Attempt, actionId: string, file: LocalF
     let isSent = false;
     let isTold = false;
     let txHash = '';
-    const messages = messagesOf(file, { taskId, actionId, chunkSize, moved: watch.moved, sent: () => (isSent = true) });
+    const sent = (): void => {
+      isSent = true;
+      attempt.onSent();
+    };
+    const messages = messagesOf(file, { taskId, actionId, chunkSize, moved: watch.moved, sent });
     for await (const told of connection.client.register(messages, { signal: watch.signal })) {
       watch.moved();
       attempt.countEvent();

@@ -1,5 +1,5 @@
 import { AppError, toAppError } from '../../../commands/errors.ts';
-import type { Step } from '../../../commands/transfers/steps.ts';
+import type { Step, StepDetail } from '../../../commands/transfers/steps.ts';
 import type { CascadeAction, CascadeChain } from '../../cascade/chain.ts';
 import type { Figures } from '../../http/operations/observed.ts';
 import type { Logger } from '../../kit/logger.ts';
@@ -45,8 +45,12 @@ export type Runner = Readonly<{
 const retryMs = 1_000;
 const ownerMs = 86_400_000;
 /** The real client's words for what only a new request can mend. */
-const lostSignature = 'the gateway was restarted and keeps no download signatures; request the download again';
-const lostFile = 'the gateway that took the file in has not come back; upload it again';
+const lostSignature = {
+  error: 'the gateway was restarted and keeps no download signatures; request the download again',
+  code: 'GONE',
+};
+const lostAction = { error: 'the chain no longer has the action', code: 'NOT_FOUND' };
+const lostFile = { error: 'the gateway that took the file in has not come back; upload it again', code: 'GONE' };
 
 /** Makes the runner of a gateway. */
 export function createRunner(options: RunnerOptions): Runner {
@@ -102,8 +106,8 @@ export function createRunner(options: RunnerOptions): Runner {
 }
 
 /** Ends a task that nobody can go on with; one that has ended by now stays as it is. */
-async function fail(log: Log, task: Task, error: string): Promise<void> {
-  await recordSteps(log, task, [{ status: 'sdk:failed', detail: { error } }], new Date().toISOString());
+async function fail(log: Log, task: Task, detail: StepDetail): Promise<void> {
+  await recordSteps(log, task, [{ status: 'sdk:failed', detail }], new Date().toISOString());
 }
 
 type Moving = Readonly<{
@@ -148,7 +152,7 @@ async function* stepsOf(
 ): AsyncGenerator<readonly Step[]> {
   const { direction } = task.known;
   const whose = { taskId: task.name, signal };
-  if (!action?.file) return yield [{ status: 'sdk:failed', detail: { error: 'the chain no longer has the action' } }];
+  if (!action?.file) return yield [{ status: 'sdk:failed', detail: lostAction }];
   if (direction === 'upload') {
     if (action.record.chainState !== 'pending') return yield afterwards(action);
     const asked = await uploadAsked(log, task.id);
@@ -165,7 +169,7 @@ async function* stepsOf(
 function afterwards({ record: { chainState } }: CascadeAction): Step[] {
   if (chainState === 'done' || chainState === 'approved')
     return [{ status: 'sdk:registration_successful' }, { status: 'sdk:completed' }];
-  return [{ status: 'sdk:failed', detail: { error: `the action is ${chainState} on the chain` } }];
+  return [{ status: 'sdk:failed', detail: { error: `the action is ${chainState} on the chain`, code: 'CONFLICT' } }];
 }
 
 /** Asks until the chain answers: a task waits for it, however long. */
