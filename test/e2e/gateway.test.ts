@@ -68,6 +68,15 @@ describe('clients of others', () => {
     {
       tags: [
         'S3.upload.reference',
+        'S3.upload.fresh',
+        'C8.1',
+        'C8.2',
+        'C8.3',
+        'C8.4',
+        'C8.5',
+        'C8.6',
+        'C8.7',
+        'C8.8',
         'S3.stream.frames',
         'S3.stream.accept',
         'S3.history',
@@ -87,7 +96,7 @@ describe('clients of others', () => {
     },
   );
 
-  it('are served on the legacy paths', { tags: ['S3.legacy'] }, async () => {
+  it('are served on the legacy paths', { tags: ['S3.legacy', 'C8.8'] }, async () => {
     await expectLegacyPaths(gateway);
   });
 

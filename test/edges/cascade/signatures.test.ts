@@ -34,26 +34,30 @@ describe('isSignedBy', () => {
     expect(isSignedBy(key, text, signature)).toBe(true);
   });
 
-  test('takes every form that is told, by both kinds of keys, and none of them with anything changed', () => {
-    let [taken, refused] = [0, 0];
-    for (const own of [keys.cosmos, keys.ethereum]) {
-      const key = publicKeyOf(own);
-      for (const signed of [Buffer.from(dataHash), adr036SignBytes(dataHash, accountOf(key))]) {
-        const pair = Buffer.from(sign(own, signed));
-        const recoverable = own.type === 'eth_secp256k1' ? [Buffer.concat([pair, Buffer.of(27)])] : [];
-        for (const form of [pair, Buffer.from(derOf(pair), 'base64'), ...recoverable]) {
-          expect(isSignedBy(key, dataHash, form.toString('base64'))).toBe(true);
-          taken += 1;
-          const judged = mutationsOf(form).map((changed) => isSignedBy(key, dataHash, changed.toString('base64')));
-          expect(judged).not.toContain(true);
-          refused += judged.length;
+  test(
+    'takes every form that is told, by both kinds of keys, and none of them with anything changed',
+    { tags: ['S3.signature.encodings', 'S3.signature.refused', 'C8.9'] },
+    () => {
+      let [taken, refused] = [0, 0];
+      for (const own of [keys.cosmos, keys.ethereum]) {
+        const key = publicKeyOf(own);
+        for (const signed of [Buffer.from(dataHash), adr036SignBytes(dataHash, accountOf(key))]) {
+          const pair = Buffer.from(sign(own, signed));
+          const recoverable = own.type === 'eth_secp256k1' ? [Buffer.concat([pair, Buffer.of(27)])] : [];
+          for (const form of [pair, Buffer.from(derOf(pair), 'base64'), ...recoverable]) {
+            expect(isSignedBy(key, dataHash, form.toString('base64'))).toBe(true);
+            taken += 1;
+            const judged = mutationsOf(form).map((changed) => isSignedBy(key, dataHash, changed.toString('base64')));
+            expect(judged).not.toContain(true);
+            refused += judged.length;
+          }
         }
       }
-    }
-    expect([taken, refused]).toEqual([10, 320]);
-  });
+      expect([taken, refused]).toEqual([10, 320]);
+    },
+  );
 
-  test('takes DER, and the recovery byte of an Ethereum wallet', () => {
+  test('takes DER, and the recovery byte of an Ethereum wallet', { tags: ['S3.signature.encodings'] }, () => {
     const pair = sign(keys.cosmos, Buffer.from('7'));
     expect(isSignedBy(cosmos, '7', derOf(pair))).toBe(true);
     const withRecovery = Buffer.concat([sign(keys.ethereum, adr036SignBytes('7', accountOf(ethereum))), Buffer.of(1)]);
@@ -73,25 +77,29 @@ describe('isSignedBy', () => {
       }
   });
 
-  test('refuses a high s, another text, another key, another curve form and what is no signature', () => {
-    const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
-    const pair = Buffer.from(raw, 'base64');
-    const high = order - BigInt(`0x${pair.subarray(32).toString('hex')}`);
-    const highS = Buffer.concat([pair.subarray(0, 32), Buffer.from(high.toString(16).padStart(64, '0'), 'hex')]);
-    expect(isSignedBy(cosmos, dataHash, highS.toString('base64'))).toBe(false);
-    expect(isSignedBy(cosmos, `${dataHash} `, raw)).toBe(false);
-    expect(isSignedBy(ethereum, dataHash, raw)).toBe(false);
-    for (const none of [
-      '',
-      '=',
-      '****',
-      'AAAA',
-      Buffer.alloc(64).toString('base64'),
-      Buffer.alloc(65, 255).toString('base64'),
-      'A'.repeat(400),
-    ])
-      expect(isSignedBy(cosmos, dataHash, none)).toBe(false);
-  });
+  test(
+    'refuses a high s, another text, another key, another curve form and what is no signature',
+    { tags: ['S3.signature.refused'] },
+    () => {
+      const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+      const pair = Buffer.from(raw, 'base64');
+      const high = order - BigInt(`0x${pair.subarray(32).toString('hex')}`);
+      const highS = Buffer.concat([pair.subarray(0, 32), Buffer.from(high.toString(16).padStart(64, '0'), 'hex')]);
+      expect(isSignedBy(cosmos, dataHash, highS.toString('base64'))).toBe(false);
+      expect(isSignedBy(cosmos, `${dataHash} `, raw)).toBe(false);
+      expect(isSignedBy(ethereum, dataHash, raw)).toBe(false);
+      for (const none of [
+        '',
+        '=',
+        '****',
+        'AAAA',
+        Buffer.alloc(64).toString('base64'),
+        Buffer.alloc(65, 255).toString('base64'),
+        'A'.repeat(400),
+      ])
+        expect(isSignedBy(cosmos, dataHash, none)).toBe(false);
+    },
+  );
 });
 
 /** A signature with one of its bytes changed, every other one of the first 64 in turn. */

@@ -25,6 +25,8 @@ export const sense = '99';
 /** Nobody listens there. */
 const deafNode = { account: 'lumera1deaf', ip: '127.9.9.9' };
 
+const noReader = { read: async () => await Promise.reject(new AppError('UNAVAILABLE', 'No database in this test')) };
+
 /** A gateway on a port of its own, over a log, a folder and a chain of its own. */
 export type GatewayUnderTest = Readonly<{
   url: string;
@@ -42,6 +44,7 @@ export type GatewayUnderTest = Readonly<{
 export type GatewayChanges = Readonly<{
   settings?: Partial<GatewaySettings>;
   chain?: Partial<CascadeChain>;
+  reader?: GatewayDependencies['reader'];
   network?: string;
   folder?: string;
   /** Port of its nodes, which are spoken to plainly. */
@@ -76,7 +79,7 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
     logger,
     signal,
     settings,
-    reader: { read: async () => await Promise.reject(new AppError('UNAVAILABLE', 'No database in this test')) },
+    reader: changes.reader ?? noReader,
     localChain: undefined,
     observed: () => ({ checks: [], gauges: [] }),
     clock: () => Date.now() + ahead,

@@ -1,55 +1,29 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type ServerHttp2Session } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
-import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { Code, ConnectError } from '@connectrpc/connect';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { signText } from '../../../src/edges/cascade/signatures.ts';
-import { CascadeService, SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
+import { SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
 import { actionOver, creatorKey, gatewayUnderTest } from './gateway-under-test.ts';
+import {
+  chunksOf,
+  finalized,
+  goodNode,
+  historyOf,
+  type Misdeed,
+  serveNodes,
+  taken,
+  type Told,
+} from './nodes-under-test.ts';
 
 const bytes = randomBytes(400_000);
-const chunkBytes = 50_000;
 const foreverMs = 60_000;
-
-type Node = ServiceImpl<typeof CascadeService>;
-/** What a node does wrong; `cut` ends its connections at once. */
-type Misdeed = (cut: () => void) => Partial<Node>;
-
-const chunk = (data: Uint8Array) => ({ responseType: { case: 'chunk' as const, value: { data } } });
-const finalized = { eventType: SupernodeEventType.ACTION_FINALIZED, message: 'done', txHash: 'AB'.repeat(32) };
-
-async function* sent(of: Uint8Array, upTo = of.length) {
-  for (let at = 0; at < upTo; at += chunkBytes) yield chunk(of.subarray(at, Math.min(at + chunkBytes, upTo)));
-}
-
-/** Takes what comes until so many bytes of the file are here. */
-async function taken(requests: Parameters<Node['register']>[0], upTo = Infinity): Promise<number> {
-  let size = 0;
-  for await (const { requestType } of requests) {
-    if (requestType.case === 'chunk') size += requestType.value.data.length;
-    if (size >= upTo) break;
-  }
-  return size;
-}
-
-const good: Node = {
-  async *download() {
-    yield* sent(bytes);
-  },
-  async *register(requests) {
-    if ((await taken(requests)) !== bytes.length) throw new ConnectError('too few bytes', Code.InvalidArgument);
-    yield finalized;
-  },
-};
 
 const dying =
   (quarter: number): Misdeed =>
   (cut) => ({
     async *download() {
-      yield* sent(bytes, (bytes.length * quarter) / 4);
+      yield* chunksOf(bytes, (bytes.length * quarter) / 4);
       cut();
       await pause(foreverMs, undefined, { ref: false });
     },
@@ -73,7 +47,7 @@ const refusing: Misdeed = () => ({
 
 const stalling: Misdeed = () => ({
   async *download() {
-    yield* sent(bytes, bytes.length / 2);
+    yield* chunksOf(bytes, bytes.length / 2);
     await pause(foreverMs, undefined, { ref: false });
   },
   async *register(requests) {
@@ -88,7 +62,7 @@ const giving =
   (other: Uint8Array): Misdeed =>
   () => ({
     async *download() {
-      yield* sent(other);
+      yield* chunksOf(other);
     },
     async *register(requests) {
       await taken(requests);
@@ -109,49 +83,15 @@ const misdeeds: Readonly<Record<string, Misdeed>> = {
   'gives one byte changed': giving(Buffer.concat([bytes.subarray(1), bytes.subarray(0, 1)])),
 };
 
-/** Serves nodes at loopback addresses of their own, all on one port. */
-async function serveNodes(nodes: readonly Misdeed[]): Promise<{ port: number; addresses: string[] }> {
-  const subnet = `127.${10 + Math.floor(Math.random() * 200)}.${Math.floor(Math.random() * 250)}`;
-  const addresses = nodes.map((_, index) => `${subnet}.${index + 1}`);
-  let port = 0;
-  for (const [index, misdeed] of nodes.entries()) {
-    const sessions = new Set<ServerHttp2Session>();
-    const cut = (): void => sessions.forEach((session) => session.destroy());
-    const node = { ...good, ...misdeed(cut) };
-    const server = createServer(connectNodeAdapter({ routes: (router) => router.service(CascadeService, node) }));
-    server.on('session', (session) => sessions.add(session));
-    server.listen(port, addresses[index]);
-    await once(server, 'listening');
-    port = (server.address() as AddressInfo).port;
-    onTestFinished(() => {
-      cut();
-      server.close();
-    });
-  }
-  return { port, addresses };
-}
-
 async function start(nodes: readonly Misdeed[], chainState: string) {
-  const { port, addresses } = await serveNodes(nodes);
+  const { port, addresses } = await serveNodes(goodNode(bytes), nodes);
   const storers = addresses.map((ip, index) => ({ account: `lumera1node${index}`, ip }));
   const chain = { storers: async () => await Promise.resolve({ nodes: storers, total: storers.length }) };
   const gateway = await gatewayUnderTest({ chain, nodePort: port, stallMs: 400 });
   onTestFinished(async () => await gateway[Symbol.asyncDispose]());
   const action = await actionOver(bytes, { chainState, isPublic: true });
   gateway.actions.set('7', action);
-  return { url: gateway.url, signature: signText(creatorKey, action.file?.dataHash ?? '') };
-}
-
-type Told = Readonly<{ status: string; data: Readonly<Record<string, unknown>> }>;
-
-async function historyOf(url: string, kind: 'uploads' | 'downloads', task: string): Promise<Told[]> {
-  const below = kind === 'downloads' ? 'downloads/cascade' : 'actions/cascade/tasks';
-  const history = async (): Promise<Told[]> =>
-    (await (await fetch(`${url}/api/v1/${below}/${task}/history`)).json()) as Told[];
-  await expect
-    .poll(async () => (await history()).at(-1)?.status, { timeout: 20_000 })
-    .toMatch(/^sdk:(completed|failed)$/);
-  return await history();
+  return { gateway, url: gateway.url, signature: signText(creatorKey, action.file?.dataHash ?? '') };
 }
 
 async function fetched(nodes: readonly Misdeed[]) {
@@ -165,6 +105,10 @@ async function fetched(nodes: readonly Misdeed[]) {
 
 async function uploaded(nodes: readonly Misdeed[]): Promise<Told[]> {
   const { url, signature } = await start(nodes, 'pending');
+  return await uploadedTo(url, signature);
+}
+
+async function uploadedTo(url: string, signature: string): Promise<Told[]> {
   const form = new FormData();
   for (const [name, value] of Object.entries({ action_id: '7', signature })) form.append(name, value);
   form.append('file', new Blob([bytes]), 'file.bin');
@@ -186,15 +130,78 @@ describe.each(Object.entries(misdeeds))('a SuperNode that %s', (_, misdeed) => {
     expect(attempts(upload)).toMatchObject([{ iteration: 1 }, { iteration: 2, previous_error: expect.any(String) }]);
   });
 
-  it('that is the only one ends the task, and no byte is given out', { tags: ['S3.nodes.hostile'] }, async () => {
-    const { history, status, body } = await fetched([misdeed]);
-    const last = history.slice(-2).map(({ status: name, data }) => [name, data['code']]);
-    expect(last).toEqual([
-      ['sdk:supernodes_unavailable', 'SERVICE_UNAVAILABLE'],
-      ['sdk:failed', 'SERVICE_UNAVAILABLE'],
+  it(
+    'that is the only one ends the task, and no byte is given out',
+    { tags: ['S3.nodes.hostile', 'S3.nodes.rounds', 'S3.states.failure', 'C8.11'] },
+    async () => {
+      const { history, status, body } = await fetched([misdeed]);
+      expect(attempts(history)).toHaveLength(2);
+      const last = history.slice(-2).map(({ status: name, data }) => [name, data['code']]);
+      expect(last).toEqual([
+        ['sdk:supernodes_unavailable', 'SERVICE_UNAVAILABLE'],
+        ['sdk:failed', 'SERVICE_UNAVAILABLE'],
+      ]);
+      expect([status, JSON.parse(body.toString())]).toMatchObject([409, { code: 'CONFLICT' }]);
+    },
+  );
+});
+
+it(
+  'a node that has the whole file and says no more ends the task as its processing',
+  { tags: ['S3.states.failure', 'C8.11'] },
+  async () => {
+    const history = await uploaded([stalling]);
+    expect(attempts(history)).toMatchObject([{ iteration: 1 }, { iteration: 2 }]);
+    expect(history.slice(-2)).toMatchObject([
+      { status: 'sdk:processing_timeout', data: { code: 'SERVICE_UNAVAILABLE' } },
+      { status: 'sdk:failed', data: { error: expect.stringContaining('nothing moved for too long') as string } },
     ]);
-    expect([status, JSON.parse(body.toString())]).toMatchObject([409, { code: 'CONFLICT' }]);
+  },
+);
+
+it('an upload that breaks off after the chain has it done is complete', { tags: ['S3.states.done'] }, async () => {
+  const done = await actionOver(bytes, { chainState: 'done' });
+  const breaking: Misdeed = (cut) => ({
+    async *register(requests) {
+      await taken(requests);
+      under.actions.set('7', done);
+      yield { eventType: SupernodeEventType.ACTION_RETRIEVED, message: '', txHash: '' };
+      cut();
+      await pause(foreverMs, undefined, { ref: false });
+    },
   });
+  const { gateway: under, url, signature } = await start([breaking, () => ({})], 'pending');
+  const history = await uploadedTo(url, signature);
+  expect(attempts(history)).toHaveLength(1);
+  expect(history.slice(-2).map(({ status }) => status)).toEqual(['sdk:registration_successful', 'sdk:completed']);
+});
+
+it('states come in their order, with what the real client tells', { tags: ['S3.states.order'] }, async () => {
+  const told = (history: readonly Told[]) =>
+    history.map(({ status, data }) => [status, ...Object.keys(data).toSorted()].join(' '));
+  const attempt = 'action_id iteration sn-address supernode';
+  const sizes = 'action_id bytes_total chunk_size';
+  expect(told(await uploaded([() => ({})]))).toEqual([
+    'sdk:started action_id',
+    'sdk:supernodes_found action_id count total',
+    `sdk:registration_attempt ${attempt}`,
+    `sdk:connection_established ${attempt}`,
+    `sdk:upload_started ${sizes} est_chunks iteration`,
+    `sdk:upload_completed ${sizes} chunks elapsed_seconds iteration`,
+    'sdk:processing_started action_id iteration',
+    'supernode:action_finalized action_id event_type iteration message',
+    'sdk:txhash_received action_id txhash',
+    'sdk:registration_successful action_id',
+    'sdk:completed action_id',
+  ]);
+  expect(told((await fetched([() => ({})])).history)).toEqual([
+    'sdk:started action_id',
+    'sdk:supernodes_found action_id count total',
+    `sdk:download_attempt ${attempt}`,
+    'sdk:download_started action_id iteration',
+    'sdk:download_completed action_id bytes_total chunks elapsed_seconds iteration',
+    'sdk:completed action_id',
+  ]);
 });
 
 it(
@@ -205,7 +212,7 @@ it(
     const telling: Misdeed = () => ({
       async *download() {
         yield { responseType: { case: 'event' as const, value: odd } };
-        yield* sent(bytes);
+        yield* chunksOf(bytes);
       },
     });
     const { history, status, body } = await fetched([telling]);

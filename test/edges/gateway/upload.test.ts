@@ -1,10 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { CascadeAction } from '../../../src/edges/cascade/chain.ts';
 import { signText } from '../../../src/edges/cascade/signatures.ts';
 import { findTask, statesOf } from '../../../src/edges/gateway/tasks/task-log.ts';
 import {
@@ -15,6 +12,7 @@ import {
   gatewayUnderTest,
   sense,
 } from './gateway-under-test.ts';
+import { formOf, leftOvers, post, signatureOf, taskIn } from './uploading.ts';
 
 const bytes = randomBytes(300_000);
 const started: GatewayUnderTest[] = [];
@@ -31,56 +29,31 @@ async function start(changes: GatewayChanges = {}, of: Parameters<typeof actionO
   return { gateway, action };
 }
 
-const signatureOf = (action: CascadeAction) => signText(creatorKey, action.file?.dataHash ?? '');
-
-type Fields = Record<string, string | Uint8Array<ArrayBuffer>>;
-
-function formOf(fields: Fields): FormData {
-  const form = new FormData();
-  for (const [name, value] of Object.entries(fields))
-    if (typeof value === 'string') form.append(name, value);
-    else form.append(name, new Blob([value]), 'a\\b/..file\u202e.bin');
-  return form;
-}
-
-async function post(url: string, body: FormData | string, headers: Record<string, string> = {}) {
-  const answer = await fetch(`${url}/api/v1/actions/cascade`, { method: 'POST', body, headers });
-  const json = (await answer.json()) as Record<string, unknown>;
-  return {
-    status: answer.status,
-    code: json['code'],
-    error: typeof json['error'] === 'string' ? json['error'] : '',
-    json,
-    headers: answer.headers,
-  };
-}
-
-const taskIn = ({ json }: Awaited<ReturnType<typeof post>>): string => String(json['task_id']);
-
-async function leftOvers({ files }: GatewayUnderTest): Promise<string[]> {
-  return await readdir(path.join(files.folder, 'incoming'));
-}
-
 describe('POST /api/v1/actions/cascade', () => {
-  it('answers 202 once the bytes are right and signed', { tags: ['S3.upload.accepted', 'S3.detail'] }, async () => {
-    const { gateway, action } = await start();
-    const signature = signatureOf(action);
-    const answer = await post(gateway.url, formOf({ file: bytes, signature, extra: 'x', action_id: '7' }));
-    const id = taskIn(answer);
-    expect([answer.status, answer.json]).toEqual([202, { task_id: id, taskId: id }]);
-    const task = await findTask(gateway.log, id);
-    const first = task && (await statesOf(gateway.log, task, 0).next()).value;
-    expect(first).toMatchObject({ number: 1, status: 'sdk:started' });
-    const detail = await fetch(`${gateway.url}/api/v1/actions/cascade/tasks/${id}`);
-    expect(await detail.json()).toMatchObject({
-      task_id: id,
-      action_id: '7',
-      file_name: '..file.bin',
-      file_path: `uploads/${id}`,
-      file_size_kbs: 293,
-      signature,
-    });
-  });
+  it(
+    'answers 202 once the bytes are right and signed',
+    { tags: ['S3.upload.accepted', 'S3.detail', 'S3.upload.parts', 'S3.nodes.without-indexer', 'S3.task.id'] },
+    async () => {
+      const { gateway, action } = await start();
+      const signature = signatureOf(action);
+      const answer = await post(gateway.url, formOf({ file: bytes, signature, extra: 'x', action_id: '7' }));
+      const id = taskIn(answer);
+      expect(id).toMatch(/^[\da-f]{32}$/);
+      expect([answer.status, answer.json]).toEqual([202, { task_id: id, taskId: id }]);
+      const task = await findTask(gateway.log, id);
+      const first = task && (await statesOf(gateway.log, task, 0).next()).value;
+      expect(first).toMatchObject({ number: 1, status: 'sdk:started' });
+      const detail = await fetch(`${gateway.url}/api/v1/actions/cascade/tasks/${id}`);
+      expect(await detail.json()).toMatchObject({
+        task_id: id,
+        action_id: '7',
+        file_name: '..file.bin',
+        file_path: `uploads/${id}`,
+        file_size_kbs: 293,
+        signature,
+      });
+    },
+  );
 
   it('names all that is missing, and refuses what is given twice', { tags: ['S3.upload.fields'] }, async () => {
     const { gateway } = await start();
@@ -143,7 +116,7 @@ describe('POST /api/v1/actions/cascade', () => {
     expect((await post(gateway.url, formOf({ ...fields, file: bytes }))).status).toBe(202);
   });
 
-  it('gives uploads of one action at once the same task', { tags: ['S3.upload.joined'] }, async () => {
+  it('gives uploads of one action at once the same task', { tags: ['S3.upload.joined', 'C8.10'] }, async () => {
     const { gateway, action } = await start();
     const fields = { action_id: '7', signature: signatureOf(action), file: bytes };
     const answers = await Promise.all(Array.from({ length: 4 }, async () => await post(gateway.url, formOf(fields))));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createApp } from '../../../src/edges/http/app.ts';
-import { createStreams } from '../../../src/edges/http/sse.ts';
+import { createStreams, type SseClient, type SseOptions } from '../../../src/edges/http/sse.ts';
 import { lastEventId, type PlacedEvent, type ResumableFeed, showFeed } from '../../../src/edges/http/sse-resume.ts';
 import { connectNats } from '../../../src/edges/log/connection.ts';
 import { createLog, type Log } from '../../../src/edges/log/log.ts';
@@ -39,14 +39,14 @@ function feedOf(of: Log): ResumableFeed {
 }
 
 /** A replica that shows a feed. */
-async function replica(feed: ResumableFeed): Promise<string> {
+async function replica(feed: ResumableFeed, options: Partial<SseOptions> = {}): Promise<string> {
   const ending = new AbortController();
   const app = createApp({
     logger: pino({ level: 'silent' }),
     description: { title: '', version: '', description: '' },
     observed: () => ({ checks: [], gauges: [] }),
     routes: (routes) => {
-      const streams = createStreams(routes, { signal: ending.signal, mostClients: 2 });
+      const streams = createStreams(routes, { signal: ending.signal, mostClients: 2, ...options });
       routes.get('/feed', { config: { lasts: true } }, (request, reply) => {
         const after = lastEventId(request);
         const client = streams.open(request, reply);
@@ -162,5 +162,60 @@ describe('showFeed', () => {
     // Whatever the sockets between hold, it is a small part of what an endless history would have given by now.
     expect(given).toBeLessThan(2000);
     leave();
+  });
+
+  it('keeps a stream open by comments while nothing is sent', { tags: ['S3.stream.heartbeat'] }, async () => {
+    const base = await replica(feedOf(log), { heartbeatMs: 20 });
+    const request = get(`${base}/feed`, { agent: false });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    let text = '';
+    for await (const piece of response.setEncoding('utf8')) {
+      text += String(piece);
+      if (text.split(': still here\n\n').length > 3) break;
+    }
+    expect(text).toMatch(/^retry: 3000\n\n(: still here\n\n){3}/);
+  });
+});
+
+describe('createStreams', () => {
+  it('cuts a reader that leaves too much unread, and no other', { tags: ['S3.stream.slow'] }, async () => {
+    const ending = new AbortController();
+    const clients: SseClient[] = [];
+    const data = 'x'.repeat(16_000);
+    const app = createApp({
+      logger: pino({ level: 'silent' }),
+      description: { title: '', version: '', description: '' },
+      observed: () => ({ checks: [], gauges: [] }),
+      routes: (routes) => {
+        const streams = createStreams(routes, { signal: ending.signal });
+        routes.get('/stream', { config: { lasts: true } }, (request, reply) => {
+          const client = streams.open(request, reply);
+          if (client) clients.push(client);
+        });
+      },
+    });
+    closing.push(async () => {
+      ending.abort();
+      await app.close();
+    });
+    const base = await app.listen({ host: '127.0.0.1', port: 0 });
+    const [stalled] = (await once(get(`${base}/stream`, { agent: false }), 'response')) as [IncomingMessage];
+    stalled.on('error', () => undefined);
+    const [reader] = (await once(get(`${base}/stream`, { agent: false }), 'response')) as [IncomingMessage];
+    let read = 0;
+    reader.on('data', (piece: Buffer) => (read += piece.length));
+    const [first, other] = clients;
+    if (!first || !other) throw new Error('Two streams were opened');
+    let given = 0;
+    while (!first.signal.aborted && given < 4_000) {
+      given += 1;
+      for (const client of [first, other]) client.send({ data, id: given });
+      await other.drained();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(first.signal.aborted).toBe(true);
+    expect(other.signal.aborted).toBe(false);
+    await expect.poll(() => read).toBeGreaterThan(given * data.length);
+    stalled.destroy();
   });
 });

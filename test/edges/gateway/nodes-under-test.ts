@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import { createServer, type ServerHttp2Session } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
+import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { expect, onTestFinished } from 'vitest';
+import { CascadeService, SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
+
+const chunkBytes = 50_000;
+
+/** What a node does. */
+export type Node = ServiceImpl<typeof CascadeService>;
+/** What a node does wrong; `cut` ends its connections at once. */
+export type Misdeed = (cut: () => void) => Partial<Node>;
+
+const chunk = (data: Uint8Array) => ({ responseType: { case: 'chunk' as const, value: { data } } });
+/** What a node tells that has finalized an action. */
+export const finalized = { eventType: SupernodeEventType.ACTION_FINALIZED, message: 'done', txHash: 'AB'.repeat(32) };
+
+/** The first bytes of a file in the chunks of an answer. */
+export async function* chunksOf(of: Uint8Array, upTo = of.length) {
+  for (let at = 0; at < upTo; at += chunkBytes) yield chunk(of.subarray(at, Math.min(at + chunkBytes, upTo)));
+}
+
+/** Takes what comes until so many bytes of the file are here. */
+export async function taken(requests: Parameters<Node['register']>[0], upTo = Infinity): Promise<number> {
+  let size = 0;
+  for await (const { requestType } of requests) {
+    if (requestType.case === 'chunk') size += requestType.value.data.length;
+    if (size >= upTo) break;
+  }
+  return size;
+}
+
+/** A node that has a file, and takes no other. */
+export function goodNode(bytes: Uint8Array): Node {
+  return {
+    async *download() {
+      yield* chunksOf(bytes);
+    },
+    async *register(requests) {
+      if ((await taken(requests)) !== bytes.length) throw new ConnectError('too few bytes', Code.InvalidArgument);
+      yield finalized;
+    },
+  };
+}
+
+/** Serves nodes that differ from a good one at loopback addresses of their own, all on one port. */
+export async function serveNodes(
+  good: Node,
+  nodes: readonly Misdeed[],
+): Promise<{ port: number; addresses: string[] }> {
+  const subnet = `127.${10 + Math.floor(Math.random() * 200)}.${Math.floor(Math.random() * 250)}`;
+  const addresses = nodes.map((_, index) => `${subnet}.${index + 1}`);
+  let port = 0;
+  for (const [index, misdeed] of nodes.entries()) {
+    const sessions = new Set<ServerHttp2Session>();
+    const cut = (): void => sessions.forEach((session) => session.destroy());
+    const node = { ...good, ...misdeed(cut) };
+    const server = createServer(connectNodeAdapter({ routes: (router) => router.service(CascadeService, node) }));
+    server.on('session', (session) => sessions.add(session));
+    server.listen(port, addresses[index]);
+    await once(server, 'listening');
+    port = (server.address() as AddressInfo).port;
+    onTestFinished(() => {
+      cut();
+      server.close();
+    });
+  }
+  return { port, addresses };
+}
+
+/** A state as the history tells it. */
+export type Told = Readonly<{ status: string; data: Readonly<Record<string, unknown>> }>;
+
+/** The history of a task once it has ended. */
+export async function historyOf(url: string, kind: 'uploads' | 'downloads', task: string): Promise<Told[]> {
+  const below = kind === 'downloads' ? 'downloads/cascade' : 'actions/cascade/tasks';
+  const history = async (): Promise<Told[]> =>
+    (await (await fetch(`${url}/api/v1/${below}/${task}/history`)).json()) as Told[];
+  await expect
+    .poll(async () => (await history()).at(-1)?.status, { timeout: 20_000 })
+    .toMatch(/^sdk:(completed|failed)$/);
+  return await history();
+}
