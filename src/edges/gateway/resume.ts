@@ -7,7 +7,7 @@ import type { GatewayDependencies } from './rest/dependencies.ts';
 import type { Runner } from './tasks/runner.ts';
 
 const retryMs = 1_000;
-const resumeEachMs = 30_000;
+const resumeEachMs = 5_000;
 
 /** What taking tasks up again needs. */
 export type Resuming = Pick<GatewayDependencies, 'reader'> & Readonly<{ logger: Logger; runner: Runner }>;
