@@ -49,10 +49,11 @@ export function goodNode(bytes: Uint8Array): Node {
 export async function serveNodes(
   good: Node,
   nodes: readonly Misdeed[],
+  usedPort = 0,
 ): Promise<{ port: number; addresses: string[] }> {
   const subnet = `127.${10 + Math.floor(Math.random() * 200)}.${Math.floor(Math.random() * 250)}`;
   const addresses = nodes.map((_, index) => `${subnet}.${index + 1}`);
-  let port = 0;
+  let port = usedPort;
   for (const [index, misdeed] of nodes.entries()) {
     const sessions = new Set<ServerHttp2Session>();
     const cut = (): void => sessions.forEach((session) => session.destroy());
