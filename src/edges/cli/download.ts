@@ -4,7 +4,8 @@ import { pipeline } from 'node:stream/promises';
 import { AppError } from '../../commands/errors.ts';
 import { print } from './output.ts';
 import { followTask } from './transfer/follow-task.ts';
-import { type Fetched, openFile, requestDownload } from './transfer/gateway-client.ts';
+import { type Fetched, openFile } from './transfer/fetched-file.ts';
+import { requestDownload } from './transfer/gateway-client.ts';
 import { gatewayUrl, type OpeningOptions, signatureOver } from './transfer/network.ts';
 import { createProgress, type Progress, showToEnd } from './transfer/progress.ts';
 
@@ -14,7 +15,8 @@ export type DownloadOptions = OpeningOptions & Readonly<{ json: boolean; out?: s
 /**
  * `annals download ID`: fetches the file of an action through a gateway, shows every state, and writes it.
  *
- * Nothing that is there is overwritten, and no half of a file is left under its name.
+ * Nothing that is there is overwritten, and no half of a file is left under its name. A connection that is cut is taken
+ * up by a range of the same content.
  */
 export async function download(actionId: string, options: DownloadOptions): Promise<void> {
   if (options.out !== undefined) await requireFree(options.out);
@@ -46,23 +48,20 @@ async function requireFree(file: string): Promise<void> {
   if (isThere) throw new AppError('CONFLICT', `${file} is there already: name another file with --out`);
 }
 
-/** Writes beside the place and moves the whole file there; fails with `UNAVAILABLE` when it was cut. */
+/** Writes beside the place and moves the whole file there. */
 async function write({ bytes, size }: Fetched, out: string, progress: Progress): Promise<number> {
   const part = `${out}.part-${process.pid}`;
   const onBytes = progress.bytes('fetching', size);
   let written = 0;
   const counted = async function* (): AsyncGenerator<Uint8Array> {
     for await (const chunk of bytes) {
-      const some: Uint8Array = chunk;
-      written += some.length;
-      onBytes(some.length);
-      yield some;
+      written += chunk.length;
+      onBytes(chunk.length);
+      yield chunk;
     }
   };
   try {
     await pipeline(counted, createWriteStream(part, { flags: 'wx' }));
-    if (size !== undefined && written !== size)
-      throw new AppError('UNAVAILABLE', `The gateway gave ${written} of ${size} bytes. Run the same command again.`);
     await rename(part, out);
     return written;
   } finally {

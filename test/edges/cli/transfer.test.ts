@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -6,7 +7,8 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
 import { followTask } from '../../../src/edges/cli/transfer/follow-task.ts';
-import { fileNameIn, requestDownload, uploadFile } from '../../../src/edges/cli/transfer/gateway-client.ts';
+import { fileNameIn, openFile } from '../../../src/edges/cli/transfer/fetched-file.ts';
+import { requestDownload, uploadFile } from '../../../src/edges/cli/transfer/gateway-client.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
 
 const open: (() => void)[] = [];
@@ -128,6 +130,47 @@ describe('requestDownload', () => {
   ])('takes %s with status %i as %s', async (body, status, code) => {
     const gateway = await gatewayOf((_request, response) => response.writeHead(status).end(body));
     await expect(requestDownload(gateway, '7')).rejects.toMatchObject({ code });
+  });
+});
+
+describe('openFile', () => {
+  const bytes = randomBytes(900_000);
+
+  /** A gateway that cuts every connection after so many bytes, and now and then does not answer. */
+  async function cutting(answers: (asked: number) => number | undefined, etag = '"a"') {
+    const ranges: (string | undefined)[] = [];
+    const gateway = await gatewayOf(({ headers }, response) => {
+      ranges.push(headers.range);
+      const limit = answers(ranges.length);
+      if (limit === undefined) return response.writeHead(503).end('{"error":"away","code":"UNAVAILABLE"}');
+      const from = Number(/^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1] ?? 0);
+      const isRest = from > 0 && headers['if-range'] === etag;
+      const rest = bytes.subarray(isRest ? from : 0);
+      const about = { 'content-length': rest.length, etag: ranges.length === 1 ? '"a"' : etag };
+      const range = { 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` };
+      response.writeHead(isRest ? 206 : 200, isRest ? { ...about, ...range } : about);
+      if (limit >= rest.length) return response.end(rest);
+      return response.write(rest.subarray(0, limit), () => response.destroy());
+    });
+    return { gateway, ranges };
+  }
+
+  async function readAll({ gateway }: Readonly<{ gateway: string }>): Promise<Buffer> {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of (await openFile(gateway, 't')).bytes) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  }
+
+  test('takes a file up by ranges wherever its connection is cut', { tags: ['S3.verbs.resume'] }, async () => {
+    const under = await cutting((asked) => (asked === 3 ? undefined : 250_000));
+    expect((await readAll(under)).equals(bytes)).toBe(true);
+    expect(under.ranges[0]).toBeUndefined();
+    expect(under.ranges.slice(1)).toEqual(under.ranges.slice(1).map(() => expect.stringMatching(/^bytes=\d+-$/)));
+    expect(under.ranges.length).toBeGreaterThan(3);
+  });
+
+  test('fails where what is there is another file by now', { tags: ['S3.verbs.resume'] }, async () => {
+    await expect(readAll(await cutting(() => 400_000, '"b"'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 });
 

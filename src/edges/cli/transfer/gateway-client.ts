@@ -4,7 +4,6 @@ import { createReadStream } from 'node:fs';
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import path from 'node:path';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { text as textOf } from 'node:stream/consumers';
 import { AppError, toAppError } from '../../../commands/errors.ts';
@@ -47,28 +46,6 @@ export async function requestDownload(gateway: string, actionId: string, signatu
   const answered = { status: response.status, text: await response.text() };
   if (answered.status >= 300) throw refusalOf(answered);
   return taskIn(answered);
-}
-
-/** A fetched file: its name as the gateway gives it, its size and its bytes. */
-export type Fetched = Readonly<{ name: string | undefined; size: number | undefined; bytes: Readable }>;
-
-/** Opens the file of a download that has completed. */
-export async function openFile(gateway: string, taskId: string): Promise<Fetched> {
-  const url = `${gateway}/api/v1/downloads/cascade/${taskId}/file`;
-  const response = await reach(gateway, () => fetch(url));
-  if (response.status !== 200 || response.body === null)
-    throw refusalOf({ status: response.status, text: await response.text() });
-  const length = response.headers.get('content-length');
-  const name = fileNameIn(response.headers.get('content-disposition') ?? '');
-  return { name, size: length === null ? undefined : Number(length), bytes: Readable.fromWeb(response.body) };
-}
-
-/** The base name of a `Content-Disposition`, whatever path stands in it. */
-export function fileNameIn(disposition: string): string | undefined {
-  const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1];
-  const given = encoded === undefined ? /filename="([^"]*)"/i.exec(disposition)?.[1] : decodeURIComponent(encoded);
-  const name = path.basename((given ?? '').replaceAll('\\', '/'));
-  return name === '' || name === '.' || name === '..' ? undefined : name;
 }
 
 /** Runs a request; where nothing answers it fails with `UNAVAILABLE` and says what to look at. */
