@@ -19,26 +19,34 @@ export function signText(key: PrivateKey, text: string): string {
   return Buffer.from(sign(key, adr036SignBytes(text, signer)).subarray(0, 64)).toString('base64');
 }
 
+/** What a signature may be over: the text itself or its ADR-036 document, or that document alone. */
+export type SignedForms = 'any' | 'adr036';
+
 /**
  * Whether a signature (base64 of r‖s, of r‖s‖v for an Ethereum key, or of DER) is that of a key over a text.
  *
- * The raw text is tried first, then ADR-036 with the key's account as the signer. A high s is refused.
+ * The raw text is tried first where it may be, then ADR-036 with the key's account as the signer. A high s is refused,
+ * and so is base64 in any form but the one that encoders give.
  *
  * @example isSignedBy(publicKey, '7', signature)
  */
-export function isSignedBy(key: PublicKey, text: string, signature: string): boolean {
-  const bytes = bytesOf(signature);
-  if (bytes === undefined) return false;
-  const pair = bytes.length === 64 || bytes.length === 65 ? bytes : fromDer(bytes);
+export function isSignedBy(key: PublicKey, text: string, signature: string, forms: SignedForms = 'any'): boolean {
+  const pair = pairIn(key, signature);
   if (pair === undefined) return false;
-  return verify(key, Buffer.from(text), pair) || verify(key, adr036SignBytes(text, accountOf(key)), pair);
+  if (forms === 'any' && verify(key, Buffer.from(text), pair)) return true;
+  return verify(key, adr036SignBytes(text, accountOf(key)), pair);
 }
 
 /** Longest is DER: 72 bytes. */
 const longestText = 100;
+const recoveryIds: readonly (number | undefined)[] = [0, 1, 27, 28];
 
-function bytesOf(signature: string): Uint8Array | undefined {
-  if (signature.length > longestText || !/^[A-Za-z0-9+/]+={0,2}$/.test(signature) || signature.length % 4 !== 0)
-    return undefined;
-  return Buffer.from(signature, 'base64');
+/** r‖s of a signature; undefined where it is none that a wallet gives for a key of this type. */
+function pairIn({ type }: PublicKey, signature: string): Uint8Array | undefined {
+  if (signature.length > longestText) return undefined;
+  const bytes = Buffer.from(signature, 'base64');
+  if (bytes.toString('base64') !== signature) return undefined;
+  if (bytes.length === 64) return bytes;
+  if (bytes.length === 65 && type === 'eth_secp256k1' && recoveryIds.includes(bytes[64])) return bytes.subarray(0, 64);
+  return fromDer(bytes);
 }

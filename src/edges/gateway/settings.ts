@@ -76,6 +76,12 @@ export const gatewaySettings = {
   sseMax: setting('SSE_MAX', '5000', count, 'Streams of states at once'),
   sseMaxPerAddress: setting('SSE_MAX_PER_ADDRESS', '20', count, 'Streams of states at once of one address'),
   downloadKeepMs: setting('DOWNLOAD_KEEP', '1h', duration, 'How long a fetched file can be had from the gateway'),
+  signatures: setting(
+    'SIGNATURES',
+    'any',
+    oneOf('any', 'adr036'),
+    'What a signature may be over: any (the text itself or its ADR-036 document) or adr036 (that document alone)',
+  ),
   publicDownloads: setting(
     'PUBLIC_DOWNLOADS',
     'request',

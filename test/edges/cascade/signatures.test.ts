@@ -100,6 +100,25 @@ describe('isSignedBy', () => {
         expect(isSignedBy(cosmos, dataHash, none)).toBe(false);
     },
   );
+
+  test('takes one form of base64 and the recovery bytes that there are', { tags: ['S3.signature.refused'] }, () => {
+    // The last letter before the padding has four bits that no byte holds: 15 others would say the same.
+    const other = `${raw.slice(0, -3)}${String.fromCodePoint((raw.codePointAt(raw.length - 3) ?? 0) + 1)}==`;
+    expect(Buffer.from(other, 'base64').equals(Buffer.from(raw, 'base64'))).toBe(true);
+    for (const none of [other, raw.replace(/=+$/, ''), raw.replaceAll('+', '-'), ` ${raw}`, `${raw}\n`])
+      expect(isSignedBy(cosmos, dataHash, none)).toBe(false);
+    const pair = Buffer.from(keccak, 'base64');
+    const recovered = (id: number) => Buffer.concat([pair, Buffer.of(id)]).toString('base64');
+    expect([0, 1, 27, 28].map((id) => isSignedBy(ethereum, dataHash, recovered(id)))).not.toContain(false);
+    expect([2, 26, 29, 255].map((id) => isSignedBy(ethereum, dataHash, recovered(id)))).not.toContain(true);
+    const ofCosmos = Buffer.concat([Buffer.from(raw, 'base64'), Buffer.of(0)]).toString('base64');
+    expect(isSignedBy(cosmos, dataHash, ofCosmos)).toBe(false);
+  });
+
+  test('takes ADR-036 alone where that is asked', { tags: ['S3.signature.strict'] }, () => {
+    expect(isSignedBy(cosmos, dataHash, raw, 'adr036')).toBe(false);
+    expect(isSignedBy(cosmos, dataHash, adr036, 'adr036')).toBe(true);
+  });
 });
 
 /** A signature with one of its bytes changed, every other one of the first 64 in turn. */

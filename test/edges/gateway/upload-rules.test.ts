@@ -4,6 +4,7 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { AppError } from '../../../src/commands/errors.ts';
 import { signText } from '../../../src/edges/cascade/signatures.ts';
+import { sign } from '../../../src/edges/cosmos/keys.ts';
 import { baseName } from '../../../src/edges/gateway/intake/file-name.ts';
 import { beginTask, findTask, newTaskId } from '../../../src/edges/gateway/tasks/task-log.ts';
 import { freshNetwork } from '../../support/servers.ts';
@@ -64,6 +65,14 @@ describe('an upload', () => {
       expect(await detailOf(gateway, taskIn(answer))).toMatchObject({ file_name: 'upload.bin' });
     }
     expect(baseName(`${'ü'.repeat(300)}.bin`)).toBe('ü'.repeat(127));
+  });
+
+  it('takes no signature over the bare text in strict mode', { tags: ['S3.signature.strict'] }, async () => {
+    const { gateway, action, fields } = await start({ settings: { signatures: 'adr036' } });
+    const bare = Buffer.from(sign(creatorKey, Buffer.from(action.file?.dataHash ?? ''))).subarray(0, 64);
+    const answer = await post(gateway.url, formOf({ ...fields, signature: bare.toString('base64') }));
+    expect([answer.status, answer.code]).toEqual([400, 'UNAUTHORIZED']);
+    expect((await post(gateway.url, formOf(fields))).status).toBe(202);
   });
 
   it('after one that failed is a new task', { tags: ['S3.upload.again', 'S3.nodes.rounds'] }, async () => {

@@ -3,7 +3,15 @@ import { ListTransfers } from '../../../projections/transfers/queries.ts';
 import { ask } from '../../bus.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
 import { findTask } from '../tasks/task-log.ts';
-import { actionOnChain, checkHash, checkPending, checkServed, checkSignature, type FileAction } from './checks.ts';
+import {
+  actionOnChain,
+  checkHash,
+  checkPending,
+  checkServed,
+  checkSignature,
+  type FileAction,
+  type Judging,
+} from './checks.ts';
 import type { UploadForm } from './receive.ts';
 import { createSpace } from './space.ts';
 import { createTurns } from './turns.ts';
@@ -50,13 +58,13 @@ export function createAdmission(dependencies: Admitting): Admission {
 
 /** What is asked of an upload once its bytes are here. */
 export async function checkUpload(
-  { chain }: Pick<GatewayDependencies, 'chain'>,
+  judging: Judging,
   action: FileAction,
   { received, signature }: UploadForm,
 ): Promise<void> {
   checkHash(action, received.hashes);
-  await checkSignature(chain, action, { text: action.file.dataHash, signature });
-  await checkServed(chain, action);
+  await checkSignature(judging, action, { text: action.file.dataHash, signature });
+  await checkServed(judging.chain, action);
 }
 
 /** Fails with `CONFLICT` where another gateway uploads the action; nobody is asked while there is no read model. */

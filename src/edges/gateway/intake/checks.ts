@@ -1,6 +1,6 @@
 import { AppError } from '../../../commands/errors.ts';
 import type { ActionFile, CascadeAction, CascadeChain } from '../../cascade/chain.ts';
-import { isSignedBy } from '../../cascade/signatures.ts';
+import { isSignedBy, type SignedForms } from '../../cascade/signatures.ts';
 
 /** A Cascade action whose metadata can be read. */
 export type FileAction = CascadeAction & Readonly<{ file: ActionFile }>;
@@ -47,12 +47,16 @@ export function checkHash({ id, file: { dataHash } }: FileAction, hashes: readon
     throw new AppError('INVALID_ARGUMENT', `The bytes of the file are not those that action ${id} was registered for`);
 }
 
+/** What signatures are judged with. */
+export type Judging = Readonly<{ chain: CascadeChain; settings: Readonly<{ signatures: SignedForms }> }>;
+
 /** Fails with `UNAUTHORIZED` unless an action's creator signed a text. */
 export async function checkSignature(
-  chain: CascadeChain,
+  { chain, settings }: Judging,
   { record: { creator } }: CascadeAction,
   { text, signature }: Readonly<{ text: string; signature: string }>,
 ): Promise<void> {
   const key = await chain.keyOf(creator);
-  if (!key || !isSignedBy(key, text, signature)) throw new AppError('UNAUTHORIZED', wrongSignature);
+  if (!key || !isSignedBy(key, text, signature, settings.signatures))
+    throw new AppError('UNAUTHORIZED', wrongSignature);
 }

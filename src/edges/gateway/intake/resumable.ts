@@ -57,7 +57,7 @@ export function createResumable(intake: Intake): Resumable {
     create: async ({ actionId, signature, fileName, length }) => {
       if (length !== null && length > settings.uploadMaxSize) throw tooLarge(settings.uploadMaxSize);
       const action = await admission.admit(actionId);
-      await checkSignature(chain, action, { text: action.file.dataHash, signature });
+      await checkSignature({ chain, settings }, action, { text: action.file.dataHash, signature });
       return await partials.create({ actionId, signature, fileName, length, task: null });
     },
     find: async (id) => await alone(id, async () => await found(id)),
@@ -155,12 +155,13 @@ async function receive({ files, settings }: Intake, upload: PartialUpload, raw: 
   }
 }
 
-async function finished({ admission, begin, chain, files }: Intake, upload: PartialUpload): Promise<PartialUpload> {
+async function finished(intake: Intake, upload: PartialUpload): Promise<PartialUpload> {
+  const { admission, begin, files } = intake;
   const { actionId, id, signature } = upload;
   const form = { actionId, signature, received: await files.partials.received(upload) };
   const action = await admission.admit(actionId);
   try {
-    await checkUpload({ chain }, action, form);
+    await checkUpload(intake, action, form);
   } catch (caught) {
     if (caught instanceof AppError && caught.code === 'INVALID_ARGUMENT') await files.partials.remove(id);
     throw caught;

@@ -26,6 +26,7 @@ export type GatewaySettings = Pick<
   | 'sseMaxPerAddress'
   | 'downloadKeepMs'
   | 'publicDownloads'
+  | 'signatures'
 >;
 
 /** Everything that the gateway's routes take from outside. */

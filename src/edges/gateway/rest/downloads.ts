@@ -93,14 +93,14 @@ type Shown = Readonly<{ isPublic: boolean; signature: string | undefined; byChai
 
 /** The signature that opens a file: none for a public one. Fails with `UNAUTHORIZED` where there is no right to it. */
 async function openerOf(
-  { chain }: GatewayDependencies,
+  { chain, settings }: GatewayDependencies,
   action: FileAction,
   { isPublic, signature, byChain }: Shown,
 ): Promise<string | undefined> {
   if (action.file.isPublic && (isPublic || byChain || signature !== undefined)) return undefined;
   if (isPublic) throw new AppError('UNAUTHORIZED', 'The file is private; ask with the signature of its creator');
   if (signature === undefined) throw unsigned();
-  await checkSignature(chain, action, { text: action.id, signature });
+  await checkSignature({ chain, settings }, action, { text: action.id, signature });
   return signature;
 }
 

@@ -46,7 +46,7 @@ async function upload({ files, settings, admission, begin, chain }: Intake, requ
     const reading = receiveForm(request, { mostBytes, path, hashesOf: files.hashesOf, admit: admission.admit });
     const form = await withPace(request.raw, { stallMs, minRate }, reading);
     const action = await admission.admit(form.actionId);
-    await checkUpload({ chain }, action, form);
+    await checkUpload({ chain, settings }, action, form);
     return await begin(action, form);
   } finally {
     await rm(path, { force: true });
