@@ -76,7 +76,10 @@ function reachOf({ instance: { nats, postgres } }: Program): Record<string, stri
 
 type Rpc = (method: string, ...params: unknown[]) => Promise<unknown>;
 
-/** Asks until there is an answer: the process may be away; an error of the JSON-RPC itself is given as one. */
+/**
+ * Asks until there is an answer of JSON-RPC, whose error is given as one: the process may be away, and somebody else at
+ * its port meanwhile.
+ */
 function rpcOf(url: () => string, signal: AbortSignal): Rpc {
   return async (method, ...params) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
@@ -85,12 +88,12 @@ function rpcOf(url: () => string, signal: AbortSignal): Rpc {
       try {
         const headers = { 'content-type': 'application/json' };
         const answer = await fetch(url(), { method: 'POST', headers, body, signal: AbortSignal.timeout(10_000) });
-        const { result, error } = (await answer.json()) as { result?: unknown; error?: { message: string } };
-        if (error) return new Error(error.message);
-        return result;
+        const given = (await answer.json()) as { jsonrpc?: string; result?: unknown; error?: { message: string } };
+        if (given.jsonrpc === '2.0') return given.error ? new Error(given.error.message) : given.result;
       } catch {
-        await pause(askAgainMs);
+        // Nobody is there.
       }
+      await pause(askAgainMs);
     }
   };
 }
@@ -115,8 +118,10 @@ function startLoad(url: () => string): Load {
       const refusal = answer instanceof Error ? answer.message : String(answer);
       // Taken in before its answer was lost, and mined since.
       if (/nonce too low|already known/.test(refusal)) return true;
-      // While nobody seals, a sender may have so many waiting and no more, and the last block's state may be missing.
-      if (!/account limit exceeded|is not at hand/.test(refusal)) throw new Error(`A transfer was answered ${refusal}`);
+      // While nobody seals, a sender may have so many waiting and no more, the last block's state may be missing, and
+      // what reads it may be late.
+      if (!/account limit exceeded|is not at hand|aborted|does not answer/.test(refusal))
+        throw new Error(`A transfer was answered ${refusal}`);
       if (ending.signal.aborted) return false;
       await pause(askAgainMs);
     }

@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../commands/errors.ts';
+import { piecesOf } from '../kit/file-pieces.ts';
 import { type ByteRange, rangesOf } from './byte-ranges.ts';
 
 /** A file that never changes: what it is called, and a strong entity tag of its content. */
@@ -15,7 +16,10 @@ export type FileAnswer = Readonly<{
 }>;
 
 const type = 'application/octet-stream';
-const chunkBytes = 1 << 20;
+/** More than a socket takes before it asks the writer to wait, so that each piece is sent before the next is. */
+const pieceBytes = 256 * 1024;
+/** One at the socket, one that waits in the stream, one that is being read. */
+const piecesUnderWay = 4;
 
 /**
  * Answers with a file or the ranges of it that are asked for, as a download; closes the handle in the end.
@@ -37,7 +41,8 @@ export async function answerFile(request: FastifyRequest, reply: FastifyReply, f
     throw new AppError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes; there are none at the range asked for`);
   }
   if (ranges === 'whole') {
-    const body = method === 'HEAD' || size === 0 ? Readable.from([]) : bytesOf(handle, { first: 0, last: size - 1 });
+    const body =
+      method === 'HEAD' || size === 0 ? Readable.from([]) : streamOf(bytesOf(handle, { first: 0, last: size - 1 }));
     return await reply.headers({ 'content-type': type, 'content-length': String(size) }).send(body);
   }
   reply.code(206);
@@ -45,7 +50,7 @@ export async function answerFile(request: FastifyRequest, reply: FastifyReply, f
   if (first !== undefined && ranges.length === 1) {
     const length = String(first.last - first.first + 1);
     reply.headers({ 'content-type': type, 'content-range': rangeText(first, size), 'content-length': length });
-    return await reply.send(bytesOf(handle, first));
+    return await reply.send(streamOf(bytesOf(handle, first)));
   }
   return await sendParts(reply, file, ranges);
 }
@@ -62,21 +67,25 @@ async function sendParts(
   const length = ranges.reduce((sum, range) => sum + headOf(range).length + range.last - range.first + 1, end.length);
   reply.headers({ 'content-type': `multipart/byteranges; boundary=${boundary}`, 'content-length': String(length) });
   return await reply.send(
-    Readable.from(
+    streamOf(
       (async function* () {
         for (const range of ranges) {
           yield Buffer.from(headOf(range));
-          yield* bytesOf(handle, range) as AsyncIterable<Buffer>;
+          yield* bytesOf(handle, range);
         }
         yield Buffer.from(end);
       })(),
-      { objectMode: false },
     ),
   );
 }
 
-function bytesOf(handle: FileHandle, { first, last }: ByteRange): Readable {
-  return handle.createReadStream({ start: first, end: last, highWaterMark: chunkBytes, autoClose: false });
+function bytesOf(handle: FileHandle, range: ByteRange): AsyncIterable<Buffer> {
+  return piecesOf(handle, { ...range, pieceBytes, held: piecesUnderWay });
+}
+
+/** A stream that holds one piece, and asks for the next when that is taken. */
+function streamOf(pieces: AsyncIterable<Buffer>): Readable {
+  return Readable.from(pieces, { objectMode: false, highWaterMark: 1 });
 }
 
 function rangeText({ first, last }: ByteRange, size: number): string {

@@ -25,6 +25,7 @@ const graceMs = 2_000;
 export class Thread {
   readonly #name: string;
   readonly #worker: Worker;
+  readonly #ready = Promise.withResolvers<void>();
   #current: (PromiseWithResolvers<unknown> & { onProgress: Call['onProgress'] }) | undefined;
   #ended: AppError | undefined;
 
@@ -64,13 +65,17 @@ export class Thread {
     try {
       this.#send({ kind: 'call', task, input }, transfer);
       this.#current = current;
-      if (timeoutMs !== undefined) endAfter(timeoutMs, this.#late(task, timeoutMs));
+      if (timeoutMs !== undefined)
+        void this.#ready.promise.then(
+          () => this.#current === current && endAfter(timeoutMs, this.#late(task, timeoutMs)),
+        );
       if (signal?.aborted === true) abort();
       signal?.addEventListener('abort', abort, { once: true });
       return await current.promise;
     } catch (cause) {
       throw signal?.aborted === true ? this.#cancelled(task, cause) : toAppError(cause);
     } finally {
+      this.#current = undefined;
       signal?.removeEventListener('abort', abort);
       for (const timer of timers) clearTimeout(timer);
       this.#worker.unref();
@@ -89,7 +94,8 @@ export class Thread {
   }
 
   #receive(message: FromWorker): void {
-    if (message.kind === 'progress') this.#current?.onProgress?.(message.value as never);
+    if (message.kind === 'ready') this.#ready.resolve();
+    else if (message.kind === 'progress') this.#current?.onProgress?.(message.value as never);
     else if (message.kind === 'done') this.#current?.resolve(message.output);
     else {
       const cause = Object.assign(new Error(message.message), { stack: message.stack });

@@ -5,8 +5,9 @@ import { type ErrorCode, toAppError } from '../../commands/errors.ts';
 export type ToWorker =
   Readonly<{ kind: 'call'; task: string; input: unknown }> | Readonly<{ kind: 'abort'; reason: string }>;
 
-/** What a worker answers: any number of progress messages, then one result. */
+/** What a worker answers: once that its module is loaded; to a call any number of progress messages, then one result. */
 export type FromWorker =
+  | Readonly<{ kind: 'ready' }>
   | Readonly<{ kind: 'progress'; value: unknown }>
   | Readonly<{ kind: 'done'; output: unknown }>
   | Readonly<{ kind: 'failed'; code: ErrorCode; message: string; stack: string }>;
@@ -38,6 +39,7 @@ async function serve({ module }: WorkerSetup): Promise<void> {
     if (message.kind === 'abort') running.abort(new DOMException(message.reason, 'AbortError'));
     else void call(message.task, message.input);
   });
+  answer({ kind: 'ready' });
 }
 
 await serve(workerData as WorkerSetup);

@@ -39,7 +39,7 @@ describe('the state of a chain in PostgreSQL', () => {
       await next.commit();
       chain.push(next);
     }
-    reads = createStateReads({ access, threads: 1, timeoutMs: 1_000 });
+    reads = createStateReads({ access, threads: 1, timeoutMs: 5_000 });
   });
   afterAll(async () => {
     await Promise.all([execution.close(), reads.close()]);

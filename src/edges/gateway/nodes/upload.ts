@@ -3,6 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Step, StepDetail } from '../../../commands/transfers/steps.ts';
 import { chunkBytesOf } from '../../cascade/chunks.ts';
 import { type RegisterRequestSchema, SupernodeEventType } from '../../gen/cascade/service_pb.ts';
+import { piecesOf } from '../../kit/file-pieces.ts';
 import type { Attempt } from './attempts.ts';
 import { connectNode } from './connection.ts';
 import { nodeStep } from './states.ts';
@@ -78,10 +79,8 @@ async function* messagesOf(
 ): AsyncGenerator<Message> {
   const handle = await open(file.path);
   try {
-    for (let at = 0; at < file.size; at += chunkSize) {
-      const data = new Uint8Array(Math.min(chunkSize, file.size - at));
-      const { bytesRead } = await handle.read(data, 0, data.length, at);
-      if (bytesRead < data.length) throw new Error('the stored upload is shorter than it was');
+    // Who sends asks for the next message once it has made bytes of the one before.
+    for await (const data of piecesOf(handle, { first: 0, last: file.size - 1, pieceBytes: chunkSize })) {
       yield { requestType: { case: 'chunk', value: { data } } };
       moved();
     }

@@ -16,15 +16,27 @@ const recordType = 6;
 const longestRecord = 2 ** 20;
 /** Larger than what the real network's own code sends, which takes four times as long for the same bytes. */
 const payloadBytes = 16 * 1024;
+/** What a connection keeps to seal into; more at once gets a buffer of its own. */
+const mostHeldBytes = 256 * 1024;
 const noNonce = new Uint8Array(12);
 const sealing = { authTagLength: tagBytes } as const;
 
-/** Seals bytes into records: length and type, both little-endian, ciphertext, tag. */
+/**
+ * Seals bytes into records: length and type, both little-endian, ciphertext, tag. What it gives holds until the next
+ * call, which writes over it.
+ */
 export function createSealer(keys: SessionKeys, sender: Sender): (plain: Buffer) => Buffer {
   const nextKey = recordKeys(keys, sender);
+  let held = Buffer.alloc(0);
+  const room = (bytes: number): Buffer => {
+    if (bytes <= held.length) return held.subarray(0, bytes);
+    const made = Buffer.allocUnsafeSlow(bytes);
+    if (bytes <= mostHeldBytes) held = made;
+    return made;
+  };
   return (plain) => {
     const records = Math.ceil(plain.length / payloadBytes);
-    const sealed = Buffer.allocUnsafe(plain.length + records * (headerBytes + tagBytes));
+    const sealed = room(plain.length + records * (headerBytes + tagBytes));
     let at = 0;
     for (let from = 0; from < plain.length; from += payloadBytes) {
       const part = plain.subarray(from, from + payloadBytes);
