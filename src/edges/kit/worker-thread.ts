@@ -5,7 +5,7 @@ import { type ErrorCode, toAppError } from '../../commands/errors.ts';
 export type ToWorker =
   Readonly<{ kind: 'call'; task: string; input: unknown }> | Readonly<{ kind: 'abort'; reason: string }>;
 
-/** What a worker answers: once that its module is loaded; to a call any number of progress messages, then one result. */
+/** What a worker answers: once that its module is loaded; to a call some progress messages, then one result. */
 export type FromWorker =
   | Readonly<{ kind: 'ready' }>
   | Readonly<{ kind: 'progress'; value: unknown }>
