@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { createCascadeChain } from '../cascade/chain.ts';
 import { gatewayKey } from '../gateway/gateway-key.ts';
+import { availableFirst } from '../gateway/nodes/candidates.ts';
 import { createGateway } from '../gateway/rest/rest.ts';
 import { resumeTransfers } from '../gateway/resume.ts';
 import { openTransferFiles } from '../gateway/tasks/files.ts';
@@ -28,7 +29,8 @@ async function startGateway(context: RoleContext): Promise<Part> {
   const chainUrl = urlOf(context.running, 'chain') ?? config.chainUrl;
   const client = createChainClient(chainUrl, profile);
   const { addressPrefix } = profile;
-  const chain = createCascadeChain(client, { addressPrefix, allowPrivate: config.probePrivateAddresses, signal });
+  const allowPrivate = config.probePrivateAddresses;
+  const chain = availableFirst(createCascadeChain(client, { addressPrefix, allowPrivate, signal }), reader);
   const key = config.nodeTransport === 'secure' ? await gatewayKey(config, chainUrl) : undefined;
   const files = await openTransferFiles(config.transferDir ?? path.join(dataFolder(config), 'transfers'));
   const nodes = { chain, dialling: { key }, stallMs: config.nodeStallTimeoutMs };

@@ -75,6 +75,15 @@ export async function unavailableNodes(reading: Reading, currentState?: CurrentS
   return [...rows];
 }
 
+/** Accounts of the SuperNodes that are not available, as far as they were probed. */
+export async function accountsOfUnavailable(reading: Reading): Promise<string[]> {
+  const fits = sql`not a.available`;
+  const { rows } = await sql<{ account: string }>`
+    select account from (${fleet(reading, fits)}) node order by account
+  `.execute(reading.db);
+  return rows.map(({ account }) => account);
+}
+
 /** Every listed SuperNode that fits, joined with its latest probe (`a`) and its validator (`v`). */
 export function fleet({ schemas }: Reading, fits: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`

@@ -1,6 +1,7 @@
 import type { PaidTotal } from '../actions/totals/payment-counters.ts';
 import { answered, Query } from '../query.ts';
 import {
+  accountsOfUnavailable,
   type CurrentState,
   type FleetFilter,
   type FleetNode,
@@ -32,6 +33,9 @@ export class SuperNodeById extends Query<Readonly<{ operator: string }>, FleetNo
 /** The SuperNodes that are not available. */
 export class UnavailableNodes extends Query<Readonly<{ currentState?: CurrentState | undefined }>, UnavailableNode[]> {}
 
+/** Accounts of the SuperNodes that the last probe found unavailable. */
+export class AccountsOfUnavailable extends Query<Nothing, string[]> {}
+
 /** Figures of all listed SuperNodes together. */
 export class FleetStatistics extends Query<Nothing, FleetStats> {}
 
@@ -49,6 +53,7 @@ export const fleetQueries = [
   answered(ListSuperNodes, listSuperNodes),
   answered(SuperNodeById, (reading, { operator }) => superNodeById(reading, operator)),
   answered(UnavailableNodes, (reading, { currentState }) => unavailableNodes(reading, currentState)),
+  answered(AccountsOfUnavailable, accountsOfUnavailable),
   answered(FleetStatistics, fleetStats),
   answered(PaymentsOfNode, (reading, { operator }) => paymentsOf(reading, operator)),
   answered(VersionsInUse, versionsInUse),

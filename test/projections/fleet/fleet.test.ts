@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AppError } from '../../../src/commands/errors.ts';
+import type { CascadeChain } from '../../../src/edges/cascade/chain.ts';
+import { availableFirst } from '../../../src/edges/gateway/nodes/candidates.ts';
 import {
   listSuperNodes,
   type CurrentState,
@@ -72,6 +75,20 @@ describe.each([1, 2, 3, 4])('of random history %i', (seed) => {
         expect(found).toMatchObject({ validator_status: validator?.status ?? null, jailed: validator?.jailed ?? null });
     }
     expect(await superNodeById(reading, 'nobody')).toBeUndefined();
+  });
+
+  it('the gateway tries those last that were found unavailable', { tags: ['S3.nodes.available'] }, async () => {
+    const all = world.nodes.map(({ account }) => ({ account, ip: '8.8.8.8' }));
+    const storers = async () => await Promise.resolve({ nodes: all, total: all.length });
+    const chain = { storers } as Partial<CascadeChain> as CascadeChain;
+    const { nodes } = await availableFirst(chain, { read: async (use) => await use(reading) }).storers(1);
+    const isLast = (account: string) =>
+      world.nodes.some((node) => node.account === account && world.availability.get(node.id)?.available === false);
+    const accounts = all.map(({ account }) => account);
+    const wanted = [...accounts.filter((one) => !isLast(one)), ...accounts.filter(isLast)];
+    expect(nodes.map(({ account }) => account)).toEqual(wanted);
+    const away = async () => await Promise.reject(new AppError('UNAVAILABLE', 'No database'));
+    expect((await availableFirst(chain, { read: away }).storers(1)).nodes).toEqual(all);
   });
 
   it('unavailableNodes lists those that are not available', async () => {
