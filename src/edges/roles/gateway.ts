@@ -1,7 +1,6 @@
 import path from 'node:path';
-import { createCascadeChain } from '../cascade/chain.ts';
 import { gatewayKey } from '../gateway/gateway-key.ts';
-import { availableFirst } from '../gateway/nodes/candidates.ts';
+import { createGatewayChain } from '../gateway/nodes/candidates.ts';
 import { createGateway } from '../gateway/rest/rest.ts';
 import { resumeTransfers } from '../gateway/resume.ts';
 import { openTransferFiles } from '../gateway/tasks/files.ts';
@@ -30,7 +29,7 @@ async function startGateway(context: RoleContext): Promise<Part> {
   const client = createChainClient(chainUrl, profile);
   const { addressPrefix } = profile;
   const allowPrivate = config.probePrivateAddresses;
-  const chain = availableFirst(createCascadeChain(client, { addressPrefix, allowPrivate, signal }), reader);
+  const chain = createGatewayChain(client, { addressPrefix, allowPrivate, signal, reader });
   const key = config.nodeTransport === 'secure' ? await gatewayKey(config, chainUrl) : undefined;
   const files = await openTransferFiles(config.transferDir ?? path.join(dataFolder(config), 'transfers'));
   const nodes = { chain, dialling: { key }, stallMs: config.nodeStallTimeoutMs };

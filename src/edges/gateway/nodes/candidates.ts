@@ -1,8 +1,17 @@
 import { toAppError } from '../../../commands/errors.ts';
 import { AccountsOfUnavailable } from '../../../projections/fleet/queries.ts';
 import { ask } from '../../bus.ts';
-import type { CascadeChain } from '../../cascade/chain.ts';
+import { type CascadeChain, type CascadeChainOptions, createCascadeChain } from '../../cascade/chain.ts';
+import type { ChainClient } from '../../indexer/chain/client.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
+
+/** The chain as a gateway asks it: nodes that are known to be available come first. */
+export function createGatewayChain(
+  client: ChainClient,
+  { reader, ...options }: CascadeChainOptions & Pick<GatewayDependencies, 'reader'>,
+): CascadeChain {
+  return availableFirst(createCascadeChain(client, options), reader);
+}
 
 /**
  * The same chain, whose storing nodes come in another order: those that the last probe found unavailable last.
