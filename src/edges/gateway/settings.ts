@@ -12,6 +12,8 @@ const space = (value: string): number | undefined => {
   return bytes === -1 ? undefined : bytes;
 };
 const count = whole(1, 1_000_000);
+const keyTypes = oneOf('eth_secp256k1', 'secp256k1');
+const keyType = (value: string) => (value === '' ? undefined : keyTypes(value));
 
 /** Settings of the gateway. */
 export const gatewaySettings = {
@@ -24,9 +26,9 @@ export const gatewaySettings = {
   ),
   gatewayKeyType: setting(
     'GATEWAY_KEY_TYPE',
-    'eth_secp256k1',
-    oneOf('eth_secp256k1', 'secp256k1'),
-    'Type of that key on the chain: eth_secp256k1 or secp256k1',
+    '',
+    keyType,
+    'Type of that key on the chain: eth_secp256k1 or secp256k1; without it the one whose account the chain knows',
   ),
   nodeTransport: setting(
     'NODE_TRANSPORT',

@@ -2,17 +2,17 @@ import { type Client, createClient } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { AppError } from '../../../commands/errors.ts';
 import type { StoringNode } from '../../cascade/chain.ts';
-import type { PrivateKey } from '../../cosmos/keys.ts';
 import { CascadeService } from '../../gen/cascade/service_pb.ts';
 import { hostPort } from '../../kit/net-address.ts';
 import { createSlots, type Slots } from '../../kit/slots.ts';
 import { dialChannel } from '../../rpc/channel/dial-channel.ts';
+import type { KeySource } from '../gateway-key.ts';
 
 /** The port of every SuperNode for files. */
 export const nodePort = 4444;
 
 /** How nodes are spoken to; with a key, on the secure channel. */
-export type Dialling = Readonly<{ key: PrivateKey | undefined; port?: number; connectMs?: number }>;
+export type Dialling = Readonly<{ key: KeySource | undefined; port?: number; connectMs?: number }>;
 
 /** One connection to one node, for one attempt. */
 export type NodeConnection = Readonly<{ client: Client<typeof CascadeService>; close: () => void }>;
@@ -40,8 +40,9 @@ export async function connectNode(node: StoringNode, dialling: Dialling, signal:
 
 async function open(node: StoringNode, dialling: Dialling, signal: AbortSignal): Promise<NodeConnection> {
   const { key, port = nodePort, connectMs = usualConnectMs } = dialling;
+  const own = await key?.();
   const inTime = AbortSignal.any([signal, AbortSignal.timeout(connectMs)]);
-  const stream = key && (await dialChannel({ host: node.ip, port, account: node.account }, key, inTime));
+  const stream = own && (await dialChannel({ host: node.ip, port, account: node.account }, own, inTime));
   const baseUrl = stream ? 'http://node' : `http://${hostPort(node.ip, port)}`;
   const sessionManager = new Http2SessionManager(baseUrl, {}, stream ? { createConnection: () => stream } : {});
   const close = (): void => {

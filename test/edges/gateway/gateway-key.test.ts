@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { AppError } from '../../../src/commands/errors.ts';
+import { accountOf, publicKeyOf } from '../../../src/edges/cosmos/keys.ts';
+import { knownOnChain } from '../../../src/edges/gateway/gateway-key.ts';
+
+const bytes = new Uint8Array(32).fill(5);
+const account = { number: 1, sequence: 0, balance: 1n };
+
+it('a key is of the type whose account the chain knows', { tags: ['S3.nodes.key-type'] }, async () => {
+  for (const type of ['eth_secp256k1', 'secp256k1'] as const) {
+    const own = accountOf(publicKeyOf({ type, bytes }));
+    let asked = 0;
+    const chain = {
+      account: async (address: string) => {
+        asked += 1;
+        return await Promise.resolve(address === own ? account : undefined);
+      },
+    };
+    const keyOf = knownOnChain({ type: 'eth_secp256k1', bytes }, chain);
+    expect(await keyOf()).toEqual({ type, bytes });
+    const before = asked;
+    await keyOf();
+    expect(asked).toBe(before);
+  }
+});
+
+it('a key is asked for again while the chain is away or knows none', { tags: ['S3.nodes.key-type'] }, async () => {
+  const answers = [
+    async () => await Promise.reject(new AppError('UNAVAILABLE', 'away')),
+    async () => await Promise.resolve(undefined),
+    async () => await Promise.resolve(undefined),
+    async () => await Promise.resolve(account),
+  ];
+  const keyOf = knownOnChain({ type: 'eth_secp256k1', bytes }, { account: async () => await answers.shift()?.() });
+  await expect(keyOf()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await expect(keyOf()).rejects.toThrow('GATEWAY_KEY_TYPE');
+  expect((await keyOf()).type).toBe('eth_secp256k1');
+});
