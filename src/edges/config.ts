@@ -186,6 +186,8 @@ export type Config = Omit<Parsed, 'network' | 'probePrivateAddresses' | 'roles'>
     network: Network;
     probePrivateAddresses: boolean;
     roles: readonly RoleName[];
+    /** Whether `ROLES` named them. */
+    areRolesNamed: boolean;
     /** Whether the local network runs and is what is indexed. */
     isLocal: boolean;
     /** Chain REST that is indexed; that of the local network where none is given, unless its port is 0. */
@@ -236,6 +238,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     ...parsed,
     isLocal,
     roles: parsed.roles ?? rolesUnasked({ isLocal, isSet: (variable) => Boolean(env[variable]) }),
+    areRolesNamed: parsed.roles !== undefined,
     chainUrl: parsed.chainApiBase ?? `http://${hostPort(parsed.host, parsed.lcdPort)}`,
     network: parsed.network ?? network(isLocal ? 'local' : 'main'),
     probePrivateAddresses: parsed.probePrivateAddresses === '' ? isLocal : parsed.probePrivateAddresses === 'allow',

@@ -7,6 +7,7 @@ import type { Logger } from './kit/logger.ts';
 import { type Phase, shutDown, stopSignal, strayFailure } from './kit/shutdown.ts';
 import { configuredRoles } from './roles/all.ts';
 import { type Context, openStores } from './roles/context.ts';
+import { missedRoles } from './roles/names.ts';
 import { startOperations } from './roles/operations.ts';
 import { assertPortsFree, plannedPorts } from './roles/ports.ts';
 import { type Part, urlOf } from './roles/role.ts';
@@ -31,6 +32,7 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
     const { broker, pools } = context;
     phases.unshift({ name: 'connections', capMs: 5000, run: () => Promise.allSettled([pools.end(), broker.close()]) });
 
+    for (const missed of config.areRolesNamed ? [] : missedRoles(config.roles)) logger.warn(missed);
     const parts: Part[] = [];
     for await (const part of startRoles(context, parts)) {
       parts.push(part);

@@ -8,6 +8,8 @@ type Named = Readonly<{
   /** What it does, for the help. */
   does: string;
   runsUnasked: (where: Surroundings) => boolean;
+  /** What an operator does who misses it. */
+  remedy?: string;
 }>;
 
 /** The parts of the program that a process can run, in the order in which they start; their modules are in `all.ts`. */
@@ -32,6 +34,7 @@ export const roleTable = {
   gateway: {
     does: 'uploads and downloads of files between people and SuperNodes',
     runsUnasked: ({ isLocal, isSet }) => isLocal || isSet('GATEWAY_KEY_FILE'),
+    remedy: 'set GATEWAY_KEY_FILE to the file with the private key of its account',
   },
   indexer: { does: 'sync with the chain, probes of SuperNodes, the indexing REST API', runsUnasked: () => true },
 } as const satisfies Readonly<Record<string, Named>>;
@@ -41,6 +44,16 @@ export type RoleName = keyof typeof roleTable;
 
 /** Every name, in the order of the start. */
 export const roleNames = Object.keys(roleTable) as readonly RoleName[];
+
+/** What is told of a role that most want and that does not run; `unasked` are the roles that run where none is named. */
+export function missedRoles(unasked: readonly RoleName[]): string[] {
+  return roleNames
+    .filter((name) => !unasked.includes(name))
+    .flatMap((name) => {
+      const { remedy }: Named = roleTable[name];
+      return remedy === undefined ? [] : [`the role ${name} does not run: ${remedy}`];
+    });
+}
 
 /** The roles that run where `ROLES` is unset. */
 export function rolesUnasked(where: Surroundings): readonly RoleName[] {

@@ -2,7 +2,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest';
 import { parseConfig } from '../../../src/edges/config.ts';
 import { configuredRoles, roles } from '../../../src/edges/roles/all.ts';
 import { roleHelp } from '../../../src/edges/cli/setting-help.ts';
-import { type RoleName, roleNames } from '../../../src/edges/roles/names.ts';
+import { missedRoles, type RoleName, roleNames } from '../../../src/edges/roles/names.ts';
 import { plannedPorts } from '../../../src/edges/roles/ports.ts';
 import { looping, type Role } from '../../../src/edges/roles/role.ts';
 
@@ -21,6 +21,14 @@ describe('roles', () => {
     expect(namesOf({})).toEqual(['ledger', 'node', 'projector', 'auditor', 'evm', 'gateway', 'indexer']);
     expect(namesOf(chain)).toEqual(['projector', 'auditor', 'indexer']);
     expect(namesOf({ ...chain, NODE_KEY_FILE: 'key' })).toEqual(['node', 'projector', 'auditor', 'indexer']);
+  });
+
+  it('leave the gateway out without a key, and say what to set', { tags: ['S3.nodes.key-file'] }, () => {
+    expect(namesOf({ ...chain, GATEWAY_KEY_FILE: 'key' })).toContain('gateway');
+    const { roles: unasked, areRolesNamed } = parseConfig(chain);
+    expect(areRolesNamed).toBe(false);
+    expect(missedRoles(unasked)).toEqual([expect.stringMatching(/role gateway does not run: set GATEWAY_KEY_FILE/)]);
+    expect(missedRoles(parseConfig({}).roles)).toEqual([]);
   });
 
   it('start in one order, whatever order ROLES names them in', () => {
