@@ -106,7 +106,7 @@ function holdingNode(held: Readonly<{ now: boolean }>, seen: string[]): Misdeed 
 
 it(
   'a gateway shows every history of one that was killed, and takes up what it can',
-  { tags: ['S3.two.killed', 'S3.two.uploads', 'S3.two.downloads'] },
+  { tags: ['S3.two.killed', 'S3.two.uploads', 'S3.two.downloads', 'S3.restart.sigterm'] },
   async () => {
     const [held, seen] = [{ now: true }, [] as string[]];
     const { addresses } = await serveNodes(goodNode(bytes), [holdingNode(held, seen)], 4444);
@@ -138,5 +138,13 @@ it(
     expect(frames.at(-1)?.name).toBe('sdk:completed');
     const fetched = await fetch(`${other.url}/api/v1/downloads/cascade/${String(open)}/file`);
     expect(Buffer.from(await fetched.arrayBuffer()).equals(bytes)).toBe(true);
+
+    held.now = true;
+    const { task_id: late } = await postJson(`${other.url}/api/v1/actions/cascade/2/downloads?public=true`, {});
+    const status = `${other.url}/api/v1/downloads/cascade/${String(late)}/status`;
+    const watched = await fetch(status);
+    // A program that does not stop in time is killed, and has no status then.
+    expect(await other.program.stop()).toBe(0);
+    expect(await watched.text()).not.toMatch(/^event:/m);
   },
 );

@@ -105,5 +105,12 @@ describe('GET …/status', () => {
   it('tells scripts of other origins what they may read', { tags: ['S3.cors'] }, async () => {
     const answer = await fetch(`${gateway.url}/api/v1/downloads/cascade/x/file`, { headers: { origin: 'http://a.b' } });
     expect(answer.headers.get('access-control-expose-headers')).toMatch(/ETag.*Content-Range.*Retry-After.*RateLimit/);
+    const asked = { origin: 'http://a.b', 'access-control-request-method': 'GET' };
+    const wanted = 'last-event-id,range,content-type';
+    const preflight = await fetch(`${gateway.url}/api/v1/downloads/cascade/x/file`, {
+      method: 'OPTIONS',
+      headers: { ...asked, 'access-control-request-headers': wanted },
+    });
+    expect(preflight.headers.get('access-control-allow-headers')).toBe(wanted);
   });
 });

@@ -1,7 +1,11 @@
-import { expect, it } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
 import { AppError } from '../../../src/commands/errors.ts';
+import { parseConfig } from '../../../src/edges/config.ts';
 import { accountOf, publicKeyOf } from '../../../src/edges/cosmos/keys.ts';
-import { knownOnChain } from '../../../src/edges/gateway/gateway-key.ts';
+import { gatewayKey, knownOnChain } from '../../../src/edges/gateway/gateway-key.ts';
+import { freshFolder } from '../../support/fresh-folder.ts';
 
 const bytes = new Uint8Array(32).fill(5);
 const account = { number: 1, sequence: 0, balance: 1n };
@@ -36,3 +40,20 @@ it('a key is asked for again while the chain is away or knows none', { tags: ['S
   await expect(keyOf()).rejects.toThrow('GATEWAY_KEY_TYPE');
   expect((await keyOf()).type).toBe('eth_secp256k1');
 });
+
+it(
+  'a gateway of a real network is refused without a key, and reads one with blanks',
+  { tags: ['S3.nodes.key-file'] },
+  async () => {
+    const { folder, remove } = freshFolder();
+    onTestFinished(remove);
+    const GATEWAY_KEY_FILE = path.join(folder, 'key');
+    const real = { CHAIN_API_BASE: 'http://127.0.0.1:1', ROLES: 'gateway', GATEWAY_KEY_TYPE: 'secp256k1' };
+    const keyOf = async (env: Record<string, string>) => (await gatewayKey(parseConfig(env), real.CHAIN_API_BASE))();
+    await expect(keyOf(real)).rejects.toThrow('GATEWAY_KEY_FILE');
+    await expect(keyOf({ ...real, GATEWAY_KEY_FILE })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    writeFileSync(GATEWAY_KEY_FILE, ` ${Buffer.from(bytes).toString('hex')}\r\n`);
+    const key = await keyOf({ ...real, GATEWAY_KEY_FILE });
+    expect([key.type, Buffer.from(key.bytes).equals(bytes)]).toEqual(['secp256k1', true]);
+  },
+);

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PrivateKey } from '../../../src/edges/cosmos/keys.ts';
+import { accountOf, type PrivateKey, publicKeyOf } from '../../../src/edges/cosmos/keys.ts';
+import { dialChannel } from '../../../src/edges/rpc/channel/dial-channel.ts';
 import { Health } from '../../../src/edges/gen/grpc/health/v1/health_pb.ts';
 import { SupernodeService } from '../../../src/edges/gen/supernode/supernode_pb.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
@@ -86,6 +87,14 @@ describe('the secure channel', () => {
       }
     },
   );
+
+  it('is left by who finds another account there than the chain names', { tags: ['S3.nodes.identity'] }, async () => {
+    const dial = async (account: string) =>
+      await dialChannel({ ...at(), account }, guest, new AbortController().signal);
+    (await dial('lumera1rfjz7r3u8t65teavh5utquj3kwvsj983mrr6xz')).destroy();
+    const other = accountOf(publicKeyOf(stranger));
+    await expect(dial(other)).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
+  });
 
   it('serves many handshakes of one account at once, while a hundred others stay half open', async () => {
     const half = Array.from({ length: 100 }, () => connect(at()));

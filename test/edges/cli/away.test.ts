@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { signText } from '../../../src/edges/cascade/signatures.ts';
+import { freshFolder } from '../../support/fresh-folder.ts';
+import { jsonLines, runVerb } from '../../support/verb.ts';
+import { actionOver, creatorKey, gatewayUnderTest } from '../gateway/gateway-under-test.ts';
+import { goodNode, serveNodes } from '../gateway/nodes-under-test.ts';
+import { signatureOf } from '../gateway/uploading.ts';
+
+const bytes = randomBytes(200_000);
+
+it('upload and download need no key away from the local network', { tags: ['S3.verbs.away'] }, async () => {
+  const { port, addresses } = await serveNodes(goodNode(bytes), [() => ({})]);
+  const nodes = addresses.map((ip) => ({ account: 'lumera1node', ip }));
+  const chain = { storers: async () => await Promise.resolve({ nodes, total: 1 }) };
+  const gateway = await gatewayUnderTest({ chain, nodePort: port });
+  onTestFinished(async () => await gateway[Symbol.asyncDispose]());
+  const action = await actionOver(bytes);
+  gateway.actions.set('7', action);
+  const { folder, remove } = freshFolder();
+  onTestFinished(remove);
+  const [file, back] = ['file.bin', 'back.bin'].map((name) => path.join(folder, name)) as [string, string];
+  writeFileSync(file, bytes);
+  const to = ['--gateway', gateway.url, '--json'];
+
+  const stored = await runVerb(folder, 'upload', file, '--action', '7', '--signature', signatureOf(action), ...to);
+  expect(stored).toMatchObject({ status: 0, stderr: '' });
+  expect(jsonLines(stored).at(-1)).toMatchObject({ action_id: '7', size: bytes.length });
+
+  gateway.actions.set('7', await actionOver(bytes, { chainState: 'done' }));
+  const opening = ['--signature', signText(creatorKey, '7'), '--out', back];
+  expect(await runVerb(folder, 'download', '7', ...opening, ...to)).toMatchObject({ status: 0, stderr: '' });
+  expect(readFileSync(back).equals(bytes)).toBe(true);
+});
