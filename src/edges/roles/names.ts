@@ -45,7 +45,7 @@ export type RoleName = keyof typeof roleTable;
 /** Every name, in the order of the start. */
 export const roleNames = Object.keys(roleTable) as readonly RoleName[];
 
-/** What is told of a role that most want and that does not run; `unasked` are the roles that run where none is named. */
+/** What is told of roles that most want and that do not run; `unasked` are those that run where none is named. */
 export function missedRoles(unasked: readonly RoleName[]): string[] {
   return roleNames
     .filter((name) => !unasked.includes(name))
