@@ -14,6 +14,9 @@ export type Leadership = Readonly<{
   onBatchRefused: (projection: string) => void;
 }>;
 
+/** Leases of single transfers and handshakes: each has a name of its own, and a figure for each would stay for ever. */
+const passing = /^(transfer|handshake)-/;
+
 /** Counts leadership from now on. */
 export function countLeadership(): Leadership {
   const registry = new Registry();
@@ -40,7 +43,9 @@ export function countLeadership(): Leadership {
   for (const projection of projectionNames) batches.inc({ projection }, 0);
   return {
     registry,
-    onLease: (lease, isHeld) => held.set({ lease }, Number(isHeld)),
+    onLease: (lease, isHeld) => {
+      if (!passing.test(lease)) held.set({ lease }, Number(isHeld));
+    },
     onAppendRefused: (stream) => appends.inc({ stream }),
     onBatchRefused: (projection) => batches.inc({ projection }),
   };
