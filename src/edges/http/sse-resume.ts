@@ -13,16 +13,17 @@ export type ResumableFeed = Readonly<{
   history: (after: number) => AsyncIterable<PlacedEvent>;
   /**
    * Calls back when there may be more, until the returned function is called. Hints may be lost, for the history is
-   * asked from time to time.
+   * asked from time to time, less and less often while nothing comes.
    */
   watch: (onMore: () => void) => () => void;
   /** Whether nothing comes after this event: the stream ends with it. */
   isLast?: (event: PlacedEvent) => boolean;
-  /** Time after which the history is asked without a hint. */
+  /** Time after which the history is asked without a hint the first time. */
   pollMs?: number;
 }>;
 
 const usualPollMs = 5000;
+const longestPollMs = 30_000;
 
 /**
  * The place that a reader which comes back has seen last, from `Last-Event-ID`; 0 where it says none.
@@ -65,6 +66,7 @@ export async function showFeed(client: SseClient, feed: ResumableFeed, after: nu
 
 async function* eventsAfter(after: number, { history, watch, pollMs = usualPollMs }: ResumableFeed, over: AbortSignal) {
   let place = after;
+  let waitMs = pollMs;
   let hint = new AbortController();
   const unwatch = watch(() => hint.abort());
   try {
@@ -72,9 +74,11 @@ async function* eventsAfter(after: number, { history, watch, pollMs = usualPollM
       hint = new AbortController();
       for await (const event of history(place)) {
         place = event.id;
+        waitMs = pollMs;
         yield event;
       }
-      await pause(pollMs, undefined, { signal: AbortSignal.any([hint.signal, over]) }).catch(() => undefined);
+      await pause(waitMs, undefined, { signal: AbortSignal.any([hint.signal, over]) }).catch(() => undefined);
+      waitMs = Math.min(waitMs * 2, longestPollMs);
     }
   } finally {
     unwatch();

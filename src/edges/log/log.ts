@@ -7,8 +7,9 @@ import { lastMessages, messageAt, messagesOf, type Stored } from './direct.ts';
 import { type FollowBatch, type FollowOptions, followStream } from './follow.ts';
 import { type Head, readHead } from './head.ts';
 import { recordedFrom } from './envelope.ts';
-import { entityIn, everyEntity, lastOfEach, watchKinds } from './scan.ts';
+import { entityIn, everyEntity, lastOfEach } from './scan.ts';
 import { streamName } from './streams.ts';
+import { createWatches, type Watch } from './watches.ts';
 
 /** The log of one network. */
 export type Log = FactLog &
@@ -44,12 +45,13 @@ export type Log = FactLog &
     /** One fact by its sequence; throws `PoisonEvent` when it is there and cannot be read. */
     readOne: (stream: StreamName, sequence: number) => Promise<Recorded | undefined>;
     /**
-     * Calls back for every fact of these kinds once it is stored: a hint to read again. Gives back how to stop.
+     * Calls back for every fact of these kinds once it is stored, or for those of one entity: a hint to read again.
+     * Gives back how to stop. However many watch, the broker tells each fact once.
      *
      * Hints may be lost in the first moments and while the broker is away, so whoever relies on them also looks from
      * time to time.
      */
-    watch: (kinds: readonly Kind[], onFact: (kind: Kind, entity: string) => void) => () => void;
+    watch: Watch;
   }>;
 
 /** The log of a network on a broker; its streams are there already (`ensureStreams`). Needs no closing of its own. */
@@ -76,7 +78,7 @@ export function createLog(nc: NatsConnection, network: string, appending: Append
       const found = await messageAt(nc, name, sequence);
       return found ? recordedFrom(name, found) : undefined;
     },
-    watch: (kinds, onFact) => watchKinds(nc, network, kinds, onFact),
+    watch: createWatches(nc, network),
   };
 }
 

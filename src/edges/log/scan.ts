@@ -1,12 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../commands/errors.ts';
-import { type Kind, streamOfKind } from '../../events/streams.ts';
+import type { Kind } from '../../events/streams.ts';
 import type { Stored } from './direct.ts';
 import { Feed } from './feed.ts';
-import { streamName } from './streams.ts';
-import { callSafely } from './subscribe.ts';
-import { wait } from '../kit/wait.ts';
 
 const atOnce = 5000;
 const attempts = 20;
@@ -62,59 +59,4 @@ async function scanOnce(nc: NatsConnection, stream: string, pattern: string): Pr
   } finally {
     feed.close();
   }
-}
-
-type OnFact = (kind: Kind, entity: string) => void;
-type Watching = Readonly<{
-  nc: NatsConnection;
-  stream: string;
-  pattern: string;
-  signal: AbortSignal;
-  onSubject: (subject: string) => void;
-}>;
-
-/** Calls back for every new fact of these kinds, once it is stored, until stopped. */
-export function watchKinds(nc: NatsConnection, network: string, kinds: readonly Kind[], onFact: OnFact): () => void {
-  const stopping = new AbortController();
-  for (const kind of kinds) {
-    const [stream, pattern] = [streamName(streamOfKind(kind), network), everyEntity(kind, network)];
-    void watchSubjects({
-      nc,
-      stream,
-      pattern,
-      signal: stopping.signal,
-      onSubject: (subject) => callSafely(() => onFact(kind, entityIn(subject))),
-    });
-  }
-  return () => stopping.abort();
-}
-
-async function watchSubjects(watching: Watching): Promise<void> {
-  const { nc, signal } = watching;
-  let after: number | undefined;
-  while (!signal.aborted && !nc.isClosed()) {
-    after = await watchOnce(watching, after);
-    await wait(100 + Math.random() * 200, signal);
-  }
-}
-
-/** Watches on one feed until it breaks; gives back how far it came. */
-async function watchOnce(
-  { nc, stream, pattern, signal, onSubject }: Watching,
-  start: number | undefined,
-): Promise<number | undefined> {
-  let after = start;
-  const feed = await Feed.open(nc, stream, { newOf: pattern, after }).catch(() => undefined);
-  if (!feed) return after;
-  const close = (): void => feed.close();
-  signal.addEventListener('abort', close);
-  while (!signal.aborted) {
-    const messages = await feed.take(atOnce).catch(() => []);
-    if (messages.length === 0) break;
-    for (const { subject } of messages) onSubject(subject);
-    after = messages.at(-1)?.sequence;
-  }
-  signal.removeEventListener('abort', close);
-  close();
-  return after;
 }

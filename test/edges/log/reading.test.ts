@@ -1,5 +1,7 @@
+import { jetstreamManager } from '@nats-io/jetstream';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { PoisonEvent } from '../../../src/edges/log/envelope.ts';
+import { streamName } from '../../../src/edges/log/streams.ts';
 import { actionOf, cause, decision, freshLog, probeOf, validatorOf } from './fresh-log.ts';
 
 const page = (from: number, to: number) =>
@@ -104,4 +106,29 @@ test('watch calls back for stored facts of its kinds until it is stopped', async
   await log.append([decision(0, probeOf('late')), decision(0, probeOf('later'))], cause);
   await log.head('PROBES');
   expect(seen.length).toBe(before);
+});
+
+test('however many watch a kind, the broker tells it once, and each hears of the entity it asked for', async () => {
+  const { nc, network, log } = await freshLog();
+  const manager = await jetstreamManager(nc, { checkAPI: false });
+  const consumers = async (): Promise<number> =>
+    (await manager.streams.info(streamName('PROBES', network))).state.consumer_count;
+  const heard = new Map<string, number>();
+  const watchOf = (entity: string) =>
+    log.watch(['probe'], (_kind, told) => heard.set(`${entity} of ${told}`, 1), entity === 'all' ? undefined : entity);
+  const stops = ['all', 'n.1', 'n.2', ...Array.from({ length: 50 }, () => 'n.3')].map(watchOf);
+  await expect
+    .poll(async () => {
+      await log.append([decision(0, probeOf(`n.${crypto.randomUUID()}`))], cause);
+      return heard.size;
+    })
+    .toBeGreaterThan(0);
+  await log.append([decision(0, probeOf('n.1')), decision(0, probeOf('n.3'))], cause);
+  await expect
+    .poll(() => [...heard.keys()])
+    .toEqual(expect.arrayContaining(['n.1 of n.1', 'n.3 of n.3', 'all of n.3']));
+  expect([...heard.keys()].filter((told) => told.startsWith('n.2'))).toEqual([]);
+  expect(await consumers()).toBe(1);
+  for (const stop of stops) stop();
+  await expect.poll(consumers).toBe(0);
 });

@@ -90,7 +90,7 @@ async function showStatus(
         if (isEnding(event)) yield { id: event.number, data, name: event.status };
       }
     },
-    watch: (onMore: () => void) => log.watch([task.kind], (_kind, entity) => entity === task.name && onMore()),
+    watch: (onMore: () => void) => log.watch([task.kind], onMore, task.name),
     isLast: ({ name }: { name?: string }) => name !== undefined,
   };
   await showFeed(client, feed, after === 'unknown' ? 0 : after).catch((caught: unknown) =>
