@@ -12,7 +12,7 @@ import type { Namespace } from '../../src/edges/evm/namespaces.ts';
 import { type ServedRpc, serveRpc } from '../../src/edges/evm/rpc/serve-rpc.ts';
 import { createExecution } from '../../src/edges/evm/workers/execution.ts';
 import { createStateReads } from '../../src/edges/evm/workers/state-reads.ts';
-import { createLogger } from '../../src/edges/kit/logger.ts';
+import { createLogger, type Logger } from '../../src/edges/kit/logger.ts';
 import { migrate } from '../../src/edges/models/migrate.ts';
 import { createPools } from '../../src/edges/models/pool.ts';
 import { freshDatabase, freshNetwork } from './servers.ts';
@@ -20,16 +20,17 @@ import { freshDatabase, freshNetwork } from './servers.ts';
 /** Key of an account that the chain's genesis funds, and its address. */
 export const fundedKey: Hex = `0x${'07'.repeat(32)}`;
 export const funded = createAddressFromPrivateKey(Buffer.from(fundedKey.slice(2), 'hex')).toString();
+const quiet = createLogger({ level: 'error', format: 'json' });
 const coinbase: Hex = `0x${'cc'.repeat(20)}`;
 
 /** A chain that seals what it is sent, served over JSON-RPC. */
 export type SealingChain = ServedRpc & Readonly<{ seal: () => Promise<void> }>;
 
-type Options = Readonly<{ namespaces?: readonly Namespace[]; everyMs?: number }>;
+type Options = Readonly<{ namespaces?: readonly Namespace[]; everyMs?: number; logger?: Logger }>;
 
 /** Runs a chain on the real executor that seals each transaction at once, and on top of that at an interval. */
 export async function startSealingChain(options: Options = {}): Promise<SealingChain> {
-  const { namespaces = ['eth', 'net', 'web3', 'rpc'], everyMs } = options;
+  const { namespaces = ['eth', 'net', 'web3', 'rpc'], everyMs, logger = quiet } = options;
   const [postgres, network] = [await freshDatabase(), freshNetwork()];
   const pools = createPools(postgres, { applicationName: 'test' });
   await migrate({ pools, network });
@@ -71,7 +72,7 @@ export async function startSealingChain(options: Options = {}): Promise<SealingC
   const pool = { submit, pending: () => waiting };
   const served = await serveRpc(
     { config, forks, blocks, reads, pool, news, gasCap: 50_000_000n, version: '0.0.0', enabled: new Set(namespaces) },
-    { host: '127.0.0.1', httpPort: 0, wsPort: 0, logger: createLogger({ level: 'error', format: 'json' }) },
+    { host: '127.0.0.1', httpPort: 0, wsPort: 0, logger },
   );
   const sealing = everyMs === undefined ? undefined : setInterval(() => void seal(), everyMs);
   const stop = async (): Promise<void> => {

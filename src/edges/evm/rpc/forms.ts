@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import type { Hex } from '../executor/outcome.ts';
 
 const hex = (pattern: string, description: string) => Type.Unsafe<Hex>({ type: 'string', pattern, description });
@@ -27,6 +27,15 @@ export const blockId = Type.Union(
 );
 
 const optional = Type.Optional;
+
+/** Values by name, where every name has a form of its own. */
+const named = <Value extends TSchema>(name: TSchema & { pattern?: string }, value: Value, description?: string) =>
+  Type.Unsafe<Record<string, Static<Value>>>({
+    type: 'object',
+    patternProperties: { [name.pattern ?? '']: value },
+    additionalProperties: false,
+    ...(description !== undefined && { description }),
+  });
 
 /** Slots named in advance. */
 export const accessList = Type.Array(Type.Object({ address, storageKeys: Type.Array(hash) }));
@@ -59,17 +68,17 @@ export const callRequest = Type.Object(
 );
 
 /** What a call pretends of accounts. */
-export const stateOverrides = Type.Record(
-  Type.String(),
+export const stateOverrides = named(
+  address,
   Type.Object({
     balance: optional(quantity),
     nonce: optional(quantity),
     code: optional(bytes),
-    state: optional(Type.Record(Type.String(), slot)),
-    stateDiff: optional(Type.Record(Type.String(), slot)),
+    state: optional(named(slot, slot)),
+    stateDiff: optional(named(slot, slot)),
     movePrecompileToAddress: optional(address),
   }),
-  { description: 'Overrides by address' },
+  'Overrides by address',
 );
 
 /** What comes from the beacon chain. */
