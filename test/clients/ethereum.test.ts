@@ -42,7 +42,7 @@ async function drive(script: string, ...given: string[]): Promise<Json> {
 const counted = { value: '42', refusal: 'Nothing' };
 const liveUrl = (): string => program.instance.urls['json-rpc ws'] ?? '';
 
-test('viem sends, deploys, calls, watches and replaces', async () => {
+test('viem sends, deploys, calls, watches and replaces', { tags: ['S1.evm.tools'] }, async () => {
   expect(await drive('viem.mjs', person(9).hexKey, liveUrl())).toMatchObject({
     ...counted,
     status: 'success',
@@ -54,7 +54,7 @@ test('viem sends, deploys, calls, watches and replaces', async () => {
   });
 });
 
-test('ethers deploys, calls, watches and replaces', async () => {
+test('ethers deploys, calls, watches and replaces', { tags: ['S1.evm.tools'] }, async () => {
   const { hexKey, hex } = person(7);
   expect(await drive('ethers.mjs', hexKey, liveUrl())).toMatchObject({
     ...counted,
@@ -67,7 +67,7 @@ test('ethers deploys, calls, watches and replaces', async () => {
   });
 });
 
-test('web3 deploys, calls, watches and replaces', async () => {
+test('web3 deploys, calls, watches and replaces', { tags: ['S1.evm.tools'] }, async () => {
   expect(await drive('web3.mjs', person(6).hexKey, liveUrl())).toMatchObject({
     ...counted,
     event: '42',
@@ -77,65 +77,77 @@ test('web3 deploys, calls, watches and replaces', async () => {
   });
 });
 
-test('Hardhat builds the example and deploys it with viem, with ethers, and once with Ignition', async () => {
-  const folder = temporaryFolder();
-  await cp(path.join(import.meta.dirname, '../../examples/hardhat'), folder, { recursive: true });
-  const packages = path.join(import.meta.dirname, 'node_modules');
-  await symlink(packages, path.join(folder, 'node_modules'));
-  const cli = path.join(packages, 'hardhat/dist/src/cli.js');
-  const hardhat = async (by: number, ...given: string[]): Promise<string> => {
-    const words = [cli, ...given, '--network', 'annals'];
-    const env = {
-      ...process.env,
-      ANNALS_RPC: program.instance.urls['json-rpc'],
-      ANNALS_KEY: person(by).hexKey,
-      HARDHAT_IGNITION_CONFIRM_DEPLOYMENT: 'false',
+test(
+  'Hardhat builds the example and deploys it with viem, with ethers, and once with Ignition',
+  { tags: ['S1.evm.tools'] },
+  async () => {
+    const folder = temporaryFolder();
+    await cp(path.join(import.meta.dirname, '../../examples/hardhat'), folder, { recursive: true });
+    const packages = path.join(import.meta.dirname, 'node_modules');
+    await symlink(packages, path.join(folder, 'node_modules'));
+    const cli = path.join(packages, 'hardhat/dist/src/cli.js');
+    const hardhat = async (by: number, ...given: string[]): Promise<string> => {
+      const words = [cli, ...given, '--network', 'annals'];
+      const env = {
+        ...process.env,
+        ANNALS_RPC: program.instance.urls['json-rpc'],
+        ANNALS_KEY: person(by).hexKey,
+        HARDHAT_IGNITION_CONFIRM_DEPLOYMENT: 'false',
+      };
+      return (await runFile(process.execPath, words, { cwd: folder, env, timeout: 60_000 })).stdout;
     };
-    return (await runFile(process.execPath, words, { cwd: folder, env, timeout: 60_000 })).stdout;
-  };
-  const lines = (await hardhat(5, 'run', 'scripts/count.js')).trim().split('\n');
-  expect(JSON.parse(lines.at(-1) ?? '')).toEqual({
-    viem: { value: '42', event: '42' },
-    ethers: { value: '42', refusal: 'Nothing' },
-  });
-  const deploy = ['ignition', 'deploy', 'ignition/modules/Counter.js'];
-  const address = /Counter#Counter - (0x[0-9a-fA-F]{40})/;
-  const [, deployed] = address.exec(await hardhat(4, ...deploy)) ?? [];
-  const again = await hardhat(4, ...deploy);
-  expect(again).toContain('Nothing new to deploy');
-  expect([deployed?.length, address.exec(again)?.[1]]).toEqual([42, deployed]);
-});
+    const lines = (await hardhat(5, 'run', 'scripts/count.js')).trim().split('\n');
+    expect(JSON.parse(lines.at(-1) ?? '')).toEqual({
+      viem: { value: '42', event: '42' },
+      ethers: { value: '42', refusal: 'Nothing' },
+    });
+    const deploy = ['ignition', 'deploy', 'ignition/modules/Counter.js'];
+    const address = /Counter#Counter - (0x[0-9a-fA-F]{40})/;
+    const [, deployed] = address.exec(await hardhat(4, ...deploy)) ?? [];
+    const again = await hardhat(4, ...deploy);
+    expect(again).toContain('Nothing new to deploy');
+    expect([deployed?.length, address.exec(again)?.[1]]).toEqual([42, deployed]);
+  },
+);
 
-test('an action that viem registers is indexed, and its file is stored and fetched', async () => {
-  const { key, hexKey } = person(8);
-  const bytes = randomBytes(300_000);
-  const hasher = await createDataHasher();
-  hasher.update(bytes);
-  const dataHash = hasher.digest();
-  const file = { dataHash, fileName: 'from a wallet.bin', isPublic: false, counter: 5, ids: 6 };
-  const { signatures } = registrationMetadata(key, file);
-  const registered = await drive('contracts.mjs', hexKey, dataHash, signatures, '5', '293');
-  expect(registered).toMatchObject({
-    status: 'success',
-    event: 'ActionRequested',
-    action: { actionType: 2, state: 1 },
-  });
-  expect(registered['refused']).toMatch(/only the creator .* can approve action/);
+test(
+  'an action that viem registers is indexed, and its file is stored and fetched',
+  { tags: ['S1.evm.contracts', 'S1.evm.hashes'] },
+  async () => {
+    const { key, hexKey } = person(8);
+    const bytes = randomBytes(300_000);
+    const hasher = await createDataHasher();
+    hasher.update(bytes);
+    const dataHash = hasher.digest();
+    const file = { dataHash, fileName: 'from a wallet.bin', isPublic: false, counter: 5, ids: 6 };
+    const { signatures } = registrationMetadata(key, file);
+    const registered = await drive('contracts.mjs', hexKey, dataHash, signatures, '5', '293');
+    expect(registered).toMatchObject({
+      status: 'success',
+      event: 'ActionRequested',
+      action: { actionType: 2, state: 1 },
+    });
+    expect(registered['refused']).toMatch(/only the creator .* can approve action/);
 
-  const { id, hash, height } = registered as Readonly<{ id: string; hash: string; height: number }>;
-  const action = async (): Promise<Json> => {
-    const answer = await fetch(`${program.base}/v1/actions/${id}?include_transactions=true`);
-    return (await answer.json()) as Json;
-  };
-  await until('the action is indexed', async () => (await action())['id'] === id, 60_000);
-  const register = { tx_hash: hash.slice(2).toUpperCase(), height };
-  expect(await action()).toMatchObject({ height, data_hash: dataHash, transactions: { register } });
-  await expectMoved({ id, bytes, forUpload: signText(key, dataHash), forDownload: signText(key, id) });
-});
+    const { id, hash, height } = registered as Readonly<{ id: string; hash: string; height: number }>;
+    const action = async (): Promise<Json> => {
+      const answer = await fetch(`${program.base}/v1/actions/${id}?include_transactions=true`);
+      return (await answer.json()) as Json;
+    };
+    await until('the action is indexed', async () => (await action())['id'] === id, 60_000);
+    const register = { tx_hash: hash.slice(2).toUpperCase(), height };
+    expect(await action()).toMatchObject({ height, data_hash: dataHash, transactions: { register } });
+    await expectMoved({ id, bytes, forUpload: signText(key, dataHash), forDownload: signText(key, id) });
+  },
+);
 
-test('the chain REST shows the catalogue of the JSON-RPC, with the address that it can be tried at', async () => {
-  await expectCatalogue(program.instance.urls);
-});
+test(
+  'the chain REST shows the catalogue of the JSON-RPC, with the address that it can be tried at',
+  { tags: ['S1.evm.openrpc'] },
+  async () => {
+    await expectCatalogue(program.instance.urls);
+  },
+);
 
 type Moved = Readonly<{ id: string; bytes: Buffer<ArrayBuffer>; forUpload: string; forDownload: string }>;
 

@@ -18,7 +18,7 @@ function chainWith(balance: bigint): SmallChain {
   return chain;
 }
 
-test('ulumeOf cuts off what is less than one ulume', () => {
+test('ulumeOf cuts off what is less than one ulume', { tags: ['S1.evm.coin'] }, () => {
   expect([coin - 1n, coin, 2n * coin - 1n].map(ulumeOf)).toEqual([0n, 1n, 1n]);
 });
 
@@ -35,7 +35,7 @@ test('MsgSend leaves what is less than one ulume where it was', () => {
   expect(chain.state.account(people.bob)?.balance).toBe(1_001_000n * coin);
 });
 
-test('refusalOf asks for the whole fee in alume, and shows the balance in ulume', () => {
+test('refusalOf asks for the whole fee in alume, and shows the balance in ulume', { tags: ['S1.evm.coin'] }, () => {
   const { state } = chainWith(5000n * coin - 1n);
   const refusal = refusalOf(state, transactionOf(state, [request()]), { height: 1, ahead: 0 });
   expect(refusal?.code).toBe(5);

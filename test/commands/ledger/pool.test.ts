@@ -69,7 +69,7 @@ describe('admit', () => {
     expect(admit(new Map(), transaction({ ...atBounds, maxPriorityFeePerGas: 0n }), rich).kind).toBe('admitted');
   });
 
-  test('knows a transaction that waits already', () => {
+  test('knows a transaction that waits already', { tags: ['S1.evm.twice'] }, () => {
     expect(admit(poolOf([transaction()]), transaction(), rich)).toEqual({ kind: 'known' });
   });
 

@@ -98,7 +98,7 @@ describe('the recordings of the execution-apis suite', () => {
     console.log(`execution-apis: ${sum} of ${most} recordings pass (${all.join(', ')})`);
   });
 
-  test.for(groups)('%s answers as recorded', async (group) => {
+  test.for(groups)('%s answers as recorded', { tags: ['S1.evm.recordings'] }, async (group) => {
     const failed: string[] = [];
     const recordings = recordingsOf(group);
     for (const recording of recordings) if (!(await passes(recording))) failed.push(recording.name);

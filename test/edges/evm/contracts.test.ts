@@ -118,31 +118,35 @@ const requested = {
 const request = (change: Partial<typeof requested> = {}) =>
   actions['requestCascade']?.encodeInput({ ...requested, ...change }) ?? new Uint8Array();
 
-test('a registered action is there for calls, with its logs and what the chain tells of it', async () => {
-  const { raw, seal, ask } = await begin();
-  const [outcome] = await seal(raw(0n, contractAddresses.action, request()));
-  if (outcome?.kind !== 'executed') throw new Error(JSON.stringify(outcome));
-  expect(outcome.transaction.error).toBeUndefined();
-  expect(actions['requestCascade']?.decodeOutput(outcome.transaction.returned)).toBe('1');
-  expect(outcome.transaction.logs.map(({ address, topics }) => [address, topics[0]?.slice(0, 10)])).toEqual([
-    [contractAddresses.action, '0xbad69ede'],
-  ]);
-  expect(outcome.events.map(({ type }) => type)).toEqual([
-    'coin_spent',
-    'coin_received',
-    'transfer',
-    'message',
-    'action_registered',
-  ]);
-  expect(outcome.records.map(({ table, id }) => `${table} ${id}`)).toEqual(['action 1', 'tallies ']);
-  const paid = outcome.touched.find(({ address }) => address === `0x${'a'.repeat(40)}`);
-  expect(paid?.balance).toBe(10_060n * 10n ** 12n);
-  expect(await ask('getAction', '1')).toMatchObject({ creator, actionType: 2n, state: 1n, price: 10_060n });
-  expect(await ask('getActionsByCreator', { creator, offset: 0n, limit: 10n })).toMatchObject({ total: 1n });
-  expect(await ask('getActionsByState', { state: 3n, offset: 0n, limit: 10n })).toMatchObject({ total: 0n });
-});
+test(
+  'a registered action is there for calls, with its logs and what the chain tells of it',
+  { tags: ['S1.evm.contracts'] },
+  async () => {
+    const { raw, seal, ask } = await begin();
+    const [outcome] = await seal(raw(0n, contractAddresses.action, request()));
+    if (outcome?.kind !== 'executed') throw new Error(JSON.stringify(outcome));
+    expect(outcome.transaction.error).toBeUndefined();
+    expect(actions['requestCascade']?.decodeOutput(outcome.transaction.returned)).toBe('1');
+    expect(outcome.transaction.logs.map(({ address, topics }) => [address, topics[0]?.slice(0, 10)])).toEqual([
+      [contractAddresses.action, '0xbad69ede'],
+    ]);
+    expect(outcome.events.map(({ type }) => type)).toEqual([
+      'coin_spent',
+      'coin_received',
+      'transfer',
+      'message',
+      'action_registered',
+    ]);
+    expect(outcome.records.map(({ table, id }) => `${table} ${id}`)).toEqual(['action 1', 'tallies ']);
+    const paid = outcome.touched.find(({ address }) => address === `0x${'a'.repeat(40)}`);
+    expect(paid?.balance).toBe(10_060n * 10n ** 12n);
+    expect(await ask('getAction', '1')).toMatchObject({ creator, actionType: 2n, state: 1n, price: 10_060n });
+    expect(await ask('getActionsByCreator', { creator, offset: 0n, limit: 10n })).toMatchObject({ total: 1n });
+    expect(await ask('getActionsByState', { state: 3n, offset: 0n, limit: 10n })).toMatchObject({ total: 0n });
+  },
+);
 
-test('who is refused leaves nothing but the gas that it cost', async () => {
+test('who is refused leaves nothing but the gas that it cost', { tags: ['S1.evm.contracts'] }, async () => {
   const { raw, seal, ask } = await begin();
   const approve = actions['approveAction']?.encodeInput('1') ?? new Uint8Array();
   const outcomes = await seal(
@@ -192,7 +196,7 @@ test('a contract calls in its own name, and its frame takes back what it reverts
   expect(wrong).toMatchObject({ transaction: { error: 'revert' }, events: [] });
 });
 
-test('a block with calls of the contracts executes to the same again', async () => {
+test('a block with calls of the contracts executes to the same again', { tags: ['S1.evm.verified'] }, async () => {
   const { raw, seal, head } = await begin();
   await seal(raw(0n, contractAddresses.action, request()), raw(1n, hands.reverting[0], request()));
   const again = await begin();

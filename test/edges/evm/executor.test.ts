@@ -59,49 +59,57 @@ async function begin(of: ChainConfig): Promise<{ executor: Executor; first: Seal
 }
 
 describe('createExecutor', () => {
-  test('seals a block that the library verifies and that executes to the same hash again', async () => {
-    const burning: ChainConfig = { ...config, feesTo: 'burned' };
-    const { executor, first } = await begin(burning);
-    const items = [transfer(executor, 0n), transfer(executor, 1n, { data: logging, value: 0n })];
-    const sealed = await executor.seal(first.header, attributes, items);
-    expect(sealed.outcomes.map(({ kind }) => kind)).toEqual(['executed', 'executed']);
+  test(
+    'seals a block that the library verifies and that executes to the same hash again',
+    { tags: ['S1.evm.verified'] },
+    async () => {
+      const burning: ChainConfig = { ...config, feesTo: 'burned' };
+      const { executor, first } = await begin(burning);
+      const items = [transfer(executor, 0n), transfer(executor, 1n, { data: logging, value: 0n })];
+      const sealed = await executor.seal(first.header, attributes, items);
+      expect(sealed.outcomes.map(({ kind }) => kind)).toEqual(['executed', 'executed']);
 
-    const verifier = await begin(burning);
-    const verified = await verifier.executor.apply(verifier.first.header, { block: sealed.block });
-    expect(verified.hash).toBe(sealed.hash);
-    const again = await verifier.executor.apply(verifier.first.header, { block: sealed.block, items });
-    expect(again.hash).toBe(sealed.hash);
-  });
+      const verifier = await begin(burning);
+      const verified = await verifier.executor.apply(verifier.first.header, { block: sealed.block });
+      expect(verified.hash).toBe(sealed.hash);
+      const again = await verifier.executor.apply(verifier.first.header, { block: sealed.block, items });
+      expect(again.hash).toBe(sealed.hash);
+    },
+  );
 
-  test('applies items in order, pays all fees to the coinbase and says whom each item changed', async () => {
-    const { executor, first } = await begin(config);
-    const accounts = [{ address: receiver, balance: 100n, nonce: 3n }];
-    const sealed = await executor.seal(first.header, attributes, [
-      { kind: 'accounts', accounts },
-      transfer(executor, 0n),
-    ]);
-    const [changed, executed] = sealed.outcomes;
-    expect(changed).toEqual({ kind: 'changed', touched: accounts });
-    expect(executed).toMatchObject({
-      kind: 'executed',
-      transaction: { gasUsed: 21_000n, effectiveGasPrice: 3n * gwei },
-    });
-    expect(executed?.kind === 'executed' && executed.touched).toEqual(
-      expect.arrayContaining([
-        { address: sender, balance: 10n ** 18n - 5n - 21_000n * 3n * gwei, nonce: 1n },
-        { address: receiver, balance: 105n, nonce: 3n },
-        { address: collector, balance: 21_000n * 3n * gwei, nonce: 0n },
-      ]),
-    );
-    const verifier = await begin(config);
-    const items: Item[] = [{ kind: 'accounts', accounts }, transfer(executor, 0n)];
-    expect(await verifier.executor.apply(verifier.first.header, { block: sealed.block, items })).toMatchObject({
-      hash: sealed.hash,
-    });
-    await expect(
-      verifier.executor.apply(verifier.first.header, { block: sealed.block, items: items.slice(1) }),
-    ).rejects.toThrow('stateRoot is');
-  });
+  test(
+    'applies items in order, pays all fees to the coinbase and says whom each item changed',
+    { tags: ['S1.evm.accounts', 'S1.evm.fees'] },
+    async () => {
+      const { executor, first } = await begin(config);
+      const accounts = [{ address: receiver, balance: 100n, nonce: 3n }];
+      const sealed = await executor.seal(first.header, attributes, [
+        { kind: 'accounts', accounts },
+        transfer(executor, 0n),
+      ]);
+      const [changed, executed] = sealed.outcomes;
+      expect(changed).toEqual({ kind: 'changed', touched: accounts });
+      expect(executed).toMatchObject({
+        kind: 'executed',
+        transaction: { gasUsed: 21_000n, effectiveGasPrice: 3n * gwei },
+      });
+      expect(executed?.kind === 'executed' && executed.touched).toEqual(
+        expect.arrayContaining([
+          { address: sender, balance: 10n ** 18n - 5n - 21_000n * 3n * gwei, nonce: 1n },
+          { address: receiver, balance: 105n, nonce: 3n },
+          { address: collector, balance: 21_000n * 3n * gwei, nonce: 0n },
+        ]),
+      );
+      const verifier = await begin(config);
+      const items: Item[] = [{ kind: 'accounts', accounts }, transfer(executor, 0n)];
+      expect(await verifier.executor.apply(verifier.first.header, { block: sealed.block, items })).toMatchObject({
+        hash: sealed.hash,
+      });
+      await expect(
+        verifier.executor.apply(verifier.first.header, { block: sealed.block, items: items.slice(1) }),
+      ).rejects.toThrow('stateRoot is');
+    },
+  );
 
   test('refuses what cannot run, leaves what has no room, and keeps nothing of a block that is not committed', async () => {
     const { executor, first } = await begin(config);
@@ -116,31 +124,39 @@ describe('createExecutor', () => {
     expect(next.outcomes.map(({ kind }) => kind)).toEqual(['executed']);
   });
 
-  test('imports the chain of the execution-apis suite and comes to its published head', async () => {
-    const folder = new URL('../../fixtures/execution-apis/', import.meta.url);
-    const genesis: ChainConfig['genesis'] = JSON.parse(readFileSync(new URL('genesis.json', folder), 'utf8'));
-    const head: { params: [{ headBlockHash: string }] } = JSON.parse(
-      readFileSync(new URL('headfcu.json', folder), 'utf8'),
-    );
-    const { executor, first } = await begin(foreignChain(genesis));
-    let last = first;
-    for (const block of splitBlocks(readFileSync(new URL('chain.rlp', folder)))) {
-      last = await executor.apply(last.header, { block });
-      await last.commit();
-    }
-    expect(last.hash).toBe(head.params[0].headBlockHash);
-  });
+  test(
+    'imports the chain of the execution-apis suite and comes to its published head',
+    { tags: ['S1.evm.foreign'] },
+    async () => {
+      const folder = new URL('../../fixtures/execution-apis/', import.meta.url);
+      const genesis: ChainConfig['genesis'] = JSON.parse(readFileSync(new URL('genesis.json', folder), 'utf8'));
+      const head: { params: [{ headBlockHash: string }] } = JSON.parse(
+        readFileSync(new URL('headfcu.json', folder), 'utf8'),
+      );
+      const { executor, first } = await begin(foreignChain(genesis));
+      let last = first;
+      for (const block of splitBlocks(readFileSync(new URL('chain.rlp', folder)))) {
+        last = await executor.apply(last.header, { block });
+        await last.commit();
+      }
+      expect(last.hash).toBe(head.params[0].headBlockHash);
+    },
+  );
 });
 
 describe('nextBaseFee', () => {
-  test('falls by a sixteenth at most and never below the floor on the network, by an eighth elsewhere', () => {
-    const empty = { baseFeePerGas: 1_600_000_000n, gasUsed: 0n, gasLimit: 25_000_000n };
-    expect(nextBaseFee(empty, networkFees)).toBe(1_500_000_000n);
-    expect(nextBaseFee(empty, ordinaryFees)).toBe(1_400_000_000n);
-    expect(nextBaseFee({ ...empty, baseFeePerGas: 510_000_000n }, networkFees)).toBe(500_000_000n);
-  });
+  test(
+    'falls by a sixteenth at most and never below the floor on the network, by an eighth elsewhere',
+    { tags: ['S1.evm.fee-market'] },
+    () => {
+      const empty = { baseFeePerGas: 1_600_000_000n, gasUsed: 0n, gasLimit: 25_000_000n };
+      expect(nextBaseFee(empty, networkFees)).toBe(1_500_000_000n);
+      expect(nextBaseFee(empty, ordinaryFees)).toBe(1_400_000_000n);
+      expect(nextBaseFee({ ...empty, baseFeePerGas: 510_000_000n }, networkFees)).toBe(500_000_000n);
+    },
+  );
 
-  test('rises with what a block uses beyond its half, by one at least', () => {
+  test('rises with what a block uses beyond its half, by one at least', { tags: ['S1.evm.fee-market'] }, () => {
     const full = { baseFeePerGas: 1_600_000_000n, gasUsed: 25_000_000n, gasLimit: 25_000_000n };
     expect(nextBaseFee(full, networkFees)).toBe(1_700_000_000n);
     expect(nextBaseFee({ ...full, baseFeePerGas: 1n }, ordinaryFees)).toBe(2n);

@@ -70,7 +70,7 @@ describe('the state of a chain in PostgreSQL', () => {
     await expect(again.commit()).rejects.toThrow('execute it again');
   });
 
-  test('shows an account at every block', async () => {
+  test('shows an account at every block', { tags: ['S1.evm.history'] }, async () => {
     const slots: Hex[] = ['0x0'];
     const early = chain[1]?.header ?? new Uint8Array();
     const lastByte = async (at: Uint8Array): Promise<number | undefined> => {
@@ -91,7 +91,7 @@ describe('the state of a chain in PostgreSQL', () => {
     });
   });
 
-  test('ends a call that does not end by itself, and answers the next one', async () => {
+  test('ends a call that does not end by itself, and answers the next one', { tags: ['S1.evm.endless'] }, async () => {
     // JUMPDEST, PUSH0, JUMP
     const stateOverrides = { [endless]: { code: '0x5b5f56' as Hex } };
     const call = { at: head(), request: { to: endless }, gasCap: 10n ** 15n, stateOverrides };

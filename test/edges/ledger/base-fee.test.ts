@@ -19,38 +19,42 @@ function expectedAfter(fee: bigint, gasUsed: bigint): bigint {
   return next < gwei / 2n ? gwei / 2n : next;
 }
 
-test('the base fee follows the formula over 50 full blocks and 50 empty ones', async () => {
-  const { genesis, time } = localBeginning(1, Date.now());
-  const accounts = [{ address: accountOfEvm(sender.toString()), balance: 10n ** 24n }];
-  const chain = await EvmChain.open({ startedAt: time, genesis, accounts, open: executeInMemory });
-  await chain.begun;
-  let at = Date.parse(time);
-  const seal = async (...raw: Uint8Array[]) => {
-    const sealed = await chain.draft(new Date((at += 1_000)).toISOString(), [], raw);
-    await chain.commit(sealed);
-    return sealed;
-  };
-  /** Making a contract of an invalid instruction uses all the gas that it is given. */
-  const full = (nonce: number) =>
-    createFeeMarket1559Tx(
-      { chainId: chain.bounds.chainId, nonce, gasLimit: limit, maxFeePerGas: 1_000n * gwei, data: '0xfe' },
-      { common: chain.bounds.common },
-    )
-      .sign(key)
-      .serialize();
-  const seen: bigint[] = [];
-  const expected: bigint[] = [];
-  let fee = (5n * gwei) / 2n;
-  for (let block = 0; block < 100; block += 1) {
-    seen.push(chain.next.baseFee);
-    fee = block === 0 ? chain.next.baseFee : fee;
-    expected.push(fee);
-    const { outcomes } = block < 50 ? await seal(full(block)) : await seal();
-    const gasUsed = outcomes.reduce((sum, one) => sum + (one.kind === 'executed' ? one.transaction.gasUsed : 0n), 0n);
-    expect(gasUsed).toBe(block < 50 ? limit : 0n);
-    fee = expectedAfter(fee, gasUsed);
-  }
-  expect(seen).toEqual(expected);
-  expect(seen[49]).toBeGreaterThan(40n * gwei);
-  expect(seen[99]).toBeLessThan(5n * gwei);
-});
+test(
+  'the base fee follows the formula over 50 full blocks and 50 empty ones',
+  { tags: ['S1.evm.fee-market'] },
+  async () => {
+    const { genesis, time } = localBeginning(1, Date.now());
+    const accounts = [{ address: accountOfEvm(sender.toString()), balance: 10n ** 24n }];
+    const chain = await EvmChain.open({ startedAt: time, genesis, accounts, open: executeInMemory });
+    await chain.begun;
+    let at = Date.parse(time);
+    const seal = async (...raw: Uint8Array[]) => {
+      const sealed = await chain.draft(new Date((at += 1_000)).toISOString(), [], raw);
+      await chain.commit(sealed);
+      return sealed;
+    };
+    /** Making a contract of an invalid instruction uses all the gas that it is given. */
+    const full = (nonce: number) =>
+      createFeeMarket1559Tx(
+        { chainId: chain.bounds.chainId, nonce, gasLimit: limit, maxFeePerGas: 1_000n * gwei, data: '0xfe' },
+        { common: chain.bounds.common },
+      )
+        .sign(key)
+        .serialize();
+    const seen: bigint[] = [];
+    const expected: bigint[] = [];
+    let fee = (5n * gwei) / 2n;
+    for (let block = 0; block < 100; block += 1) {
+      seen.push(chain.next.baseFee);
+      fee = block === 0 ? chain.next.baseFee : fee;
+      expected.push(fee);
+      const { outcomes } = block < 50 ? await seal(full(block)) : await seal();
+      const gasUsed = outcomes.reduce((sum, one) => sum + (one.kind === 'executed' ? one.transaction.gasUsed : 0n), 0n);
+      expect(gasUsed).toBe(block < 50 ? limit : 0n);
+      fee = expectedAfter(fee, gasUsed);
+    }
+    expect(seen).toEqual(expected);
+    expect(seen[49]).toBeGreaterThan(40n * gwei);
+    expect(seen[99]).toBeLessThan(5n * gwei);
+  },
+);

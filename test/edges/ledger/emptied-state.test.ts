@@ -16,38 +16,42 @@ const gwei = 10n ** 9n;
 const [key] = developmentAccounts().flatMap((one) => (one.key.type === 'eth_secp256k1' ? [one.key.bytes] : []));
 const [alice = '', bob = ''] = cast.creators.map(({ account }) => account);
 
-test('a state that was emptied is executed again from the log: the same headers and nodes', async () => {
-  const [postgres, network] = [await freshDatabase(), freshNetwork()];
-  const pools = createPools(postgres, { applicationName: 'test' });
-  await migrate({ pools, network });
-  await pools.end();
-  const database = new pg.Client(postgres);
-  await database.connect();
-  const schema = metaSchema(network);
-  const stateNow = async () => ({
-    headers: (await database.query(`select number::text, hash, header from ${schema}.evm_headers order by number`))
-      .rows,
-    nodes: (await database.query(`select hash, node from ${schema}.evm_nodes order by hash`)).rows,
-  });
-  await using fresh = await freshLog();
-  const state = { postgres, network };
+test(
+  'a state that was emptied is executed again from the log: the same headers and nodes',
+  { tags: ['S1.evm.verified', 'S1.evm.accounts'] },
+  async () => {
+    const [postgres, network] = [await freshDatabase(), freshNetwork()];
+    const pools = createPools(postgres, { applicationName: 'test' });
+    await migrate({ pools, network });
+    await pools.end();
+    const database = new pg.Client(postgres);
+    await database.connect();
+    const schema = metaSchema(network);
+    const stateNow = async () => ({
+      headers: (await database.query(`select number::text, hash, header from ${schema}.evm_headers order by number`))
+        .rows,
+      nodes: (await database.query(`select hash, node from ${schema}.evm_nodes order by hash`)).rows,
+    });
+    await using fresh = await freshLog();
+    const state = { postgres, network };
 
-  const { height } = await whileRunning(fresh.log, state, async (ledger) => {
-    await playHistory(ledger);
-    await ledger.submitEthereum(transfer(ledger, 0));
-    const amount = [{ denom: 'ulume', amount: '1' }];
-    await send(ledger, [{ '@type': '/cosmos.bank.v1beta1.MsgSend', from_address: alice, to_address: bob, amount }]);
-    await ledger.submitEthereum(transfer(ledger, 1));
-  });
-  const before = await stateNow();
-  expect(before.headers).toHaveLength(height + 1);
+    const { height } = await whileRunning(fresh.log, state, async (ledger) => {
+      await playHistory(ledger);
+      await ledger.submitEthereum(transfer(ledger, 0));
+      const amount = [{ denom: 'ulume', amount: '1' }];
+      await send(ledger, [{ '@type': '/cosmos.bank.v1beta1.MsgSend', from_address: alice, to_address: bob, amount }]);
+      await ledger.submitEthereum(transfer(ledger, 1));
+    });
+    const before = await stateNow();
+    expect(before.headers).toHaveLength(height + 1);
 
-  await database.query(`truncate ${schema}.evm_headers, ${schema}.evm_nodes`);
-  const again = await whileRunning(fresh.log, state, () => Promise.resolve());
-  expect(again.height).toBe(height);
-  expect(await stateNow()).toEqual(before);
-  await database.end();
-});
+    await database.query(`truncate ${schema}.evm_headers, ${schema}.evm_nodes`);
+    const again = await whileRunning(fresh.log, state, () => Promise.resolve());
+    expect(again.height).toBe(height);
+    expect(await stateNow()).toEqual(before);
+    await database.end();
+  },
+);
 
 /** Runs a ledger over a state until the work is done; gives how far it was then. */
 async function whileRunning(

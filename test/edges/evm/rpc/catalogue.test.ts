@@ -23,33 +23,41 @@ async function ask(method: string, params: readonly unknown[] = []): Promise<Ans
 const catalogue = async (): Promise<Catalogue> => (await ask('rpc_discover')).result as Catalogue;
 
 describe('rpc_discover', () => {
-  test('names every method that can be called, and no other', async () => {
-    const named = (await catalogue()).methods.map(({ name }) => String(name));
-    expect(new Set(named).size).toBe(named.length);
-    const missing = async (name: string): Promise<boolean> =>
-      (
-        await ask(
-          name,
-          Array.from({ length: 9 }, () => 0),
-        )
-      ).error?.code === -32601;
-    for (const { name } of methods) expect([name, await missing(name)]).toEqual([name, !named.includes(name)]);
-    expect(named).toEqual(expect.arrayContaining(['rpc_discover', 'rpc.discover', 'eth_subscribe']));
-    expect(named).not.toContain('debug_getRawBlock');
-  });
+  test(
+    'names every method that can be called, and no other',
+    { tags: ['S1.evm.catalogue.callable', 'S1.evm.namespaces'] },
+    async () => {
+      const named = (await catalogue()).methods.map(({ name }) => String(name));
+      expect(new Set(named).size).toBe(named.length);
+      const missing = async (name: string): Promise<boolean> =>
+        (
+          await ask(
+            name,
+            Array.from({ length: 9 }, () => 0),
+          )
+        ).error?.code === -32601;
+      for (const { name } of methods) expect([name, await missing(name)]).toEqual([name, !named.includes(name)]);
+      expect(named).toEqual(expect.arrayContaining(['rpc_discover', 'rpc.discover', 'eth_subscribe']));
+      expect(named).not.toContain('debug_getRawBlock');
+    },
+  );
 
-  test('answers the same under both names, and as the file of the build, but for where it is served', async () => {
-    const given = await catalogue();
-    expect((await ask('rpc.discover')).result).toEqual(given);
-    expect(given.servers[0]?.url).toBe(chain.url);
-    const built: unknown = JSON.parse(
-      readFileSync(path.join(import.meta.dirname, '../../../../infra/openrpc.json'), 'utf8'),
-    );
-    expect(Object.keys(given)[0]).toBe('openrpc');
-    expect({ ...given, info: 0, servers: 0 }).toEqual({ ...(built as object), info: 0, servers: 0 });
-  });
+  test(
+    'answers the same under both names, and as the file of the build, but for where it is served',
+    { tags: ['S1.evm.discover', 'S1.evm.catalogue.built'] },
+    async () => {
+      const given = await catalogue();
+      expect((await ask('rpc.discover')).result).toEqual(given);
+      expect(given.servers[0]?.url).toBe(chain.url);
+      const built: unknown = JSON.parse(
+        readFileSync(path.join(import.meta.dirname, '../../../../infra/openrpc.json'), 'utf8'),
+      );
+      expect(Object.keys(given)[0]).toBe('openrpc');
+      expect({ ...given, info: 0, servers: 0 }).toEqual({ ...(built as object), info: 0, servers: 0 });
+    },
+  );
 
-  test('gives examples that hold', async () => {
+  test('gives examples that hold', { tags: ['S1.evm.catalogue.examples'] }, async () => {
     const examples = methods.flatMap((method) => (method.examples ?? []).map((example) => ({ method, example })));
     expect(examples.length).toBeGreaterThan(5);
     for (const { method, example } of examples) {

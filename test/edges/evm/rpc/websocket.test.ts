@@ -53,73 +53,89 @@ function logging(): string {
 }
 
 describe('JSON-RPC over WebSocket', () => {
-  test('tells of heads, logs, receipts and waiting transactions once they can be read', async () => {
-    const { socket, ask, told, heard } = await connect();
-    const begin = async (...params: unknown[]): Promise<unknown> => (await ask('eth_subscribe', params)).result;
-    const heads = await begin('newHeads');
-    const logs = await begin('logs', {});
-    const others = await begin('logs', { address: `0x${'11'.repeat(20)}` });
-    const [hashes, whole] = [await begin('newPendingTransactions'), await begin('newPendingTransactions', true)];
-    const receipts = await begin('transactionReceipts');
-    const syncing = await begin('syncing');
-    const { result: hash } = await ask('eth_sendRawTransaction', [logging()]);
-    await until('the receipt is told', () => Promise.resolve(told(receipts).length > 0), 10_000);
-    const receipt = (await ask('eth_getTransactionReceipt', [hash])).result;
-    expect(told(receipts)).toEqual([[receipt]]);
-    expect(told(hashes)).toEqual([hash]);
-    expect(told(whole)).toMatchObject([{ hash, blockHash: null }]);
-    expect(told(heads)).toMatchObject([{ number: '0x1', hash: (receipt as { blockHash: string }).blockHash }]);
-    expect(told(logs)).toEqual((receipt as { logs: unknown[] }).logs);
-    expect(told(others)).toEqual([]);
-    expect(told(syncing)).toEqual([false]);
-    const answered = heard.findIndex(({ result }) => result === syncing);
-    expect(heard.findIndex(({ params }) => params?.subscription === syncing)).toBeGreaterThan(answered);
-    expect((await ask('eth_unsubscribe', [heads])).result).toBe(true);
-    expect((await ask('eth_unsubscribe', [heads])).error?.code).toBe(-32000);
-    await chain.seal();
-    await ask('eth_chainId');
-    expect(told(heads)).toHaveLength(1);
-    socket.close();
-  });
+  test(
+    'tells of heads, logs, receipts and waiting transactions once they can be read',
+    { tags: ['S1.evm.subscriptions'] },
+    async () => {
+      const { socket, ask, told, heard } = await connect();
+      const begin = async (...params: unknown[]): Promise<unknown> => (await ask('eth_subscribe', params)).result;
+      const heads = await begin('newHeads');
+      const logs = await begin('logs', {});
+      const others = await begin('logs', { address: `0x${'11'.repeat(20)}` });
+      const [hashes, whole] = [await begin('newPendingTransactions'), await begin('newPendingTransactions', true)];
+      const receipts = await begin('transactionReceipts');
+      const syncing = await begin('syncing');
+      const { result: hash } = await ask('eth_sendRawTransaction', [logging()]);
+      await until('the receipt is told', () => Promise.resolve(told(receipts).length > 0), 10_000);
+      const receipt = (await ask('eth_getTransactionReceipt', [hash])).result;
+      expect(told(receipts)).toEqual([[receipt]]);
+      expect(told(hashes)).toEqual([hash]);
+      expect(told(whole)).toMatchObject([{ hash, blockHash: null }]);
+      expect(told(heads)).toMatchObject([{ number: '0x1', hash: (receipt as { blockHash: string }).blockHash }]);
+      expect(told(logs)).toEqual((receipt as { logs: unknown[] }).logs);
+      expect(told(others)).toEqual([]);
+      expect(told(syncing)).toEqual([false]);
+      const answered = heard.findIndex(({ result }) => result === syncing);
+      expect(heard.findIndex(({ params }) => params?.subscription === syncing)).toBeGreaterThan(answered);
+      expect((await ask('eth_unsubscribe', [heads])).result).toBe(true);
+      expect((await ask('eth_unsubscribe', [heads])).error?.code).toBe(-32000);
+      await chain.seal();
+      await ask('eth_chainId');
+      expect(told(heads)).toHaveLength(1);
+      socket.close();
+    },
+  );
 
-  test('refuses what nobody can subscribe to, and too many subscriptions', async () => {
-    const { socket, ask } = await connect();
-    expect((await ask('eth_subscribe', ['newNothing'])).error?.code).toBe(-32601);
-    expect((await ask('eth_subscribe', ['logs', { address: 'x' }])).error?.code).toBe(-32602);
-    expect((await ask('eth_subscribe', ['newPendingTransactions', 1])).error?.code).toBe(-32602);
-    const many = await Promise.all(Array.from({ length: 100 }, () => ask('eth_subscribe', ['newHeads'])));
-    expect(new Set(many.map(({ result }) => result)).size).toBe(100);
-    expect((await ask('eth_subscribe', ['newHeads'])).error?.code).toBe(-32000);
-    socket.close();
-  });
+  test(
+    'refuses what nobody can subscribe to, and too many subscriptions',
+    { tags: ['S1.evm.subscriptions', 'S1.evm.codes'] },
+    async () => {
+      const { socket, ask } = await connect();
+      expect((await ask('eth_subscribe', ['newNothing'])).error?.code).toBe(-32601);
+      expect((await ask('eth_subscribe', ['logs', { address: 'x' }])).error?.code).toBe(-32602);
+      expect((await ask('eth_subscribe', ['newPendingTransactions', 1])).error?.code).toBe(-32602);
+      const many = await Promise.all(Array.from({ length: 100 }, () => ask('eth_subscribe', ['newHeads'])));
+      expect(new Set(many.map(({ result }) => result)).size).toBe(100);
+      expect((await ask('eth_subscribe', ['newHeads'])).error?.code).toBe(-32000);
+      socket.close();
+    },
+  );
 
-  test('answers in the order of the requests, and what is no JSON with its code', async () => {
-    const { socket, heard } = await connect();
-    for (let id = 0; id < 50; id += 1) socket.send(`{"jsonrpc":"2.0","id":${id},"method":"eth_blockNumber"}`);
-    socket.send('{');
-    await until('all are answered', () => Promise.resolve(heard.length === 51), 10_000);
-    expect(heard.slice(0, 50).map(({ id }) => id)).toEqual(Array.from({ length: 50 }, (_, id) => id));
-    expect(heard.at(-1)).toMatchObject({ id: null, error: { code: -32700 } });
-    socket.close();
-  });
+  test(
+    'answers in the order of the requests, and what is no JSON with its code',
+    { tags: ['S1.evm.shape'] },
+    async () => {
+      const { socket, heard } = await connect();
+      for (let id = 0; id < 50; id += 1) socket.send(`{"jsonrpc":"2.0","id":${id},"method":"eth_blockNumber"}`);
+      socket.send('{');
+      await until('all are answered', () => Promise.resolve(heard.length === 51), 10_000);
+      expect(heard.slice(0, 50).map(({ id }) => id)).toEqual(Array.from({ length: 50 }, (_, id) => id));
+      expect(heard.at(-1)).toMatchObject({ id: null, error: { code: -32700 } });
+      socket.close();
+    },
+  );
 
-  test('cuts a connection that sends bytes, too long a message or too many requests at once', async () => {
-    const closedBy = async (send: (socket: WebSocket) => void): Promise<unknown> => {
-      const { socket } = await connect();
-      const closed = once(socket, 'close');
-      send(socket);
-      return (await closed)[0];
-    };
-    expect(await closedBy((socket) => socket.send(Buffer.from('{}')))).toBe(1003);
-    expect(await closedBy((socket) => socket.send('x'.repeat(5 * 1024 * 1024 + 1)))).toBe(1009);
-    const flood = (socket: WebSocket): void => {
-      for (let id = 0; id < 3000; id += 1)
-        socket.send(`{"jsonrpc":"2.0","id":${id},"method":"eth_getBalance","params":["0x${'11'.repeat(20)}"]}`);
-    };
-    expect(await closedBy(flood)).toBe(1008);
-  });
+  test(
+    'cuts a connection that sends bytes, too long a message or too many requests at once',
+    { tags: ['S1.evm.caps'] },
+    async () => {
+      const closedBy = async (send: (socket: WebSocket) => void): Promise<unknown> => {
+        const { socket } = await connect();
+        const closed = once(socket, 'close');
+        send(socket);
+        return (await closed)[0];
+      };
+      expect(await closedBy((socket) => socket.send(Buffer.from('{}')))).toBe(1003);
+      expect(await closedBy((socket) => socket.send('x'.repeat(5 * 1024 * 1024 + 1)))).toBe(1009);
+      const flood = (socket: WebSocket): void => {
+        for (let id = 0; id < 3000; id += 1)
+          socket.send(`{"jsonrpc":"2.0","id":${id},"method":"eth_getBalance","params":["0x${'11'.repeat(20)}"]}`);
+      };
+      expect(await closedBy(flood)).toBe(1008);
+    },
+  );
 
-  test('cuts a reader that does not read, and goes on for the others', async () => {
+  test('cuts a reader that does not read, and goes on for the others', { tags: ['S1.evm.subscriptions'] }, async () => {
     const slow = await connect();
     const quick = await connect();
     slow.socket.pause();
