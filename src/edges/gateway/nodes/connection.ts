@@ -2,9 +2,11 @@ import { type Client, createClient } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { AppError } from '../../../commands/errors.ts';
 import type { StoringNode } from '../../cascade/chain.ts';
+import { accountOf, type PrivateKey, publicKeyOf } from '../../cosmos/keys.ts';
 import { CascadeService } from '../../gen/cascade/service_pb.ts';
 import { hostPort } from '../../kit/net-address.ts';
 import { createSlots, type Slots } from '../../kit/slots.ts';
+import type { Leasing } from '../../log/leases.ts';
 import { dialChannel } from '../../rpc/channel/dial-channel.ts';
 import type { KeySource } from '../gateway-key.ts';
 
@@ -12,7 +14,13 @@ import type { KeySource } from '../gateway-key.ts';
 export const nodePort = 4444;
 
 /** How nodes are spoken to; with a key, on the secure channel. */
-export type Dialling = Readonly<{ key: KeySource | undefined; port?: number; connectMs?: number }>;
+export type Dialling = Readonly<{
+  key: KeySource | undefined;
+  /** Gateways that share a key take turns with a node by these. */
+  leases?: Leasing;
+  port?: number;
+  connectMs?: number;
+}>;
 
 /** One connection to one node, for one attempt. */
 export type NodeConnection = Readonly<{ client: Client<typeof CascadeService>; close: () => void }>;
@@ -28,19 +36,36 @@ const rememberedNodes = 1_000;
  * Opens a connection to a SuperNode, within 5 s of its turn; on the secure channel only to the account that the chain
  * names.
  *
- * One handshake at a time is under way with a node. Fails with `UNAVAILABLE` or `UNAUTHORIZED`. Nothing is compressed,
+ * One handshake at a time is under way with a node, whichever gateway of the key makes it. Fails with `UNAVAILABLE` or `UNAUTHORIZED`. Nothing is compressed,
  * in either direction.
  */
 export async function connectNode(node: StoringNode, dialling: Dialling, signal: AbortSignal): Promise<NodeConnection> {
   if (handshakes.size > rememberedNodes) handshakes.clear();
   const turns = handshakes.get(node.account) ?? createSlots(1, 'A connection to a SuperNode');
   handshakes.set(node.account, turns);
-  return await turns.run(() => open(node, dialling, signal), signal);
+  return await turns.run(() => inTurn(node, dialling, signal), signal);
 }
 
-async function open(node: StoringNode, dialling: Dialling, signal: AbortSignal): Promise<NodeConnection> {
-  const { key, port = nodePort, connectMs = usualConnectMs } = dialling;
+/** The same, once no other gateway of the key is at it. */
+async function inTurn(node: StoringNode, dialling: Dialling, signal: AbortSignal): Promise<NodeConnection> {
+  const { key, leases } = dialling;
   const own = await key?.();
+  if (!own || !leases) return await open(node, { ...dialling, own }, signal);
+  const opened: NodeConnection[] = [];
+  await leases.hold(`handshake-${accountOf(publicKeyOf(own))}-${node.account}`, signal, async () => {
+    // Whoever lost the lease meanwhile shakes hands anew.
+    opened.splice(0).forEach(({ close }) => close());
+    opened.push(await open(node, { ...dialling, own }, signal));
+  });
+  const [connection] = opened;
+  if (connection) return connection;
+  throw new AppError('CANCELLED', `The connection to ${node.account} was given up before its turn came`);
+}
+
+type Shaking = Omit<Dialling, 'key'> & Readonly<{ own: PrivateKey | undefined }>;
+
+async function open(node: StoringNode, dialling: Shaking, signal: AbortSignal): Promise<NodeConnection> {
+  const { own, port = nodePort, connectMs = usualConnectMs } = dialling;
   const inTime = AbortSignal.any([signal, AbortSignal.timeout(connectMs)]);
   const stream = own && (await dialChannel({ host: node.ip, port, account: node.account }, own, inTime));
   const baseUrl = stream ? 'http://node' : `http://${hostPort(node.ip, port)}`;
