@@ -2,18 +2,21 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { accountOf, publicKeyOf } from '../../../src/edges/cosmos/keys.ts';
+import type * as connection from '../../../src/edges/gateway/nodes/connection.ts';
 import { connectNats } from '../../../src/edges/log/connection.ts';
 import { createLeases } from '../../../src/edges/log/leases.ts';
 import { freshNetwork, testNats } from '../../support/servers.ts';
 import { creatorKey } from './gateway-under-test.ts';
 
+type Connection = typeof connection;
+
 const path = '../../../src/edges/gateway/nodes/connection.ts';
 const account = accountOf(publicKeyOf({ ...creatorKey, type: 'secp256k1' }));
 
 /** Connects as a process of its own would, which knows nothing of the turns of another. */
-async function otherProcess(): Promise<typeof import('../../../src/edges/gateway/nodes/connection.ts')> {
+async function otherProcess(): Promise<Connection> {
   vi.resetModules();
-  return (await import(path)) as typeof import('../../../src/edges/gateway/nodes/connection.ts');
+  return (await import(path)) as Connection;
 }
 
 /** A node that takes connections and hangs up at the first bytes; counts how many there are at once. */

@@ -36,8 +36,8 @@ const rememberedNodes = 1_000;
  * Opens a connection to a SuperNode, within 5 s of its turn; on the secure channel only to the account that the chain
  * names.
  *
- * One handshake at a time is under way with a node, whichever gateway of the key makes it. Fails with `UNAVAILABLE` or `UNAUTHORIZED`. Nothing is compressed,
- * in either direction.
+ * One handshake at a time is under way with a node, whichever gateway of the key makes it. Fails with `UNAVAILABLE` or
+ * `UNAUTHORIZED`. Nothing is compressed, in either direction.
  */
 export async function connectNode(node: StoringNode, dialling: Dialling, signal: AbortSignal): Promise<NodeConnection> {
   if (handshakes.size > rememberedNodes) handshakes.clear();
