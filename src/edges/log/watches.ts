@@ -26,8 +26,8 @@ export function createWatches(nc: NatsConnection, network: string): Watch {
     const stopping = new AbortController();
     const listeners: Watched['listeners'] = new Map();
     const tell = (entity: string): void => {
-      for (const of of [undefined, entity])
-        for (const onFact of listeners.get(of) ?? []) callSafely(() => onFact(kind, entity));
+      for (const wanted of [undefined, entity])
+        for (const onFact of listeners.get(wanted) ?? []) callSafely(() => onFact(kind, entity));
     };
     const [stream, pattern] = [streamName(streamOfKind(kind), network), everyEntity(kind, network)];
     const onSubject = (subject: string): void => tell(entityIn(subject));
