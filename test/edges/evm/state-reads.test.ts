@@ -99,11 +99,25 @@ describe('the state of a chain in PostgreSQL', () => {
     expect(await reads.read('account', { at: head(), address: endless })).toMatchObject({ balance: 0n, nonce: 0n });
   });
 
-  test('waits a moment for a state that is not stored, and then says so', async () => {
+  test('waits for the state of a block that is shown before it is stored', { tags: ['S1.evm.late'] }, async () => {
+    const attributes = { timestamp: 0n, baseFee: 1n, gasLimit: 30_000_000n, coinbase: endless };
+    const sealed = await execution.seal(head(), { ...attributes, timestamp: 4_000_000_000n }, [
+      { kind: 'accounts', accounts: [{ address: endless, balance: 77n, nonce: 3n }] },
+    ]);
+    const early = reads.read('account', { at: sealed.header, address: endless });
+    // There is one thread: once the second is answered, the first has been tried in vain.
+    expect(await reads.read('account', { at: head(), address: endless })).toMatchObject({ balance: 0n });
+    await sealed.commit();
+    expect(await early).toMatchObject({ balance: 77n, nonce: 3n });
+  });
+
+  test('says that a state is not stored when it does not come in time', { tags: ['S1.evm.late'] }, async () => {
+    const impatient = createStateReads({ access, threads: 1, timeoutMs: 1_000, lateMs: 100 });
     const other = Uint8Array.from(head());
     other.set(new Uint8Array(32).fill(9), 91);
-    await expect(reads.read('account', { at: other, address: endless })).rejects.toMatchObject({
+    await expect(impatient.read('account', { at: other, address: endless })).rejects.toMatchObject({
       code: 'UNAVAILABLE',
     });
+    await impatient.close();
   });
 });

@@ -15,7 +15,7 @@ export type StateReads = Readonly<{
    * Reads something at the end of a block.
    *
    * Fails with an ExecutionError for what is wrong with the request, with `DEADLINE` when it takes too long (its
-   * thread is ended), with `UNAVAILABLE` when the state of the block does not come within a moment.
+   * thread is ended), with `UNAVAILABLE` when the state of the block does not come in time.
    *
    * @example
    * const balance = await reads.read('account', { at: header, address })
@@ -24,18 +24,28 @@ export type StateReads = Readonly<{
   close: () => Promise<void>;
 }>;
 
-/** How many threads read, and how long one reading may take. */
-export type StateReadsOptions = Readonly<{ access: StateAccess; threads: number; timeoutMs: number }>;
+/** How many threads read, how long one reading may take, and how long it waits for a state that is not stored yet. */
+export type StateReadsOptions = Readonly<{
+  access: StateAccess;
+  threads: number;
+  timeoutMs: number;
+  lateMs?: number;
+}>;
 
 const memoryMb = 512;
-/** A block is shown a moment before its state is stored. */
-const lateMs = 2_000;
-const againMs = 20;
+/**
+ * A block is shown a moment before its state is stored, or, where who seals was killed in between, once that process is
+ * there again and has executed the block. No older state is read instead: nonces of it would be used twice.
+ */
+const usualLateMs = 20_000;
+/** Pauses between attempts, the last one again and again: each attempt costs a thread some milliseconds. */
+const againMs = [20, 20, 20, 50, 100, 250] as const;
 /** Of readings that nobody cancels. */
 const { signal: never } = new AbortController();
 
 /** Prepares threads that read; each starts with the first reading that finds no other free. */
-export function createStateReads({ access, threads, timeoutMs }: StateReadsOptions): StateReads {
+export function createStateReads(options: StateReadsOptions): StateReads {
+  const { access, threads, timeoutMs, lateMs = usualLateMs } = options;
   const module = new URL('read-thread.ts', import.meta.url);
   const pool = createWorkerPool<typeof thread>({ name: 'evm-reads', module, memoryMb, size: threads });
   return {
@@ -45,17 +55,17 @@ export function createStateReads({ access, threads, timeoutMs }: StateReadsOptio
       given: Given<Name>,
       signal: AbortSignal = never,
     ): Promise<Result<Name>> => {
-      const options = { timeoutMs, signal };
-      for (const until = Date.now() + lateMs; ;) {
+      const until = Date.now() + lateMs;
+      for (let attempt = 0; ; attempt += 1) {
         try {
-          const answered = await pool.call('read', { access, name, given }, options);
+          const answered = await pool.call('read', { access, name, given }, { timeoutMs, signal });
           if ('value' in answered) return answered.value as Result<Name>;
           const { code, message, data } = answered.failure;
           throw new ExecutionError(code, message, data);
         } catch (caught) {
           if (caught instanceof ExecutionError || toAppError(caught).code !== 'UNAVAILABLE') throw caught;
           if (Date.now() > until) throw caught;
-          await wait(againMs, signal);
+          await wait(againMs[attempt] ?? 250, signal);
         }
       }
     },
