@@ -13,6 +13,7 @@ export const killedRoles = ['ledger', 'projector', 'evm'] as const;
 export type KilledRole = (typeof killedRoles)[number];
 
 const gwei = 10n ** 9n;
+const receiver = `0x${'5b'.repeat(20)}` as const;
 const senders = 6;
 const askAgainMs = 20;
 const readyWithinMs = 60_000;
@@ -21,8 +22,11 @@ const readyWithinMs = 60_000;
 export type EvmKills = Readonly<{
   /** Kills the process of a role at a moment that chance decides, and starts it again; gives what was done. */
   kill: (role: KilledRole, random: Random) => Promise<string>;
-  /** Ends the load; fails unless each acknowledged transaction is in exactly one block and the head never went back. */
-  judge: () => Promise<Readonly<{ acknowledged: number; head: number }>>;
+  /**
+   * Ends the load; fails unless each acknowledged transaction is in exactly one block, the head never went back and no
+   * block became another one. `late` is how often the state of the latest block was not stored in time.
+   */
+  judge: () => Promise<Readonly<{ acknowledged: number; head: number; late: number }>>;
   close: () => Promise<void>;
 }>;
 
@@ -87,7 +91,7 @@ function rpcOf(url: () => string, signal: AbortSignal): Rpc {
       signal.throwIfAborted();
       try {
         const headers = { 'content-type': 'application/json' };
-        const answer = await fetch(url(), { method: 'POST', headers, body, signal: AbortSignal.timeout(10_000) });
+        const answer = await fetch(url(), { method: 'POST', headers, body, signal: AbortSignal.timeout(60_000) });
         const given = (await answer.json()) as { jsonrpc?: string; result?: unknown; error?: { message: string } };
         if (given.jsonrpc === '2.0') return given.error ? new Error(given.error.message) : given.result;
       } catch {
@@ -97,6 +101,8 @@ function rpcOf(url: () => string, signal: AbortSignal): Rpc {
     }
   };
 }
+
+type Block = Readonly<{ number: string; hash: string; transactions: readonly string[] }>;
 
 type Load = Readonly<{
   acknowledged: ReadonlySet<string>;
@@ -109,17 +115,21 @@ function startLoad(url: () => string): Load {
   const closing = new AbortController();
   const rpc = rpcOf(url, closing.signal);
   const acknowledged = new Set<string>();
-  const heads: number[] = [];
+  const heads: Readonly<{ number: number; hash: string }>[] = [];
+  let late = 0;
+  const noteLate = (answer: unknown): void => {
+    if (answer instanceof Error && answer.message.includes('is not at hand')) late += 1;
+  };
   /** Sends until it is taken in; false where the load ended before. */
   const isTaken = async (raw: string, hash: string): Promise<boolean> => {
     for (;;) {
       const answer = await rpc('eth_sendRawTransaction', raw);
       if (answer === hash) return true;
       const refusal = answer instanceof Error ? answer.message : String(answer);
-      // Taken in before its answer was lost, and mined since.
-      if (/nonce too low|already known/.test(refusal)) return true;
-      // While nobody seals, a sender may have so many waiting and no more, the last block's state may be missing, and
-      // what reads it may be late.
+      // Taken in before its answer was lost, and mined since: nobody else uses the nonces of this account.
+      if (refusal.startsWith('nonce too low') && (await rpc('eth_getTransactionReceipt', hash))) return true;
+      // While nobody seals, a sender may have so many waiting and no more; on a slow machine a state may come too late.
+      noteLate(answer);
       if (!/account limit exceeded|is not at hand|aborted|does not answer/.test(refusal))
         throw new Error(`A transfer was answered ${refusal}`);
       if (ending.signal.aborted) return false;
@@ -133,31 +143,41 @@ function startLoad(url: () => string): Load {
       await pause(askAgainMs);
     }
   });
+  const blockAt = async (block: string): Promise<Block> => {
+    const given = await rpc('eth_getBlockByNumber', block, false);
+    if (given instanceof Error) throw given;
+    return given as Block;
+  };
   const watching = (async () => {
     while (!ending.signal.aborted) {
-      const head = Number(await rpc('eth_blockNumber'));
-      if (Number.isFinite(head)) heads.push(head);
+      const head = await blockAt('latest');
+      heads.push({ number: Number(head.number), hash: head.hash });
+      noteLate(await rpc('eth_getBalance', receiver, 'latest'));
       await pause(askAgainMs);
     }
   })();
   const judge = async () => {
     ending.abort();
     await Promise.all([...sending, watching]);
-    for (const [index, head] of heads.slice(1).entries())
-      if (head < (heads[index] ?? 0)) throw new Error(`The head went back from ${heads[index]} to ${head}`);
+    for (const [index, { number }] of heads.slice(1).entries()) {
+      const before = heads[index]?.number ?? 0;
+      if (number < before) throw new Error(`The head went back from ${before} to ${number}`);
+    }
     const isMined = async (hash: string): Promise<boolean> => Boolean(await rpc('eth_getTransactionReceipt', hash));
     for (const hash of acknowledged) await until(`${hash} is mined`, async () => await isMined(hash), readyWithinMs);
     const head = Number(await rpc('eth_blockNumber'));
     const times = new Map<string, number>();
+    const hashes: string[] = [];
     for (let number = 0; number <= head; number += 1) {
-      const block = (await rpc('eth_getBlockByNumber', `0x${number.toString(16)}`, false)) as {
-        transactions: string[];
-      };
-      for (const hash of block.transactions) times.set(hash, (times.get(hash) ?? 0) + 1);
+      const { hash: own, transactions } = await blockAt(`0x${number.toString(16)}`);
+      hashes.push(own);
+      for (const hash of transactions) times.set(hash, (times.get(hash) ?? 0) + 1);
     }
+    const other = heads.find(({ number, hash }) => hashes[number] !== hash);
+    if (other) throw new Error(`Block ${other.number} was ${other.hash} once and is ${hashes[other.number]} now`);
     const wrong = [...acknowledged].filter((hash) => times.get(hash) !== 1);
     if (wrong.length > 0) throw new Error(`${wrong.length} acknowledged transactions are not in exactly one block`);
-    return { acknowledged: acknowledged.size, head };
+    return { acknowledged: acknowledged.size, head, late };
   };
   const end = (): void => {
     ending.abort();
@@ -179,7 +199,7 @@ function transferOf(sender: number, nonce: number): Readonly<{ raw: string; hash
       gasLimit: 21_000n,
       maxFeePerGas: 100n * gwei,
       maxPriorityFeePerGas: gwei,
-      to: `0x${'5b'.repeat(20)}`,
+      to: receiver,
       value: 1n,
     },
     { common },

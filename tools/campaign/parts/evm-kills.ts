@@ -20,8 +20,8 @@ export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
   const random = seeded(seed);
   try {
     for (let kill = 0; kill < count; kill += 1) for (const role of killedRoles) log(await kills.kill(role, random));
-    const { acknowledged, head } = await kills.judge();
-    log(`${acknowledged} acknowledged transactions, each in one of ${head} blocks`);
+    const { acknowledged, head, late } = await kills.judge();
+    log(`${acknowledged} acknowledged transactions, each in one of ${head} blocks; ${late} answers without a state`);
     return { passed: count * killedRoles.length, failed: 0 };
   } catch (caught) {
     log(inspect(caught, { depth: 3 }));
