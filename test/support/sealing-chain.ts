@@ -26,11 +26,16 @@ const coinbase: Hex = `0x${'cc'.repeat(20)}`;
 /** A chain that seals what it is sent, served over JSON-RPC. */
 export type SealingChain = ServedRpc & Readonly<{ seal: () => Promise<void> }>;
 
-type Options = Readonly<{ namespaces?: readonly Namespace[]; everyMs?: number; logger?: Logger }>;
+type Options = Readonly<{
+  namespaces?: readonly Namespace[];
+  everyMs?: number;
+  logger?: Logger;
+  origins?: readonly string[] | '*';
+}>;
 
 /** Runs a chain on the real executor that seals each transaction at once, and on top of that at an interval. */
 export async function startSealingChain(options: Options = {}): Promise<SealingChain> {
-  const { namespaces = ['eth', 'net', 'web3', 'rpc'], everyMs, logger = quiet } = options;
+  const { namespaces = ['eth', 'net', 'web3', 'rpc'], everyMs, logger = quiet, origins = '*' } = options;
   const [postgres, network] = [await freshDatabase(), freshNetwork()];
   const pools = createPools(postgres, { applicationName: 'test' });
   await migrate({ pools, network });
@@ -72,7 +77,7 @@ export async function startSealingChain(options: Options = {}): Promise<SealingC
   const pool = { submit, pending: () => waiting };
   const served = await serveRpc(
     { config, forks, blocks, reads, pool, news, gasCap: 50_000_000n, version: '0.0.0', enabled: new Set(namespaces) },
-    { host: '127.0.0.1', httpPort: 0, wsPort: 0, logger },
+    { host: '127.0.0.1', httpPort: 0, wsPort: 0, origins, logger },
   );
   const sealing = everyMs === undefined ? undefined : setInterval(() => void seal(), everyMs);
   const stop = async (): Promise<void> => {

@@ -1,5 +1,5 @@
 import { setting } from '../kit/setting.ts';
-import { duration, oneOf, optional, port, whole } from '../kit/setting-forms.ts';
+import { duration, oneOf, optional, origins, port, whole } from '../kit/setting-forms.ts';
 import { namespaces } from './namespaces.ts';
 
 const namespaceList = (value: string) => value.split(',').map((word) => oneOf(...namespaces)(word.trim()));
@@ -13,6 +13,12 @@ export const evmSettings = {
     'eth,net,web3,rpc',
     namespaceList,
     `Groups of methods that JSON-RPC answers, separated by commas: ${namespaces.join(', ')}`,
+  ),
+  evmCorsAllowOrigins: setting(
+    'EVM_CORS_ALLOW_ORIGINS',
+    '*',
+    origins,
+    'Origins of web pages that may use JSON-RPC, separated by commas; programs send none and always may',
   ),
   evmBlockTimeMs: setting(
     'EVM_BLOCK_TIME',

@@ -1,9 +1,5 @@
 import { setting } from '../kit/setting.ts';
-import { duration, oneOf, optional, url } from '../kit/setting-forms.ts';
-
-function origins(value: string): readonly string[] | '*' {
-  return value === '*' ? '*' : value.split(',').map((origin) => origin.trim());
-}
+import { duration, oneOf, optional, origins, url } from '../kit/setting-forms.ts';
 
 /** Settings of the indexer: the chain that it follows, its rounds, its REST. */
 export const indexerSettings = {

@@ -123,3 +123,10 @@ export function subnets(value: string): readonly string[] {
     return one;
   });
 }
+
+/** Web origins such as `https://wallet.example.org`, or `*` for all. */
+export type Origins = readonly string[] | '*';
+
+/** Web origins, separated by commas, or `*`. */
+export const origins = (value: string): Origins =>
+  value === '*' ? '*' : value.split(',').map((origin) => origin.trim());

@@ -71,6 +71,7 @@ async function startLocal(context: RoleContext): Promise<Part> {
 /** How JSON-RPC is served, whatever chain it is of. */
 function servingOf({ config, version, logger }: RoleContext) {
   const { host, evmHttpPort: httpPort, evmWsPort: wsPort, evmNamespaces: namespaces } = config;
-  const { evmCallTimeoutMs: callTimeoutMs, evmReadThreads: readThreads, evmGasCap } = config;
-  return { host, httpPort, wsPort, namespaces, gasCap: BigInt(evmGasCap), callTimeoutMs, readThreads, version, logger };
+  const { evmCallTimeoutMs: callTimeoutMs, evmReadThreads: readThreads, evmCorsAllowOrigins: origins } = config;
+  const gasCap = BigInt(config.evmGasCap);
+  return { host, httpPort, wsPort, origins, namespaces, gasCap, callTimeoutMs, readThreads, version, logger };
 }

@@ -18,6 +18,12 @@ describe('settings of JSON-RPC', () => {
     expect(() => parseConfig({ EVM_NAMESPACES: 'eth,nothing' })).toThrow(ConfigError);
   });
 
+  test('pages of all origins may ask, or those that are named', () => {
+    expect(unset.evmCorsAllowOrigins).toBe('*');
+    const { evmCorsAllowOrigins } = parseConfig({ EVM_CORS_ALLOW_ORIGINS: 'https://a.example, https://b.example' });
+    expect(evmCorsAllowOrigins).toEqual(['https://a.example', 'https://b.example']);
+  });
+
   test('a call has 5 s and 50 million gas; empty blocks come each 2 s', { tags: ['S1.evm.limits'] }, () => {
     expect(unset).toMatchObject({ evmCallTimeoutMs: 5_000, evmGasCap: 50_000_000, evmBlockTimeMs: 2_000 });
     expect(parseConfig({ EVM_BLOCK_TIME: '0', EVM_CALL_TIMEOUT: '500ms' })).toMatchObject({

@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import { listen } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { hostPort } from '../../kit/net-address.ts';
+import type { Origins } from '../../kit/setting-forms.ts';
 import { methods } from '../methods/all.ts';
 import { type Catalogue, catalogueOf } from './catalogue.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
@@ -15,6 +16,8 @@ export type RpcPlace = Readonly<{
   host: string;
   httpPort: number;
   wsPort: number;
+  /** Of web pages that may ask; all where it is not given. */
+  origins?: Origins;
   logger: Logger;
   /** Called with each request. */
   onAsked?: () => void;
@@ -35,7 +38,7 @@ export async function serveRpc(
   context: Omit<MethodContext, 'filters' | 'catalogue'>,
   place: RpcPlace,
 ): Promise<ServedRpc> {
-  const { host, httpPort, wsPort, logger, onAsked } = place;
+  const { host, httpPort, wsPort, origins = '*', logger, onAsked } = place;
   const filters = new Filters();
   const { version, enabled } = context;
   let url = '';
@@ -45,7 +48,7 @@ export async function serveRpc(
     onAsked?.();
     return await dispatcher(text, connection);
   };
-  const [http, ws] = [createHttpServer(dispatch), createWebSocketServer(dispatch)];
+  const [http, ws] = [createHttpServer(dispatch, origins), createWebSocketServer(dispatch, origins)];
   const stop = async (): Promise<void> => {
     filters.close();
     await Promise.all([http, ws].map(closed));

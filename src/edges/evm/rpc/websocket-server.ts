@@ -1,7 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { Connection } from './connection.ts';
+import type { Origins } from '../../kit/setting-forms.ts';
 import type { Dispatcher } from './dispatcher.ts';
+import { mayAsk } from './http-server.ts';
 
 /** Of one message, of what a slow reader may leave unread, of connections, and of requests that wait on one. */
 const most = { messageBytes: 5 * 1024 * 1024, unreadBytes: 16 * 1024 * 1024, connections: 1024, waiting: 1000 };
@@ -13,13 +15,19 @@ const codes = { unsupported: 1003, policy: 1008, tryAgain: 1013 };
  * Makes the server of JSON-RPC over WebSocket; it does not listen yet.
  *
  * Requests of one connection are answered in their order. Who reads slower than he is told is cut off, never waited
- * for; who does not answer a ping within 30 seconds is gone. Closing the server cuts every connection.
+ * for; who does not answer a ping within 30 seconds is gone. Pages of other origins than `origins` get HTTP 403.
+ * Closing the server cuts every connection.
  */
-export function createWebSocketServer(dispatch: Dispatcher): Server {
+export function createWebSocketServer(dispatch: Dispatcher, origins: Origins): Server {
   const server = createServer((_, response) => {
     response.writeHead(426, { connection: 'close', upgrade: 'websocket' }).end();
   });
-  const sockets = new WebSocketServer({ server, maxPayload: most.messageBytes, perMessageDeflate: false });
+  const sockets = new WebSocketServer({
+    server,
+    maxPayload: most.messageBytes,
+    perMessageDeflate: false,
+    verifyClient: ({ req }, answer) => answer(mayAsk(req, origins), 403),
+  });
   const pinging = setInterval(() => sockets.clients.forEach(ping), pingMs);
   sockets.on('connection', (socket) => {
     if (sockets.clients.size > most.connections) socket.close(codes.tryAgain, 'too many connections');
