@@ -12,7 +12,7 @@ afterAll(async () => await chain.stop());
 
 type Answer = Readonly<{ status: number | undefined; allowed: string | undefined; body: string }>;
 
-/** Asks as a page of the origin does, or as a program where there is none; `fetch` would not send the header as given. */
+/** Asks as a page of the origin does, or as a program where there is none; `fetch` would not send that header. */
 async function ask(origin: string | undefined, method = 'POST'): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const headers = { 'content-type': 'text/plain', ...(origin !== undefined && { origin }) };
