@@ -26,19 +26,13 @@ export async function moveOne(
   { instance: { urls } }: Program,
   size: number,
 ): Promise<{ upMs: number; downMs: number }> {
-  const { chain = '', gateway = '' } = urls;
-  const { key } = person();
-  const dataHash = await hashOf(size);
-  const named = { dataHash, size, fileName: 'bench.bin', isPublic: true };
-  const { actionId } = await registerAction(createChainClient(chain), key, named);
+  const { gateway = '' } = urls;
+  const registered = await registerOne(urls, size);
+  const { actionId } = registered;
   const began = performance.now();
-  const uploading = await upload(
-    `${gateway}/api/v1/actions/cascade`,
-    { actionId, signature: signText(key, dataHash) },
-    size,
-  );
+  const history = historyUrl(gateway, await uploadOne(gateway, registered, size));
   const upMs = performance.now() - began;
-  await ended(`${gateway}/api/v1/actions/cascade/tasks/${uploading}/history`);
+  await ended(history);
   const asked = await fetch(`${gateway}/api/v1/actions/cascade/${actionId}/downloads?public=true`, { method: 'POST' });
   const { task_id: fetching } = (await asked.json()) as { task_id: string };
   await ended(`${gateway}/api/v1/downloads/cascade/${fetching}/history`);
@@ -48,6 +42,28 @@ export async function moveOne(
   for await (const part of file.body ?? []) read += (part as Uint8Array).length;
   if (read !== size) throw new Error(`${read} bytes came back of ${size}`);
   return { upMs, downMs: performance.now() - asking };
+}
+
+/** An action that waits for its file, and what its upload says. */
+export type Registered = Readonly<{ actionId: string; signature: string }>;
+
+/** Registers an action for a file of a size. */
+export async function registerOne({ chain = '' }: Program['instance']['urls'], size: number): Promise<Registered> {
+  const { key } = person();
+  const dataHash = await hashOf(size);
+  const named = { dataHash, size, fileName: 'bench.bin', isPublic: true };
+  const { actionId } = await registerAction(createChainClient(chain), key, named);
+  return { actionId, signature: signText(key, dataHash) };
+}
+
+/** Uploads its file until 202; gives the task. */
+export async function uploadOne(gateway: string, file: Registered, size: number): Promise<string> {
+  return await upload(`${gateway}/api/v1/actions/cascade`, file, size);
+}
+
+/** Where the states of an upload so far are. */
+export function historyUrl(gateway: string, task: string): string {
+  return `${gateway}/api/v1/actions/cascade/tasks/${task}/history`;
 }
 
 function* chunksOf(size: number): Generator<Buffer> {
@@ -67,9 +83,7 @@ async function hashOf(size: number): Promise<string> {
   return hasher.digest();
 }
 
-type Fields = Readonly<{ actionId: string; signature: string }>;
-
-async function upload(url: string, { actionId, signature }: Fields, size: number): Promise<string> {
+async function upload(url: string, { actionId, signature }: Registered, size: number): Promise<string> {
   const field = (name: string, value: string): string =>
     `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
   const file = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="bench.bin"\r\n\r\n`;
@@ -88,11 +102,14 @@ async function upload(url: string, { actionId, signature }: Fields, size: number
   return (JSON.parse(text) as { task_id: string }).task_id;
 }
 
-async function ended(history: string): Promise<void> {
+/** Waits until a task has completed, or come to a state. */
+export async function ended(history: string, state = 'sdk:completed'): Promise<void> {
   for (;;) {
-    const states = (await (await fetch(history)).json()) as { status: string }[];
+    const answer: unknown = await (await fetch(history)).json();
+    if (!Array.isArray(answer)) throw new Error(`The history is ${JSON.stringify(answer)}`);
+    const states = answer as { status: string }[];
     const last = states.at(-1)?.status ?? '';
-    if (last === 'sdk:completed') return;
+    if (states.some(({ status }) => status === state)) return;
     if (last === 'sdk:failed') throw new Error(JSON.stringify(states.at(-1)));
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }

@@ -69,7 +69,8 @@ async function move(context: Context, size: number): Promise<Moved> {
   }
 }
 
-async function residentMib(pid: number): Promise<number> {
+/** Memory of a process that is its own, in MiB. */
+export async function residentMib(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
 }

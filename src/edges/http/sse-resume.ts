@@ -1,24 +1,25 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../commands/errors.ts';
 import { shown } from './parameters.ts';
 import type { SseClient, SseEvent } from './sse.ts';
 
 /** An event with its place in its history: places grow, and no other replica gives the event another one. */
-export type PlacedEvent = SseEvent & Readonly<{ id: number }>;
+export type PlacedEvent = SseEvent &
+  Readonly<{
+    id: number;
+    /** Nothing comes after it. It is sent once more by this name, which browsers listen for, and ends the stream. */
+    endsAs?: string;
+  }>;
 
 /** What a reader is shown: what has happened from a place on, and then what happens. */
 export type ResumableFeed = Readonly<{
   /** All that is there after a place, in order; ends when that is all. */
   history: (after: number) => AsyncIterable<PlacedEvent>;
-  /**
-   * Calls back when there may be more, until the returned function is called. Hints may be lost, for the history is
-   * asked from time to time, less and less often while nothing comes.
-   */
+  /** Calls back when there may be more, until the returned function is called. Hints may be lost. */
   watch: (onMore: () => void) => () => void;
-  /** Whether nothing comes after this event: the stream ends with it. */
-  isLast?: (event: PlacedEvent) => boolean;
-  /** Time after which the history is asked without a hint the first time. */
+  /**
+   * Time after which the history is asked without a hint, at first: longer and longer while nothing comes, up to 30 s.
+   */
   pollMs?: number;
 }>;
 
@@ -45,42 +46,78 @@ export function lastEventId({ headers }: Pick<FastifyRequest, 'headers'>): numbe
 /**
  * Shows a feed to one reader after a place until either is over: every event once, in order, whatever was lost between.
  *
- * A hint only makes the history be read on from the place reached, so events never overtake one another, and nothing is
- * buffered for a slow reader. Fails where the history does, with the stream ended.
+ * Nothing is buffered for a slow reader. Fails where the history does, with the stream ended.
  *
  * @example await showFeed(client, feed, lastEventId(request))
  */
 export async function showFeed(client: SseClient, feed: ResumableFeed, after: number): Promise<void> {
-  const { isLast = () => false } = feed;
   try {
-    for await (const event of eventsAfter(after, feed, client.signal)) {
-      if (client.signal.aborted) return;
+    await followFeed(feed, after, client.signal, async ({ endsAs, ...event }) => {
       client.send(event);
-      if (isLast(event)) return;
+      if (endsAs !== undefined) client.send({ ...event, name: endsAs });
       await client.drained();
-    }
+    });
   } finally {
     client.end();
   }
 }
 
-async function* eventsAfter(after: number, { history, watch, pollMs = usualPollMs }: ResumableFeed, over: AbortSignal) {
+/**
+ * Hands over what a feed has after a place, and then what comes, one after the other, until its last event or an abort.
+ *
+ * A hint only makes the history be read on from the place reached, so events never overtake one another. Fails where
+ * the history or the taker does.
+ */
+export async function followFeed(
+  { history, watch, pollMs = usualPollMs }: ResumableFeed,
+  after: number,
+  signal: AbortSignal,
+  take: (event: PlacedEvent) => void | Promise<void>,
+): Promise<void> {
+  const hints = createHints();
+  const unwatch = watch(hints.give);
+  signal.addEventListener('abort', hints.give, { once: true });
   let place = after;
   let waitMs = pollMs;
-  let hint = new AbortController();
-  const unwatch = watch(() => hint.abort());
+  const readOn = async (): Promise<boolean> => {
+    for await (const event of history(place)) {
+      if (signal.aborted) return true;
+      await take(event);
+      if (event.endsAs !== undefined) return true;
+      [place, waitMs] = [event.id, pollMs];
+    }
+    return false;
+  };
   try {
-    while (!over.aborted) {
-      hint = new AbortController();
-      for await (const event of history(place)) {
-        place = event.id;
-        waitMs = pollMs;
-        yield event;
-      }
-      await pause(waitMs, undefined, { signal: AbortSignal.any([hint.signal, over]) }).catch(() => undefined);
+    while (!signal.aborted) {
+      hints.forget();
+      if (await readOn()) return;
+      if (!signal.aborted) await hints.next(waitMs);
       waitMs = Math.min(waitMs * 2, longestPollMs);
     }
   } finally {
     unwatch();
+    signal.removeEventListener('abort', hints.give);
   }
+}
+
+/** Hints as something to wait for, for a given time at most; small, since each idle reader has them. */
+function createHints() {
+  let given = false;
+  let wake: (() => void) | undefined;
+  return {
+    give: (): void => {
+      given = true;
+      wake?.();
+    },
+    forget: (): void => void (given = false),
+    next: async (withinMs: number): Promise<void> => {
+      if (given) return;
+      await new Promise<void>((resolve) => {
+        const late = setTimeout(resolve, withinMs);
+        wake = () => (clearTimeout(late), resolve());
+      });
+      wake = undefined;
+    },
+  };
 }

@@ -29,11 +29,12 @@ function feedOf(of: Log): ResumableFeed {
   return {
     async *history(after) {
       for await (const facts of of.history('sync', 'supernodes', after))
-        for (const { fact, sequence } of facts)
-          yield { id: sequence, data: fact.type === 'SyncRequested' ? fact.data.at : fact.type };
+        for (const { fact, sequence } of facts) {
+          const data = fact.type === 'SyncRequested' ? fact.data.at : fact.type;
+          yield { id: sequence, data, ...(data.startsWith('2099') && { endsAs: 'end' }) };
+        }
     },
     watch: (onMore) => of.watch(['sync'], onMore),
-    isLast: ({ data }) => data.startsWith('2099'),
     pollMs: 100,
   };
 }

@@ -6,7 +6,8 @@ import type { TransferRow } from '../../../projections/tables.ts';
 import { ask } from '../../bus.ts';
 import { type App, errors, optional, plainAnswer, query } from '../../http/schema.ts';
 import type { SseStreams } from '../../http/sse.ts';
-import { showFeed } from '../../http/sse-resume.ts';
+import { type ResumableFeed, showFeed } from '../../http/sse-resume.ts';
+import { createSharedFeeds } from '../../http/sse-shared.ts';
 import { findTask, isEnding, statesOf, type Task, uploadAsked } from '../tasks/task-log.ts';
 import { type StatusEvent, statusEvent } from '../tasks/views.ts';
 import { type GatewayDependencies, longestMs } from './dependencies.ts';
@@ -14,6 +15,7 @@ import { statusEventSchema, taskDetail, taskList } from './schemas.ts';
 
 type Params = { Params: { task_id: string } };
 type WithStreams = GatewayDependencies & Readonly<{ streams: SseStreams }>;
+type Sharing = ReturnType<typeof createSharedFeeds>;
 
 const shownDays = 90;
 const mostListed = 100;
@@ -25,6 +27,7 @@ const dayMs = 86_400_000;
  */
 export function taskRoutes(app: App, prefix: string, dependencies: WithStreams): void {
   const paths = { upload: `${prefix}/actions/cascade/tasks`, download: `${prefix}/downloads/cascade` };
+  const shared = createSharedFeeds();
   listRoutes(app, prefix, dependencies);
   for (const [direction, path] of Object.entries(paths)) {
     const tags = [direction === 'upload' ? 'Uploads' : 'Downloads'];
@@ -42,7 +45,7 @@ export function taskRoutes(app: App, prefix: string, dependencies: WithStreams):
     app.get<Params>(
       `${path}/:task_id/status`,
       { schema: status, config: { lasts: true }, handlerTimeout: longestMs },
-      async (request, reply) => await showStatus(dependencies, request, reply),
+      async (request, reply) => await showStatus(dependencies, shared, request, reply),
     );
   }
   const detail = { 200: plainAnswer('What was asked for.', taskDetail.ref), ...errors(404) };
@@ -68,10 +71,11 @@ async function historyOf({ log }: GatewayDependencies, task: Task): Promise<Stat
 
 async function showStatus(
   dependencies: WithStreams,
+  shared: Sharing,
   request: FastifyRequest<Params>,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const { log, streams } = dependencies;
+  const { streams } = dependencies;
   const task = await taskOf(dependencies, request.params.task_id);
   const { accept = '*/*' } = request.headers;
   if (accept.includes('application/json') && !accept.includes('text/event-stream'))
@@ -82,21 +86,23 @@ async function showStatus(
   const client = streams.open(request, reply);
   if (!client) return reply;
   if (after === 'unknown') client.comment('no such event of this task; here is all of it');
-  const feed = {
-    history: async function* (from: number) {
-      for await (const event of statesOf(log, task, from)) {
-        const data = JSON.stringify(statusEvent(task, event));
-        yield { id: event.number, data };
-        if (isEnding(event)) yield { id: event.number, data, name: event.status };
-      }
-    },
-    watch: (onMore: () => void) => log.watch([task.kind], onMore, task.name),
-    isLast: ({ name }: { name?: string }) => name !== undefined,
-  };
+  const feed = shared(task.name, feedOf(dependencies, task));
   await showFeed(client, feed, after === 'unknown' ? 0 : after).catch((caught: unknown) =>
     dependencies.logger.debug({ err: caught }, 'a stream of states ended early'),
   );
   return reply;
+}
+
+function feedOf({ log }: GatewayDependencies, task: Task): ResumableFeed {
+  return {
+    history: async function* (after: number) {
+      for await (const event of statesOf(log, task, after)) {
+        const data = JSON.stringify(statusEvent(task, event));
+        yield { id: event.number, data, ...(isEnding(event) && { endsAs: event.status }) };
+      }
+    },
+    watch: (onMore: () => void) => log.watch([task.kind], onMore, task.name),
+  };
 }
 
 /** From where a reader that comes back goes on; an unknown place is one that this task has not come to. */

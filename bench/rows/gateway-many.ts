@@ -1,0 +1,152 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Program, runProgram } from '../../test/support/run-program.ts';
+import lean from '../../tools/boot/lean.json' with { type: 'json' };
+import { type Context, once } from '../context.ts';
+import { ended, historyUrl, moveOne, registerOne, uploadOne } from '../files/gateway-transfers.ts';
+import type { Row } from '../row.ts';
+import { residentMib } from './gateway.ts';
+
+const mib = 2 ** 20;
+const sampleEachMs = 100;
+/** More than a socket on loopback holds, so that the transfer is under way for a while. */
+const stalledBytes = 256 * mib;
+
+/** Many at the gateway at once: uploads, and readers of a task that goes on. */
+export function rows(context: Context): readonly Row[] {
+  const program = once(() => start(context));
+  const row = (name: string, unit: string, most: number, measure: () => Promise<number>): Row => ({
+    name,
+    unit,
+    better: 'lower',
+    peerName: null,
+    target: { ours: most },
+    measure: async () => ({ ours: await measure(), peer: null, ratio: null }),
+  });
+  return [
+    row('gateway-uploads-at-once', 'MiB', 300, async () => await uploadMany(context, await program())),
+    row('gateway-readers', 'KiB each', 12, async () => await readMany(context, await program())),
+  ];
+}
+
+async function start(context: Context): Promise<Program> {
+  const env = {
+    LOCAL_SUBNET: '127.77.8',
+    LOCAL_OUTAGES: 'off',
+    RATE_LIMIT: 'off',
+    UPLOADS_MAX_PER_ADDRESS: '100',
+    SSE_MAX: '10000',
+    SSE_MAX_PER_ADDRESS: '10000',
+    NODE_STALL_TIMEOUT: '1h',
+  };
+  const program = await runProgram({ dataDir: await context.folder('gateway-many'), env, nodeArguments: lean });
+  context.defer(program.stop);
+  await program.untilReady();
+  await moveOne(program, 4 * mib);
+  return program;
+}
+
+/** Growth while files of 20 MB come at once, until all are stored. */
+async function uploadMany(context: Context, { instance: { pid, urls } }: Program): Promise<number> {
+  const [count, size] = [context.size(50, 5), context.size(20_000_000, 1_000_000)];
+  const { gateway = '' } = urls;
+  const files = [];
+  for (let at = 0; at < count; at += 1) files.push(await registerOne(urls, size + at));
+  const before = await residentMib(pid);
+  let most = before;
+  const sampling = setInterval(() => void residentMib(pid).then((now) => (most = Math.max(most, now))), sampleEachMs);
+  try {
+    const tasks = await Promise.all(files.map(async (file, at) => await uploadOne(gateway, file, size + at)));
+    for (const task of tasks) await ended(historyUrl(gateway, task));
+  } finally {
+    clearInterval(sampling);
+  }
+  context.say(`${count} uploads: ${Math.round(before)} MiB before, ${Math.round(most)} MiB at most`);
+  return most - before;
+}
+
+/**
+ * What one more reader of a task costs while nothing happens: the SuperNodes stand still, and so does the upload. In
+ * the end they go on, and each reader must have seen each state once.
+ */
+async function readMany(context: Context, { instance: { pid, urls } }: Program): Promise<number> {
+  const { gateway = '' } = urls;
+  const readers = context.size(5_000, 50);
+  const task = await uploadOne(gateway, await registerOne(urls, stalledBytes), stalledBytes);
+  await ended(historyUrl(gateway, task), 'sdk:upload_started');
+  const nodes = await childOf(pid, 'nodes/process.ts');
+  process.kill(nodes, 'SIGSTOP');
+  const open: Reader[] = [];
+  try {
+    await openReaders(open, 20, gateway, task);
+    const before = await settledMib(pid);
+    await openReaders(open, readers, gateway, task);
+    const after = await settledMib(pid);
+    context.say(`${readers} readers: ${Math.round(before)} MiB before, ${Math.round(after)} MiB with them`);
+    process.kill(nodes, 'SIGCONT');
+    await ended(historyUrl(gateway, task));
+    await checkAll(open);
+    return ((after - before) * 1024) / readers;
+  } finally {
+    process.kill(nodes, 'SIGCONT');
+    for (const { socket } of open) socket.destroy();
+  }
+}
+
+type Reader = Readonly<{ socket: Socket; text: () => string }>;
+
+async function openReaders(open: Reader[], count: number, gateway: string, task: string): Promise<void> {
+  const { hostname, port } = new URL(gateway);
+  const path = `/api/v1/actions/cascade/tasks/${task}/status`;
+  for (let at = 0; at < count; at += 1) {
+    const socket = connect(Number(port), hostname);
+    let text = '';
+    socket.on('error', () => undefined);
+    const begun = new Promise<void>((resolve, reject) => {
+      socket.on('data', (bytes) => {
+        text += bytes.toString();
+        if (text.includes('sdk:upload_started')) resolve();
+      });
+      socket.on('close', () => reject(new Error(`A reader was cut off: ${text.slice(0, 200)}`)));
+    });
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: gateway\r\nAccept: text/event-stream\r\n\r\n`);
+    await begun;
+    open.push({ socket, text: () => text });
+  }
+}
+
+async function checkAll(open: readonly Reader[]): Promise<void> {
+  for (const { socket, text } of open) {
+    while (!text().includes('event: sdk:completed')) {
+      if (socket.destroyed) throw new Error('A reader was cut off before the end');
+      await pause(sampleEachMs);
+    }
+    const ids = [...text().matchAll(/^id: (\d+)\n(?!event)/gm)].map(([, id]) => Number(id));
+    if (ids.some((id, at) => id !== at + 1)) throw new Error(`A reader saw ${ids.join(' ')}`);
+  }
+}
+
+/** Once it has not grown for two seconds. */
+async function settledMib(pid: number): Promise<number> {
+  const quietTimes = 20;
+  let [last, quiet] = [await residentMib(pid), 0];
+  for (let times = 0; quiet < quietTimes && times < 100; times += 1) {
+    await pause(sampleEachMs);
+    const now = await residentMib(pid);
+    quiet = now > last ? 0 : quiet + 1;
+    last = Math.max(last, now);
+  }
+  return await residentMib(pid);
+}
+
+/** The child of a process whose command line has some words. */
+async function childOf(parent: number, words: string): Promise<number> {
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const status = await readFile(`/proc/${name}/status`, 'utf8').catch(() => '');
+    if (Number(/^PPid:\s+(\d+)/m.exec(status)?.[1]) !== parent) continue;
+    if ((await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')).includes(words)) return Number(name);
+  }
+  throw new Error(`The program has no child ${words}`);
+}

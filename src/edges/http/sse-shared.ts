@@ -1,0 +1,61 @@
+import { followFeed, type PlacedEvent, type ResumableFeed } from './sse-resume.ts';
+
+/** What is known of one feed, for all who are shown it. */
+type Shared = {
+  readonly events: PlacedEvent[];
+  readonly readers: Set<() => void>;
+  readonly over: AbortController;
+  failed: Error | undefined;
+};
+
+/** Who is told of more asks for nothing besides. */
+const neverMs = 2 ** 31 - 1;
+
+/**
+ * Lets many readers share feeds by their key: the history of each is read once, and what comes once, for all of them.
+ *
+ * All of a feed is kept in memory while it has readers, so this is for feeds of some hundred events. A feed that fails
+ * fails for all of its readers; the next one begins it anew.
+ *
+ * @example await showFeed(client, shared(task.name, feed), lastEventId(request))
+ */
+export function createSharedFeeds(): (key: string, feed: ResumableFeed) => ResumableFeed {
+  const all = new Map<string, Shared>();
+  const begin = (key: string, feed: ResumableFeed): Shared => {
+    const shared: Shared = { events: [], readers: new Set(), over: new AbortController(), failed: undefined };
+    const wakeAll = (): void => shared.readers.forEach((wake) => wake());
+    const take = (event: PlacedEvent): void => {
+      shared.events.push(event);
+      wakeAll();
+    };
+    all.set(key, shared);
+    void followFeed(feed, 0, shared.over.signal, take).catch((caught: unknown) => {
+      shared.failed = caught instanceof Error ? caught : new Error(String(caught));
+      if (all.get(key) === shared) all.delete(key);
+      wakeAll();
+    });
+    return shared;
+  };
+  return (key, feed) => {
+    let shared: Shared | undefined;
+    return {
+      pollMs: neverMs,
+      watch: (onMore) => {
+        const joined = all.get(key) ?? begin(key, feed);
+        const own = (): void => onMore();
+        joined.readers.add(own);
+        shared = joined;
+        return () => {
+          joined.readers.delete(own);
+          if (joined.readers.size > 0) return;
+          if (all.get(key) === joined) all.delete(key);
+          joined.over.abort();
+        };
+      },
+      history: async function* (after) {
+        if (shared?.failed) throw shared.failed;
+        for (const event of shared?.events ?? []) if (event.id > after) yield event;
+      },
+    };
+  };
+}
