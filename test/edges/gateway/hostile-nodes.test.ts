@@ -11,12 +11,14 @@ import {
   goodNode,
   historyOf,
   type Misdeed,
+  type Served,
   serveNodes,
   taken,
   type Told,
 } from './nodes-under-test.ts';
 
 const bytes = randomBytes(400_000);
+const good = goodNode(bytes);
 const foreverMs = 60_000;
 
 const dying =
@@ -70,21 +72,44 @@ const giving =
     },
   });
 
-const misdeeds: Readonly<Record<string, Misdeed>> = {
-  'dies before the first quarter': dying(0),
-  'dies after a quarter': dying(1),
-  'dies at half': dying(2),
-  'dies after three quarters': dying(3),
-  refuses: refusing,
-  stalls: stalling,
-  'gives other bytes, or ends without finalizing': giving(randomBytes(bytes.length)),
-  'gives too few bytes': giving(bytes.subarray(1)),
-  'gives too many bytes': giving(Buffer.concat([bytes, bytes.subarray(0, 1)])),
-  'gives one byte changed': giving(Buffer.concat([bytes.subarray(1), bytes.subarray(0, 1)])),
-};
+const odd = { eventType: 99 as SupernodeEventType, message: `a\u0000b\n${'c'.repeat(400)}` };
+/** Tells what nobody knows before it does, in either direction, what it does otherwise. */
+const oddly =
+  (then: Misdeed): Misdeed =>
+  (cut) => ({
+    async *download(request, context) {
+      yield { responseType: { case: 'event' as const, value: odd } };
+      yield* then(cut).download?.(request, context) ?? chunksOf(bytes);
+    },
+    async *register(requests, context) {
+      yield { ...odd, txHash: '' };
+      yield* then(cut).register?.(requests, context) ?? good.register(requests, context);
+    },
+  });
 
-async function start(nodes: readonly Misdeed[], chainState: string) {
-  const { port, addresses } = await serveNodes(goodNode(bytes), nodes);
+const broken = 'the connection broke off';
+const wrong = 'the node gave bytes that do not hash to what the chain says';
+const unfinished = 'the node ended the registration without having finalized the action';
+const still = 'nothing moved for too long';
+/** What a node does, and how it is told of a download and of an upload for which there is no other. */
+const misdeeds: readonly (readonly [what: string, Served, ofDownload: string, ofUpload: string])[] = [
+  ['dies before the first quarter', dying(0), broken, broken],
+  ['dies after a quarter', dying(1), broken, broken],
+  ['dies at half', dying(2), broken, broken],
+  ['dies after three quarters', dying(3), broken, broken],
+  ['refuses', refusing, '[failed_precondition] not today', '[internal] not today'],
+  ['stalls', stalling, still, still],
+  ['tells what nobody knows, and dies', oddly(dying(2)), broken, broken],
+  ['tells what nobody knows, and refuses', oddly(refusing), '[failed_precondition] not today', '[internal] not today'],
+  ['gives other bytes, or ends without finalizing', giving(randomBytes(bytes.length)), wrong, unfinished],
+  ['gives too few bytes', giving(bytes.subarray(1)), wrong, unfinished],
+  ['gives too many bytes', giving(Buffer.concat([bytes, bytes.subarray(0, 1)])), wrong, unfinished],
+  ['gives one byte changed', giving(Buffer.concat([bytes.subarray(1), bytes.subarray(0, 1)])), wrong, unfinished],
+  ['speaks no HTTP/2', 'garbage', 'lumera1node0: ', 'lumera1node0: '],
+];
+
+async function start(nodes: readonly Served[], chainState: string) {
+  const { port, addresses } = await serveNodes(good, nodes);
   const storers = addresses.map((ip, index) => ({ account: `lumera1node${index}`, ip }));
   const chain = { storers: async () => await Promise.resolve({ nodes: storers, total: storers.length }) };
   const gateway = await gatewayUnderTest({ chain, nodePort: port, stallMs: 400 });
@@ -94,7 +119,7 @@ async function start(nodes: readonly Misdeed[], chainState: string) {
   return { gateway, url: gateway.url, signature: signText(creatorKey, action.file?.dataHash ?? '') };
 }
 
-async function fetched(nodes: readonly Misdeed[]) {
+async function fetched(nodes: readonly Served[]) {
   const { url } = await start(nodes, 'done');
   const asked = await fetch(`${url}/api/v1/actions/cascade/7/downloads?public=true`, { method: 'POST' });
   const { task_id: task } = (await asked.json()) as { task_id: string };
@@ -103,7 +128,7 @@ async function fetched(nodes: readonly Misdeed[]) {
   return { history, status: file.status, body: Buffer.from(await file.arrayBuffer()) };
 }
 
-async function uploaded(nodes: readonly Misdeed[]): Promise<Told[]> {
+async function uploaded(nodes: readonly Served[]): Promise<Told[]> {
   const { url, signature } = await start(nodes, 'pending');
   return await uploadedTo(url, signature);
 }
@@ -120,7 +145,11 @@ async function uploadedTo(url: string, signature: string): Promise<Told[]> {
 const attempts = (history: readonly Told[]) =>
   history.filter(({ status }) => /^sdk:(download|registration)_attempt$/.test(status)).map(({ data }) => data);
 
-describe.each(Object.entries(misdeeds))('a SuperNode that %s', (_, misdeed) => {
+/** The states that end a task, each with its code. */
+const endOf = (history: readonly Told[]) =>
+  history.filter(({ data }) => data['code'] !== undefined).map(({ status, data }) => [status, data['code']]);
+
+describe.each(misdeeds)('a SuperNode that %s', (_, misdeed, ofDownload, ofUpload) => {
   it('costs one attempt, and the next node serves', { tags: ['S3.nodes.hostile'] }, async () => {
     const { history, status, body } = await fetched([misdeed, () => ({})]);
     expect([history.at(-1)?.status, status, body.equals(bytes)]).toEqual(['sdk:completed', 200, true]);
@@ -131,19 +160,46 @@ describe.each(Object.entries(misdeeds))('a SuperNode that %s', (_, misdeed) => {
   });
 
   it(
-    'that is the only one ends the task, and no byte is given out',
+    'that is the only one ends the task with what it did, and no byte is given out',
     { tags: ['S3.nodes.hostile', 'S3.nodes.rounds', 'S3.states.failure', 'C8.11'] },
     async () => {
       const { history, status, body } = await fetched([misdeed]);
       expect(attempts(history)).toHaveLength(2);
-      const last = history.slice(-2).map(({ status: name, data }) => [name, data['code']]);
-      expect(last).toEqual([
-        ['sdk:supernodes_unavailable', 'SERVICE_UNAVAILABLE'],
-        ['sdk:failed', 'SERVICE_UNAVAILABLE'],
-      ]);
+      expect(endOf(history)).toEqual([['sdk:failed', 'SERVICE_UNAVAILABLE']]);
+      expect(history.at(-1)?.data['error']).toContain(ofDownload);
       expect([status, JSON.parse(body.toString())]).toMatchObject([409, { code: 'CONFLICT' }]);
+      const upload = await uploaded([misdeed]);
+      expect(attempts(upload)).toHaveLength(2);
+      expect(endOf(upload).at(-1)).toEqual(['sdk:failed', 'SERVICE_UNAVAILABLE']);
+      expect(upload.at(-1)?.data['error']).toContain(ofUpload);
     },
   );
+});
+
+it('nodes that nobody reaches are told as such', { tags: ['S3.states.failure', 'S3.nodes.rounds'] }, async () => {
+  for (const history of [(await fetched(['absent'])).history, await uploaded(['absent'])]) {
+    expect(attempts(history)).toHaveLength(2);
+    expect(endOf(history)).toEqual([
+      ['sdk:supernodes_unavailable', 'SERVICE_UNAVAILABLE'],
+      ['sdk:failed', 'SERVICE_UNAVAILABLE'],
+    ]);
+  }
+});
+
+it('a node that is away hides nothing of one that was there', { tags: ['S3.states.failure'] }, async () => {
+  const history = await uploaded([refusing, 'absent']);
+  expect(attempts(history)).toHaveLength(4);
+  expect(endOf(history)).toEqual([['sdk:failed', 'SERVICE_UNAVAILABLE']]);
+  expect(history.at(-1)?.data['error']).toContain('lumera1node0: [internal] not today');
+});
+
+it('ten attempts are made at most', { tags: ['S3.nodes.rounds'] }, async () => {
+  const nodes = Array.from({ length: 6 }, () => refusing);
+  for (const history of [(await fetched(nodes)).history, await uploaded(nodes)]) {
+    const tried = attempts(history).map((data) => data['sn-address']);
+    expect(tried).toEqual([0, 1, 2, 3, 4, 5, 0, 1, 2, 3].map((index) => `lumera1node${index}`));
+    expect(history.at(-1)?.data['error']).toContain('in 10 attempts');
+  }
 });
 
 it(
@@ -208,17 +264,14 @@ it(
   'events that nobody knows are shown cleaned, and keep nothing from its end',
   { tags: ['S3.nodes.events'] },
   async () => {
-    const odd = { eventType: 99 as SupernodeEventType, message: `a\u0000b\n${'c'.repeat(400)}` };
-    const telling: Misdeed = () => ({
-      async *download() {
-        yield { responseType: { case: 'event' as const, value: odd } };
-        yield* chunksOf(bytes);
-      },
-    });
+    const telling = oddly(() => ({}));
     const { history, status, body } = await fetched([telling]);
     expect([status, body.equals(bytes)]).toEqual([200, true]);
-    const shown = history.find(({ status: name }) => name === 'supernode:unknown');
-    expect(shown?.data).toMatchObject({ event_type: 99, message: `a b ${'c'.repeat(296)}` });
+    for (const told of [history, await uploaded([telling])]) {
+      const shown = told.find(({ status: name }) => name === 'supernode:unknown');
+      expect(shown?.data).toMatchObject({ event_type: 99, message: `a b ${'c'.repeat(296)}` });
+      expect(told.at(-1)?.status).toBe('sdk:completed');
+    }
   },
 );
 

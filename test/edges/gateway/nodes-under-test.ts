@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type ServerHttp2Session } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { expect, onTestFinished } from 'vitest';
@@ -12,6 +12,8 @@ const chunkBytes = 50_000;
 export type Node = ServiceImpl<typeof CascadeService>;
 /** What a node does wrong; `cut` ends its connections at once. */
 export type Misdeed = (cut: () => void) => Partial<Node>;
+/** A node; or nobody at its address, or somebody there who speaks otherwise. */
+export type Served = Misdeed | 'absent' | 'garbage';
 
 const chunk = (data: Uint8Array) => ({ responseType: { case: 'chunk' as const, value: { data } } });
 /** What a node tells that has finalized an action. */
@@ -48,27 +50,42 @@ export function goodNode(bytes: Uint8Array): Node {
 /** Serves nodes that differ from a good one at loopback addresses of their own, all on one port. */
 export async function serveNodes(
   good: Node,
-  nodes: readonly Misdeed[],
+  nodes: readonly Served[],
   usedPort = 0,
 ): Promise<{ port: number; addresses: string[] }> {
   const subnet = `127.${10 + Math.floor(Math.random() * 200)}.${Math.floor(Math.random() * 250)}`;
   const addresses = nodes.map((_, index) => `${subnet}.${index + 1}`);
   let port = usedPort;
-  for (const [index, misdeed] of nodes.entries()) {
-    const sessions = new Set<ServerHttp2Session>();
-    const cut = (): void => sessions.forEach((session) => session.destroy());
-    const node = { ...good, ...misdeed(cut) };
-    const server = createServer(connectNodeAdapter({ routes: (router) => router.service(CascadeService, node) }));
-    server.on('session', (session) => sessions.add(session));
+  for (const [index, served] of nodes.entries()) {
+    const server = served === 'garbage' ? speakingOtherwise() : speaking(good, served);
     server.listen(port, addresses[index]);
     await once(server, 'listening');
     port = (server.address() as AddressInfo).port;
-    onTestFinished(() => {
-      cut();
-      server.close();
-    });
+    if (served === 'absent') server.close();
   }
   return { port, addresses };
+}
+
+function speaking(good: Node, served: Misdeed | 'absent'): Server {
+  const sessions = new Set<ServerHttp2Session>();
+  const cut = (): void => sessions.forEach((session) => session.destroy());
+  const node = served === 'absent' ? good : { ...good, ...served(cut) };
+  const server = createServer(connectNodeAdapter({ routes: (router) => router.service(CascadeService, node) }));
+  server.on('session', (session) => sessions.add(session));
+  onTestFinished(() => {
+    cut();
+    server.close();
+  });
+  return server;
+}
+
+function speakingOtherwise(): Server {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.end(`HTTP/1.1 200 OK\r\n\r\n${'\u0000'.repeat(1000)}`);
+  });
+  onTestFinished(() => void server.close());
+  return server;
 }
 
 /** A state as the history tells it. */

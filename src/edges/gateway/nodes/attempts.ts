@@ -1,8 +1,12 @@
+import { Code, ConnectError } from '@connectrpc/connect';
 import type { Step, StepDetail } from '../../../commands/transfers/steps.ts';
 import type { StoringNode } from '../../cascade/chain.ts';
 import { hostPort } from '../../kit/net-address.ts';
 import { type Dialling, nodePort } from './connection.ts';
 import { cleaned } from './states.ts';
+
+/** How far a try came: to a connection with its node, and to where the node was sent the whole file. */
+export type Place = 'connected' | 'sent';
 
 /** One try with one node. */
 export type Attempt = Readonly<{
@@ -16,8 +20,8 @@ export type Attempt = Readonly<{
   watch: Watch;
   /** Fails once a node has told more than anybody wants to read. */
   countEvent: () => void;
-  /** To be called once the node was sent the whole file: what comes late then is its processing. */
-  onSent: () => void;
+  /** To be told how far the try came: why a task fails is told by that. */
+  reach: (place: Place) => void;
 }>;
 
 /** Ends an attempt in which nothing moves. */
@@ -34,12 +38,20 @@ export type Trying = Readonly<{
   status: string;
 }>;
 
-/** How attempts ended: with what one of them came to, or the reason of the last that failed, and its state. */
-export type Outcome<T> = Readonly<{ value: T }> | Readonly<{ error: string; tries: number; status: string }>;
+/** How attempts ended: with what one of them came to, or why the last one failed that reached its node, if any did. */
+export type Outcome<T> = Readonly<{ value: T }> | Readonly<{ failure: Failure; tries: number }>;
+
+/** Why a try failed; `state` tells it by its name, where there is one for it. */
+export type Failure = Readonly<{
+  account: string;
+  reason: string;
+  state?: 'sdk:supernodes_unavailable' | 'sdk:processing_timeout';
+}>;
 
 const mostAttempts = 10;
 const rounds = 2;
 const mostEvents = 1_000;
+const away = 'sdk:supernodes_unavailable';
 
 /**
  * Tries one node after the other, all of them twice and ten times at most, until one try comes to something.
@@ -56,35 +68,49 @@ export async function* tryNodes<T>(
   const order = Array.from({ length: rounds }, () => nodes)
     .flat()
     .slice(0, mostAttempts);
+  let failure: Failure = { account: '', reason: '', state: away };
   let previousError = '';
-  let isLate = false;
   for (const [index, node] of order.entries()) {
     const iteration = index + 1;
     const supernode = hostPort(node.ip, dialling.port ?? nodePort);
     const about: StepDetail = { iteration, supernode, nodeAccount: node.account };
     yield [{ status, detail: previousError === '' ? about : { ...about, previousError } }];
     const watch = watchStall(stallMs, signal);
-    let events = 0;
-    const countEvent = (): void => {
-      events += 1;
-      if (events > mostEvents) throw new Error(`the node told more than ${mostEvents} events`);
-    };
-    let isSent = false;
-    const onSent = (): void => void (isSent = true);
+    let place: Place | undefined;
+    const reach = (now: Place): void => void (place = now);
     try {
-      return { value: yield* work({ node, iteration, taskId, dialling, about, watch, countEvent, onSent }) };
+      return { value: yield* work({ node, iteration, taskId, dialling, about, watch, countEvent: counter(), reach }) };
     } catch (caught) {
       signal.throwIfAborted();
-      isLate = watch.signal.aborted && isSent;
-      previousError = cleaned(watch.signal.aborted ? 'nothing moved for too long' : reasonOf(caught));
+      const now = failureOf(caught, { node, place, watch });
+      previousError = now.reason;
+      // A node that is away now says nothing against what one told that was there.
+      if (now.state !== away || failure.state === away) failure = now;
     } finally {
       watch.stop();
     }
     const value = await settled();
     if (value !== undefined) return { value };
   }
-  const ending = isLate ? 'sdk:processing_timeout' : 'sdk:supernodes_unavailable';
-  return { error: previousError, tries: order.length, status: ending };
+  return { failure, tries: order.length };
+}
+
+function failureOf(
+  caught: unknown,
+  { node: { account }, place, watch }: Pick<Attempt, 'node' | 'watch'> & Readonly<{ place: Place | undefined }>,
+): Failure {
+  const isStalled = watch.signal.aborted;
+  const why = { account, reason: isStalled ? 'nothing moved for too long' : cleaned(said(caught)) };
+  if (place === undefined) return { ...why, state: away };
+  return isStalled && place === 'sent' ? { ...why, state: 'sdk:processing_timeout' } : why;
+}
+
+function counter(): () => void {
+  let events = 0;
+  return () => {
+    events += 1;
+    if (events > mostEvents) throw new Error(`the node told more than ${mostEvents} events`);
+  };
 }
 
 function watchStall(stallMs: number, outer: AbortSignal): Watch {
@@ -97,6 +123,8 @@ function watchStall(stallMs: number, outer: AbortSignal): Watch {
   };
 }
 
-function reasonOf(caught: unknown): string {
+function said(caught: unknown): string {
+  // Nobody here gave up: so the library names the stream of a connection that is gone.
+  if (caught instanceof ConnectError && caught.code === Code.Canceled) return 'the connection broke off';
   return caught instanceof Error ? caught.message : String(caught);
 }

@@ -1,5 +1,5 @@
 import { type Client, createClient } from '@connectrpc/connect';
-import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import { createGrpcTransport } from '@connectrpc/connect-node';
 import { AppError } from '../../../commands/errors.ts';
 import type { StoringNode } from '../../cascade/chain.ts';
 import { accountOf, type PrivateKey, publicKeyOf } from '../../cosmos/keys.ts';
@@ -9,6 +9,7 @@ import { createSlots, type Slots } from '../../kit/slots.ts';
 import type { Leasing } from '../../log/leases.ts';
 import { dialChannel } from '../../rpc/channel/dial-channel.ts';
 import type { KeySource } from '../gateway-key.ts';
+import { openSession } from './session.ts';
 
 /** The port of every SuperNode for files. */
 export const nodePort = 4444;
@@ -69,19 +70,14 @@ async function open(node: StoringNode, dialling: Shaking, signal: AbortSignal): 
   const inTime = AbortSignal.any([signal, AbortSignal.timeout(connectMs)]);
   const stream = own && (await dialChannel({ host: node.ip, port, account: node.account }, own, inTime));
   const baseUrl = stream ? 'http://node' : `http://${hostPort(node.ip, port)}`;
-  const sessionManager = new Http2SessionManager(baseUrl, {}, stream ? { createConnection: () => stream } : {});
+  const session = await openSession(baseUrl, stream, inTime).catch((caught: unknown) => {
+    stream?.destroy();
+    throw new AppError('UNAVAILABLE', `${hostPort(node.ip, port)} does not answer`, { cause: caught });
+  });
   const close = (): void => {
-    sessionManager.abort();
+    session.close();
     stream?.destroy();
   };
-  const late = Promise.withResolvers<'late'>();
-  inTime.addEventListener('abort', () => late.resolve('late'), { once: true });
-  if (inTime.aborted) late.resolve('late');
-  const state = await Promise.race([sessionManager.connect(), late.promise]);
-  if (state === 'late' || state === 'error') {
-    close();
-    throw new AppError('UNAVAILABLE', `${hostPort(node.ip, port)} does not answer`);
-  }
-  const options = { baseUrl, sessionManager, acceptCompression: [], readMaxBytes: messageBytes };
+  const options = { baseUrl, sessionManager: session.manager, acceptCompression: [], readMaxBytes: messageBytes };
   return { client: createClient(CascadeService, createGrpcTransport(options)), close };
 }

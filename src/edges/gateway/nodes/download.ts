@@ -30,6 +30,7 @@ export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGene
   const { node, iteration, dialling, watch } = attempt;
   const { actionId, dataHash, signature, into, mostBytes, hashesOf } = wanted;
   const { client, close } = await connectNode(node, dialling, watch.signal);
+  attempt.reach('connected');
   const part = `${into}.part`;
   const file = await open(part, 'w', 0o600);
   try {

@@ -1,7 +1,7 @@
 import type { Step } from '../../../commands/transfers/steps.ts';
 import { toAppError } from '../../../commands/errors.ts';
 import type { CascadeAction, CascadeChain } from '../../cascade/chain.ts';
-import { type Outcome, tryNodes } from './attempts.ts';
+import { type Failure, type Outcome, tryNodes } from './attempts.ts';
 import type { Dialling } from './connection.ts';
 import { downloadFrom, type Wanted } from './download.ts';
 import { cleaned } from './states.ts';
@@ -39,7 +39,7 @@ export async function* uploadToNodes(
     return state === 'done' || state === 'approved' ? '' : undefined;
   };
   const outcome = yield* tryNodes(trying, (attempt) => uploadTo(attempt, id, file), isDone);
-  if ('error' in outcome) return yield failed(outcome);
+  if ('failure' in outcome) return yield failed(outcome);
   if (outcome.value !== '') yield [{ status: 'sdk:txhash_received', detail: { txhash: outcome.value } }];
   yield [{ status: 'sdk:registration_successful' }, { status: 'sdk:completed' }];
 }
@@ -68,7 +68,7 @@ export async function* downloadFromNodes(
     },
     async () => undefined,
   );
-  if ('error' in outcome) yield failed(outcome);
+  if ('failure' in outcome) yield failed(outcome);
 }
 
 type Found = Readonly<{ nodes: Awaited<ReturnType<CascadeChain['storers']>>['nodes']; steps: Step[] }>;
@@ -88,14 +88,18 @@ async function storers(
   }
 }
 
-function unavailable(error: string, status = 'sdk:supernodes_unavailable'): Step[] {
-  const detail = { error, code: 'SERVICE_UNAVAILABLE' };
-  return [
-    { status, detail },
-    { status: 'sdk:failed', detail },
-  ];
+function unavailable(error: string): Step[] {
+  return failing(error, 'sdk:supernodes_unavailable');
 }
 
-function failed({ error, tries, status }: Extract<Outcome<unknown>, { error: string }>): Step[] {
-  return unavailable(`none of the SuperNodes came to an end in ${tries} attempts; the last one: ${error}`, status);
+/** Nodes that were reached are not told as away: `sdk:failed` alone says what they did. */
+function failed({ failure, tries }: Extract<Outcome<unknown>, { failure: Failure }>): Step[] {
+  const { account, reason, state } = failure;
+  return failing(`none of the SuperNodes came to an end in ${tries} attempts; ${account}: ${reason}`, state);
+}
+
+function failing(error: string, state: string | undefined): Step[] {
+  const detail = { error, code: 'SERVICE_UNAVAILABLE' };
+  const last = { status: 'sdk:failed', detail };
+  return state === undefined ? [last] : [{ status: state, detail }, last];
 }

@@ -22,6 +22,7 @@ type Message = MessageInitShape<typeof RegisterRequestSchema>;
 export async function* uploadTo(attempt: Attempt, actionId: string, file: LocalFile): AsyncGenerator<Step[], string> {
   const { node, iteration, taskId, dialling, watch } = attempt;
   const connection = await connectNode(node, dialling, watch.signal);
+  attempt.reach('connected');
   try {
     yield [{ status: 'sdk:connection_established', detail: attempt.about }];
     const chunkSize = chunkBytesOf(file.size);
@@ -38,7 +39,7 @@ export async function* uploadTo(attempt: Attempt, actionId: string, file: LocalF
     let txHash = '';
     const sent = (): void => {
       isSent = true;
-      attempt.onSent();
+      attempt.reach('sent');
     };
     const messages = messagesOf(file, { taskId, actionId, chunkSize, moved: watch.moved, sent });
     for await (const told of connection.client.register(messages, { signal: watch.signal })) {

@@ -1,0 +1,40 @@
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect } from 'node:http2';
+import type { Duplex } from 'node:stream';
+import type { GrpcTransportOptions } from '@connectrpc/connect-node';
+
+/** One HTTP/2 connection as the gRPC client takes it. */
+export type NodeSession = Readonly<{ manager: NonNullable<GrpcTransportOptions['sessionManager']>; close: () => void }>;
+
+/**
+ * Opens an HTTP/2 connection, over a stream that is there already where one is given; it is never made anew.
+ *
+ * Whatever the other side sends over it, the worst that comes of it is its end: the library's own manager lets errors
+ * of a connection that it has given up end the process. Fails when the connection does, or the signal aborts.
+ */
+export async function openSession(
+  authority: string,
+  over: Duplex | undefined,
+  signal: AbortSignal,
+): Promise<NodeSession> {
+  const session = connect(authority, over ? { createConnection: () => over } : {});
+  for (const one of [session, over]) one?.on('error', () => undefined);
+  const close = (): void => session.destroy();
+  try {
+    await once(session, 'connect', { signal });
+  } catch (caught) {
+    close();
+    throw caught;
+  }
+  return { manager: managerOf(session, authority), close };
+}
+
+function managerOf(session: ClientHttp2Session, authority: string): NodeSession['manager'] {
+  return {
+    authority,
+    request: async (method, path, headers, options) =>
+      await Promise.resolve(session.request({ ...headers, ':method': method, ':path': path }, options)),
+    // Connections live as long as one attempt, whose stall is watched: nobody asks whether they are alive.
+    notifyResponseByteRead: () => undefined,
+  };
+}
