@@ -59,7 +59,7 @@ async function tellOf(node: string): Promise<string> {
     const id = /get_action\/([123])$/.exec(pathname)?.[1];
     if (id !== undefined) return { status: 200, body: { action: recordOf(id) } };
     if (pathname.includes('get_top_super_nodes')) return { status: 200, body: { supernodes: [supernode] } };
-    if (pathname.includes('account_info')) return { status: 200, body: { info: { pub_key: key } } };
+    if (pathname.includes('/auth/v1beta1/accounts/')) return { status: 200, body: { account: { pub_key: key } } };
     return good();
   };
   return dataHash;

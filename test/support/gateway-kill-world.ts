@@ -61,7 +61,8 @@ export async function openKillWorld(subnet: string): Promise<KillWorld> {
     const state = states.get(id);
     if (state !== undefined) return { status: 200, body: { action: recordOf(id, state, dataHash) } };
     if (pathname.includes('get_top_super_nodes')) return { status: 200, body: { supernodes: [superNodeAt(address)] } };
-    if (pathname.includes('account_info')) return { status: 200, body: { info: { pub_key: publicKey() } } };
+    if (pathname.includes('/auth/v1beta1/accounts/'))
+      return { status: 200, body: { account: { pub_key: publicKey() } } };
     return good();
   };
   return {

@@ -1,16 +1,17 @@
 import { AppError } from '../../commands/errors.ts';
-import type { KeyType, PublicKey } from '../../commands/ledger/chain.ts';
 import type { ActionRecord } from '../../commands/sync/action-states.ts';
-import { isPublicKey, keyUrls } from '../cosmos/keys.ts';
 import { recordOf } from '../indexer/chain/action-reads.ts';
 import type { ChainClient, ChainSession } from '../indexer/chain/client.ts';
 import { ChainFailure } from '../indexer/chain/failure.ts';
 import { decodeMetadata, parseSuperNode } from '../indexer/chain/records.ts';
 import { asObject, attempt, isActionId, objects } from '../indexer/chain/values.ts';
 import { targetOf } from '../indexer/probe/target.ts';
+import { type Registrant, signatoryOf } from './signatory.ts';
+import type { Signatory } from './signatures.ts';
 
 /** A Cascade action of the chain, and what it says of its file; undefined where its metadata cannot be read. */
-export type CascadeAction = Readonly<{ id: string; record: ActionRecord; file: ActionFile | undefined }>;
+export type CascadeAction = Readonly<{ id: string; record: ActionRecord; file: ActionFile | undefined }> &
+  Pick<Registrant, 'appKey'>;
 
 /** What a Cascade action says of its file. */
 export type ActionFile = Readonly<{
@@ -40,8 +41,8 @@ export type CascadeChain = Readonly<{
    * are in all.
    */
   storers: (height: number) => Promise<Readonly<{ nodes: readonly StoringNode[]; total: number }>>;
-  /** Undefined for an account that has never signed. */
-  keyOf: (account: string) => Promise<PublicKey | undefined>;
+  /** Whose signatures count; undefined where nobody's do. */
+  signatoryOf: (registrant: Registrant) => Promise<Signatory | undefined>;
 }>;
 
 /** Nodes that may finalize an action: so many of the ACTIVE ones nearest to its height. */
@@ -61,10 +62,10 @@ export function createCascadeChain(
   return {
     action: async (id) =>
       await ask(async (session) => {
-        const record = await actionOf(session, id, addressPrefix);
-        return record?.kind === 'cascade' ? { id, record, file: fileOf(record.metadata) } : undefined;
+        const read = await actionOf(session, id, addressPrefix);
+        return read?.record.kind === 'cascade' ? { id, ...read, file: fileOf(read.record.metadata) } : undefined;
       }),
-    kind: async (id) => await ask(async (session) => (await actionOf(session, id, addressPrefix))?.kind),
+    kind: async (id) => await ask(async (session) => (await actionOf(session, id, addressPrefix))?.record.kind),
     finalizers: async (height) =>
       await ask(async (session) => (await topOf(session, height)).map((node) => String(node['supernode_account']))),
     storers: async (height) =>
@@ -72,21 +73,21 @@ export function createCascadeChain(
         const top = await topOf(session, height);
         return { nodes: top.flatMap((node) => storerOf(node, { addressPrefix, allowPrivate })), total: top.length };
       }),
-    keyOf: async (account) =>
-      await ask(async (session) => {
-        const answer = await session.find(`/cosmos/auth/v1beta1/account_info/${account}`);
-        const key = asObject(asObject(asObject(answer?.body)?.['info'])?.['pub_key']);
-        return key && publicKeyIn(key);
-      }),
+    signatoryOf: async (registrant) =>
+      await ask(async (session) => await signatoryOf(session, registrant, addressPrefix)),
   };
 }
 
-async function actionOf(session: ChainSession, id: string, prefix: string): Promise<ActionRecord | undefined> {
+type Read = Pick<CascadeAction, 'record' | 'appKey'>;
+
+async function actionOf(session: ChainSession, id: string, prefix: string): Promise<Read | undefined> {
   if (!isActionId(id)) return undefined;
   const answer = await session.find(`~/action/v1/get_action/${id}`);
   if (!answer) return undefined;
-  const read = recordOf(asObject(answer.body)?.['action'], id, prefix);
-  if ('record' in read) return read.record;
+  const action = asObject(answer.body)?.['action'];
+  const read = recordOf(action, id, prefix);
+  const appKey = asObject(action)?.['app_pubkey'];
+  if ('record' in read) return { record: read.record, appKey: typeof appKey === 'string' ? appKey : undefined };
   throw new AppError('UNAVAILABLE', `What the chain says of action ${id} cannot be read: ${read.reason}`);
 }
 
@@ -126,11 +127,4 @@ function fileOf(metadata: string): ActionFile | undefined {
     isPublic: read['public'] === true,
     name: typeof name === 'string' ? name : '',
   };
-}
-
-function publicKeyIn(record: Readonly<Record<string, unknown>>): PublicKey | undefined {
-  const type = (Object.keys(keyUrls) as KeyType[]).find((name) => keyUrls[name] === record['@type']);
-  const key = record['key'];
-  if (!type || typeof key !== 'string' || !isPublicKey(Buffer.from(key, 'base64'))) return undefined;
-  return { type, key };
 }

@@ -22,19 +22,22 @@ export function signText(key: PrivateKey, text: string): string {
 /** What a signature may be over: the text itself or its ADR-036 document, or that document alone. */
 export type SignedForms = 'any' | 'adr036';
 
+/** A public key, and whom its documents name as their signer: where that is not said, the key's own account. */
+export type Signatory = PublicKey & Readonly<{ signer?: string }>;
+
 /**
  * Whether a signature (base64 of r‖s, of r‖s‖v for an Ethereum key, or of DER) is that of a key over a text.
  *
- * The raw text is tried first where it may be, then ADR-036 with the key's account as the signer. A high s is refused,
+ * The raw text is tried first where it may be, then ADR-036 with the signer of the key. A high s is refused,
  * and so is base64 in any form but the one that encoders give.
  *
  * @example isSignedBy(publicKey, '7', signature)
  */
-export function isSignedBy(key: PublicKey, text: string, signature: string, forms: SignedForms = 'any'): boolean {
+export function isSignedBy(key: Signatory, text: string, signature: string, forms: SignedForms = 'any'): boolean {
   const pair = pairIn(key, signature);
   if (pair === undefined) return false;
   if (forms === 'any' && verify(key, Buffer.from(text), pair)) return true;
-  return verify(key, adr036SignBytes(text, accountOf(key)), pair);
+  return verify(key, adr036SignBytes(text, key.signer ?? accountOf(key)), pair);
 }
 
 /** Longest is DER: 72 bytes. */

@@ -1,13 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CascadeChain, createCascadeChain } from '../../../src/edges/cascade/chain.ts';
-import { publicKeyOf } from '../../../src/edges/cosmos/keys.ts';
 import { createChainClient } from '../../../src/edges/indexer/chain/client.ts';
 import { type ChainStub, startChainStub } from '../../support/chain-stub.ts';
 import { accountOf } from '../../support/chain-stub-state.ts';
 
 const profile = { restPrefix: '/LumeraProtocol/lumera', addressPrefix: 'lumera' };
-const cosmosUrl = '/cosmos.crypto.secp256k1.PubKey';
-const own = publicKeyOf({ type: 'secp256k1', bytes: new Uint8Array(32).fill(3) });
 
 let stub: ChainStub;
 let chain: CascadeChain;
@@ -54,26 +51,6 @@ describe('an action', () => {
     }
     instead('get_action', { code: 13, message: 'it broke', details: [] }, 500);
     await expect(chain.action(id)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-  });
-});
-
-describe('the key of an account', () => {
-  it('is that of its record, and none where many or nobody signs', { tags: ['S3.signature.key'] }, async () => {
-    const account = accountOf('alice');
-    const infoOf = (key: unknown) => ({ info: { address: account, pub_key: key, account_number: '1', sequence: '1' } });
-    instead('account_info', infoOf({ '@type': cosmosUrl, key: own.key }));
-    expect(await chain.keyOf(account)).toEqual(own);
-    for (const key of [
-      null,
-      { '@type': '/cosmos.crypto.multisig.LegacyAminoPubKey', threshold: 1, public_keys: [] },
-      { '@type': '/cosmos.crypto.ed25519.PubKey', key: own.key },
-      { '@type': cosmosUrl, key: 'AAAA' },
-    ]) {
-      instead('account_info', infoOf(key));
-      expect(await chain.keyOf(account)).toBeUndefined();
-    }
-    instead('account_info', { code: 5, message: 'account not found', details: [] }, 404);
-    expect(await chain.keyOf(account)).toBeUndefined();
   });
 });
 

@@ -112,7 +112,7 @@ function chainOf(actions: ReadonlyMap<string, CascadeAction>): CascadeChain {
     kind: async (id) => actions.get(id)?.record.kind ?? (id === sense ? 'sense' : undefined),
     finalizers: async () => [],
     storers: async () => ({ nodes: [deafNode], total: 1 }),
-    keyOf: async (account) => (account === accountOf(creator) ? creator : undefined),
+    signatoryOf: async (registrant) => (registrant.creator === accountOf(creator) ? creator : undefined),
   };
 }
 
@@ -126,5 +126,10 @@ export async function actionOver(
   const [dataHash] = hasher.digests();
   const creator = accountOf(publicKeyOf(creatorKey));
   const record = { kind: 'cascade', chainState, creator, height: 5 } as Partial<ActionRecord> as ActionRecord;
-  return { id, record, file: { dataHash, idsCounter: 1, idsMax: 1, signatures: '', isPublic, name } };
+  return {
+    id,
+    record,
+    appKey: undefined,
+    file: { dataHash, idsCounter: 1, idsMax: 1, signatures: '', isPublic, name },
+  };
 }

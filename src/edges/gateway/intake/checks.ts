@@ -53,10 +53,10 @@ export type Judging = Readonly<{ chain: CascadeChain; settings: Readonly<{ signa
 /** Fails with `UNAUTHORIZED` unless an action's creator signed a text. */
 export async function checkSignature(
   { chain, settings }: Judging,
-  { record: { creator } }: CascadeAction,
+  { record: { creator }, appKey }: CascadeAction,
   { text, signature }: Readonly<{ text: string; signature: string }>,
 ): Promise<void> {
-  const key = await chain.keyOf(creator);
+  const key = await chain.signatoryOf({ creator, appKey });
   if (!key || !isSignedBy(key, text, signature, settings.signatures))
     throw new AppError('UNAUTHORIZED', wrongSignature);
 }

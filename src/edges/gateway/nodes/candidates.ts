@@ -3,14 +3,15 @@ import { AccountsOfUnavailable } from '../../../projections/fleet/queries.ts';
 import { ask } from '../../bus.ts';
 import { type CascadeChain, type CascadeChainOptions, createCascadeChain } from '../../cascade/chain.ts';
 import type { ChainClient } from '../../indexer/chain/client.ts';
+import { rememberingKeys } from '../intake/known-keys.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
 
-/** The chain as a gateway asks it: nodes that are known to be available come first. */
+/** The chain as a gateway asks it: nodes that are known to be available come first, keys are remembered. */
 export function createGatewayChain(
   client: ChainClient,
   { reader, ...options }: CascadeChainOptions & Pick<GatewayDependencies, 'reader'>,
 ): CascadeChain {
-  return availableFirst(createCascadeChain(client, options), reader);
+  return rememberingKeys(availableFirst(createCascadeChain(client, options), reader));
 }
 
 /**

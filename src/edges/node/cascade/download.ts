@@ -54,12 +54,12 @@ export async function* download(
 /** Everybody may have a public file; a private one, whoever shows the creator's signature over the action id. */
 async function allow(
   { chain }: CascadeDependencies,
-  { id, record: { creator } }: CascadeAction,
+  { id, record: { creator }, appKey }: CascadeAction,
   { file, signature }: Readonly<{ file: ActionFile; signature: string }>,
 ): Promise<void> {
   if (file.isPublic) return;
   if (signature === '') throw refusal('unsigned', 'A private file needs a download signature');
-  const key = await chain.keyOf(creator);
+  const key = await chain.signatoryOf({ creator, appKey });
   if (!key || !isSignedBy(key, id, signature))
     throw refusal('wronglySigned', 'The download signature is not that of the creator of the action');
 }

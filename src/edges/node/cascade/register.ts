@@ -77,10 +77,10 @@ async function* checkBytes(dataHash: string, file: ActionFile): AsyncGenerator<T
 
 async function* checkRegistration(
   { chain, finalizer }: CascadeDependencies,
-  { id, record: { creator } }: CascadeAction,
+  { id, record: { creator }, appKey }: CascadeAction,
   { signatures, idsCounter, idsMax }: ActionFile,
 ): AsyncGenerator<Told, readonly string[]> {
-  const key = await chain.keyOf(creator);
+  const key = await chain.signatoryOf({ creator, appKey });
   const [index = '', signature = '', ...more] = signatures.split('.');
   const texts = [Buffer.from(index, 'base64').toString('utf8'), index];
   if (!key || more.length > 0 || !texts.some((text) => isSignedBy(key, text, signature)))

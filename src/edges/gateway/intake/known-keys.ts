@@ -1,0 +1,30 @@
+import type { CascadeChain } from '../../cascade/chain.ts';
+import type { Signatory } from '../../cascade/signatures.ts';
+
+const keptMs = 60_000;
+const mostKept = 10_000;
+
+/**
+ * The same chain, asked for the key of an account once a minute at most.
+ *
+ * Whose key counts for an action is never remembered: its creator may change. Nor is that an account has no key: its
+ * first transaction gives it one.
+ */
+export function rememberingKeys(chain: CascadeChain, clock: () => number = Date.now): CascadeChain {
+  const known = new Map<string, Readonly<{ signatory: Signatory; until: number }>>();
+  return {
+    ...chain,
+    signatoryOf: async (registrant) => {
+      const name = `${registrant.creator} ${registrant.appKey ?? ''}`;
+      const kept = known.get(name);
+      if (kept && kept.until > clock()) return kept.signatory;
+      const asked = clock();
+      const signatory = await chain.signatoryOf(registrant);
+      known.delete(name);
+      if (signatory) known.set(name, { signatory, until: asked + keptMs });
+      const [oldest] = known.keys();
+      if (known.size > mostKept && oldest !== undefined) known.delete(oldest);
+      return signatory;
+    },
+  };
+}
