@@ -1,0 +1,77 @@
+import { statfs } from 'node:fs/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { once } from 'node:events';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createSpace } from '../../../src/edges/gateway/intake/space.ts';
+import { freshFolder } from '../../support/fresh-folder.ts';
+import { actionOver, type GatewayUnderTest, gatewayUnderTest } from './gateway-under-test.ts';
+import { leftOvers, signatureOf } from './uploading.ts';
+
+const full = { code: 'INSUFFICIENT_STORAGE' };
+
+/** What is free on the volume of a folder, and what of it nobody gets: a tenth of all, or 5 GiB where that is less. */
+async function volumeOf(folder: string) {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  return { free: bavail * bsize, kept: Math.min(blocks * bsize * 0.1, 5 * 2 ** 30) };
+}
+
+async function start(): Promise<GatewayUnderTest> {
+  const gateway = await gatewayUnderTest({ settings: { uploadMaxSize: 2 ** 52 } });
+  onTestFinished(async () => await gateway[Symbol.asyncDispose]());
+  return gateway;
+}
+
+/** Says how many bytes will come, and sends none of them. */
+async function declare(url: string, headers: Record<string, string>) {
+  const request = httpRequest(url, { method: 'POST', headers });
+  request.on('error', () => undefined);
+  request.flushHeaders();
+  const [answer] = (await once(request, 'response')) as [IncomingMessage];
+  const json = JSON.parse(await text(answer)) as Record<string, unknown>;
+  request.destroy();
+  return [answer.statusCode, json['code']];
+}
+
+describe('room on the volume', () => {
+  it('is never given out to the last tenth or 5 GiB of it', { tags: ['S3.limits.volume'] }, async () => {
+    const { folder, remove } = freshFolder();
+    onTestFinished(remove);
+    const { free, kept } = await volumeOf(folder);
+    const space = createSpace(folder, undefined);
+    // Others write to the volume meanwhile: half of what is kept is more than they do.
+    await expect(space.reserve(free - kept / 2)).rejects.toMatchObject(full);
+    await expect(space.reserve(free - kept / 2)).rejects.toMatchObject(full);
+    const most = free - 1.5 * kept;
+    const release = await space.reserve(most);
+    await expect(space.reserve(kept), 'what is promised counts').rejects.toMatchObject(full);
+    release();
+    (await space.reserve(most))();
+  });
+
+  it('is asked for before any byte of a form', { tags: ['S3.limits.volume'] }, async () => {
+    const gateway = await start();
+    const { free, kept } = await volumeOf(gateway.files.folder);
+    const told = await declare(`${gateway.url}/api/v1/actions/cascade`, {
+      'content-type': 'multipart/form-data; boundary=b',
+      'content-length': String(Math.floor(free - kept / 2)),
+    });
+    expect(told).toEqual([507, 'INSUFFICIENT_STORAGE']);
+    expect(await leftOvers(gateway)).toEqual([]);
+  });
+
+  it('is asked for before any byte of an upload in several requests', { tags: ['S3.limits.volume'] }, async () => {
+    const gateway = await start();
+    const action = await actionOver(Buffer.from('a file'));
+    gateway.actions.set('7', action);
+    const { free, kept } = await volumeOf(gateway.files.folder);
+    const told = await declare(`${gateway.url}/api/v1/uploads`, {
+      'annals-action-id': '7',
+      'annals-signature': signatureOf(action),
+      'content-type': 'application/octet-stream',
+      'upload-complete': '?1',
+      'content-length': String(Math.floor(free - kept / 2)),
+    });
+    expect(told).toEqual([507, 'INSUFFICIENT_STORAGE']);
+  });
+});
