@@ -19,3 +19,11 @@ export function correctBlame(caught: unknown): void {
   if (caught instanceof ConnectError && caught.code === Code.Internal && unreadable.test(caught.rawMessage))
     Object.assign(caught, { code: Code.InvalidArgument });
 }
+
+/** What Node says of a request whose client went away before its end, over HTTP/2 and over HTTP/1.1. */
+const goneCodes: readonly unknown[] = ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET'];
+
+/** Whether a call failed because its client went away while it was still sending. */
+export function isClientGone(caught: unknown, { aborted }: AbortSignal): boolean {
+  return aborted && caught instanceof Error && 'code' in caught && goneCodes.includes(caught.code);
+}

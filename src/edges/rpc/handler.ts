@@ -1,16 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
-import {
-  Code,
-  type ConnectError,
-  type ConnectRouter,
-  createConnectRouter,
-  type Interceptor,
-} from '@connectrpc/connect';
+import { Code, ConnectError, type ConnectRouter, createConnectRouter, type Interceptor } from '@connectrpc/connect';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { toAppError } from '../../commands/errors.ts';
 import type { Logger } from '../kit/logger.ts';
-import { blameClient, correctBlame } from './client-mistakes.ts';
+import { blameClient, correctBlame, isClientGone } from './client-mistakes.ts';
 import { isOurFault, toRpcError } from './codes.ts';
 
 /** Requests of HTTP/1.1 and of HTTP/2 alike. */
@@ -65,32 +59,31 @@ function readRequest(
   }
 }
 
+type Translate = (caught: unknown) => ConnectError;
+
 function translateErrors(logger: Logger): Interceptor {
-  const translate = (caught: unknown, method: string): ConnectError => {
-    correctBlame(caught);
-    if (isOurFault(caught)) logger.error({ err: toAppError(caught), method }, 'call failed');
-    return toRpcError(caught);
-  };
   return (next) => async (request) => {
-    const { name } = request.method;
+    const { method, signal } = request;
+    const translate: Translate = (caught) => {
+      correctBlame(caught);
+      if (isClientGone(caught, signal)) return new ConnectError('The client has gone', Code.Canceled);
+      if (isOurFault(caught)) logger.error({ err: toAppError(caught), method: method.name }, 'call failed');
+      return toRpcError(caught);
+    };
     try {
       const response = await next(request);
-      return response.stream ? { ...response, message: translateStream(response.message, name, translate) } : response;
+      return response.stream ? { ...response, message: translateStream(response.message, translate) } : response;
     } catch (caught) {
-      throw translate(caught, name);
+      throw translate(caught);
     }
   };
 }
 
-async function* translateStream<T>(
-  messages: AsyncIterable<T>,
-  method: string,
-  translate: (caught: unknown, method: string) => ConnectError,
-): AsyncGenerator<T> {
+async function* translateStream<T>(messages: AsyncIterable<T>, translate: Translate): AsyncGenerator<T> {
   try {
     yield* messages;
   } catch (caught) {
-    throw translate(caught, method);
+    throw translate(caught);
   }
 }
 

@@ -1,6 +1,8 @@
 import { readdirSync, statSync } from 'node:fs';
+import { connect } from 'node:http2';
 import path from 'node:path';
 import { Code } from '@connectrpc/connect';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createChainClient } from '../../../src/edges/cosmos/chain-client.ts';
 import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts';
@@ -184,6 +186,32 @@ describe('Register and Download', () => {
       });
     },
   );
+
+  it('keep nothing of a client that goes away while it sends, and blame themselves for nothing', async () => {
+    const logged: string[] = [];
+    await using folders = new AsyncDisposableStack();
+    const own = freshFolder();
+    folders.defer(own.remove);
+    const logger = pino({ level: 'warn' }, { write: (line) => void logged.push(line) });
+    await using alone = await nodeUnderTest({ cascade: { ...filesOf(ledger), storageFolder: own.folder }, logger });
+    const drafts = () => readdirSync(path.join(own.folder, 'incoming')).length;
+    const session = connect(`http://${alone.grpc}`).on('error', () => undefined);
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/cascade.CascadeService/Register',
+      'content-type': 'application/grpc',
+    });
+    stream.on('error', () => undefined);
+    const chunk = chunkMessage(bytesOf('g', 100_000));
+    const prefix = Buffer.alloc(5);
+    prefix.writeUInt32BE(chunk.length, 1);
+    stream.write(Buffer.concat([prefix, chunk]));
+    await until('the upload has begun', () => drafts() === 1);
+    session.destroy();
+    await until('nothing is left of it', () => drafts() === 0);
+    await alone.stop();
+    expect(logged.filter((line) => line.includes('call failed'))).toEqual([]);
+  });
 
   it('are UNAVAILABLE while the chain is out of reach', { tags: ['S1.register.codes'] }, async () => {
     await using alone = await nodeUnderTest({ cascade: filesOf(ledger) });
