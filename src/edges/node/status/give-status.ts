@@ -8,8 +8,8 @@ import { readResources } from './resources.ts';
 import { createSnapshot, usualAges } from './snapshot.ts';
 import { statusOf } from './status.ts';
 
-/** However often a node is asked, it reads its machine once a second. */
-const resourceAges = { freshMs: 1000, lastGoodMs: 1000, firstMs: 8000 } as const;
+/** However often a node is asked, it reads its machine once a second, and nobody waits for that but the first. */
+const resourceAges = { freshMs: 1000, lastGoodMs: 10_000, firstMs: 8000 } as const;
 
 /** What a node's status is told from. */
 export type StatusOptions = ViewOptions &
