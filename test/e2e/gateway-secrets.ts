@@ -6,6 +6,7 @@ import pg from 'pg';
 import { expect } from 'vitest';
 import { connectNats } from '../../src/edges/log/connection.ts';
 import { messagesOf } from '../../src/edges/log/direct.ts';
+import { until } from '../support/polling.ts';
 import type { Program } from '../support/program.ts';
 import { downloadSignature, type Json, postJson, registered, streamed, upload } from './gateway-client.ts';
 
@@ -13,9 +14,9 @@ import { downloadSignature, type Json, postJson, registered, streamed, upload } 
 type Places = Readonly<Record<string, string>>;
 
 /**
- * Moves a private file, then looks for its secrets wherever others can read: the signature and the task id of its
- * download, the keys of the gateway and of a node, the token. A text that is no secret is found there, so the looking
- * works.
+ * Moves a private file and asks for a round of sync, then looks for secrets wherever others can read: the signature and
+ * the task id of the download, the keys of the gateway and of a node, the token, and what was refused in their place.
+ * A text that is no secret is found in each place, so the looking works.
  */
 export async function expectSecretsUntold(program: Program, gateway: string, token: string): Promise<void> {
   const nc = await connectNats({ ...program.instance.nats, name: 'secrets test' });
@@ -32,17 +33,25 @@ export async function expectSecretsUntold(program: Program, gateway: string, tok
   expect((await streamed(`${download}/status`)).at(-1)?.name).toBe('sdk:completed');
   expect((await fetch(`${download}/file`)).status).toBe(200);
   const wrong = { signature: `${signature.slice(0, -6)}AAAA==` };
-  expect(await postJson(`${gateway}/api/v1/actions/cascade/${file.action}/downloads`, wrong)).toMatchObject({
-    httpStatus: 401,
-  });
+  const refused = await postJson(`${gateway}/api/v1/actions/cascade/${file.action}/downloads`, wrong);
+  expect(refused).toMatchObject({ httpStatus: 401 });
+  const synced = await synchronized(program.base, token);
+  const wrongToken = `${token.slice(0, -1)}?`;
+  const unsynced = await synchronized(program.base, wrongToken);
+  expect([synced.status, unsynced.status]).toEqual([202, 401]);
 
+  let tables = '';
+  await until('the archive has the upload', async () => isIn((tables = await tablesOf(program)), file.signature));
   const places: Places = {
     events: await eventsOf(nc),
-    tables: await tablesOf(program),
+    tables,
     'live subjects': live.join('\n'),
     log: JSON.stringify(program.log),
     metrics: await textOf(`${gateway}/metrics`, `${program.base}/metrics`),
-    answers: await textOf(...addressesOf(gateway, program.base, { action: file.action, uploaded: String(uploaded) })),
+    answers: [
+      await textOf(...addressesOf(program, { action: file.action, uploaded: String(uploaded) })),
+      JSON.stringify([refused, synced, unsynced]),
+    ].join('\n'),
   };
   listening.unsubscribe();
   await nc.close();
@@ -53,6 +62,7 @@ export async function expectSecretsUntold(program: Program, gateway: string, tok
     'key of the gateway': keyIn(program, 'keys/gateway'),
     'key of a node': keyIn(program, 'nodes/1/key'),
     token,
+    'token that was refused': wrongToken,
   };
   const found = Object.entries(places).flatMap(([place, text]) =>
     Object.entries(secrets).flatMap(([name, secret]) => (isIn(text, secret) ? [`${name} in ${place}`] : [])),
@@ -61,6 +71,9 @@ export async function expectSecretsUntold(program: Program, gateway: string, tok
   for (const place of ['events', 'tables', 'live subjects', 'answers'])
     expect(isIn(places[place] ?? '', String(uploaded)), `the upload's task in ${place}`).toBe(true);
   // Its event has it, and so has the archive of the event.
+  expect(isIn(places['events'] ?? '', file.signature), "the upload's signature in events").toBe(true);
+  expect(isIn(places['log'] ?? '', 'sync round done'), 'details in the log').toBe(true);
+  expect(isIn(places['metrics'] ?? '', 'annals_transfers_ended_total'), 'transfers in the metrics').toBe(true);
   for (const place of ['live subjects', 'log', 'metrics', 'answers'])
     expect(isIn(places[place] ?? '', file.signature), `the upload's signature in ${place}`).toBe(false);
 }
@@ -69,16 +82,23 @@ function keyIn({ folder }: Program, file: string): string {
   return readFileSync(path.join(folder, file), 'utf8').trim();
 }
 
-/** In any form that it could have been written in. */
+/** In any form that it could have been written in: as it is, and the bytes that it stands for. */
 function isIn(text: string, secret: string): boolean {
-  const bytes = Buffer.from(secret);
-  const forms = [
-    secret,
+  const stoodFor = /^(?:[\da-f]{2})+$/i.test(secret) ? Buffer.from(secret, 'hex') : Buffer.from(secret, 'base64');
+  const forms = [Buffer.from(secret), stoodFor].flatMap((bytes) => [
     bytes.toString('hex'),
     bytes.toString('base64').replace(/=+$/, ''),
-    encodeURIComponent(secret),
-  ];
-  return forms.some((form) => text.includes(form));
+    bytes.toString('base64url'),
+    JSON.stringify([...bytes]).slice(1, -1),
+  ]);
+  return [secret, encodeURIComponent(secret), ...forms].some((form) => text.includes(form));
+}
+
+/** What asking for a round of sync with a token comes to. */
+async function synchronized(base: string, bearer: string) {
+  const headers = { authorization: `Bearer ${bearer}` };
+  const answer = await fetch(`${base}/v1/supernodes/sync`, { method: 'POST', headers });
+  return { status: answer.status, headers: Object.fromEntries(answer.headers), body: await answer.text() };
 }
 
 function told(bytes: Uint8Array): string {
@@ -119,10 +139,10 @@ async function tablesOf({ instance: { postgres } }: Program): Promise<string> {
 }
 
 function addressesOf(
-  gateway: string,
-  base: string,
+  { base, instance: { urls } }: Program,
   { action, uploaded }: Readonly<{ action: string; uploaded: string }>,
 ): string[] {
+  const gateway = urls['gateway'] ?? '';
   const actions = `${gateway}/api/v1/actions/cascade`;
   return [
     ...['/openapi.json', '/readyz', '/healthz', '/transfers/about.json'].map((one) => `${gateway}${one}`),

@@ -22,7 +22,8 @@ let program: Program;
 let gateway: string;
 
 beforeAll(async () => {
-  const env = { LOCAL_SUBNET: subnet, PUBLIC_DOWNLOADS: 'chain', SYNC_TOKEN: token, RATE_LIMIT: 'off' };
+  const secrets = { SYNC_TOKEN: token, ALLOW_MANUAL_SYNC: 'true', LOG_LEVEL: 'debug' };
+  const env = { LOCAL_SUBNET: subnet, PUBLIC_DOWNLOADS: 'chain', RATE_LIMIT: 'off', ...secrets };
   program = await startProgram({ network: 'local', env });
   gateway = program.instance.urls['gateway'] ?? '';
   await until('the gateway is ready', async () => (await fetch(`${gateway}/readyz`)).status === 200, 60_000);
