@@ -62,3 +62,11 @@ export function blockOfTransactions(config: ChainConfig, of: 'coins' | 'tokens',
 
 /** Data of a call that reads somebody's tokens. */
 export const balanceCall = (index: number): Hex => `0x${balanceSelector}${word(addresses[index % senders] ?? '')}`;
+
+/** How much is done in a second of processor time of this process, all its threads together. */
+export async function perCpuSecond(count: number, work: () => Promise<void>): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return (count / (user + system)) * 1_000_000;
+}

@@ -3,45 +3,53 @@ import { call } from '../../src/edges/evm/executor/calls.ts';
 import { createMemoryNodes } from '../../src/edges/evm/executor/memory-nodes.ts';
 import { createReader } from '../../src/edges/evm/executor/reader.ts';
 import type { Context } from '../context.ts';
-import { balanceCall, beginning, blockOfTransactions, loadedChain, token } from '../evm-load.ts';
+import { balanceCall, beginning, blockOfTransactions, loadedChain, perCpuSecond, token } from '../evm-load.ts';
 import type { Contender } from '../rounds.ts';
 import type { Row } from '../row.ts';
 
 /** Blocks of 200 signed transactions of 200 senders, and calls of a token, by the processor time that they take. */
 export function rows(context: Context): readonly Row[] {
-  const shape = { better: 'higher', peerName: null } as const;
+  const blocks = context.size(5, 1);
+  const calls = context.size(4_000, 400);
+  const row = (name: string, unit: string, target: Row['target'], measure: Row['measure']): Row => ({
+    name,
+    unit: `${unit}/s of CPU`,
+    better: 'higher',
+    peerName: 'EDR 0.20.0, the engine of Hardhat',
+    target,
+    measure,
+  });
+  const sealed = async (of: 'coins' | 'tokens') =>
+    await context.inTurn('higher', await sealing(of, blocks), () => edrSealing(context, of, blocks));
   return [
-    {
-      ...shape,
-      name: 'evm-transfers',
-      unit: 'transfers/s of CPU',
-      target: { ours: 300 },
-      measure: async () => context.inTurn('higher', await sealing(context, 'coins')),
-    },
-    {
-      ...shape,
-      name: 'evm-erc20',
-      unit: 'transfers/s of CPU',
-      target: { ours: 150 },
-      measure: async () => context.inTurn('higher', await sealing(context, 'tokens')),
-    },
-    {
-      ...shape,
-      name: 'evm-calls',
-      unit: 'calls/s of CPU',
-      target: { ours: 1_000 },
-      measure: async () => context.inTurn('higher', await calling(context)),
-    },
+    row('evm-transfers', 'transfers', { ours: 300, ratio: 0.167 }, async () => await sealed('coins')),
+    row('evm-erc20', 'transfers', { ours: 150, ratio: 0.1 }, async () => await sealed('tokens')),
+    row('evm-calls', 'calls', { ours: 1_000 }, async () =>
+      context.inTurn('higher', await calling(calls), async () => {
+        const edr = await context.peer('edr');
+        return () => edr.ask('calls', { count: calls });
+      }),
+    ),
   ];
 }
 
-async function sealing(context: Context, of: 'coins' | 'tokens'): Promise<Contender> {
+async function edrSealing(context: Context, of: 'coins' | 'tokens', blocks: number): Promise<Contender> {
+  const edr = await context.peer('edr');
+  let round = 0;
+  return async () => {
+    const from = round * blocks;
+    round += 1;
+    return await edr.ask(of, { from, blocks });
+  };
+}
+
+async function sealing(of: 'coins' | 'tokens', atOnce: number): Promise<Contender> {
   const config = loadedChain();
   const executor = createExecutor({ config, nodes: createMemoryNodes() });
   let last: Sealed = await executor.genesis();
   await last.commit();
   let round = 0n;
-  const blocks = BigInt(context.size(5, 1));
+  const blocks = BigInt(atOnce);
   return async () => {
     const from = round * blocks;
     round += 1n;
@@ -64,24 +72,15 @@ async function sealing(context: Context, of: 'coins' | 'tokens'): Promise<Conten
   };
 }
 
-async function calling(context: Context): Promise<Contender> {
+async function calling(count: number): Promise<Contender> {
   const config = loadedChain();
   const nodes = createMemoryNodes();
   const first = await createExecutor({ config, nodes }).genesis();
   await first.commit();
   const reader = createReader({ config, nodes });
-  const count = context.size(4_000, 400);
   return () =>
     perCpuSecond(count, async () => {
       for (let at = 0; at < count; at += 1)
         await call(reader, { at: first.header, gasCap: 50_000_000n, request: { to: token, input: balanceCall(at) } });
     });
-}
-
-/** How much is done in a second of processor time of this process. */
-async function perCpuSecond(count: number, work: () => Promise<void>): Promise<number> {
-  const before = process.cpuUsage();
-  await work();
-  const { user, system } = process.cpuUsage(before);
-  return (count / (user + system)) * 1_000_000;
 }
