@@ -80,6 +80,7 @@ async function stores(): Promise<Record<string, string>> {
     TRANSFER_DIR: dataFolder(),
     CHAIN_API_BASE: stub.url,
     NODE_TRANSPORT: 'plain',
+    NODE_PORTS: 'registered',
     PROBE_PRIVATE_ADDRESSES: 'allow',
   };
 }
@@ -109,8 +110,8 @@ it(
   { tags: ['S3.two.killed', 'S3.two.uploads', 'S3.two.downloads', 'S3.restart.sigterm'] },
   async () => {
     const [held, seen] = [{ now: true }, [] as string[]];
-    const { addresses } = await serveNodes(goodNode(bytes), [holdingNode(held, seen)], 4444);
-    const dataHash = await tellOf(addresses[0] ?? '');
+    const [node] = await serveNodes(goodNode(bytes), [holdingNode(held, seen)]);
+    const dataHash = await tellOf(`${node?.ip}:${node?.port}`);
     const [shared, network] = [await stores(), freshNetwork()];
     const other = await gatewayOf('gateway,projector', shared, network);
     const first = await gatewayOf('gateway', shared, network);

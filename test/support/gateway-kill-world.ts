@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { createServer, type ServerHttp2Session } from 'node:http2';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
@@ -34,11 +35,10 @@ export type KillWorld = Readonly<{
 }>;
 
 const key: PrivateKey = { type: 'eth_secp256k1', bytes: new Uint8Array(32).fill(7) };
-const nodePort = 4444;
 const size = 2 ** 21;
 
-/** Starts both; the node listens at an address of its own in the subnet. */
-export async function openKillWorld(subnet: string): Promise<KillWorld> {
+/** Starts both. */
+export async function openKillWorld(): Promise<KillWorld> {
   const bytes = Buffer.alloc(size, 'the bytes of a file ');
   const hasher = await createDataHasher();
   hasher.update(bytes);
@@ -52,9 +52,8 @@ export async function openKillWorld(subnet: string): Promise<KillWorld> {
     if (!signal.aborted) await once(signal, 'abort');
     throw new ConnectError('the caller is gone', Code.Canceled);
   };
-  const address = `${subnet}.1`;
   const finalize = (action: string): void => void states.set(action, 'DONE');
-  const closeNode = await serveNode(address, nodeOf({ bytes, pass, finalize }));
+  const { address, close: closeNode } = await serveNode(nodeOf({ bytes, pass, finalize }));
   const stub = await startChainStub();
   stub.faults.instead = ({ pathname }, good) => {
     const id = /get_action\/(\d+)$/.exec(pathname)?.[1] ?? '';
@@ -114,18 +113,22 @@ function nodeOf({ bytes, pass, finalize }: Deeds): ServiceImpl<typeof CascadeSer
   };
 }
 
-async function serveNode(address: string, node: ServiceImpl<typeof CascadeService>): Promise<() => void> {
+async function serveNode(node: ServiceImpl<typeof CascadeService>) {
   const sessions = new Set<ServerHttp2Session>();
   const server = createServer(connectNodeAdapter({ routes: (router) => router.service(CascadeService, node) }));
   server.on('session', (session) => {
     sessions.add(session);
     session.on('close', () => sessions.delete(session));
   });
-  server.listen(nodePort, address);
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return () => {
-    for (const session of sessions) session.destroy();
-    server.close();
+  const { address, port } = server.address() as AddressInfo;
+  return {
+    address: `${address}:${port}`,
+    close: () => {
+      for (const session of sessions) session.destroy();
+      server.close();
+    },
   };
 }
 

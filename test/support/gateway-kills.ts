@@ -39,13 +39,14 @@ const dayMs = 86_400_000;
 
 /** Starts a gateway of which nothing but its log and its folder is left whenever it is killed. */
 export async function openGatewayKills({ dataDir, network, transferDir, env }: Options): Promise<GatewayKills> {
-  const world = await openKillWorld(`127.${10 + Math.floor(Math.random() * 200)}.${Math.floor(Math.random() * 250)}`);
+  const world = await openKillWorld();
   const start = async (): Promise<Program> => {
     const own = {
       ROLES: 'gateway,projector',
       CHAIN_API_BASE: world.chainUrl,
       TRANSFER_DIR: transferDir,
       NODE_TRANSPORT: 'plain',
+      NODE_PORTS: 'registered',
       PROBE_PRIVATE_ADDRESSES: 'allow',
     };
     const program = await runProgram({ dataDir, ...(network && { network }), env: { ...own, ...env } });

@@ -5,6 +5,7 @@ import type { ChainClient, ChainSession } from '../indexer/chain/client.ts';
 import { ChainFailure } from '../indexer/chain/failure.ts';
 import { decodeMetadata, parseSuperNode } from '../indexer/chain/records.ts';
 import { asObject, attempt, isActionId, objects } from '../indexer/chain/values.ts';
+import { portOf } from '../../projections/fleet/address.ts';
 import { targetOf } from '../indexer/probe/target.ts';
 import { type Registrant, signatoryOf } from './signatory.ts';
 import type { Signatory } from './signatures.ts';
@@ -26,7 +27,7 @@ export type ActionFile = Readonly<{
 }>;
 
 /** A SuperNode that files can be given to. */
-export type StoringNode = Readonly<{ account: string; ip: string }>;
+export type StoringNode = Readonly<{ account: string; ip: string; port: number }>;
 
 /** What the chain is asked about files; everything fails with `UNAVAILABLE` where it gives no answer to be read. */
 export type CascadeChain = Readonly<{
@@ -49,13 +50,23 @@ export type CascadeChain = Readonly<{
 const mayFinalize = 10;
 const mostIds = 1_000;
 
-/** How a chain is read, and whether nodes at addresses that are not public may be dialled. */
-export type CascadeChainOptions = Readonly<{ addressPrefix: string; allowPrivate?: boolean; signal: AbortSignal }>;
+/** The port of every SuperNode for files, whatever port its address names. */
+const nodePort = 4444;
+
+/** How a chain is read, and where nodes are found. */
+export type CascadeChainOptions = Readonly<{
+  addressPrefix: string;
+  /** Whether nodes at addresses that are not public may be dialled. */
+  allowPrivate?: boolean;
+  /** Whether a node's own port is dialled where its address on the chain names one. */
+  registeredPorts?: boolean;
+  signal: AbortSignal;
+}>;
 
 /** Asks a chain about files. */
 export function createCascadeChain(
   chain: ChainClient,
-  { addressPrefix, allowPrivate = false, signal }: CascadeChainOptions,
+  { addressPrefix, allowPrivate = false, registeredPorts = false, signal }: CascadeChainOptions,
 ): CascadeChain {
   const ask = async <T>(what: (session: ChainSession) => Promise<T>): Promise<T> =>
     await what(chain.session(signal)).catch(unreachable);
@@ -71,7 +82,10 @@ export function createCascadeChain(
     storers: async (height) =>
       await ask(async (session) => {
         const top = await topOf(session, height);
-        return { nodes: top.flatMap((node) => storerOf(node, { addressPrefix, allowPrivate })), total: top.length };
+        return {
+          nodes: top.flatMap((node) => storerOf(node, { addressPrefix, allowPrivate, registeredPorts })),
+          total: top.length,
+        };
       }),
     signatoryOf: async (registrant) =>
       await ask(async (session) => await signatoryOf(session, registrant, addressPrefix)),
@@ -99,12 +113,14 @@ async function topOf(session: ChainSession, height: number): Promise<readonly Re
 
 function storerOf(
   record: Readonly<Record<string, unknown>>,
-  { addressPrefix, allowPrivate }: Readonly<{ addressPrefix: string; allowPrivate: boolean }>,
+  { addressPrefix, allowPrivate, registeredPorts }: Required<Omit<CascadeChainOptions, 'signal'>>,
 ): StoringNode[] {
   const parsed = attempt(() => parseSuperNode(record, addressPrefix));
   if (!('value' in parsed)) return [];
-  const target = targetOf(parsed.value.address, { allowPrivate, allowHostNames: false });
-  return target.kind === 'ip' ? [{ account: parsed.value.account, ip: target.ip }] : [];
+  const { account, address } = parsed.value;
+  const target = targetOf(address, { allowPrivate, allowHostNames: false });
+  const port = (registeredPorts ? portOf(address) : undefined) ?? nodePort;
+  return target.kind === 'ip' ? [{ account, ip: target.ip, port }] : [];
 }
 
 function unreachable(caught: unknown): never {

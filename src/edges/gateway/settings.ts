@@ -36,6 +36,12 @@ export const gatewaySettings = {
     oneOf('secure', 'plain'),
     'How the gateway speaks to SuperNodes: secure (the real network’s own channel) or plain',
   ),
+  nodePorts: setting(
+    'NODE_PORTS',
+    'usual',
+    oneOf('usual', 'registered'),
+    'Where SuperNodes are asked for files: usual (port 4444) or registered (the port of the node’s address on the chain, where it names one)',
+  ),
   nodeStallTimeoutMs: setting(
     'NODE_STALL_TIMEOUT',
     '2m',

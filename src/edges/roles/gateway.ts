@@ -29,7 +29,8 @@ async function startGateway(context: RoleContext): Promise<Part> {
   const client = createChainClient(chainUrl, profile);
   const { addressPrefix } = profile;
   const allowPrivate = config.probePrivateAddresses;
-  const chain = createGatewayChain(client, { addressPrefix, allowPrivate, signal, reader });
+  const registeredPorts = config.nodePorts === 'registered';
+  const chain = createGatewayChain(client, { addressPrefix, allowPrivate, registeredPorts, signal, reader });
   const key = config.nodeTransport === 'secure' ? await gatewayKey(config, chainUrl) : undefined;
   const files = await openTransferFiles(config.transferDir ?? path.join(dataFolder(config), 'transfers'));
   const nodes = { chain, dialling: { key, leases }, stallMs: config.nodeStallTimeoutMs };

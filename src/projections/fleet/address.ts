@@ -16,6 +16,17 @@ export function hostOf(address: string): string | undefined {
 }
 
 /**
+ * The port that an address names, from 1 to 65535; undefined for one that names none.
+ *
+ * @example portOf('203.0.113.7:4445') // 4445
+ */
+export function portOf(address: string): number | undefined {
+  if (hostOf(address) === undefined || bare6.test(address)) return undefined;
+  const port = Number(/:(\d+)$/.exec(address)?.[1] ?? 0);
+  return port >= 1 && port <= 65_535 ? port : undefined;
+}
+
+/**
  * What readers are shown as a node's `ip`: the host without its port; junk as it is (spec 2, `ip`).
  *
  * @example displayHost('[2001:db8::1]:4444') // '2001:db8::1'

@@ -19,7 +19,7 @@ afterEach(async () => {
   await stub.stop();
 });
 
-function asking(options: Readonly<{ allowPrivate?: boolean }>): CascadeChain {
+function asking(options: Readonly<{ allowPrivate?: boolean; registeredPorts?: boolean }>): CascadeChain {
   const limits = { timeLimitMs: 2_000, startMs: 0, averageMs: 0, repeatMs: 0 };
   const client = createChainClient(stub.url, profile, limits);
   ending = async () => await client.close();
@@ -76,8 +76,8 @@ describe('the nodes of an action', () => {
       instead('get_top_super_nodes', { supernodes: top });
       expect(await chain.storers(77)).toEqual({
         nodes: [
-          { account: accountOf('one'), ip: '8.8.4.4' },
-          { account: accountOf('five'), ip: '2001:4860:4860::8888' },
+          { account: accountOf('one'), ip: '8.8.4.4', port: 4444 },
+          { account: accountOf('five'), ip: '2001:4860:4860::8888', port: 4444 },
         ],
         total: 5,
       });
@@ -86,4 +86,14 @@ describe('the nodes of an action', () => {
       expect((await asking({ allowPrivate: true }).storers(77)).nodes.map(({ ip }) => ip)).toContain('10.0.0.7');
     },
   );
+
+  it('are asked at the ports of their addresses where that is set', { tags: ['S3.nodes.ports'] }, async () => {
+    const addresses = ['8.8.4.4:5444', '8.8.4.5', '[2001:4860:4860::8888]:1', '2001:4860:4860::8889', '8.8.4.6:65536'];
+    const top = addresses.map((address, index) => node(`node${index}`, address));
+    instead('get_top_super_nodes', { supernodes: top });
+    expect((await chain.storers(77)).nodes.map(({ port }) => port)).toEqual([4444, 4444, 4444, 4444, 4444]);
+    await ending();
+    const { nodes } = await asking({ registeredPorts: true }).storers(77);
+    expect(nodes.map(({ port }) => port)).toEqual([5444, 4444, 1, 4444, 4444]);
+  });
 });

@@ -12,10 +12,9 @@ import { signatureOf } from '../gateway/uploading.ts';
 const bytes = randomBytes(200_000);
 
 it('upload and download need no key away from the local network', { tags: ['S3.verbs.away'] }, async () => {
-  const { port, addresses } = await serveNodes(goodNode(bytes), [() => ({})]);
-  const nodes = addresses.map((ip) => ({ account: 'lumera1node', ip }));
+  const nodes = await serveNodes(goodNode(bytes), [() => ({})]);
   const chain = { storers: async () => await Promise.resolve({ nodes, total: 1 }) };
-  const gateway = await gatewayUnderTest({ chain, nodePort: port });
+  const gateway = await gatewayUnderTest({ chain });
   onTestFinished(async () => await gateway[Symbol.asyncDispose]());
   const action = await actionOver(bytes);
   gateway.actions.set('7', action);

@@ -23,7 +23,7 @@ export const creatorKey: PrivateKey = { type: 'eth_secp256k1', bytes: new Uint8A
 export const sense = '99';
 
 /** Nobody listens there. */
-const deafNode = { account: 'lumera1deaf', ip: '127.9.9.9' };
+const deafNode = { account: 'lumera1deaf', ip: '127.9.9.9', port: 4444 };
 
 const noReader = { read: async () => await Promise.reject(new AppError('UNAVAILABLE', 'No database in this test')) };
 
@@ -47,8 +47,6 @@ export type GatewayChanges = Readonly<{
   reader?: GatewayDependencies['reader'];
   network?: string;
   folder?: string;
-  /** Port of its nodes, which are spoken to plainly. */
-  nodePort?: number;
   stallMs?: number;
 }>;
 
@@ -66,8 +64,8 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
   const files = await openTransferFiles(changes.folder ?? folder);
   const logger = pino({ level: 'silent' });
   const settings = { ...parseConfig({}), ...changes.settings };
-  const dialling = { key: undefined, ...(changes.nodePort === undefined ? {} : { port: changes.nodePort }) };
-  const nodes = { chain, dialling, stallMs: changes.stallMs ?? 2_000 };
+  // Nodes are spoken to plainly.
+  const nodes = { chain, dialling: { key: undefined }, stallMs: changes.stallMs ?? 2_000 };
   const leases = createLeases(nc, network, { ttlMs: 1_000 });
   const runner = createRunner({ log, leases, files, nodes, mostBytes: settings.uploadMaxSize, logger, signal });
   let ahead = 0;

@@ -50,8 +50,8 @@ it('gateways of one key shake hands with a node one after another', { tags: ['S3
     const { connectNode } = await otherProcess();
     const leases = createLeases(nc, network, { ttlMs: 30_000 });
     const key = async () => await Promise.resolve(creatorKey);
-    const dialling = { key, leases, port };
-    return async () => await connectNode({ account, ip: '127.0.0.1' }, dialling, signal);
+    const dialling = { key, leases };
+    return async () => await connectNode({ account, ip: '127.0.0.1', port }, dialling, signal);
   };
   const gateways = [await refused(), await refused(), await refused()];
   const outcomes = await Promise.allSettled(gateways.flatMap((connect) => [connect(), connect()]));

@@ -109,10 +109,9 @@ const misdeeds: readonly (readonly [what: string, Served, ofDownload: string, of
 ];
 
 async function start(nodes: readonly Served[], chainState: string) {
-  const { port, addresses } = await serveNodes(good, nodes);
-  const storers = addresses.map((ip, index) => ({ account: `lumera1node${index}`, ip }));
+  const storers = await serveNodes(good, nodes);
   const chain = { storers: async () => await Promise.resolve({ nodes: storers, total: storers.length }) };
-  const gateway = await gatewayUnderTest({ chain, nodePort: port, stallMs: 400 });
+  const gateway = await gatewayUnderTest({ chain, stallMs: 400 });
   onTestFinished(async () => await gateway[Symbol.asyncDispose]());
   const action = await actionOver(bytes, { chainState, isPublic: true });
   gateway.actions.set('7', action);

@@ -4,9 +4,12 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from '
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { expect, onTestFinished } from 'vitest';
+import type { StoringNode } from '../../../src/edges/cascade/chain.ts';
 import { CascadeService, SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
 
 const chunkBytes = 50_000;
+/** No program listens there: the port of a service that nobody has used for decades. */
+const deafPort = 1;
 
 /** What a node does. */
 export type Node = ServiceImpl<typeof CascadeService>;
@@ -47,29 +50,26 @@ export function goodNode(bytes: Uint8Array): Node {
   };
 }
 
-/** Serves nodes that differ from a good one at loopback addresses of their own, all on one port. */
-export async function serveNodes(
-  good: Node,
-  nodes: readonly Served[],
-  usedPort = 0,
-): Promise<{ port: number; addresses: string[] }> {
-  const subnet = `127.${10 + Math.floor(Math.random() * 200)}.${Math.floor(Math.random() * 250)}`;
-  const addresses = nodes.map((_, index) => `${subnet}.${index + 1}`);
-  let port = usedPort;
+/** Serves nodes that differ from a good one, each on a port of its own; gives where. */
+export async function serveNodes(good: Node, nodes: readonly Served[]): Promise<StoringNode[]> {
+  const places: StoringNode[] = [];
   for (const [index, served] of nodes.entries()) {
-    const server = served === 'garbage' ? speakingOtherwise() : speaking(good, served);
-    server.listen(port, addresses[index]);
-    await once(server, 'listening');
-    port = (server.address() as AddressInfo).port;
-    if (served === 'absent') server.close();
+    const port = served === 'absent' ? deafPort : await portOf(good, served);
+    places.push({ account: `lumera1node${index}`, ip: '127.0.0.1', port });
   }
-  return { port, addresses };
+  return places;
 }
 
-function speaking(good: Node, served: Misdeed | 'absent'): Server {
+async function portOf(good: Node, served: Misdeed | 'garbage'): Promise<number> {
+  const server = served === 'garbage' ? speakingOtherwise() : speaking(good, served);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+function speaking(good: Node, misdeed: Misdeed): Server {
   const sessions = new Set<ServerHttp2Session>();
   const cut = (): void => sessions.forEach((session) => session.destroy());
-  const node = served === 'absent' ? good : { ...good, ...served(cut) };
+  const node = { ...good, ...misdeed(cut) };
   const server = createServer(connectNodeAdapter({ routes: (router) => router.service(CascadeService, node) }));
   server.on('session', (session) => sessions.add(session));
   onTestFinished(() => {

@@ -78,7 +78,7 @@ describe.each([1, 2, 3, 4])('of random history %i', (seed) => {
   });
 
   it('the gateway tries those last that were found unavailable', { tags: ['S3.nodes.available'] }, async () => {
-    const all = world.nodes.map(({ account }) => ({ account, ip: '8.8.8.8' }));
+    const all = world.nodes.map(({ account }) => ({ account, ip: '8.8.8.8', port: 4444 }));
     const storers = async () => await Promise.resolve({ nodes: all, total: all.length });
     const chain = { storers } as Partial<CascadeChain> as CascadeChain;
     const { nodes } = await availableFirst(chain, { read: async (use) => await use(reading) }).storers(1);

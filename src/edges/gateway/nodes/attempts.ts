@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import type { Step, StepDetail } from '../../../commands/transfers/steps.ts';
 import type { StoringNode } from '../../cascade/chain.ts';
 import { hostPort } from '../../kit/net-address.ts';
-import { type Dialling, nodePort } from './connection.ts';
+import type { Dialling } from './connection.ts';
 import { cleaned } from './states.ts';
 
 /** How far a try came: to a connection with its node, and to where the node was sent the whole file. */
@@ -72,7 +72,7 @@ export async function* tryNodes<T>(
   let previousError = '';
   for (const [index, node] of order.entries()) {
     const iteration = index + 1;
-    const supernode = hostPort(node.ip, dialling.port ?? nodePort);
+    const supernode = hostPort(node.ip, node.port);
     const about: StepDetail = { iteration, supernode, nodeAccount: node.account };
     yield [{ status, detail: previousError === '' ? about : { ...about, previousError } }];
     const watch = watchStall(stallMs, signal);

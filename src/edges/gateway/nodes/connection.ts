@@ -11,15 +11,11 @@ import { dialChannel } from '../../rpc/channel/dial-channel.ts';
 import type { KeySource } from '../gateway-key.ts';
 import { openSession } from './session.ts';
 
-/** The port of every SuperNode for files. */
-export const nodePort = 4444;
-
 /** How nodes are spoken to; with a key, on the secure channel. */
 export type Dialling = Readonly<{
   key: KeySource | undefined;
   /** Gateways that share a key take turns with a node by these. */
   leases?: Leasing;
-  port?: number;
   connectMs?: number;
 }>;
 
@@ -66,13 +62,14 @@ async function inTurn(node: StoringNode, dialling: Dialling, signal: AbortSignal
 type Shaking = Omit<Dialling, 'key'> & Readonly<{ own: PrivateKey | undefined }>;
 
 async function open(node: StoringNode, dialling: Shaking, signal: AbortSignal): Promise<NodeConnection> {
-  const { own, port = nodePort, connectMs = usualConnectMs } = dialling;
+  const { own, connectMs = usualConnectMs } = dialling;
+  const { ip: host, port, account } = node;
   const inTime = AbortSignal.any([signal, AbortSignal.timeout(connectMs)]);
-  const stream = own && (await dialChannel({ host: node.ip, port, account: node.account }, own, inTime));
-  const baseUrl = stream ? 'http://node' : `http://${hostPort(node.ip, port)}`;
+  const stream = own && (await dialChannel({ host, port, account }, own, inTime));
+  const baseUrl = stream ? 'http://node' : `http://${hostPort(host, port)}`;
   const session = await openSession(baseUrl, stream, inTime).catch((caught: unknown) => {
     stream?.destroy();
-    throw new AppError('UNAVAILABLE', `${hostPort(node.ip, port)} does not answer`, { cause: caught });
+    throw new AppError('UNAVAILABLE', `${hostPort(host, port)} does not answer`, { cause: caught });
   });
   const close = (): void => {
     session.close();
