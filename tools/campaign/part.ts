@@ -28,6 +28,7 @@ export const parts = {
   'register-kills': { count: 20, load: (): Promise<Part> => import('./parts/register-kills.ts') },
   'evm-kills': { count: 10, load: (): Promise<Part> => import('./parts/evm-kills.ts') },
   'gateway-kills': { count: 5, load: (): Promise<Part> => import('./parts/gateway-kills.ts') },
+  'broken-forms': { count: 5000, load: (): Promise<Part> => import('./parts/broken-forms.ts') },
   'hostile-input': { count: 2000, load: (): Promise<Part> => import('./parts/hostile-input.ts') },
   corruptions: { count: 30, load: (): Promise<Part> => import('./parts/corruptions.ts') },
 } as const;

@@ -2,34 +2,44 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import path from 'node:path';
-import { expect } from 'vitest';
-import { type Random, seeded } from '../support/random-history.ts';
-import { until } from '../support/polling.ts';
-import { type Registered, registered } from './gateway-client.ts';
+import { type Random, seeded } from './random-history.ts';
+import { until } from './polling.ts';
+import type { Program } from './run-program.ts';
+import { type Registered, registered } from '../e2e/gateway-client.ts';
 
 const boundary = 'of-the-broken-forms';
 const atOnce = 6;
 
 /**
  * Sends forms that are broken in every way: cut, doubled, with bytes changed, parts left out, wrong headers, cut
- * connections. None is answered with 5xx, and no file is left over.
+ * connections. Gives what blames the gateway: an answer of 5xx or none, an upload that began, a file that is left.
  *
  * The file in them is not the one that was registered, so that none of them can begin a task.
  */
-export async function expectBrokenFormsRefused(gateway: string, folder: string, count: number): Promise<void> {
+export async function sendBrokenForms(
+  { instance, folder }: Program,
+  { count, seed }: Readonly<{ count: number; seed: number }>,
+): Promise<string[]> {
+  const gateway = instance.urls['gateway'] ?? '';
   const file = { ...(await registered(gateway, 'never sent whole.bin')), bytes: Buffer.alloc(3000, 'x') };
-  const random = seeded(20);
-  const statuses = new Map<number, number>();
+  const random = seeded(seed);
+  const faults: string[] = [];
+  let refused = 0;
   for (let sent = 0; sent < count; sent += atOnce) {
-    const requests = Array.from({ length: atOnce }, () => brokenRequest(file, random));
-    for (const status of await Promise.all(requests.map((request) => exchange(gateway, request))))
-      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    const requests = Array.from({ length: Math.min(atOnce, count - sent) }, () => brokenRequest(file, random));
+    const answered = requests.map(async (request) => [await exchange(gateway, request), request.isCut] as const);
+    for (const [status, isCut] of await Promise.all(answered)) {
+      if (status >= 400 && status < 500) refused += 1;
+      else if (status !== 0 || !isCut) faults.push(`${status || 'no answer'} among the forms from ${sent} on`);
+    }
   }
-  const told = [...statuses.keys()].toSorted((a, b) => a - b);
-  expect(told.filter((status) => status >= 500 || (status >= 200 && status < 300))).toEqual([]);
-  expect(told).toContain(400);
-  await until('nothing is left of them', () => readdirSync(path.join(folder, 'transfers/incoming')).length === 0);
-  expect((await fetch(`${gateway}/healthz`)).status).toBe(200);
+  if (refused < count / 2) faults.push(`only ${refused} of ${count} forms were refused`);
+  const incoming = path.join(folder, 'transfers/incoming');
+  await until('nothing is left of them', () => readdirSync(incoming).length === 0).catch(() =>
+    faults.push(`left: ${readdirSync(incoming).join(', ')}`),
+  );
+  const { status } = await fetch(`${gateway}/healthz`);
+  return status === 200 ? faults : [...faults, `/healthz answers ${status}`];
 }
 
 type Request = Readonly<{ head: string; body: Buffer; isCut: boolean }>;
