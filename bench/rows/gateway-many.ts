@@ -1,6 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { childOf } from '../../test/support/child-of.ts';
 import { type Program, runProgram } from '../../test/support/run-program.ts';
 import lean from '../../tools/boot/lean.json' with { type: 'json' };
 import { type Context, once } from '../context.ts';
@@ -76,6 +76,7 @@ async function readMany(context: Context, { instance: { pid, urls } }: Program):
   const task = await uploadOne(gateway, await registerOne(urls, stalledBytes), stalledBytes);
   await ended(historyUrl(gateway, task), 'sdk:upload_started');
   const nodes = await childOf(pid, 'nodes/process.ts');
+  if (nodes === undefined) throw new Error('The program has no process of nodes');
   process.kill(nodes, 'SIGSTOP');
   const open: Reader[] = [];
   try {
@@ -138,15 +139,4 @@ async function settledMib(pid: number): Promise<number> {
     last = Math.max(last, now);
   }
   return await residentMib(pid);
-}
-
-/** The child of a process whose command line has some words. */
-async function childOf(parent: number, words: string): Promise<number> {
-  for (const name of await readdir('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    const status = await readFile(`/proc/${name}/status`, 'utf8').catch(() => '');
-    if (Number(/^PPid:\s+(\d+)/m.exec(status)?.[1]) !== parent) continue;
-    if ((await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')).includes(words)) return Number(name);
-  }
-  throw new Error(`The program has no child ${words}`);
 }

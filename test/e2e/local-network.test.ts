@@ -7,6 +7,7 @@ import { isArchived, streams, streamTable } from '../../src/events/streams.ts';
 import { projectionNames } from '../../src/projections/projection.ts';
 import { until } from '../support/polling.ts';
 import { type Program, startProgram } from '../support/program.ts';
+import { expectKilledAndRevived } from './killed-and-revived.ts';
 import { expectMovedByGateway } from './moved-by-gateway.ts';
 import { expectMovedByPage } from './moved-by-page.ts';
 import { expectMovedByVerbs } from './moved-by-verbs.ts';
@@ -166,6 +167,12 @@ describe('POST /v1/supernodes/sync', () => {
       await nc.close();
     },
   );
+});
+
+describe('SuperNodes that are killed', () => {
+  it('are unavailable until they are back', { tags: ['S1.indexer'] }, async () => {
+    await expectKilledAndRevived(program.instance.pid, json);
+  });
 });
 
 describe('the command line', () => {
