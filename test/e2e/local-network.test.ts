@@ -1,8 +1,6 @@
 import { wsconnect } from '@nats-io/transport-node';
 import { existsSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { connectNats } from '../../src/edges/log/connection.ts';
-import { createLog } from '../../src/edges/log/log.ts';
 import { isArchived, streams, streamTable } from '../../src/events/streams.ts';
 import { projectionNames } from '../../src/projections/projection.ts';
 import { until } from '../support/polling.ts';
@@ -12,6 +10,7 @@ import { expectMovedByGateway } from './moved-by-gateway.ts';
 import { expectMovedByPage } from './moved-by-page.ts';
 import { expectMovedByVerbs } from './moved-by-verbs.ts';
 import { retireEarlier } from './retire-earlier.ts';
+import { expectSyncedOnRequest } from './synced-on-request.ts';
 import { expectStoredAtBeginning } from './stored-at-beginning.ts';
 import { expectStoredByNodes } from './stored-by-nodes.ts';
 import { expectToldByNodes } from './told-by-nodes.ts';
@@ -140,31 +139,7 @@ describe('POST /v1/supernodes/sync', () => {
     'is answered by rounds of SuperNodes and validators that name it as their cause, then by probes',
     { tags: ['S2.sync.cause'] },
     async () => {
-      const asked = await ask('/v1/supernodes/sync', {
-        method: 'POST',
-        headers: { authorization: 'Bearer let-me-in' },
-      });
-      expect(asked.status).toBe(202);
-      const { position } = (await asked.json()) as { position: string };
-      const at = (JSON.parse(Buffer.from(position, 'base64url').toString()) as Record<string, [string, number]>)[
-        'SYNC'
-      ];
-      const nc = await connectNats({ ...program.instance.nats, name: 'test' });
-      const log = createLog(nc, 'local');
-      const request = await log.readOne('SYNC', at?.[1] ?? 0);
-      expect(request?.fact.type).toBe('SyncRequested');
-      const rounds = await until('both rounds are completed', async () => {
-        const last = await log.last('sync', ['supernodes', 'validators']);
-        const answers = [...last.values()].filter(
-          ({ fact, causation }) => fact.type === 'SyncRoundCompleted' && causation === request?.id,
-        );
-        return answers.length === 2 && last;
-      });
-      const round = rounds.get('supernodes');
-      await until('a probe follows the round', async () =>
-        [...(await log.lastOfAll('probe')).values()].some(({ causation }) => causation === round?.id),
-      );
-      await nc.close();
+      await expectSyncedOnRequest(program);
     },
   );
 });
