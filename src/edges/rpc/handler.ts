@@ -6,6 +6,7 @@ import { toAppError } from '../../commands/errors.ts';
 import type { Logger } from '../kit/logger.ts';
 import { blameClient, correctBlame, isClientGone } from './client-mistakes.ts';
 import { isOurFault, toRpcError } from './codes.ts';
+import { grpcMessageOf, withPlainMessage } from './grpc-message.ts';
 
 /** Requests of HTTP/1.1 and of HTTP/2 alike. */
 export type RpcHandler = (
@@ -34,7 +35,7 @@ export function createRpcHandler(routes: (router: ConnectRouter) => void, logger
   const serve: Serve = async (request, response) => {
     const handler = handlers.get(request.url?.split('?', 1)[0] ?? '');
     if (!handler) return answerUnknown(request, response);
-    await universalResponseToNodeResponse(await handler(readRequest(request, response)), response);
+    await universalResponseToNodeResponse(withPlainMessage(await handler(readRequest(request, response))), response);
   };
   return (request, response) => {
     serve(request, response).catch((caught: unknown) => {
@@ -95,11 +96,10 @@ function answerUnknown(
   const message = 'Nothing is served at this path; reflection and /api/v1/services list what is.';
   const type = request.headers['content-type'] ?? '';
   if (/^application\/grpc(\+|;|$)/.test(type)) {
-    const grpcMessage = encodeURIComponent(message);
     send(response, 200, {
       'content-type': type,
       'grpc-status': String(Code.Unimplemented),
-      'grpc-message': grpcMessage,
+      'grpc-message': grpcMessageOf(message),
     });
   } else
     send(response, 404, { 'content-type': 'application/json' }, JSON.stringify({ code: 'unimplemented', message }));

@@ -1,0 +1,29 @@
+import type { UniversalServerResponse } from '@connectrpc/connect/protocol';
+
+const header = 'grpc-message';
+
+/**
+ * A message as gRPC puts it in a header: printable ASCII as it is, but for `%`, all else percent-encoded.
+ *
+ * @example grpcMessageOf('50 % über') // 50 %25 %C3%BCber
+ */
+export function grpcMessageOf(message: string): string {
+  return message.replaceAll(/[^ -$&-~]+/gu, encodeURIComponent);
+}
+
+/**
+ * An answer whose message is no more encoded than gRPC asks for.
+ *
+ * The library encodes commas and colons as well, and clients that decode only what had to be encoded (grpc-js) show
+ * `%2C` to people. It sets the trailer at the end of the body.
+ */
+export function withPlainMessage(response: UniversalServerResponse): UniversalServerResponse {
+  const { body, trailer } = response;
+  return body && trailer ? { ...response, body: thenPlain(body, trailer) } : response;
+}
+
+async function* thenPlain(body: AsyncIterable<Uint8Array>, trailer: Headers): AsyncGenerator<Uint8Array> {
+  yield* body;
+  const message = trailer.get(header);
+  if (message !== null) trailer.set(header, grpcMessageOf(decodeURIComponent(message)));
+}
