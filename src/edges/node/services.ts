@@ -2,6 +2,9 @@ import type { DescService } from '@bufbuild/protobuf';
 import type { ConnectRouter } from '@connectrpc/connect';
 import { SupernodeService as SpecSupernodeService } from '../gen/chain/supernode/v1/supernode_pb.ts';
 import { CascadeService } from '../gen/cascade/service_pb.ts';
+import { Health } from '../gen/grpc/health/v1/health_pb.ts';
+import { ServerReflection } from '../gen/grpc/reflection/v1/reflection_pb.ts';
+import { ServerReflection as ServerReflectionAlpha } from '../gen/grpc/reflection/v1alpha/reflection_pb.ts';
 import { SupernodeService } from '../gen/supernode/supernode_pb.ts';
 import type { Cascade } from './cascade/cascade.ts';
 import { registerHealth } from '../rpc/health.ts';
@@ -37,9 +40,10 @@ export function registerNode(router: ConnectRouter, giveStatus: GiveStatus, casc
   router.service(SpecSupernodeService, methods);
   router.service(SupernodeService, methods);
   cascade?.serve(router);
+  const all = [...services, Health, ServerReflection, ServerReflectionAlpha];
   registerHealth(
     router,
-    services.map(({ typeName }) => typeName),
+    all.map(({ typeName }) => typeName),
   );
-  registerReflection(router, services);
+  registerReflection(router, [...services, Health]);
 }

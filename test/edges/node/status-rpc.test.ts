@@ -5,6 +5,7 @@ import { create, toBinary, toJson } from '@bufbuild/protobuf';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Health } from '../../../src/edges/gen/grpc/health/v1/health_pb.ts';
 import * as named from '../../../src/edges/gen/chain/supernode/v1/supernode_pb.ts';
 import {
   StatusRequestSchema,
@@ -110,6 +111,19 @@ describe('GetStatus', () => {
       const { stdout } = await run(buf, args, { cwd: '/' });
       expect(JSON.parse(stdout)).toMatchObject({ version: 'v1.2.3', p2pMetrics: { disk: expect.anything() } });
     }
+  });
+});
+
+describe('health', { tags: ['S1.port.health'] }, () => {
+  it('is SERVING for every name that reflection lists', async () => {
+    const url = `http://${node.grpc}`;
+    const curl = async (...args: string[]): Promise<string> =>
+      (await run(buf, ['curl', '--protocol', 'grpc', '--http2-prior-knowledge', ...args], { cwd: '/' })).stdout;
+    const listed = (await curl('--list-services', url)).trim().split('\n');
+    expect(listed).toContain('grpc.health.v1.Health');
+    const { check } = createClient(Health, createGrpcTransport({ baseUrl: url }));
+    for (const service of ['', ...listed]) expect(await check({ service }), service).toMatchObject({ status: 1 });
+    expect(await curl('-d', '{}', `${url}/grpc.health.v1.Health/Check`)).toContain('SERVING');
   });
 });
 
