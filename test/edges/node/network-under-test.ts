@@ -90,7 +90,7 @@ type Shown = Readonly<{
 
 /** What a node shows of its peers. */
 export async function shownBy(node: { http: string }): Promise<{
-  network: { peers_count: number };
+  network: { peers_count: number; peer_addresses: readonly string[] };
   p2p_metrics: Shown;
 }> {
   return (await (await fetch(`${node.http}/api/v1/status?include_p2p_metrics=true`)).json()) as never;

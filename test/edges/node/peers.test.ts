@@ -27,7 +27,7 @@ describe('five nodes', () => {
     'give a file out, equal to the last byte, after the one that took it is gone',
     { tags: ['S1.peers.copies'] },
     async () => {
-      const { ledger, nodes } = await network(5);
+      const { ledger, cast, nodes } = await network(5);
       const [first, ...others] = nodes;
       const file = bytesOf('f', 3_300_000);
       const actionId = await pendingAction(ledger, file);
@@ -35,6 +35,10 @@ describe('five nodes', () => {
       expect(events.map(({ message }) => message)).toContain('4 pieces are stored, 3 copies of each');
       const status = first && (await shownBy(first));
       expect(status?.network.peers_count).toBe(4);
+      for (const [index, node] of nodes.entries()) {
+        const reached = cast.toSpliced(index, 1).map(({ host, account }) => `${account.account}@${host}:${ports.p2p}`);
+        expect(reached).toEqual(expect.arrayContaining([...(await shownBy(node)).network.peer_addresses]));
+      }
       await first?.stop();
       for (const node of others) expect((await downloaded(node.grpc, actionId)).bytes.equals(file)).toBe(true);
     },

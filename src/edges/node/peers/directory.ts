@@ -12,6 +12,8 @@ export type Peer = Readonly<{ account: string; ip: string; port: number; isActiv
 export type Directory = Readonly<{
   /** Nodes with literal addresses that may be dialled, as the chain had them at most 10 s ago. */
   nodes: () => Promise<readonly Peer[]>;
+  /** The node of an account as the chain had it when it was last read; nothing is read for it. */
+  known: (account: string) => Peer | undefined;
 }>;
 
 /** Which addresses may be dialled, and how a chain's list is read. */
@@ -43,6 +45,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
         throw caught;
       });
     },
+    known: (account) => last?.nodes.find((node) => node.account === account),
   };
 }
 

@@ -23,13 +23,16 @@ export type Ask = NonNullable<MessageInitShape<typeof QuestionSchema>['ask']>;
 /** How a node answers another, whose account is proven. */
 export type Answering = (ask: Question['ask'], account: string) => Promise<MessageInitShape<typeof AnswerSchema>>;
 
+/** A peer as its connection shows it: the port is one of its own choosing where it was the one that dialled. */
+export type Remote = Pick<Peer, 'account' | 'ip' | 'port'>;
+
 /** A node's port for its peers. */
 export type PeerHost = Readonly<{
   port: number;
   /** Fails with `UNAVAILABLE` where the peer does not answer, or is not who the chain says. */
   ask: (peer: Peer, ask: Ask) => Promise<Answer>;
-  /** Peers that are connected and have proven their account: `account@ip:port`. */
-  connected: () => readonly string[];
+  /** Peers that are connected and have proven their account, and what their connections come from. */
+  connected: () => readonly Remote[];
   /** How many connections are open, and how many may be. */
   connections: () => Readonly<{ open_current: bigint; capacity: bigint }>;
   close: () => Promise<void>;
@@ -94,7 +97,7 @@ export async function openPeerHost({
         throw new AppError('UNAVAILABLE', `The peer ${peer.account} does not answer`, { cause: caught });
       }
     },
-    connected: () => [...new Map(node.getConnections().flatMap((one) => addressed(one, accounts))).values()],
+    connected: () => [...new Map(node.getConnections().flatMap((one) => remoteOf(one, accounts))).values()],
     connections: () => ({ open_current: BigInt(node.getConnections().length), capacity: BigInt(connections) }),
     close: async () => await node.stop(),
   };
@@ -120,11 +123,11 @@ function createAccounts(): Accounts {
   };
 }
 
-/** An account and the address that it is connected from; none for a peer that has proven none. */
-function addressed(connection: Connection, accounts: Accounts): [string, string][] {
+/** The other end of a connection, under its account; none for a peer that has proven none. */
+function remoteOf(connection: Connection, accounts: Accounts): [string, Remote][] {
   const account = accounts.of(connection);
   const [, ip, port] = /^\/ip[46]\/([^/]+)\/tcp\/(\d+)/.exec(connection.remoteAddr.toString()) ?? [];
-  return account === undefined || ip === undefined ? [] : [[account, `${account}@${ip}:${port}`]];
+  return account === undefined || ip === undefined ? [] : [[account, { account, ip, port: Number(port) }]];
 }
 
 type Asked = Readonly<{

@@ -1,6 +1,7 @@
 import type { PrivateKey } from '../../cosmos/keys.ts';
 import type { Place } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { hostPort } from '../../kit/net-address.ts';
 import type { CascadeChain } from '../../cascade/chain.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -9,7 +10,7 @@ import { answerFrom } from './answers.ts';
 import { type Bans, createBans } from './bans.ts';
 import { type Copies, createCopies } from './copies.ts';
 import { createDirectory, type DirectoryOptions } from './directory.ts';
-import { openPeerHost, type PeerHost } from './host.ts';
+import { openPeerHost, type PeerHost, type Remote } from './host.ts';
 import { createNeighbours } from './neighbours.ts';
 
 /** A node among its peers. */
@@ -18,7 +19,7 @@ export type Peers = Readonly<{
   port: number;
   copies: Copies;
   bans: Bans;
-  /** Those that are connected, `account@ip:port`. */
+  /** Those that are connected, `account@ip:port`, at the address that the chain has of them. */
   connected: () => readonly string[];
   connections: PeerHost['connections'];
   close: () => Promise<void>;
@@ -55,5 +56,10 @@ export async function joinPeers(options: PeersOptions): Promise<Peers> {
   const neighbours = createNeighbours({ ...options, host, directory, bans });
   const copies = createCopies({ ...options, neighbours, bans });
   acceptance.resolve(createAcceptance({ storage, copies }));
-  return { port: host.port, copies, bans, connected: host.connected, connections: host.connections, close: host.close };
+  const addressed = (remote: Remote): string => {
+    const { account, ip, port } = directory.known(remote.account) ?? remote;
+    return `${account}@${hostPort(ip, port)}`;
+  };
+  const connected = (): string[] => host.connected().map(addressed);
+  return { port: host.port, copies, bans, connected, connections: host.connections, close: host.close };
 }
