@@ -1,41 +1,62 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { AppError } from '../../commands/errors.ts';
+import { host, port, Unfit } from '../kit/setting-forms.ts';
 
-/** Variable of the environment that each key of a node's configuration file stands for. */
+/** Variable of the environment that each key of a node's configuration file stands for, and what it takes. */
 const variables = [
-  ['supernode', 'port', 'GRPC_PORT'],
-  ['supernode', 'gateway_port', 'NODE_HTTP_PORT'],
-  ['supernode', 'host', 'HOST'],
-  ['p2p', 'port', 'P2P_PORT'],
+  { section: 'supernode', key: 'port', variable: 'GRPC_PORT', takes: port },
+  { section: 'supernode', key: 'gateway_port', variable: 'NODE_HTTP_PORT', takes: port },
+  { section: 'supernode', key: 'host', variable: 'HOST', takes: host },
+  { section: 'p2p', key: 'port', variable: 'P2P_PORT', takes: port },
 ] as const;
 
 /**
  * What a node's configuration file says, as variables of the environment; nothing without a file.
  *
- * Other keys of the real network's file are left alone. Fails with `INVALID_ARGUMENT` where the file cannot be read.
+ * Other keys of the real network's file are left alone, and a key without a value counts as left out. Fails with
+ * `INVALID_ARGUMENT`, in the words of the file, where it cannot be read or holds what one of these keys does not take.
  */
 export function configuredIn(file: string | undefined): Readonly<Record<string, string>> {
   if (!file) return {};
   const content = contentOf(file);
-  return Object.fromEntries(
-    variables.flatMap(([section, key, variable]) => {
-      const value = memberOf(memberOf(content, section), key);
-      return typeof value === 'string' || typeof value === 'number' ? [[variable, String(value)]] : [];
-    }),
-  );
+  const problems: string[] = [];
+  const given = variables.flatMap(({ section, key, variable, takes }) => {
+    try {
+      const value = valueOf(memberOf(memberOf(content, section), key));
+      if (value === undefined) return [];
+      takes(value);
+      return [[variable, value]];
+    } catch (caught) {
+      if (!(caught instanceof Unfit)) throw caught;
+      problems.push(`${section}.${key} takes ${caught.message}`);
+      return [];
+    }
+  });
+  if (problems.length > 0)
+    throw new AppError('INVALID_ARGUMENT', `NODE_CONFIG=${file} cannot be used: ${[...new Set(problems)].join('; ')}`);
+  return Object.fromEntries(given);
 }
 
 function contentOf(file: string): unknown {
   try {
     return parse(readFileSync(file, 'utf8'));
   } catch (caught) {
-    throw new AppError('INVALID_ARGUMENT', `NODE_CONFIG=${file} cannot be read as YAML: ${String(caught)}`, {
+    throw new AppError('INVALID_ARGUMENT', `NODE_CONFIG=${file} cannot be read as YAML: ${(caught as Error).message}`, {
       cause: caught,
     });
   }
 }
 
+/** A member of a section; nothing where there is no such section, or an empty one. */
 function memberOf(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'object' || Array.isArray(value)) throw new Unfit('a place in a section of keys and values');
+  return (value as Record<string, unknown>)[key];
+}
+
+function valueOf(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'string' && typeof value !== 'number') throw new Unfit('one value');
+  return String(value);
 }

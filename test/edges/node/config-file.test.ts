@@ -37,9 +37,24 @@ describe('a node’s configuration file', () => {
 
   it('sets nothing when it holds nothing of that, or is not named', () => {
     expect(configuredIn(undefined)).toEqual({});
-    for (const content of ['', '- a', 'supernode: 3', 'supernode: {port: [1]}'])
+    for (const content of ['', 'supernode:', 'supernode: {port: }', 'keyring: {port: [1]}'])
       expect(configuredIn(fileWith(content))).toEqual({});
   });
+
+  it(
+    'is refused, by the names of its keys, where one holds what it does not take',
+    { tags: ['S1.port.config'] },
+    () => {
+      for (const [content, problem] of [
+        ['- a', 'supernode.port takes a place in a section'],
+        ['supernode: [5444]', 'supernode.port takes a place in a section'],
+        ['supernode: {port: [1]}', 'supernode.port takes one value'],
+        ['supernode: {port: 99999}', 'supernode.port takes a whole number from 0 to 65535'],
+        ['supernode: {gateway_port: x}\np2p: {port: -1}', /supernode\.gateway_port takes .*; p2p\.port takes /],
+      ] as const)
+        expect(() => configuredIn(fileWith(content))).toThrow(problem);
+    },
+  );
 
   it('is refused where it is no YAML or not there', { tags: ['S1.port.config'] }, () => {
     expect(() => configuredIn(fileWith('a: [1'))).toThrow('NODE_CONFIG=');
