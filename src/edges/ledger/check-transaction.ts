@@ -18,7 +18,8 @@ export function checkTransaction(sent: SentTransaction, { state, chainId, ...ant
   return wrongAddress(sent) ?? refusalOf(state, transaction, ante) ?? wrongSignature(sent, { state, chainId });
 }
 
-function wrongAddress({ transaction }: SentTransaction): Refusal | undefined {
+/** Why the chain does not take the addresses of a transaction's transfers; undefined when it does. */
+export function wrongAddress({ transaction }: Pick<SentTransaction, 'transaction'>): Refusal | undefined {
   for (const message of transaction.messages) {
     if (message['@type'] !== '/cosmos.bank.v1beta1.MsgSend') continue;
     for (const address of [message.from_address, message.to_address]) {

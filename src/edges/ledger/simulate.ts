@@ -4,6 +4,7 @@ import { gasUsed } from '../../commands/ledger/messages.ts';
 import { distance } from '../cosmos/addresses.ts';
 import { decodeTransaction, type SentTransaction, UnreadableTransaction } from '../cosmos/transaction-codec.ts';
 import type { Chain } from './chain.ts';
+import { wrongAddress } from './check-transaction.ts';
 import { fail } from './rest/answer.ts';
 import { responseData } from './rest/transactions.ts';
 import type { Sealer } from './sealer.ts';
@@ -22,6 +23,8 @@ export type SimulatedOn = Readonly<{ chain: Chain; sealer: Sealer }>;
 export function simulate({ chain, sealer }: SimulatedOn, bytes: Uint8Array): Simulated {
   const { transaction } = decoded(bytes);
   const { messages, signer, sequence } = transaction;
+  const wrong = wrongAddress({ transaction });
+  if (wrong) fail(2, wrong.log);
   const gasLimit = gasUsed(messages, true);
   const expected = sealer.signerInfo(signer)?.sequence;
   if (expected === undefined) fail(2, `fee payer address: ${signer} does not exist: unknown address`);

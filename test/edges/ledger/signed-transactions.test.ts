@@ -167,6 +167,27 @@ describe('POST /cosmos/tx/v1beta1/simulate', () => {
     expect(ledger.status().height).toBe(height);
   });
 
+  test('refuses a recipient that is no address, as the chain does', async () => {
+    const message = {
+      '@type': '/cosmos.bank.v1beta1.MsgSend',
+      from_address: cosmos.account,
+      to_address: 'nobody',
+      amount: [{ denom: 'ulume', amount: '7' }],
+    } as const;
+    const tx_bytes = await transfer({ messages: [message] });
+    const { status, body } = await post('/cosmos/tx/v1beta1/simulate', { tx_bytes });
+    expect(status).toBe(500);
+    expect(body).toMatchObject({ code: 2, message: expect.stringContaining('invalid address nobody') });
+    expect(await broadcast(tx_bytes)).toMatchObject({ code: 7, raw_log: expect.stringContaining('nobody') });
+  });
+
+  test('refuses a body that is too long, and says that it reads no further on that connection', async () => {
+    const { status, headers, body } = await post('/cosmos/tx/v1beta1/simulate', 'A'.repeat(512 * 1024 + 1));
+    expect(status).toBe(400);
+    expect(headers.get('connection')).toBe('close');
+    expect(body).toMatchObject({ code: 3, message: expect.stringContaining('the body is longer than') });
+  });
+
   test('refuses another sequence', async () => {
     const { status, body } = await post('/cosmos/tx/v1beta1/simulate', { tx_bytes: await transfer({ sequence: 99 }) });
     expect(status).toBe(500);

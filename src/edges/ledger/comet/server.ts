@@ -143,7 +143,9 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 
 function send(response: ServerResponse, status: number, body: unknown): void {
   if (response.headersSent) return;
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  // Who stops reading a request cannot read the next one of its connection.
+  const end = response.req.destroyed ? { connection: 'close' } : {};
+  response.writeHead(status, { 'content-type': 'application/json', ...end }).end(JSON.stringify(body));
 }
 
 function sendText(response: ServerResponse, status: number, text: string): void {

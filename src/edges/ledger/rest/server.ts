@@ -159,5 +159,8 @@ function sendError(response: ServerResponse, error: RestError, height?: string):
 
 function send(response: ServerResponse, status: number, body: unknown, height?: string): void {
   const heightHeader = height === undefined ? {} : { 'grpc-metadata-x-cosmos-block-height': height };
-  response.writeHead(status, { 'content-type': 'application/json', ...heightHeader }).end(JSON.stringify(body));
+  // Who stops reading a request cannot read the next one of its connection.
+  const end = response.req.destroyed ? { connection: 'close' } : {};
+  const headers = { 'content-type': 'application/json', ...heightHeader, ...end };
+  response.writeHead(status, headers).end(JSON.stringify(body));
 }
