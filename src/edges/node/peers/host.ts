@@ -16,7 +16,7 @@ import type { Diagnostics, Handler, Outcome } from '../status/diagnostics.ts';
 import { accountIn, credentialsFor } from './credentials.ts';
 import type { Peer } from './directory.ts';
 import { readFrame, sendFrame } from './frames.ts';
-import { createNode, dialler, start } from './libp2p-node.ts';
+import { createNode, dialler, type Heartbeat, start } from './libp2p-node.ts';
 
 /** What one node asks another. */
 export type Ask = NonNullable<MessageInitShape<typeof QuestionSchema>['ask']>;
@@ -58,6 +58,8 @@ export type HostOptions = Readonly<{
   answerMs?: number;
   /** So many may be open at once, either way. */
   connections?: number;
+  /** How often a connection is asked for a sign of life, and how long it may take to give one before it is cut. */
+  heartbeat?: Heartbeat;
 }>;
 
 /** Opens the port for peers; fails with `UNAVAILABLE` that names it where it cannot be had. */
@@ -70,8 +72,9 @@ export async function openPeerHost({
   silenceMs = usualHandshakeMs,
   answerMs = usualAnswerMs,
   connections = usualConnections,
+  heartbeat,
 }: HostOptions): Promise<PeerHost> {
-  const node = await createNode(place, { handshakeMs: silenceMs, connections });
+  const node = await createNode(place, { handshakeMs: silenceMs, connections, heartbeat });
   const credentials = credentialsFor(key, node.peerId.toString());
   const accounts = createAccounts();
   await node.handle(

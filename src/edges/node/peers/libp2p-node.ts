@@ -13,14 +13,21 @@ import type { Peer } from './directory.ts';
 
 const dialMs = 5_000;
 const perSecond = 200;
+/** A peer that is frozen or cut off is gone within a minute; one that is merely busy answers within this. */
+const usualHeartbeat = { everyMs: 15_000, withinMs: 20_000 } as const;
 
 /** The libp2p node behind a port for peers. */
 export type Node = Awaited<ReturnType<typeof createNode>>;
 
+/** Signs of life of a connection: asked for so often, given so soon or the connection is cut. */
+export type Heartbeat = Readonly<{ everyMs: number; withinMs: number }>;
+
+type NodeBounds = Readonly<{ handshakeMs: number; connections: number; heartbeat?: Heartbeat | undefined }>;
+
 /** A libp2p node that listens to nobody yet; its peer id is new with each start. */
 export async function createNode(
   { host, port }: Place,
-  { handshakeMs, connections }: Readonly<{ handshakeMs: number; connections: number }>,
+  { handshakeMs, connections, heartbeat = usualHeartbeat }: NodeBounds,
 ) {
   return await createLibp2p({
     start: false,
@@ -29,7 +36,10 @@ export async function createNode(
     connectionEncrypters: [noise()],
     streamMuxers: [yamux()],
     services: { identify: identify(), ping: ping() },
-    connectionMonitor: { enabled: false },
+    connectionMonitor: {
+      pingInterval: heartbeat.everyMs,
+      pingTimeout: { minTimeout: heartbeat.withinMs, maxTimeout: heartbeat.withinMs },
+    },
     connectionManager: {
       maxConnections: connections,
       inboundConnectionThreshold: perSecond,
