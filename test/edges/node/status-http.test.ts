@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import answers from '../../fixtures/node-status/answers.json' with { type: 'json' };
 import { shapeOf } from '../ledger/shape.ts';
 import { type NodeUnderTest, nodeUnderTest } from './node-under-test.ts';
@@ -46,6 +46,25 @@ describe('GET /api/v1/status', () => {
         expect(await (await ask(`/api/v1/status?${query}`)).json()).toMatchObject({ p2p_metrics: { ban_list: [] } });
       for (const query of ['includeP2PMetrics=true', 'include_p2p_metrics=F', 'include_p2p_metrics=0'])
         expect(await (await ask(`/api/v1/status?${query}`)).json()).toMatchObject({ p2p_metrics: null });
+    },
+  );
+
+  test(
+    'tells how busy the processors are now, not when it was asked before',
+    { tags: ['S1.resources.cpu'] },
+    async () => {
+      const processor = { usagePercent: 10, cores: 2 };
+      await using seldomAsked = await nodeUnderTest({ processor: async () => ({ ...processor }) });
+      const told = async () => (await fetch(`${seldomAsked.http}/api/v1/status`)).json();
+      vi.useFakeTimers({ toFake: ['performance'] });
+      try {
+        expect(await told()).toMatchObject({ resources: { cpu: { usage_percent: 10 } } });
+        processor.usagePercent = 90;
+        vi.advanceTimersByTime(2000);
+        expect(await told()).toMatchObject({ resources: { cpu: { usage_percent: 90 } } });
+      } finally {
+        vi.useRealTimers();
+      }
     },
   );
 

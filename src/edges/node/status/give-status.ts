@@ -8,8 +8,11 @@ import { readResources } from './resources.ts';
 import { createSnapshot, usualAges } from './snapshot.ts';
 import { statusOf } from './status.ts';
 
-/** However often a node is asked, it reads its machine once a second, and nobody waits for that but the first. */
-const resourceAges = { freshMs: 1000, lastGoodMs: 10_000, firstMs: 8000 } as const;
+/**
+ * However often a node is asked, it reads its machine once a second. Nobody waits for that who asks soon after another;
+ * who asks seldom waits some milliseconds, and does not get how it was when somebody asked before.
+ */
+const resourceAges = { freshMs: 1000, lastGoodMs: 2000, firstMs: 8000 } as const;
 
 /** What a node's status is told from. */
 export type StatusOptions = ViewOptions &
