@@ -35,6 +35,7 @@ export async function expectStoredByNodes(
   });
   const [told] = jsonLines(await runVerb(dataDir, 'nodes', '--json'));
   const nodes = told?.['nodes'] as readonly Readonly<Record<string, unknown>>[];
+  expect(nodes.map(({ address }) => address)).toEqual([1, 2, 3].map((last) => `${subnet}.${last}:4444`));
   for (const node of nodes) expect(node).toMatchObject({ answers: true, bans: [] });
   for (const { files, peers } of nodes) expect([Number(files) > 0, (peers as unknown[]).length]).toEqual([true, 2]);
 }

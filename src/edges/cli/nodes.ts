@@ -9,6 +9,8 @@ import { print, table } from './output.ts';
 /** What a local SuperNode says of itself, or that it does not answer. */
 type Told = Readonly<{
   name: string;
+  /** Where clients reach it, as it says itself; of one that does not answer, its host. */
+  address: string;
   url: string;
   answers: boolean;
   peers: readonly string[];
@@ -43,7 +45,8 @@ async function tellOf(name: string, url: string, models: Reader): Promise<Told> 
   const network = object(status?.['network']);
   const sum = (field: string): number => stored.reduce((all, file) => all + Number(file[field] ?? 0), 0);
   return {
-    name,
+    name: name.replace(/ status$/, ''),
+    address: typeof status?.['ip_address'] === 'string' ? status['ip_address'] : new URL(url).hostname,
     url,
     answers: status !== undefined,
     peers: Array.isArray(network['peer_addresses']) ? network['peer_addresses'].map(String) : [],
@@ -74,9 +77,11 @@ function list(value: unknown): readonly Readonly<Record<string, unknown>>[] {
 
 function tableOf(told: readonly Told[]): string {
   return table(
-    ['NODE', 'PEERS', 'FILES', 'PIECES', 'BYTES', 'BANS'],
-    told.map(({ name, answers, peers, files, pieces, bytes, bans }) =>
-      answers ? [name, peers.length, files, pieces, bytes, bans.join(', ') || '–'] : [name, 'does not answer'],
+    ['NODE', 'ADDRESS', 'PEERS', 'FILES', 'PIECES', 'BYTES', 'BANS'],
+    told.map(({ name, address, answers, peers, files, pieces, bytes, bans }) =>
+      answers
+        ? [name, address, peers.length, files, pieces, bytes, bans.join(', ') || '–']
+        : [name, address, 'does not answer'],
     ),
   );
 }
