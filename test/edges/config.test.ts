@@ -79,6 +79,15 @@ describe('parseConfig', () => {
     expect(problemsOf({ STREAM_MAX_SIZE: '4KiB' })).toHaveLength(1);
   });
 
+  it('takes no file larger than 1 GiB, neither at a node nor at the gateway', () => {
+    const { maxFileBytes, uploadMaxSize } = parseConfig({ MAX_FILE_BYTES: '1GiB', UPLOAD_MAX_SIZE: '500MiB' });
+    expect([maxFileBytes, uploadMaxSize]).toEqual([2 ** 30, 500 * 2 ** 20]);
+    expect(problemsOf({ MAX_FILE_BYTES: '2GiB', UPLOAD_MAX_SIZE: 'unlimited' })).toEqual([
+      'MAX_FILE_BYTES is "2GiB"; it takes a size from 1MiB to 1GiB',
+      'UPLOAD_MAX_SIZE is "unlimited"; it takes a size from 1MiB to 1GiB',
+    ]);
+  });
+
   it('reports every problem at once, names what is accepted, and shows no secret', () => {
     const problems = problemsOf({
       PORT: '70000',

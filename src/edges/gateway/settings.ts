@@ -1,11 +1,5 @@
 import { setting } from '../kit/setting.ts';
-import { byteRate, duration, oneOf, optional, port, requestRate, size, whole } from '../kit/setting-forms.ts';
-
-const gib = 2 ** 30;
-const uploadSize = (value: string): number => {
-  const bytes = size(value) ?? gib;
-  return bytes < 0 ? gib : Math.min(bytes, gib);
-};
+import { byteRate, duration, fileSize, oneOf, optional, port, requestRate, size, whole } from '../kit/setting-forms.ts';
 
 const space = (value: string): number | undefined => {
   const bytes = size(value);
@@ -49,7 +43,7 @@ export const gatewaySettings = {
     'A transfer with a SuperNode in which nothing moves for so long goes on with the next one',
   ),
   transferDir: setting('TRANSFER_DIR', '', optional, 'Folder of files under way; below DATA_DIR unless set'),
-  uploadMaxSize: setting('UPLOAD_MAX_SIZE', '1GiB', uploadSize, 'Largest file that the gateway takes, at most 1GiB'),
+  uploadMaxSize: setting('UPLOAD_MAX_SIZE', '1GiB', fileSize, 'Largest file that the gateway takes, at most 1GiB'),
   uploadStallTimeoutMs: setting(
     'UPLOAD_STALL_TIMEOUT',
     '30s',

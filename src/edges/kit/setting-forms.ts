@@ -77,6 +77,16 @@ export function size(value: string): number | undefined {
   return bytes;
 }
 
+/** Largest size of one file, which nothing raises. */
+const mostFileBytes = 2 ** 30;
+
+/** A size of one file in bytes, at most 1 GiB, which is what none means too. */
+export function fileSize(value: string): number {
+  const bytes = size(value) ?? mostFileBytes;
+  if (bytes < 0 || bytes > mostFileBytes) throw new Unfit('a size from 1MiB to 1GiB');
+  return bytes;
+}
+
 /** Bytes a second, at least 1 KiB. */
 export function byteRate(value: string): number {
   const bytes = bytesIn(value);

@@ -1,13 +1,7 @@
 import { setting } from '../kit/setting.ts';
-import { duration, oneOf, optional, port, size, subnet, whole } from '../kit/setting-forms.ts';
+import { duration, fileSize, oneOf, optional, port, size, subnet, whole } from '../kit/setting-forms.ts';
 
 const onOff = (value: string): boolean => oneOf('on', 'off')(value) === 'on';
-
-const largestFile = 2 ** 30;
-const fileSize = (value: string): number => {
-  const bytes = size(value) ?? largestFile;
-  return bytes < 0 ? largestFile : Math.min(bytes, largestFile);
-};
 
 /** Settings of SuperNodes, an operator's and those of the local network. */
 export const nodeSettings = {
