@@ -4,6 +4,7 @@ import { lockProblems } from './lock-file.mjs';
 import { coverage } from '../rows/coverage.mjs';
 import { root } from '../boot/paths.mjs';
 import { installed } from './steps.mjs';
+import { unreadableByNode } from './strippable.mjs';
 
 /** Everything that can be looked at without a server, cheap steps first. */
 export const checks = [
@@ -24,6 +25,7 @@ export const checks = [
   { name: 'width of comments', work: wideComments },
   { name: 'format', work: () => installed('prettier', '--check', '--log-level=warn', '.') },
   { name: 'types', work: () => installed('tsc', '--noEmit', '--project', '.') },
+  { name: 'types that Node can strip', work: unreadableByNode },
   { name: 'lint', work: () => installed('oxlint', '--type-aware', '--deny-warnings') },
   { name: 'protobuf schemas', work: () => installed('buf', 'lint') },
 ];

@@ -109,12 +109,12 @@ describe('GET …/file', () => {
 
   it('answers 404 for unknown ids, whatever they look like', { tags: ['S3.task.unknown'] }, async () => {
     for (const id of ['0'.repeat(32), 'x', '..%2f', '%00'])
-      for (const of of [
+      for (const route of [
         `downloads/cascade/${id}/file`,
         `actions/cascade/tasks/${id}`,
         `downloads/cascade/${id}/history`,
       ])
-        expect((await ask({}, { of: `/api/v1/${of}` })).status, of).toBe(404);
+        expect((await ask({}, { of: `/api/v1/${route}` })).status, route).toBe(404);
   });
 
   it('answers 410 once the file is kept no longer', { tags: ['S3.file.gone'] }, async () => {

@@ -132,8 +132,8 @@ describe('a SuperNode’s metrics', () => {
         '%ff',
         'x'.repeat(400),
       ])
-        for (const of of ['metrics', 'paymentInfo'])
-          expect([id, (await rest.get(`/v1/supernodes/${id}/${of}`)).status]).toEqual([id, 404]);
+        for (const part of ['metrics', 'paymentInfo'])
+          expect([id, (await rest.get(`/v1/supernodes/${id}/${part}`)).status]).toEqual([id, 404]);
       expect((await rest.get(`/v1/supernodes/${alpha}/a/b/metrics`)).status).toBe(404);
     },
   );
