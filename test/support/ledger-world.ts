@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { type Ledger, runLedger } from '../../src/edges/ledger/run-ledger.ts';
 import { localBeginning } from '../../src/edges/local-network/beginning.ts';
 import { castOf, type RealNode } from '../../src/edges/local-network/cast.ts';
-import { registerNodes } from '../../src/edges/local-network/register-nodes.ts';
+import { registerNodes } from '../../src/edges/local-network/local-network.ts';
 import { connectNats } from '../../src/edges/log/connection.ts';
 import { createLog } from '../../src/edges/log/log.ts';
 import { ensureStreams } from '../../src/edges/log/streams.ts';

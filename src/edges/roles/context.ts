@@ -1,12 +1,13 @@
 import { restoreMissing } from '../audit/examine.ts';
+import { observeArchive } from '../audit/observed.ts';
 import { type Database, openDatabase } from '../audit/open-database.ts';
 import { obstacleIn } from '../audit/write-gate.ts';
 import { loadProfile, type NetworkProfile } from '../indexer/chain/profile.ts';
 import type { Config } from '../config.ts';
-import type { Observed } from '../http/operations/observed.ts';
-import { type LagTracker, trackLag } from '../log/lag.ts';
+import { type Observed, observedOf } from '../http/operations/observed.ts';
+import { type LagTracker, observeLog, trackLag } from '../log/lag.ts';
 import { createReader, type Reader } from '../models/read/reading.ts';
-import { observeStores } from './observe-stores.ts';
+import { observeModels } from '../models/observed.ts';
 import { countLeadership, type Leadership } from '../log/leadership.ts';
 import type { Logger } from '../kit/logger.ts';
 import { type Broker, openBroker } from '../log/broker.ts';
@@ -81,4 +82,16 @@ export async function openStores(
     postgres: servers.postgres,
     database: servers.database,
   };
+}
+
+type Stores = Pick<Context, 'config' | 'broker' | 'leadership' | 'reader' | 'lag'> & Pick<Database, 'archive'>;
+
+/** How the stores are, and what this process leads; every process shows it. */
+function observeStores({ config, broker, archive, leadership, reader, lag }: Stores): Observed {
+  return observedOf([
+    observeLog(broker.state, lag),
+    observeArchive(archive, { ...config, clock: () => Date.now() }),
+    observeModels(reader, lag),
+    { checks: [], gauges: [leadership.registry] },
+  ]);
 }

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createChainClient } from '../../../src/edges/cosmos/chain-client.ts';
 import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts';
-import { registerNodes } from '../../../src/edges/local-network/register-nodes.ts';
+import { registerNodes } from '../../../src/edges/local-network/local-network.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
 import { chunkMessage, downloadByGrpc, uploadByGrpc } from '../../support/grpc-files.ts';
 import { until } from '../../support/polling.ts';

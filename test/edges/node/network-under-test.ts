@@ -2,7 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
 import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts';
-import { registerNodes } from '../../../src/edges/local-network/register-nodes.ts';
+import { registerNodes } from '../../../src/edges/local-network/local-network.ts';
 import type { FileBounds } from '../../../src/edges/node/cascade/cascade.ts';
 import { type Answering, openPeerHost, type PeerHost } from '../../../src/edges/node/peers/host.ts';
 import { createDiagnostics } from '../../../src/edges/node/status/diagnostics.ts';

@@ -1,10 +1,15 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { AppError } from '../../../commands/errors.ts';
+import type { ActionFilter } from '../../../projections/actions/action-list.ts';
+import type { StatsFilter } from '../../../projections/actions/action-stats.ts';
 import { ActionById, ActionStatistics, ListActions } from '../../../projections/actions/queries.ts';
 import { actionDetail, actionList, actionListQuery, actionStatsAnswer, actionStatsQuery } from './action-schemas.ts';
-import { readFilter, readWindow } from './action-filter.ts';
+import { parseAddress } from './addresses.ts';
 import { detailOf, listItemOf } from './action-views.ts';
 import type { RouteDependencies } from './dependencies.ts';
+import type { Walk } from '../../http/cursor.ts';
+import { isInOrder, secondFrom, secondUntil } from '../../http/instant.ts';
+import { requireOrder } from '../../http/parameters.ts';
 import { type App, errors, readAnswer } from '../../http/schema.ts';
 
 const tags = ['Actions'];
@@ -95,4 +100,26 @@ function addDetail(app: App, { read }: RouteDependencies): void {
 /** Decimal, as the chain writes it; no id is longer than the chain's own 64 bits, with room to spare. */
 function isActionId(id: string): boolean {
   return /^(0|[1-9]\d{0,77})$/.test(id);
+}
+
+type Given = Omit<Static<typeof actionListQuery>, 'limit' | 'cursor' | 'include_transactions'>;
+
+/** The filter of a list, its addresses checked, and the walk that its cursors are bound to. */
+function readFilter(given: Given, accountPrefix: string): { filter: ActionFilter; walk: Walk } {
+  const { fromHeight, toHeight } = given;
+  requireOrder('fromHeight', 'toHeight', fromHeight === undefined || toHeight === undefined || fromHeight <= toHeight);
+  const creator = given.creator === undefined ? undefined : parseAddress('creator', given.creator).text;
+  const node = given.supernode === undefined ? undefined : parseAddress('supernode', given.supernode);
+  const supernode =
+    node && (node.prefix === `${accountPrefix}valoper` ? { operator: node.text } : { account: node.text });
+  return {
+    filter: { ...given, creator, supernode },
+    walk: { list: 'actions', filters: { ...given, creator, supernode: node?.text } },
+  };
+}
+
+/** The window of the counts: whole seconds, as the read models write times. */
+function readWindow({ type, from, to }: Static<typeof actionStatsQuery>): StatsFilter {
+  requireOrder('from', 'to', !from || !to || isInOrder(from, to));
+  return { type, from: from && secondFrom(from), to: to && secondUntil(to) };
 }
