@@ -10,6 +10,7 @@ import { createLogger } from '../../../src/edges/kit/logger.ts';
 import { migrate } from '../../../src/edges/models/migrate.ts';
 import { createPools } from '../../../src/edges/models/pool.ts';
 import { freshDatabase, freshNetwork } from '../../support/servers.ts';
+import { emptyAccounts, furtherCases } from './further-cases.ts';
 
 const folder = fileURLToPath(new URL('../../fixtures/execution-apis/', import.meta.url));
 const groups = readdirSync(folder)
@@ -104,5 +105,30 @@ describe('the recordings of the execution-apis suite', () => {
     for (const recording of recordings) if (!(await passes(recording))) failed.push(recording.name);
     passed.set(group, recordings.length - failed.length);
     expect(failed).toEqual([]);
+  });
+
+  const ask = async (method: string, params: readonly unknown[]): Promise<unknown> => {
+    const answer = await fetch(chain.url, {
+      method: 'POST',
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    });
+    return await answer.json();
+  };
+
+  test.for(furtherCases)('beyond them, $name', async ({ method, params, answer }) => {
+    expect(await ask(method, params)).toMatchObject(answer);
+  });
+
+  test('beyond them, an empty account that a simulation overrides is there until a call touches it', async () => {
+    const roots = await Promise.all(
+      emptyAccounts.map(async (blockStateCalls) => {
+        const answer = await ask('eth_simulateV1', [{ blockStateCalls }, 'latest']);
+        return JSON.stringify(answer).match(/"stateRoot":"(0x[0-9a-f]{64})"/)?.[1];
+      }),
+    );
+    const [never, untilACall, toTheEnd] = roots;
+    expect(never).toMatch(/^0x/);
+    expect(untilACall).toBe(never);
+    expect(toTheEnd).not.toBe(never);
   });
 });

@@ -9,16 +9,17 @@ import {
   type TypedTransaction,
 } from '@ethereumjs/tx';
 import { type Address, createAddressFromString, createZeroAddress, hexToBytes } from '@ethereumjs/util';
-import { executionCodes, ExecutionError } from './execution-error.ts';
+import { executionCodes, ExecutionError, plainReason } from './execution-error.ts';
 import type { Hex } from './outcome.ts';
 
 /** Slots that a transaction names in advance. */
-export type AccessList = readonly Readonly<{ address: Hex; storageKeys: readonly Hex[] }>[];
+export type AccessList = readonly Readonly<{ address: Hex; storageKeys?: readonly Hex[] | undefined }>[];
 
 /** A call or transaction as JSON-RPC describes it; its schema has been checked. Numbers are hex. */
 export type CallRequest = Readonly<{
   from?: Hex | undefined;
   to?: Hex | null | undefined;
+  chainId?: Hex | undefined;
   gas?: Hex | undefined;
   gasPrice?: Hex | undefined;
   maxFeePerGas?: Hex | undefined;
@@ -40,19 +41,22 @@ export type Message = Readonly<{ tx: TypedTransaction; from: Address }>;
 /** What a call leaves open. */
 export type Defaults = Readonly<{ gasLimit: bigint; nonce: bigint; common: Common }>;
 
-/** Makes a transaction of a call; it takes part in no signature check. Fails with `invalidParameters`. */
+/** Makes a transaction of a call; it takes part in no signature check. Fails with an ExecutionError of `failed`. */
 export function messageOf(request: CallRequest, defaults: Defaults): Message {
   const from = request.from ? createAddressFromString(request.from) : createZeroAddress();
-  if (request.gasPrice !== undefined && (request.maxFeePerGas ?? request.maxPriorityFeePerGas) !== undefined)
-    throw new ExecutionError(
-      executionCodes.invalidParameters,
-      'both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified',
-    );
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, chainId } = request;
+  const refuse = (why: string): never => {
+    throw new ExecutionError(executionCodes.failed, why);
+  };
+  if (gasPrice !== undefined && (maxFeePerGas ?? maxPriorityFeePerGas) !== undefined)
+    refuse('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified');
+  const own = defaults.common.chainId();
+  if (chainId !== undefined && BigInt(chainId) !== own)
+    refuse(`chainId does not match the chain's: ${BigInt(chainId)}, and not ${own}`);
   try {
     return { tx: unsigned(transaction(request, defaults), from), from };
   } catch (caught) {
-    const reason = caught instanceof Error ? caught.message : String(caught);
-    throw new ExecutionError(executionCodes.invalidParameters, `the call is no transaction: ${reason}`);
+    return refuse(`the call is no transaction: ${plainReason(caught)}`);
   }
 }
 
@@ -87,11 +91,12 @@ function transaction(request: CallRequest, { gasLimit, nonce, common }: Defaults
   if (gasPrice === undefined && common.isActivatedEIP(1559))
     return createFeeMarket1559Tx({ ...typed, ...fees }, options);
   if (accessList) return createAccessList2930Tx({ ...typed, gasPrice: BigInt(gasPrice ?? 0) }, options);
-  return createLegacyTx({ ...base, gasPrice: BigInt(gasPrice ?? 0) }, options);
+  // Only a signature of before chain ids passes for one of any chain; the hash is that of none.
+  return Object.assign(createLegacyTx({ ...base, v: 27n, gasPrice: BigInt(gasPrice ?? 0) }, options), { v: 0n });
 }
 
 const copied = (list: AccessList | undefined): { address: Hex; storageKeys: Hex[] }[] =>
-  (list ?? []).map(({ address, storageKeys }) => ({ address, storageKeys: [...storageKeys] }));
+  (list ?? []).map(({ address, storageKeys = [] }) => ({ address, storageKeys: [...storageKeys] }));
 
 /** Whoever is named as the sender is the sender. */
 const unsigned = (tx: TypedTransaction, from: Address): TypedTransaction =>
@@ -104,6 +109,12 @@ const unsigned = (tx: TypedTransaction, from: Address): TypedTransaction =>
 
 /** The most that a unit of gas may cost, and hence what the sender must be able to pay. */
 export const feeCapOf = (tx: TypedTransaction): bigint => ('maxFeePerGas' in tx ? tx.maxFeePerGas : tx.gasPrice);
+
+const blobGas = 131_072n;
+
+/** Gas of the blobs that a transaction names. */
+export const blobGasOf = (tx: TypedTransaction): bigint =>
+  'blobVersionedHashes' in tx ? BigInt(tx.blobVersionedHashes.length) * blobGas : 0n;
 
 /**
  * A view of a block with other figures in its header than a valid one could have: a base fee of nothing for a call

@@ -1,10 +1,11 @@
 import { createAddressFromString } from '@ethereumjs/util';
 import { runTx, type RunTxResult } from '@ethereumjs/vm';
 import { type AccessList, type CallRequest, feeCapOf, messageOf, withHeader } from './call-request.ts';
-import { executionCodes, ExecutionError } from './execution-error.ts';
+import { executionCodes, ExecutionError, plainReason } from './execution-error.ts';
 import { type BlockOverrides, overrideBlock, overrideState, type StateOverrides } from './overrides.ts';
 import type { At, Place, Reader } from './reader.ts';
 import { callFailure } from './revert-reason.ts';
+import { movePrecompiles } from './simulate/precompiles.ts';
 
 /** A call at the end of a block, with what it pretends. */
 export type Call = Readonly<{
@@ -18,8 +19,8 @@ export type Call = Readonly<{
 
 /** What a call returns. Fails with an ExecutionError when it reverts or cannot run. */
 export const call = async (reader: Reader, given: Call): Promise<Uint8Array> =>
-  await reader.read(given.at, async (place) => {
-    const { execResult } = await run(prepared(place, given), { ...given, gas: gasOf(given) }, given.stateOverrides);
+  await pretending(reader, given, async (place) => {
+    const { execResult } = await run(place, { ...given, gas: gasOf(given) });
     const { exceptionError, returnValue } = execResult;
     if (exceptionError) throw callFailure(exceptionError.error, returnValue);
     return returnValue;
@@ -30,10 +31,7 @@ const tolerance = 0.015;
 
 /** The least gas, or up to 1.5 percent more, with which a call succeeds. Fails as `call` does. */
 export const estimate = async (reader: Reader, given: Call): Promise<bigint> =>
-  await reader.read(given.at, async (place) => {
-    const on = prepared(place, given);
-    const { machine } = on;
-    if (given.stateOverrides) await overrideState(machine, given.stateOverrides);
+  await pretending(reader, given, async (on) => {
     const most = await affordable(on, given);
     const attempt = async (gas: bigint): Promise<RunTxResult> =>
       await undone(on, () => run(on, { request: given.request, gas }));
@@ -69,9 +67,7 @@ const accessListRounds = 8;
 
 /** Finds the slots that a call touches, and what it costs when it names them. */
 export const accessList = async (reader: Reader, given: Call): Promise<AccessListResult> =>
-  await reader.read(given.at, async (place) => {
-    const on = prepared(place, given);
-    if (given.stateOverrides) await overrideState(on.machine, given.stateOverrides);
+  await pretending(reader, given, async (on) => {
     let list: AccessList = given.request.accessList ?? [];
     for (let round = 1; ; round += 1) {
       const request = { ...given.request, accessList: list };
@@ -93,8 +89,18 @@ export const accessList = async (reader: Reader, given: Call): Promise<AccessLis
     }
   });
 
-const prepared = (place: Place, { blockOverrides }: Call): Place =>
-  blockOverrides ? { ...place, block: overrideBlock(place.block, blockOverrides) } : place;
+/** Lends a machine at the end of a block, with what the call pretends of accounts and of the block. */
+const pretending = async <T>(reader: Reader, given: Call, use: (place: Place) => Promise<T>): Promise<T> =>
+  await reader.read(given.at, async ({ machine, block }) => {
+    const { stateOverrides = {}, blockOverrides = {} } = given;
+    const restore = movePrecompiles(machine.vm, stateOverrides);
+    try {
+      await overrideState(machine, stateOverrides);
+      return await use({ machine, block: overrideBlock(block, blockOverrides) });
+    } finally {
+      restore();
+    }
+  });
 
 function gasOf({ request, gasCap }: Call): bigint {
   const wanted = request.gas === undefined ? gasCap : BigInt(request.gas);
@@ -127,13 +133,8 @@ async function undone<T>({ machine }: Place, use: () => Promise<T>): Promise<T> 
 type Run = Readonly<{ request: CallRequest; gas: bigint; access?: boolean }>;
 
 /** Runs a call as a transaction of its sender, whose nonce, signature and code do not matter. */
-async function run(
-  { machine, block }: Place,
-  { request, gas, access = false }: Run,
-  overrides?: StateOverrides,
-): Promise<RunTxResult> {
+async function run({ machine, block }: Place, { request, gas, access = false }: Run): Promise<RunTxResult> {
   const { vm, state } = machine;
-  if (overrides) await overrideState(machine, overrides);
   const { tx, from } = messageOf(request, { gasLimit: gas, nonce: 0n, common: vm.common });
   const { value } = tx;
   const price = feeCapOf(tx);
@@ -144,17 +145,22 @@ async function run(
       `insufficient funds for gas * price + value: address ${from.toString()} have ${balance} want ${gas * price + value}`,
     );
   const free = price === 0n && block.header.baseFeePerGas !== undefined;
+  const freeBlobs = 'maxFeePerBlobGas' in tx && tx.maxFeePerBlobGas === 0n;
+  const hidden = {
+    ...(free && { baseFeePerGas: { value: 0n } }),
+    ...(freeBlobs && { getBlobGasPrice: { value: () => 0n } }),
+  };
   await state.letSend(from);
   try {
     return await runTx(vm, {
       tx,
-      block: free ? withHeader(block, { baseFeePerGas: { value: 0n } }) : block,
+      block: withHeader(block, hidden),
       skipNonce: true,
       skipBlockGasLimitValidation: true,
       skipHardForkValidation: true,
       reportAccessList: access,
     });
   } catch (caught) {
-    throw new ExecutionError(executionCodes.failed, caught instanceof Error ? caught.message : String(caught));
+    throw new ExecutionError(executionCodes.failed, plainReason(caught));
   }
 }

@@ -11,6 +11,10 @@ export const executionCodes = {
   machine: -32015,
 } as const;
 
+/** What a library threw, without its inner view of the transaction and its block. */
+export const plainReason = (caught: unknown): string =>
+  (caught instanceof Error ? caught.message : String(caught)).replace(/ \((?:vm hf|tx type)=.*$/s, '');
+
 /** Why something could not be executed: a fault of the request, or of the contract that it calls. */
 export class ExecutionError extends Error {
   readonly code: number;

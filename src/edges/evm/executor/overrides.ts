@@ -13,6 +13,8 @@ export type AccountOverride = Readonly<{
   state?: Readonly<Record<string, Hex>> | undefined;
   stateDiff?: Readonly<Record<string, Hex>> | undefined;
   movePrecompileToAddress?: Hex | undefined;
+  /** As the specification of `eth_simulateV1` writes it. */
+  MovePrecompileToAddress?: Hex | undefined;
 }>;
 /** By address. */
 export type StateOverrides = Readonly<Record<string, AccountOverride>>;
@@ -40,16 +42,18 @@ export const wordOf = (hex: string): Uint8Array => setLengthLeft(hexToBytes(even
 const evenHex = (hex: string): Hex => `0x${hex.length % 2 === 0 ? '' : '0'}${hex.slice(2)}`;
 
 /** Writes overrides into a state; it takes them back as it takes back everything else. */
-export async function overrideState({ state, vm }: Machine, overrides: StateOverrides): Promise<void> {
+export async function overrideState({ state }: Machine, overrides: StateOverrides): Promise<void> {
   for (const [name, given] of Object.entries(overrides)) {
     const address = createAddressFromString(name);
     const { balance, nonce, code, state: whole, stateDiff } = given;
     if (whole && stateDiff)
-      throw new ExecutionError(executionCodes.invalidParameters, `account ${name} has both state and stateDiff`);
+      throw new ExecutionError(executionCodes.failed, `account ${name} has both state and stateDiff`);
+    if ([balance, nonce, code, whole, stateDiff].every((one) => one === undefined)) continue;
     const account = (await state.getAccount(address)) ?? new Account();
     if (balance !== undefined) account.balance = BigInt(balance);
     if (nonce !== undefined) account.nonce = BigInt(nonce);
-    await vm.evm.journal.putAccount(address, account);
+    // Past the journal: an empty account is there until a transaction touches it.
+    await state.putAccount(address, account);
     if (code !== undefined) await state.putCode(address, hexToBytes(code));
     if (whole) await state.clearStorage(address);
     for (const [slot, value] of Object.entries(whole ?? stateDiff ?? {})) {

@@ -9,6 +9,8 @@ export type BlockId = Static<typeof blockId>;
 
 /** The block that is meant; undefined where the chain has none. No number means the latest. */
 export async function blockOf({ blocks }: MethodContext, id: BlockId = 'latest'): Promise<ChainBlock | undefined> {
+  if (typeof id === 'object' && 'blockHash' in id && 'blockNumber' in id)
+    throw new RpcError(rpcCodes.invalidParameters, 'cannot specify both blockHash and blockNumber');
   const named = typeof id === 'string' ? id : 'blockHash' in id ? id.blockHash : id.blockNumber;
   if (named === 'earliest') return await blocks.byNumber(0n);
   if (!named.startsWith('0x')) return await blocks.head();

@@ -10,14 +10,13 @@ const at = { name: 'block', schema: forms.blockId, optional: true } as const;
 const stateOverrides = { name: 'state overrides', schema: forms.stateOverrides, optional: true } as const;
 const blockOverrides = { name: 'block overrides', schema: forms.blockOverrides, optional: true } as const;
 const optional = Type.Optional;
-const maybe = <T extends Type.TSchema>(schema: T) => optional(Type.Union([schema, Type.Null()]));
 
 const simulation = Type.Object({
   blockStateCalls: Type.Array(
     Type.Object({
-      blockOverrides: maybe(forms.blockOverrides),
-      stateOverrides: maybe(forms.stateOverrides),
-      calls: maybe(Type.Array(forms.callRequest)),
+      blockOverrides: optional(forms.blockOverrides),
+      stateOverrides: optional(forms.stateOverrides),
+      calls: optional(Type.Array(forms.callRequest)),
     }),
   ),
   traceTransfers: optional(Type.Boolean()),
@@ -80,11 +79,7 @@ export const callMethods: readonly Method[] = [
       const { header } = await knownBlock(context, id);
       return await context.reads.read('simulate', {
         at: header,
-        blockStateCalls: blockStateCalls.map((block) => ({
-          blockOverrides: block.blockOverrides ?? undefined,
-          stateOverrides: block.stateOverrides ?? undefined,
-          calls: block.calls ?? undefined,
-        })),
+        blockStateCalls,
         validation: options.validation ?? false,
         traceTransfers: options.traceTransfers ?? false,
         returnFullTransactions: options.returnFullTransactions ?? false,

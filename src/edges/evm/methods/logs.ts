@@ -13,8 +13,8 @@ const most = { blocks: 10_000n, logs: 10_000, addresses: 1000, topics: 1000 };
 
 const topic = Type.Union([Type.Null(), hash, Type.Array(Type.Union([Type.Null(), hash]), { maxItems: most.topics })]);
 const wanted = {
-  address: Type.Optional(Type.Union([address, Type.Array(address, { maxItems: most.addresses }), Type.Null()])),
-  topics: Type.Optional(Type.Union([Type.Array(topic, { maxItems: 4 }), Type.Null()])),
+  address: Type.Optional(Type.Union([address, Type.Array(address, { maxItems: most.addresses })])),
+  topics: Type.Optional(Type.Array(topic, { maxItems: 4 })),
 };
 
 /** Which logs somebody wants, whatever block they are in. */
@@ -24,8 +24,8 @@ export type LogCondition = Type.Static<typeof logCondition>;
 /** Which logs of which blocks somebody wants. */
 export const logFilter = Type.Object(
   {
-    fromBlock: Type.Optional(Type.Union([blockId, Type.Null()])),
-    toBlock: Type.Optional(Type.Union([blockId, Type.Null()])),
+    fromBlock: Type.Optional(blockId),
+    toBlock: Type.Optional(blockId),
     blockHash: Type.Optional(hash),
     ...wanted,
   },
@@ -97,7 +97,7 @@ async function blocksOf(context: MethodContext, given: LogFilter): Promise<reado
 async function range(context: MethodContext, { fromBlock, toBlock }: LogFilter): Promise<readonly [bigint, bigint]> {
   const { number: head } = await context.blocks.head();
   const numberOf = async (id: LogFilter['fromBlock']): Promise<bigint> => {
-    if (id === undefined || id === null) return head;
+    if (id === undefined) return head;
     if (typeof id === 'string' && id.startsWith('0x') && id.length < 66) return BigInt(id);
     return (await blockOf(context, id))?.number ?? head + 1n;
   };

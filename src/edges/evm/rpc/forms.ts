@@ -14,13 +14,15 @@ export const hash = hex('^0x[0-9a-fA-F]{64}$', 'Hash of 32 bytes');
 /** A slot of storage: up to 32 bytes. */
 export const slot = hex('^0x[0-9a-fA-F]{1,64}$', 'Slot of storage, up to 32 bytes');
 
+const tag = Type.Enum(['latest', 'earliest', 'pending', 'safe', 'finalized']);
+
 /** Which block: its number, its hash, or a word; `requireCanonical` changes nothing, no other blocks are stored. */
 export const blockId = Type.Union(
   [
     hex('^0x[0-9a-fA-F]{1,16}$', 'Number of the block'),
     hash,
-    Type.Enum(['latest', 'earliest', 'pending', 'safe', 'finalized']),
-    Type.Object({ blockNumber: quantity }),
+    tag,
+    Type.Object({ blockNumber: Type.Union([quantity, tag]), requireCanonical: Type.Optional(Type.Boolean()) }),
     Type.Object({ blockHash: hash, requireCanonical: Type.Optional(Type.Boolean()) }),
   ],
   { description: 'Number or hash of a block, or latest, earliest, pending, safe, finalized' },
@@ -38,7 +40,7 @@ const named = <Value extends TSchema>(name: TSchema & { pattern?: string }, valu
   });
 
 /** Slots named in advance. */
-export const accessList = Type.Array(Type.Object({ address, storageKeys: Type.Array(hash) }));
+export const accessList = Type.Array(Type.Object({ address, storageKeys: Type.Optional(Type.Array(hash)) }));
 
 /** A call or a transaction that nobody signed. */
 export const callRequest = Type.Object(
@@ -77,6 +79,7 @@ export const stateOverrides = named(
     state: optional(named(slot, slot)),
     stateDiff: optional(named(slot, slot)),
     movePrecompileToAddress: optional(address),
+    MovePrecompileToAddress: optional(address),
   }),
   'Overrides by address',
 );

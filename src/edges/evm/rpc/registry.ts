@@ -45,6 +45,14 @@ export type Method = Described &
     call: (context: MethodContext, params: readonly unknown[]) => Promise<unknown>;
   }>;
 
+/** The same without fields of nothing: many clients write what they leave out as null. In lists it has a meaning. */
+function withoutNulls(given: unknown): unknown {
+  if (Array.isArray(given)) return given.map((one) => withoutNulls(one));
+  if (given === null || typeof given !== 'object') return given;
+  const fields = Object.entries(given).filter(([, value]) => value !== null);
+  return Object.fromEntries(fields.map(([name, value]) => [name, withoutNulls(value)]));
+}
+
 /**
  * Defines a method; dispatch, validation and the catalogue all come from this.
  *
@@ -61,7 +69,7 @@ export function method<const P extends readonly Parameter[]>(given: Given<P>): M
       if (params.length > given.params.length)
         throw new RpcError(rpcCodes.invalidParameters, `too many arguments, want at most ${given.params.length}`);
       const values = given.params.map(({ name, optional }, index) => {
-        const value = params[index] ?? undefined;
+        const value = withoutNulls(params[index] ?? undefined);
         if (value === undefined && optional !== true && index < least)
           throw new RpcError(rpcCodes.invalidParameters, `missing value for required argument ${index} (${name})`);
         if (value !== undefined && validators[index]?.Check(value) !== true)

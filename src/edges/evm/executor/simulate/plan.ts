@@ -30,8 +30,6 @@ export const simulationCodes = {
   blockNumber: -38020,
   blockTimestamp: -38021,
   movedOntoItself: -38022,
-  movedTwice: -38023,
-  senderIsContract: -38024,
   initCodeSize: -38025,
   tooManyBlocks: -38026,
 } as const;

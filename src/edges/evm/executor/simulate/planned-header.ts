@@ -2,7 +2,7 @@ import { type Block, genWithdrawalsTrieRoot, type HeaderData } from '@ethereumjs
 import { type Common, Hardfork } from '@ethereumjs/common';
 import { Account, createAddressFromString, createWithdrawal, type Withdrawal } from '@ethereumjs/util';
 import { type FeeRule, nextBaseFee } from '../base-fee.ts';
-import { withHeader } from '../call-request.ts';
+import { blobGasOf, withHeader } from '../call-request.ts';
 import type { Machine } from '../machine.ts';
 import { wordOf } from '../overrides.ts';
 import type { PlannedBlock } from './plan.ts';
@@ -43,14 +43,9 @@ export function plannedHeader(
 export const priced = (block: Block, { overrides: { blobBaseFee } }: PlannedBlock): Block =>
   blobBaseFee === undefined ? block : withHeader(block, { getBlobGasPrice: { value: () => BigInt(blobBaseFee) } });
 
-const blobGas = 131_072n;
-
 /** Gas of the blobs of all calls. */
-export const blobGasOf = (calls: readonly SimulatedCall[]): bigint =>
-  calls.reduce(
-    (sum, { tx }) => sum + ('blobVersionedHashes' in tx ? BigInt(tx.blobVersionedHashes.length) * blobGas : 0n),
-    0n,
-  );
+export const blobGasOfAll = (calls: readonly SimulatedCall[]): bigint =>
+  calls.reduce((sum, { tx }) => sum + blobGasOf(tx), 0n);
 
 const weiPerGwei = 1_000_000_000n;
 

@@ -24,35 +24,29 @@ class Moved extends Map<string, PrecompileFunc> {
 
 const keyOf = (address: string): string => address.toLowerCase().slice(2);
 
-/** What a simulation has done to the built-in contracts so far. */
-export class Precompiles {
-  readonly #changes = new Map<string, PrecompileFunc | undefined>();
-
-  /** Applies the moves of one block and lets its machine use the contracts as they are then. */
-  apply(vm: VM, overrides: StateOverrides): void {
-    const original = vm.evm.precompiles;
-    const now = new Map(original);
-    const change = (key: string, contract: PrecompileFunc | undefined): void => {
-      this.#changes.set(key, contract);
-      if (contract) now.set(key, contract);
-      else now.delete(key);
-    };
-    for (const [key, contract] of this.#changes) change(key, contract);
-    const overridden = new Set(Object.keys(overrides).map((address) => keyOf(address)));
-    const targets = new Set<string>();
-    for (const [address, { movePrecompileToAddress: to }] of Object.entries(overrides)) {
-      const contract = now.get(keyOf(address));
-      if (to !== undefined) {
-        if (!contract) throw new ExecutionError(executionCodes.failed, `account ${address} is not a precompile`);
-        if (keyOf(to) === keyOf(address))
-          throw new ExecutionError(simulationCodes.movedOntoItself, `account ${address} is moved onto itself`);
-        if (targets.has(keyOf(to)) || overridden.has(keyOf(to)))
-          throw new ExecutionError(simulationCodes.movedTwice, `account ${to} is already overridden`);
-        targets.add(keyOf(to));
-        change(keyOf(to), contract);
-      }
-      if (contract) change(keyOf(address), undefined);
-    }
-    Reflect.set(vm.evm, '_precompiles', new Moved(original, now));
+/**
+ * Takes built-in contracts away from accounts that are pretended, to elsewhere where that is asked for.
+ *
+ * Of two that go to the same place, the one of the higher address stays there. Returns what undoes it, for a machine
+ * that is used again.
+ */
+export function movePrecompiles({ evm }: VM, overrides: StateOverrides): () => void {
+  const original = evm.precompiles;
+  const now = new Map(original);
+  const accounts = Object.entries(overrides).map(([address, given]) => ({ address, key: keyOf(address), given }));
+  const pretended = new Set(accounts.map(({ key }) => key));
+  for (const { address, key, given } of accounts.toSorted((one, other) => (one.key < other.key ? -1 : 1))) {
+    const to = given.movePrecompileToAddress ?? given.MovePrecompileToAddress;
+    const contract = original.get(key);
+    if (contract) now.delete(key);
+    if (to === undefined) continue;
+    if (!contract) throw new ExecutionError(executionCodes.failed, `account ${address} is not a precompile`);
+    if (keyOf(to) === key)
+      throw new ExecutionError(simulationCodes.movedOntoItself, `account ${address} is moved onto itself`);
+    if (pretended.has(keyOf(to)))
+      throw new ExecutionError(executionCodes.failed, `account ${to} is already overridden`);
+    now.set(keyOf(to), contract);
   }
+  Reflect.set(evm, '_precompiles', new Moved(original, now));
+  return () => void Reflect.set(evm, '_precompiles', original);
 }

@@ -9,8 +9,8 @@ import { openBlock, requestsHash } from '../system-calls.ts';
 import { callForms } from './call-forms.ts';
 import { LogRecorder } from './log-recorder.ts';
 import { type BlockStateCalls, planBlocks, type PlannedBlock } from './plan.ts';
-import { blobGasOf, plannedHeader, priced, withdraw } from './planned-header.ts';
-import { Precompiles } from './precompiles.ts';
+import { blobGasOfAll, plannedHeader, priced, withdraw } from './planned-header.ts';
+import { movePrecompiles } from './precompiles.ts';
 import { simulateCall, type SimulatedCall } from './simulated-calls.ts';
 
 /** A simulation on top of a block, as `eth_simulateV1` is asked for it. */
@@ -29,7 +29,6 @@ export type Simulation = Readonly<{
 type Chain = {
   readonly reader: Reader;
   readonly simulation: Simulation;
-  readonly precompiles: Precompiles;
   readonly budget: { left: bigint };
   readonly blocks: Map<bigint, Block>;
   readonly machine: Machine;
@@ -52,7 +51,6 @@ export async function simulate(
   const chain: Chain = {
     reader,
     simulation,
-    precompiles: new Precompiles(),
     budget: { left: simulation.gasCap },
     blocks,
     machine,
@@ -76,7 +74,7 @@ async function simulateBlock(chain: Chain, plan: PlannedBlock): Promise<Readonly
     plan,
   );
   const environment = priced(createBlock({ header }, { common }), plan);
-  chain.precompiles.apply(vm, plan.state);
+  movePrecompiles(vm, plan.state);
   await overrideState(machine, plan.state);
   await vm.evm.journal.checkpoint();
   await openBlock(vm, environment.header);
@@ -104,7 +102,7 @@ async function simulateBlock(chain: Chain, plan: PlannedBlock): Promise<Readonly
     stateRoot: await state.getStateRoot(),
     logsBloom: bloom.bitvector,
     gasUsed,
-    ...(common.isActivatedEIP(4844) && { blobGasUsed: blobGasOf(calls) }),
+    ...(common.isActivatedEIP(4844) && { blobGasUsed: blobGasOfAll(calls) }),
     ...(requests && { requestsHash: requests }),
   };
   const block = createBlock(

@@ -2,8 +2,8 @@ import type { Block } from '@ethereumjs/block';
 import type { TypedTransaction } from '@ethereumjs/tx';
 import { createAddressFromString, createZeroAddress, MAX_UINT64 } from '@ethereumjs/util';
 import { runTx, type RunTxResult } from '@ethereumjs/vm';
-import { type CallRequest, feeCapOf, messageOf, withHeader } from '../call-request.ts';
-import { executionCodes, ExecutionError } from '../execution-error.ts';
+import { blobGasOf, type CallRequest, feeCapOf, messageOf, withHeader } from '../call-request.ts';
+import { executionCodes, ExecutionError, plainReason } from '../execution-error.ts';
 import type { Machine } from '../machine.ts';
 import type { LogRecorder, RecordedLog } from './log-recorder.ts';
 import { simulationCodes } from './plan.ts';
@@ -33,6 +33,7 @@ export async function simulateCall(place: CallPlace, request: CallRequest, gasUs
   if (wanted > remaining) throw new ExecutionError(simulationCodes.blockGasLimit, 'block gas limit reached');
   const gasLimit = wanted < budget.left ? wanted : budget.left;
   const nonce = request.nonce === undefined ? (account?.nonce ?? 0n) : BigInt(request.nonce);
+  checkForm(request, machine);
   const { tx } = message(request, { gasLimit, nonce, machine, validation });
   const feeCap = feeCapOf(tx);
   const baseFee = header.baseFeePerGas ?? 0n;
@@ -40,14 +41,13 @@ export async function simulateCall(place: CallPlace, request: CallRequest, gasUs
   if ((validation || feeCap > 0n) && feeCap < baseFee)
     throw new ExecutionError(simulationCodes.baseFeeTooLow, 'max fee per gas less than block base fee');
   if (gasLimit < tx.getIntrinsicGas()) throw new ExecutionError(simulationCodes.intrinsicGas, 'intrinsic gas too low');
-  if ((account?.balance ?? 0n) < gasLimit * feeCap + tx.value)
+  if ((account?.balance ?? 0n) < gasLimit * feeCap + tx.value + blobCostOf(tx))
     throw new ExecutionError(simulationCodes.insufficientFunds, 'insufficient funds for gas * price + value');
   recorder.begin();
-  if (!validation) await state.letSend(from);
+  await state.letSend(from);
   const result = await run(machine, {
     tx,
-    // The check of the fee sees no base fee, contracts see the block's.
-    block: !validation && baseFee > feeCap ? hideBaseFee(environment, recorder, baseFee) : environment,
+    block: validation ? environment : withoutPrices(environment, recorder, tx),
     gasUsed,
   });
   const logs = recorder.take();
@@ -68,7 +68,7 @@ async function run({ vm }: Machine, { tx, block, gasUsed }: Running): Promise<Ru
       blockGasUsed: gasUsed,
     });
   } catch (caught) {
-    throw new ExecutionError(executionCodes.internal, caught instanceof Error ? caught.message : String(caught));
+    throw new ExecutionError(executionCodes.internal, plainReason(caught));
   }
 }
 
@@ -90,6 +90,27 @@ function message(request: CallRequest, { gasLimit, nonce, machine, validation }:
   return made;
 }
 
-function hideBaseFee(environment: Block, recorder: LogRecorder, baseFee: bigint): Block {
-  return withHeader(environment, { baseFeePerGas: { get: () => (recorder.isInCall ? baseFee : 0n) } });
+/** Where a call pays nothing, the check of its fees sees no prices; contracts see the block's. */
+function withoutPrices(environment: Block, recorder: LogRecorder, tx: TypedTransaction): Block {
+  const { baseFeePerGas: baseFee } = environment.header;
+  const isFree = baseFee !== undefined && feeCapOf(tx) < baseFee;
+  const hasFreeBlobs = 'maxFeePerBlobGas' in tx && tx.maxFeePerBlobGas === 0n;
+  return withHeader(environment, {
+    ...(isFree && { baseFeePerGas: { get: () => (recorder.isInCall ? baseFee : 0n) } }),
+    ...(hasFreeBlobs && {
+      getBlobGasPrice: { value: () => (recorder.isInCall ? environment.header.getBlobGasPrice() : 0n) },
+    }),
+  });
+}
+
+const blobCostOf = (tx: TypedTransaction): bigint =>
+  'maxFeePerBlobGas' in tx ? blobGasOf(tx) * tx.maxFeePerBlobGas : 0n;
+
+/** Refuses what is no transaction with the code of what is wrong with it. */
+function checkForm({ to, input, data, maxFeePerGas, maxPriorityFeePerGas }: CallRequest, { vm }: Machine): void {
+  if (BigInt(maxPriorityFeePerGas ?? 0) > BigInt(maxFeePerGas ?? 0))
+    throw new ExecutionError(executionCodes.invalidParameters, 'max priority fee per gas higher than max fee per gas');
+  const size = ((input ?? data ?? '0x').length - 2) / 2;
+  if (!to && vm.common.isActivatedEIP(3860) && size > vm.common.param('maxInitCodeSize'))
+    throw new ExecutionError(simulationCodes.initCodeSize, `max initcode size exceeded: ${size}`);
 }
