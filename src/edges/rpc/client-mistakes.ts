@@ -20,10 +20,16 @@ export function correctBlame(caught: unknown): void {
     Object.assign(caught, { code: Code.InvalidArgument });
 }
 
-/** What Node says of a request whose client went away before its end, over HTTP/2 and over HTTP/1.1. */
-const goneCodes: readonly unknown[] = ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET'];
+/** What Node says of a call whose client went away before its end, while it was read and while it was answered. */
+const goneCodes: readonly unknown[] = ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'ECANCELED', 'EPIPE'];
 
-/** Whether a call failed because its client went away while it was still sending. */
+/** Whether a call failed because its client went away, by what its connection said of it. */
+export function isConnectionGone(caught: unknown): boolean {
+  const error = caught instanceof ConnectError ? caught.cause : caught;
+  return error instanceof Error && 'code' in error && goneCodes.includes(error.code);
+}
+
+/** Whether a call failed because its client went away while it was still sending or being answered. */
 export function isClientGone(caught: unknown, { aborted }: AbortSignal): boolean {
-  return aborted && caught instanceof Error && 'code' in caught && goneCodes.includes(caught.code);
+  return aborted && isConnectionGone(caught);
 }

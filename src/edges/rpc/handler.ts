@@ -4,7 +4,7 @@ import { Code, ConnectError, type ConnectRouter, createConnectRouter, type Inter
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { toAppError } from '../../commands/errors.ts';
 import type { Logger } from '../kit/logger.ts';
-import { blameClient, correctBlame, isClientGone } from './client-mistakes.ts';
+import { blameClient, correctBlame, isClientGone, isConnectionGone } from './client-mistakes.ts';
 import { isOurFault, toRpcError } from './codes.ts';
 import { grpcMessageOf, withPlainMessage } from './grpc-message.ts';
 
@@ -40,7 +40,8 @@ export function createRpcHandler(routes: (router: ConnectRouter) => void, logger
   return (request, response) => {
     serve(request, response).catch((caught: unknown) => {
       if (caught instanceof Unreadable) return answerUnreadable(response);
-      if (isOurFault(caught)) logger.warn({ err: toAppError(caught), path: request.url }, 'call could not be answered');
+      if (isOurFault(caught) && !isConnectionGone(caught))
+        logger.warn({ err: toAppError(caught), path: request.url }, 'call could not be answered');
       response.destroy();
     });
   };
