@@ -17,9 +17,9 @@ import {
 type State = KnownAction | undefined;
 
 /**
- * The life of an action: each step once, in order, with the transactions that tell of it (DESIGN section 4).
+ * What happens to an action: each step once, in order, with the transactions that tell of it (DESIGN section 4).
  *
- * An action that the log does not know gets every fact of its life so far. A record behind what is known and a
+ * An action that the log does not know gets every fact of it so far. A record behind what is known and a
  * transaction that is known decide nothing; another transaction of a step that was recorded is a fact of its own. What
  * was known stays: the data hash and the step reached outlive an emptied record and an expiry.
  */
@@ -30,13 +30,13 @@ export const actions: Decider<RecordAction, State, 'action'> = {
   decide(command, state) {
     const { record } = command;
     if (state === undefined && record === undefined) return [];
-    const life = new Life(command, state);
-    if (state === undefined && record !== undefined) life.register(record);
-    if (life.hasTaken('finalize')) life.finalize(state !== undefined);
-    if (life.hasTaken('approve')) life.approve();
-    life.observe();
-    life.addTransactions();
-    return life.facts;
+    const builder = new FactBuilder(command, state);
+    if (state === undefined && record !== undefined) builder.register(record);
+    if (builder.hasTaken('finalize')) builder.finalize(state !== undefined);
+    if (builder.hasTaken('approve')) builder.approve();
+    builder.observe();
+    builder.addTransactions();
+    return builder.facts;
   },
 };
 
@@ -45,7 +45,7 @@ export class RecordActions extends Command<RecordAction, State> {}
 
 type ActionFact = FactOf<'action'>;
 
-/** A fact without what is carried on, which `Life` adds. */
+/** A fact without what is carried on, which `FactBuilder` adds. */
 type Happening = ActionFact extends infer F
   ? F extends ActionFact
     ? { type: F['type']; data: Omit<F['data'], 'known' | 'action'> }
@@ -60,7 +60,7 @@ const mostTransactions = 100;
  *
  * A mutable builder: each method may add facts. It lives as long as one call of `decide`, which stays pure.
  */
-class Life {
+class FactBuilder {
   readonly facts: ActionFact[] = [];
   readonly #command: RecordAction;
   readonly #found: readonly FoundStep[];

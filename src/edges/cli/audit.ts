@@ -12,7 +12,7 @@ import { print, table } from './output.ts';
 type Seen = Readonly<{ report: ScrubReport; done: readonly string[] }>;
 type Options = Readonly<{ signal: AbortSignal; onProgress: (done: number, total: number) => void }>;
 type Auditing = Repairable & Readonly<{ log: Log }>;
-type Look = (stores: Auditing, stream: StreamName, options: Options) => Promise<Seen>;
+type Examine = (stores: Auditing, stream: StreamName, options: Options) => Promise<Seen>;
 
 /**
  * `annals scrub`: compares every event of the log with the archive, and the archive's chain with itself; changes
@@ -40,7 +40,7 @@ export async function repair({ json, dryRun = false }: { json: boolean; dryRun?:
  * Goes through all streams, one after the other, and prints what was seen, at last what is lost; exit status 1 where
  * damage is left.
  */
-async function each(verb: string, { json }: { json: boolean }, look: Look): Promise<void> {
+async function each(verb: string, { json }: { json: boolean }, examine: Examine): Promise<void> {
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   await withStores(configFromEnvironment(), verb, async ({ connection: nc, network, pools, log }) => {
@@ -51,7 +51,7 @@ async function each(verb: string, { json }: { json: boolean }, look: Look): Prom
         bar?.setTotal(Math.max(total, done));
         bar?.update(done);
       };
-      const seen = await look(stores, stream, { signal: stop.signal, onProgress }).finally(() => bar?.stop());
+      const seen = await examine(stores, stream, { signal: stop.signal, onProgress }).finally(() => bar?.stop());
       if (isDamaged(seen.report) && seen.done.length === 0) process.exitCode = 1;
       const last = await log.head(stream).then(
         ({ lastSequence }) => lastSequence,

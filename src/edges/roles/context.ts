@@ -31,7 +31,7 @@ export type Context = Readonly<{
   pools: Database['pools'];
   /** Does what a start needs of the database, on one made anew where it turns out to be damaged. */
   onSoundDatabase: Database['onSound'];
-  /** Consistent looks at the read models. */
+  /** Consistent snapshots of the read models. */
   reader: Reader;
   /** How far positions are behind the log. */
   lag: LagTracker;

@@ -6,7 +6,7 @@ import {
   stepsOf,
   stepsReached,
 } from '../../../commands/sync/action-states.ts';
-import type { ActionBook } from './action-book.ts';
+import type { ActionTracker } from './action-tracker.ts';
 import { createMetadataRecovery, type ReadAction, readAction, recordOf } from './action-reads.ts';
 import { ChainFailure } from './failure.ts';
 import { pagesOf } from './listings.ts';
@@ -23,15 +23,15 @@ const mostRefused = 10;
 /** Brings together the transactions found and the records read, and has them recorded. */
 export class ActionsReader {
   readonly #context: RoundContext;
-  readonly #book: ActionBook;
+  readonly #tracker: ActionTracker;
   readonly #found = new Map<string, ActionStep[]>();
   readonly #recover: ReturnType<typeof createMetadataRecovery>;
   #records = 0;
   #refused = 0;
 
-  constructor(context: RoundContext, book: ActionBook, found: SearchResult) {
+  constructor(context: RoundContext, tracker: ActionTracker, found: SearchResult) {
     this.#context = context;
-    this.#book = book;
+    this.#tracker = tracker;
     this.#recover = createMetadataRecovery({ session: context.session, prefix: context.profile.addressPrefix });
     for (const step of found.steps) this.#found.set(step.action, [...(this.#found.get(step.action) ?? []), step]);
   }
@@ -43,8 +43,8 @@ export class ActionsReader {
       for (const id of read.keys()) listed.add(id);
       await this.#record(read, isFirst);
     }
-    for (const id of listed) if (id === '1' || listed.has(String(BigInt(id) - 1n))) this.#book.raiseLast(id);
-    this.#book.knowsAll();
+    for (const id of listed) if (id === '1' || listed.has(String(BigInt(id) - 1n))) this.#tracker.raiseLast(id);
+    this.#tracker.knowsAll();
   }
 
   /**
@@ -53,12 +53,12 @@ export class ActionsReader {
    */
   async readNew({ isAfterList, isFirst }: { isAfterList: boolean; isFirst: boolean }): Promise<void> {
     const { head } = this.#context;
-    const book = this.#book;
-    const known = await book.known([...this.#found.keys()]);
-    for (const [id, one] of known) book.notice(id, one);
+    const tracker = this.#tracker;
+    const known = await tracker.known([...this.#found.keys()]);
+    for (const [id, one] of known) tracker.notice(id, one);
     const named = [...this.#found].filter(([id, found]) => hasNews(found, known.get(id))).map(([id]) => id);
     const beyond = isAfterList ? new Map<string, ReadAction>() : await this.#readBeyond();
-    const wanted = new Set([...named, ...(isAfterList ? [] : [...book.due(head.time), ...book.unread])]);
+    const wanted = new Set([...named, ...(isAfterList ? [] : [...tracker.due(head.time), ...tracker.unread])]);
     for (const id of beyond.keys()) wanted.delete(id);
     await this.#record(new Map([...beyond, ...(await this.#readSome(wanted))]), isFirst);
   }
@@ -67,19 +67,19 @@ export class ActionsReader {
   async #readBeyond(): Promise<ReadonlyMap<string, ReadAction>> {
     const beyond = new Map<string, ReadAction>();
     while (beyond.size < mostBeyond) {
-      const id = String(this.#book.last + 1n);
+      const id = String(this.#tracker.last + 1n);
       if (!this.#found.has(id)) {
         const read = await this.#readOne(id);
         if ('reason' in read && read.why === 'missing') break;
         beyond.set(id, read);
       }
-      this.#book.raiseLast(id);
+      this.#tracker.raiseLast(id);
     }
     return beyond;
   }
 
   async #readSome(wanted: ReadonlySet<string>): Promise<ReadonlyMap<string, ReadAction>> {
-    const pages = this.#book.last / BigInt(pageSize) + 1n;
+    const pages = this.#tracker.last / BigInt(pageSize) + 1n;
     if (wanted.size <= mostSingleReads || pages >= BigInt(wanted.size)) {
       return new Map(await Promise.all([...wanted].map(async (id) => [id, await this.#readOne(id)] as const)));
     }
@@ -98,12 +98,12 @@ export class ActionsReader {
       field: 'actions',
       height: head.height,
       pageSize,
-      leaveOut: (reason) => this.#book.skip('an action', reason),
+      leaveOut: (reason) => this.#tracker.skip('an action', reason),
     })) {
       const read = new Map<string, ReadAction>();
       for (const record of page) {
         const id = actionIdOf(record);
-        if (id === undefined) this.#book.skip('an action', 'its id is no id');
+        if (id === undefined) this.#tracker.skip('an action', 'its id is no id');
         else read.set(id, recordOf(record, id, profile.addressPrefix));
       }
       this.#records += page.length;
@@ -117,14 +117,14 @@ export class ActionsReader {
    * first round, which has seen all.
    */
   async #record(read: ReadonlyMap<string, ReadAction>, isFirst: boolean): Promise<void> {
-    const known = await this.#book.known([...read.keys()]);
-    const wasUnread = new Set(this.#book.unread);
+    const known = await this.#tracker.known([...read.keys()]);
+    const wasUnread = new Set(this.#tracker.unread);
     const commands = await Promise.all(
       [...read].map(async ([action, one]) => {
         const found = this.#found.get(action) ?? [];
         const { height } = this.#context.head;
         if ('reason' in one) {
-          this.#book.leaveUnread(action, one.reason);
+          this.#tracker.leaveUnread(action, one.reason);
           return { action, height, record: undefined, found };
         }
         const before = known.get(action);
@@ -138,7 +138,7 @@ export class ActionsReader {
         };
       }),
     );
-    await this.#book.record(commands);
+    await this.#tracker.record(commands);
   }
 
   async #searchOne(action: string, missing: readonly Step[]): Promise<readonly ActionStep[]> {

@@ -1,5 +1,5 @@
 import { type Step, steps } from '../../../commands/sync/action-states.ts';
-import { ActionBook, mostUnread } from './action-book.ts';
+import { ActionTracker, mostUnread } from './action-tracker.ts';
 import { ActionsReader } from './actions-reader.ts';
 import { lowestShown } from './client.ts';
 import type { RoundContext, RoundOutcome } from './round.ts';
@@ -14,25 +14,25 @@ import { overlapBlocks, searchContext, type SearchResult, searchSteps } from './
  */
 export async function readActions(context: RoundContext): Promise<RoundOutcome> {
   const { known, log, cause } = context;
-  const book = new ActionBook(log, cause, known);
+  const tracker = new ActionTracker(log, cause, known);
   const range = await searchRange(context);
   const found = await searchAll(context, range.from);
-  for (const { record, reason } of found.unreadable) book.skip(record, reason);
+  for (const { record, reason } of found.unreadable) tracker.skip(record, reason);
 
   const isFirst = known.completedHeight === undefined;
   const begun = Math.max(range.from, found.lowestHeight ?? 1);
   // Blocks that were never searched are gone: what they held is taken from the records.
   const isCut = !isFirst && begun > known.cursor + 1;
   const bound = range.isAll || isCut ? maximum(range.bound, begun > 1 ? begun : undefined) : range.bound;
-  const isWhole = isFirst || isCut || known.unread.length >= mostUnread || !book.knowsDue(context.head.time);
-  const reader = new ActionsReader(context, book, found);
+  const isWhole = isFirst || isCut || known.unread.length >= mostUnread || !tracker.knowsDue(context.head.time);
+  const reader = new ActionsReader(context, tracker, found);
   if (isWhole) await reader.readList(isFirst);
   await reader.readNew({ isAfterList: isWhole, isFirst });
-  for (const { action, reason } of found.unread) book.leaveUnread(action, reason);
+  for (const { action, reason } of found.unread) tracker.leaveUnread(action, reason);
   return {
-    facts: book.facts,
-    skipped: book.skipped,
-    learned: { ...book.learned, cursor: found.shownTo, ...(bound === undefined ? {} : { lowestHeight: bound }) },
+    facts: tracker.facts,
+    skipped: tracker.skipped,
+    learned: { ...tracker.learned, cursor: found.shownTo, ...(bound === undefined ? {} : { lowestHeight: bound }) },
   };
 }
 

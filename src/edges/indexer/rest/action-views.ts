@@ -5,7 +5,7 @@ import type { StepTransaction } from '../../../projections/actions/action-tables
 import type { ActionRow } from '../../../projections/tables.ts';
 import { decodeMetadata } from '../chain/records.ts';
 import type { actionDetail, actionListItem } from './action-schemas.ts';
-import type { Look } from './reads.ts';
+import type { ReadSnapshot } from './reads.ts';
 
 type ListItem = Static<typeof actionListItem.schema>;
 type Detail = Static<typeof actionDetail.schema>;
@@ -16,7 +16,7 @@ export function listItemOf(row: ListedAction, withTransactions: boolean): ListIt
 }
 
 /** An action with all that is known of it; the chain leaves `public` out of metadata where it is false. */
-export async function detailOf(ask: Look['ask'], row: ActionRow): Promise<Detail> {
+export async function detailOf(ask: ReadSnapshot['ask'], row: ActionRow): Promise<Detail> {
   const kind = row.type === 'cascade' ? 'cascade' : 'sense';
   const metadata = row.metadata === '' ? undefined : decodeMetadata(kind, row.metadata);
   const { price_denom: denom, price_amount: amount } = row;

@@ -1,50 +1,50 @@
 import type { FastifyReply } from 'fastify';
-import type { Look, Read, Scope } from './reads.ts';
+import type { ReadSnapshot, Read, Scope } from './reads.ts';
 
 /** Answers a read as `Read` does, with what the same address was answered before while that is what it would be now. */
-export type Keep = (
+export type CachedRead = (
   reply: FastifyReply,
   scope: Scope,
-  answer: (look: Look) => Promise<object>,
+  answer: (snapshot: ReadSnapshot) => Promise<object>,
 ) => Promise<FastifyReply>;
 
-type Kept = { readonly of: string; readonly body: Promise<Buffer>; bytes: number };
+type CachedAnswer = { readonly of: string; readonly body: Promise<Buffer>; bytes: number };
 
 const mostBytes = 16 * 2 ** 20;
 /** What an answer takes besides its address and its body. */
 const ownBytes = 500;
 
 /**
- * Keeps the last answers, each as long as none of its projections moves.
+ * Caches the last answers, each as long as none of its projections moves.
  *
- * An answer is told from the positions of the look, which is read from the database each time, so it is never older
- * than any other read. Requests for the same one wait for the first. Refusals are not kept.
+ * An answer is told from the positions of the snapshot, which is read from the database each time, so it is never older
+ * than any other read. Requests for the same one wait for the first. Refusals are not cached.
  */
-export function cacheAnswers(read: Read): Keep {
-  const kept = new Map<string, Kept>();
+export function cacheAnswers(read: Read): CachedRead {
+  const cached = new Map<string, CachedAnswer>();
   let bytes = 0;
-  const drop = (url: string, one: Kept | undefined): void => {
-    if (!one || kept.get(url) !== one) return;
-    kept.delete(url);
+  const drop = (url: string, one: CachedAnswer | undefined): void => {
+    if (!one || cached.get(url) !== one) return;
+    cached.delete(url);
     bytes -= one.bytes;
   };
   /** Puts an answer last in the order in which they are let go, and lets go of the first ones until all fit. */
-  const put = (url: string, one: Kept, more: number): void => {
-    drop(url, kept.get(url));
+  const put = (url: string, one: CachedAnswer, more: number): void => {
+    drop(url, cached.get(url));
     one.bytes += more;
     bytes += one.bytes;
-    kept.set(url, one);
-    for (const [first, other] of kept) {
+    cached.set(url, one);
+    for (const [first, other] of cached) {
       if (bytes <= mostBytes) return;
       drop(first, other);
     }
   };
   const make = async (url: string, of: string, answer: () => Promise<object>): Promise<Buffer> => {
-    const one: Kept = { of, body: answer().then((made) => Buffer.from(JSON.stringify(made))), bytes: 0 };
+    const one: CachedAnswer = { of, body: answer().then((made) => Buffer.from(JSON.stringify(made))), bytes: 0 };
     put(url, one, ownBytes + url.length);
     try {
       const body = await one.body;
-      if (kept.get(url) === one) put(url, one, body.length);
+      if (cached.get(url) === one) put(url, one, body.length);
       return body;
     } catch (caught) {
       drop(url, one);
@@ -53,10 +53,10 @@ export function cacheAnswers(read: Read): Keep {
   };
   return async (reply, scope, answer) => {
     const { url } = reply.request;
-    const body = await read(reply, scope, async (look) => {
-      const of = placeOf(look, scope);
-      const before = kept.get(url);
-      if (before?.of !== of) return await make(url, of, () => confirmed(look, answer));
+    const body = await read(reply, scope, async (snapshot) => {
+      const of = placeOf(snapshot, scope);
+      const before = cached.get(url);
+      if (before?.of !== of) return await make(url, of, () => confirmed(snapshot, answer));
       put(url, before, 0);
       return await before.body;
     });
@@ -64,13 +64,13 @@ export function cacheAnswers(read: Read): Keep {
   };
 }
 
-async function confirmed(look: Look, answer: (look: Look) => Promise<object>): Promise<object> {
-  const made = await answer(look);
-  await look.reading.confirmed();
+async function confirmed(snapshot: ReadSnapshot, answer: (snapshot: ReadSnapshot) => Promise<object>): Promise<object> {
+  const made = await answer(snapshot);
+  await snapshot.reading.confirmed();
   return made;
 }
 
-/** Which tables a look sees, and how far they have followed the log. */
-function placeOf({ reading }: Look, { projections }: Scope): string {
+/** Which tables a snapshot sees, and how far they have followed the log. */
+function placeOf({ reading }: ReadSnapshot, { projections }: Scope): string {
   return JSON.stringify(projections.map((name) => [reading.schemas[name], reading.followed[name]]));
 }

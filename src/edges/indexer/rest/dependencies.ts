@@ -5,7 +5,7 @@ import type { Cursors } from '../../http/cursor.ts';
 import type { Observed } from '../../http/operations/observed.ts';
 import type { Logger } from '../../kit/logger.ts';
 import type { LagTracker } from '../../log/lag.ts';
-import type { Keep } from './answer-cache.ts';
+import type { CachedRead } from './answer-cache.ts';
 import type { Ranks } from './ranks.ts';
 
 /** Where a request for a round lies in the log, and when it was made. */
@@ -23,7 +23,7 @@ export type RestSettings = Pick<Config, 'corsAllowOrigins' | 'allowManualSync' |
 
 /** Everything that the REST edge takes from outside. */
 export type RestDependencies = Readonly<{
-  /** Consistent looks at the read models. */
+  /** Consistent snapshots of the read models. */
   reader: Readonly<{ read: <T>(use: (reading: Reading) => Promise<T>) => Promise<T> }>;
   lag: LagTracker;
   /** What is observed of the process at this moment, for its operations. */
@@ -50,4 +50,4 @@ export type RestDependencies = Readonly<{
 }>;
 
 /** What the routes share: the dependencies, and what is made of them once. */
-export type RouteDependencies = RestDependencies & Readonly<{ read: Keep; cursors: Cursors; ranks: Ranks }>;
+export type RouteDependencies = RestDependencies & Readonly<{ read: CachedRead; cursors: Cursors; ranks: Ranks }>;

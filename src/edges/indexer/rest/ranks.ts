@@ -1,12 +1,12 @@
 import { NodesToRank } from '../../../projections/fleet/queries.ts';
 import { createHashCache, ranksAt } from './rank.ts';
-import type { Look } from './reads.ts';
+import type { ReadSnapshot } from './reads.ts';
 
 /**
  * Ranks at the height of the last completed SuperNode round, by operator address; those that the chain leaves out are
  * missing.
  */
-export type Ranks = (look: Look) => Promise<ReadonlyMap<string, number>>;
+export type Ranks = (snapshot: ReadSnapshot) => Promise<ReadonlyMap<string, number>>;
 
 type Known = Readonly<{ of: string; ranks: ReturnType<Ranks> }>;
 
@@ -14,19 +14,19 @@ type Known = Readonly<{ of: string; ranks: ReturnType<Ranks> }>;
 export function createRanks(): Ranks {
   const hashes = createHashCache();
   let known: Known | undefined;
-  const ranked = async ({ ask, reading }: Look, height: number): ReturnType<Ranks> => {
+  const ranked = async ({ ask, reading }: ReadSnapshot, height: number): ReturnType<Ranks> => {
     const nodes = await ask(new NodesToRank({}));
     await reading.confirmed();
     const ranks = ranksAt(height, nodes, hashes.hashOf);
     hashes.letGoOfOthers();
     return ranks;
   };
-  return async (look) => {
-    const { reading, rounds } = look;
+  return async (snapshot) => {
+    const { reading, rounds } = snapshot;
     const height = rounds.find(({ source }) => source === 'supernodes')?.completed_height ?? null;
     if (height === null) return new Map();
     const of = JSON.stringify([height, reading.schemas.supernodes, reading.followed.supernodes]);
-    const found = known?.of === of ? known : { of, ranks: ranked(look, height) };
+    const found = known?.of === of ? known : { of, ranks: ranked(snapshot, height) };
     known = found;
     try {
       return await found.ranks;

@@ -14,17 +14,17 @@ import { chainAgeMs, positionToken } from './headers.ts';
 export type Scope = Readonly<{ projections: readonly ProjectionName[]; sources: readonly Source[] }>;
 
 /**
- * One consistent look, with the rounds that go with it; `ask` sends a query through the bus, to be answered from this
- * look.
+ * One consistent snapshot, with the rounds that go with it; `ask` sends a query through the bus, to be answered from
+ * this snapshot.
  */
-export type Look = Readonly<{
+export type ReadSnapshot = Readonly<{
   reading: Pick<Reading, 'schemas' | 'followed' | 'confirmed'>;
   rounds: readonly RoundRow[];
   ask: <Answer>(query: Query<unknown, Answer>) => Promise<Answer>;
 }>;
 
-/** Answers a read: runs queries over one look and stamps position, lag and age, also on a 404. */
-export type Read = <T>(reply: FastifyReply, scope: Scope, answer: (look: Look) => Promise<T>) => Promise<T>;
+/** Answers a read: runs queries over one snapshot and stamps position, lag and age, also on a 404. */
+export type Read = <T>(reply: FastifyReply, scope: Scope, answer: (snapshot: ReadSnapshot) => Promise<T>) => Promise<T>;
 
 /** What reads are made of. */
 export type ReadOptions = Readonly<{

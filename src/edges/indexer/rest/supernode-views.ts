@@ -3,11 +3,11 @@ import { AppError } from '../../../commands/errors.ts';
 import { displayHost } from '../../../projections/fleet/address.ts';
 import type { FleetNode } from '../../../projections/fleet/fleet.ts';
 import { SuperNodeById } from '../../../projections/fleet/queries.ts';
-import type { Look } from './reads.ts';
+import type { ReadSnapshot } from './reads.ts';
 import type { superNodeMetrics } from './supernode-schemas.ts';
 
 /** The SuperNode of an operator address, which alone is its id; `NOT_FOUND` where the chain lists none. */
-export async function existing({ ask }: Look, id: string): Promise<FleetNode> {
+export async function existing({ ask }: ReadSnapshot, id: string): Promise<FleetNode> {
   const node = id.includes('\0') ? undefined : await ask(new SuperNodeById({ operator: id }));
   if (!node) throw new AppError('NOT_FOUND', 'There is no SuperNode of this operator address on the chain’s list.');
   return node;

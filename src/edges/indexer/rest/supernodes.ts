@@ -49,9 +49,9 @@ function addList(app: App, { read, cursors, ranks }: RouteDependencies): void {
     const currentState = parseCurrentState(given.currentState);
     const walk = { list: 'supernodes', filters: { ...given, currentState } };
     const place = cursor === undefined ? undefined : cursors.open(walk, cursor);
-    return await read(reply, withRanks, async (look) => {
-      const found = await look.ask(new ListSuperNodes({ ...given, currentState, after: place?.after, limit }));
-      const rankOf = await ranks(look);
+    return await read(reply, withRanks, async (snapshot) => {
+      const found = await snapshot.ask(new ListSuperNodes({ ...given, currentState, after: place?.after, limit }));
+      const rankOf = await ranks(snapshot);
       const pages = (place?.pages ?? 0) + 1;
       const last = found.rows.at(-1);
       return {
@@ -75,7 +75,7 @@ function addOne(app: App, { read, ranks }: RouteDependencies): void {
     '/v1/supernodes/:id/metrics',
     { schema },
     async ({ params: { id } }, reply) =>
-      await read(reply, withRanks, async (look) => metricsOf(await existing(look, id), await ranks(look))),
+      await read(reply, withRanks, async (snapshot) => metricsOf(await existing(snapshot, id), await ranks(snapshot))),
   );
 }
 
@@ -93,9 +93,9 @@ function addPayments(app: App, { read }: RouteDependencies): void {
     '/v1/supernodes/:id/paymentInfo',
     { schema },
     async ({ params: { id } }, reply) =>
-      await read(reply, withActions, async (look) => {
-        const node = await existing(look, id);
-        const totals = await look.ask(new PaymentsOfNode({ operator: node.id }));
+      await read(reply, withActions, async (snapshot) => {
+        const node = await existing(snapshot, id);
+        const totals = await snapshot.ask(new PaymentsOfNode({ operator: node.id }));
         const payments = totals.map(({ denom, amount, transactions }) => ({
           denom,
           total_amount: amount,

@@ -1,13 +1,13 @@
 import type { Recorded } from '../../../commands/ports.ts';
 import type { Derived } from '../../../projections/projection.ts';
 import { attempt, type Keyed, keyed, step } from '../engine/fold.ts';
-import type { Folding, Kept, Row } from '../engine/folding.ts';
+import type { Folding, StoredRow, Row } from '../engine/folding.ts';
 import { createKeyFilter, type KeyFilter } from '../engine/key-filter.ts';
 import { createCounterSums, type CounterSums } from '../engine/counter-sums.ts';
 
 /** Rows that are ready to be written: of the main table and, by their names, of the derived ones. */
 export type Written = Readonly<{
-  main: readonly (readonly [key: string, kept: Kept])[];
+  main: readonly (readonly [key: string, kept: StoredRow])[];
   derived: ReadonlyMap<string, readonly Row[]>;
 }>;
 
@@ -33,7 +33,7 @@ const rowsAtOnce = 4000;
 /** Makes the fold; `mostRows` is for tests. */
 export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkFold {
   // In the order in which they were last touched.
-  const rows = new Map<string, Kept>();
+  const rows = new Map<string, StoredRow>();
   const counters = createCounterSums(folding);
   let late: Keyed[] = [];
   let gone: KeyFilter | undefined;
@@ -47,8 +47,8 @@ export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkF
     if (kept && mostRows < Infinity) rows.delete(one.key);
     rows.set(one.key, next);
   };
-  const oldest = (count: number): (readonly [string, Kept])[] => {
-    const taken: (readonly [string, Kept])[] = [];
+  const oldest = (count: number): (readonly [string, StoredRow])[] => {
+    const taken: (readonly [string, StoredRow])[] = [];
     for (const entry of rows) {
       if (taken.length >= count) break;
       taken.push(entry);

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Recorded } from '../../../commands/ports.ts';
 import { type BulkFold, createBulkFold, type Written } from './bulk-fold.ts';
 import { copyRows } from '../engine/copy.ts';
-import { type Folding, type Kept, mainRow, type Row, withOwnColumns } from '../engine/folding.ts';
+import { type Folding, type StoredRow, mainRow, type Row, withOwnColumns } from '../engine/folding.ts';
 import { createKey } from '../engine/generation-tables.ts';
 import { checkCommitted } from '../engine/apply.ts';
 import { createConsequences, fold } from '../engine/fold.ts';
@@ -108,7 +108,7 @@ async function changeWritten({ client, folding, schema, late, sums }: Late): Pro
     'begin; set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off',
   );
   const { rows } = await send(client, writer.select(keys));
-  const before: ReadonlyMap<string, Kept> = writer.kept(rows);
+  const before: ReadonlyMap<string, StoredRow> = writer.kept(rows);
   const changed = fold(folding, late, before);
   const following = createConsequences(folding, before);
   following.add(changed);

@@ -1,6 +1,6 @@
 import type { Recorded } from '../../../commands/ports.ts';
 import type { Count, Derived } from '../../../projections/projection.ts';
-import { cleanRow, type Folding, type FoldingTouch, type Kept, mainRow, type Row } from '../engine/folding.ts';
+import { cleanRow, type Folding, type FoldingTouch, type StoredRow, mainRow, type Row } from '../engine/folding.ts';
 import { createKeyFilter, type KeyFilter } from '../engine/key-filter.ts';
 import { createCounterSums, type CounterSums } from '../engine/counter-sums.ts';
 
@@ -49,7 +49,7 @@ export function createIndependentFold(
 function foldOf(shown: Shown, changed?: ReadonlyMap<string, number>): IndependentFold {
   const { folding, sums, mostRows } = shown;
   // In the order in which they were last touched.
-  const rows = new Map<string, Kept>();
+  const rows = new Map<string, StoredRow>();
   const late = new Map<string, number>();
   const showRow = createShowing(shown);
   let gone: KeyFilter | undefined;
@@ -95,7 +95,7 @@ function foldOf(shown: Shown, changed?: ReadonlyMap<string, number>): Independen
 }
 
 /** Shows a row of the main table with what follows from it. */
-function createShowing({ folding, see, sums }: Shown): (key: string, kept: Kept, times: 1 | -1) => void {
+function createShowing({ folding, see, sums }: Shown): (key: string, kept: StoredRow, times: 1 | -1) => void {
   const keys = new Map(folding.derivedTables.map(({ name, key }) => [name, key]));
   const nameOf = ({ table, values }: Derived): string =>
     JSON.stringify([table, ...(keys.get(table) ?? []).map((column) => values[column])]);

@@ -2,7 +2,7 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Recorded } from '../../../commands/ports.ts';
 import { createConsequences, fold, type Keyed, keyed } from './fold.ts';
-import type { Folding, Kept } from './folding.ts';
+import type { Folding, StoredRow } from './folding.ts';
 import { channelOf, type Generation, metaSchema } from './generations.ts';
 import { sendAll, type Statement } from '../pool.ts';
 import { createWriter, type Writer } from './write.ts';
@@ -63,7 +63,7 @@ type Batch = Readonly<{
   folding: Folding;
   writer: Writer;
   touched: readonly Keyed[];
-  before: ReadonlyMap<string, Kept>;
+  before: ReadonlyMap<string, StoredRow>;
 }>;
 
 /** PostgreSQL writes the rows of one part while the next one is made ready. */

@@ -1,12 +1,12 @@
 import type { Recorded } from '../../../commands/ports.ts';
 import type { Count, Derived } from '../../../projections/projection.ts';
 import type { Cell, Table } from '../../../projections/columns.ts';
-import { cleanRow, type Folding, type FoldingTouch, type Kept, type Row } from './folding.ts';
+import { cleanRow, type Folding, type FoldingTouch, type StoredRow, type Row } from './folding.ts';
 import { createCounterSums } from './counter-sums.ts';
 import { StopError } from '../database-error.ts';
 
 /** Rows of the main table that a batch changes, each once. */
-export type Rows = readonly (readonly [key: string, kept: Kept])[];
+export type Rows = readonly (readonly [key: string, kept: StoredRow])[];
 
 /** What follows from the rows that a batch changes. */
 export type Consequences = Readonly<{
@@ -38,8 +38,8 @@ export function keyed(folding: Folding, facts: readonly Recorded[]): Keyed[] {
  * A row that was last touched at or after a fact's sequence ignores the fact, so any split, overlap or repetition of
  * the same facts ends in the same rows. Fails with a `StopError` that names the fact which the projection cannot take.
  */
-export function fold(folding: Folding, touched: readonly Keyed[], before: ReadonlyMap<string, Kept>): Rows {
-  const after = new Map<string, Kept>();
+export function fold(folding: Folding, touched: readonly Keyed[], before: ReadonlyMap<string, StoredRow>): Rows {
+  const after = new Map<string, StoredRow>();
   for (const one of touched) {
     const kept = after.get(one.key) ?? before.get(one.key);
     const next = step(folding, kept, one);
@@ -49,7 +49,7 @@ export function fold(folding: Folding, touched: readonly Keyed[], before: Readon
 }
 
 /** The row that a fact makes of another one; the very same where it was last touched at or after the fact. */
-export function step(folding: Folding, kept: Kept | undefined, { next, sequence }: Keyed): Kept {
+export function step(folding: Folding, kept: StoredRow | undefined, { next, sequence }: Keyed): StoredRow {
   if (kept && kept.position >= sequence) return kept;
   const row = attempt(folding, sequence, () => next(kept?.row ?? undefined));
   return { row: row && cleanRow(row, kept?.row), position: sequence };
@@ -58,7 +58,7 @@ export function step(folding: Folding, kept: Kept | undefined, { next, sequence 
 /** Finds out what follows from changed rows, which may be given part by part; `before` holds them as they were. */
 export function createConsequences(
   folding: Folding,
-  before: ReadonlyMap<string, Kept>,
+  before: ReadonlyMap<string, StoredRow>,
 ): Readonly<{ add: (rows: Rows) => void; all: () => Consequences }> {
   const had = new Map<string, Derived>();
   const has = new Map<string, Derived>();

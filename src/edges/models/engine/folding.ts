@@ -118,7 +118,7 @@ export function storedTables({
  * A main table's row as it is stored: a removed one keeps its key and nothing else, so that it is the same however it
  * came about.
  */
-export function mainRow({ key: keyColumns }: Table, key: string, { row, position }: Kept): Row {
+export function mainRow({ key: keyColumns }: Table, key: string, { row, position }: StoredRow): Row {
   const own = { position, removed: row === null };
   const [first = '', ...others] = keyColumns;
   if (others.length === 0) return { ...row, [first]: key, ...own };
@@ -126,8 +126,8 @@ export function mainRow({ key: keyColumns }: Table, key: string, { row, position
   return { ...row, ...Object.fromEntries(keyColumns.map((name, at) => [name, parts[at] ?? ''])), ...own };
 }
 
-/** A row as it is kept: its content (null: removed) and the sequence of the fact that last touched it. */
-export type Kept = Readonly<{ row: Row | null; position: number }>;
+/** A row as it is stored: its content (null: removed) and the sequence of the fact that last touched it. */
+export type StoredRow = Readonly<{ row: Row | null; position: number }>;
 
 /** PostgreSQL takes no NUL in text, and no half of a character: both become the replacement character. */
 function cleanText(text: string): string {

@@ -13,7 +13,7 @@ import { typeOf } from '../column-types.ts';
 import { copyInto, copyText } from './copy.ts';
 import { summedColumns } from './counter-sums.ts';
 import type { Consequences, Rows } from './fold.ts';
-import { type Folding, type Kept, keyOfParts, keyParts, mainRow, type Row, withOwnColumns } from './folding.ts';
+import { type Folding, type StoredRow, keyOfParts, keyParts, mainRow, type Row, withOwnColumns } from './folding.ts';
 import type { Statement } from '../pool.ts';
 
 /** The statements that read and write one generation's tables, each parsed once per connection. */
@@ -21,9 +21,9 @@ export type Writer = Readonly<{
   /** Rows of the main table by key, each with the key as it was asked for. */
   select: (keys: readonly string[]) => Statement;
   /** What `select` answered, as rows by key. */
-  kept: (rows: readonly Record<string, unknown>[]) => Map<string, Kept>;
+  kept: (rows: readonly Record<string, unknown>[]) => Map<string, StoredRow>;
   /** Statements that bring the main table to where a fold ended; `before` holds all rows that are there already. */
-  rows: (rows: Rows, before: ReadonlyMap<string, Kept>) => Statement[];
+  rows: (rows: Rows, before: ReadonlyMap<string, StoredRow>) => Statement[];
   /** Statements that bring the other tables there. */
   consequences: (consequences: Consequences) => Statement[];
 }>;
@@ -171,7 +171,7 @@ const keysOf = (table: Table): Table => ({
   columns: Object.fromEntries(Object.entries(table.columns).filter(([name]) => table.key.includes(name))),
 });
 
-function keptRow([first = '', ...others]: readonly string[], answer: Record<string, unknown>): [string, Kept] {
+function keptRow([first = '', ...others]: readonly string[], answer: Record<string, unknown>): [string, StoredRow] {
   const { [first]: part, position, removed, ...row } = answer;
   const key = others.length === 0 ? String(part) : keyOfParts([part, ...others.map((name) => row[name])]);
   for (const name of others) delete row[name];

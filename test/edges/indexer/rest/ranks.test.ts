@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { ranksAt } from '../../../../src/edges/indexer/rest/rank.ts';
 import { ask } from '../../../../src/edges/bus.ts';
 import { createRanks } from '../../../../src/edges/indexer/rest/ranks.ts';
-import type { Look } from '../../../../src/edges/indexer/rest/reads.ts';
+import type { ReadSnapshot } from '../../../../src/edges/indexer/rest/reads.ts';
 import type { RoundRow } from '../../../../src/projections/tables.ts';
 import { nodeFacts } from '../../../support/facts.ts';
 import { loadReading } from '../../../support/load-projection.ts';
@@ -31,15 +31,19 @@ it('createRanks ranks once for all who ask at once, and anew at another height',
   ).top;
   const { reading, close } = await loadReading(top.map((operator) => nodeFacts(operator).listed()));
   const ranks = createRanks();
-  const lookAt = (...rounds: RoundRow[]): Look => ({ reading, rounds, ask: (query) => ask(reading, query) });
+  const snapshotOf = (...rounds: RoundRow[]): ReadSnapshot => ({
+    reading,
+    rounds,
+    ask: (query) => ask(reading, query),
+  });
   const listed = top.map((operator) => ({ operator, state: 'active', registeredHeight: null }));
   for (const height of [700, 701]) {
-    const look = lookAt(round(height));
-    const [one, other] = await Promise.all([ranks(look), ranks(look)]);
+    const snapshot = snapshotOf(round(height));
+    const [one, other] = await Promise.all([ranks(snapshot), ranks(snapshot)]);
     expect([...one]).toEqual([...ranksAt(height, listed)]);
     expect(one.size).toBe(top.length);
     expect(other).toBe(one);
   }
-  expect(await ranks(lookAt())).toEqual(new Map());
+  expect(await ranks(snapshotOf())).toEqual(new Map());
   await close();
 });

@@ -22,7 +22,7 @@ const mostSkipped = 100;
 /**
  * What a round of actions writes, and what it hands on to the next one: open actions, unread records, the greatest id.
  */
-export class ActionBook {
+export class ActionTracker {
   facts = 0;
   readonly #log: FactLog;
   readonly #cause: Cause;
