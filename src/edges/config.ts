@@ -1,15 +1,16 @@
 import type { Network } from '../events/ids.ts';
+import { auditorSettings } from './audit/settings.ts';
 import { configuredIn } from './node/config-file.ts';
 import { evmSettings } from './evm/settings.ts';
 import { gatewaySettings } from './gateway/settings.ts';
 import { indexerSettings } from './indexer/settings.ts';
+import { ledgerSettings } from './ledger/settings.ts';
 import { nodeSettings } from './node/settings.ts';
 import { type RoleName, roleNames, rolesUnasked } from './roles/names.ts';
 import { hostPort } from './kit/net-address.ts';
 import { type Setting, setting } from './kit/setting.ts';
 import {
   addresses,
-  duration,
   host,
   network,
   oneOf,
@@ -119,39 +120,13 @@ const stores = {
   ),
 } as const;
 
-const ofAuditor = {
-  scrubIntervalMs: setting(
-    'SCRUB_INTERVAL',
-    '24h',
-    duration,
-    'Time between two comparisons of the log with its archive, and of the read models with the log',
-  ),
-  scrubPerSecond: setting(
-    'SCRUB_RATE',
-    '5000',
-    whole(1, 1_000_000),
-    'Events of each stream compared in a second at most: a stream of 150,000 is gone through in half a minute',
-  ),
-} as const;
-
-const ofLedger = {
-  lcdPort: setting('LCD_PORT', '1317', port, 'Port of the local network’s chain REST'),
-  rpcPort: setting(
-    'RPC_PORT',
-    '26657',
-    port,
-    'Port of the local network’s CometBFT RPC, which wallets and clients ask',
-  ),
-  localSeed: setting('LOCAL_SEED', '1', whole(1, 4_294_967_295), 'Seed of what happens on the local network'),
-} as const;
-
 /** Every setting there is, by what reads it: parsed, printed by `--help` and in the README from this table alone. */
 const settingGroups = {
   'Every process': everyProcess,
   'Stores of every process': stores,
   'Role indexer': indexerSettings,
-  'Role auditor': ofAuditor,
-  'Role ledger': ofLedger,
+  'Role auditor': auditorSettings,
+  'Role ledger': ledgerSettings,
   'Role node': nodeSettings,
   'Role gateway': gatewaySettings,
   'Role evm': evmSettings,
@@ -162,8 +137,8 @@ export const settings = {
   ...everyProcess,
   ...stores,
   ...indexerSettings,
-  ...ofAuditor,
-  ...ofLedger,
+  ...auditorSettings,
+  ...ledgerSettings,
   ...nodeSettings,
   ...gatewaySettings,
   ...evmSettings,
