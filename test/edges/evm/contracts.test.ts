@@ -12,6 +12,7 @@ import { type GenesisAccounts, networkChain } from '../../../src/edges/evm/execu
 import { createMemoryNodes } from '../../../src/edges/evm/executor/memory-nodes.ts';
 import type { Hex, Outcome } from '../../../src/edges/evm/executor/outcome.ts';
 import { createReader } from '../../../src/edges/evm/executor/reader.ts';
+import { simulate } from '../../../src/edges/evm/executor/simulate/simulate.ts';
 import type { Attributes } from '../../../src/edges/evm/executor/sealing.ts';
 
 const key = new Uint8Array(32).fill(7);
@@ -92,7 +93,7 @@ async function begin() {
     const request = { to, data: hex(of[name]?.encodeInput(given)) };
     return of[name]?.decodeOutput(await call(reader, { at: head.header, request, gasCap: 50_000_000n }));
   };
-  return { raw, seal, ask, head: () => head };
+  return { raw, seal, ask, reader, head: () => head };
 }
 
 const hex = (bytes: Uint8Array | undefined): Hex => `0x${Buffer.from(bytes ?? []).toString('hex')}`;
@@ -194,6 +195,23 @@ test('a contract calls in its own name, and its frame takes back what it reverts
   const approve = actions['approveAction']?.encodeInput('1') ?? new Uint8Array();
   const [wrong] = await seal(raw(4n, contractAddresses.action, approve));
   expect(wrong).toMatchObject({ transaction: { error: 'revert' }, events: [] });
+});
+
+test('a simulation shows what a contract answers and logs, and leaves nothing', async () => {
+  const { ask, reader, head } = await begin();
+  const calls = [contractAddresses.action, hands.calling[0]].map((to) => ({ from: creator, to, data: hex(request()) }));
+  const options = { validation: false, traceTransfers: false, returnFullTransactions: false, gasCap: 50_000_000n };
+  const shown = await simulate(reader, { at: head().header, blockStateCalls: [{ calls }], ...options });
+  const log = { address: contractAddresses.action, blockNumber: '0x1' };
+  expect(shown).toMatchObject([
+    {
+      calls: [
+        { status: '0x1', logs: [{ ...log, logIndex: '0x0' }] },
+        { status: '0x1', returnData: expect.stringMatching(/1$/), logs: [{ ...log, logIndex: '0x1' }] },
+      ],
+    },
+  ]);
+  expect(await ask('getActionsByState', { state: 1n, offset: 0n, limit: 10n })).toMatchObject({ total: 0n });
 });
 
 test('a block with calls of the contracts executes to the same again', { tags: ['S1.evm.verified'] }, async () => {

@@ -16,6 +16,8 @@ export type BlockHashes = Readonly<{ getBlock: (id: number | bigint | Uint8Array
 export type Machine = Readonly<{
   vm: VM;
   state: State;
+  /** Another of a fork over the same state, with the same system contracts. */
+  vmOf: (common: Common) => Promise<VM>;
   /** Puts it at a stored state; what was read there before stays cached when it is there already. */
   at: (stateRoot: Uint8Array) => Promise<void>;
   /** Tells it that what it wrote is stored as this state. */
@@ -37,15 +39,20 @@ export async function createMachine(
   let called: Message | undefined;
   const contracts = ledger ? systemContracts(ledger, state, () => called) : [];
   const evmOpts = { customPrecompiles: [...contracts] };
-  const vm = await createVM({ common, stateManager: state, blockchain, evmOpts });
-  if (ledger)
-    vm.evm.events?.on('beforeMessage', (message, done) => {
-      called = message;
-      done?.();
-    });
+  const vmOf = async (fork: Common): Promise<VM> => {
+    const vm = await createVM({ common: fork, stateManager: state, blockchain, evmOpts });
+    if (ledger)
+      vm.evm.events?.on('beforeMessage', (message, done) => {
+        called = message;
+        done?.();
+      });
+    return vm;
+  };
+  const vm = await vmOf(common);
   let root = '';
   return {
     vm,
+    vmOf,
     state,
     at: async (stateRoot) => {
       const wanted = bytesToHex(stateRoot);

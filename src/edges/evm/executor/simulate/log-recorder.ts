@@ -105,7 +105,16 @@ export class LogRecorder {
 
   #leave({ execResult }: EVMResult): void {
     if (this.#frames.length < 2) return;
-    const logs = this.#frames.pop() ?? [];
+    const logs = this.#frames.at(-1) ?? [];
+    // What runs outside of the machine takes no steps, and so has logs that none showed.
+    if (logs.every(({ address }) => address === transferAddress))
+      for (const [address, topics, data] of execResult.logs ?? [])
+        this.#add({
+          address: bytesToHex(address),
+          topics: topics.map((topic) => bytesToHex(topic)),
+          data: bytesToHex(data),
+        });
+    this.#frames.pop();
     if (execResult.exceptionError === undefined) this.#frames.at(-1)?.push(...logs);
   }
 }

@@ -1,5 +1,5 @@
 import { type Block, createBlock } from '@ethereumjs/block';
-import { Bloom, createVM } from '@ethereumjs/vm';
+import { Bloom } from '@ethereumjs/vm';
 import { blockForm } from '../block-forms.ts';
 import { blockRoots } from '../blocks.ts';
 import type { BlockHashes, Machine } from '../machine.ts';
@@ -65,8 +65,7 @@ async function simulateBlock(chain: Chain, plan: PlannedBlock): Promise<Readonly
   const { reader, simulation, budget } = chain;
   const common = reader.forks.withoutGasCap(plan);
   const { state } = chain.machine;
-  const { blockchain } = chain.machine.vm;
-  const vm = await createVM({ common, stateManager: state, blockchain });
+  const vm = await chain.machine.vmOf(common);
   const machine = { ...chain.machine, vm };
   const header = plannedHeader(
     { common, fees: reader.config.fees, validation: simulation.validation },
