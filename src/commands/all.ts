@@ -17,7 +17,7 @@ import { RecordSuperNodes, RecordValidators, supernodes, validators } from './sy
 type CommandClass<Given, State> = abstract new (...given: never[]) => Command<Given, State>;
 
 /** A command of the table, and what carries it out over a log. */
-export type CommandEntry = Readonly<{
+type CommandEntry = Readonly<{
   command: abstract new (...given: never[]) => object;
   carryOut: (log: FactLog, command: object) => Promise<Handled<unknown>>;
 }>;

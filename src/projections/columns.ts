@@ -25,15 +25,15 @@ export type CellTypes = Readonly<{
  */
 export type ColumnType = keyof CellTypes;
 /** Column types that PostgreSQL works out; `"char"` is one byte. */
-export type GeneratedType = 'int8' | '"char"';
+type GeneratedType = 'int8' | '"char"';
 
 declare const cell: unique symbol;
 
 /** A column type that says more of its cells than the type alone does. */
-export type Column<T> = ColumnType & Readonly<{ [cell]: T }>;
+type Column<T> = ColumnType & Readonly<{ [cell]: T }>;
 
 /** What the cells of a column hold. */
-export type CellOf<C extends ColumnType> = C extends Column<infer T> ? T : CellTypes[C];
+type CellOf<C extends ColumnType> = C extends Column<infer T> ? T : CellTypes[C];
 
 /** A column whose cells may be null. */
 export function nullable<const C extends ColumnType>(type: C): Column<CellOf<C> | null> {

@@ -5,13 +5,13 @@ import { Command, type Decider } from '../decider.ts';
 export type RecordListed<Entry> = Readonly<{ operator: string; height: number; record: Entry | undefined }>;
 
 /** What is known of an operator on a list: the record that was seen last, and at which height. */
-export type ListedState<Entry> = Seen<Entry> & Readonly<{ isListed: boolean }>;
+type ListedState<Entry> = Seen<Entry> & Readonly<{ isListed: boolean }>;
 type Seen<Entry> = Readonly<{ seenAtHeight: number; record: Entry }>;
 
 type ListKind = 'node' | 'validator';
 
 /** The three facts of a list: how they are named, read and written. */
-export type ListNames<K extends ListKind, Entry> = Readonly<{
+type ListNames<K extends ListKind, Entry> = Readonly<{
   listed: FactOf<K>['type'];
   changed: FactOf<K>['type'];
   removed: FactOf<K>['type'];

@@ -35,7 +35,7 @@ export function archivedStreams({ policies }: Pick<BothStores, 'policies'>): Str
 }
 
 /** Another leader writes the archive. */
-export class Deposed extends Error {}
+class Deposed extends Error {}
 
 /** The stream is not what the archive followed; scrubbing tells what it is. */
 export class StreamBroken extends Error {

@@ -19,10 +19,10 @@ export type StoresAccess = Readonly<{
 }>;
 
 /** One comparison of a stream with its archive, and the repair that may follow it. */
-export type StreamTask = Readonly<{ access: StoresAccess; stream: StreamName }> & Omit<ExamineOptions, 'signal'>;
+type StreamTask = Readonly<{ access: StoresAccess; stream: StreamName }> & Omit<ExamineOptions, 'signal'>;
 
 /** One comparison of a read model with the log. */
-export type ModelTask = Readonly<{ access: StoresAccess; projection: string }>;
+type ModelTask = Readonly<{ access: StoresAccess; projection: string }>;
 
 /** Compares a stream with its archive, drops what it has dropped, and repairs what may be repaired; see `examine`. */
 export async function examineStream(

@@ -8,7 +8,7 @@ import { metaSchema } from '../models/engine/generations.ts';
 import { onDamage, type Pools, withClient } from '../models/pool.ts';
 
 /** The database, and how often it is checked; `files` only where they are ours. */
-export type Guarded = Readonly<{
+type Guarded = Readonly<{
   pools: Pools;
   network: string;
   files: Servers['database'];

@@ -68,7 +68,7 @@ export async function examine(
 }
 
 /** What a look at the log before the start takes. */
-export type StartOptions = Readonly<{ network: string; pools: Pools; logger: Logger; signal: AbortSignal }>;
+type StartOptions = Readonly<{ network: string; pools: Pools; logger: Logger; signal: AbortSignal }>;
 
 /**
  * Brings streams back from the archive that the broker does not have any more, or only half restored, before anybody

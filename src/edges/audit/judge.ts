@@ -5,7 +5,7 @@ import type { Anchor, Drops, Pruning, Walked } from './retention.ts';
 import type { ArchiveHead } from './store.ts';
 
 /** What both stores hold of the same sequences. */
-export type Chunk = Readonly<{
+type Chunk = Readonly<{
   links: readonly Link[];
   events: ReadonlyMap<number, RawEvent>;
   anchors: readonly Anchor[];
@@ -22,7 +22,7 @@ export type Found = Readonly<{
 }>;
 
 /** Rows of a chunk that the stream has dropped as its policy says, with the subject of each. */
-export type Dropped = Pruning & Readonly<{ subjects: readonly string[] }>;
+type Dropped = Pruning & Readonly<{ subjects: readonly string[] }>;
 
 /**
  * How a walk judges: whether the stream keeps everything, what is known to be lost, and what the stream drops by

@@ -11,7 +11,7 @@ import { type Pools, withClient } from '../models/pool.ts';
 import type { BothStores } from './archive.ts';
 
 /** What read models are made from and lie in. */
-export type Models = Readonly<{ pools: Pools; network: string; source: Source }>;
+type Models = Readonly<{ pools: Pools; network: string; source: Source }>;
 
 /** Lets projections of a stream go on that had stopped because it was not what they followed. */
 export async function resumeModels({ pools, network }: Models, stream: StreamName): Promise<void> {

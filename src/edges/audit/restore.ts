@@ -15,7 +15,7 @@ export const restoringKey = 'annals-restoring';
 export const heldMark = 'held';
 
 /** What a stream is restored with. */
-export type Restoration = Readonly<{
+type Restoration = Readonly<{
   stream: StreamName;
   /** The archive's end. */
   position: number;
@@ -25,7 +25,7 @@ export type Restoration = Readonly<{
 }>;
 
 /** Where a restored stream ends, and which life it has. */
-export type Restored = Readonly<{ lastSequence: number; incarnation: string }>;
+type Restored = Readonly<{ lastSequence: number; incarnation: string }>;
 
 const chunk = 1000;
 /** Of what fills a sequence that stays empty, until it is removed: `evt.` subjects never clash with it. */

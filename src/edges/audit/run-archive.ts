@@ -20,7 +20,7 @@ import type { Range } from './report.ts';
 import type { ArchiveHead } from './store.ts';
 
 /** What keeping the archive takes. */
-export type KeeperOptions = BothStores & Readonly<{ leases: Leasing; log: Logger; signal: AbortSignal }>;
+type KeeperOptions = BothStores & Readonly<{ leases: Leasing; log: Logger; signal: AbortSignal }>;
 
 const drainedWithinMs = 3000;
 const afterFailureMs = 1000;

@@ -10,7 +10,7 @@ import { gatewayUrl, type OpeningOptions, signatureOver } from './transfer/netwo
 import { createProgress, type Progress, showToEnd } from './transfer/progress.ts';
 
 /** Options of `annals download`. */
-export type DownloadOptions = OpeningOptions & Readonly<{ json: boolean; out?: string }>;
+type DownloadOptions = OpeningOptions & Readonly<{ json: boolean; out?: string }>;
 
 /**
  * `annals download ID`: fetches the file of an action through a gateway, shows every state, and writes it.

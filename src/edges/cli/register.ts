@@ -11,7 +11,7 @@ import { print } from './output.ts';
 import { type KeyOptions, userKey } from './transfer/network.ts';
 
 /** Options of `annals register`; exactly one of `public` and `private` is given. */
-export type RegisterOptions = KeyOptions & Readonly<{ json: boolean; public?: boolean; private?: boolean }>;
+type RegisterOptions = KeyOptions & Readonly<{ json: boolean; public?: boolean; private?: boolean }>;
 
 /**
  * `annals register FILE`: a pending action of the local network for a file, ready to be uploaded.
@@ -29,7 +29,7 @@ export async function register(file: string, options: RegisterOptions): Promise<
 }
 
 /** A file as the chain has it now. */
-export type RegisteredFile = Registered & Readonly<{ dataHash: string; size: number }>;
+type RegisteredFile = Registered & Readonly<{ dataHash: string; size: number }>;
 
 /** Registers a file by a transaction of the user's; fails with `FORBIDDEN` away from the local network. */
 export async function registerFile(

@@ -9,7 +9,7 @@ import { type Stores, withStores } from './stores.ts';
 import { print } from './output.ts';
 
 /** `back` switches to the previous generation instead of building one; `dropPrevious` drops that. */
-export type ReplayOptions = Readonly<{ json: boolean; back?: boolean; dropPrevious?: boolean }>;
+type ReplayOptions = Readonly<{ json: boolean; back?: boolean; dropPrevious?: boolean }>;
 
 /**
  * `annals replay <projection|all>`: rebuilds from the log beside the live generation, compares with an independent

@@ -8,8 +8,7 @@ import { gatewayUrl, type OpeningOptions, signatureOver } from './transfer/netwo
 import { createProgress, showToEnd } from './transfer/progress.ts';
 
 /** Options of `annals upload`; `action` and `signature` go together, for an action that is registered already. */
-export type UploadOptions = OpeningOptions &
-  Readonly<{ json: boolean; public?: boolean; private?: boolean; action?: string }>;
+type UploadOptions = OpeningOptions & Readonly<{ json: boolean; public?: boolean; private?: boolean; action?: string }>;
 
 /**
  * `annals upload FILE`: registers a file on the local network, or takes an action that is there, and stores it through

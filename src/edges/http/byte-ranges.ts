@@ -5,7 +5,7 @@ export type ByteRange = Readonly<{ first: number; last: number }>;
 export type Ranges = 'whole' | 'unsatisfiable' | readonly ByteRange[];
 
 /** Of more than these the whole body is given. */
-export const mostRanges = 8;
+const mostRanges = 8;
 
 /**
  * What a `Range` header asks of a body of `size` bytes (RFC 9110, 14.1.2).

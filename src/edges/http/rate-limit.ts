@@ -5,7 +5,7 @@ import { callerOf } from '../kit/net-address.ts';
 import type { App } from './schema.ts';
 
 /** So many requests of one caller in so many seconds. */
-export type Rate = Readonly<{ quota: number; windowSeconds: number }>;
+type Rate = Readonly<{ quota: number; windowSeconds: number }>;
 
 type Window = { began: number; left: number };
 

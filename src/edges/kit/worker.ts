@@ -28,7 +28,7 @@ export type TaskName<Module> = { [Key in keyof Module]: Module[Key] extends Func
   string;
 
 /** What may end a call, and what is done beside it; `transfer` hands memory over instead of copying it. */
-export type CallOptions<Progress> = Readonly<{
+type CallOptions<Progress> = Readonly<{
   signal?: AbortSignal;
   /** From when a thread begins with it: waiting for a free one, or for its module, does not count. */
   timeoutMs?: number;

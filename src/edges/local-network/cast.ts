@@ -29,7 +29,7 @@ export type Cast = Readonly<{
 }>;
 
 /** First three numbers of the loopback addresses that the nodes live on. */
-export const defaultSubnet = '127.0.1';
+const defaultSubnet = '127.0.1';
 
 /** An address that begins with a digit lacks its subnet; nothing answers on any of them. */
 const nodes = [

@@ -22,7 +22,7 @@ const keys = [
 ] as const;
 
 /** A funded account of the local network: its key in one of its two kinds, and its addresses. */
-export type DevelopmentAccount = Readonly<{ index: number; key: PrivateKey; account: string; hex: string }>;
+type DevelopmentAccount = Readonly<{ index: number; key: PrivateKey; account: string; hex: string }>;
 
 /** The ten funded keys, each twice: with its Ethereum address and with its Cosmos address. */
 export function developmentAccounts(): readonly DevelopmentAccount[] {

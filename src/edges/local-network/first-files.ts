@@ -38,7 +38,7 @@ and takes files of yours in:
 ];
 
 /** The chain of the local network, and when the files are stored: 5 s after its nodes run unless set. */
-export type FirstFilesOptions = Readonly<{
+type FirstFilesOptions = Readonly<{
   chainUrl: string;
   profile: Readonly<{ restPrefix: string; addressPrefix: string }>;
   logger: Logger;

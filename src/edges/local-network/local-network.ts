@@ -7,10 +7,10 @@ import { castOf, type RealNode } from './cast.ts';
 import { registration } from './deeds.ts';
 
 /** What a local network plays on; `nodes` of its real SuperNodes are on the chain. */
-export type LocalNetworkOptions = ActivityOptions & Readonly<{ nodes: number }>;
+type LocalNetworkOptions = ActivityOptions & Readonly<{ nodes: number }>;
 
 /** A running local network. */
-export type LocalNetwork = Readonly<{
+type LocalNetwork = Readonly<{
   /** Rejects when nothing happens there any more; never resolves. */
   failed: Promise<never>;
   stop: () => Promise<void>;

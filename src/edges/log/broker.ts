@@ -15,7 +15,7 @@ import { subscribe } from './subscribe.ts';
 export type BrokerAccess = Readonly<{ url: string; user?: string; pass?: string; monitorUrl?: string | undefined }>;
 
 /** What a broker says of itself: the durability in force, and what of it falls short of the start. */
-export type BrokerState = Readonly<{ durability: Durability; warnings: readonly string[] }>;
+type BrokerState = Readonly<{ durability: Durability; warnings: readonly string[] }>;
 
 /** Everything that the program does with one network's broker. */
 export type Broker = Readonly<{
@@ -34,7 +34,7 @@ export type Broker = Readonly<{
 }>;
 
 /** How a network's broker is opened, and who hears of what it refuses and of the leases that are held there. */
-export type BrokerOptions = Readonly<{
+type BrokerOptions = Readonly<{
   network: string;
   /** The least durability that is accepted. */
   wanted: Durability;

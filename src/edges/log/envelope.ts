@@ -7,7 +7,7 @@ import { eventType, upcast } from '../../events/upcast.ts';
 export type Encoded = Readonly<{ id: string; subject: string; bytes: Uint8Array }>;
 
 /** Where and why a fact is written. */
-export type EnvelopeOptions = Readonly<{ network: string; cause: Cause }>;
+type EnvelopeOptions = Readonly<{ network: string; cause: Cause }>;
 
 /** Characters of an event's id: 132 bits of a SHA-256. */
 const idLength = 22;

@@ -20,9 +20,7 @@ export type Delivered = Readonly<{
  * What a feed shows: all after a sequence, the last of every matching subject, or what is new on a subject (without
  * bytes).
  */
-export type FeedStart = Readonly<
-  { after: number } | { lastPer: string } | { newOf: string; after: number | undefined }
->;
+type FeedStart = Readonly<{ after: number } | { lastPer: string } | { newOf: string; after: number | undefined }>;
 
 /** The feed broke (connection, consumer, a message lost on the way); a new one goes on after the last message. */
 export class FeedLost extends Error {}

@@ -28,7 +28,7 @@ export type Leases = Readonly<{
 /**
  * `ttlMs`: how long a lease outlives its last renewal. `onChange` hears when one is wanted, taken, lost or given back.
  */
-export type LeaseOptions = Readonly<{ ttlMs?: number; onChange?: (name: string, isHeld: boolean) => void }>;
+type LeaseOptions = Readonly<{ ttlMs?: number; onChange?: (name: string, isHeld: boolean) => void }>;
 
 /** How long a lease outlives its last renewal, where nothing else is said. */
 export const leaseMs = 3000;

@@ -2,7 +2,7 @@
  * What decides whether a role runs where `ROLES` is unset: whether the chain is the local one, and which variables are
  * set.
  */
-export type Surroundings = Readonly<{ isLocal: boolean; isSet: (variable: string) => boolean }>;
+type Surroundings = Readonly<{ isLocal: boolean; isSet: (variable: string) => boolean }>;
 
 type Named = Readonly<{
   /** What it does, for the help. */

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 
 /** How to run one server program. */
-export type DaemonOptions = Readonly<{
+type DaemonOptions = Readonly<{
   command: string;
   args: readonly string[];
   /** Standard output and error are appended here. */

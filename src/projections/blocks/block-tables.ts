@@ -15,7 +15,7 @@ export type Receipt = Readonly<{
 }>;
 
 /** What a contract wrote down. */
-export type ReceiptLog = Readonly<{ address: string; topics: readonly string[]; data: string }>;
+type ReceiptLog = Readonly<{ address: string; topics: readonly string[]; data: string }>;
 
 /** One block of the virtual machine. */
 export const blockTable = defineTable({

@@ -13,7 +13,7 @@ export type StatusEvent = Readonly<{
 }>;
 
 /** Tasks of a gateway, by where their states are told. */
-export type Direction = 'upload' | 'download';
+type Direction = 'upload' | 'download';
 
 const paths = { upload: 'actions/cascade/tasks', download: 'downloads/cascade' } as const;
 const ends = new Set(['sdk:completed', 'sdk:failed']);

@@ -14,7 +14,7 @@ import { type Answered, refusalOf, taskIn } from './gateway-refusal.ts';
 export type Upload = Readonly<{ file: string; size: number; actionId: string; signature: string }>;
 
 /** Hears how many bytes went by since it heard last. */
-export type OnBytes = (count: number) => void;
+type OnBytes = (count: number) => void;
 
 const tries = 5;
 const betweenTriesMs = 3000;

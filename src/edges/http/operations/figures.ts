@@ -3,7 +3,7 @@ import { within } from '../../kit/wait.ts';
 import type { Figures } from './observed.ts';
 
 /** Makes a gauge whose name begins with `annals_`. */
-export type MakeGauge = <L extends string>(name: string, help: string, ...labels: readonly L[]) => Gauge<L>;
+type MakeGauge = <L extends string>(name: string, help: string, ...labels: readonly L[]) => Gauge<L>;
 
 const lookTimeoutMs = 3000;
 

@@ -13,7 +13,7 @@ export type ReadAction = Readonly<
 const notImplemented = 501;
 
 /** Where records are read: pinned to a height, addresses of one prefix. */
-export type ReadContext = Readonly<{ session: ChainSession; height: number; prefix: string }>;
+type ReadContext = Readonly<{ session: ChainSession; height: number; prefix: string }>;
 
 /**
  * Reads one action's record as of the height.

@@ -6,7 +6,7 @@ import { asObject } from './values.ts';
 /**
  * A list of the chain: its route, the field that holds the records, the height whose state is read, records per page.
  */
-export type Listing = Readonly<{
+type Listing = Readonly<{
   route: string;
   field: string;
   height: number;

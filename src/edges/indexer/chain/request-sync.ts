@@ -3,7 +3,7 @@ import { RequestSync } from '../../../commands/sync/round-commands.ts';
 import { dispatch } from '../../bus.ts';
 
 /** Where the request lies in the `SYNC` stream; `joined` where one was pending already. */
-export type RequestedSync = Readonly<{ sequence: number; joined: boolean }>;
+type RequestedSync = Readonly<{ sequence: number; joined: boolean }>;
 
 /**
  * Asks for a round of SuperNodes and validators at once; one that is pending already is joined.

@@ -10,10 +10,10 @@ import { asObject, attempt } from './values.ts';
 export const overlapBlocks = 10;
 
 /** Which transactions are looked for: those of a step, within heights, of one action only where it is named. */
-export type Search = Readonly<{ step: Step; from: number; to: number; action?: string }>;
+type Search = Readonly<{ step: Step; from: number; to: number; action?: string }>;
 
 /** What a search needs besides: the action module's account and the address prefix; told how high it has come. */
-export type SearchContext = Readonly<{
+type SearchContext = Readonly<{
   account: string;
   prefix: string;
   onHeight?: (height: number) => void;

@@ -1,5 +1,5 @@
 /** A transaction of the local network's chain, as the start page shows it. */
-export type ShownTransaction = Readonly<{
+type ShownTransaction = Readonly<{
   hash: string;
   height: number;
   /** RFC 3339. */

@@ -19,7 +19,7 @@ export type About = Readonly<{
 const folder = path.join(import.meta.dirname, 'public');
 
 /** What the pages ask: what the instance is, and, on the local network, what happened last on its chain. */
-export type PageSources = Readonly<{
+type PageSources = Readonly<{
   about: () => Promise<About>;
   activity: (() => Promise<ChainActivity>) | undefined;
 }>;

@@ -3,14 +3,14 @@ import { AppError } from '../../../commands/errors.ts';
 import type { PortResult } from '../../../commands/probing.ts';
 
 /** An open connection, or how the attempt ended. */
-export type Dialled =
+type Dialled =
   Readonly<{ outcome: 'open'; socket: Socket }> | Readonly<{ outcome: Exclude<PortResult, 'open' | 'not_dialled'> }>;
 
 /** Opens a TCP connection to a literal address. */
 export type Dial = (ip: string, port: number, options: DialOptions) => Promise<Dialled>;
 
 /** How long a connection may take, and what calls it off. */
-export type DialOptions = Readonly<{ connectMs: number; signal: AbortSignal }>;
+type DialOptions = Readonly<{ connectMs: number; signal: AbortSignal }>;
 
 /** Faults of this machine, which say nothing of the node. */
 const ownFaults = ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'];

@@ -11,7 +11,7 @@ export type WatchedLog = FactLog &
   }>;
 
 /** The listed SuperNodes as the log has them. */
-export type Fleet = Readonly<{
+type Fleet = Readonly<{
   /** Address text of the chain by operator address. */
   addresses: () => ReadonlyMap<string, string>;
   /** Reads the log anew. */
@@ -19,7 +19,7 @@ export type Fleet = Readonly<{
 }>;
 
 /** Who is told of nodes that were not listed before, and for how long. */
-export type FleetOptions = Readonly<{
+type FleetOptions = Readonly<{
   onListed: (addresses: ReadonlyMap<string, string>) => void;
   logger: Logger;
   signal: AbortSignal;

@@ -8,7 +8,7 @@ import { isServicesDue } from './status.ts';
 import { hostKey, type TargetOptions } from './target.ts';
 
 /** Some nodes to probe, and how. */
-export type Sweep = Readonly<{
+type Sweep = Readonly<{
   nodes: ReadonlyMap<string, string>;
   reason: Reason;
   /** Over how long the probes begin, so that they do not all begin at once. */

@@ -9,10 +9,10 @@ import type { CachedRead } from './answer-cache.ts';
 import type { Ranks } from './ranks.ts';
 
 /** Where a request for a round lies in the log, and when it was made. */
-export type SyncRequest = Readonly<{ position: Followed; at: string }>;
+type SyncRequest = Readonly<{ position: Followed; at: string }>;
 
 /** The settings that the API depends on. */
-export type RestSettings = Pick<Config, 'corsAllowOrigins' | 'allowManualSync' | 'syncToken' | 'trustedProxies'> &
+type RestSettings = Pick<Config, 'corsAllowOrigins' | 'allowManualSync' | 'syncToken' | 'trustedProxies'> &
   Readonly<{
     /**
      * Of the network: the Bech32 prefix of accounts (that of operators appends `valoper`), and what it recommends to

@@ -8,7 +8,7 @@ export type RankedNode = Readonly<{ operator: string; state: string; registeredH
 const leftOut: readonly string[] = ['postponed', 'storage_full'];
 
 /** BLAKE3 of the raw bytes of an address; undefined for what is no Bech32 text. */
-export type HashOf = (operator: string) => Uint8Array | undefined;
+type HashOf = (operator: string) => Uint8Array | undefined;
 
 /**
  * Places, from 1, in the chain's top list for a height, by operator address; those whom the list leaves out are

@@ -27,7 +27,7 @@ export type ReadSnapshot = Readonly<{
 export type Read = <T>(reply: FastifyReply, scope: Scope, answer: (snapshot: ReadSnapshot) => Promise<T>) => Promise<T>;
 
 /** What reads are made of. */
-export type ReadOptions = Readonly<{
+type ReadOptions = Readonly<{
   reader: Pick<ObservedModels, 'read'>;
   lag: Pick<LagTracker, 'lagMs'>;
   /** Milliseconds since 1970. */

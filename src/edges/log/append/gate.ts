@@ -8,7 +8,7 @@ import { onBreak } from '../breaks.ts';
 export type Gate = (stream: StreamName) => Promise<void>;
 
 /** Says what stands in the way of writing to a stream, as the end of a sentence; undefined when nothing does. */
-export type Obstacle = (stream: StreamName) => Promise<string | undefined>;
+type Obstacle = (stream: StreamName) => Promise<string | undefined>;
 
 const waitAtMostMs = 10_000;
 const askAgainMs = 200;

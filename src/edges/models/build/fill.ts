@@ -10,7 +10,7 @@ import { send } from '../pool.ts';
 import { createWriter } from '../engine/write.ts';
 
 /** Fills empty tables without keys from facts, in memory first. */
-export type Filling = Readonly<{
+type Filling = Readonly<{
   /** Takes the next facts of the log, and writes what is too much to hold. */
   take: (facts: readonly Recorded[]) => Promise<void>;
   /** Writes all that is left; gives back the names of the tables that have their keys. */
@@ -20,7 +20,7 @@ export type Filling = Readonly<{
 /**
  * `client` is for this alone meanwhile and must not pipeline; `mostRows` and `mostLate` bound what is held in memory.
  */
-export type FillOptions = Readonly<{
+type FillOptions = Readonly<{
   client: pg.ClientBase;
   folding: Folding;
   schema: string;
@@ -92,7 +92,7 @@ function* mainRows({ table }: Folding, rows: Written['main']): Generator<Row> {
 }
 
 /** Facts of rows that were written before, and the counters that are not. */
-export type Late = Readonly<{
+type Late = Readonly<{
   client: pg.ClientBase;
   folding: Folding;
   schema: string;

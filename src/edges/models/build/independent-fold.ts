@@ -25,7 +25,7 @@ export type IndependentFold = Readonly<{
 }>;
 
 /** `mostRows` is how many rows may be held. */
-export type FoldOptions = Readonly<{ see: See; mostRows?: number | undefined }>;
+type FoldOptions = Readonly<{ see: See; mostRows?: number | undefined }>;
 
 /** About 70 MB of actions, which are the largest. */
 const mostRowsHeld = 50_000;

@@ -15,7 +15,7 @@ export type Load = Readonly<{
 }>;
 
 /** What a load reads, and who hears of it. */
-export type LoadOptions = Readonly<{ source: Source; stream: StreamName; signal: AbortSignal; count: Count }>;
+type LoadOptions = Readonly<{ source: Source; stream: StreamName; signal: AbortSignal; count: Count }>;
 
 const maxFacts = 20_000;
 /** Few enough that whoever shares the process goes on meanwhile. */

@@ -9,7 +9,7 @@ import type * as thread from './rebuild-thread.ts';
 import type { RebuildInput } from './rebuild-thread.ts';
 
 /** Where rebuilds are made: a thread opens connections of its own, a short rebuild uses `source` and `pools`. */
-export type Workplace = Omit<RebuildInput, 'name'> &
+type Workplace = Omit<RebuildInput, 'name'> &
   Readonly<{ pools: Pools; source: Source; shortOfFacts?: number | undefined }>;
 
 /** How one projection is rebuilt, wherever that happens. */

@@ -23,7 +23,7 @@ export type RebuildInput = Readonly<{
 }>;
 
 /** A rebuild that ended, or the reason why no waiting helps, with the fact that could not be taken. */
-export type RebuildEnd = Rebuilt | Readonly<{ stopped: string; sequence: number | undefined }>;
+type RebuildEnd = Rebuilt | Readonly<{ stopped: string; sequence: number | undefined }>;
 
 /** The task of the thread: rebuilds one projection as `rebuild` does. */
 export async function rebuildOne(

@@ -18,7 +18,7 @@ import { switchTo, withBuildLock } from './switch.ts';
 import { createVerification, type VerifyOptions } from './verify.ts';
 
 /** What a rebuild needs, and who wants to hear of it; `limits` bound its memory. */
-export type RebuildOptions = Readonly<{
+type RebuildOptions = Readonly<{
   pools: Pools;
   source: Source;
   projection: AnyProjection;

@@ -13,7 +13,7 @@ import { type Pools, withClient } from '../pool.ts';
 import { type Count, createCount, createLoad } from './load.ts';
 
 /** A generation that readers do not see yet, or not any more; `count` hears of the facts that it lacked. */
-export type Next = Readonly<{ folding: Folding; next: Generation; count: Count }>;
+type Next = Readonly<{ folding: Folding; next: Generation; count: Count }>;
 
 /** Where it is switched, and what it is brought up to. */
 export type Place = Readonly<{ source: Source; network: string; signal: AbortSignal }>;

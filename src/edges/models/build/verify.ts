@@ -10,7 +10,7 @@ import { createIndependentFold, type IndependentFold, type See } from './indepen
 type Take = IndependentFold['take'];
 
 /** Compares tables with what the log says that they hold. */
-export type Verification = Readonly<{
+type Verification = Readonly<{
   /** Takes the next facts of the log, each once and in order, up to where the tables are. */
   take: Take;
   /** Adds up one stored table; call it for each. */

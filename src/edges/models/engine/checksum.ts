@@ -15,7 +15,7 @@ const buckets = 256;
 const modulus = 2 ** 48;
 
 /** Adds up rows of one table that are given one by one; `-1` takes one away again. */
-export type Summing = Readonly<{
+type Summing = Readonly<{
   add: (row: Row, times: 1 | -1) => void;
   checksum: () => Checksum;
   bucketOf: (row: Row) => number;

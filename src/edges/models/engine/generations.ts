@@ -56,7 +56,7 @@ export async function liveGeneration(
 }
 
 /** A generation that readers were switched away from, and how long ago. */
-export type Retired = Generation & Readonly<{ retiredForMs: number }>;
+type Retired = Generation & Readonly<{ retiredForMs: number }>;
 
 /** The generation that was live before the live one, if it was not dropped. */
 export async function previousGeneration(

@@ -14,7 +14,7 @@ import { type Following, followLive } from './live.ts';
 import { sequenceOf } from './source.ts';
 
 /** What running projections takes. */
-export type ProjectorOptions = Omit<Task, 'projection' | 'folding'> &
+type ProjectorOptions = Omit<Task, 'projection' | 'folding'> &
   Readonly<{ leases: Leasing; projections: readonly AnyProjection[]; signal: AbortSignal }>;
 
 const betweenLeasesMs = 1000;

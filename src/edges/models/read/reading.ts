@@ -25,7 +25,7 @@ export type Reader = Readonly<{
 }>;
 
 /** Whose read models, and which versions of projections are read; those that are not named, in any version. */
-export type ReaderOptions = Readonly<{
+type ReaderOptions = Readonly<{
   pools: Pools;
   network: string;
   projections?: readonly Pick<AnyProjection, 'name' | 'version'>[];

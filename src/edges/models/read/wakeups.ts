@@ -10,7 +10,7 @@ import type { Pools } from '../pool.ts';
 export type Moved = Readonly<{ projection: ProjectionName; sequence: number }>;
 
 /** Tells when projections moved. */
-export type Wakeups = Readonly<{
+type Wakeups = Readonly<{
   /** Calls back at every move; a hint only, moves may come together. Returns what ends it. */
   onMoved: (tell: (moved: Moved) => void) => () => void;
   close: () => Promise<void>;
@@ -20,7 +20,7 @@ const pollEachMs = 500;
 const answerWithinMs = 3000;
 
 /** The database as it is listened to and as it is asked. */
-export type Woken = Readonly<{ config: pg.ClientConfig; pools: Pools; network: string }>;
+type Woken = Readonly<{ config: pg.ClientConfig; pools: Pools; network: string }>;
 
 /**
  * Listens for moves of a network's live generations, and looks at their checkpoints each half second as well.

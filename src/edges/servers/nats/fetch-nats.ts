@@ -8,7 +8,7 @@ import { ask, cacheFolder, run, type Say, which, whileSaying } from '../commands
 import { fetchDebianPackage } from '../postgres/debian-package.ts';
 
 /** A nats-server program that was found to run, and where it comes from. */
-export type NatsProgram = Readonly<{ file: string; version: string; from: string }>;
+type NatsProgram = Readonly<{ file: string; version: string; from: string }>;
 
 type Source = Readonly<{ from: string; fetch(target: string): Promise<void> }>;
 

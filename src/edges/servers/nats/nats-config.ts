@@ -2,7 +2,7 @@ import path from 'node:path';
 import { hostPort } from '../../kit/net-address.ts';
 
 /** What the configuration file of the embedded nats-server depends on. */
-export type NatsSettings = Readonly<{
+type NatsSettings = Readonly<{
   dir: string;
   host: string;
   port: number;

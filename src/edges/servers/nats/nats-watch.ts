@@ -6,7 +6,7 @@ import type { EmbeddedNats } from './nats-server.ts';
 import { streamsFolder } from './nats-addresses.ts';
 
 /** Whom it concerns, and how often the server is asked. */
-export type WatchOptions = Readonly<{
+type WatchOptions = Readonly<{
   onStuck: (reason: string) => void;
   say: Say;
   lookEachMs?: number;

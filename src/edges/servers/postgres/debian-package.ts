@@ -4,7 +4,7 @@ import path from 'node:path';
 import { ask, run, which } from '../commands.ts';
 
 /** One file of a Debian package of a given suite. */
-export type DebianFile = Readonly<{
+type DebianFile = Readonly<{
   suite: string;
   name: string;
   /** The file inside the package. */

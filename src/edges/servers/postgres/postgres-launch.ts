@@ -10,7 +10,7 @@ import { assertAnswers } from './postgres-database.ts';
 import { endPredecessor, rememberServer } from '../predecessor.ts';
 
 /** What a start needs once the cluster is there. `isOpen`: others may connect to the port of `config` on 127.0.0.1. */
-export type Launch = Readonly<{
+type Launch = Readonly<{
   dir: string;
   bin: string;
   cluster: Cluster;

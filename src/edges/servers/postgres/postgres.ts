@@ -23,7 +23,7 @@ export type EmbeddedPostgres = Readonly<{
  * `pgPort` opens 127.0.0.1 for others, user `postgres` with `password`; without it there is only a private Unix socket.
  * `ephemeral` (for tests) trades durability for speed and removes `dir` at the end.
  */
-export type PostgresOptions = Readonly<{
+type PostgresOptions = Readonly<{
   dir: string;
   ephemeral?: boolean;
   pgPort?: number | undefined;

@@ -17,7 +17,7 @@ export type Scope = Readonly<{ scope: 'all' | 'creator' | 'account'; address: st
 export type CounterRange = Scope & Readonly<{ span: number; first: bigint; last: bigint }>;
 
 /** So many blocks are counted together in a group. */
-export const groupSpan = 16;
+const groupSpan = 16;
 /** The span of counters of all ids; their block is 0. */
 const wholeSpan = 0;
 

@@ -90,7 +90,7 @@ export async function extentsOf(reading: Reading, step: Step): Promise<readonly 
 }
 
 /** The least and the greatest cell of heights of a block; `low` is null where all heights are unknown. */
-export type BlockCells = Readonly<{ block: string; low: number | null; high: number; hasUnknown: boolean }>;
+type BlockCells = Readonly<{ block: string; low: number | null; high: number; hasUnknown: boolean }>;
 
 /** What the cells of a block say of its heights. */
 export const extentOf = ({ block, low, high, hasUnknown }: BlockCells): Extent => ({

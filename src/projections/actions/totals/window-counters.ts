@@ -21,7 +21,7 @@ export const windowCounters: Counters<ActionRow> = {
 type Unit = 'all' | 'month' | 'day';
 
 /** Periods of a unit between two others, neither of them included. */
-export type Periods = Readonly<{ unit: Unit; after: string; before: string }>;
+type Periods = Readonly<{ unit: Unit; after: string; before: string }>;
 
 /** A window as whole periods, which counters tell of, and as edges, both ends included, to be counted row by row. */
 export type Window = Readonly<{
