@@ -28,7 +28,7 @@ it(
   },
   async () => {
     await using undo = new AsyncDisposableStack();
-    const asking = await hostOf(one, { heartbeat: { everyMs: 100, withinMs: 1000 } });
+    const asking = await hostOf(one, { heartbeat: { everyMs: 100, withinMs: 3000 } });
     undo.defer(asking.close);
     const asked = await hostOf(two);
     undo.defer(asked.close);
