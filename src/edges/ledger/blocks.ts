@@ -56,16 +56,22 @@ export function transactionOf({ sent, ...rest }: Parts): SealedTransaction {
   return { ...rest, hash: sent.hash, gasWanted: gasLimit, gasUsed: used };
 }
 
+const hashOfNothing = sha256('');
+
 /** The block that follows another. */
 export function blockOf(
   chainId: string,
   previous: Block | undefined,
   parts: Pick<Block, 'height' | 'time' | 'transactions'>,
 ): Block {
-  const dataHash = sha256(Buffer.concat(parts.transactions.map((transaction) => Buffer.from(transaction.hash, 'hex'))));
+  const dataHash = parts.transactions.length === 0 ? hashOfNothing : hashOfAll(parts.transactions);
   const previousHash = previous?.hash ?? null;
   const text = JSON.stringify([chainId, parts.height, parts.time, dataHash, previousHash]);
   return { ...parts, hash: sha256(text), previousHash, dataHash };
+}
+
+function hashOfAll(transactions: readonly SealedTransaction[]): string {
+  return sha256(Buffer.concat(transactions.map((transaction) => Buffer.from(transaction.hash, 'hex'))));
 }
 
 /** SHA-256 as base64. */

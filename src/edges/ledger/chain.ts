@@ -23,6 +23,9 @@ import { TransactionIndex } from './transaction-index.ts';
 type Initialised = Extract<Fact, { type: 'ChainInitialised' }>;
 type Sealed = Extract<Fact, { type: 'BlockSealed' }>;
 
+/** A block as the log has it; `drafted` where it was executed here already. */
+export type LoggedBlock = Readonly<{ fact: Sealed; sequence: number; drafted?: EvmSealed }>;
+
 /** A block that is no block of the chain before the log has it. */
 export type DraftBlock = Readonly<{
   fact: Sealed;
@@ -120,37 +123,40 @@ export class Chain {
   }
 
   /**
-   * Takes in a block of the log; one that it has already is passed over. `drafted`: the same block, executed here.
+   * Takes in blocks of the log, in its order; those that it has already are passed over.
    *
    * The rules must come to what the log says; where they do not, the log was written under other rules, and that stops
    * the chain.
    */
-  async apply({ data }: Sealed, sequence: number, drafted?: EvmSealed): Promise<void> {
+  async apply(blocks: readonly LoggedBlock[]): Promise<void> {
     await this.#oneAtATime(async () => {
-      if (sequence <= this.sequence) return;
-      const { height, time, evm } = data;
-      if (height !== this.height + 1)
-        throw new Error(`Block ${height} follows block ${this.height} in the log of the ledger`);
-      if (!evm) throw new Error('The chain was begun without a virtual machine (annals reset begins anew)');
-      const pending = data.transactions.map((stored) => sentIn(stored));
-      const { executed, changes } = carryOut(this.history.state, pending, { height, time, distance });
-      for (const [index, { hash, code }] of data.transactions.entries())
-        if (executed[index]?.code !== code)
-          throw new Error(
-            `Transaction ${hash} of block ${height} was sealed under other rules (annals reset begins anew)`,
-          );
-      if (drafted) await this.evm.commit(drafted);
-      else await this.evm.apply(height, changes, evm);
-      for (const one of changes) this.history.apply(height, one);
-      for (const [index, receipt] of evm.receipts.entries()) {
-        const changed = receiptChanges(this.history.state, receipt);
-        this.history.apply(
-          height,
-          withSenderKey(changed, receipt, () => this.#sentAs(evm.block, index)),
-        );
-      }
-      this.#addBlock(data, pending, sequence);
+      for (const block of blocks) if (block.sequence > this.sequence) await this.#take(block);
     });
+  }
+
+  async #take({ fact: { data }, sequence, drafted }: LoggedBlock): Promise<void> {
+    const { height, time, evm } = data;
+    if (height !== this.height + 1)
+      throw new Error(`Block ${height} follows block ${this.height} in the log of the ledger`);
+    if (!evm) throw new Error('The chain was begun without a virtual machine (annals reset begins anew)');
+    const pending = data.transactions.map((stored) => sentIn(stored));
+    const { executed, changes } = carryOut(this.history.state, pending, { height, time, distance });
+    for (const [index, { hash, code }] of data.transactions.entries())
+      if (executed[index]?.code !== code)
+        throw new Error(
+          `Transaction ${hash} of block ${height} was sealed under other rules (annals reset begins anew)`,
+        );
+    if (drafted) await this.evm.commit(drafted);
+    else if (!this.evm.passes(height, evm)) await this.evm.apply(changes, evm);
+    for (const one of changes) this.history.apply(height, one);
+    for (const [index, receipt] of evm.receipts.entries()) {
+      const changed = receiptChanges(this.history.state, receipt);
+      this.history.apply(
+        height,
+        withSenderKey(changed, receipt, () => this.#sentAs(evm.block, index)),
+      );
+    }
+    this.#addBlock(data, pending, sequence);
   }
 
   #sentAs(block: string, index: number): SentAs {

@@ -127,20 +127,22 @@ export class EvmChain {
     this.#head = () => sealed.header;
   }
 
-  /** Takes in a block of the log: executes it again, unless its state is stored already. */
-  async apply(height: number, changes: readonly Changes[], { hash, block }: EvmBlock): Promise<void> {
-    if (this.#stored && height <= this.#stored.number) return this.#passStored(height, hash, block);
+  /** Takes in a block of the log whose state is stored already; whether it is one. */
+  passes(height: number, { hash, block }: EvmBlock): boolean {
+    if (!this.#stored || height > this.#stored.number) return false;
+    if (BigInt(height) === this.#stored.number && hash !== this.#stored.hash)
+      throw new Error(`The stored state of the virtual machine is another chain's at block ${height}`);
+    this.#head = () => headerIn(Buffer.from(block, 'base64'));
+    return true;
+  }
+
+  /** Takes in a block of the log by executing it again. */
+  async apply(changes: readonly Changes[], { block }: EvmBlock): Promise<void> {
     await this.begun;
     const bytes = Buffer.from(block, 'base64');
     const raw = rawTransactions(bytes).map((one): Item => ({ kind: 'transaction', raw: one }));
     const items = [...changes.map(itemOf), ...raw];
     await this.commit(await this.#execution.apply(this.#header, { block: bytes, items }));
-  }
-
-  #passStored(height: number, hash: string, block: string): void {
-    if (BigInt(height) === this.#stored?.number && hash !== this.#stored.hash)
-      throw new Error(`The stored state of the virtual machine is another chain's at block ${height}`);
-    this.#head = () => headerIn(Buffer.from(block, 'base64'));
   }
 
   #attributes(time: string): Attributes {

@@ -6,7 +6,7 @@ import type { StreamName } from '../../events/streams.ts';
 import { sentIn } from '../cosmos/transaction-codec.ts';
 import type { Body, SealedTransaction, Whole } from './blocks.ts';
 import { ethereumBody } from './ethereum-transactions.ts';
-import { Chain } from './chain.ts';
+import { Chain, type LoggedBlock } from './chain.ts';
 import type { OpenExecution } from './evm-chain.ts';
 
 /** What the ledger needs of the log: appends, a stream read from any place on, and single facts. */
@@ -38,10 +38,12 @@ export async function openChain(
   const whole = bodiesIn(async (sequence) => (await log.readOne('LEDGER', sequence))?.fact);
   const last = (await lastSequence(log)) || (await initialise(log, beginning()));
   for await (const { facts } of log.follow('LEDGER', 0, { signal })) {
-    for (const { fact, sequence } of facts) {
-      if (fact.type === 'ChainInitialised') chain = await Chain.open(fact, sequence, { whole, execution });
-      else await applyTo(chain, { fact, sequence });
-    }
+    const [first, ...rest] = facts;
+    const isBeginning = first?.fact.type === 'ChainInitialised';
+    const blocks = blocksIn(isBeginning ? rest : facts);
+    if (isBeginning) chain = await Chain.open(first.fact, first.sequence, { whole, execution });
+    if (!chain && first) throw new AppError('INTERNAL', 'The log of the ledger does not begin with its beginning');
+    await chain?.apply(blocks);
     if (!chain || chain.sequence < last) continue;
     await chain.evm.begun;
     return chain;
@@ -54,7 +56,7 @@ export async function catchUp(chain: Chain, log: LedgerLog, signal: AbortSignal)
   const last = await lastSequence(log);
   if (last <= chain.sequence) return;
   for await (const { facts } of log.follow('LEDGER', chain.sequence, { signal })) {
-    for (const recorded of facts) await applyTo(chain, recorded);
+    await chain.apply(blocksIn(facts));
     if (chain.sequence >= last) return;
   }
 }
@@ -62,17 +64,15 @@ export async function catchUp(chain: Chain, log: LedgerLog, signal: AbortSignal)
 /** Takes in whatever else is sealed, by whomever, until the signal says stop. */
 export async function keepUp(chain: Chain, log: LedgerLog, signal: AbortSignal): Promise<void> {
   for await (const { facts } of log.follow('LEDGER', chain.sequence, { signal })) {
-    for (const recorded of facts) await applyTo(chain, recorded);
+    await chain.apply(blocksIn(facts));
   }
 }
 
-async function applyTo(
-  chain: Chain | undefined,
-  { fact, sequence }: Pick<Recorded, 'fact' | 'sequence'>,
-): Promise<void> {
-  if (fact.type !== 'BlockSealed' || !chain)
+function blocksIn(facts: readonly Recorded[]): LoggedBlock[] {
+  return facts.map(({ fact, sequence }) => {
+    if (fact.type === 'BlockSealed') return { fact, sequence };
     throw new AppError('INTERNAL', `The log of the ledger holds a ${fact.type} at ${sequence}, out of place`);
-  await chain.apply(fact, sequence);
+  });
 }
 
 async function lastSequence(log: LedgerLog): Promise<number> {

@@ -182,7 +182,7 @@ export class Sealer {
     const decision = { kind: 'ledger', entity: 'chain', facts: [fact], expected: chain.sequence } as const;
     try {
       const { sequence } = await this.#log.append([decision], { at: time });
-      await chain.apply(fact, sequence, evm);
+      await chain.apply([{ fact, sequence, drafted: evm }]);
       this.waiting.settle(this.#nonceOf, Date.now());
     } catch (caught) {
       if (toAppError(caught).code === 'INVALID_ARGUMENT' && accepted.length > 0)
