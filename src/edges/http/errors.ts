@@ -86,8 +86,9 @@ const ended: Readonly<Partial<Record<ErrorCode, string>>> = {
 };
 
 function tooLarge(bodyBytes: number | undefined): AppError {
-  const what = bodyBytes === undefined ? 'this API reads none' : `it may have ${bodyBytes} bytes`;
-  return new AppError('INVALID_ARGUMENT', `The request body is too large; ${what}.`);
+  if (bodyBytes === undefined)
+    return new AppError('INVALID_ARGUMENT', 'The request body is too large; this API reads none.');
+  return new AppError('PAYLOAD_TOO_LARGE', `The request body is too large; it may have ${bodyBytes} bytes.`);
 }
 
 /** What a store says of itself names addresses; that is for the log. */

@@ -53,7 +53,7 @@ export function createServer(options: ServerOptions): App {
   app.setValidatorCompiler(({ schema, httpPart }) => readers[httpPart ?? '']?.(schema) ?? ((value) => ({ value })));
   app.setSerializerCompiler(() => (answer) => (typeof answer === 'string' ? answer : JSON.stringify(answer)));
   if (bodyBytes === undefined) readNoBodies(app);
-  else app.removeContentTypeParser('text/plain');
+  else readJson(app);
   void app.register(rateLimit, { global: false, errorResponseBuilder: tooMany });
   answerUnknownPaths(app, guide);
   app.addHook('onRequest', async (request, reply) => {
@@ -74,6 +74,16 @@ const readers: Readonly<Record<string, typeof queryReader | undefined>> = {
 function readNoBodies(app: App): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
+}
+
+/** Bodies are JSON; one that is announced and then empty is as good as none, and the route says what it lacks. */
+function readJson(app: App): void {
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body: string, done) => {
+    if (body === '') done(null);
+    else void parse(request, body, done);
+  });
 }
 
 /** Answers what is no HTTP request, or takes too long to become one. */

@@ -34,6 +34,7 @@ it(
     const [uploaded, fetched] = [await endedTask(gateway, 'upload'), await endedTask(gateway, 'download')];
     const form = (file: Uint8Array<ArrayBuffer>) => formOf({ action_id: '7', signature: signatureOf(action), file });
     const cascade = 'api/v1/actions/cascade';
+    const json = { 'content-type': 'application/json' };
     const refusals: [string, RequestInit, number, string][] = [
       ['nothing', {}, 404, 'NOT_FOUND'],
       ['api/v1/nothing', { method: 'POST' }, 404, 'NOT_FOUND'],
@@ -51,6 +52,19 @@ it(
       [cascade, { method: 'POST', body: form(randomBytes(200_000)) }, 413, 'PAYLOAD_TOO_LARGE'],
       [cascade, { method: 'POST', body: form(randomBytes(4)) }, 409, 'CONFLICT'],
       [cascade, { method: 'POST', body: formOf({}) }, 400, 'INVALID_ARGUMENT'],
+      [
+        cascade,
+        { method: 'POST', body: formOf({ action_id: '7', signature: '', file: randomBytes(4) }) },
+        400,
+        'INVALID_ARGUMENT',
+      ],
+      [
+        `${cascade}/7/downloads?public=true`,
+        { method: 'POST', body: JSON.stringify({ signature: 'a'.repeat(70_000) }), headers: json },
+        413,
+        'PAYLOAD_TOO_LARGE',
+      ],
+      [`${cascade}/7/downloads?public=true`, { method: 'POST', headers: json }, 409, 'CONFLICT'],
       [`${cascade}/7/downloads?public=true`, { method: 'POST' }, 409, 'CONFLICT'],
       [`${cascade}/8/downloads?public=true`, { method: 'POST' }, 401, 'UNAUTHORIZED'],
       [`${cascade}/6/downloads`, { method: 'POST' }, 400, 'INVALID_ARGUMENT'],
@@ -71,8 +85,10 @@ it(
   { tags: ['S3.download.unsigned'] },
   async () => {
     const { url } = await start();
-    const answer = await fetch(`${url}/api/v1/actions/cascade/none/downloads`, { method: 'POST' });
-    expect(await answer.json()).toEqual({ error: 'signature is required', code: 'INVALID_ARGUMENT' });
+    for (const headers of [{}, { 'content-type': 'application/json' }]) {
+      const answer = await fetch(`${url}/api/v1/actions/cascade/none/downloads`, { method: 'POST', headers });
+      expect(await answer.json()).toEqual({ error: 'signature is required', code: 'INVALID_ARGUMENT' });
+    }
   },
 );
 

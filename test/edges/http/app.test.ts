@@ -127,7 +127,7 @@ describe('an app that reads bodies', () => {
 
   it('refuses one that is too large, and says how large it may be', async () => {
     const { status, body: answer } = await ask(`${await start(echoing)}/echo`, post(`{"name":"${'a'.repeat(200)}"}`));
-    expect([status, JSON.parse(answer).error]).toEqual([400, 'The request body is too large; it may have 100 bytes.']);
+    expect([status, JSON.parse(answer).error]).toEqual([413, 'The request body is too large; it may have 100 bytes.']);
   });
 });
 

@@ -23,6 +23,8 @@ export type ReceiveOptions = Readonly<{
   admit: (actionId: string) => Promise<unknown>;
 }>;
 
+type Fields = ReadonlyMap<string, string>;
+
 const mostParts = 8;
 const fieldBytes = 4096;
 
@@ -51,7 +53,7 @@ export async function receiveForm(request: FastifyRequest, options: ReceiveOptio
       if (fields.has(part.fieldname) || (part.type === 'file' && received))
         throw new AppError('INVALID_ARGUMENT', `The form has ${part.fieldname} twice`);
       if (part.type === 'field') fields.set(part.fieldname, textOf(part));
-      else if (part.fieldname === 'file') received = await admitted(part, fields.get('action_id'), options);
+      else if (part.fieldname === 'file') received = await admitted(part, fields, options);
       else part.file.resume();
     }
     return formOf(fields, received);
@@ -66,24 +68,28 @@ function isPartAFile(field: string | undefined, type: string | undefined, name: 
   return field === 'file' || type === 'application/octet-stream' || name !== undefined;
 }
 
-async function admitted(part: MultipartFile, actionId: string | undefined, options: ReceiveOptions): Promise<Received> {
+async function admitted(part: MultipartFile, fields: Fields, options: ReceiveOptions): Promise<Received> {
+  const actionId = fields.get('action_id');
+  if (actionId !== undefined && fields.has('signature')) requireAll(fields);
   if (actionId) await options.admit(actionId);
   return await store(part, options);
 }
 
-function formOf(fields: ReadonlyMap<string, string>, received: Received | undefined): UploadForm {
-  const [actionId, signature] = [fields.get('action_id') ?? '', fields.get('signature') ?? ''];
-  const missing = [
-    ...(actionId === '' ? ['action_id'] : []),
-    ...(signature === '' ? ['signature'] : []),
-    ...(received ? [] : ['file']),
-  ];
-  if (!received || missing.length > 0)
-    throw new AppError(
-      'INVALID_ARGUMENT',
-      `The form lacks ${missing.join(', ')}; an upload needs action_id, signature and file`,
-    );
+function formOf(fields: Fields, received: Received | undefined): UploadForm {
+  if (!received) throw lacking(fields, ['file']);
+  requireAll(fields);
+  const [actionId = '', signature = ''] = [fields.get('action_id'), fields.get('signature')];
   return { actionId, signature, received };
+}
+
+/** Fails unless a form has both texts; one that is empty is lacking. */
+function requireAll(fields: Fields): void {
+  if (!fields.get('action_id') || !fields.get('signature')) throw lacking(fields);
+}
+
+function lacking(fields: Fields, also: readonly string[] = []): AppError {
+  const missing = [...['action_id', 'signature'].filter((name) => !fields.get(name)), ...also].join(', ');
+  return new AppError('INVALID_ARGUMENT', `The form lacks ${missing}; an upload needs action_id, signature and file`);
 }
 
 function textOf(part: Extract<Multipart, { type: 'field' }>): string {
