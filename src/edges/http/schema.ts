@@ -99,6 +99,9 @@ export function query<P extends Readonly<Record<string, TSchema>>>(properties: P
   return Type.Unsafe<{ [K in keyof P]: Static<P[K]> }>({ type: 'object', properties });
 }
 
+/** For a route whose schema documents what it is asked with, while its handler reads and judges it. */
+export const judgedByHandler = () => (value: unknown) => ({ value });
+
 /** A parameter that may be left out. */
 export function optional<T extends TSchema>(schema: T) {
   return Type.Unsafe<Static<T> | undefined>({ ...schema });

@@ -133,6 +133,30 @@ it(
   },
 );
 
+it('its document names what requests take and streams give', { tags: ['S3.operations'] }, async () => {
+  const { url } = await start();
+  const answer = await fetch(`${url}/openapi.json`);
+  const cascade = '/api/v1/actions/cascade';
+  const fields = { action_id: {}, signature: {}, file: {} };
+  expect(await answer.json()).toMatchObject({
+    paths: {
+      [cascade]: {
+        post: { requestBody: { content: { 'multipart/form-data': { schema: { properties: fields } } } } },
+      },
+      [`${cascade}/{action_id}/downloads`]: {
+        post: {
+          parameters: expect.arrayContaining([expect.objectContaining({ in: 'query', name: 'public' })]) as unknown,
+          requestBody: { content: { 'application/json': { schema: { properties: { signature: {} } } } } },
+          responses: { 413: {} },
+        },
+      },
+      [`${cascade}/tasks/{task_id}/status`]: {
+        get: { responses: { 200: { content: { 'text/event-stream': {}, 'application/json': {} } }, 204: {} } },
+      },
+    },
+  });
+});
+
 it(
   'callers are told apart by a forwarded address only behind a trusted proxy',
   { tags: ['S3.limits.proxies'] },

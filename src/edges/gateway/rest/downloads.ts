@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { Type } from 'typebox';
 import { AppError } from '../../../commands/errors.ts';
-import { type App, errors, plainAnswer } from '../../http/schema.ts';
+import { type App, errors, judgedByHandler, optional, plainAnswer, query } from '../../http/schema.ts';
 import { actionOnChain, checkServed, checkSignature, checkStored, type FileAction } from '../intake/checks.ts';
 import { createSpace } from '../intake/space.ts';
 import { beginTask, newTaskId, type Task } from '../tasks/task-log.ts';
@@ -12,6 +13,11 @@ type Asked = Readonly<{ actionId: string; isPublic: boolean; signature: string |
 /** Begins what is asked for, or joins it. */
 export type DownloadRequests = (asked: Asked) => Promise<Task>;
 
+const askedWith = Type.Object(
+  { signature: Type.Optional(Type.String({ description: 'Base64; the creator’s, over the action id.' })) },
+  { description: 'Not needed for a public file.' },
+);
+
 /** `POST …/{action_id}/downloads`: fetches a file from SuperNodes. */
 export function downloadRoutes(app: App, prefix: string, request: DownloadRequests): void {
   const schema = {
@@ -19,14 +25,16 @@ export function downloadRoutes(app: App, prefix: string, request: DownloadReques
     summary: 'Fetch the file of an action from SuperNodes',
     description:
       'A private file needs the creator’s `signature` over the action id; `public=true` asks for one that everybody may have. Asked again while it runs, it gives the running task.',
+    querystring: query({ public: optional(Type.String({ enum: ['true', '1', 'false', '0', ''] })) }),
+    body: askedWith,
     response: {
       202: plainAnswer('The task has begun.', taskReference.ref),
-      ...errors(400, 401, 404, 409, 415, 429, 507),
+      ...errors(400, 401, 404, 409, 413, 415, 429, 507),
     },
   };
   app.post<{ Params: { action_id: string }; Querystring: { public?: unknown }; Body: unknown }>(
     `${prefix}/actions/cascade/:action_id/downloads`,
-    { schema },
+    { schema, validatorCompiler: judgedByHandler },
     async ({ params, query: { public: flag }, body }, reply) => {
       const asked = { actionId: params.action_id, isPublic: isTrue(flag), signature: signatureIn(body) };
       const task = await request(asked);

@@ -21,6 +21,14 @@ const shownDays = 90;
 const mostListed = 100;
 const dayMs = 86_400_000;
 
+const statesAnswer = {
+  description: 'The states as events, each with the JSON of one as data; as JSON the latest one.',
+  content: {
+    'text/event-stream': { schema: Type.String() },
+    'application/json': { schema: statusEventSchema.ref },
+  },
+};
+
 /**
  * How tasks stand: detail, stream, history, lists. Upload and download ids are taken under either path, as clients ask
  * for them.
@@ -40,7 +48,7 @@ export function taskRoutes(app: App, prefix: string, dependencies: WithStreams):
     const status = {
       tags,
       summary: 'The states of a task as they come, as server-sent events; as JSON the latest one',
-      response: { 200: plainAnswer('The latest state.', statusEventSchema.ref), ...errors(404, 429) },
+      response: { 200: statesAnswer, 204: { description: 'The reader has seen all of them.' }, ...errors(404, 429) },
     };
     app.get<Params>(
       `${path}/:task_id/status`,

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { FastifyRequest } from 'fastify';
-import { type App, errors, plainAnswer } from '../../http/schema.ts';
+import { Type } from 'typebox';
+import { type App, errors, judgedByHandler, plainAnswer } from '../../http/schema.ts';
 import { checkUpload } from '../intake/admission.ts';
 import type { Intake } from '../intake/intake.ts';
 import { withPace } from '../intake/pace.ts';
@@ -13,6 +14,12 @@ import { taskReference } from './schemas.ts';
 /** Room in a request beside its file: the other parts and the boundaries. */
 const formBytes = 64 * 1024;
 
+const uploadForm = Type.Object({
+  action_id: Type.String(),
+  signature: Type.String({ description: 'Base64; the creator’s, over the data hash.' }),
+  file: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }),
+});
+
 /** `POST …/actions/cascade`: takes a file in for a pending action and begins to give it to SuperNodes. */
 export function uploadRoutes(app: App, prefix: string, intake: Intake): void {
   const schema = {
@@ -20,20 +27,24 @@ export function uploadRoutes(app: App, prefix: string, intake: Intake): void {
     summary: 'Upload the file of an action',
     description:
       'A multipart form with `action_id`, `signature` (the creator’s, over the data hash) and `file`. Answered once the bytes are on disk, are those that the chain names, and the signature holds. An action that is being uploaded already gives the running task.',
-    consumes: ['multipart/form-data'],
+    body: { content: { 'multipart/form-data': { schema: uploadForm } } },
     response: {
       202: plainAnswer('The task has begun.', taskReference.ref),
       ...errors(400, 404, 408, 409, 413, 415, 429, 507),
     },
   };
-  app.post(`${prefix}/actions/cascade`, { schema, handlerTimeout: longestMs }, async (request, reply) => {
-    try {
-      const { id } = await upload(intake, request);
-      return await reply.code(202).send({ task_id: id, taskId: id });
-    } catch (caught) {
-      return await refuseUpload(request, reply, caught);
-    }
-  });
+  app.post(
+    `${prefix}/actions/cascade`,
+    { schema, handlerTimeout: longestMs, validatorCompiler: judgedByHandler },
+    async (request, reply) => {
+      try {
+        const { id } = await upload(intake, request);
+        return await reply.code(202).send({ task_id: id, taskId: id });
+      } catch (caught) {
+        return await refuseUpload(request, reply, caught);
+      }
+    },
+  );
 }
 
 async function upload({ files, settings, admission, begin, chain }: Intake, request: FastifyRequest): Promise<Task> {
