@@ -1,5 +1,6 @@
 import { createWriteStream } from 'node:fs';
-import { access, rename, rm } from 'node:fs/promises';
+import { access, constants, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../../commands/errors.ts';
 import { print } from './output.ts';
@@ -46,6 +47,9 @@ async function requireFree(file: string): Promise<void> {
     () => false,
   );
   if (isThere) throw new AppError('CONFLICT', `${file} is there already: name another file with --out`);
+  await access(dirname(file), constants.W_OK).catch((cause: unknown) => {
+    throw new AppError('NOT_FOUND', `The folder of ${file} is missing or cannot be written to`, { cause });
+  });
 }
 
 /** Writes beside the place and moves the whole file there. */

@@ -29,7 +29,10 @@ it('upload and download need no key away from the local network', { tags: ['S3.v
   expect(jsonLines(stored).at(-1)).toMatchObject({ action_id: '7', size: bytes.length });
 
   gateway.actions.set('7', await actionOver(bytes, { chainState: 'done' }));
-  const opening = ['--signature', signText(creatorKey, '7'), '--out', back];
+  const signed = ['--signature', signText(creatorKey, '7'), '--out'];
+  const nowhere = await runVerb(folder, 'download', '7', ...signed, path.join(folder, 'none', 'back.bin'), ...to);
+  expect(nowhere).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('missing') as string });
+  const opening = [...signed, back];
   expect(await runVerb(folder, 'download', '7', ...opening, ...to)).toMatchObject({ status: 0, stderr: '' });
   expect(readFileSync(back).equals(bytes)).toBe(true);
 });

@@ -17,7 +17,8 @@ const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
 export function refusalOf({ status, text }: Answered): AppError {
   const { error, code } = fieldsOf(text);
   const known = errorCodes.find((one) => one === code) ?? (status >= 500 ? 'UNAVAILABLE' : 'INVALID_ARGUMENT');
-  const words = typeof error === 'string' && error !== '' ? error : `it answers with status ${status}`;
+  const words =
+    typeof error === 'string' && error !== '' ? error.replace(/\.$/, '') : `it answers with status ${status}`;
   const remedy = remedies[known];
   return new AppError(known, `The gateway refuses: ${words}${remedy === undefined ? '' : `. ${remedy}`}`);
 }
