@@ -13,10 +13,10 @@ import type { Role } from './role.ts';
 /** The module of every role; a name without one does not compile. */
 export const roles: { readonly [Name in RoleName]: Role & Readonly<{ name: Name }> } = {
   ledger,
-  node,
   projector,
   auditor,
   evm,
+  node,
   gateway,
   indexer,
 };

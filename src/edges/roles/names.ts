@@ -18,10 +18,6 @@ export const roleTable = {
     does: 'the local network’s chain, and what happens there',
     runsUnasked: ({ isLocal }) => isLocal,
   },
-  node: {
-    does: 'a SuperNode: its status over RPC and HTTP; on the local network, its SuperNodes',
-    runsUnasked: ({ isLocal, isSet }) => isLocal || isSet('NODE_KEY_FILE'),
-  },
   projector: { does: 'every read model and the archive of the log', runsUnasked: () => true },
   auditor: {
     does: 'compares the log with its archive and every read model with the log, and repairs',
@@ -30,6 +26,10 @@ export const roleTable = {
   evm: {
     does: 'the EVM’s JSON-RPC of the local network’s chain, or of the one that EVM_GENESIS names',
     runsUnasked: ({ isLocal }) => isLocal,
+  },
+  node: {
+    does: 'a SuperNode: its status over RPC and HTTP; on the local network, its SuperNodes',
+    runsUnasked: ({ isLocal, isSet }) => isLocal || isSet('NODE_KEY_FILE'),
   },
   gateway: {
     does: 'uploads and downloads of files between people and SuperNodes',

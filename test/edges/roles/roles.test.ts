@@ -18,9 +18,9 @@ describe('roles', () => {
   });
 
   it('run all on the local network, and without the chain of ours on another one', () => {
-    expect(namesOf({})).toEqual(['ledger', 'node', 'projector', 'auditor', 'evm', 'gateway', 'indexer']);
+    expect(namesOf({})).toEqual(['ledger', 'projector', 'auditor', 'evm', 'node', 'gateway', 'indexer']);
     expect(namesOf(chain)).toEqual(['projector', 'auditor', 'indexer']);
-    expect(namesOf({ ...chain, NODE_KEY_FILE: 'key' })).toEqual(['node', 'projector', 'auditor', 'indexer']);
+    expect(namesOf({ ...chain, NODE_KEY_FILE: 'key' })).toEqual(['projector', 'auditor', 'node', 'indexer']);
   });
 
   it('leave the gateway out without a key, and say what to set', { tags: ['S3.nodes.key-file'] }, () => {

@@ -86,7 +86,7 @@ describe('settings', () => {
         host: '127.0.0.1',
         dataDir: 'data',
         natsUrl: undefined,
-        roles: ['ledger', 'node', 'projector', 'auditor', 'evm', 'gateway', 'indexer'],
+        roles: ['ledger', 'projector', 'auditor', 'evm', 'node', 'gateway', 'indexer'],
       });
       expect(parseConfig({ ROLES: 'indexer, projector' }).roles).toEqual(['indexer', 'projector']);
       expect(problemsOf({ ROLES: 'nobody' })).toHaveLength(1);
