@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
-import { Code, ConnectError, type ConnectRouter, createConnectRouter, type Interceptor } from '@connectrpc/connect';
+import { Code, ConnectError, type ConnectRouter, type Interceptor } from '@connectrpc/connect';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { toAppError } from '../../commands/errors.ts';
 import type { Logger } from '../kit/logger.ts';
 import { blameClient, correctBlame, isClientGone, isConnectionGone } from './client-mistakes.ts';
 import { isOurFault, toRpcError } from './codes.ts';
 import { grpcMessageOf, withPlainMessage } from './grpc-message.ts';
+import { createRouter } from './router.ts';
 
 /** Requests of HTTP/1.1 and of HTTP/2 alike. */
 export type RpcHandler = (
@@ -24,7 +25,7 @@ const unaryBytes = 64 * 1024;
  * client and 404 to others.
  */
 export function createRpcHandler(routes: (router: ConnectRouter) => void, logger: Logger): RpcHandler {
-  const router = createConnectRouter({
+  const router = createRouter({
     acceptCompression: [],
     readMaxBytes: unaryBytes,
     requestGate: blameClient,
@@ -51,11 +52,12 @@ type Serve = (...parameters: Parameters<RpcHandler>) => Promise<void>;
 
 class Unreadable extends Error {}
 
+/** The request's body is read as it is; the library would put another generator around it for each call. */
 function readRequest(
   ...[request, response]: Parameters<RpcHandler>
 ): ReturnType<typeof universalRequestFromNodeRequest> {
   try {
-    return universalRequestFromNodeRequest(request, response, undefined, undefined);
+    return universalRequestFromNodeRequest(request, response, request as never, undefined);
   } catch (caught) {
     throw new Unreadable('The host or the path of the request is none', { cause: caught });
   }
