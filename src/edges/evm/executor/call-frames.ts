@@ -1,9 +1,10 @@
-import type { EVMResult, Message } from '@ethereumjs/evm';
+import type { EVMResult, InterpreterStep, Log, Message } from '@ethereumjs/evm';
 import type { TypedTransaction } from '@ethereumjs/tx';
-import { bytesToHex, createContractAddress } from '@ethereumjs/util';
-import type { RunTxResult, VM } from '@ethereumjs/vm';
+import { type Address, bytesToHex, createAddressFromBigInt, createContractAddress } from '@ethereumjs/util';
+import type { VM } from '@ethereumjs/vm';
 import type { ExecutedLog, Hex } from './outcome.ts';
 import { callFailure } from './revert-reason.ts';
+import type { Recording } from './trace.ts';
 
 /** A call and the calls within it, in the form of the tracer `callTracer`; numbers are hex. */
 export type CallFrame = Readonly<{
@@ -18,54 +19,125 @@ export type CallFrame = Readonly<{
   error?: string | undefined;
   revertReason?: string | undefined;
   calls?: readonly CallFrame[] | undefined;
-  logs?: readonly (ExecutedLog & Readonly<{ position: Hex }>)[] | undefined;
+  /** Those that this call itself wrote; `position` says how many calls it had made by then. */
+  logs?: readonly PlacedLog[] | undefined;
 }>;
 
-type Open = { message: Message; calls: CallFrame[] };
+type PlacedLog = ExecutedLog & Readonly<{ position: Hex }>;
 
-/** Finishes a recording with what came of the transaction. */
-type Recorder = (result: RunTxResult, tx: TypedTransaction) => CallFrame;
+/** How much of the calls is wanted; names as JSON-RPC has them. */
+export type CallTracerOptions = Readonly<{ onlyTopCall?: boolean | undefined; withLog?: boolean | undefined }>;
 
-/** Records the calls of the next transaction. */
-export function followCalls(
-  vm: VM,
-  {
-    onlyTopCall = false,
-    withLog = false,
-  }: Readonly<{ onlyTopCall?: boolean | undefined; withLog?: boolean | undefined }>,
-): Recorder {
-  const open: Open[] = [];
-  let top: CallFrame | undefined;
-  const enter = (message: Message, done?: () => void): void => {
-    open.push({ message, calls: [] });
+/** A call that was begun; the frame is whole once it has ended. */
+type Followed = {
+  frame: CallFrame;
+  readonly calls: Followed[];
+  /** Of each log that it writes, how many calls it had made by then. */
+  readonly positions: number[];
+  /** All that it and those within it wrote. */
+  logs: readonly Log[];
+};
+
+/** Records the calls of a transaction while it runs, in the form of go-ethereum's `callTracer`. */
+export function followCalls(vm: VM, options: CallTracerOptions): Recording {
+  const open: Followed[] = [];
+  let opcode = 'CALL';
+  let top: Followed | undefined;
+  const onStep = (step: InterpreterStep, done?: () => void): void => {
+    opcode = step.opcode.name;
+    const current = open.at(-1);
+    if (opcode.startsWith('LOG')) current?.positions.push(current.calls.length);
+    if (opcode === 'SELFDESTRUCT') current?.calls.push(followed(selfDestruct(step)));
     done?.();
   };
-  const leave = (result: EVMResult, done?: () => void): void => {
+  const onBegin = (message: Message, done?: () => void): void => {
+    const begun = followed(begin(message, opcode));
+    open.at(-1)?.calls.push(begun);
+    open.push(begun);
+    done?.();
+  };
+  const onEnd = (result: EVMResult, done?: () => void): void => {
     const ended = open.pop();
-    const frame = ended && frameOf(ended, result);
-    if (frame) open.at(-1)?.calls.push(frame);
-    if (open.length === 0) top = frame;
+    if (ended) {
+      ended.frame = end(ended.frame, result);
+      ended.logs = result.execResult.logs ?? [];
+      top = ended;
+    }
     done?.();
   };
-  vm.evm.events?.on('beforeMessage', enter);
-  vm.evm.events?.on('afterMessage', leave);
-  return ({ totalGasSpent, receipt }, tx) => {
-    vm.evm.events?.off('beforeMessage', enter);
-    vm.evm.events?.off('afterMessage', leave);
-    const frame = top ?? plainFrame(tx);
-    const logs = receipt.logs.map(([address, topics, data]) => ({
-      address: bytesToHex(address),
-      topics: topics.map((topic) => bytesToHex(topic)),
-      data: bytesToHex(data),
-      position: '0x0' as const,
-    }));
-    return {
-      ...frame,
-      gas: hex(tx.gasLimit),
-      gasUsed: hex(totalGasSpent),
-      calls: onlyTopCall || frame.calls?.length === 0 ? undefined : frame.calls,
-      logs: withLog && logs.length > 0 ? logs : undefined,
-    };
+  vm.evm.events?.on('step', onStep).on('beforeMessage', onBegin).on('afterMessage', onEnd);
+  return {
+    told: ({ totalGasSpent }, tx) => {
+      const whole = top ? told(top, options) : plainFrame(tx);
+      return { ...whole, gas: hex(tx.gasLimit), gasUsed: hex(totalGasSpent) };
+    },
+    stop: () => void vm.evm.events?.off('step', onStep).off('beforeMessage', onBegin).off('afterMessage', onEnd),
+  };
+}
+
+const followed = (frame: CallFrame): Followed => ({ frame, calls: [], positions: [], logs: [] });
+
+/** The frame with what happened within it; a call that failed undoes the logs of those within it. */
+function told({ frame, calls, positions, logs }: Followed, options: CallTracerOptions, isUndone = false): CallFrame {
+  const { onlyTopCall = false, withLog = false } = options;
+  const undoes = isUndone || frame.error !== undefined;
+  const others = new Set(calls.flatMap((call) => call.logs));
+  const own = withLog && !undoes ? logs.filter((log) => !others.has(log)) : [];
+  return {
+    ...frame,
+    calls: onlyTopCall || calls.length === 0 ? undefined : calls.map((call) => told(call, options, undoes)),
+    logs: own.length === 0 ? undefined : own.map((log, index) => placed(log, positions[index] ?? 0)),
+  };
+}
+
+const placed = ([address, topics, data]: Log, position: number): PlacedLog => ({
+  address: bytesToHex(address),
+  topics: topics.map((topic) => bytesToHex(topic)),
+  data: bytesToHex(data),
+  position: `0x${position.toString(16)}`,
+});
+
+/** A call as it begins, by the instruction that makes it. */
+function begin(message: Message, opcode: string): CallFrame {
+  const { depth, to, caller, value, gasLimit, data } = message;
+  const type = depth > 0 ? opcode : to ? 'CALL' : 'CREATE';
+  const isDelegated = type === 'DELEGATECALL';
+  return {
+    type,
+    // Code of another runs in the name of whoever called the caller: shown is who asked for it.
+    from: (isDelegated && to ? to : caller).toString(),
+    to: to && message.codeAddress.toString(),
+    value: type === 'STATICCALL' ? undefined : hex(value),
+    gas: hex(gasLimit),
+    gasUsed: '0x0',
+    input: bytesToHex(data instanceof Uint8Array ? data : new Uint8Array()),
+  };
+}
+
+function end(frame: CallFrame, { execResult, createdAddress }: EVMResult): CallFrame {
+  const { exceptionError, returnValue, executionGasUsed } = execResult;
+  const failure = exceptionError && callFailure(exceptionError.error, returnValue);
+  return {
+    ...frame,
+    to: frame.to ?? (failure ? undefined : createdAddress?.toString()),
+    gasUsed: hex(executionGasUsed),
+    output: returnValue.length > 0 ? bytesToHex(returnValue) : undefined,
+    error: exceptionError?.error === 'revert' ? 'execution reverted' : exceptionError?.error,
+    revertReason: failure?.message.split('execution reverted: ')[1],
+  };
+}
+
+/** A contract that ends itself, and gives what it has to another. */
+function selfDestruct({ address, stack, account }: InterpreterStep): CallFrame {
+  const heir: Address = createAddressFromBigInt((stack.at(-1) ?? 0n) & ((1n << 160n) - 1n));
+  return {
+    type: 'SELFDESTRUCT',
+    from: address.toString(),
+    to: heir.toString(),
+    value: hex(account.balance),
+    gas: '0x0',
+    gasUsed: '0x0',
+    input: '0x',
   };
 }
 
@@ -82,32 +154,5 @@ const plainFrame = (tx: TypedTransaction): CallFrame => {
     input: bytesToHex(tx.data),
   };
 };
-
-function frameOf({ message, calls }: Open, { execResult, createdAddress }: EVMResult): CallFrame {
-  const { exceptionError, returnValue, executionGasUsed } = execResult;
-  const failure = exceptionError && callFailure(exceptionError.error, returnValue);
-  const reason = failure?.message.split('execution reverted: ')[1];
-  const type = typeOf(message);
-  return {
-    type,
-    from: message.caller.toString(),
-    to: (message.to ?? createdAddress)?.toString(),
-    value: type === 'STATICCALL' || type === 'DELEGATECALL' ? undefined : hex(message.value),
-    gas: hex(message.gasLimit),
-    gasUsed: hex(executionGasUsed),
-    input: bytesToHex(message.data instanceof Uint8Array ? message.data : new Uint8Array()),
-    output: returnValue.length > 0 ? bytesToHex(returnValue) : undefined,
-    error: exceptionError?.error === 'revert' ? 'execution reverted' : exceptionError?.error,
-    revertReason: reason,
-    calls: calls.length > 0 ? calls : undefined,
-  };
-}
-
-function typeOf({ to, salt, delegatecall, isStatic, codeAddress }: Message): string {
-  if (!to) return salt ? 'CREATE2' : 'CREATE';
-  if (delegatecall) return 'DELEGATECALL';
-  if (codeAddress.toString() !== to.toString()) return 'CALLCODE';
-  return isStatic ? 'STATICCALL' : 'CALL';
-}
 
 const hex = (value: bigint): Hex => `0x${value.toString(16)}`;

@@ -6,6 +6,7 @@ import { type BlockOverrides, overrideBlock, overrideState, type StateOverrides 
 import type { At, Place, Reader } from './reader.ts';
 import { callFailure } from './revert-reason.ts';
 import { movePrecompiles } from './simulate/precompiles.ts';
+import { record, type Trace, type TraceOptions } from './trace.ts';
 
 /** A call at the end of a block, with what it pretends. */
 export type Call = Readonly<{
@@ -24,6 +25,23 @@ export const call = async (reader: Reader, given: Call): Promise<Uint8Array> =>
     const { exceptionError, returnValue } = execResult;
     if (exceptionError) throw callFailure(exceptionError.error, returnValue);
     return returnValue;
+  });
+
+/** What a call does, as its options want it told. Fails with an ExecutionError when it cannot run; a revert is told. */
+export const traceCall = async (
+  reader: Reader,
+  { options, ...given }: Call & Readonly<{ options: TraceOptions }>,
+): Promise<Trace> =>
+  await pretending(reader, given, async (on) => {
+    const { vm } = on.machine;
+    const gas = gasOf(given);
+    const { tx } = messageOf(given.request, { gasLimit: gas, nonce: 0n, common: vm.common });
+    const recording = record(vm, options);
+    try {
+      return recording.told(await run(on, { request: given.request, gas }), tx);
+    } finally {
+      recording.stop();
+    }
   });
 
 /** Relative error that an estimate may have; as other nodes have it. */

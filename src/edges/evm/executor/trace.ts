@@ -1,6 +1,7 @@
 import type { InterpreterStep } from '@ethereumjs/evm';
 import { bytesToHex, hexToBytes, setLengthLeft, setLengthRight } from '@ethereumjs/util';
-import { runTx, type VM } from '@ethereumjs/vm';
+import type { TypedTransaction } from '@ethereumjs/tx';
+import { runTx, type RunTxResult, type VM } from '@ethereumjs/vm';
 import { readBlock } from './blocks.ts';
 import { type CallFrame, followCalls } from './call-frames.ts';
 import { executionCodes, ExecutionError } from './execution-error.ts';
@@ -67,40 +68,43 @@ export async function trace(
     const tx = item?.kind === 'accounts' ? undefined : block.transactions[at];
     if (!tx) continue;
     const wanted = index === undefined || index === at;
-    const recorder = wanted ? recorderOf(options, vm) : undefined;
+    const recording = wanted ? record(vm, options) : undefined;
     const result = await runTx(vm, { tx, block, blockGasUsed: gasUsed, skipHardForkValidation: true });
     gasUsed += result.totalGasSpent;
     at += 1;
-    if (recorder) told.push({ txHash: bytesToHex(tx.hash()), result: recorder(result, tx) });
+    recording?.stop();
+    if (recording) told.push({ txHash: bytesToHex(tx.hash()), result: recording.told(result, tx) });
     if (index !== undefined && at > index) break;
   }
   return told;
 }
 
-type Recorder = (...ended: Parameters<ReturnType<typeof followCalls>>) => Trace;
+/** What is noted of a transaction while it runs, until it is stopped. */
+export type Recording = Readonly<{ told: (result: RunTxResult, tx: TypedTransaction) => Trace; stop: () => void }>;
 
-function recorderOf(options: TraceOptions, vm: VM): Recorder {
+/** Notes what the transactions do that run on a machine from now on. */
+export function record(vm: VM, options: TraceOptions): Recording {
   if (options.tracer === 'callTracer') return followCalls(vm, options.tracerConfig ?? {});
   const logs: StructLog[] = [];
   const seen = new Map<string, Slots>();
   const limit = options.limit ?? 0;
-  const record = async (step: InterpreterStep, done?: () => void): Promise<void> => {
+  const add = async (step: InterpreterStep, done?: () => void): Promise<void> => {
     logs.push(structLog(step, options, await storageOf(step, options, seen)));
     done?.();
   };
   const onStep = (step: InterpreterStep, done?: () => void): void => {
     if (limit > 0 && logs.length >= limit) done?.();
-    else void record(step, done);
+    else void add(step, done);
   };
   vm.evm.events?.on('step', onStep);
-  return ({ execResult, totalGasSpent }) => {
-    vm.evm.events?.off('step', onStep);
-    return {
+  return {
+    told: ({ execResult, totalGasSpent }) => ({
       gas: Number(totalGasSpent),
       failed: execResult.exceptionError !== undefined,
       returnValue: bytesToHex(execResult.returnValue),
       structLogs: logs,
-    };
+    }),
+    stop: () => void vm.evm.events?.off('step', onStep),
   };
 }
 

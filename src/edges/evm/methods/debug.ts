@@ -2,23 +2,29 @@ import { bytesToHex } from '@ethereumjs/util';
 import { Type } from 'typebox';
 import type { ChainBlock } from '../chain/chain-blocks.ts';
 import type { TraceOptions } from '../executor/trace.ts';
-import { blockId, bytes, hash } from '../rpc/forms.ts';
+import { blockId, blockOverrides, bytes, callRequest, hash, stateOverrides } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
 import { knownBlock } from './block-of.ts';
 
 const of = { name: 'block', schema: blockId } as const;
 const optional = Type.Optional;
-const options = {
+const traceOptions = {
+  disableStack: optional(Type.Boolean()),
+  disableStorage: optional(Type.Boolean()),
+  enableMemory: optional(Type.Boolean()),
+  enableReturnData: optional(Type.Boolean()),
+  limit: optional(Type.Integer({ minimum: 0 })),
+  tracer: optional(Type.Literal('callTracer')),
+  tracerConfig: optional(Type.Object({ onlyTopCall: optional(Type.Boolean()), withLog: optional(Type.Boolean()) })),
+};
+const options = { name: 'options', schema: Type.Object(traceOptions), optional: true } as const;
+const callOptions = {
   name: 'options',
   schema: Type.Object({
-    disableStack: optional(Type.Boolean()),
-    disableStorage: optional(Type.Boolean()),
-    enableMemory: optional(Type.Boolean()),
-    enableReturnData: optional(Type.Boolean()),
-    limit: optional(Type.Integer({ minimum: 0 })),
-    tracer: optional(Type.Literal('callTracer')),
-    tracerConfig: optional(Type.Object({ onlyTopCall: optional(Type.Boolean()), withLog: optional(Type.Boolean()) })),
+    ...traceOptions,
+    stateOverrides: optional(stateOverrides),
+    blockOverrides: optional(blockOverrides),
   }),
   optional: true,
 } as const;
@@ -103,6 +109,19 @@ export const debugMethods: readonly Method[] = [
       if (!found) throw new RpcError(rpcCodes.server, 'transaction not found');
       const [trace] = await traces(context, found.block, how, found.index);
       return trace?.result;
+    },
+  }),
+  method({
+    name: 'debug_traceCall',
+    namespace: 'debug',
+    summary: 'What a call does',
+    params: [{ name: 'call', schema: callRequest }, { ...of, optional: true }, callOptions],
+    result: Type.Unknown(),
+    handler: async (context, request, id, how) => {
+      const { header } = await knownBlock(context, id);
+      const { stateOverrides: states, blockOverrides: block, ...wanted } = how ?? {};
+      const given = { at: header, request, gasCap: context.gasCap, stateOverrides: states, blockOverrides: block };
+      return await context.reads.read('traceCall', { ...given, options: wanted });
     },
   }),
 ];
