@@ -181,8 +181,15 @@ async function create(pool: pg.Pool, schema: string, table: Table): Promise<void
 
 async function insert(pool: pg.Pool, schema: string, { name, columns }: Table, rows: readonly Cells[]): Promise<void> {
   const defined = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
+  const isBytes = (column: string): boolean => columns[column] === 'bytea';
+  const written = rows.map((row) =>
+    Object.entries(row).map(([column, cell]) => [
+      column,
+      isBytes(column) && typeof cell === 'string' ? cell.replace(/^0x/, String.raw`\x`) : cell,
+    ]),
+  );
   await pool.query(`insert into ${schema}.${name} select * from json_to_recordset($1) as r(${defined.join(', ')})`, [
-    JSON.stringify(rows),
+    JSON.stringify(written.map((cells) => Object.fromEntries(cells) as Cells)),
   ]);
 }
 

@@ -24,12 +24,28 @@ export class BlockOfTransaction extends Query<
   Readonly<{ block: BlockRow; place: number }> | undefined
 > {}
 
+/**
+ * Numbers of the blocks from one to another, both included, that hold a log which one of `addresses` wrote and which
+ * has a topic at each place that is one of those named for it, oldest first; an empty list takes any. At most `limit`
+ * logs are looked at.
+ */
+export class BlocksWithLogs extends Query<LogSearch, readonly number[]> {}
+
+type LogSearch = Readonly<{
+  from: number;
+  to: number;
+  addresses: readonly string[];
+  topics: readonly (readonly string[])[];
+  limit: number;
+}>;
+
 /** What answers each query of blocks. */
 export const blockQueries = [
   answered(LatestBlock, (reading) => oneBlock(reading, (of) => of.orderBy('number', 'desc'))),
   answered(BlockByNumber, (reading, { number }) => oneBlock(reading, (of) => of.where('number', '=', number))),
   answered(BlockByHash, (reading, { hash }) => oneBlock(reading, (of) => of.where('hash', '=', bytes(hash)))),
   answered(BlockOfTransaction, blockOfTransaction),
+  answered(BlocksWithLogs, blocksWithLogs),
 ];
 
 function blocksIn({ db, schemas }: Reading) {
@@ -54,6 +70,21 @@ async function blockOfTransaction(reading: Reading, { hash }: Readonly<{ hash: s
   if (!found) return undefined;
   const block = await oneBlock(reading, (of) => of.where('number', '=', found.number));
   return block && { block, place: found.place };
+}
+
+const topicColumns = ['topic0', 'topic1', 'topic2', 'topic3'] as const;
+
+async function blocksWithLogs({ db, schemas }: Reading, { from, to, addresses, topics, limit }: LogSearch) {
+  let of = db.withSchema(schemas.blocks).selectFrom('block_logs').select('number');
+  of = of.where('number', '>=', from).where('number', '<=', to);
+  if (addresses.length > 0) of = of.where('address', 'in', addresses.map(bytes));
+  for (const [at, values] of topics.entries()) {
+    const column = topicColumns[at];
+    if (!column) return [];
+    of = values.length > 0 ? of.where(column, 'in', values.map(bytes)) : of.where(column, 'is not', null);
+  }
+  const found = await of.orderBy('number').limit(limit).execute();
+  return [...new Set(found.map(({ number }) => number))];
 }
 
 /** Hexadecimal digits behind 0x as the value of a `bytea` column. */

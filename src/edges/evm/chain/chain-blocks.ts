@@ -27,6 +27,20 @@ export type ChainBlocks = Readonly<{
   byHash: (hash: string) => Promise<ChainBlock | undefined>;
   /** The block that a transaction stands in, and where. */
   ofTransaction: (hash: string) => Promise<Readonly<{ block: ChainBlock; index: number }> | undefined>;
+  /** Numbers of the blocks in which to look for logs, oldest first: of those that have some, all that may match. */
+  withLogs: (search: LogSearch) => Promise<readonly bigint[]>;
+}>;
+
+/**
+ * Logs of blocks from one to another, both included, by address and by the topic at each place; an empty list takes
+ * any. More than `limit` logs need not be found.
+ */
+export type LogSearch = Readonly<{
+  from: bigint;
+  to: bigint;
+  addresses: readonly string[];
+  topics: readonly (readonly string[])[];
+  limit: number;
 }>;
 
 const parsedInMemory = 256;
@@ -74,6 +88,12 @@ export class MemoryBlocks implements ChainBlocks {
     const place = this.#transactions.get(hash.toLowerCase());
     const block = place && (await this.byNumber(BigInt(place.number)));
     return place && block && { block, index: place.index };
+  }
+
+  withLogs({ from, to }: LogSearch): Promise<readonly bigint[]> {
+    const within = this.#sealed.slice(Number(from), Number(to) + 1);
+    const having = within.filter((sealed) => executedIn(sealed).some(({ logs }) => logs.length > 0));
+    return Promise.resolve(having.map(({ number }) => number));
   }
 
   #parse(sealed: Omit<Sealed, 'commit'>): ChainBlock {

@@ -7,6 +7,7 @@ import {
   BlockByNumber,
   BlockOfTransaction,
   type BlockRow,
+  BlocksWithLogs,
   LatestBlock,
 } from '../../../projections/blocks/queries.ts';
 import type { Query } from '../../../projections/query.ts';
@@ -46,6 +47,10 @@ export function readModelBlocks({ reader, reads, forks }: BlockSources): ChainBl
     ofTransaction: async (hash) => {
       const found = await query(new BlockOfTransaction({ hash: hash.toLowerCase() }));
       return found && { block: blockOfRow(found.block, forks), index: found.place };
+    },
+    withLogs: async ({ from, to, ...search }) => {
+      const found = await query(new BlocksWithLogs({ ...search, from: Number(from), to: Number(to) }));
+      return found.map(BigInt);
     },
   };
 }

@@ -54,17 +54,25 @@ export function logsOf({ block, hash: blockHash, executed }: ChainBlock): readon
   );
 }
 
+/** What is wanted, place by place and in lower case; an empty list takes any value. */
+function termsOf({ address: of, topics = [] }: LogCondition) {
+  return {
+    addresses: [of ?? []].flat().map((one) => one.toLowerCase()),
+    topics: topics.map((one) => {
+      const values = [one].flat();
+      return values.includes(null) ? [] : values.map((each) => String(each).toLowerCase());
+    }),
+  };
+}
+
 /** Whether a log is one of those that are wanted; an empty list and null take any value at their place. */
-export function logMatcher({ address: of, topics }: LogCondition): (log: ExecutedLog) => boolean {
-  const addresses = of ? new Set([of].flat().map((one) => one.toLowerCase())) : undefined;
-  const places = (topics ?? []).map((one) => {
-    const values = [one].flat();
-    return values.includes(null) ? [] : values.map((each) => String(each).toLowerCase());
-  });
+export function logMatcher(condition: LogCondition): (log: ExecutedLog) => boolean {
+  const { addresses, topics } = termsOf(condition);
+  const of = new Set(addresses);
   return (log) =>
-    (addresses === undefined || addresses.size === 0 || addresses.has(log.address)) &&
-    places.length <= log.topics.length &&
-    places.every((values, at) => values.length === 0 || values.includes(log.topics[at] ?? ''));
+    (of.size === 0 || of.has(log.address)) &&
+    topics.length <= log.topics.length &&
+    topics.every((values, at) => values.length === 0 || values.includes(log.topics[at] ?? ''));
 }
 
 /** The logs that a filter names, oldest first. Fails with an RpcError beyond the bounds of one request. */
@@ -85,7 +93,7 @@ export async function findLogs(context: MethodContext, filter: LogFilter): Promi
 async function blocksOf(context: MethodContext, given: LogFilter): Promise<readonly bigint[]> {
   if (given.blockHash === undefined) {
     const [from, to] = await range(context, given);
-    return Array.from({ length: Number(to - from) + 1 }, (_, index) => from + BigInt(index));
+    return await context.blocks.withLogs({ from, to, ...termsOf(given), limit: most.logs + 1 });
   }
   if (given.fromBlock !== undefined || given.toBlock !== undefined)
     throw new RpcError(rpcCodes.invalidParameters, 'cannot specify both BlockHash and FromBlock/ToBlock');
