@@ -46,7 +46,7 @@ beforeAll(async () => {
 describe('annals up without a chain', () => {
   it('answers at every address it prints', { tags: ['S2.start.live'] }, async () => {
     const web = Object.entries(program.instance.urls).filter(([, url]) => url.startsWith('http'));
-    const first = ['chain', 'rpc', 'node 1', 'node 2', 'node 3', 'json-rpc', 'gateway', 'transfers'];
+    const first = ['chain', 'rpc', 'json-rpc', 'node 1', 'node 2', 'node 3', 'gateway', 'transfers'];
     expect(web.map(([name]) => name)).toEqual([...first, 'start', 'api', 'docs', 'openapi', 'readiness', 'metrics']);
     const below: Record<string, string> = {
       chain: '/cosmos/base/tendermint/v1beta1/blocks/latest',

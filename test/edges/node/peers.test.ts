@@ -46,6 +46,13 @@ describe('five nodes', () => {
 });
 
 describe('a node', () => {
+  it('shows its peers soon after its start, long before the first minute ends', async () => {
+    const { cast, start } = await networkUnderTest(undo, 2, { repairEachMs: undefined });
+    const nodes = await Promise.all(cast.map((node) => start(node)));
+    for (const node of nodes)
+      await until('the other shows', async () => (await shownBy(node)).network.peers_count === 1);
+  });
+
   it(
     'alone on a network finalizes with its own copy, which goes to the others when they come',
     { tags: ['S1.peers.copies'] },

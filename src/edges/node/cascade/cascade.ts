@@ -27,7 +27,7 @@ export type FileBounds = Readonly<{
   /** Whether nodes at addresses that are not public may be dialled. */
   allowPrivate: boolean;
   /** How often copies are looked after; a minute unless set. */
-  repairEachMs?: number;
+  repairEachMs?: number | undefined;
 }>;
 
 /** What a node that takes files needs beside what every node does. */
@@ -53,7 +53,9 @@ export type Cascade = Readonly<{
 
 const messageBytes = 16 * 2 ** 20;
 const sweepEachMs = 600_000;
-const repairEachMs = 60_000;
+const usualRepairEachMs = 60_000;
+/** Others are looked for so soon after a start, so that its peers show. */
+const firstRepairMs = 3000;
 
 /** Opens the files of a node, and removes now and then what belongs to none. */
 export async function openCascade(
@@ -96,7 +98,9 @@ export async function openCascade(
   };
   const stays = createStays(chain);
   void nowAndThen('store was not swept', sweepEachMs, () => storage.sweep(stays), node);
-  void nowAndThen('copies were not repaired', options.repairEachMs ?? repairEachMs, peers.copies.repair, node);
+  const { repairEachMs = usualRepairEachMs } = options;
+  const repairing = { logger, signal, firstMs: options.repairEachMs ?? firstRepairMs };
+  void nowAndThen('copies were not repaired', repairEachMs, peers.copies.repair, repairing);
   return {
     storage,
     isLogTold: () => recorder?.isTold(),
