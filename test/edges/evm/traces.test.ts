@@ -83,7 +83,7 @@ describe('debug_traceCall', () => {
 
   test('shows each call by the instruction that made it, and logs where they were written', async () => {
     expect(await traced({ withLog: true })).toEqual(
-      frame('CALL', funded as Hex, main, {
+      frame('CALL', funded, main, {
         gas: '0x1000000',
         calls: [
           frame('DELEGATECALL', main, logging, { logs: [log(main, [], '0x0')] }),
@@ -106,7 +106,7 @@ describe('debug_traceCall', () => {
 
   test('shows the first call alone where that is wanted, and no logs unasked', async () => {
     const top = (await traced({ onlyTopCall: true })) as Record<string, unknown>;
-    expect(top).toEqual(frame('CALL', funded as Hex, main, { gas: '0x1000000' }));
+    expect(top).toEqual(frame('CALL', funded, main, { gas: '0x1000000' }));
     expect(JSON.stringify(await traced({}))).not.toContain('topics');
   });
 
@@ -143,7 +143,7 @@ describe('debug_traceCall', () => {
     const alone = { tracer: 'callTracer', tracerConfig: { withLog: true } };
     await ask('debug_traceCall', { ...request, from: heir, value: '0x1' }, 'latest', alone);
     const plain = await ask('debug_traceCall', request, 'latest', alone);
-    expect(plain).toEqual(frame('CALL', funded as Hex, main, { gas: '0x1000000' }));
+    expect(plain).toEqual(frame('CALL', funded, main, { gas: '0x1000000' }));
   });
 });
 
@@ -158,11 +158,11 @@ test('debug_traceTransaction shows a contract as it is made, with the code that 
   await chain.seal();
   const made = createContractAddress(createAddressFromString(funded), 0n).toString();
   const wanted = { tracer: 'callTracer', tracerConfig: { withLog: true } };
-  const told = frame('CREATE', funded as Hex, made, {
+  const told = frame('CREATE', funded, made, {
     gas: '0x30d40',
     input: initCode,
     output: '0x00',
-    logs: [log(made as Hex, [], '0x0')],
+    logs: [log(made, [], '0x0')],
   });
   expect(await ask('debug_traceTransaction', hash, wanted)).toEqual(told);
   const { blockNumber } = (await ask('eth_getTransactionReceipt', hash)) as { blockNumber: Hex };

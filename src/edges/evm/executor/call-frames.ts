@@ -1,10 +1,9 @@
 import type { EVMResult, InterpreterStep, Log, Message } from '@ethereumjs/evm';
 import type { TypedTransaction } from '@ethereumjs/tx';
 import { type Address, bytesToHex, createAddressFromBigInt, createContractAddress } from '@ethereumjs/util';
-import type { VM } from '@ethereumjs/vm';
+import type { RunTxResult, VM } from '@ethereumjs/vm';
 import type { ExecutedLog, Hex } from './outcome.ts';
 import { callFailure } from './revert-reason.ts';
-import type { Recording } from './trace.ts';
 
 /** A call and the calls within it, in the form of the tracer `callTracer`; numbers are hex. */
 export type CallFrame = Readonly<{
@@ -28,6 +27,9 @@ type PlacedLog = ExecutedLog & Readonly<{ position: Hex }>;
 /** How much of the calls is wanted; names as JSON-RPC has them. */
 export type CallTracerOptions = Readonly<{ onlyTopCall?: boolean | undefined; withLog?: boolean | undefined }>;
 
+/** What is noted of a transaction while it runs, until it is stopped. */
+export type Recording<Told> = Readonly<{ told: (result: RunTxResult, tx: TypedTransaction) => Told; stop: () => void }>;
+
 /** A call that was begun; the frame is whole once it has ended. */
 type Followed = {
   frame: CallFrame;
@@ -39,7 +41,7 @@ type Followed = {
 };
 
 /** Records the calls of a transaction while it runs, in the form of go-ethereum's `callTracer`. */
-export function followCalls(vm: VM, options: CallTracerOptions): Recording {
+export function followCalls(vm: VM, options: CallTracerOptions): Recording<CallFrame> {
   const open: Followed[] = [];
   let opcode = 'CALL';
   let top: Followed | undefined;

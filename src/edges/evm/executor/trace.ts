@@ -1,9 +1,8 @@
 import type { InterpreterStep } from '@ethereumjs/evm';
 import { bytesToHex, hexToBytes, setLengthLeft, setLengthRight } from '@ethereumjs/util';
-import type { TypedTransaction } from '@ethereumjs/tx';
-import { runTx, type RunTxResult, type VM } from '@ethereumjs/vm';
+import { runTx, type VM } from '@ethereumjs/vm';
 import { readBlock } from './blocks.ts';
-import { type CallFrame, followCalls } from './call-frames.ts';
+import { type CallFrame, followCalls, type Recording } from './call-frames.ts';
 import { executionCodes, ExecutionError } from './execution-error.ts';
 import type { Hex } from './outcome.ts';
 import type { At, Reader } from './reader.ts';
@@ -79,11 +78,8 @@ export async function trace(
   return told;
 }
 
-/** What is noted of a transaction while it runs, until it is stopped. */
-export type Recording = Readonly<{ told: (result: RunTxResult, tx: TypedTransaction) => Trace; stop: () => void }>;
-
 /** Notes what the transactions do that run on a machine from now on. */
-export function record(vm: VM, options: TraceOptions): Recording {
+export function record(vm: VM, options: TraceOptions): Recording<Trace> {
   if (options.tracer === 'callTracer') return followCalls(vm, options.tracerConfig ?? {});
   const logs: StructLog[] = [];
   const seen = new Map<string, Slots>();
