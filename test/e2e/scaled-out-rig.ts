@@ -8,6 +8,7 @@ import { until } from '../support/polling.ts';
 import { hasPostgres13, startPostgres13 } from '../support/postgres-13.ts';
 import { dataFolder, type Program, startProgram } from '../support/program.ts';
 import { freshDatabase, freshNetwork } from '../support/servers.ts';
+import { figuresOf } from '../support/figures.ts';
 
 /** A process of some roles, and its links to the stores. */
 export type Replica = Readonly<{ program: Program; nats: HeldLink; postgres: HeldLink }>;
@@ -74,7 +75,7 @@ export async function startReplica(stores: Stores, role: string, chainUrl: strin
 
 /** A figure that a process tells of itself; undefined where it tells none. */
 export async function figure({ program }: Replica, name: string): Promise<number | undefined> {
-  const text = await (await fetch(`${program.base}/metrics`)).text();
+  const text = await figuresOf(program.base);
   const line = text.split('\n').find((one) => one.startsWith(`${name} `));
   return line === undefined ? undefined : Number(line.slice(name.length + 1));
 }

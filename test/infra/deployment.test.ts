@@ -96,7 +96,7 @@ describe('infra/compose.scaled-out.yaml', () => {
     const [{ services }] = documents('compose.scaled-out.yaml') as [Json];
     const all = Object.values(services as Json);
     const roles = all.map((one) => one['environment']?.['ROLES']).filter((role) => role !== undefined);
-    expect(roles.map(String).toSorted()).toEqual(['indexer', 'indexer', 'projector', 'projector']);
+    expect(roles.map(String).toSorted()).toEqual(['auditor', 'indexer', 'projector'].flatMap((role) => [role, role]));
     const commands = all.filter(({ image }) => String(image).startsWith('nats:')).map((one) => String(one['command']));
     expect(commands).toHaveLength(3);
     for (const command of commands) for (const n of [0, 1, 2]) expect(command).toContain(`nats://nats-${n}:6222`);
@@ -161,6 +161,13 @@ describe('infra/kustomize', () => {
         readinessProbe: { httpGet: { path: '/readyz' } },
       });
     }
+  });
+
+  test('runs every role that a real chain needs', () => {
+    const roles = workloads.map((one) => one['spec']?.['template']?.['metadata']?.['labels']?.['role']);
+    expect(roles.filter((role) => role !== undefined).map(String)).toEqual(
+      expect.arrayContaining(['auditor', 'indexer', 'projector']),
+    );
   });
 
   test('gives every workload a budget for disruptions, and selects nothing that is not there', () => {

@@ -5,6 +5,7 @@ import { connectNats } from '../../src/edges/log/connection.ts';
 import { createLog, type Log } from '../../src/edges/log/log.ts';
 import { projections } from '../../src/projections/all.ts';
 import { until } from './polling.ts';
+import { figuresOf } from './figures.ts';
 
 /** The log that a program writes, seen from beside it. */
 export type ProgramLog = Log &
@@ -42,7 +43,7 @@ export async function untilFollowed(base: string, log: Log, withinMs?: number): 
     projections.map(async ({ name, stream }) => ({ name, stream, sequence: (await log.head(stream)).lastSequence })),
   );
   const look = async () => {
-    const text = await (await fetch(`${base}/metrics`)).text();
+    const text = await figuresOf(base);
     return wanted.every(({ name, stream, sequence }) => {
       const figure = `annals_projection_position{projection="${name}",stream="${stream}"} `;
       const line = text.split('\n').find((one) => one.startsWith(figure));

@@ -15,7 +15,11 @@ export function observeArchive(
   const gauges = figures(
     (gauge) => ({
       archived: gauge('archive_position', 'Sequence of the last event of a stream in the archive', 'stream'),
-      age: gauge('archive_scrub_age_seconds', 'Time since a stream was last compared with its archive', 'stream'),
+      age: gauge(
+        'archive_scrub_age_seconds',
+        'Time since a stream was last compared with its archive, or since its first event',
+        'stream',
+      ),
       planned: gauge(
         'archive_scrub_planned_seconds',
         'How long the pause before a comparison of a stream and the comparison take, as they are set',
@@ -26,10 +30,10 @@ export function observeArchive(
     }),
     state,
     ({ archived, age, planned, damaged, lost }, seen) => {
-      for (const { stream, position, scrubbedAt, findings } of seen?.standings ?? []) {
+      for (const { stream, position, uncomparedSince, findings } of seen?.standings ?? []) {
         archived.set({ stream }, position);
         damaged.set({ stream }, Number(findings.length > 0));
-        if (scrubbedAt !== null) age.set({ stream }, Math.max(clock() - Date.parse(scrubbedAt), 0) / 1000);
+        if (uncomparedSince !== null) age.set({ stream }, Math.max(clock() - Date.parse(uncomparedSince), 0) / 1000);
         planned.set({ stream }, scrubIntervalMs / 1000 + position / scrubPerSecond);
         lost.set({ stream }, 0);
       }

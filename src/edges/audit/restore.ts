@@ -3,6 +3,7 @@ import { AppError } from '../../commands/errors.ts';
 import type { StreamName } from '../../events/streams.ts';
 import { Pipeline } from '../log/append/pipeline.ts';
 import { incarnationKey, incarnationOf, type Shape, shapeOf, streamName } from '../log/streams.ts';
+import { eventMediaType } from '../log/envelope.ts';
 import type { RawEvent } from './chain.ts';
 import { managerOf, type RawLog, storedHeader, streamInfo } from './raw.ts';
 import { dropsOf } from './retention.ts';
@@ -174,5 +175,5 @@ function fill({ nc, network }: Pick<RawLog, 'nc' | 'network'>, stream: StreamNam
 /** As they go over the wire. */
 function headersOf(sequence: number, event: RawEvent | undefined): string {
   const expected = `Nats-Expected-Last-Sequence: ${sequence - 1}\r\n`;
-  return event ? `${expected}${storedHeader}: ${event.storedNanos}\r\n` : expected;
+  return event ? `${eventMediaType}${expected}${storedHeader}: ${event.storedNanos}\r\n` : expected;
 }

@@ -28,6 +28,8 @@ export type Standing = Readonly<{
   stream: StreamName;
   position: number;
   scrubbedAt: string | null;
+  /** When it was last compared, or else when its first event was stored; null while it holds none. */
+  uncomparedSince: string | null;
   findings: readonly string[];
   repairedAt: string | null;
   repaired: readonly string[];
@@ -85,7 +87,11 @@ export function createStandings(query: Query, schema: string): Standings {
     standings: () =>
       query<Standing>(
         `select stream, position, ${instant('scrubbed_at')} as "scrubbedAt", findings, ${instant('mended_at')} as "repairedAt",
-          mended as repaired from ${heads} order by stream`,
+          mended as repaired, ${instant('coalesce(scrubbed_at, first_stored)')} as "uncomparedSince"
+          from ${heads} as heads left join lateral (
+            select to_timestamp(stored_nanos / 1e9) as first_stored from ${schema}.archive
+            where stream = heads.stream order by sequence limit 1
+          ) as oldest on true order by stream`,
       ),
   };
 }

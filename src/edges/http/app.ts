@@ -10,6 +10,8 @@ import { createServer, type ServerOptions } from './server.ts';
 export type AppOptions = ServerOptions &
   Readonly<{
     description: ApiDescription;
+    /** Name of the network that its figures are of. */
+    network: string;
     /** What is observed of the process at this moment. */
     observed: () => Observed;
     /** Origins that may read answers, the headers that they may read, what they may ask beside GET, HEAD and POST. */
@@ -28,9 +30,9 @@ export type AppOptions = ServerOptions &
  * Any process can make several, on ports of their own; `listen` starts one, `close` ends it.
  *
  * @example
- * const app = createApp({ logger, description, observed, routes: (app, addOperations) => addOperations(app) });
+ * const app = createApp({ logger, network, description, observed, routes: (app, operate) => operate(app) });
  */
-export function createApp({ description, observed, cors: crossing, routes, ...server }: AppOptions): App {
+export function createApp({ description, network, observed, cors: crossing, routes, ...server }: AppOptions): App {
   const app = createServer(server);
   if (crossing) {
     const { origins, exposedHeaders, methods } = crossing;
@@ -39,7 +41,7 @@ export function createApp({ description, observed, cors: crossing, routes, ...se
     void app.register(cors, { origin, strictPreflight: false, ...allowed });
   }
   describeApi(app, description);
-  const metrics = createMetrics(app, () => observed().gauges);
+  const metrics = createMetrics(app, network, () => observed().gauges);
   const operations = { checks: () => observed().checks, metrics };
   void app.register(async (inner: App) => await routes(inner, (to) => operationRoutes(to, operations)));
   return app;

@@ -6,6 +6,9 @@ import { eventType, upcast } from '../../events/upcast.ts';
 /** A fact as it goes to the broker. */
 export type Encoded = Readonly<{ id: string; subject: string; bytes: Uint8Array }>;
 
+/** Header line of every event in the log and on live subjects: its media type (CloudEvents' NATS binding, 3.1). */
+export const eventMediaType = 'Content-Type: application/cloudevents+json\r\n';
+
 /** Where and why a fact is written. */
 type EnvelopeOptions = Readonly<{ network: string; cause: Cause }>;
 

@@ -9,6 +9,7 @@ export async function startOperations(context: RoleContext): Promise<Part> {
   const { config, logger, version } = context;
   const app = createApp({
     logger,
+    network: config.network,
     trustedProxies: config.trustedProxies,
     description: { title: 'Annals operations', version, description: 'How this process is.' },
     observed: () => observedIn(context),

@@ -30,6 +30,8 @@ async function createdOf(kept: Kept): Promise<string | undefined> {
 test('examine restores a damaged stream on the second observation, and the next time within the hour asks for annals repair', async () => {
   const kept = await archived();
   const before = await everything(kept.log, 'ACTIONS');
+  const [never] = (await kept.store.standings()).filter(({ stream }) => stream === 'ACTIONS');
+  expect(never).toMatchObject({ scrubbedAt: null, uncomparedSince: expect.stringMatching(/^\d{4}-.*Z$/) });
   await thinOut(kept.nc, kept.network, 'ACTIONS');
   const created = await createdOf(kept);
   const first = await examine(kept, 'ACTIONS', { signal, brakes });

@@ -14,6 +14,7 @@ afterEach(async () => void (await Promise.all(running.splice(0).map(async (app) 
 async function start(options: Partial<AppOptions> = {}): Promise<string> {
   const app = createApp({
     logger: pino({ level: 'silent' }),
+    network: 'test',
     description: { title: 'Sample', version: '1.2.3', description: 'An app of a test.' },
     observed: () => nothing,
     routes: (routes, addOperations) => addOperations(routes),
@@ -46,7 +47,7 @@ describe('createApp', () => {
     expect(documents.map(({ info }) => info.title)).toEqual(['Sample', 'Other']);
     expect(Object.keys(documents[0].components.schemas)).toEqual(['Error', 'Finding', 'Liveness', 'Readiness']);
     expect((await ask(`${one}/metrics`)).body).toContain(
-      'annals_http_requests_total{route="/healthz",method="GET",status="200"} 1',
+      'annals_http_requests_total{network="test",route="/healthz",method="GET",status="200"} 1',
     );
   });
 
@@ -91,11 +92,17 @@ describe('createApp', () => {
     const url = await start({ observed: () => ({ checks: [], gauges: [own, child] }) });
     const lines = async () => (await ask(`${url}/metrics`)).body.split('\n');
     expect(await lines()).toEqual(
-      expect.arrayContaining(['annals_sample_up 1', 'annals_sample_size{of="a"} 7', 'annals_child 1']),
+      expect.arrayContaining([
+        'annals_sample_up{network="test"} 1',
+        'annals_sample_size{network="test",of="a"} 7',
+        'annals_child{network="test"} 1',
+      ]),
     );
+    const values = (await lines()).filter((line) => line !== '' && !line.startsWith('#'));
+    expect(values.filter((line) => !line.includes('{network="test"'))).toEqual([]);
     isThere = false;
     const later = await lines();
-    expect(later).toContain('annals_sample_up 0');
+    expect(later).toContain('annals_sample_up{network="test"} 0');
     expect(later.filter((line) => line.startsWith('annals_sample_size'))).toEqual([]);
   });
 });

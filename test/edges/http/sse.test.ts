@@ -44,6 +44,7 @@ async function replica(feed: ResumableFeed, options: Partial<SseOptions> = {}): 
   const ending = new AbortController();
   const app = createApp({
     logger: pino({ level: 'silent' }),
+    network: 'test',
     description: { title: '', version: '', description: '' },
     observed: () => ({ checks: [], gauges: [] }),
     routes: (routes) => {
@@ -185,6 +186,7 @@ describe('createStreams', () => {
     const data = 'x'.repeat(16_000);
     const app = createApp({
       logger: pino({ level: 'silent' }),
+      network: 'test',
       description: { title: '', version: '', description: '' },
       observed: () => ({ checks: [], gauges: [] }),
       routes: (routes) => {

@@ -29,7 +29,7 @@ export function testOutsiders(server: () => OpenServer): void {
       const { log, network } = await openLog(server());
       const { nc } = await outsider(server(), transport);
       const [actions, probes] = [
-        nc.subscribe('live.action.>', { max: 1 }),
+        nc.subscribe(`live.action.${network}.>`, { max: 1 }),
         nc.subscribe(`live.probe.${network}.>`, { max: 1 }),
       ];
       await nc.flush();
@@ -41,6 +41,7 @@ export function testOutsiders(server: () => OpenServer): void {
           `PROBES_${network}`,
           '1',
         ]);
+        expect(msg.headers?.get('Content-Type')).toBe('application/cloudevents+json');
       }
       for await (const msg of actions)
         expect(msg.json()).toMatchObject({ specversion: '1.0', subject: '7', type: 'annals.ActionExpired.v1' });

@@ -6,6 +6,7 @@ import { createLog } from '../../../src/edges/log/log.ts';
 import { createPools } from '../../../src/edges/models/pool.ts';
 import { type StreamName, streams } from '../../../src/events/streams.ts';
 import { projections } from '../../../src/projections/all.ts';
+import { figuresOf } from '../../../test/support/figures.ts';
 import type { Program } from '../../../test/support/run-program.ts';
 
 /**
@@ -48,7 +49,7 @@ export async function problemsOf(program: Program, truth: Truth): Promise<string
 
 /** Whether the archive holds at this moment all that the log holds. */
 export async function isArchived({ base }: Program): Promise<boolean> {
-  const text = await (await fetch(`${base}/metrics`)).text();
+  const text = await figuresOf(base);
   const figure = (name: string, stream: string): number =>
     Number(new RegExp(`^${name}\\{stream="${stream}"\\} (\\d+)`, 'm').exec(text)?.[1] ?? 0);
   return streams.every(

@@ -17,6 +17,7 @@ export type GatewaySettings = Pick<
   | 'trustedProxies'
   | 'uploadMaxSize'
   | 'uploadStallTimeoutMs'
+  | 'network'
   | 'uploadMinRate'
   | 'uploadTempMaxAgeMs'
   | 'uploadsMaxPerAddress'

@@ -39,6 +39,7 @@ export function createGateway(dependencies: GatewayDependencies): FastifyInstanc
   const { localChain, logger, observed, settings, version } = dependencies;
   const app = createApp({
     logger,
+    network: settings.network,
     observed,
     bodyBytes,
     trustedProxies: settings.trustedProxies,

@@ -14,6 +14,8 @@ type SyncRequest = Readonly<{ position: Followed; at: string }>;
 /** The settings that the API depends on. */
 type RestSettings = Pick<Config, 'corsAllowOrigins' | 'allowManualSync' | 'syncToken' | 'trustedProxies'> &
   Readonly<{
+    /** Name of the network, the label of every figure. */
+    network: string;
     /**
      * Of the network: the Bech32 prefix of accounts (that of operators appends `valoper`), and what it recommends to
      * run.

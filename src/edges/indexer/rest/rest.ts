@@ -28,6 +28,7 @@ export function createRest(dependencies: RestDependencies): FastifyInstance {
   };
   const app = createApp({
     logger,
+    network: settings.network,
     observed,
     description: { ...apiDescription, version },
     trustedProxies: settings.trustedProxies,

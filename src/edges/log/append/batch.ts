@@ -3,7 +3,7 @@ import { AppError } from '../../../commands/errors.ts';
 import { type Cause, type Decision, maxBatch } from '../../../commands/ports.ts';
 import { catalogue, entityOf } from '../../../events/catalogue.ts';
 import { streamOfKind, type StreamName } from '../../../events/streams.ts';
-import { type Encoded, encode } from '../envelope.ts';
+import { type Encoded, encode, eventMediaType } from '../envelope.ts';
 import type { Outgoing } from './pipeline.ts';
 
 /** An event with the last sequence its subject must have, on the first event of each subject only. */
@@ -62,10 +62,10 @@ export function messagesOf({ events }: Batch, withId = true): Outgoing[] {
   return events.map(({ id, subject, bytes, expected }, index) => {
     const expectation = expected === undefined ? '' : `Nats-Expected-Last-Subject-Sequence: ${expected}\r\n`;
     const isLast = index === events.length - 1;
-    if (batchId === undefined)
-      return { subject, bytes, headers: expectation + (withId ? `Nats-Msg-Id: ${id}\r\n` : '') };
+    const lines = eventMediaType + expectation;
+    if (batchId === undefined) return { subject, bytes, headers: lines + (withId ? `Nats-Msg-Id: ${id}\r\n` : '') };
     // No Nats-Msg-Id in a batch: expected sequences guard it, and the broker would keep a thousand ids in memory.
     const place = `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${index + 1}\r\n`;
-    return { subject, bytes, headers: expectation + place + (isLast ? 'Nats-Batch-Commit: 1\r\n' : '') };
+    return { subject, bytes, headers: lines + place + (isLast ? 'Nats-Batch-Commit: 1\r\n' : '') };
   });
 }

@@ -4,6 +4,7 @@ import type { Generation } from '../../../../src/edges/models/observed.ts';
 import type { Fact } from '../../../../src/events/catalogue.ts';
 import type { Reading } from '../../../../src/projections/reading.ts';
 import { timeOf } from '../../../support/facts.ts';
+import { withoutNetwork } from '../../../support/figures.ts';
 import { loadReading } from '../../../support/load-projection.ts';
 import { asRecords, now, type RestServer, startRest } from './rest-server.ts';
 import { round, sample } from './sample.ts';
@@ -200,7 +201,14 @@ describe('GET /readyz', () => {
 });
 
 describe('GET /readyz and GET /metrics of the archive', () => {
-  const standing = { stream: 'ACTIONS', position: 40, scrubbedAt: null, repairedAt: null, repaired: [] } as const;
+  const standing = {
+    stream: 'ACTIONS',
+    position: 40,
+    scrubbedAt: null,
+    uncomparedSince: null,
+    repairedAt: null,
+    repaired: [],
+  } as const;
   const loss = { stream: 'ACTIONS', first: 7, last: 8, reason: 'gone in both', ids: ['abc'] } as const;
   const archive = async () => ({ standings: [{ ...standing, findings: ['Event 9 is missing.'] }], losses: [loss] });
 
@@ -213,9 +221,17 @@ describe('GET /readyz and GET /metrics of the archive', () => {
     ]);
   });
 
+  it('counts the age of a stream that was never compared from its first event', async () => {
+    const uncomparedSince = new Date(now - 90_000).toISOString();
+    const late = async () => ({ standings: [{ ...standing, uncomparedSince, findings: [] }], losses: [] });
+    rest = await startRest(completed, { archive: late });
+    const text = withoutNetwork((await rest.get('/metrics')).text);
+    expect(Number(/^annals_archive_scrub_age_seconds\{stream="ACTIONS"\} ([\d.]+)/m.exec(text)?.[1])).toBe(90);
+  });
+
   it('shows position, damage, loss and the time of a comparison of each stream', async () => {
     rest = await startRest(completed, { archive });
-    const { text } = await rest.get('/metrics');
+    const text = withoutNetwork((await rest.get('/metrics')).text);
     expect(text).toContain('annals_archive_position{stream="ACTIONS"} 40');
     expect(text).toContain('annals_archive_damaged{stream="ACTIONS"} 1');
     expect(text).toContain('annals_archive_lost_events{stream="ACTIONS"} 2');
@@ -231,7 +247,8 @@ describe('GET /metrics', () => {
     async () => {
       rest = await startRest(sample, { heads: async () => ({ ACTIONS: { lastSequence: 40, lastTime: timeOf(93) } }) });
       await rest.get('/v1/actions/1');
-      const { headers, text } = await rest.get('/metrics');
+      const { headers, text: figures } = await rest.get('/metrics');
+      const text = withoutNetwork(figures);
       expect(headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
       const lines = [
         'annals_http_requests_total{route="/v1/actions/:id",method="GET",status="200"} 1',
@@ -256,7 +273,8 @@ describe('GET /metrics', () => {
 
   it('goes on without the database, and says that it is away', { tags: ['S2.open.ops.metrics', 'LS-22'] }, async () => {
     rest = await startRest([], { reader: { read: down, generations: down }, broker: down });
-    const { status, text } = await rest.get('/metrics');
+    const { status, text: figures } = await rest.get('/metrics');
+    const text = withoutNetwork(figures);
     expect(status).toBe(200);
     expect(text).toContain('annals_database_up 0');
     expect(text).toContain('annals_broker_up 0');

@@ -30,6 +30,7 @@ export type RestServer = Readonly<{
 
 /** The settings of an instance of which nothing was set. */
 export const defaultSettings: RestDependencies['settings'] & SyncIntervals & ScrubSettings = {
+  network: 'test',
   trustedProxies: [],
   corsAllowOrigins: '*',
   allowManualSync: false,
