@@ -1,10 +1,10 @@
-/** Writes what comes from the code: the README's tables of settings, and the catalogue of JSON-RPC. */
+/** Writes what comes from the code: docs/settings.md, and the catalogue of JSON-RPC. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { root } from './boot/paths.mjs';
 
 const { settingRows } = await import('../src/edges/config.ts');
-const file = path.join(root, 'README.md');
+const file = path.join(root, 'docs/settings.md');
 const begin = /(<!-- settings: .* -->\n)[\s\S]*?(<!-- \/settings -->)/;
 
 const line = (cells) => `| ${cells.join(' | ')} |`;
@@ -22,11 +22,11 @@ const table = [...Map.groupBy(settingRows(), ({ group }) => group)].flatMap(([gr
   '',
 ]);
 
-const readme = await readFile(file, 'utf8');
-if (!begin.test(readme)) throw new Error('README.md has no place for the settings');
+const page = await readFile(file, 'utf8');
+if (!begin.test(page)) throw new Error('docs/settings.md has no place for the settings');
 await writeFile(
   file,
-  readme.replace(begin, (_, before, after) => `${before}\n${table.join('\n')}\n${after}`),
+  page.replace(begin, (_, before, after) => `${before}\n${table.join('\n')}\n${after}`),
 );
 
 const { methods } = await import('../src/edges/evm/methods/all.ts');

@@ -120,7 +120,7 @@ const stores = {
   ),
 } as const;
 
-/** Every setting there is, by what reads it: parsed, printed by `--help` and in the README from this table alone. */
+/** Every setting there is, by what reads it: `--help`, the parser and docs/settings.md follow from this table alone. */
 const settingGroups = {
   'Every process': everyProcess,
   'Stores of every process': stores,

@@ -114,9 +114,9 @@ describe('TRUSTED_PROXIES', () => {
 });
 
 describe('settings', () => {
-  it('are all in the README, with their defaults', async () => {
-    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+  it('are all in docs/settings.md, with their defaults', async () => {
+    const page = await readFile(new URL('../../docs/settings.md', import.meta.url), 'utf8');
     for (const { variable, default: fallback } of settingRows())
-      expect(readme).toContain(`| \`${variable}\` | ${fallback === '' ? '' : `\`${fallback}\``} |`);
+      expect(page).toContain(`| \`${variable}\` | ${fallback === '' ? '' : `\`${fallback}\``} |`);
   });
 });
