@@ -22,7 +22,7 @@ beforeAll(async () => (stub = await startChainStub()));
 afterAll(async () => await stub.stop());
 
 /** A chain with an action to upload (1), a public file (2) and a private one (3), all stored by one node. */
-async function tellOf(node: string): Promise<string> {
+async function tellOf(node: string, finalized: ReadonlySet<string>): Promise<string> {
   const hasher = await createFileHasher();
   hasher.update(bytes);
   const [dataHash] = hasher.digests();
@@ -40,7 +40,7 @@ async function tellOf(node: string): Promise<string> {
       metadata: Buffer.from(toBinary(CascadeMetadataSchema, metadata)).toString('base64'),
       price: '10060ulume',
       expirationTime: '4000000000',
-      state: id === '1' ? 'ACTION_STATE_PENDING' : 'ACTION_STATE_DONE',
+      state: id === '1' && !finalized.has(id) ? 'ACTION_STATE_PENDING' : 'ACTION_STATE_DONE',
       blockHeight: '1',
       superNodes: [],
       fileSizeKbs: '293',
@@ -110,8 +110,9 @@ it(
   { tags: ['S3.two.killed', 'S3.two.uploads', 'S3.two.downloads', 'S3.restart.sigterm'] },
   async () => {
     const [held, seen] = [{ now: true }, [] as string[]];
-    const [node] = await serveNodes(goodNode(bytes), [holdingNode(held, seen)]);
-    const dataHash = await tellOf(`${node?.ip}:${node?.port}`);
+    const finalized = new Set<string>();
+    const [node] = await serveNodes(goodNode(bytes), [holdingNode(held, seen)], (id) => void finalized.add(id));
+    const dataHash = await tellOf(`${node?.ip}:${node?.port}`, finalized);
     const [shared, network] = [await stores(), freshNetwork()];
     const other = await gatewayOf('gateway,projector', shared, network);
     const first = await gatewayOf('gateway', shared, network);

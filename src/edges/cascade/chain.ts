@@ -1,7 +1,7 @@
 import { AppError } from '../../commands/errors.ts';
 import type { ActionRecord } from '../../commands/sync/action-states.ts';
 import { recordOf } from '../indexer/chain/action-reads.ts';
-import type { ChainClient, ChainSession } from '../indexer/chain/client.ts';
+import { type ChainClient, type ChainSession, readHead } from '../indexer/chain/client.ts';
 import { ChainFailure } from '../indexer/chain/failure.ts';
 import { decodeMetadata, parseSuperNode } from '../indexer/chain/records.ts';
 import { asObject, attempt, isActionId, objects } from '../indexer/chain/values.ts';
@@ -42,6 +42,10 @@ export type CascadeChain = Readonly<{
    * are in all.
    */
   storers: (height: number) => Promise<Readonly<{ nodes: readonly StoringNode[]; total: number }>>;
+  /** Height of the latest block. */
+  height: () => Promise<number>;
+  /** How a transaction came out: 0 where it was carried out; undefined while no block has it. */
+  outcome: (hash: string) => Promise<Readonly<{ code: number }> | undefined>;
   /** Whose signatures count; undefined where nobody's do. */
   signatoryOf: (registrant: Registrant) => Promise<Signatory | undefined>;
 }>;
@@ -86,6 +90,14 @@ export function createCascadeChain(
           nodes: top.flatMap((node) => storerOf(node, { addressPrefix, allowPrivate, registeredPorts })),
           total: top.length,
         };
+      }),
+    height: async () => await ask(async (session) => (await readHead(session)).height),
+    outcome: async (hash) =>
+      await ask(async (session) => {
+        if (!/^[\da-f]{64}$/i.test(hash)) return undefined;
+        const answer = await session.find(`/cosmos/tx/v1beta1/txs/${hash.toUpperCase()}`);
+        const code = asObject(asObject(answer?.body)?.['tx_response'])?.['code'];
+        return typeof code === 'number' ? { code } : undefined;
       }),
     signatoryOf: async (registrant) =>
       await ask(async (session) => await signatoryOf(session, registrant, addressPrefix)),

@@ -42,6 +42,12 @@ export const gatewaySettings = {
     duration,
     'A transfer with a SuperNode in which nothing moves for so long goes on with the next one',
   ),
+  nodeProcessingTimeoutMs: setting(
+    'NODE_PROCESSING_TIMEOUT',
+    '10m',
+    duration,
+    'A SuperNode that has a whole file may say nothing for so long while it encodes and stores it',
+  ),
   transferDir: setting('TRANSFER_DIR', '', optional, 'Folder of files under way; below DATA_DIR unless set'),
   uploadMaxSize: setting('UPLOAD_MAX_SIZE', '1GiB', fileSize, 'Largest file that the gateway takes, at most 1GiB'),
   uploadStallTimeoutMs: setting(

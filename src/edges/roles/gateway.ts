@@ -33,7 +33,12 @@ async function startGateway(context: RoleContext): Promise<Part> {
   const chain = createGatewayChain(client, { addressPrefix, allowPrivate, registeredPorts, signal, reader });
   const key = config.nodeTransport === 'secure' ? await gatewayKey(config, chainUrl) : undefined;
   const files = await openTransferFiles(config.transferDir ?? path.join(dataFolder(config), 'transfers'));
-  const nodes = { chain, dialling: { key, leases }, stallMs: config.nodeStallTimeoutMs };
+  const nodes = {
+    chain,
+    dialling: { key, leases },
+    stallMs: config.nodeStallTimeoutMs,
+    processingMs: config.nodeProcessingTimeoutMs,
+  };
   const runner = createRunner({ log, leases, files, nodes, mostBytes: config.uploadMaxSize, logger, signal });
   const shared = { log, reader, chain, files, runner, logger, signal, version };
   const app = createGateway({

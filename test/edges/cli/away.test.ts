@@ -5,14 +5,14 @@ import { expect, it, onTestFinished } from 'vitest';
 import { signText } from '../../../src/edges/cascade/signatures.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
 import { jsonLines, runVerb } from '../../support/verb.ts';
-import { actionOver, creatorKey, gatewayUnderTest } from '../gateway/gateway-under-test.ts';
+import { actionOver, creatorKey, finalize, gatewayUnderTest } from '../gateway/gateway-under-test.ts';
 import { goodNode, serveNodes } from '../gateway/nodes-under-test.ts';
 import { signatureOf } from '../gateway/uploading.ts';
 
 const bytes = randomBytes(200_000);
 
 it('upload and download need no key away from the local network', { tags: ['S3.verbs.away'] }, async () => {
-  const nodes = await serveNodes(goodNode(bytes), [() => ({})]);
+  const nodes = await serveNodes(goodNode(bytes), [() => ({})], (id) => finalize(gateway, id));
   const chain = { storers: async () => await Promise.resolve({ nodes, total: 1 }) };
   const gateway = await gatewayUnderTest({ chain });
   onTestFinished(async () => await gateway[Symbol.asyncDispose]());

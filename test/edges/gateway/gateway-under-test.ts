@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
 import { pino } from 'pino';
 import { AppError } from '../../../src/commands/errors.ts';
 import type { ActionRecord } from '../../../src/commands/sync/action-states.ts';
@@ -35,6 +37,8 @@ export type GatewayUnderTest = Readonly<{
   runner: Runner;
   /** What the chain has; an action that is not there is unknown to it. */
   actions: Map<string, CascadeAction>;
+  /** Names of the uploads that lie in its folder. */
+  stored: () => Promise<string[]>;
   /** Milliseconds that are added to the clock. */
   later: (ms: number) => void;
 }> &
@@ -48,6 +52,7 @@ export type GatewayChanges = Readonly<{
   network?: string;
   folder?: string;
   stallMs?: number;
+  processingMs?: number;
 }>;
 
 /** Starts a gateway; no node can be dialled unless the chain that is given names some. */
@@ -65,7 +70,9 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
   const logger = pino({ level: 'silent' });
   const settings = { ...parseConfig({}), ...changes.settings };
   // Nodes are spoken to plainly.
-  const nodes = { chain, dialling: { key: undefined }, stallMs: changes.stallMs ?? 2_000 };
+  const stallMs = changes.stallMs ?? 2_000;
+  const limits = { stallMs, processingMs: changes.processingMs ?? stallMs, pollMs: 20, pauseScale: 0.002 };
+  const nodes = { chain, dialling: { key: undefined }, ...limits };
   const leases = createLeases(nc, network, { ttlMs: 1_000 });
   const runner = createRunner({ log, leases, files, nodes, mostBytes: settings.uploadMaxSize, logger, signal });
   let ahead = 0;
@@ -91,6 +98,7 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
     files,
     runner,
     actions,
+    stored: async () => await readdir(path.join(files.folder, 'uploads')),
     later: (ms) => void (ahead += ms),
     [Symbol.asyncDispose]: async () => {
       ending.abort();
@@ -103,15 +111,25 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
   };
 }
 
+/** A chain that seals a block whenever it is looked at. */
 function chainOf(actions: ReadonlyMap<string, CascadeAction>): CascadeChain {
   const creator = publicKeyOf(creatorKey);
+  let blocks = 5;
   return {
+    height: async () => (blocks += 1),
+    outcome: async () => undefined,
     action: async (id) => actions.get(id),
     kind: async (id) => actions.get(id)?.record.kind ?? (id === sense ? 'sense' : undefined),
     finalizers: async () => [],
     storers: async () => ({ nodes: [deafNode], total: 1 }),
     signatoryOf: async (registrant) => (registrant.creator === accountOf(creator) ? creator : undefined),
   };
+}
+
+/** Has the chain show an action as done. */
+export function finalize({ actions }: Pick<GatewayUnderTest, 'actions'>, id: string): void {
+  const action = actions.get(id);
+  if (action) actions.set(id, { ...action, record: { ...action.record, chainState: 'done' } });
 }
 
 /** An action over some bytes, as the chain has it. */

@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { signText } from '../../../src/edges/cascade/signatures.ts';
 import { SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
-import { actionOver, creatorKey, gatewayUnderTest } from './gateway-under-test.ts';
+import { actionOver, creatorKey, finalize, gatewayUnderTest } from './gateway-under-test.ts';
 import { bytes, foreverMs, good, misdeeds, oddly, refusing, stalling, still } from './misdeeds.ts';
 import { finalized, historyOf, type Misdeed, type Served, serveNodes, taken, type Told } from './nodes-under-test.ts';
 
 async function start(nodes: readonly Served[], chainState: string) {
-  const storers = await serveNodes(good, nodes);
+  const storers = await serveNodes(good, nodes, (id) => finalize(gateway, id));
   const chain = { storers: async () => await Promise.resolve({ nodes: storers, total: storers.length }) };
   const gateway = await gatewayUnderTest({ chain, stallMs: 400 });
   onTestFinished(async () => await gateway[Symbol.asyncDispose]());

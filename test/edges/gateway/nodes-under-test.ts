@@ -50,26 +50,53 @@ export function goodNode(bytes: Uint8Array): Node {
   };
 }
 
+/** Receives the id of an action whose finalization a node reports. */
+export type OnFinalized = (action: string) => void;
+
 /** Serves nodes that differ from a good one, each on a port of its own; gives where. */
-export async function serveNodes(good: Node, nodes: readonly Served[]): Promise<StoringNode[]> {
+export async function serveNodes(
+  good: Node,
+  nodes: readonly Served[],
+  onFinalized: OnFinalized = () => undefined,
+): Promise<StoringNode[]> {
   const places: StoringNode[] = [];
   for (const [index, served] of nodes.entries()) {
-    const port = served === 'absent' ? deafPort : await portOf(good, served);
+    const port = served === 'absent' ? deafPort : await portOf(good, served, onFinalized);
     places.push({ account: `lumera1node${index}`, ip: '127.0.0.1', port });
   }
   return places;
 }
 
-async function portOf(good: Node, served: Misdeed | 'garbage'): Promise<number> {
-  const server = served === 'garbage' ? speakingOtherwise() : speaking(good, served);
+async function portOf(good: Node, served: Misdeed | 'garbage', onFinalized: OnFinalized): Promise<number> {
+  const server = served === 'garbage' ? speakingOtherwise() : speaking(good, served, onFinalized);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return (server.address() as AddressInfo).port;
 }
 
-function speaking(good: Node, misdeed: Misdeed): Server {
+/** The same node, whose finalizations reach the chain once it reports them. */
+function reporting(node: Node, onFinalized: OnFinalized): Node {
+  return {
+    ...node,
+    async *register(requests, context) {
+      let action = '';
+      const seen = async function* () {
+        for await (const request of requests) {
+          if (request.requestType.case === 'metadata') action = request.requestType.value.actionId;
+          yield request;
+        }
+      };
+      for await (const event of node.register(seen(), context)) {
+        if (event.eventType === SupernodeEventType.ACTION_FINALIZED && action !== '') onFinalized(action);
+        yield event;
+      }
+    },
+  };
+}
+
+function speaking(good: Node, misdeed: Misdeed, onFinalized: OnFinalized): Server {
   const sessions = new Set<ServerHttp2Session>();
   const cut = (): void => sessions.forEach((session) => session.destroy());
-  const node = { ...good, ...misdeed(cut) };
+  const node = reporting({ ...good, ...misdeed(cut) }, onFinalized);
   const server = createServer(connectNodeAdapter({ routes: (router) => router.service(CascadeService, node) }));
   server.on('session', (session) => sessions.add(session));
   onTestFinished(() => {

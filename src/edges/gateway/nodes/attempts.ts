@@ -11,9 +11,10 @@ export type Place = 'connected' | 'sent';
 /** One try with one node. */
 export type Attempt = Readonly<{
   node: StoringNode;
-  /** Counts from 1 in its task. */
+  /** Counts from 1 in a run of its task. */
   iteration: number;
-  taskId: string;
+  /** Names this attempt to its node, which refuses an id that it has seen: no other attempt of the task has it. */
+  attemptId: string;
   dialling: Dialling;
   /** What every first state of an attempt says. */
   about: StepDetail;
@@ -24,26 +25,38 @@ export type Attempt = Readonly<{
   reach: (place: Place) => void;
 }>;
 
-/** Ends an attempt in which nothing moves. */
-export type Watch = Readonly<{ signal: AbortSignal; moved: () => void; stop: () => void }>;
+/** Ends an attempt in which nothing moves; `extend` sets another limit from now on. */
+export type Watch = Readonly<{
+  signal: AbortSignal;
+  moved: () => void;
+  extend: (limitMs: number) => void;
+  stop: () => void;
+}>;
 
 /** What attempts are made with. */
 export type Trying = Readonly<{
   nodes: readonly StoringNode[];
   taskId: string;
+  /** Number of the last event of the task so far. */
+  last: number;
   dialling: Dialling;
   stallMs: number;
+  /** The same limit once a node has all that it was to be sent, and works with it. */
+  processingMs: number;
   signal: AbortSignal;
   /** State that an attempt begins with. */
   status: string;
+  /** Attempts of the same run that were made before. */
+  after?: Readonly<{ iteration: number; previousError: string }>;
 }>;
 
 /** How attempts ended: with what one of them came to, or why the last one failed that reached its node, if any did. */
-export type Outcome<T> = Readonly<{ value: T }> | Readonly<{ failure: Failure; tries: number }>;
+export type Outcome<T> =
+  Readonly<{ value: T }> | Readonly<{ failure: Failure; tries: number; failures: readonly Failure[] }>;
 
 /** Why a try failed; `state` tells it by its name, where there is one for it. */
 export type Failure = Readonly<{
-  account: string;
+  node: StoringNode;
   reason: string;
   state?: 'sdk:supernodes_unavailable' | 'sdk:processing_timeout';
 }>;
@@ -64,43 +77,56 @@ export async function* tryNodes<T>(
   work: (attempt: Attempt) => AsyncGenerator<Step[], T>,
   settled: () => Promise<T | undefined>,
 ): AsyncGenerator<Step[], Outcome<T>> {
-  const { nodes, taskId, dialling, stallMs, signal, status } = trying;
+  const { nodes, taskId, last, dialling, stallMs, processingMs, signal, status, after } = trying;
   const order = Array.from({ length: rounds }, () => nodes)
     .flat()
     .slice(0, mostAttempts);
-  let failure: Failure = { account: '', reason: '', state: away };
-  let previousError = '';
+  const failures: Failure[] = [];
+  let previousError = after?.previousError ?? '';
   for (const [index, node] of order.entries()) {
-    const iteration = index + 1;
+    const iteration = (after?.iteration ?? 0) + index + 1;
     const supernode = hostPort(node.ip, node.port);
     const about: StepDetail = { iteration, supernode, nodeAccount: node.account };
     yield [{ status, detail: previousError === '' ? about : { ...about, previousError } }];
     const watch = watchStall(stallMs, signal);
     let place: Place | undefined;
-    const reach = (now: Place): void => void (place = now);
+    const reach = (now: Place): void => {
+      place = now;
+      if (now === 'sent') watch.extend(processingMs);
+    };
+    // Each attempt writes a state, so a later run of the task goes on behind the numbers of this one.
+    const attemptId = `${taskId}-${last + iteration}`;
     try {
-      return { value: yield* work({ node, iteration, taskId, dialling, about, watch, countEvent: counter(), reach }) };
+      return {
+        value: yield* work({ node, iteration, attemptId, dialling, about, watch, countEvent: counter(), reach }),
+      };
     } catch (caught) {
       signal.throwIfAborted();
-      const now = failureOf(caught, { node, place, watch });
-      previousError = now.reason;
-      // A node that is away now says nothing against what one told that was there.
-      if (now.state !== away || failure.state === away) failure = now;
+      const failure = failureOf(caught, { node, place, watch });
+      previousError = failure.reason;
+      failures.push(failure);
     } finally {
       watch.stop();
     }
     const value = await settled();
     if (value !== undefined) return { value };
   }
-  return { failure, tries: order.length };
+  return { failure: worstOf(failures), tries: (after?.iteration ?? 0) + order.length, failures };
+}
+
+/** A node that is away now says nothing against what one said that was there. */
+function worstOf(failures: readonly Failure[]): Failure {
+  const failure = failures.findLast(({ state }) => state !== away) ?? failures.at(-1);
+  if (!failure) throw new Error('No SuperNode was tried');
+  return failure;
 }
 
 function failureOf(
   caught: unknown,
-  { node: { account }, place, watch }: Pick<Attempt, 'node' | 'watch'> & Readonly<{ place: Place | undefined }>,
+  { node, place, watch }: Pick<Attempt, 'node' | 'watch'> & Readonly<{ place: Place | undefined }>,
 ): Failure {
   const isStalled = watch.signal.aborted;
-  const why = { account, reason: isStalled ? 'nothing moved for too long' : cleaned(said(caught)) };
+  const why = { node, reason: isStalled ? 'nothing moved for too long' : cleaned(said(caught)) };
   if (place === undefined) return { ...why, state: away };
   return isStalled && place === 'sent' ? { ...why, state: 'sdk:processing_timeout' } : why;
 }
@@ -115,10 +141,16 @@ function counter(): () => void {
 
 function watchStall(stallMs: number, outer: AbortSignal): Watch {
   const stalled = new AbortController();
-  const timer = setTimeout(() => stalled.abort(new Error('nothing moved for too long')), stallMs);
+  const startTimer = (limitMs: number): NodeJS.Timeout =>
+    setTimeout(() => stalled.abort(new Error('nothing moved for too long')), limitMs);
+  let timer = startTimer(stallMs);
   return {
     signal: AbortSignal.any([stalled.signal, outer]),
     moved: () => void timer.refresh(),
+    extend: (limitMs) => {
+      clearTimeout(timer);
+      timer = startTimer(limitMs);
+    },
     stop: () => clearTimeout(timer),
   };
 }

@@ -18,7 +18,12 @@ const names: ReadonlyMap<number, string> = new Map(Object.entries(SupernodeEvent
 /** Names that the real client has otherwise than the nodes. */
 const renamed: Readonly<Record<string, string | undefined>> = { TOP_SUPERNODE_CHECK_PASSED: 'top_check_passed' };
 
-/** Text of somebody else's as it may be shown: without control characters, of bounded length. */
+/** Text of somebody else's as it may be shown: well-formed, without control characters, of bounded length. */
 export function cleaned(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').slice(0, longestText);
+  const shown = text.slice(0, 2 * longestText).replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ');
+  // A pair of surrogates is one character, and is never cut in two.
+  return shown
+    .slice(0, longestText)
+    .replace(/[\ud800-\udbff]$/u, '')
+    .toWellFormed();
 }

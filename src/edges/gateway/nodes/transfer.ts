@@ -1,10 +1,12 @@
 import type { Step } from '../../../commands/transfers/steps.ts';
-import { toAppError } from '../../../commands/errors.ts';
 import type { CascadeAction, CascadeChain } from '../../cascade/chain.ts';
-import { type Failure, type Outcome, tryNodes } from './attempts.ts';
+import { wait } from '../../kit/wait.ts';
+import { type Failure, type Outcome, type Trying, tryNodes } from './attempts.ts';
 import type { Dialling } from './connection.ts';
 import { downloadFrom, type Wanted } from './download.ts';
-import { cleaned } from './states.ts';
+import { awaitFinalization, isFinalized } from './finalization.ts';
+import { untilAnswered } from './patience.ts';
+import { createPauses, lacksSymbols, waitingStep } from './spreading.ts';
 import { type LocalFile, uploadTo } from './upload.ts';
 
 /** What transfers to and from SuperNodes need. */
@@ -13,32 +15,49 @@ export type NodeTransfers = Readonly<{
   dialling: Dialling;
   /** An attempt in which nothing moves for so long is given up. */
   stallMs: number;
+  /** The same limit while a node works with a file that it has. */
+  processingMs: number;
+  /** How often the chain is queried for a finalization. */
+  pollMs?: number;
+  /** Pauses of downloads are so many times as long as usual. */
+  pauseScale?: number;
 }>;
 
-/** Whose transfer it is. */
-export type TransferTask = Readonly<{ taskId: string; signal: AbortSignal }>;
+/** Whose transfer it is; `last` is the number of its last event. */
+export type TransferTask = Readonly<{ taskId: string; last: number; signal: AbortSignal }>;
+
+const usualPollMs = 1_000;
+/** Nodes that lack symbols are tried again by so many at once: any of them gathers those of all. */
+const nodesPerRound = 2;
 
 /**
- * Gives a file to the SuperNodes of its action's top list until one has finalized the action.
+ * Gives a file to the SuperNodes of its action's top list until the chain has the action finalized.
  *
  * Gives the states after `sdk:started`, each array to be written at once, the terminal one last. Never fails for what
  * nodes or the chain do; fails when the signal aborts.
  */
 export async function* uploadToNodes(
-  { chain, dialling, stallMs }: NodeTransfers,
+  { chain, pollMs = usualPollMs, ...limits }: NodeTransfers,
   { id, record }: CascadeAction,
   file: LocalFile,
-  { taskId, signal }: TransferTask,
+  task: TransferTask,
 ): AsyncGenerator<Step[], void> {
+  const { signal } = task;
   const found = await storers(chain, record.height ?? 0, signal);
   if ('failure' in found) return yield found.failure;
   yield found.steps;
-  const trying = { nodes: found.nodes, taskId, dialling, stallMs, signal, status: 'sdk:registration_attempt' };
-  const isDone = async (): Promise<string | undefined> => {
-    const state = (await chain.action(id).catch(() => undefined))?.record.chainState;
-    return state === 'done' || state === 'approved' ? '' : undefined;
-  };
-  const outcome = yield* tryNodes(trying, (attempt) => uploadTo(attempt, id, file), isDone);
+  const trying = { ...limits, ...task, nodes: found.nodes, status: 'sdk:registration_attempt' };
+  const outcome = yield* tryNodes(
+    trying,
+    async function* (attempt) {
+      const txHash = yield* uploadTo(attempt, id, file);
+      // From here on it is the chain that takes its time.
+      attempt.watch.stop();
+      await awaitFinalization(chain, id, { txHash, pollMs, signal });
+      return isHash(txHash) ? txHash : '';
+    },
+    async () => ((await isFinalized(chain, id, signal)) ? '' : undefined),
+  );
   if ('failure' in outcome) return yield failed(outcome);
   if (outcome.value !== '') yield [{ status: 'sdk:txhash_received', detail: { txhash: outcome.value } }];
   yield [{ status: 'sdk:registration_successful' }, { status: 'sdk:completed' }];
@@ -51,24 +70,41 @@ export async function* uploadToNodes(
  * before `sdk:completed`. Never fails for what nodes or the chain do; fails when the signal aborts.
  */
 export async function* downloadFromNodes(
-  { chain, dialling, stallMs }: NodeTransfers,
+  { chain, pauseScale, ...limits }: NodeTransfers,
   { record }: CascadeAction,
-  wanted: Wanted,
-  { taskId, signal }: TransferTask,
+  { isFresh, ...wanted }: Wanted & Readonly<{ isFresh: () => Promise<boolean> }>,
+  task: TransferTask,
 ): AsyncGenerator<Step[], void> {
-  const found = await storers(chain, record.height ?? 0, signal);
+  const found = await storers(chain, record.height ?? 0, task.signal);
   if ('failure' in found) return yield found.failure;
   yield found.steps;
-  const trying = { nodes: found.nodes, taskId, dialling, stallMs, signal, status: 'sdk:download_attempt' };
-  const outcome = yield* tryNodes(
-    trying,
-    async function* (attempt) {
-      yield* downloadFrom(attempt, wanted);
-      return true;
-    },
-    async () => undefined,
-  );
-  if ('failure' in outcome) yield failed(outcome);
+  const nextPause = createPauses(pauseScale);
+  let trying: Trying = { ...limits, ...task, nodes: found.nodes, status: 'sdk:download_attempt' };
+  for (;;) {
+    const outcome = yield* tryNodes(trying, fetching(wanted), async () => undefined);
+    if (!('failure' in outcome)) return;
+    const lacking = outcome.failures.filter(({ reason }) => lacksSymbols(reason));
+    const previousError = lacking.at(-1)?.reason;
+    const pauseMs = previousError !== undefined && (await isFresh()) ? nextPause() : undefined;
+    if (previousError === undefined || pauseMs === undefined) return yield failed(outcome);
+    yield [waitingStep(outcome.tries, pauseMs, previousError)];
+    await wait(pauseMs, task.signal);
+    task.signal.throwIfAborted();
+    const nodes = [...new Set(lacking.map(({ node }) => node))].slice(0, nodesPerRound);
+    trying = { ...trying, nodes, after: { iteration: outcome.tries, previousError } };
+  }
+}
+
+function fetching(wanted: Wanted): Parameters<typeof tryNodes<true>>[1] {
+  return async function* (attempt) {
+    yield* downloadFrom(attempt, wanted);
+    return true;
+  };
+}
+
+/** Whether a node's word for a transaction's hash is one. */
+function isHash(text: string): boolean {
+  return /^[\dA-F]{64}$/i.test(text);
 }
 
 type Found = Readonly<{ nodes: Awaited<ReturnType<CascadeChain['storers']>>['nodes']; steps: Step[] }>;
@@ -78,24 +114,16 @@ async function storers(
   height: number,
   signal: AbortSignal,
 ): Promise<Found | Readonly<{ failure: Step[] }>> {
-  try {
-    const { nodes, total } = await chain.storers(height);
-    if (nodes.length === 0) return { failure: unavailable('no SuperNode of the top list can be dialled') };
-    return { nodes, steps: [{ status: 'sdk:supernodes_found', detail: { count: nodes.length, total } }] };
-  } catch (caught) {
-    signal.throwIfAborted();
-    return { failure: unavailable(cleaned(toAppError(caught).message)) };
-  }
-}
-
-function unavailable(error: string): Step[] {
-  return failing(error, 'sdk:supernodes_unavailable');
+  const { nodes, total } = await untilAnswered(async () => await chain.storers(height), signal);
+  if (nodes.length === 0)
+    return { failure: failing('no SuperNode of the top list can be dialled', 'sdk:supernodes_unavailable') };
+  return { nodes, steps: [{ status: 'sdk:supernodes_found', detail: { count: nodes.length, total } }] };
 }
 
 /** Nodes that were reached are not told as away: `sdk:failed` alone says what they did. */
 function failed({ failure, tries }: Extract<Outcome<unknown>, { failure: Failure }>): Step[] {
-  const { account, reason, state } = failure;
-  return failing(`none of the SuperNodes came to an end in ${tries} attempts; ${account}: ${reason}`, state);
+  const { node, reason, state } = failure;
+  return failing(`none of the SuperNodes came to an end in ${tries} attempts; ${node.account}: ${reason}`, state);
 }
 
 function failing(error: string, state: string | undefined): Step[] {

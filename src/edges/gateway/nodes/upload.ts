@@ -17,13 +17,13 @@ const mostChunkBytes = 256 * 1024;
 type Message = MessageInitShape<typeof RegisterRequestSchema>;
 
 /**
- * Gives a file to one node; ends with the hash of the transaction that finalized its action.
+ * Gives a file to one node; ends with the hash of the transaction that is to finalize its action.
  *
  * `sdk:upload_completed` comes with the node's first event after the whole file was sent, never before: clients take it
  * for the end. Fails when the node refuses, stalls, breaks off or ends without having finalized.
  */
 export async function* uploadTo(attempt: Attempt, actionId: string, file: LocalFile): AsyncGenerator<Step[], string> {
-  const { node, iteration, taskId, dialling, watch } = attempt;
+  const { node, iteration, attemptId, dialling, watch } = attempt;
   const connection = await connectNode(node, dialling, watch.signal);
   attempt.reach('connected');
   try {
@@ -44,7 +44,7 @@ export async function* uploadTo(attempt: Attempt, actionId: string, file: LocalF
       isSent = true;
       attempt.reach('sent');
     };
-    const messages = messagesOf(file, { taskId, actionId, chunkSize, moved: watch.moved, sent });
+    const messages = messagesOf(file, { taskId: attemptId, actionId, chunkSize, moved: watch.moved, sent });
     for await (const told of connection.client.register(messages, { signal: watch.signal })) {
       watch.moved();
       attempt.countEvent();

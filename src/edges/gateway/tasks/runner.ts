@@ -1,11 +1,13 @@
-import { AppError, toAppError } from '../../../commands/errors.ts';
+import { toAppError } from '../../../commands/errors.ts';
 import type { Step, StepDetail } from '../../../commands/transfers/steps.ts';
-import type { CascadeAction, CascadeChain } from '../../cascade/chain.ts';
+import type { CascadeAction } from '../../cascade/chain.ts';
 import type { Figures } from '../../http/operations/observed.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { wait } from '../../kit/wait.ts';
 import type { Leasing } from '../../log/leases.ts';
 import type { Log } from '../../log/log.ts';
+import { untilAnswered } from '../nodes/patience.ts';
+import { isFresh } from '../nodes/spreading.ts';
 import { downloadFromNodes, type NodeTransfers, uploadToNodes } from '../nodes/transfer.ts';
 import type { TransferFiles } from './files.ts';
 import { createTransferMetrics } from './transfer-metrics.ts';
@@ -134,7 +136,7 @@ async function moveBytes(options: RunnerOptions, { task, signature, signal, metr
       }
     }
   };
-  const action = await actionOf(nodes.chain, task.known.action, signal);
+  const action = await untilAnswered(async () => await nodes.chain.action(task.known.action), signal);
   for await (const steps of stepsOf(options, { task, action, signature, signal })) await write(steps);
   if (now.known.direction === 'upload' && now.known.ended) await files.forgetUpload(now.id);
 }
@@ -151,7 +153,7 @@ async function* stepsOf(
   { task, action, signature = '', signal }: Given,
 ): AsyncGenerator<readonly Step[]> {
   const { direction } = task.known;
-  const whose = { taskId: task.name, signal };
+  const whose = { taskId: task.name, last: task.known.last, signal };
   if (!action?.file) return yield [{ status: 'sdk:failed', detail: lostAction }];
   if (direction === 'upload') {
     if (action.record.chainState !== 'pending') return yield afterwards(action);
@@ -161,7 +163,9 @@ async function* stepsOf(
   }
   const { dataHash } = action.file;
   const { hashesOf } = files;
-  const wanted = { actionId: action.id, dataHash, signature, into: files.fetchedOf(task.name), mostBytes, hashesOf };
+  const into = files.fetchedOf(task.name);
+  const fresh = async (): Promise<boolean> => await isFresh(log, action.id, Date.now());
+  const wanted = { actionId: action.id, dataHash, signature, into, mostBytes, hashesOf, isFresh: fresh };
   yield* downloadFromNodes(nodes, action, wanted, whose);
 }
 
@@ -170,17 +174,4 @@ function afterwards({ record: { chainState } }: CascadeAction): Step[] {
   if (chainState === 'done' || chainState === 'approved')
     return [{ status: 'sdk:registration_successful' }, { status: 'sdk:completed' }];
   return [{ status: 'sdk:failed', detail: { error: `the action is ${chainState} on the chain`, code: 'CONFLICT' } }];
-}
-
-/** Asks until the chain answers: a task waits for it, however long. */
-async function actionOf(chain: CascadeChain, id: string, signal: AbortSignal): Promise<CascadeAction | undefined> {
-  for (;;) {
-    try {
-      return await chain.action(id);
-    } catch (caught) {
-      if (!(caught instanceof AppError) || caught.code !== 'UNAVAILABLE') throw caught;
-      await wait(retryMs, signal);
-      signal.throwIfAborted();
-    }
-  }
 }

@@ -1,0 +1,46 @@
+import type { CascadeChain } from '../../cascade/chain.ts';
+import { wait } from '../../kit/wait.ts';
+import { untilAnswered } from './patience.ts';
+
+/** What the finalization of an action is looked for with. */
+export type Finalizing = Readonly<{ txHash: string; pollMs: number; signal: AbortSignal }>;
+
+/** A transaction that is in no block after so many will not come any more. */
+const mostBlocks = 10;
+/** An action that is pending so many blocks after its transaction was carried out was not finalized by it. */
+const blocksAfterwards = 2;
+
+/** Whether the chain has an action done or approved; a chain that does not answer is waited for. */
+export async function isFinalized(chain: CascadeChain, id: string, signal: AbortSignal): Promise<boolean> {
+  const state = (await untilAnswered(async () => await chain.action(id), signal))?.record.chainState;
+  return state === 'done' || state === 'approved';
+}
+
+/**
+ * Waits until the chain has finalized an action by the transaction that a node names.
+ *
+ * A node reports a transaction that it has *sent*. Fails with the reason where the chain refuses it, where the action
+ * can no longer be finalized, and where it is pending ten blocks later; a chain that does not answer or makes no blocks
+ * is waited for.
+ */
+export async function awaitFinalization(
+  chain: CascadeChain,
+  id: string,
+  { txHash, pollMs, signal }: Finalizing,
+): Promise<void> {
+  const from = await untilAnswered(chain.height, signal);
+  for (let sealedAt = Infinity; ;) {
+    // The height comes first: what is pending after it was so at that height.
+    const height = await untilAnswered(chain.height, signal);
+    const state = (await untilAnswered(async () => await chain.action(id), signal))?.record.chainState;
+    if (state === 'done' || state === 'approved') return;
+    if (state !== 'pending') throw new Error(`the action is ${state ?? 'unknown'} on the chain`);
+    const sealed = await chain.outcome(txHash).catch(() => undefined);
+    if (sealed && sealed.code !== 0) throw new Error(`the chain refused its transaction with code ${sealed.code}`);
+    if (sealed) sealedAt = Math.min(sealedAt, height);
+    if (height - from >= mostBlocks || height - sealedAt >= blocksAfterwards)
+      throw new Error(`the action is still pending ${height - from} blocks after its transaction was sent`);
+    await wait(pollMs, signal);
+    signal.throwIfAborted();
+  }
+}
