@@ -43,6 +43,13 @@ export function toAppError(caught: unknown): AppError {
   return new AppError(codesOfNames[caught.name] ?? 'INTERNAL', caught.message, { cause: caught });
 }
 
+/** Whether waiting may cure a failure: something is out of reach for now, or was too slow. */
+export function passes(caught: unknown): boolean {
+  return passingCodes.has(toAppError(caught).code);
+}
+
+const passingCodes: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'DEADLINE']);
+
 const codesOfNames: Readonly<Record<string, ErrorCode | undefined>> = {
   TimeoutError: 'DEADLINE',
   AbortError: 'CANCELLED',

@@ -78,6 +78,9 @@ function reachOf({ instance: { nats, postgres } }: Program): Record<string, stri
   };
 }
 
+/** What JSON-RPC says while a store below it is away. */
+const storeAway = /does not answer|out of reach|is being made|are being made/;
+
 type Rpc = (method: string, ...params: unknown[]) => Promise<unknown>;
 
 /**
@@ -93,7 +96,8 @@ function rpcOf(url: () => string, signal: AbortSignal): Rpc {
         const headers = { 'content-type': 'application/json' };
         const answer = await fetch(url(), { method: 'POST', headers, body, signal: AbortSignal.timeout(60_000) });
         const given = (await answer.json()) as { jsonrpc?: string; result?: unknown; error?: { message: string } };
-        if (given.jsonrpc === '2.0') return given.error ? new Error(given.error.message) : given.result;
+        const isAway = given.error !== undefined && storeAway.test(given.error.message);
+        if (given.jsonrpc === '2.0' && !isAway) return given.error ? new Error(given.error.message) : given.result;
       } catch {
         // Nobody is there.
       }
@@ -104,13 +108,15 @@ function rpcOf(url: () => string, signal: AbortSignal): Rpc {
 
 type Block = Readonly<{ number: string; hash: string; transactions: readonly string[] }>;
 
-type Load = Readonly<{
+/** Transfers that are sent without end, and what is judged of them. */
+export type Load = Readonly<{
   acknowledged: ReadonlySet<string>;
   judge: EvmKills['judge'];
   end: () => void;
 }>;
 
-function startLoad(url: () => string): Load {
+/** Sends transfers of several accounts to a JSON-RPC, each until it is acknowledged. */
+export function startLoad(url: () => string): Load {
   const ending = new AbortController();
   const closing = new AbortController();
   const rpc = rpcOf(url, closing.signal);
@@ -130,7 +136,7 @@ function startLoad(url: () => string): Load {
       if (refusal.startsWith('nonce too low') && (await rpc('eth_getTransactionReceipt', hash))) return true;
       // While nobody seals, a sender may have so many waiting and no more; on a slow machine a state may come too late.
       noteLate(answer);
-      if (!/account limit exceeded|is not at hand|aborted|does not answer/.test(refusal))
+      if (!/account limit exceeded|is not at hand|aborted/.test(refusal))
         throw new Error(`A transfer was answered ${refusal}`);
       if (ending.signal.aborted) return false;
       await pause(askAgainMs);

@@ -14,7 +14,7 @@ import { distance } from '../cosmos/addresses.ts';
 import { type SentTransaction, sentIn } from '../cosmos/transaction-codec.ts';
 import type { Sealed as EvmSealed } from '../evm/executor/executor.ts';
 import { type Block, blockOf, type SealedTransaction, transactionOf, type Whole } from './blocks.ts';
-import { EvmChain, type OpenExecution } from './evm-chain.ts';
+import { EvmChain, mayBeLost, type OpenExecution } from './evm-chain.ts';
 import { ethereumTransactions, receiptChanges, type SentAs, withSenderKey } from './ethereum-transactions.ts';
 import { evmBlockOf, rawTransactions } from './evm-block.ts';
 import { History } from './history.ts';
@@ -44,11 +44,16 @@ export class Chain {
   readonly transactions = new TransactionIndex();
   readonly #blocks: Block[] = [];
   readonly #oneAtATime = pLimit(1);
+  readonly #blocksAfter: ChainStores['blocksAfter'];
+  /** Of the beginning, in the log. */
+  readonly #first: number;
   /** In the log. */
   sequence: number;
 
-  private constructor(fact: Initialised, sequence: number, whole: Whole, evm: EvmChain) {
+  private constructor(fact: Initialised, sequence: number, { whole, blocksAfter }: ChainStores, evm: EvmChain) {
     this.whole = whole;
+    this.#blocksAfter = blocksAfter;
+    this.#first = sequence;
     this.evm = evm;
     this.chainId = fact.data.chainId;
     this.startedAt = fact.data.time;
@@ -57,12 +62,12 @@ export class Chain {
   }
 
   /** The chain at its beginning; its blocks are executed by `execution`. */
-  static async open(fact: Initialised, sequence: number, { whole, execution: open }: ChainStores): Promise<Chain> {
+  static async open(fact: Initialised, sequence: number, stores: ChainStores): Promise<Chain> {
     const genesis = parseGenesis(fact.data.genesis);
     const state = genesisState(genesis);
     const accounts = genesis.accounts.flatMap(({ address }) => state.account(address) ?? []);
-    const evm = await EvmChain.open({ startedAt: fact.data.time, genesis, accounts, open });
-    return new Chain(fact, sequence, whole, evm);
+    const evm = await EvmChain.open({ startedAt: fact.data.time, genesis, accounts, open: stores.execution });
+    return new Chain(fact, sequence, stores, evm);
   }
 
   get genesis(): Genesis {
@@ -96,7 +101,7 @@ export class Chain {
     transactions: readonly SignedTransaction[],
     time: string,
   ): Promise<DraftBlock> {
-    return await this.#oneAtATime(async () => {
+    return await this.#withState(async () => {
       const block = { height: this.height + 1, time, distance };
       const { executed, ended, changes } = carryOut(this.history.state, pending, block);
       const evm = await this.evm.draft(
@@ -129,34 +134,72 @@ export class Chain {
    * the chain.
    */
   async apply(blocks: readonly LoggedBlock[]): Promise<void> {
-    await this.#oneAtATime(async () => {
+    await this.#withState(async () => {
       for (const block of blocks) if (block.sequence > this.sequence) await this.#take(block);
     });
   }
 
+  /** Works on the stored state, one at a time; once more where the store has lost blocks that it had. */
+  async #withState<T>(work: () => Promise<T>): Promise<T> {
+    return await this.#oneAtATime(async () => {
+      try {
+        return await work();
+      } catch (caught) {
+        if (!mayBeLost(caught) || !(await this.#restoreState())) throw caught;
+        return await work();
+      }
+    });
+  }
+
+  /** Executes the blocks again whose state the store has lost; whether there were any. */
+  async #restoreState(): Promise<boolean> {
+    const stored = await this.evm.lostAfter(this.height);
+    if (!stored) return false;
+    const history = new History(this.genesis);
+    let { header } = stored;
+    for await (const { fact, sequence } of this.#blocksAfter(this.#first)) {
+      const { height, evm } = fact.data;
+      const { changes } = this.#carriedOut(history, fact.data);
+      if (height > stored.height && evm) header = await this.evm.restore(header, changes, evm);
+      this.#applyTo(history, fact.data, changes);
+      if (sequence === this.sequence) return true;
+    }
+    throw new Error(`The ledger stopped before it read the blocks after ${stored.height} again`);
+  }
+
   async #take({ fact: { data }, sequence, drafted }: LoggedBlock): Promise<void> {
-    const { height, time, evm } = data;
+    const { height, evm } = data;
     if (height !== this.height + 1)
       throw new Error(`Block ${height} follows block ${this.height} in the log of the ledger`);
     if (!evm) throw new Error('The chain was begun without a virtual machine (annals reset begins anew)');
-    const pending = data.transactions.map((stored) => sentIn(stored));
-    const { executed, changes } = carryOut(this.history.state, pending, { height, time, distance });
-    for (const [index, { hash, code }] of data.transactions.entries())
+    const { pending, changes } = this.#carriedOut(this.history, data);
+    if (drafted) await this.evm.commit(drafted);
+    else if (!this.evm.passes(height, evm)) await this.evm.apply(changes, evm);
+    this.#applyTo(this.history, data, changes);
+    this.#addBlock(data, pending, sequence);
+  }
+
+  /** What the rules make of a block of the log; fails where that is not what the log says. */
+  #carriedOut(history: History, { height, time, transactions }: Sealed['data']) {
+    const pending = transactions.map((stored) => sentIn(stored));
+    const { executed, changes } = carryOut(history.state, pending, { height, time, distance });
+    for (const [index, { hash, code }] of transactions.entries())
       if (executed[index]?.code !== code)
         throw new Error(
           `Transaction ${hash} of block ${height} was sealed under other rules (annals reset begins anew)`,
         );
-    if (drafted) await this.evm.commit(drafted);
-    else if (!this.evm.passes(height, evm)) await this.evm.apply(changes, evm);
-    for (const one of changes) this.history.apply(height, one);
-    for (const [index, receipt] of evm.receipts.entries()) {
-      const changed = receiptChanges(this.history.state, receipt);
-      this.history.apply(
+    return { pending, changes };
+  }
+
+  #applyTo(history: History, { height, evm }: Sealed['data'], changes: readonly Changes[]): void {
+    for (const one of changes) history.apply(height, one);
+    for (const [index, receipt] of (evm?.receipts ?? []).entries()) {
+      const changed = receiptChanges(history.state, receipt);
+      history.apply(
         height,
-        withSenderKey(changed, receipt, () => this.#sentAs(evm.block, index)),
+        withSenderKey(changed, receipt, () => this.#sentAs(evm?.block ?? '', index)),
       );
     }
-    this.#addBlock(data, pending, sequence);
   }
 
   #sentAs(block: string, index: number): SentAs {
@@ -193,7 +236,12 @@ export class Chain {
 }
 
 /** Where a chain finds what it does not keep in memory. */
-export type ChainStores = Readonly<{ whole: Whole; execution: OpenExecution }>;
+export type ChainStores = Readonly<{
+  whole: Whole;
+  execution: OpenExecution;
+  /** Blocks after a sequence of the log, in order; ends where the ledger stops. */
+  blocksAfter: (sequence: number) => AsyncIterable<LoggedBlock>;
+}>;
 
 const nothing: Pick<Executed, 'code' | 'log' | 'events'> = { code: 0, log: '', events: [] };
 

@@ -1,3 +1,4 @@
+import { passes, toAppError } from '../../commands/errors.ts';
 import type { Account, Changes, Genesis } from '../../commands/ledger/chain.ts';
 import { recordsOf } from '../../commands/ledger/records.ts';
 import type { Fact } from '../../events/catalogue.ts';
@@ -23,7 +24,7 @@ export const localEvmChainId = 76_857_769;
 type EvmBlock = NonNullable<Fact<'BlockSealed'>['data']['evm']>;
 
 /** What executes blocks, and knows how far their state is stored. */
-export type EvmExecution = Pick<Execution, 'head' | 'genesis' | 'seal' | 'apply'>;
+export type EvmExecution = Pick<Execution, 'head' | 'genesis' | 'seal' | 'apply' | 'forget'>;
 
 /** What executes the blocks of a chain, by its configuration. */
 export type OpenExecution = (config: ChainConfig) => EvmExecution;
@@ -41,7 +42,8 @@ const mostBytes = 2 * 2 ** 20;
 /** Executes in this thread, over a state that ends with the process: each start executes all blocks again. */
 export function executeInMemory(config: ChainConfig): EvmExecution {
   const nodes = createMemoryNodes();
-  return { ...createExecutor({ config, nodes }), head: nodes.head };
+  const executor = createExecutor({ config, nodes });
+  return { ...executor, head: nodes.head, forget: () => Promise.resolve(executor.forget()) };
 }
 
 /**
@@ -137,12 +139,35 @@ export class EvmChain {
   }
 
   /** Takes in a block of the log by executing it again. */
-  async apply(changes: readonly Changes[], { block }: EvmBlock): Promise<void> {
+  async apply(changes: readonly Changes[], block: EvmBlock): Promise<void> {
     await this.begun;
+    const header = await this.restore(this.#header, changes, block);
+    this.#head = () => header;
+  }
+
+  /**
+   * How far the state is stored where that is before a height that was stored once; undefined where it is not.
+   *
+   * PostgreSQL may come back without its last blocks. What the executor remembers of the store is dropped then.
+   */
+  async lostAfter(height: number): Promise<Readonly<{ height: number; header: Uint8Array }> | undefined> {
+    const stored = await this.#execution.head();
+    if (stored && stored.number >= height) return undefined;
+    await this.#execution.forget();
+    if (stored) return { height: Number(stored.number), header: stored.rlp };
+    const first = await this.#execution.genesis();
+    await first.commit();
+    return { height: 0, header: first.header };
+  }
+
+  /** Executes a block of the log on top of another (RLP of its header), stores its state and returns its header. */
+  async restore(parent: Uint8Array, changes: readonly Changes[], { block }: EvmBlock): Promise<Uint8Array> {
     const bytes = Buffer.from(block, 'base64');
     const raw = rawTransactions(bytes).map((one): Item => ({ kind: 'transaction', raw: one }));
     const items = [...changes.map(itemOf), ...raw];
-    await this.commit(await this.#execution.apply(this.#header, { block: bytes, items }));
+    const sealed = await this.#execution.apply(parent, { block: bytes, items });
+    await sealed.commit();
+    return sealed.header;
   }
 
   #attributes(time: string): Attributes {
@@ -150,6 +175,11 @@ export class EvmChain {
     const timestamp = BigInt(Math.floor(Date.parse(time) / 1000));
     return { timestamp, baseFee, gasLimit, coinbase: this.#coinbase, mostBytes };
   }
+}
+
+/** Whether a failure may come of a store that has lost blocks which it had. */
+export function mayBeLost(caught: unknown): boolean {
+  return passes(caught) || toAppError(caught).code === 'CONFLICT';
 }
 
 /** The local chain of a beginning; forks and fees follow from it, the accounts matter only for the first state. */

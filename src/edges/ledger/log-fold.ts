@@ -1,8 +1,10 @@
-import { AppError, toAppError } from '../../commands/errors.ts';
+import { AppError, passes, toAppError } from '../../commands/errors.ts';
 import type { Genesis } from '../../commands/ledger/chain.ts';
 import type { FactLog, Recorded } from '../../commands/ports.ts';
 import type { Fact } from '../../events/catalogue.ts';
 import type { StreamName } from '../../events/streams.ts';
+import type { Logger } from '../kit/logger.ts';
+import { wait } from '../kit/wait.ts';
 import { sentIn } from '../cosmos/transaction-codec.ts';
 import type { Body, SealedTransaction, Whole } from './blocks.ts';
 import { ethereumBody } from './ethereum-transactions.ts';
@@ -36,12 +38,13 @@ export async function openChain(
 ): Promise<Chain> {
   let chain: Chain | undefined;
   const whole = bodiesIn(async (sequence) => (await log.readOne('LEDGER', sequence))?.fact);
+  const blocksAfter = (sequence: number) => loggedBlocks(log, sequence, signal);
   const last = (await lastSequence(log)) || (await initialise(log, beginning()));
   for await (const { facts } of log.follow('LEDGER', 0, { signal })) {
     const [first, ...rest] = facts;
     const isBeginning = first?.fact.type === 'ChainInitialised';
     const blocks = blocksIn(isBeginning ? rest : facts);
-    if (isBeginning) chain = await Chain.open(first.fact, first.sequence, { whole, execution });
+    if (isBeginning) chain = await Chain.open(first.fact, first.sequence, { whole, execution, blocksAfter });
     if (!chain && first) throw new AppError('INTERNAL', 'The log of the ledger does not begin with its beginning');
     await chain?.apply(blocks);
     if (!chain || chain.sequence < last) continue;
@@ -61,11 +64,28 @@ export async function catchUp(chain: Chain, log: LedgerLog, signal: AbortSignal)
   }
 }
 
-/** Takes in whatever else is sealed, by whomever, until the signal says stop. */
-export async function keepUp(chain: Chain, log: LedgerLog, signal: AbortSignal): Promise<void> {
-  for await (const { facts } of log.follow('LEDGER', chain.sequence, { signal })) {
-    await chain.apply(blocksIn(facts));
+/** Takes in every block that any process seals, until the signal aborts; waits while a store is out of reach. */
+export async function keepUp(
+  chain: Chain,
+  { log, logger }: Readonly<{ log: LedgerLog; logger: Logger }>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      for await (const block of loggedBlocks(log, chain.sequence, signal)) await chain.apply([block]);
+    } catch (caught) {
+      if (signal.aborted) return;
+      if (!passes(caught)) throw caught;
+      logger.warn({ err: toAppError(caught) }, 'ledger could not take in a block; trying again');
+      await wait(retryMs, signal);
+    }
   }
+}
+
+const retryMs = 1000;
+
+async function* loggedBlocks(log: LedgerLog, after: number, signal: AbortSignal): AsyncGenerator<LoggedBlock> {
+  for await (const { facts } of log.follow('LEDGER', after, { signal })) yield* blocksIn(facts);
 }
 
 function blocksIn(facts: readonly Recorded[]): LoggedBlock[] {

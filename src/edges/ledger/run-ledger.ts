@@ -99,7 +99,7 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   ]);
   const [url = '', rpcUrl] = opened.urls;
   const sealing = leases ? leases.hold('ledger', signal, (held) => sealer.run(held.signal)) : sealer.run(signal);
-  const following = keepUp(chain, log, signal);
+  const following = keepUp(chain, { log, logger }, signal);
   const pooling = followPool(log, chain.evm.bounds, { take: (one) => sealer.take(one), signal });
   const failed = failureOf([sealing, following, pooling], signal);
   logger.info({ url, height: chain.height }, 'ledger runs');

@@ -20,20 +20,9 @@ test(
   'a state that was emptied is executed again from the log: the same headers and nodes',
   { tags: ['S1.evm.verified', 'S1.evm.accounts'] },
   async () => {
-    const [postgres, network] = [await freshDatabase(), freshNetwork()];
-    const pools = createPools(postgres, { applicationName: 'test' });
-    await migrate({ pools, network });
-    await pools.end();
-    const database = new pg.Client(postgres);
-    await database.connect();
-    const schema = metaSchema(network);
-    const stateNow = async () => ({
-      headers: (await database.query(`select number::text, hash, header from ${schema}.evm_headers order by number`))
-        .rows,
-      nodes: (await database.query(`select hash, node from ${schema}.evm_nodes order by hash`)).rows,
-    });
+    await using stored = await openStored();
+    const { state, database, schema, stateNow } = stored;
     await using fresh = await freshLog();
-    const state = { postgres, network };
 
     const { height } = await whileRunning(fresh.log, state, async (ledger) => {
       await playHistory(ledger);
@@ -49,9 +38,61 @@ test(
     const again = await whileRunning(fresh.log, state, () => Promise.resolve());
     expect(again.height).toBe(height);
     expect(await stateNow()).toEqual(before);
-    await database.end();
   },
 );
+
+const harms = {
+  'the last two blocks': (schema: string) =>
+    `delete from ${schema}.evm_headers where number > (select max(number) - 2 from ${schema}.evm_headers)`,
+  'all blocks and nodes': (schema: string) => `truncate ${schema}.evm_headers, ${schema}.evm_nodes`,
+};
+
+test.for(Object.entries(harms))(
+  'a running ledger whose store comes back without %s goes on: no header or node is missing',
+  { tags: ['S1.evm.verified'] },
+  async ([, harm]) => {
+    await using stored = await openStored();
+    const { state, database, schema, stateNow } = stored;
+    await using fresh = await freshLog();
+    const { height } = await whileRunning(fresh.log, state, async (ledger) => {
+      await playHistory(ledger);
+      await ledger.submitEthereum(transfer(ledger, 0));
+      await database.query(harm(schema));
+      await ledger.submitEthereum(transfer(ledger, 1));
+      await database.query(harm(schema));
+      const amount = [{ denom: 'ulume', amount: '1' }];
+      await send(ledger, [{ '@type': '/cosmos.bank.v1beta1.MsgSend', from_address: alice, to_address: bob, amount }]);
+    });
+    const before = await stateNow();
+    expect(before.headers).toHaveLength(height + 1);
+    await database.query(`truncate ${schema}.evm_headers, ${schema}.evm_nodes`);
+    await whileRunning(fresh.log, state, () => Promise.resolve());
+    expect(await stateNow()).toEqual(before);
+  },
+);
+
+/** A database with the tables of a network's state, and what lies in them. */
+async function openStored() {
+  const [postgres, network] = [await freshDatabase(), freshNetwork()];
+  const pools = createPools(postgres, { applicationName: 'test' });
+  await migrate({ pools, network });
+  await pools.end();
+  const database = new pg.Client(postgres);
+  await database.connect();
+  const schema = metaSchema(network);
+  const stateNow = async () => ({
+    headers: (await database.query(`select number::text, hash, header from ${schema}.evm_headers order by number`))
+      .rows,
+    nodes: (await database.query(`select hash, node from ${schema}.evm_nodes order by hash`)).rows,
+  });
+  return {
+    state: { postgres, network },
+    database,
+    schema,
+    stateNow,
+    [Symbol.asyncDispose]: () => database.end(),
+  };
+}
 
 /** Runs a ledger over a state until the work is done; gives how far it was then. */
 async function whileRunning(

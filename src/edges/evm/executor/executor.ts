@@ -40,6 +40,8 @@ export type Executor = Readonly<{
   seal: (parent: Uint8Array, attributes: Attributes, items: readonly Item[]) => Promise<Sealed>;
   /** Executes a block again. Fails with `CONFLICT` when it comes to another hash than the block's. */
   apply: (parent: Uint8Array, block: Applied) => Promise<Sealed>;
+  /** Drops what is remembered of the store, which has lost blocks that it had. */
+  forget: () => void;
 }>;
 
 /** A machine remembers what it reads and writes: after so many blocks another one takes its place. */
@@ -95,6 +97,10 @@ export function createExecutor({ config, nodes, cache = createNodeCache() }: Exe
   };
   return {
     forks,
+    forget: () => {
+      machine = undefined;
+      db.forget();
+    },
     genesis: async () => sealed(await genesisBlock(config, forks, db)),
     seal: async (parentRlp, attributes, items) => {
       const parent = readHeader(parentRlp, forks);
@@ -107,15 +113,18 @@ export function createExecutor({ config, nodes, cache = createNodeCache() }: Exe
       if (bytesToHex(block.header.parentHash) !== bytesToHex(parent.hash()))
         throw new AppError('CONFLICT', `Block ${block.header.number} follows another block than ${parent.number}`);
       if (!items) return await execute(block.header, parent, (on) => runWhole(on, block));
-      const attributes = attributesOf(block.header);
-      return await execute(block.header, parent, async (on) => {
-        const executed = await sealBlock(config, on, { parent, attributes, items });
-        const wrong = difference(executed.block, block);
-        if (wrong === undefined) return executed;
-        throw new AppError('CONFLICT', `Block ${block.header.number} executes to something else: ${wrong}`);
-      });
+      return await execute(block.header, parent, async (on) =>
+        sameAs(block, await sealBlock(config, on, { parent, attributes: attributesOf(block.header), items })),
+      );
     },
   };
+}
+
+/** What was executed, where it is the block that it should be. */
+function sameAs(block: Executed['block'], executed: Executed): Executed {
+  const wrong = difference(executed.block, block);
+  if (wrong === undefined) return executed;
+  throw new AppError('CONFLICT', `Block ${block.header.number} executes to something else: ${wrong}`);
 }
 
 const attributesOf = ({ timestamp, baseFeePerGas, gasLimit, coinbase, extraData }: BlockHeader): Attributes => ({

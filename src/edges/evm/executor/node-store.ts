@@ -1,5 +1,6 @@
-import type { BatchDBOp, DB } from '@ethereumjs/util';
+import { type BatchDBOp, bytesToUnprefixedHex, type DB, KECCAK256_RLP } from '@ethereumjs/util';
 import { LRUCache } from 'lru-cache';
+import { AppError } from '../../../commands/errors.ts';
 
 /** A block that the state has passed. */
 export type StoredHeader = Readonly<{ number: bigint; hash: string; rlp: Uint8Array }>;
@@ -34,6 +35,9 @@ export type NodeCache = LRUCache<string, Uint8Array>;
 export const createNodeCache = (maxBytes = cachedBytes): NodeCache =>
   new LRUCache({ maxSize: maxBytes, sizeCalculation: (node) => node.length + 120 });
 
+/** Of a trie without a node, which is never written. */
+const emptyRoot = bytesToUnprefixedHex(KECCAK256_RLP);
+
 /** A store as the library's tries want it: writes stay here until they are taken out with `takeDirty`. */
 export class TrieDb implements DB<string, string | Uint8Array> {
   readonly #store: NodeStore;
@@ -49,7 +53,10 @@ export class TrieDb implements DB<string, string | Uint8Array> {
     const near = this.#dirty.get(key) ?? this.#cache.get(key);
     if (near !== undefined) return near;
     const stored = await this.#store.get(key);
-    if (stored !== undefined) this.#cache.set(key, stored);
+    // The library takes a missing node for an empty account, and missing code for none.
+    if (stored === undefined && key === emptyRoot) return undefined;
+    if (stored === undefined) throw new AppError('UNAVAILABLE', `Node ${key} of the state is not at hand`);
+    this.#cache.set(key, stored);
     return stored;
   }
 
@@ -81,6 +88,12 @@ export class TrieDb implements DB<string, string | Uint8Array> {
     const dirty = this.#dirty;
     this.#dirty = new Map();
     return dirty;
+  }
+
+  /** Drops all that is in memory: the store has less than it once said. */
+  forget(): void {
+    this.#dirty = new Map();
+    this.#cache.clear();
   }
 
   /** Lets later readers find nodes that were stored without asking the store. */

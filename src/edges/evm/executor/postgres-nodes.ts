@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { AppError } from '../../../commands/errors.ts';
-import { toDatabaseError } from '../../models/database-error.ts';
+import { toReadError } from '../../models/database-error.ts';
 import { metaSchema } from '../../models/engine/generations.ts';
 import type { NodeStore, StoredHeader } from './node-store.ts';
 
@@ -71,7 +71,7 @@ export function openPostgresNodes(postgres: pg.ClientConfig, network: string): P
         client.release();
       } catch (caught) {
         client.release(true);
-        throw caught instanceof AppError ? caught : toDatabaseError(caught);
+        throw caught instanceof AppError ? caught : toReadError(caught);
       }
     },
     end: () => pool.end(),
@@ -93,5 +93,5 @@ async function refuseOther(client: pg.ClientBase, schema: string, { number, hash
 }
 
 function rethrow(caught: unknown): never {
-  throw toDatabaseError(caught);
+  throw toReadError(caught);
 }

@@ -2,7 +2,7 @@ import { type Block, type BlockHeader, createBlock, type HeaderData } from '@eth
 import { createTxFromRLP, type TypedTransaction } from '@ethereumjs/tx';
 import { Account, bytesToHex, createAddressFromString } from '@ethereumjs/util';
 import { Bloom, runTx, type RunTxResult, type VM } from '@ethereumjs/vm';
-import { toAppError } from '../../../commands/errors.ts';
+import { passes, toAppError } from '../../../commands/errors.ts';
 import { blockRoots } from './blocks.ts';
 import type { ChainConfig } from './genesis.ts';
 import type { Machine } from './machine.ts';
@@ -132,6 +132,8 @@ class Draft {
       const { gasLimit } = tx;
       return { kind: 'executed', transaction, gasLimit, touched: await this.#state.takeTouched(), ...told };
     } catch (caught) {
+      // A store out of reach is no fault of the transaction.
+      if (passes(caught)) throw caught;
       await takeTold(this.#state);
       await this.#state.takeTouched();
       return { kind: 'refused', reason: toAppError(caught).message };

@@ -49,6 +49,12 @@ export const apply = async ({
   block: Applied;
 }): Promise<Pending> => hold(await opened(access).apply(parent, block));
 
+/** Drops what this thread remembers of the store. */
+export function forget(): void {
+  pending = undefined;
+  open?.forget();
+}
+
 /** Stores the block that was executed last. */
 export async function commit({ hash }: { hash: string }): Promise<void> {
   if (pending?.hash !== hash)

@@ -17,6 +17,8 @@ export type Execution = Readonly<{
   genesis: () => Promise<Sealed>;
   seal: (parent: Uint8Array, attributes: Attributes, items: readonly Item[]) => Promise<Sealed>;
   apply: (parent: Uint8Array, block: Applied) => Promise<Sealed>;
+  /** Drops what is remembered of the store, which has lost blocks that it had. */
+  forget: () => Promise<void>;
   close: () => Promise<void>;
 }>;
 
@@ -40,6 +42,7 @@ export function createExecution(access: StateAccess): Execution {
     genesis: async () => sealed(await pool.call('genesis', { access })),
     seal: async (parent, attributes, items) => sealed(await pool.call('seal', { access, parent, attributes, items })),
     apply: async (parent, block) => sealed(await pool.call('apply', { access, parent, block })),
+    forget: () => pool.call('forget', {}),
     close: () => pool.close(),
   };
 }

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { startProgram } from '../support/program.ts';
+import { seeded } from '../support/random-history.ts';
+import { killedStores, openStoreKills } from '../support/store-kills.ts';
+
+/** How often each store is killed; `KILLS` says otherwise. */
+const killsOfEach = Number(process.env['KILLS'] ?? 10);
+/** Decides the moments; `KILLS_SEED` says otherwise. */
+const seed = Number(process.env['KILLS_SEED'] ?? 1);
+
+test(
+  'a local network outlives kills of PostgreSQL and nats-server: nothing acknowledged is lost or doubled',
+  { tags: ['S1.evm.store-kills'], timeout: 120_000 + killsOfEach * 40_000 },
+  async () => {
+    process.stdout.write(`kills of each: ${killsOfEach}, KILLS_SEED=${seed}\n`);
+    const env = { ROLES: 'ledger,projector,evm', EVM_BLOCK_TIME: '1s', LOCAL_OUTAGES: 'off' };
+    const program = await startProgram({ network: 'local', env });
+    await program.untilReady();
+    const kills = openStoreKills(program);
+    try {
+      const random = seeded(seed);
+      for (let round = 0; round < killsOfEach; round += 1)
+        for (const store of killedStores) await kills.kill(store, random);
+      const { ethereum, cosmos } = await kills.judge();
+      process.stdout.write(`acknowledged: ${ethereum} of the virtual machine, ${cosmos} of the chain\n`);
+      expect(Math.min(ethereum, cosmos)).toBeGreaterThanOrEqual(killsOfEach);
+    } finally {
+      kills.end();
+    }
+  },
+);
