@@ -1,12 +1,13 @@
+import type pg from 'pg';
 import type { StreamName } from '../../events/streams.ts';
 import { type AnyProjection, projections } from '../../projections/all.ts';
 import { readUpTo } from '../models/build/load.ts';
 import { rebuild } from '../models/build/rebuild.ts';
 import { createVerification, type VerifyOptions } from '../models/build/verify.ts';
 import { StopError } from '../models/database-error.ts';
-import { foldingOf, storedTables } from '../models/engine/folding.ts';
-import { liveGeneration, metaSchema } from '../models/engine/generations.ts';
-import type { Source } from '../models/engine/source.ts';
+import { type Folding, foldingOf, storedTables } from '../models/engine/folding.ts';
+import { type Generation, liveGeneration, metaSchema } from '../models/engine/generations.ts';
+import type { Head, Source } from '../models/engine/source.ts';
 import { type Pools, withClient } from '../models/pool.ts';
 import type { BothStores } from './archive.ts';
 
@@ -53,47 +54,74 @@ export async function leftBehind(
     : undefined;
 }
 
-const everything = { count: () => 0 };
-
 /**
- * Compares the tables that readers see with a fold of the log up to where they stand, in one snapshot of the database.
+ * Compares the tables that readers see with a fold of the log up to their position.
  *
- * Gives back what differs, in a sentence; undefined where nothing does, or where there is nothing to compare.
+ * A snapshot is open only while a table is added up; the log is read after it. Gives back what differs, in a sentence;
+ * undefined where nothing does, where there is nothing to compare, or where another generation became live meanwhile.
  */
 export async function checkModel(
-  { pools, network, source }: Models,
+  models: Models,
   projection: AnyProjection,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const folding = foldingOf(projection);
-  const { stream, name } = projection;
-  return withClient(pools.bulk, async (client) => {
-    await client.query('begin isolation level repeatable read read only');
-    try {
-      // The log is read meanwhile, which may take longer than an idle connection is left alone.
-      await client.query('set local idle_in_transaction_session_timeout = 0');
-      const live = await liveGeneration(client, { network, projection: name });
-      const head = await source.head(stream);
-      const isComparable = live?.incarnation === head.incarnation && live.position <= head.lastSequence;
-      if (!live || !isComparable || live.version !== folding.version || live.position === 0) return undefined;
-      const upTo = { ...head, lastSequence: live.position };
-      const reading = { source, stream, signal, head: upTo, ...everything };
-      const isOurs = ({ sequence }: { sequence: number }): boolean => sequence <= live.position;
-      const again: VerifyOptions['again'] = async (take) => {
-        await readUpTo(reading, async (facts) => take(facts.filter(isOurs)));
-      };
-      const { schema, generation } = live;
-      const verification = createVerification({ folding, schema, generation, again });
-      await again(verification.take);
+  const head = await models.source.head(projection.stream);
+  const live = await comparable(models, { folding, head });
+  if (!live) return undefined;
+  const again: VerifyOptions['again'] = async (take, position) => {
+    const upTo = { ...head, lastSequence: position };
+    const reading = { source: models.source, stream: projection.stream, signal, head: upTo, count: () => 0 };
+    await readUpTo(reading, async (facts) => take(facts.filter(({ sequence }) => sequence <= position)));
+  };
+  const { schema, generation } = live;
+  const inSnapshot = snapshotsOf(models, live);
+  const stored: VerifyOptions['stored'] = async (read) => {
+    const { position, value } = await inSnapshot(read);
+    return { position, rows: value };
+  };
+  const verification = createVerification({ folding, schema, generation, stored, again });
+  try {
+    const { position } = await inSnapshot(async (client) => {
       for (const table of storedTables(folding)) await verification.addStored(client, table);
-      await verification.addFolded();
-      await verification.compare(client);
-      return undefined;
-    } catch (caught) {
-      if (caught instanceof StopError) return caught.message;
-      throw caught;
-    } finally {
-      await client.query('rollback').catch(() => undefined);
-    }
-  });
+    });
+    await again(verification.take, position);
+    await verification.addFolded();
+    await verification.compare();
+    return undefined;
+  } catch (caught) {
+    if (caught instanceof Superseded) return undefined;
+    if (caught instanceof StopError) return caught.message;
+    throw caught;
+  } finally {
+    verification.close();
+  }
+}
+
+/** The generation that was to be compared is live no more. */
+class Superseded extends Error {}
+
+/** The live generation, where this program's handlers made it of this very log. */
+async function comparable(
+  { pools, network }: Models,
+  { folding, head }: Readonly<{ folding: Folding; head: Head }>,
+): Promise<Generation | undefined> {
+  const live = await withClient(pools.bulk, (client) => liveGeneration(client, { network, projection: folding.name }));
+  const isComparable = live?.incarnation === head.incarnation && live.position <= head.lastSequence;
+  return live && isComparable && live.version === folding.version && live.position > 0 ? live : undefined;
+}
+
+/** Reads tables of a generation in snapshots of the database, each with the position that it shows them at. */
+function snapshotsOf({ pools, network }: Models, { projection, generation, incarnation }: Generation) {
+  return <T>(read: (client: pg.PoolClient) => Promise<T>): Promise<Readonly<{ position: number; value: T }>> =>
+    withClient(pools.bulk, async (client) => {
+      await client.query('begin isolation level repeatable read read only');
+      try {
+        const live = await liveGeneration(client, { network, projection });
+        if (live?.generation !== generation || live.incarnation !== incarnation) throw new Superseded();
+        return { position: live.position, value: await read(client) };
+      } finally {
+        await client.query('rollback').catch(() => undefined);
+      }
+    });
 }

@@ -43,6 +43,20 @@ test('rebuild makes the tables that batches make, however little it may hold in 
   );
 });
 
+test('rebuild reads the log once, however late its facts are, and still names a row that differs', async () => {
+  const database = await openDatabase();
+  const log = new MemoryLog();
+  const factsRead = countReads(log);
+  const nodes = Array.from({ length: 60 }, (_, index) => nodeFacts(`n${index}`));
+  for (let pass = 0; pass < 4; pass++) log.append(...nodes.map((node) => node.listed()));
+  const limits = { mostRows: 10, mostLate: 10, mostCompared: 3 };
+  await run(database, log, { limits });
+  expect(await database.tables()).toEqual(expected(log.facts));
+  expect(factsRead()).toBe(log.facts.length);
+  await spoilNewTables(database, 'nodes', `if new.id = 'n7' then new.account := 'spoilt'; end if; return new;`);
+  await expect(run(database, log, { limits })).rejects.toThrow(/1 rows of nodes differ: \(n7\) is \(spoilt, /);
+});
+
 test('rebuild refuses to switch to tables that were not written as folded, and names the rows', async () => {
   const database = await openDatabase();
   const log = new MemoryLog();
@@ -103,4 +117,17 @@ async function spoilNewTables({ pools }: Database, table: string, change: string
         end loop;
       end $$;
     create event trigger spoil_new on ddl_command_end when tag in ('CREATE TABLE') execute function spoil_new();`);
+}
+
+/** Counts the facts that readers of a log take from now on. */
+function countReads(log: MemoryLog): () => number {
+  const { follow } = log;
+  let read = 0;
+  log.follow = async function* (...options) {
+    for await (const batch of follow(...options)) {
+      read += batch.facts.length;
+      yield batch;
+    }
+  };
+  return () => read;
 }

@@ -1,11 +1,12 @@
 import type { Recorded } from '../../../commands/ports.ts';
 import type { Count, Derived } from '../../../projections/projection.ts';
-import { cleanRow, type Folding, type FoldingTouch, type StoredRow, mainRow, type Row } from '../engine/folding.ts';
-import { createKeyFilter, type KeyFilter } from '../engine/key-filter.ts';
+import { cleanRow, type Folding, type FoldingTouch, mainRow, type Row, type StoredRow } from '../engine/folding.ts';
+import { createKeyFilter, type KeyFilter, spread } from '../engine/key-filter.ts';
 import { createCounterSums, type CounterSums } from '../engine/counter-sums.ts';
+import { openSpill, type Spill } from './spill.ts';
 
-/** Is shown each row of one of a projection's tables; `-1` takes back a row that was shown before. */
-export type See = (table: string, row: Row, times: 1 | -1) => void;
+/** Receives each row of one of a projection's tables, once. */
+export type See = (table: string, row: Row) => void;
 
 /**
  * What the log says that a projection's tables hold: its handlers, one fact after the other, and nothing of the engine.
@@ -13,99 +14,167 @@ export type See = (table: string, row: Row, times: 1 | -1) => void;
 export type IndependentFold = Readonly<{
   /** Takes the next facts of the log, each once and in order. */
   take: (facts: readonly Recorded[]) => void;
-  /** Shows rows at the end of the log, at most so many, and holds them no more; gives back whether there are others. */
-  show: (most: number) => boolean;
-  /**
-   * Folds that correct what was shown of rows which changed afterwards; each has to take the whole log again, and to
-   * show all.
-   */
-  corrections: () => Iterable<IndependentFold>;
-  /** Rows of the tables of counters, once everything else was shown. */
-  counters: () => Iterable<readonly [table: string, row: Count]>;
+  /** Shows all rows at the end of the log, those of the counters last; stops after each thousand or so. */
+  show: () => Generator<void>;
+  /** Removes what lies on disk; safe to repeat. */
+  close: () => void;
 }>;
 
-/** `mostRows` is how many rows may be held. */
+/** `mostRows` is how many rows may be held in memory. */
 type FoldOptions = Readonly<{ see: See; mostRows?: number | undefined }>;
 
 /** About 70 MB of actions, which are the largest. */
 const mostRowsHeld = 50_000;
+const partitions = 64;
+const rowsAtOnce = 1000;
 
 type Shown = Readonly<{ folding: Folding; see: See; sums: CounterSums; mostRows: number }>;
 
 /**
  * Makes a fold in memory that shares nothing with how tables are written, to compare them with.
  *
- * It shows the rows that were touched longest ago as soon as it holds too many. What changes later is corrected by a
- * fold of its own over the log, so that memory is bounded whatever the log holds.
+ * With too many rows it spills those touched longest ago to disk, by partitions of their keys, and every later
+ * fact of such a row after them; at the end each partition is folded by itself. So the log is read once, however late
+ * its facts are, and memory is bounded whatever it holds.
  */
 export function createIndependentFold(
   folding: Folding,
   { see, mostRows = mostRowsHeld }: FoldOptions,
 ): IndependentFold {
-  return foldOf({ folding, see, sums: createCounterSums(folding), mostRows });
+  const shown = { folding, see, sums: createCounterSums(folding), mostRows };
+  const fold = foldOf(shown, 0);
+  return {
+    take: fold.take,
+    show: function* () {
+      yield* fold.show();
+      for (const [{ name }, counts] of shown.sums.tables()) yield* inParts<Count>(counts, (row) => see(name, row));
+    },
+    close: fold.close,
+  };
 }
 
-/** `changed`: take these keys alone, and take back what was shown of each before this sequence. */
-function foldOf(shown: Shown, changed?: ReadonlyMap<string, number>): IndependentFold {
-  const { folding, sums, mostRows } = shown;
+/** A row as it was when it was spilled, or a later fact of some rows that were. */
+type Spilled =
+  | Readonly<{ key: string; kept: StoredRow }>
+  | Readonly<{ keys: readonly string[]; fact: Recorded['fact']; sequence: number }>;
+
+/** Rows that were spilled, and later facts of them, by partitions of their keys. */
+type Overflow = Readonly<{
+  /** Whether a key was spilled; may say so of one that was not, whose facts then meet in its partition as well. */
+  mayHold: (key: string) => boolean;
+  addRow: (key: string, kept: StoredRow) => void;
+  addFact: (keys: readonly string[], recorded: Pick<Recorded, 'fact' | 'sequence'>) => void;
+  read: (partition: number) => Generator<Spilled>;
+  close: () => void;
+}>;
+
+function openOverflow(depth: number): Overflow {
+  const keys: KeyFilter = createKeyFilter();
+  const spill: Spill<Spilled> = openSpill(partitions);
+  return {
+    mayHold: keys.mayHold,
+    addRow: (key, kept) => {
+      keys.add(key);
+      spill.add(partitionOf(key, depth), { key, kept });
+    },
+    addFact: (late, { fact, sequence }) => {
+      for (const [partition, own] of Map.groupBy(late, (key) => partitionOf(key, depth)))
+        spill.add(partition, { keys: own, fact, sequence });
+    },
+    read: spill.read,
+    close: spill.close,
+  };
+}
+
+type PartitionFold = IndependentFold & Readonly<{ restore: (record: Spilled) => void }>;
+
+/** A fold of the keys of one partition of the `depth`-th division; the first one is of all keys. */
+function foldOf(shown: Shown, depth: number): PartitionFold {
+  const { folding, mostRows } = shown;
   // In the order in which they were last touched.
   const rows = new Map<string, StoredRow>();
-  const late = new Map<string, number>();
   const showRow = createShowing(shown);
-  let gone: KeyFilter | undefined;
-  const isHeldBack = (key: string, sequence: number): boolean => {
-    if (!gone?.mayHold(key)) return false;
-    if (!late.has(key)) late.set(key, sequence);
-    return true;
-  };
-  const touch = ({ key, next }: FoldingTouch, sequence: number): void => {
+  let overflow: Overflow | undefined;
+  const touch = ({ key, next }: FoldingTouch, sequence: number): boolean => {
     const kept = rows.get(key);
-    if (!kept && (changed ? !changed.has(key) : isHeldBack(key, sequence))) return;
-    if (kept && changed?.get(key) === sequence) showRow(key, kept, -1);
+    if (!kept && overflow?.mayHold(key)) return false;
     const before = kept?.row ?? undefined;
     const row = next(before);
     if (kept) rows.delete(key);
     rows.set(key, { row: row && cleanRow(row, before), position: sequence });
+    return true;
   };
-  const show = (most: number, into?: KeyFilter): boolean => {
-    let left = most;
+  const touchAll = (touches: readonly FoldingTouch[], recorded: Pick<Recorded, 'fact' | 'sequence'>): void => {
+    let late: string[] | undefined;
+    for (const one of touches) if (!touch(one, recorded.sequence)) (late ??= []).push(one.key);
+    if (late) overflow?.addFact(late, recorded);
+  };
+  const spillOldest = (): void => {
     for (const [key, kept] of rows) {
-      if (left-- <= 0) return true;
-      showRow(key, kept, 1);
+      if (rows.size <= mostRows) return;
       rows.delete(key);
-      into?.add(key);
+      (overflow ??= openOverflow(depth)).addRow(key, kept);
     }
-    return false;
   };
   return {
     take: (facts) => {
-      for (const { fact, sequence } of facts) for (const one of folding.touches(fact)) touch(one, sequence);
-      if (!changed && rows.size > mostRows) show(rows.size - mostRows, (gone ??= createKeyFilter()));
+      for (const one of facts) touchAll(folding.touches(one.fact), one);
+      spillOldest();
     },
-    show: (most) => show(most),
-    corrections: function* () {
-      const keys = [...late];
-      for (let from = 0; from < keys.length; from += mostRows)
-        yield foldOf(shown, new Map(keys.slice(from, from + mostRows)));
+    restore: (record) => {
+      if ('key' in record) rows.set(record.key, record.kept);
+      else touchAll(touchesOf(folding, record), record);
+      spillOldest();
     },
-    counters: function* () {
-      for (const [{ name }, found] of sums.tables()) for (const row of found) yield [name, row];
+    show: function* () {
+      yield* inParts(rows, ([key, kept]) => showRow(key, kept));
+      rows.clear();
+      for (let partition = 0; overflow && partition < partitions; partition++)
+        yield* showPart(foldOf(shown, depth + 1), overflow.read(partition));
     },
+    close: () => overflow?.close(),
   };
 }
 
+/** What a late fact does to the rows that it was spilled for, and to no others that it touches. */
+function touchesOf(folding: Folding, { keys, fact }: Extract<Spilled, { fact: unknown }>): readonly FoldingTouch[] {
+  const own = new Set(keys);
+  return folding.touches(fact).filter(({ key }) => own.has(key));
+}
+
+function* showPart(part: PartitionFold, records: Iterable<Spilled>): Generator<void> {
+  try {
+    yield* inParts(records, part.restore);
+    yield* part.show();
+  } finally {
+    part.close();
+  }
+}
+
+/** Each division of keys spreads them anew, so that a partition that is too large is divided evenly again. */
+const partitionOf = (key: string, depth: number): number => (spread(key, 0x2545f491 + depth) >>> 0) % partitions;
+
+function* inParts<T>(values: Iterable<T>, use: (value: T) => void): Generator<void> {
+  let count = 0;
+  for (const value of values) {
+    use(value);
+    count += 1;
+    if (count % rowsAtOnce === 0) yield;
+  }
+}
+
 /** Shows a row of the main table with what follows from it. */
-function createShowing({ folding, see, sums }: Shown): (key: string, kept: StoredRow, times: 1 | -1) => void {
+function createShowing({ folding, see, sums }: Shown): (key: string, kept: StoredRow) => void {
   const keys = new Map(folding.derivedTables.map(({ name, key }) => [name, key]));
   const nameOf = ({ table, values }: Derived): string =>
     JSON.stringify([table, ...(keys.get(table) ?? []).map((column) => values[column])]);
-  return (key, kept, times) => {
-    see(folding.table.name, mainRow(folding.table, key, kept), times);
+  return (key, kept) => {
+    see(folding.table.name, mainRow(folding.table, key, kept));
     if (!kept.row) return;
     const derived = folding.derived(kept.row);
     // The last of those with the same key.
     const distinct = derived.length < 2 ? derived : new Map(derived.map((one) => [nameOf(one), one])).values();
-    for (const { table, values } of distinct) see(table, values, times);
-    sums.count(kept.row, times);
+    for (const { table, values } of distinct) see(table, values);
+    sums.count(kept.row, 1);
   };
 }

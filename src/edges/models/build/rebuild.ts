@@ -91,10 +91,10 @@ async function buildTables(options: BuildOptions): Promise<number> {
   const { pools, folding, generation, limits, signal } = options;
   const reading = { ...options, stream: folding.stream };
   let position = 0;
-  const again: VerifyOptions['again'] = async (take) => {
-    const head = { ...options.head, lastSequence: position };
+  const again: VerifyOptions['again'] = async (take, upTo) => {
+    const head = { ...options.head, lastSequence: upTo };
     await readUpTo({ ...reading, head, count: () => 0 }, async (facts) =>
-      take(facts.filter(({ sequence }) => sequence <= position)),
+      take(facts.filter(({ sequence }) => sequence <= upTo)),
     );
   };
   const { schema, generation: number } = generation;
@@ -102,23 +102,28 @@ async function buildTables(options: BuildOptions): Promise<number> {
     folding,
     schema,
     generation: number,
+    stored: async (read) => ({ rows: await withClient(pools.load, read), position }),
     again,
     mostRows: limits?.mostCompared,
   });
-  const keyed = await withClient(pools.load, async (client) => {
-    const filling = createFilling({ client, folding, schema, ...limits });
-    position = await readUpTo(reading, async (facts) => {
-      await filling.take(facts);
-      verification.take(facts);
+  try {
+    const keyed = await withClient(pools.load, async (client) => {
+      const filling = createFilling({ client, folding, schema, ...limits });
+      position = await readUpTo(reading, async (facts) => {
+        await filling.take(facts);
+        verification.take(facts);
+      });
+      return filling.end();
     });
-    return filling.end();
-  });
-  await Promise.all([
-    finishTables({ pools, folding, schema, signal }, { keyed, each: verification.addStored }),
-    verification.addFolded(),
-  ]);
-  await withClient(pools.load, verification.compare);
-  return position;
+    await Promise.all([
+      finishTables({ pools, folding, schema, signal }, { keyed, each: verification.addStored }),
+      verification.addFolded(),
+    ]);
+    await verification.compare();
+    return position;
+  } finally {
+    verification.close();
+  }
 }
 
 /** Tables that were filled; the signal ends the work between two steps. */

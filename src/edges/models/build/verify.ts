@@ -7,108 +7,95 @@ import { StopError } from '../database-error.ts';
 import { type Folding, storedTables } from '../engine/folding.ts';
 import { createIndependentFold, type IndependentFold, type See } from './independent-fold.ts';
 
-type Take = IndependentFold['take'];
-
 /** Compares tables with what the log says that they hold. */
 type Verification = Readonly<{
-  /** Takes the next facts of the log, each once and in order, up to where the tables are. */
-  take: Take;
+  /** Takes the next facts of the log, each once and in order, up to the position of the tables. */
+  take: IndependentFold['take'];
   /** Adds up one stored table; call it for each. */
   addStored: (client: pg.ClientBase, table: Table) => Promise<void>;
   /** Adds up the fold of all that was taken; may run at the same time. */
   addFolded: () => Promise<void>;
   /** Fails with a `StopError` that names the first rows that differ, once both sides are added up. */
-  compare: (client: pg.ClientBase) => Promise<void>;
+  compare: () => Promise<void>;
+  /** Removes what lies on disk; safe to repeat. */
+  close: () => void;
 }>;
 
-/** `again` shows the facts that were taken once more; `mostRows` is how many rows of the fold are held. */
+/** Rows of a table within some buckets as they are stored, by their key, and the position that they are of. */
+export type StoredRows = Readonly<{ rows: ReadonlyMap<string, string>; position: number }>;
+
+/** How differing rows are looked at again; `mostRows` is how many rows of the fold are held in memory. */
 export type VerifyOptions = Readonly<{
   folding: Folding;
-  schema: string;
   generation: number;
-  again: (take: (facts: readonly Recorded[]) => void) => Promise<void>;
+  schema: string;
+  /** Reads the stored rows of some buckets, in a snapshot of their own. */
+  stored: (read: (client: pg.ClientBase) => ReturnType<typeof storedRows>) => Promise<StoredRows>;
+  /** Shows the facts up to a position once more. */
+  again: (take: (facts: readonly Recorded[]) => void, position: number) => Promise<void>;
   mostRows?: number | undefined;
 }>;
 
-const rowsAtOnce = 1000;
 const mostNamed = 3;
 const mostText = 400;
 
-/** Prepares the comparison of a generation's tables. */
+/** Prepares the comparison of a generation's tables; the log is read once, and once more where something differs. */
 export function createVerification(options: VerifyOptions): Verification {
-  const { folding, schema, generation } = options;
+  const { folding, schema, generation, mostRows } = options;
   const tables = storedTables(folding);
   const summings = new Map(tables.map((table) => [table.name, createSumming(table)]));
   const stored = new Map<string, Checksum>();
-  const { take, end } = foldAll(options, (table, row, times) => summings.get(table)?.add(row, times));
-  const wrong = (table: Table): number[] =>
-    differing(summings.get(table.name)?.checksum() ?? [], stored.get(table.name) ?? []);
+  const fold = createIndependentFold(folding, { see: (table, row) => summings.get(table)?.add(row), mostRows });
   return {
-    take,
+    take: fold.take,
     addStored: async (client, table) => {
       stored.set(table.name, await storedChecksum(client, schema, table));
     },
-    addFolded: end,
-    compare: async (client) => {
+    addFolded: () => showAll(fold),
+    compare: async () => {
       for (const table of tables) {
-        const within = wrong(table);
+        const within = differing(summings.get(table.name)?.checksum() ?? [], stored.get(table.name) ?? []);
         if (within.length === 0) continue;
-        const differences = await describe(options, client, { table, within });
+        const differences = await describe(options, { table, within });
         throw new StopError(
           `Generation ${generation} of ${folding.name} does not hold what the log says, and is not switched to: ${differences}`,
         );
       }
     },
+    close: fold.close,
   };
 }
 
-/** Shows every row that the fold makes of the facts it is given, in the end. */
-function foldAll({ folding, mostRows, again }: VerifyOptions, see: See): { take: Take; end: () => Promise<void> } {
-  const fold = createIndependentFold(folding, { see, mostRows });
-  const showAll = async (one: IndependentFold): Promise<void> => {
-    while (one.show(rowsAtOnce)) await yieldToOthers();
-  };
-  return {
-    take: fold.take,
-    end: async () => {
-      await showAll(fold);
-      for (const correction of fold.corrections()) {
-        await again(correction.take);
-        await showAll(correction);
-      }
-      let shown = 0;
-      for (const [table, row] of fold.counters()) {
-        see(table, row, 1);
-        shown += 1;
-        if (shown % rowsAtOnce === 0) await yieldToOthers();
-      }
-    },
-  };
+async function showAll(fold: IndependentFold): Promise<void> {
+  for (const _ of fold.show()) await yieldToOthers();
 }
 
 async function describe(
-  options: VerifyOptions,
-  client: pg.ClientBase,
+  { folding, schema, stored, again, mostRows }: VerifyOptions,
   { table, within }: { table: Table; within: readonly number[] },
 ): Promise<string> {
+  const kept = await stored((client) => storedRows(client, schema, { table, within }));
   const wanted = new Set(within);
   const { bucketOf } = createSumming(table);
   const folded = new Map<string, string>();
-  const { take, end } = foldAll(options, (name, row, times) => {
-    if (name !== table.name || !wanted.has(bucketOf(row))) return;
-    const [key, text] = namedRow(table, row);
-    if (times === 1) folded.set(key, text);
-    else folded.delete(key);
-  });
-  await options.again(take);
-  await end();
-  const kept = await storedRows(client, options.schema, { table, within });
-  const keys = [...new Set([...folded.keys(), ...kept.keys()])].filter((key) => folded.get(key) !== kept.get(key));
+  const see: See = (name, row) => {
+    if (name === table.name && wanted.has(bucketOf(row))) folded.set(...namedRow(table, row));
+  };
+  const fold = createIndependentFold(folding, { see, mostRows });
+  try {
+    await again(fold.take, kept.position);
+    await showAll(fold);
+  } finally {
+    fold.close();
+  }
+  const keys = [...new Set([...folded.keys(), ...kept.rows.keys()])].filter(
+    (key) => folded.get(key) !== kept.rows.get(key),
+  );
   const named = keys
     .slice(0, mostNamed)
     .map(
       (key) =>
-        `${readable(key)} is ${readable(kept.get(key))} in the table and ${readable(folded.get(key))} by the log`,
+        `${readable(key)} is ${readable(kept.rows.get(key))} in the table and ${readable(folded.get(key))} by the log`,
     );
   return `${keys.length} rows of ${table.name} differ: ${named.join('; ')}`;
 }

@@ -14,9 +14,9 @@ const buckets = 256;
 /** Six bytes of each hash are added up, modulo as many: such sums are exact as doubles. */
 const modulus = 2 ** 48;
 
-/** Adds up rows of one table that are given one by one; `-1` takes one away again. */
+/** Adds up rows of one table, one by one. */
 type Summing = Readonly<{
-  add: (row: Row, times: 1 | -1) => void;
+  add: (row: Row) => void;
   checksum: () => Checksum;
   bucketOf: (row: Row) => number;
 }>;
@@ -28,12 +28,12 @@ export function createSumming(table: Table): Summing {
   // One character for each byte of the hash.
   const hashOf = (row: Row): string => hash('sha256', canonicalRow(columns, row), 'binary');
   return {
-    add: (row, times) => {
+    add: (row) => {
       const hashed = hashOf(row);
       const bucket = found[hashed.charCodeAt(0)];
       if (!bucket) return;
-      bucket.rows += times;
-      bucket.sum = (bucket.sum + modulus + times * partOf(hashed)) % modulus;
+      bucket.rows += 1;
+      bucket.sum = (bucket.sum + partOf(hashed)) % modulus;
     },
     checksum: () => found,
     bucketOf: (row) => hashOf(row).charCodeAt(0),

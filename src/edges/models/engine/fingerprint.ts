@@ -35,7 +35,7 @@ export function refuseOtherHandlers(folding: Folding, { generation, version, fin
 
 function fingerprint(folding: Folding): string {
   const summings = new Map(storedTables(folding).map((table) => [table.name, createSumming(table)]));
-  const see: See = (table, row, times) => summings.get(table)?.add(row, times);
+  const see: See = (table, row) => summings.get(table)?.add(row);
   const fold = createIndependentFold(folding, { see });
   const refused: number[] = [];
   for (const [index, fact] of history().entries()) {
@@ -46,8 +46,8 @@ function fingerprint(folding: Folding): string {
       refused.push(index);
     }
   }
-  fold.show(Infinity);
-  for (const [table, row] of fold.counters()) see(table, row, 1);
+  // The history is short: nothing is spilled, and nobody waits.
+  Array.from(fold.show());
   const rows = [...summings].map(([name, summing]) => [name, summing.checksum().filter((one) => one.rows > 0)]);
   return createHash('sha256')
     .update(

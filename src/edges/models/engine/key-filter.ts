@@ -30,9 +30,9 @@ export function createKeyFilter(): KeyFilter {
   };
 }
 
-/** Spreads keys evenly over 32 bits: FNV-1a from some beginning, mixed once more. */
-function spread(key: string, beginning: number): number {
-  let hash = beginning | 0;
+/** Spreads keys evenly over 32 bits, otherwise for each seed: FNV-1a, mixed once more. */
+export function spread(key: string, seed: number): number {
+  let hash = seed | 0;
   for (let at = 0; at < key.length; at++) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   return hash ^ (hash >>> 13);
