@@ -83,14 +83,20 @@ export type Params = Readonly<{
 /** Addresses of the accounts that belong to modules. */
 export type Modules = Readonly<{ action: string; supernode: string; feeCollector: string }>;
 
+/** Of the chains that this program runs. */
+export const contractsEdition = 2;
+
 /** What the chain is before its first block; lies in the log as JSON text. */
 export type Genesis = Readonly<{
   params: Params;
   modules: Modules;
   accounts: readonly Readonly<{ address: string; balance: string }>[];
   validators: readonly Validator[];
-  /** The rules' tables lie with the virtual machine, where its system contracts find them. */
-  contracts: true;
+  /**
+   * The edition of what lies with the virtual machine: tables and indexes of the rules, contracts of the forks, and
+   * what the system contracts cost. A chain of another edition would execute its blocks to something else.
+   */
+  contracts: typeof contractsEdition;
 }>;
 
 /** The chain as the rules read it. */

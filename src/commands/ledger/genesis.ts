@@ -1,5 +1,5 @@
 import { alumeOf } from './coins.ts';
-import type { Account, ChainState, Genesis } from './chain.ts';
+import { type Account, type ChainState, contractsEdition, type Genesis } from './chain.ts';
 
 /**
  * The chain before its first block.
@@ -29,8 +29,8 @@ export function genesisState(genesis: Genesis): ChainState {
 /** Reads a genesis that `JSON.stringify` wrote; the log is ours, so its form is checked at the root only. */
 export function parseGenesis(text: string): Genesis {
   const parsed: unknown = JSON.parse(text);
-  if (isGenesis(parsed) && !Object.hasOwn(parsed, 'contracts'))
-    throw new Error('The chain was begun without system contracts (annals reset begins anew)');
+  if (isGenesis(parsed) && parsed.contracts !== contractsEdition)
+    throw new Error('The chain was begun under other system contracts (annals reset begins anew)');
   if (!isGenesis(parsed)) throw new Error('The log of the ledger begins with a genesis that is none');
   return parsed;
 }

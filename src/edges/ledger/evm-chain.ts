@@ -1,4 +1,5 @@
 import { passes, toAppError } from '../../commands/errors.ts';
+import type { BlockHeader } from '@ethereumjs/block';
 import type { Account, Changes, Genesis } from '../../commands/ledger/chain.ts';
 import { recordsOf } from '../../commands/ledger/records.ts';
 import type { Fact } from '../../events/catalogue.ts';
@@ -112,8 +113,7 @@ export class EvmChain {
 
   /** What the block after the head costs and may hold. */
   get next(): Readonly<{ baseFee: bigint; gasLimit: bigint }> {
-    const parent = readHeader(this.#header, this.#forks);
-    return { baseFee: nextBaseFee(parent, networkFees), gasLimit: parent.gasLimit };
+    return nextBlock(readHeader(this.#header, this.#forks));
   }
 
   /** Executes what the rules changed, then transactions, into the block after the head; `commit` makes it the head. */
@@ -171,8 +171,9 @@ export class EvmChain {
   }
 
   #attributes(time: string): Attributes {
-    const { baseFee, gasLimit } = this.next;
-    const timestamp = BigInt(Math.floor(Date.parse(time) / 1000));
+    const parent = readHeader(this.#header, this.#forks);
+    const { baseFee, gasLimit } = nextBlock(parent);
+    const timestamp = timestampAfter(parent.timestamp, time);
     return { timestamp, baseFee, gasLimit, coinbase: this.#coinbase, mostBytes };
   }
 }
@@ -180,6 +181,16 @@ export class EvmChain {
 /** Whether a failure may come of a store that has lost blocks which it had. */
 export function mayBeLost(caught: unknown): boolean {
   return passes(caught) || toAppError(caught).code === 'CONFLICT';
+}
+
+function nextBlock(parent: BlockHeader): Readonly<{ baseFee: bigint; gasLimit: bigint }> {
+  return { baseFee: nextBaseFee(parent, networkFees), gasLimit: parent.gasLimit };
+}
+
+/** Seconds of a block's time, and later than its parent's: no Ethereum client takes a header that does not grow. */
+export function timestampAfter(parent: bigint, time: string): bigint {
+  const seconds = BigInt(Math.floor(Date.parse(time) / 1000));
+  return seconds > parent ? seconds : parent + 1n;
 }
 
 /** The local chain of a beginning; forks and fees follow from it, the accounts matter only for the first state. */

@@ -54,7 +54,7 @@ export function localBeginning(seed: number, now: number, subnet?: string): Begi
       },
       accounts: funded.map((address) => ({ address, balance: personBalance })),
       validators,
-      contracts: true,
+      contracts: 2,
     },
   };
 }

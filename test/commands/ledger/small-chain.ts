@@ -21,7 +21,7 @@ export const people = {
 } as const;
 
 export const genesis: Genesis = {
-  contracts: true,
+  contracts: 2,
   params: {
     denom: 'ulume',
     baseActionFee: '10000',

@@ -6,6 +6,7 @@ import type { Genesis } from '../../../src/commands/ledger/chain.ts';
 import { accountOfEvm, addressOf, prefixes } from '../../../src/edges/cosmos/addresses.ts';
 import { actionAbi, nodeAbi } from '../../../src/edges/evm/contracts/abi.ts';
 import { contractAddresses } from '../../../src/edges/evm/contracts/addresses.ts';
+import { code as codeOf } from '../../../src/edges/evm/executor/account-reads.ts';
 import { call } from '../../../src/edges/evm/executor/calls.ts';
 import { createExecutor, type Sealed } from '../../../src/edges/evm/executor/executor.ts';
 import { type GenesisAccounts, networkChain } from '../../../src/edges/evm/executor/genesis.ts';
@@ -40,7 +41,7 @@ const ledger: Genesis = {
   modules: { action: module('a'), supernode: module('b'), feeCollector: module('c') },
   accounts: [],
   validators: [{ operator, consensusKey: '', moniker: 'one', tokens: '1', isJailed: false }],
-  contracts: true,
+  contracts: 2,
 };
 
 const attributes: Attributes = {
@@ -258,4 +259,15 @@ test('a SuperNode is registered, updated, stopped and listed by its operator alo
   const top = { blockHeight: 1n, limit: 5n, state: 3n };
   expect(await ask('getTopSuperNodesForBlock', top, there)).toMatchObject([{ validatorAddress: operator }]);
   expect(await ask('getSuperNodeByAccount', 'lumera1node', there)).toMatchObject({ p2pPort: '4445' });
+});
+
+test('a refused call from a contract changes nothing of the code that is read afterwards', async () => {
+  const { reader, head } = await begin();
+  const [address, stored] = hands.calling;
+  const at = head().header;
+  const refused = { at, request: { from: address, to: creator, gas: '0x1' }, gasCap: 50_000_000n } as const;
+  await expect(call(reader, refused)).rejects.toThrow('lower than the minimum gas limit');
+  expect(hex(await codeOf(reader, { at, address }))).toBe(`0x${stored}`);
+  await call(reader, { ...refused, request: { from: address, to: creator } });
+  expect(hex(await codeOf(reader, { at, address }))).toBe(`0x${stored}`);
 });

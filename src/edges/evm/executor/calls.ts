@@ -168,16 +168,16 @@ async function run({ machine, block }: Place, { request, gas, access = false }: 
     ...(free && { baseFeePerGas: { value: 0n } }),
     ...(freeBlobs && { getBlobGasPrice: { value: () => 0n } }),
   };
-  await state.letSend(from);
+  const options = {
+    tx,
+    block: withHeader(block, hidden),
+    skipNonce: true,
+    skipBlockGasLimitValidation: true,
+    skipHardForkValidation: true,
+    reportAccessList: access,
+  };
   try {
-    return await runTx(vm, {
-      tx,
-      block: withHeader(block, hidden),
-      skipNonce: true,
-      skipBlockGasLimitValidation: true,
-      skipHardForkValidation: true,
-      reportAccessList: access,
-    });
+    return await state.withSender(from, () => runTx(vm, options));
   } catch (caught) {
     throw new ExecutionError(executionCodes.failed, plainReason(caught));
   }

@@ -3,6 +3,7 @@ import { AppError, toAppError } from '../../../commands/errors.ts';
 import type { Genesis as LedgerGenesis } from '../../../commands/ledger/chain.ts';
 import { contractAddresses } from '../contracts/addresses.ts';
 import { type FeeRule, networkFees, ordinaryFees } from './base-fee.ts';
+import { predeploys } from './predeploys.ts';
 
 /** The beginning of a chain as `geth` writes it. */
 export type GethGenesis = Parameters<typeof parseGethGenesis>[0];
@@ -30,11 +31,6 @@ export const foreignChain = (genesis: GethGenesis): ChainConfig => ({
 /** Accounts of a genesis by address (0x and 40 hex digits, or without 0x). */
 export type GenesisAccounts = GethGenesis['alloc'];
 
-const historyContract = '0000f90827f1c53a10cb7a02335b175320002935';
-/** As EIP-2935 publishes it. */
-const historyCode =
-  '0x3373fffffffffffffffffffffffffffffffffffffffe14604657602036036042575f35600143038111604257611fff81430311604257' +
-  '611fff9006545f5260205ff35b5f5ffd5b5f35611fff60014303065500';
 const networkGasLimit = 25_000_000;
 
 /**
@@ -73,7 +69,7 @@ export function networkChain(
       baseFeePerGas: hex(networkFees.initial),
       excessBlobGas: '0x0',
       alloc: {
-        [historyContract]: { balance: '0x0', nonce: '0x1', code: historyCode },
+        ...predeployed,
         ...(ledger && contracts),
         ...accounts,
       },
@@ -83,6 +79,9 @@ export function networkChain(
 
 /** So that who looks finds code there; none of it ever runs. */
 const contractAccount = { balance: '0x0', nonce: '0x1', code: '0xfe' } as const;
+const predeployed: GenesisAccounts = Object.fromEntries(
+  Object.values(predeploys).map(({ address, code }) => [address, { balance: '0x0', nonce: '0x1', code }]),
+);
 const blockForks = 'homestead eip150 eip155 eip158 byzantium constantinople petersburg istanbul berlin london'.split(
   ' ',
 );

@@ -67,13 +67,19 @@ export class State extends MerkleStateManager {
   }
 
   /**
-   * Lets an account with code send the next transaction: only calls that nobody signed come from contracts.
+   * Runs a transaction whose sender may have code: only calls that nobody signed come from contracts.
    *
-   * The check asks for the sender's code once, before anything else does, and is satisfied by a delegation.
+   * The check requests the sender's code once, before anything else does, and is satisfied by a delegation. A
+   * transaction that is refused before that check leaves nothing behind.
    */
-  async letSend(address: Address): Promise<void> {
+  async withSender<T>(address: Address, run: () => Promise<T>): Promise<T> {
     const account = await this.getAccount(address);
     this.#sender = account?.isContract() === true ? address.toString() : undefined;
+    try {
+      return await run();
+    } finally {
+      this.#sender = undefined;
+    }
   }
 
   override async getCode(address: Address): Promise<Uint8Array> {

@@ -44,12 +44,8 @@ export async function simulateCall(place: CallPlace, request: CallRequest, gasUs
   if ((account?.balance ?? 0n) < gasLimit * feeCap + tx.value + blobCostOf(tx))
     throw new ExecutionError(simulationCodes.insufficientFunds, 'insufficient funds for gas * price + value');
   recorder.begin();
-  await state.letSend(from);
-  const result = await run(machine, {
-    tx,
-    block: validation ? environment : withoutPrices(environment, recorder, tx),
-    gasUsed,
-  });
+  const block = validation ? environment : withoutPrices(environment, recorder, tx);
+  const result = await state.withSender(from, () => run(machine, { tx, block, gasUsed }));
   const logs = recorder.take();
   budget.left -= result.totalGasSpent;
   return { tx, result, logs: result.execResult.exceptionError ? [] : logs };
