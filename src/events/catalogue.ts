@@ -3,6 +3,7 @@ import {
   BlockSealedSchema,
   ChainInitialisedSchema,
   EvmTransactionSubmittedSchema,
+  StateCheckpointedSchema,
 } from './gen/annals/events/v1/ledger_pb.ts';
 import { ProbeFailedSchema, ProbeSucceededSchema } from './gen/annals/events/v1/probing_pb.ts';
 import * as actions from './gen/annals/events/v1/sync_actions_pb.ts';
@@ -52,6 +53,7 @@ export const catalogue = {
   ChainInitialised: { schema: ChainInitialisedSchema, kind: 'ledger', entity: 'chain' },
   EvmTransactionSubmitted: { schema: EvmTransactionSubmittedSchema, kind: 'submission', entity: 'hash' },
   BlockSealed: { schema: BlockSealedSchema, kind: 'ledger', entity: 'chain' },
+  StateCheckpointed: { schema: StateCheckpointedSchema, kind: 'ledger', entity: 'chain' },
 } as const satisfies Record<string, Entry>;
 
 export type FactType = keyof typeof catalogue;

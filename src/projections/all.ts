@@ -1,5 +1,6 @@
 import { actionQueries } from './actions/queries.ts';
 import { actions } from './actions/actions.ts';
+import { chainQueries } from './blocks/chain-queries.ts';
 import { blockQueries } from './blocks/queries.ts';
 import { blocks } from './blocks/blocks.ts';
 import type { Table } from './columns.ts';
@@ -46,5 +47,6 @@ export const queries: readonly QueryEntry[] = [
   ...roundQueries,
   ...transferQueries,
   ...blockQueries,
+  ...chainQueries,
   ...storageQueries,
 ];

@@ -1,5 +1,11 @@
 import type { actionAccounts, actionTable, payments } from './actions/action-tables.ts';
-import type { blockLogs, blockTable, blockTransactions } from './blocks/block-tables.ts';
+import type {
+  blockLogs,
+  blockTable,
+  blockTransactions,
+  chainTransactions,
+  transactionTerms,
+} from './blocks/block-tables.ts';
 import type { RowOf, Table } from './columns.ts';
 import type { availabilityTable, supernodeAccounts, supernodeTable, validatorTable } from './fleet/fleet-tables.ts';
 import type { roundTable } from './rounds/round-table.ts';
@@ -48,4 +54,6 @@ export type Tables = {
   blocks: Main<typeof blockTable>;
   block_transactions: RowOf<typeof blockTransactions>;
   block_logs: RowOf<typeof blockLogs>;
+  chain_transactions: RowOf<typeof chainTransactions>;
+  transaction_terms: RowOf<typeof transactionTerms>;
 };

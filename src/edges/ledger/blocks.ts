@@ -59,19 +59,21 @@ export function transactionOf({ sent, ...rest }: Parts): SealedTransaction {
 const hashOfNothing = sha256('');
 
 /** The block that follows another. */
-export function blockOf(
+export function blockOf<T extends Pick<SealedTransaction, 'hash'>>(
   chainId: string,
-  previous: Block | undefined,
-  parts: Pick<Block, 'height' | 'time' | 'transactions'>,
-): Block {
-  const dataHash = parts.transactions.length === 0 ? hashOfNothing : hashOfAll(parts.transactions);
+  previous: Pick<Block, 'hash'> | undefined,
+  parts: Readonly<{ height: number; time: string; transactions: readonly T[] }>,
+): typeof parts & Pick<Block, 'hash' | 'previousHash' | 'dataHash'> {
+  const dataHash = dataHashOf(parts.transactions);
   const previousHash = previous?.hash ?? null;
   const text = JSON.stringify([chainId, parts.height, parts.time, dataHash, previousHash]);
   return { ...parts, hash: sha256(text), previousHash, dataHash };
 }
 
-function hashOfAll(transactions: readonly SealedTransaction[]): string {
-  return sha256(Buffer.concat(transactions.map((transaction) => Buffer.from(transaction.hash, 'hex'))));
+/** What the hash of a block covers of its transactions, base64. */
+export function dataHashOf(transactions: readonly Pick<SealedTransaction, 'hash'>[]): string {
+  if (transactions.length === 0) return hashOfNothing;
+  return sha256(Buffer.concat(transactions.map(({ hash: one }) => Buffer.from(one, 'hex'))));
 }
 
 /** SHA-256 as base64. */

@@ -15,7 +15,13 @@ import { type SentTransaction, sentIn } from '../cosmos/transaction-codec.ts';
 import type { Sealed as EvmSealed } from '../evm/executor/executor.ts';
 import { type Block, blockOf, type SealedTransaction, transactionOf, type Whole } from './blocks.ts';
 import { EvmChain, mayBeLost, type OpenExecution } from './evm-chain.ts';
-import { ethereumTransactions, receiptChanges, type SentAs, withSenderKey } from './ethereum-transactions.ts';
+import {
+  chainHash,
+  ethereumTransactions,
+  receiptChanges,
+  type SentAs,
+  withSenderKey,
+} from './ethereum-transactions.ts';
 import { evmBlockOf, rawTransactions } from './evm-block.ts';
 import { History } from './history.ts';
 import { TransactionIndex } from './transaction-index.ts';
@@ -119,8 +125,16 @@ export class Chain {
         return { hash, code, log, events, messages: [], raw: Buffer.from(bytes).toString('base64') };
       });
       const facts = { chain: 'chain', height: block.height, time, transactions: sealed, endBlockEvents: ended.events };
+      const ethereum = evmBlockOf(evm, outcomes);
+      const all = [...sealed, ...ethereum.receipts.map((receipt) => ({ hash: chainHash(receipt.hash) }))];
+      const { hash, previousHash } = blockOf(this.chainId, this.head, {
+        height: block.height,
+        time,
+        transactions: all,
+      });
+      const hashes = { hash, ...(previousHash === null ? {} : { previousHash }) };
       return {
-        fact: { type: 'BlockSealed', data: { ...facts, evm: evmBlockOf(evm, outcomes) } },
+        fact: { type: 'BlockSealed', data: { ...facts, evm: ethereum, ...hashes } },
         evm,
         refused: new Map(refused),
       };

@@ -17,7 +17,16 @@ export type Receipt = Readonly<{
 /** What a contract wrote down. */
 type ReceiptLog = Readonly<{ address: string; topics: readonly string[]; data: string }>;
 
-/** One block of the virtual machine. */
+/** A transaction of either kind as the chain's REST shows it, and what a search finds it by (`searchTerms`). */
+export type ChainTransaction = Readonly<{
+  /** `0x` and 64 digits. */
+  hash: string;
+  code: number;
+  log: string;
+  terms: readonly string[];
+}>;
+
+/** One block of the chain: as the virtual machine has it, and as the chain's REST does. */
 export const blockTable = defineTable({
   name: 'blocks',
   columns: {
@@ -26,9 +35,31 @@ export const blockTable = defineTable({
     /** RLP of header and transactions. */
     block: 'bytea',
     receipts: json<readonly Receipt[]>(),
+    /** RFC 3339, UTC. */
+    time: 'text',
+    /** As the chain's REST shows it, base64; so is that of the block before. */
+    chain_hash: 'text',
+    previous_hash: nullable('text'),
+    /** The rules' transactions, then those of the virtual machine. */
+    transactions: json<readonly ChainTransaction[]>(),
   },
   key: ['number'],
   indexes: ['hash'],
+});
+
+/** Every transaction of the chain, of either kind; `place` counts in the block. */
+export const chainTransactions = defineTable({
+  name: 'chain_transactions',
+  columns: { number: 'int8', place: 'int4', hash: 'bytea', code: 'int4', log: 'text' },
+  key: ['number', 'place'],
+  indexes: ['hash'],
+});
+
+/** What a search finds transactions by; see `searchTerms`. */
+export const transactionTerms = defineTable({
+  name: 'transaction_terms',
+  columns: { term: 'text', number: 'int8', place: 'int4' },
+  key: ['term', 'number', 'place'],
 });
 
 /** Where a transaction lies. */

@@ -1,29 +1,44 @@
 import type { Fact } from '../../events/catalogue.ts';
 import type { RowOf } from '../columns.ts';
 import { defineProjection, type Derived } from '../projection.ts';
-import { blockLogs, blockTable, blockTransactions, type Receipt } from './block-tables.ts';
+import {
+  blockLogs,
+  blockTable,
+  blockTransactions,
+  type ChainTransaction,
+  chainTransactions,
+  type Receipt,
+  transactionTerms,
+} from './block-tables.ts';
+import { receiptTerms, searchTerms } from './search-terms.ts';
 
 type BlockRow = RowOf<typeof blockTable>;
 type Hex = `0x${string}`;
-type Other = typeof blockTransactions | typeof blockLogs;
+type Sealed = Fact<'BlockSealed'>['data'];
+type Other = typeof blockTransactions | typeof blockLogs | typeof chainTransactions | typeof transactionTerms;
 
-/** Blocks of the virtual machine with their transactions, receipts and logs. */
+/** Blocks of the local chain with their transactions of both kinds, receipts, logs, and what a search needs. */
 export const blocks = defineProjection({
   name: 'blocks',
-  version: 1,
+  version: 2,
   stream: 'LEDGER',
   table: blockTable,
-  derivedTables: [blockTransactions, blockLogs],
+  derivedTables: [blockTransactions, blockLogs, chainTransactions, transactionTerms],
   on: {
     ChainInitialised: 'ignored',
-    BlockSealed: ({ height, evm }) => (evm ? [{ key: [height], next: () => rowOf(height, evm) }] : []),
+    StateCheckpointed: 'ignored',
+    BlockSealed: (sealed) => (sealed.evm ? [{ key: [sealed.height], next: () => rowOf(sealed, sealed.evm) }] : []),
   },
-  derived: (row) => [...transactionsOf(row), ...logsOf(row)],
+  derived: (row) => [...transactionsOf(row), ...logsOf(row), ...chainTransactionsOf(row)],
 });
 
-function rowOf(number: number, evm: NonNullable<Fact<'BlockSealed'>['data']['evm']>): BlockRow {
+function rowOf(sealed: Sealed, evm: Sealed['evm'] = { hash: '0x', block: '', receipts: [] }): BlockRow {
   return {
-    number,
+    number: sealed.height,
+    time: sealed.time,
+    chain_hash: sealed.hash ?? '',
+    previous_hash: sealed.previousHash ?? null,
+    transactions: [...sealed.transactions.map(ofRules), ...evm.receipts.map(ofMachine)],
     hash: hex(evm.hash),
     block: hex(`0x${hexOfBase64(evm.block)}`),
     receipts: evm.receipts.map((receipt): Receipt => ({
@@ -39,6 +54,23 @@ function rowOf(number: number, evm: NonNullable<Fact<'BlockSealed'>['data']['evm
       logs: receipt.logs.map(({ address, topics, data }) => ({ address, topics, data })),
     })),
   };
+}
+
+function ofRules({ hash, code, log, events }: Sealed['transactions'][number]): ChainTransaction {
+  return { hash: `0x${hash.toLowerCase()}`, code, log, terms: searchTerms(events) };
+}
+
+function ofMachine(receipt: EvmReceipt, index: number): ChainTransaction {
+  return { hash: receipt.hash, code: 0, log: '', terms: receiptTerms(receipt, index) };
+}
+
+type EvmReceipt = NonNullable<Sealed['evm']>['receipts'][number];
+
+function chainTransactionsOf({ number, transactions }: BlockRow): Derived<Other>[] {
+  return transactions.flatMap(({ hash, code, log, terms }, place): Derived<Other>[] => [
+    { table: 'chain_transactions', values: { number, place, hash: hex(hash), code, log } },
+    ...terms.map((term): Derived<Other> => ({ table: 'transaction_terms', values: { term, number, place } })),
+  ]);
 }
 
 function transactionsOf({ number, receipts }: BlockRow): Derived<Other>[] {

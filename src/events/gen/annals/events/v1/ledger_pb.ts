@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file annals/events/v1/ledger.proto.
  */
 export const file_annals_events_v1_ledger: GenFile = /*@__PURE__*/
-  fileDesc("Ch1hbm5hbHMvZXZlbnRzL3YxL2xlZGdlci5wcm90bxIQYW5uYWxzLmV2ZW50cy52MSJSChBDaGFpbkluaXRpYWxpc2VkEg0KBWNoYWluGAEgASgJEhAKCGNoYWluX2lkGAIgASgJEgwKBHRpbWUYAyABKAkSDwoHZ2VuZXNpcxgEIAEoCSLkAQoLQmxvY2tTZWFsZWQSDQoFY2hhaW4YASABKAkSDgoGaGVpZ2h0GAIgASgNEgwKBHRpbWUYAyABKAkSOQoMdHJhbnNhY3Rpb25zGAQgAygLMiMuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJUcmFuc2FjdGlvbhI3ChBlbmRfYmxvY2tfZXZlbnRzGAUgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudBIsCgNldm0YBiABKAsyGi5hbm5hbHMuZXZlbnRzLnYxLkV2bUJsb2NrSACIAQFCBgoEX2V2bSJXCghFdm1CbG9jaxIMCgRoYXNoGAEgASgJEg0KBWJsb2NrGAIgASgJEi4KCHJlY2VpcHRzGAMgAygLMhwuYW5uYWxzLmV2ZW50cy52MS5Fdm1SZWNlaXB0IrYDCgpFdm1SZWNlaXB0EgwKBGhhc2gYASABKAkSDAoEdHlwZRgCIAEoDRIMCgRmcm9tGAMgASgJEg8KAnRvGAQgASgJSACIAQESFQoIY29udHJhY3QYBSABKAlIAYgBARIRCglzdWNjZWVkZWQYBiABKAgSEAoIZ2FzX3VzZWQYByABKA0SGwoTY3VtdWxhdGl2ZV9nYXNfdXNlZBgIIAEoDRIbChNlZmZlY3RpdmVfZ2FzX3ByaWNlGAkgASgJEiYKBGxvZ3MYCiADKAsyGC5hbm5hbHMuZXZlbnRzLnYxLkV2bUxvZxISCgVlcnJvchgLIAEoCUgCiAEBEi0KB3RvdWNoZWQYDCADKAsyHC5hbm5hbHMuZXZlbnRzLnYxLkV2bUFjY291bnQSLQoGZXZlbnRzGA0gAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudBIsCgdyZWNvcmRzGA4gAygLMhsuYW5uYWxzLmV2ZW50cy52MS5Fdm1SZWNvcmQSEQoJZ2FzX2xpbWl0GA8gASgNQgUKA190b0ILCglfY29udHJhY3RCCAoGX2Vycm9yIjUKCUV2bVJlY29yZBINCgV0YWJsZRgBIAEoCRIKCgJpZBgCIAEoCRINCgV2YWx1ZRgDIAEoCSI3CgZFdm1Mb2cSDwoHYWRkcmVzcxgBIAEoCRIOCgZ0b3BpY3MYAiADKAkSDAoEZGF0YRgDIAEoCSI9CgpFdm1BY2NvdW50Eg8KB2FkZHJlc3MYASABKAkSDwoHYmFsYW5jZRgCIAEoCRINCgVub25jZRgDIAEoDSJAChdFdm1UcmFuc2FjdGlvblN1Ym1pdHRlZBIMCgRoYXNoGAEgASgJEgsKA3JhdxgCIAEoCRIKCgJhdBgDIAEoCSKXAQoRTGVkZ2VyVHJhbnNhY3Rpb24SDAoEaGFzaBgBIAEoCRIMCgRjb2RlGAIgASgNEgsKA2xvZxgDIAEoCRItCgZldmVudHMYBCADKAsyHS5hbm5hbHMuZXZlbnRzLnYxLkxlZGdlckV2ZW50EhAKCG1lc3NhZ2VzGAUgAygJEhAKA3JhdxgGIAEoCUgAiAEBQgYKBF9yYXciUgoLTGVkZ2VyRXZlbnQSDAoEdHlwZRgBIAEoCRI1CgphdHRyaWJ1dGVzGAIgAygLMiEuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJBdHRyaWJ1dGUiLQoPTGVkZ2VyQXR0cmlidXRlEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCWIGcHJvdG8z");
+  fileDesc("Ch1hbm5hbHMvZXZlbnRzL3YxL2xlZGdlci5wcm90bxIQYW5uYWxzLmV2ZW50cy52MSJSChBDaGFpbkluaXRpYWxpc2VkEg0KBWNoYWluGAEgASgJEhAKCGNoYWluX2lkGAIgASgJEgwKBHRpbWUYAyABKAkSDwoHZ2VuZXNpcxgEIAEoCSKuAgoLQmxvY2tTZWFsZWQSDQoFY2hhaW4YASABKAkSDgoGaGVpZ2h0GAIgASgNEgwKBHRpbWUYAyABKAkSOQoMdHJhbnNhY3Rpb25zGAQgAygLMiMuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJUcmFuc2FjdGlvbhI3ChBlbmRfYmxvY2tfZXZlbnRzGAUgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudBIsCgNldm0YBiABKAsyGi5hbm5hbHMuZXZlbnRzLnYxLkV2bUJsb2NrSACIAQESEQoEaGFzaBgHIAEoCUgBiAEBEhoKDXByZXZpb3VzX2hhc2gYCCABKAlIAogBAUIGCgRfZXZtQgcKBV9oYXNoQhAKDl9wcmV2aW91c19oYXNoIkAKEVN0YXRlQ2hlY2twb2ludGVkEg0KBWNoYWluGAEgASgJEg4KBmhlaWdodBgCIAEoDRIMCgRyb290GAMgASgJIlcKCEV2bUJsb2NrEgwKBGhhc2gYASABKAkSDQoFYmxvY2sYAiABKAkSLgoIcmVjZWlwdHMYAyADKAsyHC5hbm5hbHMuZXZlbnRzLnYxLkV2bVJlY2VpcHQitgMKCkV2bVJlY2VpcHQSDAoEaGFzaBgBIAEoCRIMCgR0eXBlGAIgASgNEgwKBGZyb20YAyABKAkSDwoCdG8YBCABKAlIAIgBARIVCghjb250cmFjdBgFIAEoCUgBiAEBEhEKCXN1Y2NlZWRlZBgGIAEoCBIQCghnYXNfdXNlZBgHIAEoDRIbChNjdW11bGF0aXZlX2dhc191c2VkGAggASgNEhsKE2VmZmVjdGl2ZV9nYXNfcHJpY2UYCSABKAkSJgoEbG9ncxgKIAMoCzIYLmFubmFscy5ldmVudHMudjEuRXZtTG9nEhIKBWVycm9yGAsgASgJSAKIAQESLQoHdG91Y2hlZBgMIAMoCzIcLmFubmFscy5ldmVudHMudjEuRXZtQWNjb3VudBItCgZldmVudHMYDSADKAsyHS5hbm5hbHMuZXZlbnRzLnYxLkxlZGdlckV2ZW50EiwKB3JlY29yZHMYDiADKAsyGy5hbm5hbHMuZXZlbnRzLnYxLkV2bVJlY29yZBIRCglnYXNfbGltaXQYDyABKA1CBQoDX3RvQgsKCV9jb250cmFjdEIICgZfZXJyb3IiNQoJRXZtUmVjb3JkEg0KBXRhYmxlGAEgASgJEgoKAmlkGAIgASgJEg0KBXZhbHVlGAMgASgJIjcKBkV2bUxvZxIPCgdhZGRyZXNzGAEgASgJEg4KBnRvcGljcxgCIAMoCRIMCgRkYXRhGAMgASgJIj0KCkV2bUFjY291bnQSDwoHYWRkcmVzcxgBIAEoCRIPCgdiYWxhbmNlGAIgASgJEg0KBW5vbmNlGAMgASgNIkAKF0V2bVRyYW5zYWN0aW9uU3VibWl0dGVkEgwKBGhhc2gYASABKAkSCwoDcmF3GAIgASgJEgoKAmF0GAMgASgJIpcBChFMZWRnZXJUcmFuc2FjdGlvbhIMCgRoYXNoGAEgASgJEgwKBGNvZGUYAiABKA0SCwoDbG9nGAMgASgJEi0KBmV2ZW50cxgEIAMoCzIdLmFubmFscy5ldmVudHMudjEuTGVkZ2VyRXZlbnQSEAoIbWVzc2FnZXMYBSADKAkSEAoDcmF3GAYgASgJSACIAQFCBgoEX3JhdyJSCgtMZWRnZXJFdmVudBIMCgR0eXBlGAEgASgJEjUKCmF0dHJpYnV0ZXMYAiADKAsyIS5hbm5hbHMuZXZlbnRzLnYxLkxlZGdlckF0dHJpYnV0ZSItCg9MZWRnZXJBdHRyaWJ1dGUSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJYgZwcm90bzM");
 
 /**
  * A chain began.
@@ -93,6 +93,20 @@ export type BlockSealed = Message<"annals.events.v1.BlockSealed"> & {
    * @generated from field: optional annals.events.v1.EvmBlock evm = 6;
    */
   evm?: EvmBlock | undefined;
+
+  /**
+   * As the chain's REST shows it: SHA-256 over chain, height, time, transactions and the block before, base64.
+   *
+   * @generated from field: optional string hash = 7;
+   */
+  hash?: string | undefined;
+
+  /**
+   * Of the block before, base64; absent in the first one.
+   *
+   * @generated from field: optional string previous_hash = 8;
+   */
+  previousHash?: string | undefined;
 };
 
 /**
@@ -101,6 +115,39 @@ export type BlockSealed = Message<"annals.events.v1.BlockSealed"> & {
  */
 export const BlockSealedSchema: GenMessage<BlockSealed> = /*@__PURE__*/
   messageDesc(file_annals_events_v1_ledger, 1);
+
+/**
+ * The state after a block is attested: whoever executes the blocks up to it comes to the same root.
+ *
+ * @generated from message annals.events.v1.StateCheckpointed
+ */
+export type StateCheckpointed = Message<"annals.events.v1.StateCheckpointed"> & {
+  /**
+   * Always "chain".
+   *
+   * @generated from field: string chain = 1;
+   */
+  chain: string;
+
+  /**
+   * @generated from field: uint32 height = 2;
+   */
+  height: number;
+
+  /**
+   * Of the state trie, 0x and 64 hexadecimal digits.
+   *
+   * @generated from field: string root = 3;
+   */
+  root: string;
+};
+
+/**
+ * Describes the message annals.events.v1.StateCheckpointed.
+ * Use `create(StateCheckpointedSchema)` to create a new message.
+ */
+export const StateCheckpointedSchema: GenMessage<StateCheckpointed> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_ledger, 2);
 
 /**
  * A block of the virtual machine.
@@ -133,7 +180,7 @@ export type EvmBlock = Message<"annals.events.v1.EvmBlock"> & {
  * Use `create(EvmBlockSchema)` to create a new message.
  */
 export const EvmBlockSchema: GenMessage<EvmBlock> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 2);
+  messageDesc(file_annals_events_v1_ledger, 3);
 
 /**
  * What became of a transaction of the block, in their order.
@@ -242,7 +289,7 @@ export type EvmReceipt = Message<"annals.events.v1.EvmReceipt"> & {
  * Use `create(EvmReceiptSchema)` to create a new message.
  */
 export const EvmReceiptSchema: GenMessage<EvmReceipt> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 3);
+  messageDesc(file_annals_events_v1_ledger, 4);
 
 /**
  * A row of the rules' tables after a transaction.
@@ -275,7 +322,7 @@ export type EvmRecord = Message<"annals.events.v1.EvmRecord"> & {
  * Use `create(EvmRecordSchema)` to create a new message.
  */
 export const EvmRecordSchema: GenMessage<EvmRecord> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 4);
+  messageDesc(file_annals_events_v1_ledger, 5);
 
 /**
  * What a contract wrote down.
@@ -306,7 +353,7 @@ export type EvmLog = Message<"annals.events.v1.EvmLog"> & {
  * Use `create(EvmLogSchema)` to create a new message.
  */
 export const EvmLogSchema: GenMessage<EvmLog> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 5);
+  messageDesc(file_annals_events_v1_ledger, 6);
 
 /**
  * An account after a transaction.
@@ -337,7 +384,7 @@ export type EvmAccount = Message<"annals.events.v1.EvmAccount"> & {
  * Use `create(EvmAccountSchema)` to create a new message.
  */
 export const EvmAccountSchema: GenMessage<EvmAccount> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 6);
+  messageDesc(file_annals_events_v1_ledger, 7);
 
 /**
  * Somebody sent a transaction of the virtual machine; whoever seals takes it up from here.
@@ -372,7 +419,7 @@ export type EvmTransactionSubmitted = Message<"annals.events.v1.EvmTransactionSu
  * Use `create(EvmTransactionSubmittedSchema)` to create a new message.
  */
 export const EvmTransactionSubmittedSchema: GenMessage<EvmTransactionSubmitted> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 7);
+  messageDesc(file_annals_events_v1_ledger, 8);
 
 /**
  * @generated from message annals.events.v1.LedgerTransaction
@@ -424,7 +471,7 @@ export type LedgerTransaction = Message<"annals.events.v1.LedgerTransaction"> & 
  * Use `create(LedgerTransactionSchema)` to create a new message.
  */
 export const LedgerTransactionSchema: GenMessage<LedgerTransaction> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 8);
+  messageDesc(file_annals_events_v1_ledger, 9);
 
 /**
  * @generated from message annals.events.v1.LedgerEvent
@@ -446,7 +493,7 @@ export type LedgerEvent = Message<"annals.events.v1.LedgerEvent"> & {
  * Use `create(LedgerEventSchema)` to create a new message.
  */
 export const LedgerEventSchema: GenMessage<LedgerEvent> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 9);
+  messageDesc(file_annals_events_v1_ledger, 10);
 
 /**
  * @generated from message annals.events.v1.LedgerAttribute
@@ -468,5 +515,5 @@ export type LedgerAttribute = Message<"annals.events.v1.LedgerAttribute"> & {
  * Use `create(LedgerAttributeSchema)` to create a new message.
  */
 export const LedgerAttributeSchema: GenMessage<LedgerAttribute> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 10);
+  messageDesc(file_annals_events_v1_ledger, 11);
 
