@@ -1,7 +1,7 @@
 import { AppError } from '../../commands/errors.ts';
 import type { ActionRecord } from '../../commands/sync/action-states.ts';
 import { recordOf } from '../indexer/chain/action-reads.ts';
-import { type ChainClient, type ChainSession, readHead } from '../indexer/chain/client.ts';
+import { type ChainClient, type ChainHead, type ChainSession, readHead } from '../indexer/chain/client.ts';
 import { ChainFailure } from '../indexer/chain/failure.ts';
 import { decodeMetadata, parseSuperNode } from '../indexer/chain/records.ts';
 import { asObject, attempt, isActionId, objects } from '../indexer/chain/values.ts';
@@ -31,8 +31,8 @@ export type StoringNode = Readonly<{ account: string; ip: string; port: number }
 
 /** What the chain is asked about files; everything fails with `UNAVAILABLE` where it gives no answer to be read. */
 export type CascadeChain = Readonly<{
-  /** Undefined where the chain knows no such action, or it is of another kind. */
-  action: (id: string) => Promise<CascadeAction | undefined>;
+  /** As it is, or was at a height; undefined where the chain knows no such action, or it is of another kind. */
+  action: (id: string, height?: number) => Promise<CascadeAction | undefined>;
   /** What kind of action an id is; undefined where the chain knows none. */
   kind: (id: string) => Promise<ActionRecord['kind'] | undefined>;
   /** Accounts of the nodes that may finalize an action of a height. */
@@ -42,6 +42,8 @@ export type CascadeChain = Readonly<{
    * are in all.
    */
   storers: (height: number) => Promise<Readonly<{ nodes: readonly StoringNode[]; total: number }>>;
+  /** The latest block. */
+  head: () => Promise<ChainHead>;
   /** Height of the latest block. */
   height: () => Promise<number>;
   /** How a transaction came out: 0 where it was carried out; undefined while no block has it. */
@@ -75,12 +77,12 @@ export function createCascadeChain(
   const ask = async <T>(what: (session: ChainSession) => Promise<T>): Promise<T> =>
     await what(chain.session(signal)).catch(unreachable);
   return {
-    action: async (id) =>
+    action: async (id, height) =>
       await ask(async (session) => {
-        const read = await actionOf(session, id, addressPrefix);
+        const read = await actionOf(session, { id, height }, addressPrefix);
         return read?.record.kind === 'cascade' ? { id, ...read, file: fileOf(read.record.metadata) } : undefined;
       }),
-    kind: async (id) => await ask(async (session) => (await actionOf(session, id, addressPrefix))?.record.kind),
+    kind: async (id) => await ask(async (session) => (await actionOf(session, { id }, addressPrefix))?.record.kind),
     finalizers: async (height) =>
       await ask(async (session) => (await topOf(session, height)).map((node) => String(node['supernode_account']))),
     storers: async (height) =>
@@ -91,6 +93,7 @@ export function createCascadeChain(
           total: top.length,
         };
       }),
+    head: async () => await ask(readHead),
     height: async () => await ask(async (session) => (await readHead(session)).height),
     outcome: async (hash) =>
       await ask(async (session) => {
@@ -106,9 +109,13 @@ export function createCascadeChain(
 
 type Read = Pick<CascadeAction, 'record' | 'appKey'>;
 
-async function actionOf(session: ChainSession, id: string, prefix: string): Promise<Read | undefined> {
+async function actionOf(
+  session: ChainSession,
+  { id, height }: Readonly<{ id: string; height?: number | undefined }>,
+  prefix: string,
+): Promise<Read | undefined> {
   if (!isActionId(id)) return undefined;
-  const answer = await session.find(`~/action/v1/get_action/${id}`);
+  const answer = await session.find(`~/action/v1/get_action/${id}`, height === undefined ? {} : { height });
   if (!answer) return undefined;
   const action = asObject(answer.body)?.['action'];
   const read = recordOf(action, id, prefix);

@@ -116,6 +116,7 @@ function chainOf(actions: ReadonlyMap<string, CascadeAction>): CascadeChain {
   const creator = publicKeyOf(creatorKey);
   let blocks = 5;
   return {
+    head: async () => ({ chainId: 'test', height: 1, time: '2026-01-01T00:00:00Z' }),
     height: async () => (blocks += 1),
     outcome: async () => undefined,
     action: async (id) => actions.get(id),

@@ -10,7 +10,7 @@ import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
 import type { RealNode } from '../../../src/edges/local-network/cast.ts';
 import { type NodesChild, startNodesChild } from '../../../src/edges/local-network/nodes/child.ts';
 import { randomOf } from '../../../src/edges/local-network/random.ts';
-import { createStays } from '../../../src/edges/node/cascade/finalize.ts';
+import { createEvidence } from '../../../src/edges/node/storage/evidence.ts';
 import { openStorage } from '../../../src/edges/node/storage/storage.ts';
 import { bytesOf, downloaded, pendingAction, upload } from './files-under-test.ts';
 import { nodeUnderTest } from './node-under-test.ts';
@@ -138,12 +138,19 @@ async function startAgain({ ledger, node, folder }: KilledNode) {
   return await nodeUnderTest({ folder, key: node.account.key, chainUrl: ledger.url, cascade });
 }
 
-/** An hour later the store holds the files of finalized actions, each of their pieces, and nothing else. */
+/** Some hours later the store holds the files of finalized actions, each of their pieces, and nothing else. */
 async function checkLeft({ ledger, folder }: KilledNode): Promise<void> {
   const storageFolder = path.join(folder, 'storage');
-  const now = (): number => Date.now() + hourMs + 1000;
+  let laterMs = hourMs + 1000;
+  const now = (): number => Date.now() + laterMs;
   const storage = await openStorage({ folder: storageFolder, bound: -1, now });
-  await withChain(ledger, async (chain) => await storage.sweep(createStays(chain)));
+  await withChain(ledger, async (chain) => {
+    const evidence = createEvidence({ chain, folder: storageFolder, now });
+    await storage.sweep(await evidence.pass());
+    await pendingAction(ledger, bytesOf('n', 1));
+    laterMs += 2 * hourMs;
+    await storage.sweep(await evidence.pass());
+  });
   const named = new Set<string>();
   for (const actionId of await storage.files()) {
     const state = await stateOf(ledger, actionId);
@@ -153,7 +160,7 @@ async function checkLeft({ ledger, folder }: KilledNode): Promise<void> {
       if (!(await storage.pieces.get(hash))) throw new Error(`A piece of action ${actionId} is not there`);
     }
   }
-  for await (const { hash } of storage.pieces.all())
+  for (const hash of storage.index.pieces())
     if (!named.has(hash)) throw new Error(`The piece ${hash} belongs to no file`);
   const incoming = await readdir(path.join(storageFolder, 'incoming'));
   if (incoming.length > 0) throw new Error(`Unfinished files are left: ${incoming.join(', ')}`);

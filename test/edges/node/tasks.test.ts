@@ -1,7 +1,5 @@
 import { Code } from '@connectrpc/connect';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createStays } from '../../../src/edges/node/cascade/finalize.ts';
-import type { CascadeChain } from '../../../src/edges/cascade/chain.ts';
 import { bytesOf, pendingAction, upload } from './files-under-test.ts';
 import { networkUnderTest } from './network-under-test.ts';
 
@@ -34,24 +32,5 @@ describe('an upload under way', () => {
     goOn.resolve();
     expect((await first).at(-1)?.eventType).toBe(12);
     expect(await running()).toEqual([]);
-  });
-});
-
-describe('a stored file', () => {
-  it.each([
-    ['pending', false],
-    ['expired', false],
-    ['done', true],
-    ['approved', true],
-    ['failed', true],
-    ['unknown to the chain', true],
-    ['of a chain out of reach', true],
-  ])('stays or is forgotten as the chain says: %s', { tags: ['S1.storage.expired'] }, async (state, isKept) => {
-    const action = async (): Promise<unknown> => {
-      if (state.startsWith('of a chain')) throw new Error('out of reach');
-      return state.startsWith('unknown') ? undefined : { record: { chainState: state } };
-    };
-    const stays = createStays({ action: action as CascadeChain['action'] });
-    expect([await stays('7'), await stays('7')]).toEqual([isKept, isKept]);
   });
 });

@@ -6,16 +6,16 @@ import { CascadeService } from '../../gen/cascade/service_pb.ts';
 import type { ChainClient } from '../../indexer/chain/client.ts';
 import type { Place } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
-import { nowAndThen } from '../../kit/now-and-then.ts';
 import { type Recorder, type RecorderOptions, startRecorder } from '../recorder.ts';
 import { joinPeers, type Peers } from '../peers/peers.ts';
 import { createDiagnostics, type Diagnostics } from '../status/diagnostics.ts';
-import { openStorage, type Storage, telling } from '../storage/storage.ts';
+import { openStorage, type Storage } from '../storage/storage.ts';
 import { createCascadeChain } from '../../cascade/chain.ts';
 import { download } from './download.ts';
-import { createFinalizer, createStays } from './finalize.ts';
+import { createFinalizer } from './finalize.ts';
 import { register } from './register.ts';
 import { createTasks, type Tasks } from './tasks.ts';
+import { startUpkeep } from './upkeep.ts';
 
 /** How large one file may be, and all together: -1 for as many bytes as the disk has. */
 export type FileBounds = Readonly<{
@@ -52,10 +52,6 @@ export type Cascade = Readonly<{
 }>;
 
 const messageBytes = 16 * 2 ** 20;
-const sweepEachMs = 600_000;
-const usualRepairEachMs = 60_000;
-/** Others are looked for so soon after a start, so that its peers show. */
-const firstRepairMs = 3000;
 
 /** Opens the files of a node, and removes now and then what belongs to none. */
 export async function openCascade(
@@ -78,7 +74,7 @@ export async function openCascade(
   const { signing, storageBytes: bound, storageFolder = path.join(node.folder, 'storage') } = options;
   let recorder: Recorder | undefined;
   const wake = (): void => recorder?.wake();
-  const storage = telling(await openStorage({ folder: storageFolder, bound }), wake);
+  const storage = await openStorage({ folder: storageFolder, bound, onChange: wake });
   const tasks = createTasks();
   const diagnostics = createDiagnostics();
   const chain = createCascadeChain(node.chain, node);
@@ -96,11 +92,7 @@ export async function openCascade(
     diagnostics,
     maxFileBytes: options.maxFileBytes,
   };
-  const stays = createStays(chain);
-  void nowAndThen('store was not swept', sweepEachMs, () => storage.sweep(stays), node);
-  const { repairEachMs = usualRepairEachMs } = options;
-  const repairing = { logger, signal, firstMs: options.repairEachMs ?? firstRepairMs };
-  void nowAndThen('copies were not repaired', repairEachMs, peers.copies.repair, repairing);
+  startUpkeep({ storage, chain, copies: peers.copies, repairEachMs: options.repairEachMs, logger, signal });
   return {
     storage,
     isLogTold: () => recorder?.isTold(),

@@ -1,6 +1,5 @@
 import pLimit from 'p-limit';
 import { AppError } from '../../../commands/errors.ts';
-import type { CascadeChain } from '../../cascade/chain.ts';
 import type { ChainClient as SigningClient } from '../../cosmos/chain-client.ts';
 import { accountOf, type PrivateKey, publicKeyOf } from '../../cosmos/keys.ts';
 import { refusal } from './refusals.ts';
@@ -44,21 +43,4 @@ export function createFinalizer(signing: SigningClient, key: PrivateKey): Finali
 
 function asRefusal(caught: unknown): never {
   throw caught instanceof AppError && caught.code === 'INVALID_ARGUMENT' ? refusal('notNow', caught.message) : caught;
-}
-
-/**
- * Whether a stored file stays, as the chain says of its action: those of a registration that a crash cut off do not.
- *
- * A file goes only where the chain says that its action is pending or expired. What was once finished is not asked
- * about again.
- */
-export function createStays(chain: Pick<CascadeChain, 'action'>): (actionId: string) => Promise<boolean> {
-  const finished = new Set<string>();
-  return async (actionId) => {
-    if (finished.has(actionId)) return true;
-    const action = await chain.action(actionId).catch(() => undefined);
-    const state = action?.record.chainState;
-    if (state === 'done' || state === 'approved') finished.add(actionId);
-    return state !== 'pending' && state !== 'expired';
-  };
 }

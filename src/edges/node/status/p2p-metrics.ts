@@ -15,7 +15,7 @@ export type P2pMetrics = Awaited<ReturnType<typeof collectP2pMetrics>>;
 /** Collects the diagnostics of a node's peers and files; a node that takes none shows the volume of `folder`. */
 export async function collectP2pMetrics(folder: string, files: StoredFiles | undefined) {
   const { total, used, available } = await readVolume(files?.storage.folder ?? folder);
-  const stored = await countPieces(files);
+  const stored = files?.storage.index.counts() ?? { pieces: 0, bytes: 0 };
   const { stores, retrievals, hotPath, pool, handlers } = files?.diagnostics ?? nothingCounted;
   const { bannedSkips, banIncrements } = hotPath.all();
   return {
@@ -31,16 +31,6 @@ export async function collectP2pMetrics(folder: string, files: StoredFiles | und
     database: { p2pDbSizeMb: stored.bytes / mib, p2pDbRecordsCount: BigInt(stored.pieces) },
     disk: { allMb: Number(total) / mib, usedMb: Number(used) / mib, freeMb: Number(available) / mib },
   };
-}
-
-async function countPieces(files: StoredFiles | undefined): Promise<{ pieces: number; bytes: number }> {
-  const stored = { pieces: 0, bytes: 0 };
-  if (!files) return stored;
-  for await (const { bytes } of files.storage.pieces.all()) {
-    stored.pieces += 1;
-    stored.bytes += bytes;
-  }
-  return stored;
 }
 
 function banEntry({ peer: { account, ip, port }, count, createdAtMs }: Ban) {

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { createDataHasher } from '../../cascade/data-hash.ts';
-import { writeSynced } from '../../kit/durable.ts';
+import type { writeSynced } from '../../kit/durable.ts';
 import { hashPiece, pieceBytes, type PieceHash } from './piece-hash.ts';
-import type { Pieces } from './pieces.ts';
+import type { Pieces, WrittenPiece } from './pieces.ts';
 import type { Room } from './room.ts';
 
 /** A file that is being received: nothing of it can be read before it is adopted. */
@@ -24,18 +24,22 @@ export type Draft = Readonly<{
 /** Pieces that may be on their way to the disk at once. */
 const writesAtOnce = 4;
 
-type Written = Readonly<{ file: string; hash: PieceHash; bytes: number }>;
+/** Where drafts are written and what they become; `inUse` has the folders of those that are not discarded. */
+export type DraftOptions = Readonly<{
+  incoming: string;
+  pieces: Pick<Pieces, 'adopt'>;
+  room: Room;
+  inUse: Set<string>;
+  write: typeof writeSynced;
+}>;
 
 /** Begins a file in a folder of its own below `incoming`. */
-export async function beginDraft({
-  incoming,
-  pieces,
-  room,
-}: Readonly<{ incoming: string; pieces: Pieces; room: Room }>): Promise<Draft> {
+export async function beginDraft({ incoming, pieces, room, inUse, write: writePiece }: DraftOptions): Promise<Draft> {
   const folder = path.join(incoming, randomUUID());
+  inUse.add(folder);
   await mkdir(folder, { mode: 0o700 });
   const hasher = await createDataHasher();
-  const written: Written[] = [];
+  const written: WrittenPiece[] = [];
   const writing: Promise<void>[] = [];
   let unwritten = Buffer.allocUnsafe(pieceBytes);
   let filled = 0;
@@ -45,7 +49,7 @@ export async function beginDraft({
     await room.take(bytes.length);
     const piece = { file: path.join(folder, String(written.length)), hash: hashPiece(bytes), bytes: bytes.length };
     written.push(piece);
-    const done = writeSynced(piece.file, bytes);
+    const done = writePiece(piece.file, bytes);
     done.catch(() => undefined);
     writing.push(done);
   };
@@ -68,14 +72,15 @@ export async function beginDraft({
       return hasher.digest();
     },
     adopt: async () => {
-      const adopted = written.splice(0);
-      await pieces.adopt(adopted);
-      return adopted.map(({ hash }) => hash);
+      const hashes = written.map(({ hash }) => hash);
+      await pieces.adopt([...written], () => void written.shift());
+      return hashes;
     },
     discard: async () => {
       await Promise.allSettled(writing);
       for (const { bytes } of written.splice(0)) room.giveBack(bytes);
       await rm(folder, { recursive: true, force: true });
+      inUse.delete(folder);
     },
   };
 }

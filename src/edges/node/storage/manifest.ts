@@ -11,9 +11,27 @@ export type Manifest = Readonly<{
   pieces: readonly PieceHash[];
 }>;
 
+/** What a node knows of a file's action and never has to ask the chain for again. */
+export type FileMarks = Readonly<{
+  /** The chain had the action done or approved: the file stays. */
+  isFinalized: boolean;
+  /** Accounts of the nodes that the chain lets finalize the action, in the chain's order. */
+  group?: readonly string[] | undefined;
+}>;
+
+/** A file as a node keeps it: its manifest, and what the node knows of its action. */
+export type KeptFile = Manifest & FileMarks;
+
+const mostInGroup = 100;
+
 /** A manifest as bytes; the same ones for the same file. */
 export function encodeManifest({ actionId, dataHash, size, pieces }: Manifest): Buffer {
   return Buffer.from(JSON.stringify({ actionId, dataHash, size, pieces }));
+}
+
+/** A file as its node writes it down; whoever reads only manifests reads it as one. */
+export function encodeKept({ actionId, dataHash, size, pieces, isFinalized, group }: KeptFile): Buffer {
+  return Buffer.from(JSON.stringify({ actionId, dataHash, size, pieces, isFinalized, group }));
 }
 
 /** Whether two manifests say the same of the same file. */
@@ -23,16 +41,30 @@ export function isSameManifest(a: Manifest, b: Manifest): boolean {
 
 /** Reads a manifest; undefined where the bytes are none, or one that is at odds with itself. */
 export function decodeManifest(bytes: Uint8Array): Manifest | undefined {
+  const kept = decodeKept(bytes);
+  if (!kept) return undefined;
+  const { actionId, dataHash, size, pieces } = kept;
+  return { actionId, dataHash, size, pieces };
+}
+
+/** Reads a file as its node wrote it down; undefined where its manifest is none. */
+export function decodeKept(bytes: Uint8Array): KeptFile | undefined {
   try {
     const read = parseBounded(Buffer.from(bytes).toString('utf8'), { depth: 3, values: 10_000 });
     if (typeof read !== 'object' || read === null) return undefined;
-    const { actionId, dataHash, size, pieces }: Partial<Record<keyof Manifest, unknown>> = read;
+    const { actionId, dataHash, size, pieces, isFinalized, group }: Partial<Record<keyof KeptFile, unknown>> = read;
     const isSize = typeof size === 'number' && Number.isSafeInteger(size) && size >= 0;
     if (!isActionId(actionId) || typeof dataHash !== 'string' || dataHash.length !== 44 || !isSize) return undefined;
     if (!Array.isArray(pieces) || !pieces.every(isPieceHash)) return undefined;
-    return pieces.length === Math.ceil(size / pieceBytes) ? { actionId, dataHash, size, pieces } : undefined;
+    if (pieces.length !== Math.ceil(size / pieceBytes)) return undefined;
+    const marks = { isFinalized: isFinalized === true, ...(isGroup(group) && { group }) };
+    return { actionId, dataHash, size, pieces, ...marks };
   } catch {
     // From a peer, or a disk: whoever asked for a manifest has none.
     return undefined;
   }
+}
+
+function isGroup(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length <= mostInGroup && value.every((one) => typeof one === 'string');
 }

@@ -1,123 +1,128 @@
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { isActionId } from '../../indexer/chain/values.ts';
+import { writeSynced } from '../../kit/durable.ts';
 import { beginDraft, type Draft } from './draft.ts';
-import { syncFolder, writeWhole } from '../../kit/durable.ts';
-import { decodeManifest, encodeManifest, type Manifest } from './manifest.ts';
-import { listPieces, makePieceFolders, openPieces, type Pieces, unlessMissing } from './pieces.ts';
-import { createRoom } from './room.ts';
+import { openKeptFiles } from './kept-files.ts';
+import { loadIndex } from './load-index.ts';
+import type { FileMarks, KeptFile, Manifest } from './manifest.ts';
+import { makePieceFolders, openPieces, type Pieces } from './pieces.ts';
+import { createRoom, type Room } from './room.ts';
+import { createStorageIndex, type StorageIndex } from './storage-index.ts';
+import { type Judge, sweep } from './sweep.ts';
+import { createTrash, makeTrashFolders } from './trash.ts';
 
 /** What a node stores: pieces, and manifests of the files that they belong to. */
 export type Storage = Readonly<{
   /** Where all of it lies. */
   folder: string;
   pieces: Pieces;
-  /** Bytes that pieces and unfinished files take. */
+  /** What lies here, in memory; complete once `loaded` has settled. */
+  index: StorageIndex;
+  /** Settles once everything on the disk is in the index. */
+  loaded: Promise<void>;
+  /** Bytes that pieces, unfinished files and the trash take. */
   used: () => number;
   /** Begins to receive a file. */
   receive: () => Promise<Draft>;
   /** Writes down what a file consists of; from then on its pieces stay. */
   keep: (manifest: Manifest) => Promise<void>;
-  manifest: (actionId: string) => Promise<Manifest | undefined>;
-  /** Takes a file's manifest away; pieces that no other file has go with a later sweep. */
+  /** Writes down what is known of a file's action. */
+  mark: (actionId: string, marks: Partial<FileMarks>) => Promise<void>;
+  manifest: (actionId: string) => Promise<KeptFile | undefined>;
+  /** Writes a file's manifest anew where the disk has lost it. */
+  check: (actionId: string) => Promise<void>;
+  /** Moves a file's manifest to the trash; pieces that no other file has follow with a later sweep. */
   forget: (actionId: string) => Promise<void>;
   /** Action ids of all files, in no order. */
   files: () => Promise<readonly string[]>;
+  /** Files whose manifests cannot be read. */
+  unreadable: () => readonly string[];
   /**
-   * Removes what is older than an hour and belongs to nothing: files that do not stay, pieces of no file, what was
-   * being received. Such are left by crashes, and by files that were forgotten.
+   * Moves to the trash what is older than an hour and belongs to nothing: files that go, pieces of no file. What was
+   * being received goes at once. Such are left by crashes, and by files that were forgotten.
    */
-  sweep: (stays?: (actionId: string) => Promise<boolean>) => Promise<void>;
+  sweep: (judge?: Judge) => Promise<void>;
 }>;
 
-/** Where a store lies and how large it may become (-1: as its disk is); its clock gives unix milliseconds. */
-export type StorageOptions = Readonly<{ folder: string; bound: number; now?: () => number }>;
-
-const leftAloneMs = 3_600_000;
+/**
+ * Where a store lies and how large it may become (-1: as its disk is); its clock gives unix milliseconds. `onChange`
+ * receives each file that is kept, forgotten or marked, and of which a piece came or went.
+ */
+export type StorageOptions = Readonly<{
+  folder: string;
+  bound: number;
+  now?: () => number;
+  onChange?: (actionId: string) => void;
+  /** Writes a piece of a file that is being received, and settles once the disk has it. */
+  writePiece?: typeof writeSynced;
+}>;
 
 /**
  * Opens a store, made where there is none. What a crash left half written is removed.
  *
- * One process at a time has a store open.
+ * The index is read behind the answer; what needs all of it waits. One process at a time has a store open.
  */
-export async function openStorage({ folder, bound, now = () => Date.now() }: StorageOptions): Promise<Storage> {
-  const [incoming, files, pieceFolder] = ['incoming', 'files', 'pieces'].map((name) => path.join(folder, name)) as [
-    string,
-    string,
-    string,
-  ];
+export async function openStorage(options: StorageOptions): Promise<Storage> {
+  const { folder, bound, now = () => Date.now(), onChange = () => undefined, writePiece = writeSynced } = options;
+  const [incoming, fileFolder, pieceFolder, trashFolder] = (['incoming', 'files', 'pieces', 'trash'] as const).map(
+    (name) => path.join(folder, name),
+  ) as [string, string, string, string];
   await rm(incoming, { recursive: true, force: true });
-  for (const one of [incoming, files, pieceFolder]) await mkdir(one, { recursive: true, mode: 0o700 });
+  for (const one of [incoming, fileFolder]) await mkdir(one, { recursive: true, mode: 0o700 });
   await makePieceFolders(pieceFolder);
-  let used = 0;
-  for await (const { bytes } of listPieces(pieceFolder)) used += bytes;
-  const room = createRoom({ folder, bound, used });
-  const pieces = openPieces(pieceFolder, { incoming, room, now });
-  const fileOf = (actionId: string): string => path.join(files, fileName(actionId));
-  const manifest: Storage['manifest'] = async (actionId) => {
-    const bytes = await readFile(fileOf(actionId)).catch(unlessMissing);
-    return bytes && decodeManifest(bytes);
+  await makeTrashFolders(trashFolder);
+  const index = createStorageIndex();
+  const room = createRoom({ folder, bound, used: 0 });
+  const trash = createTrash({ folder: trashFolder, room, now });
+  const files = openKeptFiles(fileFolder, { incoming, index, trash, onChange });
+  const unreadable = new Set<string>();
+  const load = async (): Promise<void> => {
+    await trash.load();
+    for (const actionId of await loadIndex({ pieceFolder, files, index, room })) unreadable.add(actionId);
   };
-  const list: Storage['files'] = async () => (await readdir(files)).filter(isActionId);
-  const storage: Omit<Storage, 'sweep'> = {
+  const loaded = load();
+  loaded.catch(() => undefined);
+  const laterRoom = afterLoading(room, loaded);
+  const pieces = openPieces(pieceFolder, { incoming, room: laterRoom, index, trash, now, onChange });
+  const inUse = new Set<string>();
+  const keep: Storage['keep'] = async (manifest) => {
+    await loaded;
+    await files.keep(manifest);
+    unreadable.delete(manifest.actionId);
+  };
+  return {
     folder,
-    pieces,
-    manifest,
-    files: list,
-    used: () => room.used(),
-    receive: async () => await beginDraft({ incoming, pieces, room }),
-    keep: async (one) => await writeWhole(fileOf(one.actionId), encodeManifest(one), incoming),
-    forget: async (actionId) => {
-      await rm(fileOf(actionId), { force: true });
-      await syncFolder(files);
+    pieces: afterLoad(pieces, loaded),
+    index,
+    loaded,
+    used: room.used,
+    receive: async () => await beginDraft({ incoming, pieces, room: laterRoom, inUse, write: writePiece }),
+    keep,
+    mark: async (actionId, marks) => await loaded.then(() => files.mark(actionId, marks)),
+    manifest: files.read,
+    check: files.check,
+    forget: async (actionId) => await loaded.then(() => files.forget(actionId)),
+    files: async () => await loaded.then(() => index.files()),
+    unreadable: () => [...unreadable],
+    sweep: async (judge = async () => 'unknown') => {
+      await loaded;
+      const knowsAllFiles = (): boolean => unreadable.size === 0;
+      await sweep({ incoming, index, files, pieces, trash, knowsAllFiles, inUse, now }, judge);
     },
   };
-  const isOlder = async (file: string, beforeMs: number): Promise<boolean> => {
-    const found = await stat(file).catch(unlessMissing);
-    return found !== undefined && found.mtimeMs < beforeMs;
-  };
+}
+
+/** Nobody knows how much room is left before everything that lies here was counted. */
+function afterLoading(room: Room, loaded: Promise<void>): Room {
+  return { ...room, take: async (bytes) => await loaded.then(() => room.take(bytes)) };
+}
+
+/** What writes, or says what is here, waits for the index; a piece is read at once. */
+function afterLoad(pieces: Pieces, loaded: Promise<void>): Pieces {
   return {
-    ...storage,
-    sweep: async (stays = async () => true) => {
-      const beforeMs = now() - leftAloneMs;
-      for (const actionId of await list())
-        if ((await isOlder(fileOf(actionId), beforeMs)) && !(await stays(actionId))) await storage.forget(actionId);
-      await sweepPieces(storage, beforeMs);
-      for (const name of await readdir(incoming))
-        if (await isOlder(path.join(incoming, name), beforeMs))
-          await rm(path.join(incoming, name), { recursive: true, force: true });
-    },
-  };
-}
-
-/** Only a number becomes the name of a file: no text of a client ever does. */
-function fileName(actionId: string): string {
-  if (!isActionId(actionId)) throw new Error('An action id that is none came as far as the store');
-  return actionId;
-}
-
-async function sweepPieces(storage: Omit<Storage, 'sweep'>, beforeMs: number): Promise<void> {
-  const manifests = await Promise.all((await storage.files()).map((actionId) => storage.manifest(actionId)));
-  const named = new Set(manifests.flatMap((one) => one?.pieces ?? []));
-  for await (const { hash, bytes, writtenAtMs } of storage.pieces.all())
-    if (!named.has(hash) && writtenAtMs < beforeMs) await storage.pieces.remove(hash, bytes);
-}
-
-/** A store that tells whenever its files change. */
-export function telling(storage: Storage, changed: () => void): Storage {
-  return {
-    ...storage,
-    keep: async (manifest) => {
-      await storage.keep(manifest);
-      changed();
-    },
-    forget: async (actionId) => {
-      await storage.forget(actionId);
-      changed();
-    },
-    sweep: async (stays) => {
-      await storage.sweep(stays);
-      changed();
-    },
+    ...pieces,
+    put: async (bytes) => await loaded.then(() => pieces.put(bytes)),
+    adopt: async (files, onAdopted) => await loaded.then(() => pieces.adopt(files, onAdopted)),
+    has: async (hash) => await loaded.then(() => pieces.has(hash)),
   };
 }

@@ -1,0 +1,47 @@
+import pLimit from 'p-limit';
+import { statOf } from './disk-reads.ts';
+import type { KeptFiles } from './kept-files.ts';
+import { listPieces, pieceFile } from './pieces.ts';
+import type { PieceHash } from './piece-hash.ts';
+import type { Room } from './room.ts';
+import type { WrittenIndex } from './storage-index.ts';
+
+/** Where a store lies, and what is to know of it. */
+type Loaded = Readonly<{ pieceFolder: string; files: KeptFiles; index: WrittenIndex; room: Room }>;
+
+/** So few files are open at once that nobody else lacks descriptors. */
+const readsAtOnce = 8;
+
+/**
+ * Reads what a store holds: all manifests, and the names of all pieces. Bytes of pieces are what their manifests say;
+ * only of pieces that no file names the disk is asked.
+ *
+ * @returns files whose manifests cannot be read
+ */
+export async function loadIndex({ pieceFolder, files, index, room }: Loaded): Promise<readonly string[]> {
+  const limit = pLimit(readsAtOnce);
+  const unreadable: string[] = [];
+  const readFile = async (actionId: string): Promise<void> => {
+    // Whatever the failure is, the file is not forgotten: it counts as one whose pieces nobody knows.
+    const file = await files.read(actionId).catch(() => undefined);
+    if (file) index.keep(file);
+    else unreadable.push(actionId);
+  };
+  await limit.map(await files.names(), readFile);
+  const orphans: PieceHash[] = [];
+  for await (const hash of listPieces(pieceFolder)) {
+    const bytes = index.bytesOf(hash);
+    if (bytes === undefined) orphans.push(hash);
+    else {
+      index.arrived(hash);
+      room.add(bytes);
+    }
+  }
+  await limit.map(orphans, async (hash) => {
+    const entry = await statOf(pieceFile(pieceFolder, hash));
+    if (!entry) return;
+    index.arrived(hash, entry.size);
+    room.add(entry.size);
+  });
+  return unreadable;
+}
