@@ -1,8 +1,9 @@
 import { approveAction, finalizeAction, requestAction } from '../../../commands/ledger/actions.ts';
-import type { Action, ChainState } from '../../../commands/ledger/chain.ts';
+import type { Action } from '../../../commands/ledger/chain.ts';
 import { metadataText } from '../../../commands/ledger/metadata.ts';
 import { evmAddress } from '../../cosmos/addresses.ts';
-import { type Call, type Methods, numberOf, pageOf, refuse } from './contract.ts';
+import type { ActionKey } from './action-index.ts';
+import { type Call, type Methods, numberOf, type Page, pageSize, refuse } from './contract.ts';
 
 const types = ['ACTION_TYPE_SENSE', 'ACTION_TYPE_CASCADE'];
 const states = 'PENDING PROCESSING DONE APPROVED REJECTED FAILED EXPIRED'
@@ -11,7 +12,6 @@ const states = 'PENDING PROCESSING DONE APPROVED REJECTED FAILED EXPIRED'
 
 type Requested = Readonly<{ dataHash: string; price: bigint; expirationTime: bigint; fileSizeKbs: bigint }>;
 type Cascade = Requested & Readonly<{ fileName: string; rqIdsIc: bigint; signatures: string }>;
-type Page = Readonly<{ offset: bigint; limit: bigint }>;
 
 /** The contract of actions: the rules that the chain's own messages call, in the name of who called. */
 export const actionMethods = {
@@ -46,11 +46,11 @@ export const actionMethods = {
     return { baseFee, perKbFee: perKb, totalFee: baseFee + perKb * dataSizeKbs };
   },
   getActionsByCreator: async (call: Call, { creator, ...page }: Page & Readonly<{ creator: string }>) =>
-    await list(call, page, (action) => evmAddress(action.creator) === creator.toLowerCase()),
+    await list(call, page, `creator/${creator.toLowerCase()}`),
   getActionsByState: async (call: Call, { state, ...page }: Page & Readonly<{ state: bigint }>) =>
-    await list(call, page, (action) => numberOf(states, action.state) === state),
+    await list(call, page, `state/${states[Number(state) - 1] ?? ''}`),
   getActionsBySuperNode: async (call: Call, { superNode, ...page }: Page & Readonly<{ superNode: string }>) =>
-    await list(call, page, (action) => action.superNodes.some((node) => evmAddress(node) === superNode.toLowerCase())),
+    await list(call, page, `node/${superNode.toLowerCase()}`),
   getParams: async ({ chain }: Call) => {
     const { baseActionFee, feePerKbyte, maxActionsPerBlock, expirationSeconds } = chain.genesis.params;
     return {
@@ -118,15 +118,9 @@ async function finalize(
   return true;
 }
 
-async function list({ chain }: Call, page: Page, isWanted: (action: Action) => boolean) {
-  const found = await chain.run((state) => allActions(state).filter(isWanted));
-  return { actions: pageOf(found, page).map(infoOf), total: BigInt(found.length) };
-}
-
-function allActions({ tallies, action }: ChainState): Action[] {
-  return Array.from({ length: tallies.actions }, (_, index) => action(String(index + 1))).filter(
-    (one) => one !== undefined,
-  );
+async function list({ chain }: Call, page: Page, key: ActionKey) {
+  const { actions, total } = await chain.listed(key, { offset: page.offset, limit: pageSize(page) });
+  return { actions: actions.map(infoOf), total };
 }
 
 function infoOf(action: Action) {

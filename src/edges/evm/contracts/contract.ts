@@ -19,10 +19,18 @@ export type Methods = Readonly<Record<string, (call: Call, given: never) => Prom
 /** Records of one page at most. */
 const mostListed = 100;
 
+/** A page as a call requests it. */
+export type Page = Readonly<{ offset: bigint; limit: bigint }>;
+
+/** How many records a page holds at most. */
+export function pageSize({ limit }: Page): number {
+  return Math.min(Number(limit) || mostListed, mostListed);
+}
+
 /** What a list shows of all that there is. */
-export function pageOf<T>(all: readonly T[], { offset, limit }: Readonly<{ offset: bigint; limit: bigint }>): T[] {
-  const from = Number(offset > BigInt(all.length) ? all.length : offset);
-  return all.slice(from, from + Math.min(Number(limit) || mostListed, mostListed));
+export function pageOf<T>(all: readonly T[], page: Page): T[] {
+  const from = Number(page.offset > BigInt(all.length) ? all.length : page.offset);
+  return all.slice(from, from + pageSize(page));
 }
 
 /** The number that stands for a word in an interface; 0 where it has none. */

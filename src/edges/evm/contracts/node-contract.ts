@@ -1,7 +1,7 @@
 import { type NodeState, nodeStateAt, type SuperNode } from '../../../commands/ledger/chain.ts';
 import type { Draft } from '../../../commands/ledger/draft.ts';
 import { deregisterNode, registerNode, startNode, stopNode, updateNode } from '../../../commands/ledger/supernodes.ts';
-import { type Call, type Methods, numberOf, pageOf, refuse } from './contract.ts';
+import { type Call, type Methods, numberOf, type Page, pageOf, refuse } from './contract.ts';
 
 const states: readonly NodeState[] = ['SUPERNODE_STATE_ACTIVE', 'SUPERNODE_STATE_DISABLED', 'SUPERNODE_STATE_STOPPED'];
 const mostTop = 25;
@@ -49,7 +49,7 @@ export const nodeMethods = {
     await chain.run(({ node }) => infoOf(node(validatorAddress) ?? unknown(validatorAddress))),
   getSuperNodeByAccount: async ({ chain }: Call, account: string) =>
     await chain.run(({ nodes }) => infoOf([...nodes()].find((node) => node.account === account) ?? unknown(account))),
-  listSuperNodes: async ({ chain }: Call, page: Readonly<{ offset: bigint; limit: bigint }>) =>
+  listSuperNodes: async ({ chain }: Call, page: Page) =>
     await chain.run(({ nodes }) => {
       const all = [...nodes()];
       return { nodes: pageOf(all, page).map(infoOf), total: BigInt(all.length) };

@@ -5,9 +5,11 @@ import { TransactionFailed } from '../../../commands/ledger/failure.ts';
 import { actionIn, nodeIn, recordsOf, talliesIn } from '../../../commands/ledger/records.ts';
 import { evmAddress } from '../../cosmos/addresses.ts';
 import type { State } from '../executor/state.ts';
-import { readNodeIds, readRecord, writeRecords } from './record-store.ts';
+import type { ActionKey } from './action-index.ts';
+import { gas, type Meter } from './gas.ts';
+import { RecordStore } from './record-store.ts';
 
-/** Thrown where a rule asks for what was not read yet: it is read, and the rule runs again. */
+/** Thrown where a rule needs what was not read yet: it is read, and the rule runs again. */
 class NotRead extends Error {
   readonly read: () => Promise<void>;
   constructor(read: () => Promise<void>) {
@@ -16,34 +18,34 @@ class NotRead extends Error {
   }
 }
 
-/** How often a rule may ask for more; each asks for a handful of rows. */
-const mostReads = 10_000;
-
 /**
- * The chain as a state of the virtual machine has it, for rules that read it at once: pure as they are, they run again
- * until all that they read is here.
+ * The chain as a state of the virtual machine has it, for rules that read it at once; each read is paid for before it
+ * is made.
+ *
+ * Rules are pure: one that lacks a row runs again once the row is there. Of single rows it reads a handful, and all
+ * nodes come at once, so the number of runs does not depend on how much there is.
  */
 export class StoredChain {
   readonly genesis: Genesis;
   readonly #state: State;
+  readonly #meter: Meter;
+  readonly #store: RecordStore;
   readonly #actions = new Map<string, Action | undefined>();
   readonly #nodes = new Map<string, SuperNode | undefined>();
   readonly #accounts = new Map<string, Account | undefined>();
   #operators: readonly string[] | undefined;
-  /** Rows that were read. */
-  reads = 0;
 
-  constructor(genesis: Genesis, state: State) {
+  constructor(genesis: Genesis, state: State, meter: Meter) {
     this.genesis = genesis;
     this.#state = state;
+    this.#meter = meter;
+    this.#store = new RecordStore(state, meter);
   }
 
-  /** Runs something that reads the chain, as often as it takes. */
+  /** Runs something that reads the chain until all that it reads is here. */
   async run<T>(rule: (chain: ChainState) => T): Promise<T> {
-    const text = await readRecord(this.#state, 'tallies', '');
-    const counted = text === undefined ? { actions: 0, evidence: 0 } : talliesIn(text);
-    const chain = this.#chain({ ...counted, accounts: 0 });
-    for (; this.reads < mostReads; this.reads += 1) {
+    const chain = this.#chain({ ...(await this.#tallies()), accounts: 0 });
+    for (;;) {
       try {
         return rule(chain);
       } catch (caught) {
@@ -51,7 +53,21 @@ export class StoredChain {
         await caught.read();
       }
     }
-    throw new TransactionFailed('gas', 'the call reads more than any may');
+  }
+
+  /** Actions of a key from an offset on, in the order of their ids, and how many there are in all. */
+  async listed(
+    key: ActionKey,
+    { offset, limit }: Readonly<{ offset: bigint; limit: number }>,
+  ): Promise<Readonly<{ actions: readonly Action[]; total: bigint }>> {
+    const { actions: count } = await this.#tallies();
+    const { ids, total } = await this.#store.actionIds(key, { offset, limit, actions: count });
+    const actions: Action[] = [];
+    for (const id of ids) {
+      const action = await this.#read('action', id, actionIn);
+      if (action) actions.push(action);
+    }
+    return { actions, total };
   }
 
   /** Carries a rule out and writes what it changed; its events are told. Answers what it came to. */
@@ -62,8 +78,10 @@ export class StoredChain {
       rule(attempt);
       return attempt;
     });
-    await writeRecords(this.#state, recordsOf(draft.changes));
+    this.#meter.pay(gas.eventByte * BigInt(Buffer.byteLength(JSON.stringify(draft.events))));
+    await this.#store.write(recordsOf(draft.changes));
     for (const { address, balance } of draft.changes.accounts.values()) {
+      this.#meter.pay(gas.account);
       await this.#state.modifyAccountFields(addressIn(address), { balance });
     }
     this.#state.tell(draft.events);
@@ -84,21 +102,27 @@ export class StoredChain {
 
   #allNodes(): SuperNode[] {
     const operators = this.#operators;
-    if (!operators)
-      throw new NotRead(async () => {
-        this.#operators = await readNodeIds(this.#state);
-      });
-    return operators.flatMap(
-      (operator) => known(this.#nodes, operator, async () => await this.#read('node', operator, nodeIn)) ?? [],
-    );
+    if (operators) return operators.flatMap((operator) => this.#nodes.get(operator) ?? []);
+    throw new NotRead(async () => {
+      const all = await this.#store.nodeIds();
+      for (const operator of all)
+        if (!this.#nodes.has(operator)) this.#nodes.set(operator, await this.#read('node', operator, nodeIn));
+      this.#operators = all;
+    });
+  }
+
+  async #tallies(): Promise<Readonly<{ actions: number; evidence: number }>> {
+    const text = await this.#store.read('tallies', '');
+    return text === undefined ? { actions: 0, evidence: 0 } : talliesIn(text);
   }
 
   async #read<T>(table: 'action' | 'node', id: string, read: (text: string) => T): Promise<T | undefined> {
-    const text = await readRecord(this.#state, table, id);
+    const text = await this.#store.read(table, id);
     return text === undefined ? undefined : read(text);
   }
 
   async #account(address: string): Promise<Account | undefined> {
+    this.#meter.pay(gas.row);
     const account = await this.#state.getAccount(addressIn(address));
     return account && { address, number: 0, sequence: Number(account.nonce), balance: account.balance };
   }

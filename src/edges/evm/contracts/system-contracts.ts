@@ -9,10 +9,8 @@ import type { Interface } from './abi.ts';
 import { contractAddresses } from './addresses.ts';
 import type { Call, Methods } from './contract.ts';
 import type * as loaded from './contracts.ts';
+import { gas, GasSpent, Meter } from './gas.ts';
 import { StoredChain } from './rules.ts';
-
-/** What a call costs, and each row that it reads; a write costs more. */
-const gas = { call: 3_000n, row: 700n, write: 40_000n, byte: 16n } as const;
 
 /** A contract that runs outside of the machine. */
 export type Precompile = Readonly<{
@@ -23,7 +21,8 @@ export type Precompile = Readonly<{
 /**
  * The system contracts of a chain over a state. `message` tells who calls: the library says it to listeners only.
  *
- * A call that a rule refuses is reverted with the rule's words; nothing of it is left.
+ * A call that a rule refuses is reverted with the rule's words; nothing of it is left. One whose gas does not pay the
+ * next read or write stops before it.
  */
 export function systemContracts(
   genesis: Genesis,
@@ -35,37 +34,35 @@ export function systemContracts(
     function: async (input) => {
       const { contracts, encodeRevert } = await load();
       const { functions, event, methods } = contracts[name];
-      const chain = new StoredChain(genesis, state);
+      const meter = new Meter(input.gasLimit);
       const logs: Log[] = [];
       const called = message();
-      const found = functions.get(Buffer.from(input.data.subarray(0, 4)).toString('hex'));
-      const spent = (): bigint =>
-        gas.call +
-        gas.row * BigInt(chain.reads) +
-        (found?.isView === false ? gas.write + gas.byte * BigInt(input.data.length) : 0n);
+      const callee = functions.get(Buffer.from(input.data.subarray(0, 4)).toString('hex'));
       try {
-        if (found === undefined || called === undefined)
+        meter.pay(gas.call);
+        if (callee === undefined || called === undefined)
           throw new TransactionFailed('request', 'there is no such function');
-        requirePlain(called, found);
+        requirePlain(called, callee);
+        if (!callee.isView) meter.pay(gas.inputByte * BigInt(input.data.length));
         const callerHex = called.caller.toString();
         const call: Call = {
           callerHex,
           caller: accountOfEvm(callerHex),
-          chain,
+          chain: new StoredChain(genesis, state, meter),
           block: blockOf(input),
           emit: (what, values) => {
             const { topics, data } = event(what, values);
+            meter.pay(gas.log + gas.topic * BigInt(topics.length) + gas.eventByte * BigInt(data.length));
             logs.push([hexToBytes(contractAddresses[name]), topics.map((topic) => hexToBytes(topic)), data]);
           },
         };
-        const result = await carryOut(methods, found, call, input.data.subarray(4));
-        if (spent() > input.gasLimit) return outOfGas(input);
-        return { executionGasUsed: spent(), returnValue: found.encode(result), logs };
+        const result = await carryOut(methods, callee, call, input.data.subarray(4));
+        return { executionGasUsed: meter.spent, returnValue: callee.encode(result), logs };
       } catch (caught) {
+        if (caught instanceof GasSpent) return outOfGas(input);
         if (!(caught instanceof TransactionFailed)) throw caught;
-        if (spent() > input.gasLimit) return outOfGas(input);
         const exceptionError = new EVMError(EVMError.errorMessages.REVERT);
-        return { executionGasUsed: spent(), returnValue: encodeRevert(caught.message), exceptionError };
+        return { executionGasUsed: meter.spent, returnValue: encodeRevert(caught.message), exceptionError };
       }
     },
   });

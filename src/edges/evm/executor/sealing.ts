@@ -7,7 +7,7 @@ import { blockRoots } from './blocks.ts';
 import type { ChainConfig } from './genesis.ts';
 import type { Machine } from './machine.ts';
 import type { LedgerRecord } from '../../../commands/ledger/records.ts';
-import { takeTold, writeRecords } from '../contracts/record-store.ts';
+import { RecordStore, takeTold } from '../contracts/record-store.ts';
 import { executedTransaction, type Hex, type Outcome } from './outcome.ts';
 import type { State } from './state.ts';
 import { openBlock, requestsHash } from './system-calls.ts';
@@ -83,7 +83,7 @@ export async function applyAccounts(
     const { storageRoot, codeHash } = (await state.getAccount(of)) ?? new Account();
     await vm.evm.journal.putAccount(of, new Account(nonce, balance, storageRoot, codeHash));
   }
-  await writeRecords(state, records);
+  await new RecordStore(state).write(records);
   await vm.evm.journal.cleanup();
 }
 
