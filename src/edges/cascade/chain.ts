@@ -144,7 +144,8 @@ function storerOf(
 
 function unreachable(caught: unknown): never {
   if (!(caught instanceof ChainFailure)) throw caught;
-  throw new AppError('UNAVAILABLE', `The chain cannot be asked: ${caught.message}`, { cause: caught });
+  // Without its cause, whose text is in this one: an error of ours with a cause is shown to nobody.
+  throw new AppError('UNAVAILABLE', `The chain cannot be asked: ${caught.message}`);
 }
 
 function fileOf(metadata: string): ActionFile | undefined {

@@ -73,7 +73,7 @@ export const gatewaySettings = {
     'TRANSFER_SPACE',
     'unlimited',
     space,
-    'Most bytes of files under way and fetched; the last tenth of the volume, at most 5GiB, is left free anyhow',
+    'Most bytes of files under way and fetched, of which downloads fill three quarters; the last tenth of the volume, at most 5GiB, is left free anyhow, by downloads twice as much',
   ),
   rateLimit: setting(
     'RATE_LIMIT',
@@ -83,7 +83,19 @@ export const gatewaySettings = {
   ),
   sseMax: setting('SSE_MAX', '5000', count, 'Streams of states at once'),
   sseMaxPerAddress: setting('SSE_MAX_PER_ADDRESS', '20', count, 'Streams of states at once of one address'),
-  downloadKeepMs: setting('DOWNLOAD_KEEP', '1h', duration, 'How long a fetched file can be had from the gateway'),
+  downloadsMax: setting('DOWNLOADS_MAX', '256', count, 'Downloads from SuperNodes at once'),
+  downloadsMaxPerAddress: setting(
+    'DOWNLOADS_MAX_PER_ADDRESS',
+    '16',
+    count,
+    'Downloads from SuperNodes at once of one address; one that joins another counts for none',
+  ),
+  downloadKeepMs: setting(
+    'DOWNLOAD_KEEP',
+    '1h',
+    duration,
+    'How long a fetched file is kept; each request for a public file that is kept starts the time anew',
+  ),
   signatures: setting(
     'SIGNATURES',
     'any',

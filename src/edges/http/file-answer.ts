@@ -30,7 +30,13 @@ const piecesUnderWay = 4;
 export async function answerFile(request: FastifyRequest, reply: FastifyReply, file: FileAnswer): Promise<unknown> {
   const { handle, size, etag, name } = file;
   const { headers, method } = request;
-  reply.raw.once('close', () => void handle.close().catch(() => undefined));
+  const close = (): void => void handle.close().catch(() => undefined);
+  // The caller may have hung up while the answer was prepared: its event has passed.
+  if (reply.raw.destroyed) {
+    close();
+    return reply.hijack();
+  }
+  reply.raw.once('close', close);
   reply.headers({ etag, 'accept-ranges': 'bytes', 'cache-control': 'private, no-transform' });
   if (matches(headers['if-none-match'], etag)) return await reply.code(304).send();
   reply.header('content-disposition', attachment(name));

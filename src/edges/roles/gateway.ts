@@ -32,7 +32,10 @@ async function startGateway(context: RoleContext): Promise<Part> {
   const registeredPorts = config.nodePorts === 'registered';
   const chain = createGatewayChain(client, { addressPrefix, allowPrivate, registeredPorts, signal, reader });
   const key = config.nodeTransport === 'secure' ? await gatewayKey(config, chainUrl) : undefined;
-  const files = await openTransferFiles(config.transferDir ?? path.join(dataFolder(config), 'transfers'));
+  const files = await openTransferFiles(
+    config.transferDir ?? path.join(dataFolder(config), 'transfers'),
+    config.transferSpace,
+  );
   const nodes = {
     chain,
     dialling: { key, leases },

@@ -52,6 +52,7 @@ export type GatewayChanges = Readonly<{
   network?: string;
   folder?: string;
   stallMs?: number;
+  bodyWithinMs?: number;
   processingMs?: number;
 }>;
 
@@ -66,9 +67,9 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
   const chain: CascadeChain = { ...chainOf(actions), ...changes.chain };
   const ending = new AbortController();
   const { signal } = ending;
-  const files = await openTransferFiles(changes.folder ?? folder);
   const logger = pino({ level: 'silent' });
   const settings = { ...parseConfig({}), ...changes.settings };
+  const files = await openTransferFiles(changes.folder ?? folder, settings.transferSpace);
   // Nodes are spoken to plainly.
   const stallMs = changes.stallMs ?? 2_000;
   const limits = { stallMs, processingMs: changes.processingMs ?? stallMs, pollMs: 20, pauseScale: 0.002 };
@@ -89,6 +90,7 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
     observed: () => ({ checks: [], gauges: [] }),
     clock: () => Date.now() + ahead,
     version: '1.2.3',
+    ...(changes.bodyWithinMs === undefined ? {} : { bodyWithinMs: changes.bodyWithinMs }),
   };
   const app = createGateway(dependencies);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -136,13 +138,19 @@ export function finalize({ actions }: Pick<GatewayUnderTest, 'actions'>, id: str
 /** An action over some bytes, as the chain has it. */
 export async function actionOver(
   bytes: Uint8Array,
-  { id = '7', chainState = 'pending', isPublic = false, name = 'a file.bin' } = {},
+  { id = '7', chainState = 'pending', isPublic = false, name = 'a file.bin', fileSizeKbs = 0 } = {},
 ): Promise<CascadeAction> {
   const hasher = await createFileHasher();
   hasher.update(bytes);
   const [dataHash] = hasher.digests();
   const creator = accountOf(publicKeyOf(creatorKey));
-  const record = { kind: 'cascade', chainState, creator, height: 5 } as Partial<ActionRecord> as ActionRecord;
+  const record = {
+    kind: 'cascade',
+    chainState,
+    creator,
+    height: 5,
+    fileSizeKbs,
+  } as Partial<ActionRecord> as ActionRecord;
   return {
     id,
     record,

@@ -3,14 +3,17 @@ import { createServer, request as httpRequest, type IncomingMessage } from 'node
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { type Pace, withPace } from '../../../src/edges/gateway/intake/pace.ts';
+import { type OwnTime, type Pace, withPace } from '../../../src/edges/gateway/intake/pace.ts';
 
 /** What becomes of a body of which a few bytes come every 20 ms. */
-async function outcomeOf(pace: Pace, bytes: number): Promise<string> {
+async function outcomeOf(pace: Pace, bytes: number, ownWork?: () => Promise<unknown>): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const server = createServer((request: IncomingMessage) => {
-    const reading = buffer(request).then(() => 'all of it');
-    void withPace(request, pace, reading).then(resolve, (caught: unknown) => resolve(String(caught)));
+    const read = async (ownTime: OwnTime): Promise<string> => {
+      if (ownWork) await ownTime(ownWork());
+      return await buffer(request).then(() => 'all of it');
+    };
+    void withPace(request, pace, read).then(resolve, (caught: unknown) => resolve(String(caught)));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const sending = httpRequest({ port: (server.address() as AddressInfo).port, method: 'POST' });
@@ -28,4 +31,11 @@ it('a body that comes with less than so many bytes a second is given up', { tags
   const pace = { stallMs: 10_000, minRate: 1_000_000, windowMs: 100 };
   expect(await outcomeOf(pace, 100)).toContain('less than 1000000 bytes a second');
   expect(await outcomeOf({ ...pace, minRate: 10 }, 1_000)).toBe('all of it');
+});
+
+it('time that our own work takes is not the sender’s', { tags: ['S3.upload.chain'] }, async () => {
+  const pace = { stallMs: 100, minRate: 10, windowMs: 100 };
+  const { promise, resolve } = Promise.withResolvers<void>();
+  setTimeout(resolve, 400);
+  expect(await outcomeOf(pace, 1_000, async () => await promise)).toBe('all of it');
 });

@@ -1,5 +1,6 @@
-import { statfs } from 'node:fs/promises';
+import { statfs, writeFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -40,13 +41,30 @@ describe('room on the volume', () => {
     const { free, kept } = await volumeOf(folder);
     const space = createSpace(folder, undefined);
     // Others write to the volume meanwhile: half of what is kept is more than they do.
-    await expect(space.reserve(free - kept / 2)).rejects.toMatchObject(full);
-    await expect(space.reserve(free - kept / 2)).rejects.toMatchObject(full);
+    const reserve = async (bytes: number) => await space.reserve(`${folder}/${bytes}`, bytes, 'upload');
+    await expect(reserve(free - kept / 2)).rejects.toMatchObject(full);
+    await expect(space.require(free - kept / 2, 'upload')).rejects.toMatchObject(full);
     const most = free - 1.5 * kept;
-    const release = await space.reserve(most);
-    await expect(space.reserve(kept), 'what is promised counts').rejects.toMatchObject(full);
+    const { release } = await reserve(most);
+    await expect(reserve(kept), 'what is promised counts').rejects.toMatchObject(full);
     release();
-    (await space.reserve(most))();
+    (await reserve(most)).release();
+    await expect(space.require(most, 'download'), 'uploads keep a part').rejects.toMatchObject(full);
+  });
+
+  it('counts what a reserved file lacks, not what of it is there', { tags: ['S3.limits.space'] }, async () => {
+    const { folder, remove } = freshFolder();
+    onTestFinished(remove);
+    const space = createSpace(folder, 1_000);
+    const file = path.join(folder, 'one');
+    const { extendTo } = await space.reserve(file, 600, 'upload');
+    await writeFile(file, Buffer.alloc(500));
+    await space.require(400, 'upload');
+    await expect(space.require(401, 'upload')).rejects.toMatchObject(full);
+    await expect(extendTo(1_001)).rejects.toMatchObject(full);
+    await extendTo(1_000);
+    await space.reserve(file, 900, 'upload');
+    await expect(space.require(1, 'upload')).rejects.toMatchObject(full);
   });
 
   it('is asked for before any byte of a form', { tags: ['S3.limits.volume'] }, async () => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { request as httpRequest } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { signText } from '../../../src/edges/cascade/signatures.ts';
@@ -27,6 +28,17 @@ async function start(changes: GatewayChanges = {}, of: Parameters<typeof actionO
   const action = await actionOver(bytes, of);
   gateway.actions.set('7', action);
   return { gateway, action };
+}
+
+/** Sends the head of a form and then waits; the status that is answered, and how many bytes were sent by then. */
+async function headAlone(url: string, head: string, length: number) {
+  const headers = { 'content-type': 'multipart/form-data; boundary=b', 'content-length': String(length) };
+  const request = httpRequest(`${url}/api/v1/actions/cascade`, { method: 'POST', headers });
+  request.on('error', () => undefined);
+  request.write(head);
+  const [{ statusCode }] = (await once(request, 'response')) as [IncomingMessage];
+  request.destroy();
+  return { answered: statusCode, sent: Buffer.byteLength(head) };
 }
 
 describe('POST /api/v1/actions/cascade', () => {
@@ -92,9 +104,46 @@ describe('POST /api/v1/actions/cascade', () => {
 
   it('reads no file of an action that it can refuse', { tags: ['S3.upload.early'] }, async () => {
     const { gateway } = await start();
-    const answer = await post(gateway.url, formOf({ action_id: '8', signature: 'x', file: randomBytes(20_000_000) }));
-    expect(answer.status).toBe(404);
+    for (const [first, then, status] of [
+      ['action_id', 'signature', 404],
+      ['signature', 'action_id', 404],
+      ['action_id', 'action_id', 400],
+    ] as const) {
+      const head = [first, then].map((name) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n8\r\n`);
+      const file = '--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n' + 'x'.repeat(1_000);
+      const { answered, sent } = await headAlone(gateway.url, head.join('') + file, 20_000_000);
+      // The answer comes though next to nothing of the file was sent.
+      expect([answered, sent]).toEqual([status, Buffer.byteLength(head.join('') + file)]);
+    }
     expect(await leftOvers(gateway)).toEqual([]);
+  });
+
+  it('takes no large file before it knows the action', { tags: ['S3.upload.unnamed-action'] }, async () => {
+    const { gateway } = await start();
+    const large = randomBytes(9 * 2 ** 20);
+    const late = formOf({ file: large, action_id: '7', signature: 'x' });
+    const answer = await post(gateway.url, late);
+    expect([answer.status, answer.code]).toEqual([400, 'INVALID_ARGUMENT']);
+    expect(answer.error).toContain('before file');
+    expect(await leftOvers(gateway)).toEqual([]);
+  });
+
+  it('reserves room for what was sent, not for what was declared', { tags: ['S3.limits.steps'] }, async () => {
+    const { gateway, action } = await start({ settings: { transferSpace: 120 * 2 ** 20 } });
+    const head = '--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n';
+    const idle = Array.from({ length: 6 }, () => {
+      const request = httpRequest(`${gateway.url}/api/v1/actions/cascade`, {
+        method: 'POST',
+        headers: { 'content-type': 'multipart/form-data; boundary=b', 'content-length': 40 * 2 ** 20 },
+      });
+      request.on('error', () => undefined);
+      request.write(head + 'x'.repeat(1_000));
+      return request;
+    });
+    await expect.poll(async () => (await leftOvers(gateway)).length).toBe(idle.length);
+    const fields = { action_id: '7', signature: signatureOf(action), file: bytes };
+    expect((await post(gateway.url, formOf(fields))).status).toBe(202);
+    for (const request of idle) request.destroy();
   });
 
   it('answers 415 to other types and encodings, 400 without a boundary', { tags: ['S3.upload.type'] }, async () => {

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { open, truncate, writeFile } from 'node:fs/promises';
+import { type FileHandle, open, truncate, writeFile } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -52,6 +52,26 @@ describe('a file that is served', () => {
     const whole = await readSlowly(await served(), { range });
     for (const [first = 0, last = 0] of ranges) expect(whole.includes(bytes.subarray(first, last + 1))).toBe(true);
   });
+});
+
+test('a file whose caller has hung up is closed at once', async () => {
+  const app = Fastify();
+  const handles: FileHandle[] = [];
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+  const { promise: gone, resolve: leave } = Promise.withResolvers<void>();
+  app.get('/', async (request, reply) => {
+    const handle = await open(file);
+    handles.push(handle);
+    reply.raw.once('close', leave);
+    arrive();
+    await gone;
+    return await answerFile(request, reply, { handle, size: bytes.length, etag: '"e"', name: 'file' });
+  });
+  onTestFinished(() => app.close());
+  const asking = get(await app.listen({ host: '127.0.0.1', port: 0 })).on('error', () => undefined);
+  await arrived;
+  asking.destroy();
+  await expect.poll(() => handles.map(({ fd }) => fd)).toEqual([-1]);
 });
 
 describe('pieces of a file', () => {

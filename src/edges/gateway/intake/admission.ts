@@ -13,15 +13,29 @@ import {
   type Judging,
 } from './checks.ts';
 import type { UploadForm } from './receive.ts';
-import { createSpace } from './space.ts';
+import { inSteps } from './space.ts';
 import { createTurns } from './turns.ts';
 
 /** What is asked of an upload before its bytes are read. */
 export type Admission = Readonly<{
-  /** Takes a turn and room for a body; the returned function gives both back. */
-  enter: (ip: string, bytes: number) => Promise<() => void>;
+  /**
+   * Takes a turn for a body that comes into a file; fails where it has no room for as many bytes as are declared.
+   *
+   * Room is reserved in steps as the bytes come: nobody holds more of it than was sent.
+   */
+  enter: (ip: string, body: Body) => Promise<Entry>;
   /** The action that a file can be uploaded for now; fails where there is none, or it is not to be had. */
   admit: (actionId: string) => Promise<FileAction>;
+}>;
+
+/** A body of so many bytes that goes on with a file, from a position of it. */
+type Body = Readonly<{ file: string; from?: number; bytes: number }>;
+
+/** A body's turn and its room. */
+export type Entry = Readonly<{
+  /** Reserves room for the file to have so many bytes; fails with `INSUFFICIENT_STORAGE`. */
+  makeRoom: (bytes: number) => Promise<void>;
+  leave: () => void;
 }>;
 
 /** What admission looks at. */
@@ -30,16 +44,19 @@ export type Admitting = Pick<GatewayDependencies, 'chain' | 'files' | 'log' | 'r
 /** Admits uploads: so many at once, so many bytes, for pending actions that nobody else uploads. */
 export function createAdmission(dependencies: Admitting): Admission {
   const { chain, files, runner, settings } = dependencies;
-  const takeTurn = createTurns(settings.uploadsMaxPerAddress);
-  const space = createSpace(files.folder, settings.transferSpace);
+  const takeTurn = createTurns({ what: 'uploads', mostPerAddress: settings.uploadsMaxPerAddress });
   return {
-    enter: async (ip, bytes) => {
+    enter: async (ip, { file, from = 0, bytes }) => {
       const giveBack = takeTurn(ip);
       try {
-        const release = await space.reserve(bytes);
-        return () => {
-          giveBack();
-          release();
+        await files.space.require(bytes, 'upload');
+        const room = await files.space.reserve(file, 0, 'upload');
+        return {
+          makeRoom: inSteps(room, from + bytes),
+          leave: () => {
+            giveBack();
+            room.release();
+          },
         };
       } catch (caught) {
         giveBack();

@@ -10,25 +10,32 @@ export type Pace = Readonly<{
   windowMs?: number;
 }>;
 
+/** Awaits work of ours, such as a question to the chain or a write to the disk; its time is not the sender's. */
+export type OwnTime = <T>(work: Promise<T>) => Promise<T>;
+
 const usualWindowMs = 30_000;
 
 /**
- * Waits for what reads a request's body, and fails with `REQUEST_TIMEOUT` as soon as the body comes too slowly, with
+ * Runs what reads a request's body, and fails with `REQUEST_TIMEOUT` as soon as the body comes too slowly, with
  * `INVALID_ARGUMENT` once its sender is gone.
  *
- * What reads it goes on then until the connection ends: answer with `Connection: close`. A body that has come whole is
- * watched no longer.
+ * Only the time in which the reader waits for bytes counts: what it awaits through `ownTime` does not. After a failure
+ * the reader goes on until the connection ends: answer with `Connection: close`. A complete body is watched no longer.
  */
-export async function withPace<T>(request: IncomingMessage, pace: Pace, reading: Promise<T>): Promise<T> {
+export async function withPace<T>(
+  request: IncomingMessage,
+  pace: Pace,
+  read: (ownTime: OwnTime) => Promise<T>,
+): Promise<T> {
   const { stallMs, minRate, windowMs = usualWindowMs } = pace;
   const { socket } = request;
   const { promise: tooSlow, reject } = Promise.withResolvers<never>();
-  const now = performance.now();
-  let moved = { at: now, bytes: socket.bytesRead };
+  const { now, ownTime } = createSenderClock();
+  let moved = { at: now(), bytes: socket.bytesRead };
   let window = moved;
-  const look = (): void => {
+  const check = (): void => {
     if (request.complete) return;
-    const seen = { at: performance.now(), bytes: socket.bytesRead };
+    const seen = { at: now(), bytes: socket.bytesRead };
     if (seen.bytes > moved.bytes) moved = seen;
     if (seen.at - moved.at >= stallMs) reject(slow(`no byte came for ${stallMs / 1000} seconds`));
     if (seen.at - window.at < windowMs) return;
@@ -41,7 +48,8 @@ export async function withPace<T>(request: IncomingMessage, pace: Pace, reading:
   };
   if (socket.destroyed) leave();
   socket.once('close', leave);
-  const timer = setInterval(look, Math.min(1_000, stallMs / 4, windowMs / 4));
+  const timer = setInterval(check, Math.min(1_000, stallMs / 4, windowMs / 4));
+  const reading = read(ownTime);
   try {
     return await Promise.race([reading, tooSlow]);
   } catch (caught) {
@@ -51,6 +59,25 @@ export async function withPace<T>(request: IncomingMessage, pace: Pace, reading:
     clearInterval(timer);
     socket.off('close', leave);
   }
+}
+
+/** Milliseconds in which the sender could have sent: the clock stops while work of ours is awaited. */
+function createSenderClock(): Readonly<{ now: () => number; ownTime: OwnTime }> {
+  let ownMs = 0;
+  let since = 0;
+  let working = 0;
+  const now = (): number => (working > 0 ? since : performance.now()) - ownMs;
+  const ownTime: OwnTime = async (work) => {
+    if (working === 0) since = performance.now();
+    working += 1;
+    try {
+      return await work;
+    } finally {
+      working -= 1;
+      if (working === 0) ownMs += performance.now() - since;
+    }
+  };
+  return { now, ownTime };
 }
 
 function slow(how: string): AppError {

@@ -6,6 +6,7 @@ import { AppError } from '../../../commands/errors.ts';
 import type { FileHashes } from '../../cascade/file-hashes.ts';
 import { baseName } from './file-name.ts';
 import { createFileWriter } from './file-writer.ts';
+import type { OwnTime } from './pace.ts';
 
 /** Bytes of an upload on the disk, all of them and flushed. */
 export type Received = Readonly<{ path: string; size: number; fileName: string; hashes: readonly [string, string] }>;
@@ -19,14 +20,19 @@ export type ReceiveOptions = Readonly<{
   /** Where the bytes go; nobody else uses it. */
   path: string;
   hashesOf: FileHashes['of'];
-  /** Asked before the first byte of the file is read where the form has told the action by then; fails to refuse. */
+  /** Called before the first byte of the file is read where the form has named the action by then; fails to refuse. */
   admit: (actionId: string) => Promise<unknown>;
+  /** Called before bytes are written, with how many there are then; fails to refuse. */
+  makeRoom: (bytes: number) => Promise<void>;
+  ownTime: OwnTime;
 }>;
 
 type Fields = ReadonlyMap<string, string>;
 
 const mostParts = 8;
 const fieldBytes = 4096;
+/** What a form may hold of a file before it has named the action. */
+const unnamedBytes = 8 * 2 ** 20;
 
 /** The plugin that `request.parts` comes from. */
 export const multipartPlugin = multipart;
@@ -71,8 +77,8 @@ function isPartAFile(field: string | undefined, type: string | undefined, name: 
 async function admitted(part: MultipartFile, fields: Fields, options: ReceiveOptions): Promise<Received> {
   const actionId = fields.get('action_id');
   if (actionId !== undefined && fields.has('signature')) requireAll(fields);
-  if (actionId) await options.admit(actionId);
-  return await store(part, options);
+  if (actionId) await options.ownTime(options.admit(actionId));
+  return await store(part, actionId ? options.mostBytes : unnamedBytes, options);
 }
 
 function formOf(fields: Fields, received: Received | undefined): UploadForm {
@@ -100,20 +106,30 @@ function textOf(part: Extract<Multipart, { type: 'field' }>): string {
 
 async function store(
   { file, filename }: MultipartFile,
-  { path, mostBytes, hashesOf }: ReceiveOptions,
+  atMost: number,
+  { path, mostBytes, hashesOf, makeRoom, ownTime }: ReceiveOptions,
 ): Promise<Received> {
   const writer = createFileWriter(await open(path, 'wx', 0o600));
   let size = 0;
   try {
     for await (const bytes of file as Readable & AsyncIterable<Buffer>) {
       size += bytes.length;
-      await writer.write(bytes);
+      if (size > atMost && atMost < mostBytes) throw unnamed();
+      await ownTime(makeRoom(size));
+      await ownTime(writer.write(bytes));
     }
     if (file.truncated) throw tooLarge(mostBytes);
   } finally {
     await writer.end();
   }
   return { path, size, fileName: baseName(filename), hashes: await hashesOf(path) };
+}
+
+function unnamed(): AppError {
+  return new AppError(
+    'INVALID_ARGUMENT',
+    `The form names no action before a file of more than ${unnamedBytes} bytes: put action_id and signature before file`,
+  );
 }
 
 /** What a caller reads of a body that the parser does not take. */

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError, type ErrorCode } from '../../../commands/errors.ts';
 import type { PartialUpload } from '../tasks/partial-uploads.ts';
-import { checkUpload } from './admission.ts';
+import { checkUpload, type Entry } from './admission.ts';
 import { checkSignature } from './checks.ts';
 import { createAlone } from './give-way.ts';
 import type { Intake } from './intake.ts';
-import { withPace } from './pace.ts';
+import { type OwnTime, withPace } from './pace.ts';
 import { tooLarge } from './receive.ts';
 import type { Opening, Portion } from './upload-headers.ts';
 
@@ -82,13 +82,15 @@ async function appended(
 ): Promise<PartialUpload> {
   const upload = placed(before, portion);
   const { admission, files, settings } = intake;
+  const { id } = upload;
   const most = upload.length ?? settings.uploadMaxSize;
   const declared = Number(raw.headers['content-length'] ?? most - upload.offset);
   if (upload.offset + declared > most) throw tooLong(upload, settings.uploadMaxSize);
-  const leave = await admission.enter(ip, declared);
+  const body = { file: files.partials.bytesOf(id), from: upload.offset, bytes: declared };
+  const { makeRoom, leave } = await admission.enter(ip, body);
   try {
     if (upload.length !== before.length) await files.partials.describe(upload);
-    const came = { ...upload, offset: await receive(intake, upload, raw) };
+    const came = { ...upload, offset: await receive(intake, upload, { raw, makeRoom }) };
     if (!portion.complete) return came;
     if (came.offset !== (came.length ?? came.offset)) throw inconsistent(came);
     return await finished(intake, came);
@@ -125,11 +127,15 @@ function inconsistent({ length }: PartialUpload): AppError {
 }
 
 /** Writes a request's bytes to their place; answers how many there are in all. */
-async function receive({ files, settings }: Intake, upload: PartialUpload, raw: IncomingMessage): Promise<number> {
+async function receive(
+  { files, settings }: Intake,
+  upload: PartialUpload,
+  { raw, makeRoom }: Readonly<{ raw: IncomingMessage; makeRoom: Entry['makeRoom'] }>,
+): Promise<number> {
   const { uploadMaxSize: mostBytes, uploadStallTimeoutMs: stallMs, uploadMinRate: minRate } = settings;
   const most = Math.min(upload.length ?? mostBytes, mostBytes);
   const ending = new AbortController();
-  const read = async (): Promise<number> => {
+  const read = async (ownTime: OwnTime): Promise<number> => {
     const writer = await files.partials.writer(upload.id, upload.offset);
     let at = upload.offset;
     try {
@@ -137,7 +143,8 @@ async function receive({ files, settings }: Intake, upload: PartialUpload, raw: 
         const bytes: Buffer = chunk;
         if (ending.signal.aborted) break;
         if (at + bytes.length > most) throw tooLong(upload, mostBytes);
-        await writer.write(bytes);
+        await ownTime(makeRoom(at + bytes.length));
+        await ownTime(writer.write(bytes));
         at += bytes.length;
       }
       return at;
@@ -145,12 +152,12 @@ async function receive({ files, settings }: Intake, upload: PartialUpload, raw: 
       await writer.end();
     }
   };
-  const reading = read();
+  let reading: Promise<number> | undefined;
   try {
-    return await withPace(raw, { stallMs, minRate }, reading);
+    return await withPace(raw, { stallMs, minRate }, async (ownTime) => await (reading = read(ownTime)));
   } catch (caught) {
     ending.abort();
-    if (raw.destroyed) await reading.catch(() => undefined);
+    if (raw.destroyed) await reading?.catch(() => undefined);
     throw caught;
   }
 }

@@ -2,50 +2,125 @@ import { readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError } from '../../../commands/errors.ts';
 
+/** Room of one file that grows; what of it is on the disk already is not counted twice. */
+export type Reservation = Readonly<{
+  /** Reserves more, so that the file may have so many bytes in all; fails with `INSUFFICIENT_STORAGE`. */
+  extendTo: (bytes: number) => Promise<void>;
+  release: () => void;
+}>;
+
 /** Room of the folder of transfers. */
 export type Space = Readonly<{
-  /** Sets bytes aside for what comes, until the returned function is called; fails with `INSUFFICIENT_STORAGE`. */
-  reserve: (bytes: number) => Promise<() => void>;
+  /** Fails with `INSUFFICIENT_STORAGE` where so many bytes have no room now; reserves nothing. */
+  require: (bytes: number, use: Use) => Promise<void>;
+  /** Reserves room for a file to have so many bytes; fails with `INSUFFICIENT_STORAGE`. */
+  reserve: (file: string, bytes: number, use: Use) => Promise<Reservation>;
 }>;
+
+/** Downloads leave a part of the room to uploads. */
+export type Use = 'upload' | 'download';
+
+/** Bytes of one step. */
+const stepBytes = 8 * 2 ** 20;
 
 const leastShare = 0.1;
 const leastBytes = 5 * 2 ** 30;
+/** Of `mostBytes`, what downloads may fill. */
+const downloadShare = 0.75;
+
+type Claim = Readonly<{ file: string; use: Use }> & { bytes: number };
+type Held = Readonly<{ all: number; fetched: number }>;
 
 /**
- * Room of a folder: at most `mostBytes` in it, where that is given, and never the last tenth of the volume, or its last
+ * Room of a folder: at most `mostBytes` in it, where that is set, and never the last tenth of the volume, or its last
  * 5 GiB where that is less.
+ *
+ * Downloads fill three quarters of `mostBytes` and stop twice as far before the volume's end: uploads keep the rest.
+ * Several reservations of one file count as the largest of them.
  */
 export function createSpace(folder: string, mostBytes: number | undefined): Space {
-  const reserved = new Map<symbol, number>();
-  return {
-    reserve: async (bytes) => {
-      const asked = Symbol('reserved');
-      reserved.set(asked, bytes);
-      const release = (): void => void reserved.delete(asked);
-      const coming = [...reserved.values()].reduce((sum, one) => sum + one, 0);
-      try {
-        if (mostBytes !== undefined && coming + (await bytesIn(folder)) > mostBytes) throw full('for files under way');
-        const { bavail, blocks, bsize } = await statfs(folder);
-        if (bavail * bsize - coming < Math.min(blocks * bsize * leastShare, leastBytes)) throw full('on the disk');
-      } catch (caught) {
-        release();
+  const claims = new Set<Claim>();
+  const check = async (use: Use, more = 0): Promise<void> => {
+    const coming = await comingBytes(claims);
+    if (mostBytes !== undefined) {
+      const held = await bytesIn(folder);
+      if (coming.all + held.all + more > mostBytes) throw full('for files under way');
+      if (use === 'download' && coming.fetched + held.fetched + more > mostBytes * downloadShare)
+        throw full('for files that are fetched');
+    }
+    const { bavail, blocks, bsize } = await statfs(folder);
+    const kept = Math.min(blocks * bsize * leastShare, leastBytes);
+    if (bavail * bsize - coming.all - more < kept * (use === 'download' ? 2 : 1)) throw full('on the disk');
+  };
+  const reserve: Space['reserve'] = async (file, bytes, use) => {
+    const claim: Claim = { file, use, bytes: 0 };
+    claims.add(claim);
+    const release = (): void => void claims.delete(claim);
+    const extendTo = async (most: number): Promise<void> => {
+      const before = claim.bytes;
+      if (most <= before) return;
+      claim.bytes = most;
+      await check(use).catch((caught: unknown) => {
+        claim.bytes = before;
         throw caught;
-      }
-      return release;
-    },
+      });
+    };
+    try {
+      if (bytes === 0) await check(use);
+      else await extendTo(bytes);
+    } catch (caught) {
+      release();
+      throw caught;
+    }
+    return { extendTo, release };
+  };
+  return {
+    reserve,
+    require: async (bytes, use) => await check(use, bytes),
   };
 }
 
-/** Bytes of all files below a folder but of those that come in: room is set aside for them. */
-async function bytesIn(folder: string): Promise<number> {
-  const files = (await readdir(folder, { recursive: true })).filter((name) => !name.startsWith('incoming'));
-  const sizes = await Promise.all(
-    files.map(async (name) => {
-      const found = await stat(path.join(folder, name)).catch(() => undefined);
-      return found?.isFile() === true ? found.size : 0;
-    }),
-  );
-  return sizes.reduce((sum, size) => sum + size, 0);
+/** Reserves room in steps, ahead of bytes that come, up to as many as were declared: words alone hold none. */
+export function inSteps({ extendTo }: Reservation, declared: number): (bytes: number) => Promise<void> {
+  let most = 0;
+  return async (bytes) => {
+    if (bytes <= most) return;
+    const next = Math.ceil(bytes / stepBytes) * stepBytes;
+    most = Math.max(bytes, Math.min(next, declared));
+    await extendTo(most);
+  };
+}
+
+/** What reserved files still lack. */
+async function comingBytes(claims: ReadonlySet<Claim>): Promise<Held> {
+  const largest = new Map<string, Claim>();
+  for (const claim of claims) {
+    const other = largest.get(claim.file);
+    if (!other || other.bytes < claim.bytes) largest.set(claim.file, claim);
+  }
+  let [all, fetched] = [0, 0];
+  for (const { file, bytes, use } of largest.values()) {
+    const lacking = Math.max(0, bytes - Math.max(await sizeOf(file), await sizeOf(`${file}.part`)));
+    all += lacking;
+    if (use === 'download') fetched += lacking;
+  }
+  return { all, fetched };
+}
+
+/** Bytes of all files below a folder, and of those among them that were fetched. */
+async function bytesIn(folder: string): Promise<Held> {
+  let [all, fetched] = [0, 0];
+  for (const name of await readdir(folder, { recursive: true })) {
+    const size = await sizeOf(path.join(folder, name));
+    all += size;
+    if (name.startsWith('fetched')) fetched += size;
+  }
+  return { all, fetched };
+}
+
+async function sizeOf(file: string): Promise<number> {
+  const info = await stat(file).catch(() => undefined);
+  return info?.isFile() === true ? info.size : 0;
 }
 
 function full(where: string): AppError {

@@ -17,7 +17,9 @@ export async function openSession(
   over: Duplex | undefined,
   signal: AbortSignal,
 ): Promise<NodeSession> {
-  const session = connect(authority, over ? { createConnection: () => over } : {});
+  // Node drops whole trailers that end in a space, and with them why a node refused.
+  const reading = { strictFieldWhitespaceValidation: false };
+  const session = connect(authority, over ? { ...reading, createConnection: () => over } : reading);
   for (const one of [session, over]) one?.on('error', () => undefined);
   const close = (): void => session.destroy();
   try {

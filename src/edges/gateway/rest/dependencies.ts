@@ -22,6 +22,8 @@ export type GatewaySettings = Pick<
   | 'uploadTempMaxAgeMs'
   | 'uploadsMaxPerAddress'
   | 'transferSpace'
+  | 'downloadsMax'
+  | 'downloadsMaxPerAddress'
   | 'rateLimit'
   | 'sseMax'
   | 'sseMaxPerAddress'
@@ -46,6 +48,8 @@ export type GatewayDependencies = Readonly<{
   clock: () => number;
   /** Ends all streams. */
   signal: AbortSignal;
+  /** How long a body may take that is none of an upload; 15 s unless said. */
+  bodyWithinMs?: number;
   /** Of the program. */
   version: string;
 }>;

@@ -69,7 +69,12 @@ async function fetched(
   const handle = await open(files.fetchedOf(name)).catch((caught: unknown) => {
     throw caught instanceof Error && 'code' in caught && caught.code === 'ENOENT' ? gone() : caught;
   });
-  return { handle, size: (await handle.stat()).size, etag, name: fileName };
+  try {
+    return { handle, size: (await handle.stat()).size, etag, name: fileName };
+  } catch (caught) {
+    await handle.close();
+    throw caught;
+  }
 }
 
 async function aboutOf(chain: GatewayDependencies['chain'], action: string): Promise<About> {

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { createApp } from '../../http/app.ts';
-import { limitRate } from '../../http/rate-limit.ts';
 import type { App } from '../../http/schema.ts';
-import { createStreams } from '../../http/sse.ts';
+import { createDownloadRequests } from '../intake/download-requests.ts';
 import { createIntake } from '../intake/intake.ts';
 import { multipartPlugin } from '../intake/receive.ts';
 import { registerPages } from '../pages/pages.ts';
+import { boundIntake, boundStreams } from './bounds.ts';
 import type { GatewayDependencies } from './dependencies.ts';
-import { createDownloadRequests, downloadRoutes } from './downloads.ts';
+import { downloadRoutes } from './downloads.ts';
 import { fileRoutes } from './file.ts';
 import { statusEventSchema, taskDetail, taskList, taskReference } from './schemas.ts';
 import { taskRoutes } from './tasks.ts';
@@ -60,18 +60,14 @@ export function createGateway(dependencies: GatewayDependencies): FastifyInstanc
       await registerPages(routes, localChain);
     },
   });
-  // An upload may take its time; it is its rate that is watched.
-  app.server.requestTimeout = 0;
+  boundIntake(app, dependencies);
   return app;
 }
 
 /** The routes of spec 3 under both of their prefixes, which share what they bound and what they join. */
 async function addApi(api: App, dependencies: GatewayDependencies): Promise<void> {
-  const { settings, signal } = dependencies;
-  const { rateLimit, sseMax: mostClients, sseMaxPerAddress: mostPerAddress } = settings;
   await api.register(multipartPlugin);
-  if (rateLimit) limitRate(api, rateLimit);
-  const streams = createStreams(api, { signal, mostClients, mostPerAddress });
+  const streams = boundStreams(api, dependencies);
   const intake = createIntake(dependencies);
   const requestDownload = createDownloadRequests(dependencies);
   const addRoutes = (app: App, prefix: string): void => {

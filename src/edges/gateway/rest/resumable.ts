@@ -26,7 +26,7 @@ export function resumableRoutes(app: App, path: string, intake: Intake): void {
     reply.headers({ 'cache-control': 'no-store', 'upload-limit': limit });
   });
   app.setErrorHandler(async (caught, request, reply) => await refuse(caught, request, reply));
-  const options = { handlerTimeout: longestMs };
+  const options = { handlerTimeout: longestMs, config: { slowBody: true } };
   app.post(path, { schema: schemas.post, ...options }, async (request, reply) => {
     const opening = readOpening(request.headers);
     const { id } = await resumable.create(opening);

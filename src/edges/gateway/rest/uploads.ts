@@ -35,7 +35,7 @@ export function uploadRoutes(app: App, prefix: string, intake: Intake): void {
   };
   app.post(
     `${prefix}/actions/cascade`,
-    { schema, handlerTimeout: longestMs, validatorCompiler: judgedByHandler },
+    { schema, handlerTimeout: longestMs, validatorCompiler: judgedByHandler, config: { slowBody: true } },
     async (request, reply) => {
       try {
         const { id } = await upload(intake, request);
@@ -51,11 +51,16 @@ async function upload({ files, settings, admission, begin, chain }: Intake, requ
   const { uploadMaxSize: mostBytes, uploadStallTimeoutMs: stallMs, uploadMinRate: minRate } = settings;
   const declared = Number(request.headers['content-length'] ?? mostBytes);
   if (declared > mostBytes + formBytes) throw tooLarge(mostBytes);
-  const leave = await admission.enter(request.ip, declared);
   const path = files.incoming();
+  const { makeRoom, leave } = await admission.enter(request.ip, { file: path, bytes: declared });
+  const { hashesOf } = files;
+  const { admit } = admission;
   try {
-    const reading = receiveForm(request, { mostBytes, path, hashesOf: files.hashesOf, admit: admission.admit });
-    const form = await withPace(request.raw, { stallMs, minRate }, reading);
+    const form = await withPace(
+      request.raw,
+      { stallMs, minRate },
+      async (ownTime) => await receiveForm(request, { mostBytes, path, hashesOf, admit, makeRoom, ownTime }),
+    );
     const action = await admission.admit(form.actionId);
     await checkUpload({ chain, settings }, action, form);
     return await begin(action, form);

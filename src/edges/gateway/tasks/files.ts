@@ -1,8 +1,9 @@
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { createFileHashes, type FileHashes } from '../../cascade/file-hashes.ts';
 import { syncFolder } from '../../kit/durable.ts';
+import { createSpace, type Space } from '../intake/space.ts';
 import { openPartialUploads, type PartialUploads } from './partial-uploads.ts';
 import { ensureStoreId } from './store-id.ts';
 
@@ -11,6 +12,8 @@ export type TransferFiles = Readonly<{
   /** Names this folder in facts: gateways that share it can go on with one another's uploads. */
   store: string;
   folder: string;
+  /** Its room, which uploads and downloads share. */
+  space: Space;
   /** A path that nobody else uses, for bytes that come in. */
   incoming: () => string;
   uploadOf: (task: string) => string;
@@ -24,6 +27,8 @@ export type TransferFiles = Readonly<{
   forgetUpload: (task: string) => Promise<void>;
   /** When a fetched file came, in milliseconds since 1970; undefined where it is not here. */
   fetchedAt: (name: string) => Promise<number | undefined>;
+  /** Counts the time that a fetched file is kept from a moment on, in milliseconds since 1970. */
+  keepFetched: (name: string, at: number) => Promise<void>;
   /** Removes fetched files older than `keepMs`, and what came in and belongs to no task, older than `tempMs`. */
   sweep: (
     options: Readonly<{ keepMs: number; tempMs: number; isOpen: (task: string) => Promise<boolean> }>,
@@ -31,8 +36,8 @@ export type TransferFiles = Readonly<{
   close: () => Promise<void>;
 }>;
 
-/** Opens the folder of transfers, making what is missing. */
-export async function openTransferFiles(folder: string): Promise<TransferFiles> {
+/** Opens the folder of transfers, making what is missing; `mostBytes` bounds what lies in it. */
+export async function openTransferFiles(folder: string, mostBytes?: number): Promise<TransferFiles> {
   const [incoming, uploads, fetched] = ['incoming', 'uploads', 'fetched'].map((name) => path.join(folder, name)) as [
     string,
     string,
@@ -50,6 +55,7 @@ export async function openTransferFiles(folder: string): Promise<TransferFiles> 
   return {
     store,
     folder,
+    space: createSpace(folder, mostBytes),
     incoming: () => path.join(incoming, randomUUID()),
     uploadOf: (task) => path.join(uploads, task),
     fetchedOf: (name) => path.join(fetched, name),
@@ -62,6 +68,8 @@ export async function openTransferFiles(folder: string): Promise<TransferFiles> 
     },
     forgetUpload: async (task) => await rm(path.join(uploads, task), { force: true }),
     fetchedAt: async (name) => await modifiedAt(path.join(fetched, name)),
+    keepFetched: async (name, at) =>
+      await utimes(path.join(fetched, name), at / 1000, at / 1000).catch(() => undefined),
     sweep: async ({ keepMs, tempMs, isOpen }) => {
       for (const name of await older(fetched, keepMs)) await rm(path.join(fetched, name), { force: true });
       for (const name of await older(incoming, tempMs)) await rm(path.join(incoming, name), { force: true });

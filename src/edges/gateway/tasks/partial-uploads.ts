@@ -29,6 +29,8 @@ export type PartialUploads = Readonly<{
   describe: (upload: PartialUpload) => Promise<void>;
   /** Keeps only which task it became. */
   finish: (upload: PartialUpload) => Promise<void>;
+  /** Path of what came of its bytes. */
+  bytesOf: (id: string) => string;
   writer: (id: string, from: number) => Promise<FileWriter>;
   /** The whole file with its hashes. */
   received: (upload: PartialUpload) => Promise<Received>;
@@ -53,6 +55,7 @@ export async function openPartialUploads(
     await writeWhole(askedOf(id), Buffer.from(JSON.stringify(asked)), incoming);
   };
   return {
+    bytesOf,
     create: async (asked) => {
       const id = randomBytes(16).toString('hex');
       // What a crash leaves of bytes alone is found by nobody, and goes with its age.

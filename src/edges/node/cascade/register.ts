@@ -54,7 +54,7 @@ async function* checkAction(
   if (record.chainState !== 'pending')
     throw refusal('notNow', `Action ${actionId} is ${record.chainState}, not pending`);
   yield told(Step.ACTION_RETRIEVED, `Action ${actionId} of ${record.creator}`);
-  const fee = await signing.actionFee(Math.floor(draft.size() / 1024));
+  const fee = await signing.actionFee(Math.ceil(draft.size() / 1024));
   const price = BigInt(record.price?.amount ?? '0');
   if (price < fee) throw refusal('notNow', `The action pays ${price}; a file of this size costs ${fee}`);
   yield told(Step.ACTION_FEE_VERIFIED, `The price of ${price} pays for the file`);
@@ -70,8 +70,6 @@ async function* checkBytes(dataHash: string, file: ActionFile): AsyncGenerator<T
   if (dataHash !== file.dataHash)
     throw refusal('invalid', `The bytes hash to ${dataHash}; the action is for ${file.dataHash}`);
   yield told(Step.DATA_HASH_VERIFIED, `The bytes hash to ${dataHash}`);
-  yield told(Step.MERKLE_ROOT_VERIFIED, 'Availability commitments are not checked by this node');
-  yield told(Step.CHUNK_PROOFS_GENERATED, 'No chunk proofs are asked for by this node');
   yield told(Step.INPUT_ENCODED, 'The file is cut into pieces');
 }
 
