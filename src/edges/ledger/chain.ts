@@ -1,12 +1,7 @@
 import pLimit from 'p-limit';
-import {
-  type Block as RuleBlock,
-  type Changes,
-  type ChainState,
-  type Genesis,
-  withChanges,
-} from '../../commands/ledger/chain.ts';
-import { endBlock, type Executed, execute } from '../../commands/ledger/execute.ts';
+import type { Refusal } from '../../commands/ledger/ante.ts';
+import type { Changes, Genesis } from '../../commands/ledger/chain.ts';
+import type { Executed } from '../../commands/ledger/execute.ts';
 import { genesisState, parseGenesis } from '../../commands/ledger/genesis.ts';
 import type { SignedTransaction } from '../evm/pool/read-transaction.ts';
 import type { Fact } from '../../events/catalogue.ts';
@@ -14,6 +9,7 @@ import { distance } from '../cosmos/addresses.ts';
 import { type SentTransaction, sentIn } from '../cosmos/transaction-codec.ts';
 import type { Sealed as EvmSealed } from '../evm/executor/executor.ts';
 import { type Block, blockOf, type SealedTransaction, transactionOf, type Whole } from './blocks.ts';
+import { carryOut } from './carry-out.ts';
 import { EvmChain, mayBeLost, type OpenExecution } from './evm-chain.ts';
 import {
   chainHash,
@@ -38,6 +34,8 @@ export type DraftBlock = Readonly<{
   evm: EvmSealed;
   /** Transactions of the virtual machine that no block takes as the chain is, by hash, and why. */
   refused: ReadonlyMap<string, string>;
+  /** The rules' transactions that the state before them does not carry, by hash; the block has none of them. */
+  refusals: ReadonlyMap<string, Refusal>;
 }>;
 
 /** The chain: a fold of its log, and nothing else is ever shown of it. What transactions did is left in the log. */
@@ -50,6 +48,7 @@ export class Chain {
   readonly transactions = new TransactionIndex();
   readonly #blocks: Block[] = [];
   readonly #oneAtATime = pLimit(1);
+  #expiry: Readonly<{ sequence: number; at: number | undefined }> | undefined;
   readonly #blocksAfter: ChainStores['blocksAfter'];
   /** Of the beginning, in the log. */
   readonly #first: number;
@@ -109,7 +108,8 @@ export class Chain {
   ): Promise<DraftBlock> {
     return await this.#withState(async () => {
       const block = { height: this.height + 1, time, distance };
-      const { executed, ended, changes } = carryOut(this.history.state, pending, block);
+      const rules = carryOut(this.history.state, { block, pending, isDraft: true });
+      const { taken, executed, refusals, ended, changes } = rules;
       const evm = await this.evm.draft(
         time,
         changes,
@@ -120,7 +120,7 @@ export class Chain {
         const hash = transactions[index]?.hash;
         return outcome.kind === 'refused' && hash !== undefined ? [[hash, outcome.reason]] : [];
       });
-      const sealed = pending.map(({ hash, bytes }, index) => {
+      const sealed = taken.map(({ hash, bytes }, index) => {
         const { code, log, events } = executed[index] ?? nothing;
         return { hash, code, log, events, messages: [], raw: Buffer.from(bytes).toString('base64') };
       });
@@ -137,6 +137,7 @@ export class Chain {
         fact: { type: 'BlockSealed', data: { ...facts, evm: ethereum, ...hashes } },
         evm,
         refused: new Map(refused),
+        refusals,
       };
     });
   }
@@ -196,7 +197,8 @@ export class Chain {
   /** What the rules make of a block of the log; fails where that is not what the log says. */
   #carriedOut(history: History, { height, time, transactions }: Sealed['data']) {
     const pending = transactions.map((stored) => sentIn(stored));
-    const { executed, changes } = carryOut(history.state, pending, { height, time, distance });
+    const block = { height, time, distance };
+    const { executed, changes } = carryOut(history.state, { block, pending, isDraft: false });
     for (const [index, { hash, code }] of transactions.entries())
       if (executed[index]?.code !== code)
         throw new Error(
@@ -244,8 +246,13 @@ export class Chain {
 
   /** When the next action expires (unix milliseconds); undefined when none is open. */
   nextExpiry(): number | undefined {
-    const times = [...this.history.state.openActions()].map((action) => action.expirationTime * 1000);
-    return times.length === 0 ? undefined : Math.min(...times);
+    if (this.#expiry?.sequence !== this.sequence) {
+      let at: number | undefined;
+      for (const { expirationTime } of this.history.state.openActions())
+        if (at === undefined || expirationTime * 1000 < at) at = expirationTime * 1000;
+      this.#expiry = { sequence: this.sequence, at };
+    }
+    return this.#expiry.at;
   }
 }
 
@@ -258,22 +265,3 @@ export type ChainStores = Readonly<{
 }>;
 
 const nothing: Pick<Executed, 'code' | 'log' | 'events'> = { code: 0, log: '', events: [] };
-
-type CarriedOut = Readonly<{
-  executed: readonly Executed[];
-  ended: ReturnType<typeof endBlock>;
-  /** Of each transaction, then of the end of the block. */
-  changes: readonly Changes[];
-}>;
-
-/** Carries out what the rules decide of a block; pure. */
-function carryOut(before: ChainState, pending: readonly SentTransaction[], block: RuleBlock): CarriedOut {
-  let state = before;
-  const executed = pending.map(({ transaction }) => {
-    const one = execute(state, transaction, block);
-    state = withChanges(state, one.changes);
-    return one;
-  });
-  const ended = endBlock(state, block);
-  return { executed, ended, changes: [...executed.map(({ changes }) => changes), ended.changes] };
-}

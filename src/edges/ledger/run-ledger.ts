@@ -16,7 +16,8 @@ import type { RestOptions } from './rest/answer.ts';
 import { decodeTransaction, type SentTransaction } from '../cosmos/transaction-codec.ts';
 import { createRestServer } from './rest/server.ts';
 import { submitEthereum } from './submit-ethereum.ts';
-import { type Receipt, refusedError, Sealer } from './sealer.ts';
+import type { Receipt } from './receipt.ts';
+import { Sealer } from './sealer.ts';
 
 /** What a ledger runs on. */
 export type LedgerOptions = Readonly<{
@@ -69,6 +70,8 @@ export type Ledger = Readonly<{
   keep: (cadence: Cadence) => void;
   /** How far the chain is. */
   status: () => Readonly<{ chainId: string; startedAt: string; height: number; time: string; transactions: number }>;
+  /** What keeps blocks from being sealed as they should be, in sentences. */
+  obstacles: () => readonly string[];
   /** Rejects when the chain can be sealed or read no more, whatever is tried again; never resolves. */
   failed: Promise<never>;
   stop: () => Promise<void>;
@@ -106,17 +109,14 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   return {
     url,
     rpcUrl,
-    submit: async (bytes, at) => {
-      const submitted = sealer.submit(decoded(bytes), at);
-      if ('refusal' in submitted) throw refusedError(submitted.refusal);
-      return await submitted.sealed;
-    },
+    submit: async (bytes, at) => await sealer.receiptOf(decoded(bytes), at),
     submitEthereum: async (raw) => await submitEthereum({ chain, log, signal }, raw),
     ethereumTerms: () => ({ ...chain.evm.bounds, ...chain.evm.next }),
     signerInfo: (address) => sealer.signerInfo(address),
     actionsOf: (creators) => chain.history.registeredBy(creators),
     keep: (cadence) => sealer.keep(cadence),
     status: () => statusOf(chain),
+    obstacles: () => sealer.obstacles(),
     failed,
     stop: async () => {
       own.abort();

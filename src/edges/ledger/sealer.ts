@@ -4,14 +4,13 @@ import type { SignedTransaction } from '../evm/pool/read-transaction.ts';
 import { type NonceOf, WaitingTransactions } from '../evm/pool/waiting.ts';
 import type { Logger } from '../kit/logger.ts';
 import { type Cadence, onDemand } from './cadence.ts';
-import type { Chain } from './chain.ts';
+import type { Chain, DraftBlock } from './chain.ts';
 import { checkTransaction } from './check-transaction.ts';
 import type { SentTransaction } from '../cosmos/transaction-codec.ts';
 import { accountOfEvm } from '../cosmos/addresses.ts';
+import { HeadAge, leadOf } from './head-age.ts';
+import { fullPool, type Receipt, refusedError, tooLarge } from './receipt.ts';
 import { catchUp, type LedgerLog } from './log-fold.ts';
-
-/** Where a transaction ended up. */
-export type Receipt = Readonly<{ hash: string; height: number; code: number }>;
 
 /** What became of a transaction that was sent: refused at once, or waiting for its block. */
 export type Submitted = Readonly<{ refusal: Refusal } | { sealed: Promise<Receipt> }>;
@@ -22,6 +21,9 @@ type Waiting = Readonly<{
   at: number | undefined;
   settled: PromiseWithResolvers<Receipt>;
 }>;
+
+/** What one block is to hold: the rules' transactions, and those of the virtual machine. */
+type BlockPart = Readonly<{ batch: readonly Waiting[]; ready: readonly SignedTransaction[] }>;
 
 /** What goes by: a log out of reach, and another process that seals. */
 const passing: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'CONFLICT', 'DEADLINE']);
@@ -43,6 +45,9 @@ export class Sealer {
   #queue: Waiting[] = [];
   #wake: () => void = () => undefined;
   #cadence = onDemand;
+  readonly #headAge = new HeadAge();
+  #obstacle: string | undefined;
+  #isAhead = false;
 
   constructor(chain: Chain, log: LedgerLog, logger: Logger) {
     this.#chain = chain;
@@ -57,19 +62,39 @@ export class Sealer {
     this.#wake();
   }
 
+  /** What keeps blocks from being sealed as they should be, in sentences. */
+  obstacles(): readonly string[] {
+    const leadMs = leadOf(this.#chain);
+    return [
+      ...(this.#obstacle === undefined ? [] : [`No block can be sealed: ${this.#obstacle}`]),
+      ...(leadMs === undefined
+        ? []
+        : [
+            `The last block is ${Math.round(leadMs / 1000)} s ahead of this machine's clock; blocks go on from its time.`,
+          ]),
+    ];
+  }
+
   /** Takes a transaction in, or says why not; one that waits already is given its place again. */
   submit(sent: SentTransaction, at?: number): Submitted {
     const known = this.#queue.find((waiting) => waiting.sent.hash === sent.hash);
     if (known) return { sealed: known.settled.promise };
     const before = this.#chain.transactions.byHash(sent.hash);
     if (before) return { sealed: Promise.resolve({ hash: before.hash, height: before.height, code: before.code }) };
-    const refusal = this.#queue.length >= mostWaiting ? full : this.check(sent);
+    const refusal = this.#queue.length >= mostWaiting ? fullPool : this.check(sent);
     if (refusal !== undefined) return { refusal };
     const settled = Promise.withResolvers<Receipt>();
     settled.promise.catch(() => undefined);
     this.#queue.push({ sent, at, settled });
     this.#wake();
     return { sealed: settled.promise };
+  }
+
+  /** Settles with the block of a transaction; fails with `INVALID_ARGUMENT` where the chain refuses it. */
+  async receiptOf(sent: SentTransaction, at?: number): Promise<Receipt> {
+    const submitted = this.submit(sent, at);
+    if ('refusal' in submitted) throw refusedError(submitted.refusal);
+    return await submitted.sealed;
   }
 
   /** Why a transaction would not be taken in after those that wait; undefined when it would. */
@@ -103,18 +128,19 @@ export class Sealer {
     for (const { settled } of this.#queue.splice(0)) settled.reject(closed);
   }
 
-  /** Seals until the signal says stop; a log out of reach is waited for, and whatever else stops it fails. */
+  /** Seals until the signal aborts; a failure of any kind is logged and tried again, and shows in `obstacles`. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = (): void => this.#wake();
     signal.addEventListener('abort', stop);
     while (!signal.aborted) {
       try {
         await this.#step(signal);
+        this.#obstacle = undefined;
       } catch (caught) {
         if (signal.aborted) break;
         const err = toAppError(caught);
-        if (!passing.has(err.code)) throw err;
-        this.#logger.warn({ err }, 'ledger could not seal; trying again');
+        this.#logger[passing.has(err.code) ? 'warn' : 'error']({ err }, 'ledger could not seal; trying again');
+        this.#obstacle = err.message;
         await this.#sleep(retryMs);
       }
     }
@@ -123,18 +149,34 @@ export class Sealer {
 
   async #step(signal: AbortSignal): Promise<void> {
     this.#settle();
+    this.#reportLead();
     const next = this.#queue[0];
     const now = next?.at ?? Date.now();
-    const last = Date.parse(this.#chain.time);
+    const isTimed = next?.at !== undefined;
+    const last = isTimed ? Date.parse(this.#chain.time) : now - this.#headAge.of(this.#chain);
     const { leastMs, emptyMs } = this.#cadence;
-    const earliest = next?.at === undefined ? last + leastMs : 0;
+    const earliest = isTimed ? 0 : last + leastMs;
     const due = Math.max(this.#chain.nextExpiry() ?? Infinity, earliest);
     const emptyAt = last + (emptyMs() ?? Infinity);
     const isWanted = next !== undefined || this.#ready().length > 0;
-    if (due <= now) return await this.#seal([], due, signal);
-    if (isWanted && earliest <= now) return await this.#seal(next ? this.#batch(next) : [], now, signal);
-    if (emptyAt <= now) return await this.#seal([], now, signal);
+    if (due <= now) return await this.#seal(emptyBlock, due, signal);
+    if (isWanted && earliest <= now) return await this.#seal(this.#part(next), now, signal);
+    if (emptyAt <= now) return await this.#seal(emptyBlock, now, signal);
     await this.#sleep(Math.min(due, emptyAt, isWanted ? earliest : Infinity) - now);
+  }
+
+  /** Logs once that the head is ahead of the clock. */
+  #reportLead(): void {
+    const leadMs = leadOf(this.#chain);
+    if (leadMs !== undefined && !this.#isAhead)
+      this.#logger.warn({ leadMs }, 'the last block is ahead of this clock; blocks go on from its time');
+    this.#isAhead = leadMs !== undefined;
+  }
+
+  /** What the next block is to hold; a transaction with a time of its own has a block to itself. */
+  #part(next: Waiting | undefined): BlockPart {
+    const batch = next ? this.#batch(next) : [];
+    return { batch, ready: next?.at === undefined ? this.#ready() : [] };
   }
 
   /** Transactions of the virtual machine that the next block takes. */
@@ -168,51 +210,70 @@ export class Sealer {
     return batch;
   }
 
-  async #seal(batch: readonly Waiting[], wanted: number, signal: AbortSignal): Promise<void> {
+  /** Seals one block of what is given; less of it where the whole cannot be a block. */
+  async #seal(part: BlockPart, wanted: number, signal: AbortSignal): Promise<void> {
     const chain = this.#chain;
-    const accepted = this.#accepted(batch);
-    this.#queue = this.#queue.filter((waiting) => !batch.includes(waiting) || accepted.includes(waiting));
-    if (batch.length > 0 && accepted.length === 0) return;
-    const time = new Date(Math.max(wanted, Date.parse(chain.time) + 1)).toISOString();
-    const sent = accepted.map((waiting) => waiting.sent);
-    const isTimed = batch.some(({ at }) => at !== undefined);
-    const { fact, evm, refused } = await chain.draftBlock(sent, isTimed ? [] : this.#ready(), time);
-    for (const hash of refused.keys()) this.waiting.remove(hash);
-    if (sent.length === 0 && fact.data.evm?.receipts.length === 0 && refused.size > 0) return;
+    const leastMs = leadOf(chain) === undefined ? 1 : 1000;
+    const time = new Date(Math.max(wanted, Date.parse(chain.time) + leastMs)).toISOString();
+    const draft = await this.#draft(part, time);
+    if (draft === undefined) return await this.#sealLess(part, wanted, signal);
+    const { fact, evm } = draft;
+    this.#drop(draft);
+    const isEmpty = fact.data.transactions.length === 0 && fact.data.evm?.receipts.length === 0;
+    if (isEmpty && draft.refused.size + draft.refusals.size > 0) return;
     const decision = { kind: 'ledger', entity: 'chain', facts: [fact], expected: chain.sequence } as const;
     try {
       const { sequence } = await this.#log.append([decision], { at: time });
       await chain.apply([{ fact, sequence, drafted: evm }]);
       this.waiting.settle(this.#nonceOf, Date.now());
     } catch (caught) {
-      if (toAppError(caught).code === 'INVALID_ARGUMENT' && accepted.length > 0)
-        return await this.#divide(accepted, wanted, signal);
+      if (toAppError(caught).code === 'INVALID_ARGUMENT' && part.batch.length + part.ready.length > 0)
+        return await this.#sealLess(part, wanted, signal);
       // Whether the block is stored is unknown, or somebody else sealed one: the log tells.
       await catchUp(chain, this.#log, signal);
       if (chain.sequence === decision.expected) throw caught;
     }
   }
 
-  /**
-   * A block that no message of the broker holds: its first half is tried; a single transaction that does so much is
-   * refused.
-   */
-  async #divide(batch: readonly Waiting[], wanted: number, signal: AbortSignal): Promise<void> {
-    if (batch.length > 1) return await this.#seal(batch.slice(0, batch.length / 2), wanted, signal);
-    this.#queue = this.#queue.filter((waiting) => !batch.includes(waiting));
-    for (const { settled } of batch) settled.reject(refusedError(tooLarge));
+  /** Drafts a block; undefined where something in it fails in a way that no waiting cures. */
+  async #draft({ batch, ready }: BlockPart, time: string): Promise<DraftBlock | undefined> {
+    const sent = batch.map((waiting) => waiting.sent);
+    try {
+      return await this.#chain.draftBlock(sent, ready, time);
+    } catch (caught) {
+      const err = toAppError(caught);
+      if (passing.has(err.code) || batch.length + ready.length === 0) throw err;
+      this.#logger.error({ err, transactions: batch.length + ready.length }, 'ledger could not draft a block');
+      return undefined;
+    }
   }
 
-  /** Those that the chain takes as it is now; the others learn why not. */
-  #accepted(batch: readonly Waiting[]): readonly Waiting[] {
-    const ahead = new Map<string, number>();
-    return batch.filter(({ sent, settled }) => {
-      const { signer } = sent.transaction;
-      const before = ahead.get(signer) ?? 0;
-      const refusal = this.#check(sent, before);
-      if (refusal === undefined) ahead.set(signer, before + 1);
-      else settled.reject(refusedError(refusal));
+  /** Drops what a draft refused, and answers those that wait for it. */
+  #drop({ refused, refusals }: Pick<DraftBlock, 'refused' | 'refusals'>): void {
+    for (const hash of refused.keys()) this.waiting.remove(hash);
+    this.#queue = this.#queue.filter(({ sent, settled }) => {
+      const refusal = refusals.get(sent.hash);
+      if (refusal) settled.reject(refusedError(refusal));
       return refusal === undefined;
+    });
+  }
+
+  /**
+   * Seals less where no message of the broker holds a block, or where it cannot be drafted: the rules' part alone, then
+   * halves; drops a single transaction that is no block by itself.
+   */
+  async #sealLess({ batch, ready }: BlockPart, wanted: number, signal: AbortSignal): Promise<void> {
+    const half = <T>(all: readonly T[]): readonly T[] => all.slice(0, Math.max(1, Math.floor(all.length / 2)));
+    if (batch.length > 0 && ready.length > 0) return await this.#seal({ batch, ready: [] }, wanted, signal);
+    if (batch.length + ready.length > 1)
+      return await this.#seal({ batch: half(batch), ready: half(ready) }, wanted, signal);
+    this.#logger.warn(
+      { hash: batch[0]?.sent.hash ?? ready[0]?.hash },
+      'ledger dropped a transaction that fits no block',
+    );
+    this.#drop({
+      refused: new Map(ready.map(({ hash }) => [hash, tooLarge.log])),
+      refusals: new Map(batch.map(({ sent }) => [sent.hash, tooLarge])),
     });
   }
 
@@ -234,10 +295,4 @@ export class Sealer {
   }
 }
 
-const full: Refusal = { code: 20, log: 'mempool is full' };
-const tooLarge: Refusal = { code: 21, log: 'what the transaction does fits no block: tx too large' };
-
-/** A refusal as an error, for who waits for a block. */
-export function refusedError({ code, log }: Refusal): AppError {
-  return new AppError('INVALID_ARGUMENT', `The ledger takes no such transaction: ${log} (code ${code})`);
-}
+const emptyBlock: BlockPart = { batch: [], ready: [] };

@@ -6,7 +6,7 @@ import { wait } from '../kit/wait.ts';
 import type { Chain } from './chain.ts';
 import { chainHash } from './ethereum-transactions.ts';
 import type { LedgerLog } from './log-fold.ts';
-import type { Receipt } from './sealer.ts';
+import type { Receipt } from './receipt.ts';
 
 const withinMs = 60_000;
 const lookEachMs = 100;

@@ -2,7 +2,7 @@ import { AppError } from '../../commands/errors.ts';
 import { type Message, type MessageOf, signerOf } from '../../commands/ledger/messages.ts';
 import { signedTransaction } from '../cosmos/wallet.ts';
 import type { Ledger } from '../ledger/run-ledger.ts';
-import type { Receipt } from '../ledger/sealer.ts';
+import type { Receipt } from '../ledger/receipt.ts';
 import { denom } from './beginning.ts';
 import { castOf, peopleOf, type Person } from './cast.ts';
 import { messagesOf } from './deeds.ts';

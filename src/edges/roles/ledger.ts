@@ -56,7 +56,9 @@ async function startLocal(context: RoleContext): Promise<Part> {
   return {
     name: 'local network',
     urls: { chain: chain.url, ...(chain.rpcUrl !== undefined && { rpc: chain.rpcUrl }) },
-    checks: [],
+    checks: [
+      { look: async () => ({ warnings: chain.obstacles().map((message) => ({ component: 'ledger', message })) }) },
+    ],
     gauges: [],
     failed,
     stop,

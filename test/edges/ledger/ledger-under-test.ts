@@ -6,7 +6,7 @@ import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts'
 import type { RestOptions } from '../../../src/edges/ledger/rest/answer.ts';
 import { signerOf, type Message } from '../../../src/commands/ledger/messages.ts';
 import { signedTransaction } from '../../../src/edges/cosmos/wallet.ts';
-import type { Receipt } from '../../../src/edges/ledger/sealer.ts';
+import type { Receipt } from '../../../src/edges/ledger/receipt.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { type Cast, castOf, peopleOf } from '../../../src/edges/local-network/cast.ts';
 import { playerOf } from '../../../src/edges/local-network/player.ts';

@@ -1,0 +1,16 @@
+import { AppError } from '../../commands/errors.ts';
+import type { Refusal } from '../../commands/ledger/ante.ts';
+
+/** Where a transaction ended up. */
+export type Receipt = Readonly<{ hash: string; height: number; code: number }>;
+
+/** No further transaction may wait. */
+export const fullPool: Refusal = { code: 20, log: 'mempool is full' };
+
+/** Of a transaction that is no block even by itself. */
+export const tooLarge: Refusal = { code: 21, log: 'what the transaction does fits no block: tx too large' };
+
+/** A refusal as an error, for a caller that waits for a block. */
+export function refusedError({ code, log }: Refusal): AppError {
+  return new AppError('INVALID_ARGUMENT', `The ledger takes no such transaction: ${log} (code ${code})`);
+}

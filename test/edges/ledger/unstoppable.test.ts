@@ -1,0 +1,144 @@
+import { createFeeMarket1559Tx } from '@ethereumjs/tx';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { signedTransaction } from '../../../src/edges/cosmos/wallet.ts';
+import { executeInMemory } from '../../../src/edges/ledger/evm-chain.ts';
+import type { OpenExecution } from '../../../src/edges/ledger/evm-chain.ts';
+import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
+import { localBeginning, localChainId } from '../../../src/edges/local-network/beginning.ts';
+import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
+import type { Log } from '../../../src/edges/log/log.ts';
+import { freshLog, seed, silent } from './ledger-under-test.ts';
+
+const people = developmentAccounts().filter(({ key }) => key.type === 'secp256k1');
+const wallets = developmentAccounts().filter(({ key }) => key.type === 'eth_secp256k1');
+const person = (index: number) => people[index] ?? expect.fail(`there is no account ${index}`);
+
+/** A ledger whose development accounts have so many ulume each; it stops with the test. */
+async function rich(log: Log, balance: string, execution?: OpenExecution): Promise<Ledger & AsyncDisposable> {
+  const beginning = () => {
+    const begun = localBeginning(seed, Date.now());
+    const accounts = developmentAccounts().map(({ account }) => ({ address: account, balance }));
+    return { ...begun, genesis: { ...begun.genesis, accounts } };
+  };
+  const { signal } = new AbortController();
+  const options = { log, beginning, host: '127.0.0.1', lcdPort: 0, logger: silent, signal };
+  const ledger = await runLedger({ ...options, ...(execution && { execution }) });
+  return { ...ledger, [Symbol.asyncDispose]: ledger.stop };
+}
+
+/** A signed transfer; the fee is 2,000 ulume. */
+function transfer(
+  ledger: Ledger,
+  from: number,
+  { to = 9, amount = '1', sequence }: { to?: number; amount?: string; sequence?: number } = {},
+) {
+  const { key, account } = person(from);
+  const info = ledger.signerInfo(account) ?? { number: 0, sequence: 0 };
+  const message = {
+    '@type': '/cosmos.bank.v1beta1.MsgSend',
+    from_address: account,
+    to_address: person(to).account,
+    amount: [{ denom: 'ulume', amount }],
+  } as const;
+  return signedTransaction(key, [message], {
+    chainId: localChainId,
+    denom: 'ulume',
+    ...info,
+    sequence: sequence ?? info.sequence,
+  });
+}
+
+/** A log that holds blocks back from `hold` until `release`. */
+function holdable(log: Log): { log: Log; hold: () => void; release: () => void } {
+  let held = Promise.withResolvers<void>();
+  held.resolve();
+  const append: Log['append'] = async (...decisions) => {
+    await held.promise;
+    return await log.append(...decisions);
+  };
+  return {
+    log: { ...log, append },
+    hold: () => (held = Promise.withResolvers<void>()),
+    release: () => held.resolve(),
+  };
+}
+
+const isRunning = async (ledger: Ledger): Promise<boolean> =>
+  await Promise.race([ledger.failed.catch(() => false), Promise.resolve(true)]);
+
+test('a transaction whose fee the one before it in the block has spent is refused, and the chain goes on', async () => {
+  await using fresh = await freshLog();
+  const held = holdable(fresh.log);
+  await using ledger = await rich(held.log, '10000');
+  held.hold();
+  const first = ledger.submit(transfer(ledger, 1));
+  const emptying = ledger.submit(transfer(ledger, 0, { amount: '7000' }));
+  const unpaid = ledger.submit(transfer(ledger, 0)).catch((caught: unknown) => caught);
+  held.release();
+  expect((await first).code).toBe(0);
+  expect((await emptying).code).toBe(0);
+  expect(await unpaid).toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringContaining('insufficient funds'),
+  });
+  expect(await isRunning(ledger)).toBe(true);
+  expect(await ledger.submit(transfer(ledger, 2))).toMatchObject({ code: 0 });
+});
+
+test('spenders who empty their accounts at random stop nothing, and every submission is answered', async () => {
+  const spending = fc.record({ from: fc.nat(3), to: fc.nat(3), amount: fc.nat(9_000).map(String) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(spending, { minLength: 1, maxLength: 40 }), async (spendings) => {
+      await using fresh = await freshLog();
+      await using ledger = await rich(fresh.log, '10000');
+      const sent = spendings.map(({ from, to, amount }) => ledger.submit(transfer(ledger, from, { to, amount })));
+      for (const one of await Promise.allSettled(sent))
+        if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'INVALID_ARGUMENT' });
+      expect(await ledger.submit(transfer(ledger, 5))).toMatchObject({ code: 0 });
+    }),
+    { numRuns: 10, seed: 17 },
+  );
+});
+
+test('a transaction that the executor fails at is dropped, and those beside it are sealed', async () => {
+  await using fresh = await freshLog();
+  const [poisoner, other] = wallets;
+  if (!poisoner || !other) throw new Error('there are no wallets');
+  const open: OpenExecution = (config) => {
+    const real = executeInMemory(config);
+    const seal: typeof real.seal = async (parent, attributes, items) => {
+      if (items.some((item) => item.kind === 'transaction' && Buffer.from(item.raw).equals(Buffer.from(poison))))
+        throw new RangeError('Invalid array length');
+      return await real.seal(parent, attributes, items);
+    };
+    return { ...real, seal };
+  };
+  let poison: Uint8Array = new Uint8Array();
+  await using ledger = await rich(fresh.log, '10000000', open);
+  const { common, chainId, baseFee } = ledger.ethereumTerms();
+  const fees = { maxFeePerGas: baseFee * 10n, maxPriorityFeePerGas: 1n, gasLimit: 21_000n, chainId, nonce: 0n };
+  const pay = (key: Uint8Array) =>
+    createFeeMarket1559Tx({ ...fees, to: person(9).hex as `0x${string}` }, { common }).sign(key);
+  poison = pay(poisoner.key.bytes).serialize();
+  void ledger.submitEthereum(poison).catch(() => undefined);
+  const [sealed] = await Promise.all([
+    ledger.submitEthereum(pay(other.key.bytes).serialize()),
+    ledger.submit(transfer(ledger, 5)),
+  ]);
+  expect(sealed).toMatchObject({ code: 0 });
+  expect(await isRunning(ledger)).toBe(true);
+});
+
+test('a head of the future stops nothing: blocks go on from its time, and readiness warns', async () => {
+  await using fresh = await freshLog();
+  await using ledger = await rich(fresh.log, '10000000');
+  const ahead = Date.now() + 3_600_000;
+  expect(ledger.obstacles()).toEqual([]);
+  await ledger.submit(transfer(ledger, 0), ahead);
+  expect(await ledger.submit(transfer(ledger, 0))).toMatchObject({ code: 0 });
+  expect(Date.parse(ledger.status().time)).toBe(ahead + 1000);
+  expect(ledger.obstacles()).toEqual([
+    expect.stringMatching(/^The last block is 3\d{3} s ahead of this machine's clock/),
+  ]);
+});
