@@ -1,3 +1,5 @@
+import { RLP } from '@ethereumjs/rlp';
+import { bytesToBigInt, bytesToHex } from '@ethereumjs/util';
 import type { Recorded } from '../../src/commands/ports.ts';
 import type { Cells } from './lives.ts';
 
@@ -12,6 +14,9 @@ export function expectedBlocks(facts: readonly Recorded[]): Readonly<Record<stri
     blocks: sealed.map(({ number, sequence, hash, block, receipts }) => ({
       number,
       hash,
+      ...headOf(Buffer.from(block, 'base64')),
+      transaction_count: receipts.length,
+      size_bytes: Buffer.from(block, 'base64').length,
       block: `0x${Buffer.from(block, 'base64').toString('hex')}`,
       receipts: receipts.map((receipt) => ({
         hash: receipt.hash,
@@ -29,7 +34,21 @@ export function expectedBlocks(facts: readonly Recorded[]): Readonly<Record<stri
       removed: false,
     })),
     block_transactions: sealed.flatMap(({ number, receipts }) =>
-      receipts.map(({ hash }, place) => ({ hash, number, place })),
+      receipts.map(({ hash, type, ...receipt }, place) => ({
+        hash,
+        number,
+        place,
+        type,
+        sender: receipt.from,
+        recipient: receipt.to ?? null,
+        contract: receipt.contract ?? null,
+        succeeded: receipt.succeeded,
+        gas_used: receipt.gasUsed,
+        cumulative_gas_used: receipt.cumulativeGasUsed,
+        effective_gas_price: receipt.effectiveGasPrice,
+        first_log: receipts.slice(0, place).flatMap(({ logs }) => logs).length,
+        logs: receipt.logs.length,
+      })),
     ),
     block_logs: sealed.flatMap(({ number, receipts }) =>
       receipts
@@ -48,4 +67,10 @@ export function expectedBlocks(facts: readonly Recorded[]): Readonly<Record<stri
         })),
     ),
   };
+}
+
+function headOf(block: Uint8Array): Cells {
+  const [header] = RLP.decode(block);
+  if (!Array.isArray(header) || !(header[11] instanceof Uint8Array)) throw new Error('A block begins with its header');
+  return { header: bytesToHex(RLP.encode(header)), timestamp: Number(bytesToBigInt(header[11])) };
 }

@@ -194,8 +194,10 @@ async function insert(pool: pg.Pool, schema: string, { name, columns }: Table, r
 }
 
 const numberTypes: readonly number[] = [pg.types.builtins.INT8, pg.types.builtins.FLOAT8];
+const byteType: number = pg.types.builtins.BYTEA;
 
-/** Whole and broken numbers are read as numbers, everything else as pg reads it. */
+/** Whole and broken numbers are read as numbers, bytes as digits behind 0x, everything else as pg reads it. */
 function parserOf(oid: number): (text: string) => unknown {
+  if (oid === byteType) return (text) => `0x${text.slice(2)}`;
   return numberTypes.includes(oid) ? Number : pg.types.getTypeParser(oid, 'text');
 }

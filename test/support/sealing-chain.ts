@@ -1,6 +1,7 @@
 import { createAddressFromPrivateKey } from '@ethereumjs/util';
 import type { TypedTransaction } from '@ethereumjs/tx';
-import { MemoryBlocks } from '../../src/edges/evm/chain/chain-blocks.ts';
+import { contentsOf } from '../../src/edges/evm/chain/block-contents.ts';
+import { MemoryBlocks } from '../../src/edges/evm/chain/memory-blocks.ts';
 import { News } from '../../src/edges/evm/chain/news.ts';
 import { readTransaction } from '../../src/edges/evm/chain/pending-pool.ts';
 import { nextBaseFee } from '../../src/edges/evm/executor/base-fee.ts';
@@ -51,11 +52,10 @@ export async function startSealingChain(options: Options = {}): Promise<SealingC
   const add = async ({ commit, ...sealed }: Sealed): Promise<void> => {
     await commit();
     blocks.add(sealed);
-    news.tellBlock(await blocks.head());
+    await news.tellBlock(await blocks.head(), contentsOf(blocks));
   };
   const sealNow = async (): Promise<void> => {
-    const { header: rlp, block } = await blocks.head();
-    const { header } = block;
+    const { header: rlp, fields: header } = await blocks.head();
     const given = waiting.toSorted((a, b) => Number(a.nonce - b.nonce));
     const items = given.map((tx) => ({ kind: 'transaction', raw: tx.serialize() }) as const);
     const baseFee = nextBaseFee(header, config.fees);
@@ -66,8 +66,8 @@ export async function startSealingChain(options: Options = {}): Promise<SealingC
   };
   const seal = (): Promise<void> => (last = last.then(sealNow));
   const submit = async (raw: Uint8Array): Promise<string> => {
-    const { number, block } = await blocks.head();
-    const tx = readTransaction(raw, forks.at({ number: number + 1n, timestamp: block.header.timestamp }));
+    const { number, fields } = await blocks.head();
+    const tx = readTransaction(raw, forks.at({ number: number + 1n, timestamp: fields.timestamp }));
     waiting.push(tx);
     news.tellPending(tx);
     void seal();

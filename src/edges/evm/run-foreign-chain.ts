@@ -1,5 +1,5 @@
 import type { Common } from '@ethereumjs/common';
-import { MemoryBlocks } from './chain/chain-blocks.ts';
+import { MemoryBlocks } from './chain/memory-blocks.ts';
 import { importBlocks } from './chain/import-blocks.ts';
 import { News } from './chain/news.ts';
 import { createShownPool } from './chain/pending-pool.ts';
@@ -53,8 +53,8 @@ export async function runForeignChain(options: ForeignChainOptions): Promise<Ser
   const reads = createStateReads({ access, threads, timeoutMs });
   const news = new News();
   const nextRules = async (): Promise<Common> => {
-    const { number, block } = await blocks.head();
-    return forks.at({ number: number + 1n, timestamp: block.header.timestamp });
+    const { number, fields } = await blocks.head();
+    return forks.at({ number: number + 1n, timestamp: fields.timestamp });
   };
   const pool = createShownPool(nextRules, (transaction) => news.tellPending(transaction));
   const enabled = new Set(options.namespaces);

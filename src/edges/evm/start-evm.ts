@@ -1,6 +1,7 @@
 import type { Log } from '../log/log.ts';
 import type { Reader } from '../models/read/reading.ts';
 import { followBlocks } from './chain/follow-blocks.ts';
+import { contentsOf } from './chain/block-contents.ts';
 import { News } from './chain/news.ts';
 import { readModelBlocks } from './chain/read-blocks.ts';
 import { createForks } from './executor/forks.ts';
@@ -43,9 +44,9 @@ export async function startEvm(options: EvmOptions): Promise<Evm> {
     throw caught;
   });
   const following = followBlocks(log, blocks, {
-    told: (block) => {
-      settle(block);
-      news.tellBlock(block);
+    told: async (head) => {
+      settle(head.transactions === 0 ? [] : (await blocks.outline(head)).transactions);
+      await news.tellBlock(head, contentsOf(blocks));
     },
     signal,
   });

@@ -32,6 +32,12 @@ export const blockTable = defineTable({
   columns: {
     number: 'int8',
     hash: 'bytea',
+    /** RLP of the header, and what the header says of time, in seconds. */
+    header: 'bytea',
+    timestamp: 'int8',
+    /** How many transactions it holds, and how long its RLP is. */
+    transaction_count: 'int4',
+    size_bytes: 'int4',
     /** RLP of header and transactions. */
     block: 'bytea',
     receipts: json<readonly Receipt[]>(),
@@ -62,12 +68,26 @@ export const transactionTerms = defineTable({
   key: ['term', 'number', 'place'],
 });
 
-/** Where a transaction lies. */
+/** Where a transaction lies, and its receipt without logs; `first_log` counts the logs of the block before its own. */
 export const blockTransactions = defineTable({
   name: 'block_transactions',
-  columns: { hash: 'bytea', number: 'int8', place: 'int4' },
+  columns: {
+    hash: 'bytea',
+    number: 'int8',
+    place: 'int4',
+    type: 'int4',
+    sender: 'bytea',
+    recipient: nullable('bytea'),
+    contract: nullable('bytea'),
+    succeeded: 'bool',
+    gas_used: 'int8',
+    cumulative_gas_used: 'int8',
+    effective_gas_price: 'numeric',
+    first_log: 'int4',
+    logs: 'int4',
+  },
   key: ['hash'],
-  covered: ['number', 'place'],
+  indexes: ['number, place'],
 });
 
 /** What contracts wrote down, to be searched; `place` counts in the block. */

@@ -10,6 +10,7 @@ import {
   type Receipt,
   transactionTerms,
 } from './block-tables.ts';
+import { headerOf } from './rlp.ts';
 import { receiptTerms, searchTerms } from './search-terms.ts';
 
 type BlockRow = RowOf<typeof blockTable>;
@@ -20,7 +21,7 @@ type Other = typeof blockTransactions | typeof blockLogs | typeof chainTransacti
 /** Blocks of the local chain with their transactions of both kinds, receipts, logs, and what a search needs. */
 export const blocks = defineProjection({
   name: 'blocks',
-  version: 2,
+  version: 3,
   stream: 'LEDGER',
   table: blockTable,
   derivedTables: [blockTransactions, blockLogs, chainTransactions, transactionTerms],
@@ -33,6 +34,8 @@ export const blocks = defineProjection({
 });
 
 function rowOf(sealed: Sealed, evm: Sealed['evm'] = { hash: '0x', block: '', receipts: [] }): BlockRow {
+  const block = Buffer.from(evm.block, 'base64');
+  const { header, timestamp } = headerOf(block);
   return {
     number: sealed.height,
     time: sealed.time,
@@ -40,7 +43,11 @@ function rowOf(sealed: Sealed, evm: Sealed['evm'] = { hash: '0x', block: '', rec
     previous_hash: sealed.previousHash ?? null,
     transactions: [...sealed.transactions.map(ofRules), ...evm.receipts.map(ofMachine)],
     hash: hex(evm.hash),
-    block: hex(`0x${hexOfBase64(evm.block)}`),
+    header: hexOf(header),
+    timestamp,
+    transaction_count: evm.receipts.length,
+    size_bytes: block.length,
+    block: hexOf(block),
     receipts: evm.receipts.map((receipt): Receipt => ({
       hash: receipt.hash,
       type: receipt.type,
@@ -74,10 +81,29 @@ function chainTransactionsOf({ number, transactions }: BlockRow): Derived<Other>
 }
 
 function transactionsOf({ number, receipts }: BlockRow): Derived<Other>[] {
-  return receipts.map(({ hash }, place) => ({
-    table: 'block_transactions',
-    values: { hash: hex(hash), number, place },
-  }));
+  let firstLog = 0;
+  return receipts.map((receipt, place) => {
+    const first_log = firstLog;
+    firstLog += receipt.logs.length;
+    return {
+      table: 'block_transactions',
+      values: {
+        hash: hex(receipt.hash),
+        number,
+        place,
+        type: receipt.type,
+        sender: hex(receipt.from),
+        recipient: receipt.to === null ? null : hex(receipt.to),
+        contract: receipt.contract === null ? null : hex(receipt.contract),
+        succeeded: receipt.succeeded,
+        gas_used: receipt.gasUsed,
+        cumulative_gas_used: receipt.cumulativeGasUsed,
+        effective_gas_price: receipt.effectiveGasPrice,
+        first_log,
+        logs: receipt.logs.length,
+      },
+    };
+  });
 }
 
 function logsOf({ number, receipts }: BlockRow): Derived<Other>[] {
@@ -94,6 +120,6 @@ function hex(text: string): Hex {
   return text as Hex;
 }
 
-function hexOfBase64(text: string): string {
-  return Buffer.from(text, 'base64').toString('hex');
+function hexOf(bytes: Uint8Array): Hex {
+  return `0x${Buffer.from(bytes).toString('hex')}`;
 }

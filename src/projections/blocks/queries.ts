@@ -1,62 +1,68 @@
-import { sql } from 'kysely';
 import type { RowOf } from '../columns.ts';
 import { answered, Query } from '../query.ts';
 import type { Reading } from '../reading.ts';
-import type { blockTable } from './block-tables.ts';
+import type { blockTable, blockTransactions } from './block-tables.ts';
+import { bytea, LogsMatching, matchingLogs } from './log-queries.ts';
 
-/** A block of the virtual machine as its readers take it. */
-export type BlockRow = RowOf<typeof blockTable>;
+const headColumns = ['number', 'hash', 'header', 'timestamp', 'transaction_count', 'size_bytes'] as const;
+
+/** What a block says of itself, without its transactions and what came of them. */
+export type HeadRow = Pick<RowOf<typeof blockTable>, (typeof headColumns)[number]>;
+/** Where a transaction lies, and its receipt without logs. */
+export type TransactionRow = RowOf<typeof blockTransactions>;
 
 type Nothing = Readonly<Record<string, never>>;
+type OfNumber = Readonly<{ number: number }>;
+/** Transactions of a block: one of them, or all where there is no `place`. */
+type OfPlace = OfNumber & Readonly<{ place?: number | undefined }>;
 
 /** The latest block that the read model has; undefined before the first. */
-export class LatestBlock extends Query<Nothing, BlockRow | undefined> {}
+export class LatestBlock extends Query<Nothing, HeadRow | undefined> {}
 
 /** The block of a number. */
-export class BlockByNumber extends Query<Readonly<{ number: number }>, BlockRow | undefined> {}
+export class BlockByNumber extends Query<OfNumber, HeadRow | undefined> {}
+
+/** The blocks from one number to another, both included, in their order. */
+export class BlocksBetween extends Query<Readonly<{ from: number; to: number }>, readonly HeadRow[]> {}
 
 /** The block of a hash (0x and 64 digits). */
-export class BlockByHash extends Query<Readonly<{ hash: string }>, BlockRow | undefined> {}
+export class BlockByHash extends Query<Readonly<{ hash: string }>, HeadRow | undefined> {}
 
 /** The block that a transaction is in, and its place there. */
 export class BlockOfTransaction extends Query<
   Readonly<{ hash: string }>,
-  Readonly<{ block: BlockRow; place: number }> | undefined
+  Readonly<{ block: HeadRow; place: number }> | undefined
 > {}
 
-/**
- * Numbers of the blocks from one to another, both included, that hold a log which one of `addresses` wrote and which
- * has a topic at each place that is one of those named for it, oldest first; an empty list takes any. At most `limit`
- * logs are looked at.
- */
-export class BlocksWithLogs extends Query<LogSearch, readonly number[]> {}
+/** RLP of a whole block, in hexadecimal digits behind 0x; undefined where there is none of that number. */
+export class BlockBody extends Query<OfNumber, string | undefined> {}
 
-type LogSearch = Readonly<{
-  from: number;
-  to: number;
-  addresses: readonly string[];
-  topics: readonly (readonly string[])[];
-  limit: number;
-}>;
+/** The transactions of a block in their order, without their logs. */
+export class TransactionsOfBlock extends Query<OfPlace, readonly TransactionRow[]> {}
 
 /** What answers each query of blocks. */
 export const blockQueries = [
-  answered(LatestBlock, (reading) => oneBlock(reading, (of) => of.orderBy('number', 'desc'))),
-  answered(BlockByNumber, (reading, { number }) => oneBlock(reading, (of) => of.where('number', '=', number))),
-  answered(BlockByHash, (reading, { hash }) => oneBlock(reading, (of) => of.where('hash', '=', bytes(hash)))),
+  answered(LatestBlock, (reading) => oneHead(reading, (of) => of.orderBy('number', 'desc'))),
+  answered(BlockByNumber, (reading, { number }) => oneHead(reading, (of) => of.where('number', '=', number))),
+  answered(BlocksBetween, (reading, { from, to }) =>
+    headsIn(reading).where('number', '>=', from).where('number', '<=', to).orderBy('number').execute(),
+  ),
+  answered(BlockByHash, (reading, { hash }) => oneHead(reading, (of) => of.where('hash', '=', bytea(hash)))),
   answered(BlockOfTransaction, blockOfTransaction),
-  answered(BlocksWithLogs, blocksWithLogs),
+  answered(BlockBody, blockBody),
+  answered(TransactionsOfBlock, transactionsOfBlock),
+  answered(LogsMatching, matchingLogs),
 ];
 
-function blocksIn({ db, schemas }: Reading) {
-  return db.withSchema(schemas.blocks).selectFrom('blocks').selectAll().where('removed', '=', false);
+function headsIn({ db, schemas }: Reading) {
+  return db.withSchema(schemas.blocks).selectFrom('blocks').select(headColumns).where('removed', '=', false);
 }
 
-async function oneBlock(
+async function oneHead(
   reading: Reading,
-  narrow: (of: ReturnType<typeof blocksIn>) => ReturnType<typeof blocksIn>,
-): Promise<BlockRow | undefined> {
-  return await narrow(blocksIn(reading)).limit(1).executeTakeFirst();
+  narrow: (of: ReturnType<typeof headsIn>) => ReturnType<typeof headsIn>,
+): Promise<HeadRow | undefined> {
+  return await narrow(headsIn(reading)).limit(1).executeTakeFirst();
 }
 
 async function blockOfTransaction(reading: Reading, { hash }: Readonly<{ hash: string }>) {
@@ -64,30 +70,21 @@ async function blockOfTransaction(reading: Reading, { hash }: Readonly<{ hash: s
   const found = await db
     .withSchema(schemas.blocks)
     .selectFrom('block_transactions')
-    .selectAll()
-    .where('hash', '=', bytes(hash))
+    .select(['number', 'place'])
+    .where('hash', '=', bytea(hash))
     .executeTakeFirst();
   if (!found) return undefined;
-  const block = await oneBlock(reading, (of) => of.where('number', '=', found.number));
+  const block = await oneHead(reading, (of) => of.where('number', '=', found.number));
   return block && { block, place: found.place };
 }
 
-const topicColumns = ['topic0', 'topic1', 'topic2', 'topic3'] as const;
-
-async function blocksWithLogs({ db, schemas }: Reading, { from, to, addresses, topics, limit }: LogSearch) {
-  let of = db.withSchema(schemas.blocks).selectFrom('block_logs').select('number');
-  of = of.where('number', '>=', from).where('number', '<=', to);
-  if (addresses.length > 0) of = of.where('address', 'in', addresses.map(bytes));
-  for (const [at, values] of topics.entries()) {
-    const column = topicColumns[at];
-    if (!column) return [];
-    of = values.length > 0 ? of.where(column, 'in', values.map(bytes)) : of.where(column, 'is not', null);
-  }
-  const found = await of.orderBy('number').limit(limit).execute();
-  return [...new Set(found.map(({ number }) => number))];
+async function blockBody({ db, schemas }: Reading, { number }: OfNumber) {
+  const of = db.withSchema(schemas.blocks).selectFrom('blocks').select('block');
+  return (await of.where('number', '=', number).where('removed', '=', false).executeTakeFirst())?.block;
 }
 
-/** Hexadecimal digits behind 0x as the value of a `bytea` column. */
-function bytes(hex: string) {
-  return sql<`0x${string}`>`decode(${hex.slice(2)}, 'hex')`;
+async function transactionsOfBlock({ db, schemas }: Reading, { number, place }: OfPlace) {
+  let of = db.withSchema(schemas.blocks).selectFrom('block_transactions').selectAll().where('number', '=', number);
+  if (place !== undefined) of = of.where('place', '=', place);
+  return await of.orderBy('place').execute();
 }

@@ -1,37 +1,33 @@
 import { wait } from '../../kit/wait.ts';
 import type { Log } from '../../log/log.ts';
-import type { ChainBlock, ChainBlocks } from './chain-blocks.ts';
+import type { ChainBlocks, ChainHead } from './chain-blocks.ts';
 
 const againMs = 20;
 
 /**
- * Hears of every block from now on once the read model has it, in their order, until the signal aborts.
+ * Reports every block from now on once the read model has it, in their order, until the signal aborts.
  *
- * Who hears of one may ask for its receipts at once.
+ * A report that fails, as one does while the read model is away, is made again.
  */
 export async function followBlocks(
   log: Pick<Log, 'head' | 'follow'>,
   blocks: Pick<ChainBlocks, 'byNumber'>,
-  { told, signal }: Readonly<{ told: (block: ChainBlock) => void; signal: AbortSignal }>,
+  { told, signal }: Readonly<{ told: (head: ChainHead) => Promise<void>; signal: AbortSignal }>,
 ): Promise<void> {
   const { lastSequence } = await log.head('LEDGER');
   for await (const { facts } of log.follow('LEDGER', lastSequence, { signal }))
     for (const { fact } of facts) {
       if (fact.type !== 'BlockSealed') continue;
-      const block = await readable(blocks, BigInt(fact.data.height), signal);
-      if (block) told(block);
+      const head = await untilDone(() => blocks.byNumber(BigInt(fact.data.height)), signal);
+      if (head) await untilDone(() => told(head).then(() => true), signal);
     }
 }
 
-/** The read model follows the log a moment behind; while it cannot be asked it is asked again. */
-async function readable(
-  { byNumber }: Pick<ChainBlocks, 'byNumber'>,
-  number: bigint,
-  signal: AbortSignal,
-): Promise<ChainBlock | undefined> {
+/** The read model follows the log a moment behind; while it cannot be read, the work is tried again. */
+async function untilDone<T>(work: () => Promise<T | undefined>, signal: AbortSignal): Promise<T | undefined> {
   while (!signal.aborted) {
-    const block = await byNumber(number).catch(() => undefined);
-    if (block) return block;
+    const done = await work().catch(() => undefined);
+    if (done !== undefined) return done;
     await wait(againMs, signal);
   }
   return undefined;

@@ -3,7 +3,7 @@ import { AppError, toAppError } from '../../../commands/errors.ts';
 import { splitBlocks } from '../executor/blocks.ts';
 import type { Sealed } from '../executor/executor.ts';
 import type { Execution } from '../workers/execution.ts';
-import type { MemoryBlocks } from './chain-blocks.ts';
+import type { MemoryBlocks } from './memory-blocks.ts';
 
 /**
  * Executes a genesis and the blocks of a file, stores their states and adds them.

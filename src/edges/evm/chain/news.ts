@@ -1,35 +1,68 @@
 import type { TypedTransaction } from '@ethereumjs/tx';
-import type { ChainBlock } from './chain-blocks.ts';
+import type { ChainHead } from './chain-blocks.ts';
+import type { LogForm } from './log-form.ts';
 
-type Listener<T> = (told: T) => void;
+/** A receipt as JSON-RPC shows it. */
+export type ReceiptForm = Readonly<Record<string, unknown> & { transactionHash: string }>;
+
+/** Reads what a block holds, as it is shown; called only where somebody listens to it. */
+export type BlockContents = Readonly<{
+  logs: (head: ChainHead) => Promise<readonly LogForm[]>;
+  receipts: (head: ChainHead) => Promise<readonly ReceiptForm[]>;
+}>;
+
+type Listener<T> = (notice: T) => void;
 
 /**
- * Tells who listens of every block that can be read from now on, and of every transaction that was taken in.
+ * Notifies listeners of every block that can be read from now on, of what it holds, and of every transaction that the
+ * pool admits.
  *
- * Whoever adds blocks tells of one after it can be read, in their order: who hears of it may ask for its receipts at
- * once. A listener must neither wait nor throw.
+ * The caller reports a block after it can be read, and one after the other: a client that is notified may request its
+ * receipts at once. All listeners share one list of the logs of a block. A listener must neither wait nor throw.
  */
 export class News {
-  readonly #ofBlocks = new Set<Listener<ChainBlock>>();
-  readonly #ofPending = new Set<Listener<TypedTransaction>>();
+  readonly #heads = new Set<Listener<ChainHead>>();
+  readonly #logs = new Set<Listener<readonly LogForm[]>>();
+  readonly #receipts = new Set<Listener<readonly ReceiptForm[]>>();
+  readonly #pending = new Set<Listener<TypedTransaction>>();
 
-  /** Listens to blocks; what is given back ends it. */
-  onBlock(listener: Listener<ChainBlock>): () => void {
-    return added(this.#ofBlocks, listener);
+  /** Listens to blocks; the function that it returns ends it. */
+  onBlock(listener: Listener<ChainHead>): () => void {
+    return added(this.#heads, listener);
   }
 
-  /** Listens to transactions that wait for a block; what is given back ends it. */
+  /** Listens to the logs of each block that has some. */
+  onLogs(listener: Listener<readonly LogForm[]>): () => void {
+    return added(this.#logs, listener);
+  }
+
+  /** Listens to the receipts of each block that has some. */
+  onReceipts(listener: Listener<readonly ReceiptForm[]>): () => void {
+    return added(this.#receipts, listener);
+  }
+
+  /** Listens to transactions that wait for a block. */
   onPending(listener: Listener<TypedTransaction>): () => void {
-    return added(this.#ofPending, listener);
+    return added(this.#pending, listener);
   }
 
-  tellBlock(block: ChainBlock): void {
-    for (const listener of this.#ofBlocks) listener(block);
+  /** Notifies of a block. Fails, before anybody is notified, where its contents cannot be read. */
+  async tellBlock(head: ChainHead, contents: BlockContents): Promise<void> {
+    const isEmpty = head.transactions === 0;
+    const logs = isEmpty || this.#logs.size === 0 ? [] : await contents.logs(head);
+    const receipts = isEmpty || this.#receipts.size === 0 ? [] : await contents.receipts(head);
+    notify(this.#heads, head);
+    if (logs.length > 0) notify(this.#logs, logs);
+    if (receipts.length > 0) notify(this.#receipts, receipts);
   }
 
   tellPending(transaction: TypedTransaction): void {
-    for (const listener of this.#ofPending) listener(transaction);
+    notify(this.#pending, transaction);
   }
+}
+
+function notify<T>(listeners: ReadonlySet<Listener<T>>, notice: T): void {
+  for (const listener of listeners) listener(notice);
 }
 
 function added<T>(listeners: Set<Listener<T>>, listener: Listener<T>): () => void {

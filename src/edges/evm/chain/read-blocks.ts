@@ -1,23 +1,27 @@
-import { createBlock } from '@ethereumjs/block';
 import { bytesToHex } from '@ethereumjs/util';
-import { Bloom, encodeReceipt, type TxReceipt } from '@ethereumjs/vm';
-import type { Receipt } from '../../../projections/blocks/block-tables.ts';
+import { createBlock } from '@ethereumjs/block';
+import { LRUCache } from 'lru-cache';
 import {
+  BlockBody,
   BlockByHash,
   BlockByNumber,
   BlockOfTransaction,
-  type BlockRow,
-  BlocksWithLogs,
+  BlocksBetween,
+  type HeadRow,
   LatestBlock,
+  TransactionsOfBlock,
 } from '../../../projections/blocks/queries.ts';
+import { LogsMatching, type LogRow } from '../../../projections/blocks/log-queries.ts';
 import type { Query } from '../../../projections/query.ts';
 import { ask } from '../../bus.ts';
 import type { Reader } from '../../models/read/reading.ts';
 import { readBlock, readHeader } from '../executor/blocks.ts';
 import type { Forks } from '../executor/forks.ts';
-import type { ExecutedTransaction, Hex } from '../executor/outcome.ts';
+import type { Hex } from '../executor/outcome.ts';
 import type { StateReads } from '../workers/state-reads.ts';
-import type { ChainBlock, ChainBlocks } from './chain-blocks.ts';
+import type { ChainBlocks, ChainBody, ChainHead, ChainLog } from './chain-blocks.ts';
+import { headOf } from './chain-blocks.ts';
+import { receiptsOfRows } from './read-receipts.ts';
 
 /** Where blocks are read from: the read model, and the state for the first one, which is in no fact. */
 export type BlockSources = Readonly<{
@@ -26,89 +30,144 @@ export type BlockSources = Readonly<{
   forks: Forks;
 }>;
 
+type Ask = <Answer>(one: Query<unknown, Answer>) => Promise<Answer>;
+
+const headsInMemory = 1_024;
+/** RLP of bodies, which hold a few times as much once they are read. */
+const bodyBytesInMemory = 16 * 1024 * 1024;
+
 /** The blocks of the log, as its read model has them. */
 export function readModelBlocks({ reader, reads, forks }: BlockSources): ChainBlocks {
-  const query = <Answer>(one: Query<unknown, Answer>): Promise<Answer> => reader.read((reading) => ask(reading, one));
-  const first = async (): Promise<ChainBlock> => firstBlock(await reads.read('storedHeader', { number: 0n }), forks);
-  const shown = (row: BlockRow | undefined): ChainBlock | undefined => row && blockOfRow(row, forks);
+  const query: Ask = (one) => reader.read((reading) => ask(reading, one));
+  const heads = headsBy(query, { reads, forks });
+  const bodies = new LRUCache<string, ChainBody>({
+    maxSize: bodyBytesInMemory,
+    sizeCalculation: ({ rlp }) => rlp.length + 1_000,
+  });
+  const body = async (head: ChainHead): Promise<ChainBody> => {
+    if (head.number === 0n) return firstBody(head, forks);
+    const rlp = await query(new BlockBody({ number: Number(head.number) }));
+    if (rlp === undefined) throw new Error(`The read model lost block ${head.number}`);
+    const bytes = new Uint8Array(Buffer.from(rlp.slice(2), 'hex'));
+    return { rlp: bytes, block: readBlock(bytes, forks) };
+  };
   return {
-    head: async () => shown(await query(new LatestBlock({}))) ?? (await first()),
-    byNumber: async (number) => {
-      if (number === 0n) return await first();
-      if (number > BigInt(Number.MAX_SAFE_INTEGER)) return undefined;
-      return shown(await query(new BlockByNumber({ number: Number(number) })));
+    ...heads,
+    outline: async (head) => {
+      const rows = head.transactions === 0 ? [] : await query(new TransactionsOfBlock({ number: Number(head.number) }));
+      const transactions = rows.map(({ hash, sender: from, gas_used, effective_gas_price }) => ({
+        hash,
+        from,
+        gasUsed: BigInt(gas_used),
+        effectiveGasPrice: BigInt(effective_gas_price),
+      }));
+      return { transactions, uncles: [], withdrawals: [] };
+    },
+    body: async (head) => {
+      const known = bodies.get(head.hash) ?? (await body(head));
+      bodies.set(head.hash, known);
+      return known;
+    },
+    receipts: async (head, place) => {
+      if (head.transactions === 0) return [];
+      const number = Number(head.number);
+      const [rows, logs] = await reader.read(async (reading) => [
+        await ask(reading, new TransactionsOfBlock({ number, place })),
+        await ask(
+          reading,
+          new LogsMatching({ from: number, to: number, addresses: [], topics: [], transaction: place }),
+        ),
+      ]);
+      return await receiptsOfRows(head, rows, 'exceeds' in logs ? [] : logs);
+    },
+    logs: async ({ from, to, ...search }) => {
+      const found = await query(new LogsMatching({ ...search, from: Number(from), to: Number(to) }));
+      return 'exceeds' in found ? found : found.map(logOf);
+    },
+  };
+}
+
+type Heads = Pick<ChainBlocks, 'head' | 'byNumber' | 'byHash' | 'between' | 'ofTransaction'>;
+
+/** Heads by one short query each; what was read of a header is kept by the block's hash. */
+function headsBy(query: Ask, { reads, forks }: Omit<BlockSources, 'reader'>): Heads {
+  const known = new LRUCache<string, ChainHead>({ max: headsInMemory });
+  let genesis: ChainHead | undefined;
+  const first = async (): Promise<ChainHead> =>
+    (genesis ??= firstHead(await reads.read('storedHeader', { number: 0n }), forks));
+  const shown = (row: HeadRow): ChainHead => {
+    const head = known.get(row.hash) ?? headOfRow(row, forks);
+    known.set(row.hash, head);
+    return head;
+  };
+  const byNumber: Heads['byNumber'] = async (number) => {
+    if (number === 0n) return await first();
+    if (number > BigInt(Number.MAX_SAFE_INTEGER)) return undefined;
+    const row = await query(new BlockByNumber({ number: Number(number) }));
+    return row && shown(row);
+  };
+  return {
+    byNumber,
+    head: async () => {
+      const row = await query(new LatestBlock({}));
+      return row ? shown(row) : await first();
     },
     byHash: async (hash) => {
-      const found = shown(await query(new BlockByHash({ hash: hash.toLowerCase() })));
-      if (found) return found;
+      const head = known.get(hash.toLowerCase());
+      if (head) return head;
+      const row = await query(new BlockByHash({ hash: hash.toLowerCase() }));
+      if (row) return shown(row);
       const beginning = await first();
       return beginning.hash === hash.toLowerCase() ? beginning : undefined;
     },
+    between: async (from, to) => {
+      const rows = await query(new BlocksBetween({ from: Number(from), to: Number(to) }));
+      return [...(from === 0n ? [await first()] : []), ...rows.map(shown)];
+    },
     ofTransaction: async (hash) => {
       const found = await query(new BlockOfTransaction({ hash: hash.toLowerCase() }));
-      return found && { block: blockOfRow(found.block, forks), index: found.place };
-    },
-    withLogs: async ({ from, to, ...search }) => {
-      const found = await query(new BlocksWithLogs({ ...search, from: Number(from), to: Number(to) }));
-      return found.map(BigInt);
+      return found && { head: shown(found.block), index: found.place };
     },
   };
 }
 
-function blockOfRow({ number, hash, block: hex, receipts }: BlockRow, forks: Forks): ChainBlock {
-  const rlp = new Uint8Array(Buffer.from(hex.slice(2), 'hex'));
-  const block = readBlock(rlp, forks);
-  const header = block.header.serialize();
-  return { number: BigInt(number), hash, block, header, rlp, executed: receipts.map(executedOf) };
-}
-
-function firstBlock(header: Uint8Array, forks: Forks): ChainBlock {
-  const read = readHeader(header, forks);
-  const block = createBlock({ header: read, withdrawals: [] }, { common: forks.at(read) });
-  return { number: 0n, hash: bytesToHex(block.hash()), block, header, rlp: block.serialize(), executed: [] };
-}
-
-/** All else of a transaction's outcome follows from its receipt. */
-function executedOf(receipt: Receipt): ExecutedTransaction {
-  const { hash, type, from, to, contract, succeeded, logs } = receipt;
-  const bitvector = bloomOf(receipt);
-  const cumulativeBlockGasUsed = BigInt(receipt.cumulativeGasUsed);
-  const whole: TxReceipt = {
-    status: succeeded ? 1 : 0,
-    cumulativeBlockGasUsed,
-    bitvector,
-    logs: logs.map(({ address, topics, data }) => [bytes(address), topics.map(bytes), bytes(data)]),
+function headOfRow(
+  { number, hash, header, transaction_count: transactions, size_bytes: sizeBytes }: HeadRow,
+  forks: Forks,
+): ChainHead {
+  const stored = {
+    number: BigInt(number),
+    hash,
+    header: new Uint8Array(Buffer.from(header.slice(2), 'hex')),
+    transactions,
+    sizeBytes,
   };
+  return headOf(stored, (rlp) => readHeader(rlp, forks));
+}
+
+function firstHead(header: Uint8Array, forks: Forks): ChainHead {
+  const fields = readHeader(header, forks);
+  const { rlp } = firstBody({ fields }, forks);
+  const stored = { number: 0n, hash: bytesToHex(fields.hash()), header, transactions: 0, sizeBytes: rlp.length };
+  return headOf(stored, () => fields);
+}
+
+function firstBody({ fields }: Pick<ChainHead, 'fields'>, forks: Forks): ChainBody {
+  const block = createBlock({ header: fields, withdrawals: [] }, { common: forks.at(fields) });
+  return { block, rlp: block.serialize() };
+}
+
+function logOf(row: LogRow): ChainLog {
+  const topics = [row.topic0, row.topic1, row.topic2, row.topic3].filter((topic) => topic !== null);
   return {
-    hash: hash as Hex,
-    type,
-    from: from as Hex,
-    to: (to ?? undefined) as Hex | undefined,
-    contractAddress: (contract ?? undefined) as Hex | undefined,
-    succeeded,
-    stateRoot: undefined,
-    gasUsed: BigInt(receipt.gasUsed),
-    cumulativeGasUsed: cumulativeBlockGasUsed,
-    effectiveGasPrice: BigInt(receipt.effectiveGasPrice),
-    blobGas: undefined,
-    logs: logs.map(({ address, topics, data }) => ({
-      address: address as Hex,
-      topics: topics.map((topic) => topic as Hex),
-      data: data as Hex,
-    })),
-    logsBloom: bytesToHex(bitvector),
-    receipt: encodeReceipt(whole, type as 0 | 1 | 2 | 3 | 4),
-    returned: new Uint8Array(),
-    error: succeeded ? undefined : 'execution failed',
+    address: row.address,
+    topics,
+    data: row.data,
+    blockNumber: BigInt(row.number),
+    blockHash: row.hash as Hex,
+    timestamp: BigInt(row.timestamp),
+    transactionHash: row.transaction,
+    transactionIndex: row.transaction_place,
+    logIndex: row.place,
   };
-}
-
-function bloomOf({ logs }: Receipt): Uint8Array {
-  const bloom = new Bloom();
-  for (const { address, topics } of logs) for (const part of [address, ...topics]) bloom.add(bytes(part));
-  return bloom.bitvector;
-}
-
-function bytes(hex: string): Uint8Array {
-  return new Uint8Array(Buffer.from(hex.slice(2), 'hex'));
 }

@@ -1,4 +1,4 @@
-import type { Block } from '@ethereumjs/block';
+import type { Block, BlockHeader } from '@ethereumjs/block';
 import {
   isBlob4844Tx,
   isEOACode7702Tx,
@@ -74,31 +74,47 @@ function typedFields(tx: TypedTransaction, json: JSONTx): Readonly<Record<string
   };
 }
 
+/** What a block holds beside its header; its transactions as they are shown. */
+export type ShownParts = Readonly<{
+  sizeBytes: number;
+  transactions: readonly unknown[];
+  uncles: readonly Hex[];
+  withdrawals: readonly unknown[];
+}>;
+
+/** A block of its header and of what it holds, as `eth_getBlockByNumber` shows it. */
+export function blockFormOf(header: BlockHeader, hash: Hex, parts: ShownParts): Readonly<Record<string, unknown>> {
+  return {
+    ...headForm(header, hash),
+    size: quantity(parts.sizeBytes),
+    transactions: parts.transactions,
+    uncles: parts.uncles,
+    ...(header.withdrawalsRoot && { withdrawals: parts.withdrawals }),
+  };
+}
+
 /** A block as `eth_getBlockByNumber` shows it, with whole transactions or their hashes. */
 export function blockForm(block: Block, whole: boolean): Readonly<Record<string, unknown>> {
   const { header, transactions } = block;
   const hash = bytesToHex(header.hash());
   const place = { blockHash: hash, blockNumber: header.number, timestamp: header.timestamp };
-  const shown = transactions.map((tx, index) =>
-    whole ? transactionForm(tx, { ...place, index, baseFee: header.baseFeePerGas }) : bytesToHex(tx.hash()),
-  );
-  return {
-    ...headerForm(block),
-    hash,
-    size: quantity(block.serialize().length),
-    transactions: shown,
+  return blockFormOf(header, hash, {
+    sizeBytes: block.serialize().length,
+    transactions: transactions.map((tx, index) =>
+      whole ? transactionForm(tx, { ...place, index, baseFee: header.baseFeePerGas }) : bytesToHex(tx.hash()),
+    ),
     uncles: block.uncleHeaders.map((uncle) => bytesToHex(uncle.hash())),
-    ...(header.withdrawalsRoot && { withdrawals: (block.withdrawals ?? []).map((withdrawal) => withdrawal.toJSON()) }),
-  };
+    withdrawals: (block.withdrawals ?? []).map((withdrawal) => withdrawal.toJSON()),
+  });
 }
 
 /** A block as `newHeads` shows it: its header and its hash. */
-export const headForm = (block: Block): Readonly<Record<string, unknown>> => ({
-  ...headerForm(block),
-  hash: bytesToHex(block.hash()),
+export const headForm = (header: BlockHeader, hash: Hex): Readonly<Record<string, unknown>> => ({
+  ...headerForm(header),
+  hash,
 });
 
-function headerForm({ header }: Block): Readonly<Record<string, unknown>> {
+function headerForm(header: BlockHeader): Readonly<Record<string, unknown>> {
   return {
     difficulty: quantity(header.difficulty),
     extraData: bytesToHex(header.extraData),

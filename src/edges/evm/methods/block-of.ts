@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { ChainBlock } from '../chain/chain-blocks.ts';
+import type { ChainHead } from '../chain/chain-blocks.ts';
 import type { blockId } from '../rpc/forms.ts';
 import type { MethodContext } from '../rpc/registry.ts';
 import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
@@ -8,7 +8,7 @@ import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
 export type BlockId = Static<typeof blockId>;
 
 /** The block that is meant; undefined where the chain has none. No number means the latest. */
-export async function blockOf({ blocks }: MethodContext, id: BlockId = 'latest'): Promise<ChainBlock | undefined> {
+export async function blockOf({ blocks }: MethodContext, id: BlockId = 'latest'): Promise<ChainHead | undefined> {
   if (typeof id === 'object' && 'blockHash' in id && 'blockNumber' in id)
     throw new RpcError(rpcCodes.invalidParameters, 'cannot specify both blockHash and blockNumber');
   const named = typeof id === 'string' ? id : 'blockHash' in id ? id.blockHash : id.blockNumber;
@@ -18,7 +18,7 @@ export async function blockOf({ blocks }: MethodContext, id: BlockId = 'latest')
 }
 
 /** The block that is meant. Fails where the chain has none. */
-export async function knownBlock(context: MethodContext, id?: BlockId): Promise<ChainBlock> {
+export async function knownBlock(context: MethodContext, id?: BlockId): Promise<ChainHead> {
   const block = await blockOf(context, id);
   if (!block) throw new RpcError(rpcCodes.server, 'header not found');
   return block;

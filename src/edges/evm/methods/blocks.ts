@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { blockForm, quantity as hex, transactionForm } from '../executor/block-forms.ts';
-import type { ChainBlock } from '../chain/chain-blocks.ts';
+import { blockForm, blockFormOf, quantity as hex, transactionForm } from '../executor/block-forms.ts';
+import type { ChainHead } from '../chain/chain-blocks.ts';
 import { blockId, hash, quantity } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { blockOf } from './block-of.ts';
@@ -12,20 +12,28 @@ const ofHash = { name: 'block hash', schema: hash } as const;
 const ofNumber = { name: 'block', schema: blockId } as const;
 const place = { name: 'transaction index', schema: quantity } as const;
 
-const shown = (found: ChainBlock | undefined, full: boolean): unknown => found && blockForm(found.block, full);
-const count = (found: ChainBlock | undefined): unknown => found && hex(found.executed.length);
-
-function transactionAt(found: ChainBlock | undefined, index: number): unknown {
-  const tx = found?.block.transactions[index];
-  if (!found || !tx) return null;
-  const { number: blockNumber, block: of } = found;
-  const { timestamp, baseFeePerGas: baseFee } = of.header;
-  return transactionForm(tx, { blockHash: `0x${found.hash.slice(2)}`, blockNumber, timestamp, index, baseFee });
+async function shown({ blocks }: MethodContext, head: ChainHead | undefined, full: boolean): Promise<unknown> {
+  if (!head) return null;
+  if (full && head.transactions > 0) return blockForm((await blocks.body(head)).block, true);
+  const { transactions, ...outline } = await blocks.outline(head);
+  const hashes = transactions.map(({ hash: one }) => one);
+  return blockFormOf(head.fields, head.hash, { ...outline, sizeBytes: head.sizeBytes, transactions: hashes });
 }
 
-async function transactionOf({ blocks, pool }: MethodContext, wanted: string): Promise<unknown> {
+const count = (head: ChainHead | undefined): unknown => head && hex(head.transactions);
+
+async function transactionAt({ blocks }: MethodContext, head: ChainHead | undefined, index: number): Promise<unknown> {
+  const tx = head && index < head.transactions ? (await blocks.body(head)).block.transactions[index] : undefined;
+  if (!head || !tx) return null;
+  const { number: blockNumber, hash: blockHash } = head;
+  const { timestamp, baseFeePerGas: baseFee } = head.fields;
+  return transactionForm(tx, { blockHash, blockNumber, timestamp, index, baseFee });
+}
+
+async function transactionOf(context: MethodContext, wanted: string): Promise<unknown> {
+  const { blocks, pool } = context;
   const found = await blocks.ofTransaction(wanted);
-  if (found) return transactionAt(found.block, found.index);
+  if (found) return await transactionAt(context, found.head, found.index);
   const pending = pool.pending().find((tx) => `0x${Buffer.from(tx.hash()).toString('hex')}` === wanted.toLowerCase());
   return pending && transactionForm(pending);
 }
@@ -46,7 +54,7 @@ export const blockMethods: readonly Method[] = [
     summary: 'A block by its hash',
     params: [ofHash, whole],
     result: block,
-    handler: async (context, id, full) => shown(await blockOf(context, id), full),
+    handler: async (context, id, full) => await shown(context, await blockOf(context, id), full),
   }),
   method({
     name: 'eth_getBlockByNumber',
@@ -54,7 +62,7 @@ export const blockMethods: readonly Method[] = [
     summary: 'A block by its number',
     params: [ofNumber, whole],
     result: block,
-    handler: async (context, id, full) => shown(await blockOf(context, id), full),
+    handler: async (context, id, full) => await shown(context, await blockOf(context, id), full),
   }),
   method({
     name: 'eth_getBlockTransactionCountByHash',
@@ -86,7 +94,7 @@ export const blockMethods: readonly Method[] = [
     summary: 'A transaction by its place',
     params: [ofHash, place],
     result: transaction,
-    handler: async (context, id, index) => transactionAt(await blockOf(context, id), Number(index)),
+    handler: async (context, id, index) => await transactionAt(context, await blockOf(context, id), Number(index)),
   }),
   method({
     name: 'eth_getTransactionByBlockNumberAndIndex',
@@ -94,6 +102,6 @@ export const blockMethods: readonly Method[] = [
     summary: 'A transaction by its place',
     params: [ofNumber, place],
     result: transaction,
-    handler: async (context, id, index) => transactionAt(await blockOf(context, id), Number(index)),
+    handler: async (context, id, index) => await transactionAt(context, await blockOf(context, id), Number(index)),
   }),
 ];

@@ -1,6 +1,7 @@
 import { bytesToHex } from '@ethereumjs/util';
 import { Type } from 'typebox';
-import type { ChainBlock } from '../chain/chain-blocks.ts';
+import type { ChainHead } from '../chain/chain-blocks.ts';
+import { encodedReceipt } from '../chain/read-receipts.ts';
 import type { TraceOptions } from '../executor/trace.ts';
 import { blockId, blockOverrides, bytes, callRequest, hash, stateOverrides } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
@@ -34,13 +35,14 @@ type Traces = readonly Readonly<{ txHash: string; result: unknown }>[];
 
 async function traces(
   { reads, blocks }: MethodContext,
-  block: ChainBlock,
+  head: ChainHead,
   wanted: TraceOptions = {},
   index?: number,
 ): Promise<Traces> {
-  const parent = await blocks.byNumber(block.number - 1n);
+  const parent = await blocks.byNumber(head.number - 1n);
   if (!parent) throw new RpcError(rpcCodes.server, 'genesis is not traceable');
-  const given = { parent: parent.header, block: block.rlp, items: block.items, index, options: wanted };
+  const { rlp: block, items } = await blocks.body(head);
+  const given = { parent: parent.header, block, items, index, options: wanted };
   return await reads.read('trace', given);
 }
 
@@ -52,7 +54,7 @@ export const debugMethods: readonly Method[] = [
     summary: 'RLP of a block',
     params: [of],
     result: bytes,
-    handler: async (context, id) => bytesToHex((await knownBlock(context, id)).rlp),
+    handler: async (context, id) => bytesToHex((await context.blocks.body(await knownBlock(context, id))).rlp),
   }),
   method({
     name: 'debug_getRawHeader',
@@ -68,7 +70,10 @@ export const debugMethods: readonly Method[] = [
     summary: 'Receipts of a block as its root counts them',
     params: [of],
     result: Type.Array(bytes),
-    handler: async (context, id) => (await knownBlock(context, id)).executed.map(({ receipt }) => bytesToHex(receipt)),
+    handler: async (context, id) => {
+      const receipts = await context.blocks.receipts(await knownBlock(context, id));
+      return receipts.map((receipt) => bytesToHex(encodedReceipt(receipt)));
+    },
   }),
   method({
     name: 'debug_getRawTransaction',
@@ -78,7 +83,7 @@ export const debugMethods: readonly Method[] = [
     result: bytes,
     handler: async ({ blocks }, wanted) => {
       const found = await blocks.ofTransaction(wanted);
-      const tx = found?.block.block.transactions[found.index];
+      const tx = found && (await blocks.body(found.head)).block.transactions[found.index];
       return tx ? bytesToHex(tx.serialize()) : '0x';
     },
   }),
@@ -107,7 +112,7 @@ export const debugMethods: readonly Method[] = [
     handler: async (context, wanted, how) => {
       const found = await context.blocks.ofTransaction(wanted);
       if (!found) throw new RpcError(rpcCodes.server, 'transaction not found');
-      const [trace] = await traces(context, found.block, how, found.index);
+      const [trace] = await traces(context, found.head, how, found.index);
       return trace?.result;
     },
   }),

@@ -1,6 +1,6 @@
 import { createBlockHeader } from '@ethereumjs/block';
 import { Type } from 'typebox';
-import type { ChainBlock } from '../chain/chain-blocks.ts';
+import type { ChainHead, TransactionOutline } from '../chain/chain-blocks.ts';
 import { nextBaseFee } from '../executor/base-fee.ts';
 import { quantity as hex } from '../executor/block-forms.ts';
 import { blockId, quantity } from '../rpc/forms.ts';
@@ -13,12 +13,11 @@ const ordinaryTip = 1n;
 const mostBlocks = 100;
 const mostPercentiles = 100;
 
-const baseFeeAfter = ({ config }: MethodContext, { block }: ChainBlock): bigint =>
-  block.header.baseFeePerGas === undefined ? 0n : nextBaseFee(block.header, config.fees);
+const baseFeeAfter = ({ config }: MethodContext, { fields }: ChainHead): bigint =>
+  fields.baseFeePerGas === undefined ? 0n : nextBaseFee(fields, config.fees);
 
 /** Price of blobs in the block after one. */
-function blobFeeAfter({ forks }: MethodContext, { block }: ChainBlock): bigint {
-  const { header } = block;
+function blobFeeAfter({ forks }: MethodContext, { fields: header }: ChainHead): bigint {
   if (header.excessBlobGas === undefined) return 0n;
   const common = forks.at(header);
   const next = { number: header.number, timestamp: header.timestamp, blobGasUsed: 0n };
@@ -36,14 +35,10 @@ async function feeHistory(
     throw new RpcError(rpcCodes.invalidParameters, 'invalid reward percentile');
   const newest = await knownBlock(context, id);
   const wanted = Math.min(Number(count), mostBlocks, Number(newest.number) + 1);
-  const blocks: ChainBlock[] = [];
-  for (let at = Number(newest.number) - wanted + 1; at <= Number(newest.number); at += 1) {
-    const block = await context.blocks.byNumber(BigInt(at));
-    if (block) blocks.push(block);
-  }
-  const headers = blocks.map(({ block }) => block.header);
+  const heads = await context.blocks.between(newest.number - BigInt(wanted) + 1n, newest.number);
+  const headers = heads.map(({ fields }) => fields);
   return {
-    oldestBlock: hex(blocks[0]?.number ?? newest.number),
+    oldestBlock: hex(heads[0]?.number ?? newest.number),
     baseFeePerGas: [...headers.map((header) => header.baseFeePerGas ?? 0n), baseFeeAfter(context, newest)].map(hex),
     gasUsedRatio: headers.map(({ gasUsed, gasLimit }) => Number(gasUsed) / Number(gasLimit)),
     baseFeePerBlobGas: [
@@ -53,14 +48,24 @@ async function feeHistory(
     blobGasUsedRatio: headers.map(({ blobGasUsed = 0n, common }) =>
       blobGasUsed === 0n ? 0 : Number(blobGasUsed) / Number(common.getBlobGasSchedule().maxBlobGasPerBlock),
     ),
-    ...(percentiles.length > 0 && { reward: blocks.map((block) => rewards(block, percentiles)) }),
+    ...(percentiles.length > 0 && { reward: await rewardsOf(context, heads, percentiles) }),
   };
 }
 
+async function rewardsOf({ blocks }: MethodContext, heads: readonly ChainHead[], percentiles: readonly number[]) {
+  const all: (readonly string[])[] = [];
+  for (const head of heads) all.push(rewards(head, (await blocks.outline(head)).transactions, percentiles));
+  return all;
+}
+
 /** Tips at percentiles of the gas that a block used. */
-function rewards({ block, executed }: ChainBlock, percentiles: readonly number[]): readonly string[] {
-  const { baseFeePerGas: fee = 0n, gasUsed } = block.header;
-  const tips = executed
+function rewards(
+  { fields }: ChainHead,
+  transactions: readonly TransactionOutline[],
+  percentiles: readonly number[],
+): readonly string[] {
+  const { baseFeePerGas: fee = 0n, gasUsed } = fields;
+  const tips = transactions
     .map(({ effectiveGasPrice, gasUsed: gas }) => ({ tip: effectiveGasPrice - fee, gas }))
     .toSorted((a, b) => (a.tip < b.tip ? -1 : 1));
   return percentiles.map((percentile) => {

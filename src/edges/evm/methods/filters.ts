@@ -2,7 +2,7 @@ import { bytesToHex } from '@ethereumjs/util';
 import { Type } from 'typebox';
 import { hash, quantity } from '../rpc/forms.ts';
 import { type Method, method } from '../rpc/registry.ts';
-import { findLogs, logFilter, type LogFilter, logMatcher, logsOf } from './logs.ts';
+import { findLogs, logFilter, type LogFilter, logMatcher } from './logs.ts';
 
 const filterId = { name: 'filter id', schema: quantity } as const;
 const changes = Type.Array(Type.Union([hash, Type.Object({ transactionHash: hash })]));
@@ -27,8 +27,8 @@ export const filterMethods: readonly Method[] = [
       return context.filters.add({
         all: () => findLogs(context, filter),
         begin: (found) =>
-          context.news.onBlock((block) => {
-            if (reaches(filter, block.number)) logsOf(block).flat().filter(matches).forEach(found);
+          context.news.onLogs((logs) => {
+            if (reaches(filter, BigInt(String(logs[0]?.['blockNumber'])))) logs.filter(matches).forEach(found);
           }),
       });
     },

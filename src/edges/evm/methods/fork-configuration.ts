@@ -30,16 +30,16 @@ const systemContracts = {
 /** The rules in force at the head, the next and the last known ones (EIP-7910). */
 export async function forkConfiguration(context: MethodContext): Promise<unknown> {
   const { config, blocks } = context;
-  const [first, { block: head }] = [await blocks.byNumber(0n), await blocks.head()];
+  const [first, { fields: head }] = [await blocks.byNumber(0n), await blocks.head()];
   const common = changeableRules(config);
-  common.setForkHashes(first?.block.hash() ?? new Uint8Array(32));
+  common.setForkHashes(first?.fields.hash() ?? new Uint8Array(32));
   const times = [...new Set(common.hardforks().map(({ timestamp }) => Number(timestamp ?? 0)))].toSorted(
     (a, b) => a - b,
   );
-  const now = Number(head.header.timestamp);
+  const now = Number(head.timestamp);
   const show = (time: number | undefined): unknown => {
     if (time === undefined) return null;
-    const number = time > now ? head.header.number + 1n : head.header.number;
+    const number = time > now ? head.number + 1n : head.number;
     common.setHardforkBy({ blockNumber: number, timestamp: BigInt(Math.max(time, 0)) });
     return configuration(context, common, time);
   };

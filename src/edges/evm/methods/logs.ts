@@ -1,15 +1,16 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Type } from 'typebox';
-import type { ChainBlock } from '../chain/chain-blocks.ts';
-import { quantity as hex } from '../executor/block-forms.ts';
+import { type LogForm, logForm } from '../chain/log-form.ts';
 import type { ExecutedLog } from '../executor/outcome.ts';
 import { address, blockId, hash } from '../rpc/forms.ts';
 import type { MethodContext } from '../rpc/registry.ts';
 import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
 import { blockOf } from './block-of.ts';
 
-/** Blocks that one request for logs may cover, logs that it may give, and values that it may name. */
-const most = { blocks: 10_000n, logs: 10_000, addresses: 1000, topics: 1000 };
+/**
+ * Blocks that one request for logs may cover, logs that it may give, and values that it may name. So many bytes of
+ * data, twice as many digits, and what each log has beside them are an answer of 25 MB.
+ */
+const most = { blocks: 10_000n, logs: 10_000, dataBytes: 9_000_000, addresses: 1000, topics: 1000 };
 
 const topic = Type.Union([Type.Null(), hash, Type.Array(Type.Union([Type.Null(), hash]), { maxItems: most.topics })]);
 const wanted = {
@@ -32,27 +33,6 @@ export const logFilter = Type.Object(
   { description: 'Logs by block, address and topics' },
 );
 export type LogFilter = Type.Static<typeof logFilter>;
-
-/** A log as JSON-RPC shows it. */
-export type LogForm = Readonly<Record<string, unknown>> & ExecutedLog;
-
-/** All logs of a block, by transaction. */
-export function logsOf({ block, hash: blockHash, executed }: ChainBlock): readonly (readonly LogForm[])[] {
-  let logIndex = 0;
-  const { number, timestamp } = block.header;
-  return executed.map(({ logs, hash: transactionHash }, index) =>
-    logs.map((log) => ({
-      ...log,
-      blockNumber: hex(number),
-      transactionHash,
-      transactionIndex: hex(index),
-      blockHash,
-      blockTimestamp: hex(timestamp),
-      logIndex: hex(logIndex++),
-      removed: false,
-    })),
-  );
-}
 
 /** What is wanted, place by place and in lower case; an empty list takes any value. */
 function termsOf({ address: of, topics = [] }: LogCondition) {
@@ -77,29 +57,22 @@ export function logMatcher(condition: LogCondition): (log: ExecutedLog) => boole
 
 /** The logs that a filter names, oldest first. Fails with an RpcError beyond the bounds of one request. */
 export async function findLogs(context: MethodContext, filter: LogFilter): Promise<readonly LogForm[]> {
-  const matches = logMatcher(filter);
-  const found: LogForm[] = [];
-  for (const [index, number] of (await blocksOf(context, filter)).entries()) {
-    // Blocks in memory are read without a pause; others want to be answered meanwhile.
-    if (index % 64 === 63) await nextTurn();
-    const block = await context.blocks.byNumber(number);
-    for (const log of block ? logsOf(block).flat() : []) if (matches(log)) found.push(log);
-    if (found.length > most.logs)
-      throw new RpcError(rpcCodes.invalidParameters, `query returned more than ${most.logs} results`);
-  }
-  return found;
+  const [from, to] = await rangeOf(context, filter);
+  const { logs, dataBytes } = most;
+  const found = await context.blocks.logs({ from, to, ...termsOf(filter), most: { logs, dataBytes } });
+  if (!('exceeds' in found)) return found.map(logForm);
+  const bound = found.exceeds === 'logs' ? `${logs} results` : `${dataBytes} bytes of data`;
+  throw new RpcError(rpcCodes.invalidParameters, `query returned more than ${bound}`);
 }
 
-async function blocksOf(context: MethodContext, given: LogFilter): Promise<readonly bigint[]> {
-  if (given.blockHash === undefined) {
-    const [from, to] = await range(context, given);
-    return await context.blocks.withLogs({ from, to, ...termsOf(given), limit: most.logs + 1 });
-  }
-  if (given.fromBlock !== undefined || given.toBlock !== undefined)
+/** First and last block of those in which a filter looks. */
+async function rangeOf(context: MethodContext, filter: LogFilter): Promise<readonly [bigint, bigint]> {
+  if (filter.blockHash === undefined) return await range(context, filter);
+  if (filter.fromBlock !== undefined || filter.toBlock !== undefined)
     throw new RpcError(rpcCodes.invalidParameters, 'cannot specify both BlockHash and FromBlock/ToBlock');
-  const block = await blockOf(context, given.blockHash);
+  const block = await blockOf(context, filter.blockHash);
   if (!block) throw new RpcError(rpcCodes.server, 'unknown block');
-  return [block.number];
+  return [block.number, block.number];
 }
 
 async function range(context: MethodContext, { fromBlock, toBlock }: LogFilter): Promise<readonly [bigint, bigint]> {

@@ -1,13 +1,11 @@
 import { bytesToHex } from '@ethereumjs/util';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import type { ChainBlock } from '../chain/chain-blocks.ts';
 import { headForm, transactionForm } from '../executor/block-forms.ts';
 import { quantity } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
-import { logCondition, logMatcher, logsOf } from './logs.ts';
-import { receiptsOf } from './receipts.ts';
+import { logCondition, logMatcher } from './logs.ts';
 
 type Tell = (result: unknown) => void;
 type Kind = (context: MethodContext, option: unknown) => (tell: Tell) => () => void;
@@ -21,12 +19,12 @@ const [checkCondition, checkTransactions] = [Compile(logCondition), Compile(tran
 
 /** What can be subscribed to: each checks its option and says how it begins. */
 const kinds: Readonly<Record<string, Kind>> = {
-  newHeads: (context) => (tell) => context.news.onBlock(({ block }) => tell(headForm(block))),
+  newHeads: (context) => (tell) => context.news.onBlock(({ fields, hash }) => tell(headForm(fields, hash))),
   logs: (context, option) => {
     const condition = option ?? {};
     if (!checkCondition.Check(condition)) throw unfit('logs');
     const matches = logMatcher(condition);
-    return (tell) => context.news.onBlock((block) => logsOf(block).flat().filter(matches).forEach(tell));
+    return (tell) => context.news.onLogs((logs) => logs.filter(matches).forEach(tell));
   },
   newPendingTransactions: (context, option) => {
     if (option !== undefined && option !== null && typeof option !== 'boolean') throw unfit('newPendingTransactions');
@@ -44,16 +42,12 @@ const kinds: Readonly<Record<string, Kind>> = {
     const { transactionHashes } = condition;
     const wanted = transactionHashes && new Set(transactionHashes.map((one) => one.toLowerCase()));
     return (tell) =>
-      context.news.onBlock((block) => {
-        const receipts = chosen(block, wanted ?? undefined);
+      context.news.onReceipts((all) => {
+        const receipts = all.filter(({ transactionHash: one }) => wanted?.has(one) ?? true);
         if (receipts.length > 0) tell(receipts);
       });
   },
 };
-
-function chosen(block: ChainBlock, wanted: ReadonlySet<string> | undefined): unknown[] {
-  return receiptsOf(block).filter((_, index) => wanted?.has(block.executed[index]?.hash ?? '') ?? true);
-}
 
 const unfit = (kind: string): RpcError =>
   new RpcError(rpcCodes.invalidParameters, `invalid argument 1: not a valid option of ${kind}`);

@@ -1,5 +1,5 @@
 import type { Log } from '../../log/log.ts';
-import type { ChainBlock, ChainBlocks } from '../chain/chain-blocks.ts';
+import type { ChainBlocks } from '../chain/chain-blocks.ts';
 import type { News } from '../chain/news.ts';
 import type { PendingPool } from '../chain/pending-pool.ts';
 import type { Forks } from '../executor/forks.ts';
@@ -23,7 +23,11 @@ export type PoolOptions = Readonly<{
 }>;
 
 /** A pool that follows the log; `settle` forgets what a block holds. */
-export type OpenedPool = Readonly<{ pool: PendingPool; settle: (block: ChainBlock) => void; ended: Promise<void> }>;
+export type OpenedPool = Readonly<{
+  pool: PendingPool;
+  settle: (sealed: readonly Readonly<{ hash: string }>[]) => void;
+  ended: Promise<void>;
+}>;
 
 /** What was submitted by others was admitted by them; who seals passes over those that are late. */
 const admitted = { nonce: 0n, balance: 2n ** 255n } as const;
@@ -51,8 +55,8 @@ export function openPool(options: PoolOptions): OpenedPool {
       submit: async (raw) => (await submitTransaction(submitting, raw)).hash,
       pending: () => waiting.all().map(({ transaction }) => transaction),
     },
-    settle: (block) => {
-      for (const { hash } of block.executed) waiting.remove(hash);
+    settle: (sealed) => {
+      for (const { hash } of sealed) waiting.remove(hash);
       waiting.settle(() => 0n, Date.now());
     },
     ended: following,

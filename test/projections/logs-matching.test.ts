@@ -1,19 +1,26 @@
+import { RLP } from '@ethereumjs/rlp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ask } from '../../src/edges/bus.ts';
 import { logMatcher } from '../../src/edges/evm/methods/logs.ts';
 import type { Fact } from '../../src/events/catalogue.ts';
-import { BlocksWithLogs } from '../../src/projections/blocks/queries.ts';
+import { LogsMatching, type LogSearch } from '../../src/projections/blocks/log-queries.ts';
 import { loadReading } from '../support/load-projection.ts';
 import { seeded } from '../support/random-history.ts';
 
 type Hex = `0x${string}`;
 type Log = Readonly<{ address: Hex; topics: Hex[]; data: Hex }>;
 
+/** A block of a header with 15 fields, whose number and timestamp are the height, and of nothing else. */
+const rlpOf = (height: number): Buffer => {
+  const header = Array.from({ length: 15 }, (_, at) => (at === 8 || at === 11 ? height : new Uint8Array(32)));
+  return Buffer.from(RLP.encode([header, [], [], []]));
+};
+
 const random = seeded(20_261_124);
 const hex = (bytes: number, digit: number): Hex => `0x${digit.toString(16).repeat(2 * bytes)}`;
 const anyOf = (bytes: number): Hex => hex(bytes, 1 + random.below(3));
 const many = <T>(count: number, one: (index: number) => T): T[] => Array.from({ length: count }, (_, at) => one(at));
-const anyLog = (): Log => ({ address: anyOf(20), topics: many(random.below(5), () => anyOf(32)), data: '0x' });
+const anyLog = (): Log => ({ address: anyOf(20), topics: many(random.below(5), () => anyOf(32)), data: '0x01' });
 const blocks = many(60, (index) => ({
   height: index + 1,
   logs: many(random.chance(0.5) ? 0 : 1 + random.below(4), anyLog),
@@ -28,7 +35,7 @@ const facts = blocks.map(({ height, logs }): Fact<'BlockSealed'> => ({
     endBlockEvents: [],
     evm: {
       hash: `0x${height.toString(16).padStart(64, '0')}`,
-      block: '',
+      block: rlpOf(height).toString('base64'),
       receipts: logs.map((log, index) => ({
         hash: `0x${(height * 100 + index).toString(16).padStart(64, '0')}`,
         type: 2,
@@ -54,10 +61,11 @@ beforeAll(async () => {
 });
 afterAll(async () => await loaded.close());
 
-const found = async (search: ConstructorParameters<typeof BlocksWithLogs>[0]) =>
-  await ask(loaded.reading, new BlocksWithLogs(search));
+const found = async (search: LogSearch) => await ask(loaded.reading, new LogsMatching(search));
+const placesOf = (logs: Awaited<ReturnType<typeof found>>) =>
+  'exceeds' in logs ? logs.exceeds : logs.map(({ number, place, timestamp }) => [number, place, timestamp]);
 
-test('blocks with logs are those in which one matches, whatever is asked', async () => {
+test('logs are those that match, with what their blocks say of themselves, whatever the search', async () => {
   for (let n = 0; n < 200; n++) {
     const from = random.below(70);
     const to = from + random.below(70);
@@ -67,15 +75,24 @@ test('blocks with logs are those in which one matches, whatever is asked', async
       address: addresses,
       topics: topics.map((values) => (values.length > 0 ? values : null)),
     });
-    const right = blocks.filter(({ height, logs }) => height >= from && height <= to && logs.some(matches));
-    const search = { from, to, addresses, topics, limit: 1000 };
-    expect(await found(search), JSON.stringify(search)).toEqual(right.map(({ height }) => height));
+    const within = blocks.filter(({ height }) => height >= from && height <= to);
+    const right = within.flatMap(({ height, logs }) =>
+      logs.flatMap((log, place) => (matches(log) ? [[height, place, height]] : [])),
+    );
+    const search = { from, to, addresses, topics };
+    expect(placesOf(await found(search)), JSON.stringify(search)).toEqual(right);
+    const transaction = random.below(4);
+    const ofOne = right.filter(([, place]) => place === transaction);
+    expect(placesOf(await found({ ...search, transaction }))).toEqual(ofOne);
   }
 });
 
-test('blocks with logs end where enough logs were looked at, and five topics are in none', async () => {
+test('logs beyond a bound are none, and five topics are in none', async () => {
   const all = { from: 0, to: 100, addresses: [], topics: [] };
-  const [first] = blocks.filter(({ logs }) => logs.length > 0);
-  expect(await found({ ...all, limit: 1 })).toEqual([first?.height]);
-  expect(await found({ ...all, topics: [[], [], [], [], []], limit: 1000 })).toEqual([]);
+  const count = blocks.reduce((sum, { logs }) => sum + logs.length, 0);
+  const most = (logs: number, dataBytes: number) => ({ ...all, most: { logs, dataBytes } });
+  expect(placesOf(await found(most(count, count)))).toHaveLength(count);
+  expect(await found(most(count - 1, count))).toEqual({ exceeds: 'logs' });
+  expect(await found(most(count, count - 1))).toEqual({ exceeds: 'dataBytes' });
+  expect(await found({ ...all, topics: [[], [], [], [], []] })).toEqual([]);
 });

@@ -1,0 +1,44 @@
+import { quantity as hex } from '../executor/block-forms.ts';
+import type { ChainBlocks, ChainHead, ChainReceipt } from './chain-blocks.ts';
+import { logForm } from './log-form.ts';
+import type { BlockContents, ReceiptForm } from './news.ts';
+
+/** What blocks hold, as it is shown. */
+export function contentsOf(blocks: Pick<ChainBlocks, 'logs' | 'receipts'>): BlockContents {
+  return {
+    receipts: (head) => receiptsOf(blocks, head),
+    logs: async ({ number }) => {
+      const logs = await blocks.logs({ from: number, to: number, addresses: [], topics: [] });
+      return 'exceeds' in logs ? [] : logs.map(logForm);
+    },
+  };
+}
+
+/** A receipt as `eth_getTransactionReceipt` shows it. */
+export function receiptForm({ number, hash: blockHash, fields }: ChainHead, receipt: ChainReceipt): ReceiptForm {
+  const { index, firstLog, succeeded, stateRoot, blobGas } = receipt;
+  const place = { blockNumber: number, blockHash, timestamp: fields.timestamp };
+  const within = { ...place, transactionHash: receipt.hash, transactionIndex: index };
+  return {
+    blockHash,
+    blockNumber: hex(number),
+    contractAddress: receipt.contractAddress ?? null,
+    cumulativeGasUsed: hex(receipt.cumulativeGasUsed),
+    effectiveGasPrice: hex(receipt.effectiveGasPrice),
+    from: receipt.from,
+    gasUsed: hex(receipt.gasUsed),
+    logs: receipt.logs.map((log, at) => logForm({ ...log, ...within, logIndex: firstLog + at })),
+    logsBloom: receipt.logsBloom,
+    to: receipt.to ?? null,
+    transactionHash: receipt.hash,
+    transactionIndex: hex(index),
+    type: hex(receipt.type),
+    ...(stateRoot === undefined ? { status: succeeded === true ? '0x1' : '0x0' } : { root: stateRoot }),
+    ...(blobGas && { blobGasPrice: hex(blobGas.price), blobGasUsed: hex(blobGas.used) }),
+  };
+}
+
+/** The receipts of a block, in the order of its transactions. */
+export async function receiptsOf(blocks: Pick<ChainBlocks, 'receipts'>, head: ChainHead): Promise<ReceiptForm[]> {
+  return (await blocks.receipts(head)).map((receipt) => receiptForm(head, receipt));
+}

@@ -1,0 +1,80 @@
+import { sql } from 'kysely';
+import type { RowOf } from '../columns.ts';
+import { Query } from '../query.ts';
+import type { Reading } from '../reading.ts';
+import type { blockLogs } from './block-tables.ts';
+
+/**
+ * Logs of blocks from one to another, both included, by address and by the topic at each place; an empty list takes
+ * any. `transaction` leaves those of one, by its place in the block.
+ */
+export type LogSearch = Readonly<{
+  from: number;
+  to: number;
+  addresses: readonly string[];
+  topics: readonly (readonly string[])[];
+  transaction?: number | undefined;
+  /** Left out: all of them. */
+  most?: LogBounds | undefined;
+}>;
+
+/** How many logs an answer may hold, and how many bytes of data in them. */
+export type LogBounds = Readonly<{ logs: number; dataBytes: number }>;
+
+/** A log with what its block says of itself. */
+export type LogRow = RowOf<typeof blockLogs> & Readonly<{ hash: string; timestamp: number }>;
+
+/** The logs that match, oldest first, or which bound they exceed; beyond it nothing of them is read. */
+export class LogsMatching extends Query<LogSearch, readonly LogRow[] | Readonly<{ exceeds: keyof LogBounds }>> {}
+
+const topicColumns = ['topic0', 'topic1', 'topic2', 'topic3'] as const;
+
+/** Answers `LogsMatching`. */
+export async function matchingLogs(reading: Reading, search: LogSearch) {
+  const { most } = search;
+  const matching = narrowed(reading, search);
+  if (!matching) return [];
+  const exceeds = most && (await exceeded(reading, matching, most));
+  if (exceeds) return { exceeds };
+  return await matching
+    .innerJoin('blocks as b', 'b.number', 'l.number')
+    .where('b.removed', '=', false)
+    .selectAll('l')
+    .select(['b.hash', 'b.timestamp'])
+    .orderBy('l.number')
+    .orderBy('l.place')
+    .execute();
+}
+
+async function exceeded(
+  { db }: Reading,
+  matching: NonNullable<ReturnType<typeof narrowed>>,
+  most: LogBounds,
+): Promise<keyof LogBounds | undefined> {
+  const sizes = matching.select(sql<number>`octet_length(l.data)`.as('size')).limit(most.logs + 1);
+  const { logs, bytes } = await db
+    .selectFrom(sizes.as('sized'))
+    .select([sql<number>`count(*)::int8`.as('logs'), sql<number>`coalesce(sum(size), 0)::int8`.as('bytes')])
+    .executeTakeFirstOrThrow();
+  if (logs > most.logs) return 'logs';
+  return bytes > most.dataBytes ? 'dataBytes' : undefined;
+}
+
+/** Undefined where nothing can match: no log has a fifth topic. */
+function narrowed({ db, schemas }: Reading, { from, to, addresses, topics, transaction }: LogSearch) {
+  let of = db.withSchema(schemas.blocks).selectFrom('block_logs as l');
+  of = of.where('l.number', '>=', from).where('l.number', '<=', to);
+  if (transaction !== undefined) of = of.where('l.transaction_place', '=', transaction);
+  if (addresses.length > 0) of = of.where('l.address', 'in', addresses.map(bytea));
+  for (const [at, values] of topics.entries()) {
+    const name = topicColumns[at];
+    if (!name) return undefined;
+    of = values.length > 0 ? of.where(`l.${name}`, 'in', values.map(bytea)) : of.where(`l.${name}`, 'is not', null);
+  }
+  return of;
+}
+
+/** Hexadecimal digits behind 0x as the value of a `bytea` column. */
+export function bytea(hex: string) {
+  return sql<`0x${string}`>`decode(${hex.slice(2)}, 'hex')`;
+}
