@@ -7,6 +7,7 @@ import { submitting, SubmitTransactions } from './ledger/submit.ts';
 import { banning, RecordBans } from './node/bans.ts';
 import { RecordFiles, storing } from './node/files.ts';
 import { probing, RecordProbes } from './probing.ts';
+import { resuming, ResumeTransfers } from './transfers/resume.ts';
 import { RequestTransfer, requestTransfer } from './transfers/request.ts';
 import { RecordRetrievals, RecordTransfers, retrieving, transferring } from './transfers/steps.ts';
 import { actions, RecordActions } from './sync/actions.ts';
@@ -34,6 +35,7 @@ export const commands: readonly CommandEntry[] = [
   ...decidedBy(submitting, SubmitTransactions),
   ...decidedBy(transferring, RecordTransfers),
   ...decidedBy(retrieving, RecordRetrievals),
+  ...decidedBy(resuming, ResumeTransfers),
   { command: RequestTransfer, carryOut: requestTransfer },
 ];
 

@@ -39,6 +39,7 @@ export const catalogue = {
   DownloadRequested: { schema: transfers.DownloadRequestedSchema, kind: 'request', entity: 'task' },
   TransferStarted: { schema: transfers.TransferStartedSchema, kind: 'transfer', entity: 'task' },
   TransferProgressed: { schema: transfers.TransferProgressedSchema, kind: 'transfer', entity: 'task' },
+  TransferResumed: { schema: transfers.TransferResumedSchema, kind: 'transfer', entity: 'task' },
   TransferCompleted: { schema: transfers.TransferCompletedSchema, kind: 'transfer', entity: 'task' },
   TransferFailed: { schema: transfers.TransferFailedSchema, kind: 'transfer', entity: 'task' },
   RetrievalStarted: { schema: transfers.RetrievalStartedSchema, kind: 'retrieval', entity: 'retrieval' },

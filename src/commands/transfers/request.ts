@@ -5,10 +5,12 @@ import { Command } from '../decider.ts';
 import type { Decision, FactLog } from '../ports.ts';
 import type { KnownTransfer } from './steps.ts';
 
-/** What somebody asked for, beside its task id. */
-export type Requested =
-  | Readonly<{ direction: 'upload' } & Omit<Fact<'UploadRequested'>['data'], 'task'>>
-  | Readonly<{ direction: 'download'; isPrivate: boolean } & Omit<Fact<'DownloadRequested'>['data'], 'task'>>;
+/** What a client requested, beside its task id; `holder` is the process that carries it out. */
+export type Requested = Readonly<{ holder?: string }> &
+  (
+    | Readonly<{ direction: 'upload' } & Omit<Fact<'UploadRequested'>['data'], 'task'>>
+    | Readonly<{ direction: 'download'; isPrivate: boolean } & Omit<Fact<'DownloadRequested'>['data'], 'task'>>
+  );
 
 /** The name under which a private file's task stands in the log: SHA-256 of its id, in hexadecimal digits. */
 export type TaskName = string;
@@ -37,8 +39,9 @@ function beginning(
   task: TaskName,
   requested: Requested,
 ): Readonly<{ task: TaskName; known: KnownTransfer; decisions: readonly Decision[] }> {
-  const { action, direction, store, at } = requested;
-  const known: KnownTransfer = { action, direction, last: 1, beganAt: at, ended: false, store };
+  const { action, direction, store, at, holder } = requested;
+  const held = holder === undefined ? {} : { holder };
+  const known: KnownTransfer = { action, direction, last: 1, beganAt: at, ended: false, store, ...held };
   const event = { number: 1, status: 'sdk:started', at, detail: {} };
   if (requested.direction === 'download' && requested.isPrivate)
     return {
@@ -62,7 +65,7 @@ function decision(kind: Decision['kind'], entity: string, fact: Fact): Decision 
 
 function requestFact(task: string, requested: Requested): FactOf<'request'> {
   if (requested.direction === 'upload') {
-    const { direction: _, ...asked } = requested;
+    const { direction: _, holder: __, ...asked } = requested;
     return { type: 'UploadRequested', data: { task, ...asked } };
   }
   const { action, at, store } = requested;

@@ -18,6 +18,10 @@ export type Steps = Readonly<{
   /** RFC 3339, UTC. */
   at: string;
   steps: readonly Step[];
+  /** The process that the task is known to be carried out by: where that is another one now, nothing is decided. */
+  holder?: string | undefined;
+  /** Number of the last state that these follow, where they follow a certain one: then they are written once. */
+  after?: number;
 }>;
 
 type State = KnownTransfer | undefined;
@@ -61,9 +65,10 @@ export const endings: ReadonlySet<string> = new Set(['sdk:completed', 'sdk:faile
 
 type Numbered = Readonly<{ event: TransferEvent; known: KnownTransfer }>;
 
-/** States of a task from `known` on, up to the one that ends it. */
-export function numbered({ at, steps }: Omit<Steps, 'task'>, known: State): Numbered[] {
-  if (known === undefined || known.ended) return [];
+/** States of a task from `known` on, up to the one that ends it; none where another process carries it out. */
+export function numbered({ at, steps, holder, after }: Omit<Steps, 'task'>, known: State): Numbered[] {
+  if (known === undefined || known.ended || known.holder !== holder) return [];
+  if (after !== undefined && known.last !== after) return [];
   const last = steps.findIndex(({ status }) => endings.has(status));
   const taken = last < 0 ? steps : steps.slice(0, last + 1);
   return taken.map(({ status, detail = {} }, index) => {

@@ -1,29 +1,83 @@
 import { toAppError } from '../../commands/errors.ts';
-import { OpenTransfers } from '../../projections/transfers/queries.ts';
-import { ask } from '../bus.ts';
+import type { CascadeChain } from '../cascade/chain.ts';
 import type { Logger } from '../kit/logger.ts';
 import { wait } from '../kit/wait.ts';
-import type { GatewayDependencies } from './rest/dependencies.ts';
+import type { Log } from '../log/log.ts';
+import type { Presence } from '../log/presence.ts';
+import type { Absence } from './tasks/absence.ts';
+import { endings } from './tasks/endings.ts';
+import type { TransferFiles } from './tasks/files.ts';
+import type { OpenTasks } from './tasks/open-tasks.ts';
 import type { Runner } from './tasks/runner.ts';
+import { currentTask, endTask, resumeTask, type Task } from './tasks/task-log.ts';
 
-const retryMs = 1_000;
-const resumeEachMs = 5_000;
+const eachMs = 1_000;
+const orphansEachMs = 60_000;
+/** Longer than any start. */
+const longestMs = 86_400_000;
 
 /** What taking tasks up again needs. */
-export type Resuming = Pick<GatewayDependencies, 'reader'> & Readonly<{ logger: Logger; runner: Runner }>;
+export type Resuming = Readonly<{
+  log: Log;
+  open: OpenTasks;
+  presence: Presence;
+  absence: Absence;
+  runner: Runner;
+  files: Pick<TransferFiles, 'store'>;
+  chain: Pick<CascadeChain, 'action'>;
+  logger: Logger;
+}>;
 
-/** Goes on with what was under way here or at a gateway that is gone, at the start and from time to time. */
-export async function resumeTransfers({ reader, logger, runner }: Resuming, signal: AbortSignal): Promise<void> {
-  const since = new Date(0).toISOString();
+/**
+ * Goes on with what a gateway that is gone has left: uploads whose bytes are here, downloads of public files. Ends what
+ * nobody can go on with.
+ *
+ * Looks at the open tasks in memory alone; the broker is read only while there are some of others.
+ */
+export async function resumeTransfers(resuming: Resuming, signal: AbortSignal): Promise<void> {
+  const { open, logger } = resuming;
+  const orphansAt = new Map<string, number>();
+  const isDue = ({ name }: Task): boolean => {
+    const now = performance.now();
+    if (now - (orphansAt.get(name) ?? -Infinity) < orphansEachMs) return false;
+    orphansAt.set(name, now);
+    return true;
+  };
+  await Promise.race([open.ready, wait(longestMs, signal)]);
   while (!signal.aborted) {
-    try {
-      const open = await reader.read((reading) => ask(reading, new OpenTransfers({ since })));
-      await runner.resume(open.map(({ task }) => task));
-      await wait(resumeEachMs, signal);
-    } catch (caught) {
+    await lookOnce(resuming, isDue).catch((caught: unknown) => {
       const err = toAppError(caught);
-      if (err.code !== 'UNAVAILABLE') logger.error({ err }, 'transfers were not taken up again');
-      await wait(retryMs, signal);
-    }
+      if (err.code !== 'UNAVAILABLE' && !signal.aborted) logger.warn({ err }, 'transfers were not taken up again');
+    });
+    await wait(eachMs, signal);
   }
+}
+
+async function lookOnce(resuming: Resuming, isDue: (task: Task) => boolean): Promise<void> {
+  const { open, presence, absence, runner } = resuming;
+  const [own, others] = [[] as Task[], [] as Task[]];
+  for (const task of open.all()) (task.known.holder === presence.name ? own : others).push(task);
+  for (const task of own) if (!runner.has(task.name)) runner.run(task);
+  if (others.length > 0) await absence.observe();
+  for (const task of others.filter(({ known }) => absence.isGone(known.holder))) await goOn(resuming, task, isDue);
+}
+
+async function goOn(resuming: Resuming, task: Task, isDue: (task: Task) => boolean): Promise<void> {
+  const { log, presence, runner, files, absence } = resuming;
+  const { direction, store } = task.known;
+  if (task.kind === 'retrieval') return await endTask(log, await currentTask(log, task), endings.lostSignature);
+  if (direction === 'upload' && store !== files.store) {
+    if (absence.isUnserved(store) && isDue(task)) await settle(resuming, task);
+    return;
+  }
+  const resumed = await resumeTask(log, task, { holder: presence.name, store: files.store });
+  if (resumed) runner.run(resumed);
+}
+
+/** Ends an upload whose bytes nobody has, as the chain says: it may be done, or can never be. */
+async function settle({ log, chain, runner, presence, files }: Resuming, task: Task): Promise<void> {
+  const state = (await chain.action(task.known.action))?.record.chainState;
+  if (state === 'pending') return;
+  const resumed = await resumeTask(log, task, { holder: presence.name, store: files.store });
+  if (resumed) runner.run(resumed);
 }

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { AppError } from '../../commands/errors.ts';
-import { onBreak } from './breaks.ts';
+import { onBreak, unlessBroken } from './breaks.ts';
 import { subscribe } from './subscribe.ts';
 
 /** A stored message as a direct read gives it. */
@@ -40,6 +41,27 @@ export async function lastMessages(nc: NatsConnection, stream: string, subjects:
     }
   }
   return all;
+}
+
+/**
+ * The last message of a subject as the stream's leader has it: what is acknowledged is there.
+ *
+ * Any copy answers a direct read, also one that lags, so "there is none" is certain only here. Fails with `UNAVAILABLE`
+ * when the leader does not answer.
+ */
+export async function lastAtLeader(nc: NatsConnection, stream: string, subject: string): Promise<Stored | undefined> {
+  const manager = await jetstreamManager(nc, { checkAPI: false });
+  const deadline = performance.now() + giveUpAfterMs;
+  for (;;) {
+    try {
+      const last = await unlessBroken(nc, manager.streams.getMessage(stream, { last_by_subj: subject }));
+      return last ? { subject, sequence: last.seq, bytes: last.data } : undefined;
+    } catch (cause) {
+      if (performance.now() > deadline || nc.isClosed())
+        throw new AppError('UNAVAILABLE', `The leader of ${stream} did not answer a read`, { cause });
+      await pause(100 + Math.random() * 200);
+    }
+  }
 }
 
 /** One message by its sequence, if it is (still) there. */

@@ -28,7 +28,12 @@ export type Leases = Readonly<{
 /**
  * `ttlMs`: how long a lease outlives its last renewal. `onChange` hears when one is wanted, taken, lost or given back.
  */
-type LeaseOptions = Readonly<{ ttlMs?: number; onChange?: (name: string, isHeld: boolean) => void }>;
+type LeaseOptions = Readonly<{
+  ttlMs?: number;
+  onChange?: (name: string, isHeld: boolean) => void;
+  /** Bucket of its own, for leases that live longer or shorter than others. */
+  bucketName?: string;
+}>;
 
 /** How long a lease outlives its last renewal, where nothing else is said. */
 export const leaseMs = 3000;
@@ -38,11 +43,10 @@ export const renewalsPerLease = 4;
 
 /** Leases in a key-value bucket whose entries vanish by age; the bucket is made when it is first needed. */
 export function createLeases(nc: NatsConnection, network: string, options: LeaseOptions = {}): Leases {
-  const { ttlMs = leaseMs, onChange = () => undefined } = options;
+  const { ttlMs = leaseMs, onChange = () => undefined, bucketName = `annals_${network}` } = options;
   const me = `${hostname()}/${process.pid}/${randomBytes(4).toString('hex')}`;
   let opened: KV | undefined;
-  const bucket = async (): Promise<KV> =>
-    (opened ??= await openBucket(nc, network, `annals_${network}`, { ttl: ttlMs }));
+  const bucket = async (): Promise<KV> => (opened ??= await openBucket(nc, network, bucketName, { ttl: ttlMs }));
   return {
     hold: async (name, signal, run) => {
       onChange(name, false);
@@ -62,7 +66,8 @@ export function createLeases(nc: NatsConnection, network: string, options: Lease
   };
 }
 
-type Held = Required<LeaseOptions> & Readonly<{ kv: KV; revision: number; name: string; me: string; since: number }>;
+type Held = Required<Omit<LeaseOptions, 'bucketName'>> &
+  Readonly<{ kv: KV; revision: number; name: string; me: string; since: number }>;
 
 /** Fails while somebody else has it, and while the broker is away. */
 async function take(bucket: () => Promise<KV>, name: string, me: string): Promise<Pick<Held, 'kv' | 'revision'>> {

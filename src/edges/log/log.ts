@@ -3,11 +3,11 @@ import type { FactLog, Recorded } from '../../commands/ports.ts';
 import { subjectOf } from '../../events/catalogue.ts';
 import { type Kind, type StreamName, streamOfKind } from '../../events/streams.ts';
 import { type AppenderOptions, createAppender } from './append/appender.ts';
-import { lastMessages, messageAt, messagesOf, type Stored } from './direct.ts';
+import { lastAtLeader, lastMessages, messageAt, messagesOf, type Stored } from './direct.ts';
 import { type FollowBatch, type FollowOptions, followStream } from './follow.ts';
 import { type Head, readHead } from './head.ts';
 import { recordedFrom } from './envelope.ts';
-import { entityIn, everyEntity, lastOfEach } from './scan.ts';
+import { entityIn, everyEntity, lastOfEach, lastPages } from './scan.ts';
 import { streamName } from './streams.ts';
 import { createWatches, type Watch } from './watches.ts';
 
@@ -16,6 +16,13 @@ export type Log = FactLog &
   Readonly<{
     /** The last fact of every entity of a kind, by entity, any number. */
     lastOfAll: (kind: Kind) => Promise<ReadonlyMap<string, Recorded>>;
+    /** The same page by page, none held longer than its page; fails when the broker goes away meanwhile. */
+    lastPages: (kind: Kind) => AsyncIterable<readonly Recorded[]>;
+    /**
+     * The last fact of an entity as the stream's leader has it, undefined only where there is none: a copy that lags
+     * may answer every other read. For what is answered with 404 and for every decision to delete.
+     */
+    confirmedLast: (kind: Kind, entity: string) => Promise<Recorded | undefined>;
     /** Asks the broker; fails with `UNAVAILABLE` when it does not answer. */
     head: (stream: StreamName) => Promise<Head>;
     /**
@@ -69,6 +76,11 @@ export function createLog(nc: NatsConnection, network: string, appending: Append
     },
     lastOfAll: async (kind) =>
       byEntity(nameOf(kind), await lastOfEach(nc, nameOf(kind), everyEntity(kind, network)), entityIn),
+    lastPages: (kind) => pagesOf(nc, nameOf(kind), everyEntity(kind, network)),
+    confirmedLast: async (kind, entity) => {
+      const last = await lastAtLeader(nc, nameOf(kind), subjectOf(kind, network, entity));
+      return last && recordedFrom(nameOf(kind), last);
+    },
     head: (stream) => readHead(nc, streamName(stream, network)),
     follow: (stream, after, options) => followStream(nc, { stream, network, after }, options),
     history: (kind, entity, after, options) =>
@@ -88,6 +100,10 @@ function byEntity(
   entityOf: (subject: string) => string,
 ): ReadonlyMap<string, Recorded> {
   return new Map(messages.map((message) => [entityOf(message.subject), recordedFrom(name, message)]));
+}
+
+async function* pagesOf(nc: NatsConnection, name: string, pattern: string): AsyncGenerator<readonly Recorded[]> {
+  for await (const page of lastPages(nc, name, pattern)) yield page.map((message) => recordedFrom(name, message));
 }
 
 /** Bounds a page. */

@@ -48,14 +48,24 @@ export async function lastOfEach(nc: NatsConnection, stream: string, pattern: st
 
 async function scanOnce(nc: NatsConnection, stream: string, pattern: string): Promise<ReadonlyMap<string, Stored>> {
   const found = new Map<string, Stored>();
+  for await (const page of lastPages(nc, stream, pattern))
+    for (const message of page) found.set(message.subject, message);
+  return found;
+}
+
+/** The same page by page, so that no more than a page is held; fails when the broker goes away meanwhile. */
+export async function* lastPages(
+  nc: NatsConnection,
+  stream: string,
+  pattern: string,
+): AsyncGenerator<readonly Stored[], void, undefined> {
   const feed = await Feed.open(nc, stream, { lastPer: pattern });
   try {
     for (let behind = feed.pendingAtStart; behind > 0;) {
       const messages = await feed.take(atOnce);
-      for (const message of messages) found.set(message.subject, message);
+      yield messages;
       behind = messages.at(-1)?.behind ?? 0;
     }
-    return found;
   } finally {
     feed.close();
   }

@@ -2,9 +2,8 @@ import path from 'node:path';
 import { gatewayKey } from '../gateway/gateway-key.ts';
 import { createGatewayChain } from '../gateway/nodes/candidates.ts';
 import { createGateway } from '../gateway/rest/rest.ts';
-import { resumeTransfers } from '../gateway/resume.ts';
 import { openTransferFiles } from '../gateway/tasks/files.ts';
-import { createRunner } from '../gateway/tasks/runner.ts';
+import { openGatewayTasks } from '../gateway/tasks/gateway-tasks.ts';
 import { keepSwept } from '../gateway/tasks/sweep.ts';
 import { createChainClient } from '../indexer/chain/client.ts';
 import { dataFolder } from '../kit/instance.ts';
@@ -21,7 +20,7 @@ export const gateway = {
 } as const satisfies Role;
 
 async function startGateway(context: RoleContext): Promise<Part> {
-  const { config, profile, version, broker, reader, lag, logger } = context;
+  const { config, network, profile, version, broker, reader, lag, logger } = context;
   const { log, leases } = broker;
   const own = new AbortController();
   const signal = AbortSignal.any([context.signal, own.signal]);
@@ -42,8 +41,10 @@ async function startGateway(context: RoleContext): Promise<Part> {
     stallMs: config.nodeStallTimeoutMs,
     processingMs: config.nodeProcessingTimeoutMs,
   };
-  const runner = createRunner({ log, leases, files, nodes, mostBytes: config.uploadMaxSize, logger, signal });
-  const shared = { log, reader, chain, files, runner, logger, signal, version };
+  const { connection } = broker;
+  const moving = { connection, network, log, files, nodes, mostBytes: config.uploadMaxSize, logger, signal };
+  const { runner, elsewhere, checks, ended } = openGatewayTasks(moving);
+  const shared = { log, reader, chain, files, runner, elsewhere, logger, signal, version };
   const app = createGateway({
     ...shared,
     settings: config,
@@ -57,17 +58,17 @@ async function startGateway(context: RoleContext): Promise<Part> {
     port: config.gatewayPort,
     urls: (base) => ({ gateway: base, transfers: `${base}/transfers` }),
   });
-  const resuming = resumeTransfers({ reader, logger, runner }, signal);
   const sweeping = keepSwept(
     { log, files, keepMs: config.downloadKeepMs, tempMs: config.uploadTempMaxAgeMs, logger },
     signal,
   );
   return {
     ...part,
+    checks: [...part.checks, ...checks],
     gauges: runner.gauges,
     stop: async () => {
       own.abort();
-      await Promise.all([part.stop(), runner.ended(), resuming, sweeping]);
+      await Promise.all([part.stop(), ended(), sweeping]);
       await Promise.all([files.close(), client.close()]);
     },
   };

@@ -13,11 +13,8 @@ type Asked = Readonly<{
 /** The latest tasks of a direction, those of one action where it is named, newest first, and how many there are. */
 export class ListTransfers extends Query<Asked, Readonly<{ rows: readonly TransferRow[]; total: number }>> {}
 
-/** Tasks that have not ended, oldest first. */
-export class OpenTransfers extends Query<Readonly<{ since: string }>, readonly TransferRow[]> {}
-
 /** What answers each query of transfers. */
-export const transferQueries = [answered(ListTransfers, listTransfers), answered(OpenTransfers, openTransfers)];
+export const transferQueries = [answered(ListTransfers, listTransfers)];
 
 async function listTransfers({ db, schemas }: Reading, { direction, action, since, limit }: Asked) {
   const chosen = db
@@ -30,16 +27,4 @@ async function listTransfers({ db, schemas }: Reading, { direction, action, sinc
   const rows = await chosen.selectAll().orderBy('created_at', 'desc').orderBy('task').limit(limit).execute();
   const counted = await chosen.select(({ fn }) => fn.countAll<string>().as('n')).executeTakeFirst();
   return { rows, total: Number(counted?.n ?? 0) };
-}
-
-async function openTransfers({ db, schemas }: Reading, { since }: Readonly<{ since: string }>) {
-  return await db
-    .withSchema(schemas.transfers)
-    .selectFrom('transfers')
-    .selectAll()
-    .where('removed', '=', false)
-    .where('ended', '=', false)
-    .where('created_at', '>=', since)
-    .orderBy('created_at')
-    .execute();
 }

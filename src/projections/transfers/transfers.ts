@@ -4,11 +4,12 @@ import type { TransferRow } from '../tables.ts';
 import { transferTable } from './transfer-table.ts';
 
 type Moved = Fact<'TransferStarted'>['data'];
+type Resumed = Fact<'TransferResumed'>['data'];
 
 /** Tasks with their latest state. States of a task whose request the stream has dropped are passed over. */
 export const transfers = defineProjection({
   name: 'transfers',
-  version: 1,
+  version: 2,
   stream: 'TRANSFERS',
   table: transferTable,
   derivedTables: [],
@@ -31,6 +32,7 @@ export const transfers = defineProjection({
     ],
     TransferStarted: moved,
     TransferProgressed: moved,
+    TransferResumed: resumed,
     TransferCompleted: moved,
     TransferFailed: moved,
     RetrievalStarted: 'ignored',
@@ -54,4 +56,9 @@ function moved({ task, event, known }: Moved): Touch<TransferRow>[] {
       next: (row) => (row ? { ...row, status, events: number, moved_at: at, ended: known.ended } : null),
     },
   ];
+}
+
+function resumed({ task, known }: Resumed): Touch<TransferRow>[] {
+  if (known === undefined) return [];
+  return [{ key: task, next: (row) => (row ? { ...row, store: known.store } : null) }];
 }

@@ -10,9 +10,9 @@ import { accountOf, publicKeyOf, type PrivateKey } from '../../../src/edges/cosm
 import type { GatewayDependencies, GatewaySettings } from '../../../src/edges/gateway/rest/dependencies.ts';
 import { createGateway } from '../../../src/edges/gateway/rest/rest.ts';
 import { openTransferFiles, type TransferFiles } from '../../../src/edges/gateway/tasks/files.ts';
-import { createRunner, type Runner } from '../../../src/edges/gateway/tasks/runner.ts';
+import { openGatewayTasks } from '../../../src/edges/gateway/tasks/gateway-tasks.ts';
+import type { Runner } from '../../../src/edges/gateway/tasks/runner.ts';
 import { connectNats } from '../../../src/edges/log/connection.ts';
-import { createLeases } from '../../../src/edges/log/leases.ts';
 import { createLog, type Log } from '../../../src/edges/log/log.ts';
 import { ensureStreams } from '../../../src/edges/log/streams.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
@@ -54,6 +54,8 @@ export type GatewayChanges = Readonly<{
   stallMs?: number;
   bodyWithinMs?: number;
   processingMs?: number;
+  /** Whether it takes up what gateways that are gone have left. */
+  resumes?: boolean;
 }>;
 
 /** Starts a gateway; no node can be dialled unless the chain that is given names some. */
@@ -74,14 +76,27 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
   const stallMs = changes.stallMs ?? 2_000;
   const limits = { stallMs, processingMs: changes.processingMs ?? stallMs, pollMs: 20, pauseScale: 0.002 };
   const nodes = { chain, dialling: { key: undefined }, ...limits };
-  const leases = createLeases(nc, network, { ttlMs: 1_000 });
-  const runner = createRunner({ log, leases, files, nodes, mostBytes: settings.uploadMaxSize, logger, signal });
+  const { runner, elsewhere, open, ended } = openGatewayTasks({
+    connection: nc,
+    network,
+    log,
+    files,
+    nodes,
+    mostBytes: settings.uploadMaxSize,
+    logger,
+    signal,
+    presenceTtlMs: 1_000,
+    graceMs: 300,
+    resumes: changes.resumes ?? false,
+  });
+  await open.ready;
   let ahead = 0;
   const dependencies: GatewayDependencies = {
     log,
     chain,
     files,
     runner,
+    elsewhere,
     logger,
     signal,
     settings,
@@ -105,7 +120,7 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
     [Symbol.asyncDispose]: async () => {
       ending.abort();
       await app.close();
-      await runner.ended();
+      await ended();
       await files.close();
       await nc.close();
       remove();

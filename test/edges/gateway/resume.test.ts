@@ -1,66 +1,186 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import type { StoringNode } from '../../../src/edges/cascade/chain.ts';
+import { signText } from '../../../src/edges/cascade/signatures.ts';
 import { beginTask, findTask, newTaskId, statesOf, type Task } from '../../../src/edges/gateway/tasks/task-log.ts';
 import { freshNetwork } from '../../support/servers.ts';
-import { actionOver, type GatewayUnderTest, gatewayUnderTest } from './gateway-under-test.ts';
+import {
+  actionOver,
+  creatorKey,
+  finalize,
+  type GatewayChanges,
+  type GatewayUnderTest,
+  gatewayUnderTest,
+} from './gateway-under-test.ts';
+import { foreverMs } from './misdeeds.ts';
+import { chunksOf, finalized, goodNode, type Misdeed, serveNodes, taken } from './nodes-under-test.ts';
+import { formOf, post, signatureOf, taskIn } from './uploading.ts';
 
-const bytes = Buffer.from('bytes of a file');
+const bytes = randomBytes(100_000);
 const at = new Date().toISOString();
+/** How many uploads lose their gateway; a longer run says more. */
+const losses = Number(process.env['UPLOAD_LOSSES'] ?? 3);
 
-async function begun({ log }: GatewayUnderTest, store: string, isPrivate: boolean): Promise<Task> {
-  return await beginTask(log, newTaskId(), { direction: 'download', isPrivate, action: '7', at, store });
-}
-
-async function endOf({ log, runner }: GatewayUnderTest, task: Task): Promise<unknown> {
-  await runner.endOf(task);
-  const now = await findTask(log, task.id);
+async function endOf({ log }: GatewayUnderTest, id: string): Promise<unknown[]> {
+  const isEnded = async () => (await findTask(log, id))?.known.ended;
+  await expect.poll(isEnded, { timeout: 20_000 }).toBe(true);
+  const task = await findTask(log, id);
   const events = [];
-  if (now) for await (const event of statesOf(log, now, 0)) events.push(event);
+  if (task) for await (const event of statesOf(log, task, 0)) events.push(event);
   expect(events.map(({ number }) => number)).toEqual(events.map((_, index) => index + 1));
   const last = events.at(-1);
-  return [last?.status, last?.detail?.error];
+  return [last?.status, last?.detail?.error ?? ''];
+}
+
+/** Nobody hears of these bytes before `held` is over. */
+function holding(held: Readonly<{ now: boolean }>): Misdeed {
+  const still = async (signal: AbortSignal): Promise<void> => {
+    if (held.now) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('gone'))));
+  };
+  return () => ({
+    async *download(_request, { signal }) {
+      await still(signal);
+      yield* chunksOf(bytes);
+    },
+    async *register(requests, { signal }) {
+      await taken(requests);
+      await still(signal);
+      yield finalized;
+    },
+  });
+}
+
+/** Gateways of one network, one after the other, whose chain has action 7 and one node. */
+async function network(chainState: string, held: Readonly<{ now: boolean }> = { now: false }) {
+  const gateways: GatewayUnderTest[] = [];
+  const nodes: readonly StoringNode[] = await serveNodes(goodNode(bytes), [holding(held)], (id) =>
+    gateways.forEach((one) => finalize(one, id)),
+  );
+  const chain = { storers: async () => await Promise.resolve({ nodes, total: 1 }) };
+  const shared = { network: freshNetwork(), chain, resumes: true, stallMs: foreverMs };
+  return async (changes: GatewayChanges = {}): Promise<GatewayUnderTest> => {
+    const gateway = await gatewayUnderTest({ ...shared, ...changes });
+    gateways.push(gateway);
+    gateway.actions.set('7', await actionOver(bytes, { chainState, isPublic: true }));
+    gateway.actions.set('8', await actionOver(bytes, { id: '8', chainState }));
+    return gateway;
+  };
+}
+
+async function requestDownload({ url }: GatewayUnderTest, action: string, query: string, body: object) {
+  const headers = { 'content-type': 'application/json' };
+  const where = `${url}/api/v1/actions/cascade/${action}/downloads${query}`;
+  const answer = await fetch(where, { method: 'POST', headers, body: JSON.stringify(body) });
+  return String(((await answer.json()) as { task_id?: string }).task_id);
 }
 
 it(
-  'a private download that a restart has cut off ends with the words to request it again',
-  { tags: ['S3.restart.private'] },
+  'a gateway goes on with the public download of one that is gone, and ends its private ones with the words to request them again',
+  { tags: ['S3.two.downloads', 'S3.restart.goes-on', 'S3.restart.private'] },
   async () => {
-    await using gateway = await gatewayUnderTest();
-    const task = await begun(gateway, gateway.files.store, true);
-    await gateway.runner.resume([]);
-    expect(await endOf(gateway, task)).toEqual(['sdk:failed', expect.stringContaining('request the download again')]);
-  },
-);
-
-it(
-  'a gateway goes on with the public download of another that is gone, and leaves its private ones',
-  { tags: ['S3.two.downloads', 'S3.restart.goes-on'] },
-  async () => {
-    await using gateway = await gatewayUnderTest();
-    gateway.actions.set('7', await actionOver(bytes, { chainState: 'done', isPublic: true }));
-    const [open, closed] = [await begun(gateway, 'elsewhere', false), await begun(gateway, 'elsewhere', true)];
-    await gateway.runner.resume([open.id]);
-    expect(await endOf(gateway, open)).toEqual(['sdk:failed', expect.stringContaining('none of the SuperNodes')]);
-    expect((await findTask(gateway.log, closed.id))?.known.ended).toBe(false);
+    const held = { now: true };
+    const start = await network('done', held);
+    await using other = await start();
+    const first = await start();
+    const open = await requestDownload(first, '7', '?public=true', {});
+    const closed = await requestDownload(first, '8', '', { signature: signText(creatorKey, '8') });
+    await first[Symbol.asyncDispose]();
+    held.now = false;
+    expect(await endOf(other, open)).toEqual(['sdk:completed', '']);
+    expect(await endOf(other, closed)).toEqual(['sdk:failed', expect.stringContaining('request the download again')]);
+    const task = await findTask(other.log, open);
+    expect(task?.known.store).toBe(other.files.store);
+    expect((await readFile(other.files.fetchedOf(open))).equals(bytes)).toBe(true);
   },
 );
 
 it('two gateways never carry out one task at once', { tags: ['S3.two.lease'] }, async () => {
-  const network = freshNetwork();
-  let [now, most] = [0, 0];
+  let [now, most, entered] = [0, 0, 0];
   const storers = async () => {
+    entered += 1;
     now += 1;
     most = Math.max(most, now);
-    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setTimeout(resolve, 200));
     now -= 1;
     return { nodes: [], total: 0 };
   };
-  await using one = await gatewayUnderTest({ network, chain: { storers } });
-  await using other = await gatewayUnderTest({ network, chain: { storers } });
-  for (const gateway of [one, other])
-    gateway.actions.set('7', await actionOver(bytes, { chainState: 'done', isPublic: true }));
-  const task = await begun(one, one.files.store, false);
-  await Promise.all([one.runner.resume([task.id]), other.runner.resume([task.id])]);
-  await Promise.all([one.runner.endOf(task), other.runner.endOf(task)]);
-  expect(await endOf(one, task)).toEqual(['sdk:failed', expect.any(String)]);
-  expect(most).toBe(1);
+  const start = await network('done');
+  const begun: Task[] = [];
+  {
+    await using gone = await start({ resumes: false });
+    const asked = {
+      direction: 'download',
+      isPrivate: false,
+      action: '7',
+      at,
+      store: 'gone',
+      holder: 'gone.1',
+    } as const;
+    for (let count = 0; count < 3; count++) begun.push(await beginTask(gone.log, newTaskId(), asked));
+  }
+  await using one = await start({ chain: { storers } });
+  await using other = await start({ chain: { storers } });
+  const inOrder = begun.map(async ({ id }) => await endOf(one, id));
+  for (const end of await Promise.all(inOrder)) expect(end[0]).toBe('sdk:failed');
+  await Promise.all(begun.map(async (task) => await Promise.all([one.runner.endOf(task), other.runner.endOf(task)])));
+  expect(entered).toBe(begun.length);
+  expect(most).toBeLessThanOrEqual(begun.length);
 });
+
+it(
+  'a private download that has just begun is never taken for one that was cut off',
+  { tags: ['S3.restart.private'] },
+  async () => {
+    const start = await network('done');
+    await using one = await start();
+    await using other = await start({ folder: one.files.folder });
+    const ids: string[] = [];
+    for (let count = 0; count < 20; count++) {
+      const gateway = count % 2 === 0 ? one : other;
+      ids.push(await requestDownload(gateway, '8', '', { signature: signText(creatorKey, '8') }));
+    }
+    for (const id of new Set(ids)) expect(await endOf(one, id)).toEqual(['sdk:completed', '']);
+  },
+);
+
+it(
+  'the same upload is taken at another gateway once its own is gone with its folder, and the old task ends at once',
+  { tags: ['S3.two.uploads'], timeout: 30_000 + losses * 15_000 },
+  async () => {
+    for (let loss = 0; loss < losses; loss++) {
+      const held = { now: true };
+      const start = await network('pending', held);
+      await using other = await start();
+      const first = await start();
+      const fields = { action_id: '7', signature: signatureOf(await actionOver(bytes)), file: bytes };
+      const old = taskIn(await post(first.url, formOf(fields)));
+      const refused = await post(other.url, formOf(fields));
+      expect([refused.status, refused.error]).toEqual([409, expect.stringContaining(old)]);
+      await first[Symbol.asyncDispose]();
+      held.now = false;
+      let answer = refused;
+      const retried = async () => (answer = await post(other.url, formOf(fields))).status;
+      await expect.poll(retried, { timeout: 30_000, interval: 300 }).toBe(202);
+      expect(await endOf(other, old)).toEqual(['sdk:failed', expect.stringContaining('uploaded again')]);
+      expect(await endOf(other, taskIn(answer))).toEqual(['sdk:completed', '']);
+    }
+  },
+);
+
+it(
+  'an upload whose bytes nobody has stays open while its action is pending, and ends as the chain says',
+  { tags: ['S3.two.uploads'] },
+  async () => {
+    const held = { now: true };
+    const start = await network('pending', held);
+    const first = await start();
+    const old = taskIn(
+      await post(first.url, formOf({ action_id: '7', signature: signatureOf(await actionOver(bytes)), file: bytes })),
+    );
+    await first[Symbol.asyncDispose]();
+    await using other = await start();
+    finalize(other, '7');
+    expect(await endOf(other, old)).toEqual(['sdk:completed', '']);
+  },
+);

@@ -6,7 +6,6 @@ import { AppError } from '../../../src/commands/errors.ts';
 import { signText } from '../../../src/edges/cascade/signatures.ts';
 import { sign } from '../../../src/edges/cosmos/keys.ts';
 import { baseName } from '../../../src/edges/gateway/intake/file-name.ts';
-import { beginTask, findTask, newTaskId } from '../../../src/edges/gateway/tasks/task-log.ts';
 import { freshNetwork } from '../../support/servers.ts';
 import {
   actionOver,
@@ -18,7 +17,6 @@ import {
 import { formOf, leftOvers, post, signatureOf, taskIn } from './uploading.ts';
 
 const bytes = randomBytes(1_000);
-const at = new Date().toISOString();
 
 /** A gateway whose chain has action 7 over the bytes, and a form that it takes. */
 async function start(changes: GatewayChanges = {}) {
@@ -31,14 +29,6 @@ async function start(changes: GatewayChanges = {}) {
 
 async function detailOf({ url }: GatewayUnderTest, id: string): Promise<Record<string, unknown>> {
   return (await (await fetch(`${url}/api/v1/actions/cascade/tasks/${id}`)).json()) as Record<string, unknown>;
-}
-
-/** An upload's task in the log, whoever began it. */
-async function uploadOf({ log }: GatewayUnderTest, store: string, beganAt = at): Promise<string> {
-  const id = newTaskId();
-  const file = { fileName: 'a.bin', size: '10', signature: 'c2ln', dataHash: 'aGFzaA==' };
-  await beginTask(log, id, { direction: 'upload', action: '7', at: beganAt, store, ...file });
-  return id;
 }
 
 describe('an upload', () => {
@@ -109,25 +99,13 @@ describe('an upload', () => {
   });
 
   it('that another gateway carries out is 409', { tags: ['S3.upload.elsewhere'] }, async () => {
-    const rows: unknown[] = [];
-    // What the read model says of the action's uploads; the log is asked for the rest.
-    const reader = { read: async <T>() => await Promise.resolve({ rows, total: rows.length } as T) };
-    const { gateway, fields } = await start({ reader });
-    const id = await uploadOf(gateway, 'elsewhere');
-    rows.push({ task: id, ended: false });
-    const answer = await post(gateway.url, formOf(fields));
+    const network = freshNetwork();
+    const { gateway, fields } = await start({ network });
+    const { gateway: another } = await start({ network, resumes: true });
+    const id = taskIn(await post(gateway.url, formOf(fields)));
+    const answer = await post(another.url, formOf(fields));
     expect([answer.status, answer.code]).toEqual([409, 'CONFLICT']);
     expect(answer.error).toContain(id);
-  });
-
-  it('of another gateway is left to it for a day, and then ends', { tags: ['S3.two.uploads'] }, async () => {
-    const { gateway } = await start({ network: freshNetwork() });
-    const yesterday = new Date(Date.now() - 86_400_001).toISOString();
-    const [late, early] = [await uploadOf(gateway, 'elsewhere', yesterday), await uploadOf(gateway, 'elsewhere')];
-    await gateway.runner.resume([late, early]);
-    const isEnded = async (id: string) => (await findTask(gateway.log, id))?.known.ended;
-    await expect.poll(async () => await isEnded(late)).toBe(true);
-    expect(await isEnded(early)).toBe(false);
   });
 });
 

@@ -1,8 +1,4 @@
-import { AppError, toAppError } from '../../../commands/errors.ts';
-import { ListTransfers } from '../../../projections/transfers/queries.ts';
-import { ask } from '../../bus.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
-import { findTask } from '../tasks/task-log.ts';
 import {
   actionOnChain,
   checkHash,
@@ -39,11 +35,11 @@ export type Entry = Readonly<{
 }>;
 
 /** What admission looks at. */
-export type Admitting = Pick<GatewayDependencies, 'chain' | 'files' | 'log' | 'reader' | 'runner' | 'settings'>;
+export type Admitting = Pick<GatewayDependencies, 'chain' | 'elsewhere' | 'files' | 'runner' | 'settings'>;
 
 /** Admits uploads: so many at once, so many bytes, for pending actions that nobody else uploads. */
 export function createAdmission(dependencies: Admitting): Admission {
-  const { chain, files, runner, settings } = dependencies;
+  const { chain, elsewhere, files, runner, settings } = dependencies;
   const takeTurn = createTurns({ what: 'uploads', mostPerAddress: settings.uploadsMaxPerAddress });
   return {
     enter: async (ip, { file, from = 0, bytes }) => {
@@ -67,7 +63,7 @@ export function createAdmission(dependencies: Admitting): Admission {
       const action = await actionOnChain(chain, actionId);
       if (runner.uploadOf(actionId)) return action;
       checkPending(action);
-      await checkElsewhere(dependencies, actionId);
+      await elsewhere.check(actionId);
       return action;
     },
   };
@@ -82,21 +78,4 @@ export async function checkUpload(
   checkHash(action, received.hashes);
   await checkSignature(judging, action, { text: action.file.dataHash, signature });
   await checkServed(judging.chain, action);
-}
-
-/** Fails with `CONFLICT` where another gateway uploads the action; nobody is asked while there is no read model. */
-async function checkElsewhere({ log, reader, runner }: Admitting, action: string): Promise<void> {
-  const asked = { direction: 'upload', action, since: new Date(0).toISOString(), limit: 5 } as const;
-  const { rows } = await reader
-    .read((reading) => ask(reading, new ListTransfers(asked)))
-    .catch((caught: unknown) => {
-      if (toAppError(caught).code === 'UNAVAILABLE') return { rows: [] };
-      throw caught;
-    });
-  for (const { task: id, ended } of rows) {
-    if (ended || runner.uploadOf(action)) continue;
-    const task = await findTask(log, id);
-    if (task?.known.ended === false)
-      throw new AppError('CONFLICT', `Another gateway uploads action ${action}; watch its task ${id}`);
-  }
 }

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../../commands/errors.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
-import { beginTask, newTaskId, retrievalName, type Task } from '../tasks/task-log.ts';
+import { newTaskId, retrievalName, type Task } from '../tasks/task-log.ts';
 import { actionOnChain, checkServed, checkSignature, checkStored, type FileAction } from './checks.ts';
 import { createTurns } from './turns.ts';
 
@@ -77,7 +77,7 @@ async function requestedAction(
 type Started = Readonly<{ task: Task; ended: Promise<void> }>;
 
 async function startDownload(
-  { chain, clock, files, log, runner, settings }: GatewayDependencies,
+  { chain, clock, files, runner, settings }: GatewayDependencies,
   action: FileAction,
   signature: string | undefined,
 ): Promise<Started> {
@@ -88,9 +88,7 @@ async function startDownload(
   const room = await files.space.reserve(path, Math.min(sizeOf(action), settings.uploadMaxSize), 'download');
   try {
     const at = new Date(clock()).toISOString();
-    const requested = { direction: 'download', isPrivate, action: action.id, at, store: files.store } as const;
-    const task = await beginTask(log, id, requested);
-    runner.run(task, signature);
+    const task = await runner.begin(id, { direction: 'download', isPrivate, action: action.id, at }, signature);
     return { task, ended: runner.endOf(task).finally(room.release) };
   } catch (caught) {
     room.release();

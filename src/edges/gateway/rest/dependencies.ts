@@ -5,6 +5,7 @@ import type { Observed } from '../../http/operations/observed.ts';
 import type { Logger } from '../../kit/logger.ts';
 import type { Log } from '../../log/log.ts';
 import type { TransferFiles } from '../tasks/files.ts';
+import type { Elsewhere } from '../tasks/elsewhere.ts';
 import type { Runner } from '../tasks/runner.ts';
 
 /** Transfers take the time that they need, and streams last; what stalls is ended by other means. */
@@ -39,6 +40,7 @@ export type GatewayDependencies = Readonly<{
   chain: CascadeChain;
   files: TransferFiles;
   runner: Runner;
+  elsewhere: Elsewhere;
   settings: GatewaySettings;
   /** Chain REST of the local network, where the page has a user of its own. */
   localChain: string | undefined;

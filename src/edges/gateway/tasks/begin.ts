@@ -1,16 +1,16 @@
 import type { FileAction } from '../intake/checks.ts';
 import type { UploadForm } from '../intake/receive.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
-import { beginTask, newTaskId, type Task } from './task-log.ts';
+import { newTaskId, type Task } from './task-log.ts';
 
 /** Begins the task of an upload, or joins the one that runs. */
 export type BeginUpload = (action: FileAction, form: UploadForm) => Promise<Task>;
 
 /** What an upload is begun with. */
-export type Beginning = Pick<GatewayDependencies, 'files' | 'log' | 'runner' | 'clock'>;
+export type Beginning = Pick<GatewayDependencies, 'files' | 'runner' | 'elsewhere' | 'clock'>;
 
 /** Begins the task of an upload; uploads of one action that come at the same moment are one. */
-export function createBeginUpload({ files, log, runner, clock }: Beginning): BeginUpload {
+export function createBeginUpload({ files, runner, elsewhere, clock }: Beginning): BeginUpload {
   const beginning = new Map<string, Promise<Task>>();
   const begin: BeginUpload = async (action, { signature, received }) => {
     const id = newTaskId();
@@ -18,10 +18,10 @@ export function createBeginUpload({ files, log, runner, clock }: Beginning): Beg
     const { fileName, size } = received;
     const { dataHash } = action.file;
     const at = new Date(clock()).toISOString();
-    const asked = { action: action.id, at, fileName, size: String(size), dataHash, signature, store: files.store };
-    const task = await beginTask(log, id, { direction: 'upload', ...asked });
-    runner.run(task);
-    return task;
+    const asked = { action: action.id, at, fileName, size: String(size), dataHash, signature };
+    // Before the new one is open, so that what is ended is only what was there before it.
+    await elsewhere.supersede(action.id);
+    return await runner.begin(id, { direction: 'upload', ...asked });
   };
   return async (action, form) => {
     const running = runner.uploadOf(action.id) ?? beginning.get(action.id);

@@ -1,22 +1,24 @@
-import { toAppError } from '../../../commands/errors.ts';
-import type { Step, StepDetail } from '../../../commands/transfers/steps.ts';
+import { AppError, toAppError } from '../../../commands/errors.ts';
+import type { Requested } from '../../../commands/transfers/request.ts';
+import type { Step } from '../../../commands/transfers/steps.ts';
 import type { CascadeAction } from '../../cascade/chain.ts';
 import type { Figures } from '../../http/operations/observed.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { wait } from '../../kit/wait.ts';
-import type { Leasing } from '../../log/leases.ts';
 import type { Log } from '../../log/log.ts';
+import type { Presence } from '../../log/presence.ts';
 import { untilAnswered } from '../nodes/patience.ts';
 import { isFresh } from '../nodes/spreading.ts';
 import { downloadFromNodes, type NodeTransfers, uploadToNodes } from '../nodes/transfer.ts';
+import { endings } from './endings.ts';
 import type { TransferFiles } from './files.ts';
 import { createTransferMetrics } from './transfer-metrics.ts';
-import { findTask, openRetrievals, recordSteps, type Task, uploadAsked } from './task-log.ts';
+import { beginTask, currentTask, endTask, findTask, nameOf, recordSteps, type Task, uploadAsked } from './task-log.ts';
 
 /** What tasks are carried out with. */
 export type RunnerOptions = Readonly<{
   log: Log;
-  leases: Leasing;
+  presence: Pick<Presence, 'name' | 'term'>;
   files: TransferFiles;
   nodes: NodeTransfers;
   /** A node that sends more is cut off. */
@@ -25,15 +27,21 @@ export type RunnerOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Carries tasks out, each by one process at a time. */
+/** What a task of this process starts with; its store and its holder follow from the process. */
+export type Starting = Requested extends infer One
+  ? One extends Requested
+    ? Omit<One, 'store' | 'holder'>
+    : never
+  : never;
+
+/** Carries out the tasks that name this process as their holder. */
 export type Runner = Readonly<{
-  /** Begins to carry a task out, or goes on with it; `signature` opens a private file and is only ever held here. */
+  /** Writes what was requested and carries it out; `signature` opens a private file and is only ever held here. */
+  begin: (id: string, starting: Starting, signature?: string) => Promise<Task>;
+  /** Carries out a task that names this process, unless it does so already. */
   run: (task: Task, signature?: string) => void;
-  /**
-   * Goes on with what nobody carries out, as soon as whoever did so has let go of it: uploads whose bytes are here,
-   * downloads of public files. Ends what nobody can go on with.
-   */
-  resume: (open: readonly string[]) => Promise<void>;
+  /** Whether this process carries out a task of a name. */
+  has: (name: string) => boolean;
   /** For `/metrics`. */
   gauges: readonly Figures[];
   /** The upload of an action that this process carries out. */
@@ -45,61 +53,68 @@ export type Runner = Readonly<{
 }>;
 
 const retryMs = 1_000;
-const ownerMs = 86_400_000;
-/** The real client's words for what only a new request can mend. */
-const lostSignature = {
-  error: 'the gateway was restarted and keeps no download signatures; request the download again',
-  code: 'GONE',
-};
-const lostAction = { error: 'the chain no longer has the action', code: 'NOT_FOUND' };
-const lostFile = { error: 'the gateway that took the file in has not come back; upload it again', code: 'GONE' };
+const againMs = 5_000;
+const announcedWithinMs = 10_000;
 
-/** Makes the runner of a gateway. */
+/**
+ * Makes the runner of a gateway.
+ *
+ * Tasks are carried out only while this process is announced, so that nobody else takes them for its remains; one that
+ * another process has resumed meanwhile is left to it.
+ */
 export function createRunner(options: RunnerOptions): Runner {
-  const { log, leases, files, logger, signal } = options;
+  const { log, presence, files, logger, signal } = options;
+  const { name: holder } = presence;
   const running = new Map<string, Promise<void>>();
+  const beginning = new Set<string>();
   const uploads = new Map<string, Task>();
   const metrics = createTransferMetrics(() => running.size);
-  const start = (task: Task, work: (lease: AbortSignal) => Promise<void>): void => {
+  const carryOut = async (task: Task, signature: string | undefined, term: AbortSignal): Promise<void> => {
+    const now = await currentTask(log, task);
+    if (now.known.ended || now.known.holder !== holder) return;
+    if (now.kind === 'retrieval' && signature === undefined) return await endTask(log, now, endings.lostSignature);
+    await moveBytes(options, { task: now, signature, signal: term, metrics });
+  };
+  const keepCarrying = async (task: Task, signature: string | undefined): Promise<void> => {
+    while (!signal.aborted) {
+      const term = await presence.term(signal);
+      try {
+        return await carryOut(task, signature, AbortSignal.any([signal, term]));
+      } catch (caught) {
+        const err = toAppError(caught);
+        if (!term.aborted && !signal.aborted && err.code !== 'CONFLICT')
+          logger.error({ err }, 'a transfer stopped; it goes on in a while');
+        await wait(term.aborted ? retryMs : againMs, signal);
+      }
+    }
+  };
+  const run = (task: Task, signature?: string): void => {
     if (running.has(task.name)) return;
-    const ending = leases
-      .hold(`transfer-${task.name}`, signal, (lease) => work(lease.signal))
-      .catch((caught: unknown) => {
-        if (!signal.aborted)
-          logger.error({ err: toAppError(caught) }, 'a transfer stopped; it is taken up again in a while');
-      })
+    const { action, direction } = task.known;
+    if (direction === 'upload') uploads.set(action, task);
+    const ending = keepCarrying(task, signature)
+      .catch(() => undefined)
       .finally(() => {
         running.delete(task.name);
-        if (uploads.get(task.known.action)?.name === task.name) uploads.delete(task.known.action);
+        if (uploads.get(action)?.name === task.name) uploads.delete(action);
       });
     running.set(task.name, ending);
   };
-  const take = (task: Task): void => {
-    if (task.known.direction === 'upload') uploads.set(task.known.action, task);
-  };
-  const carryOut = async (task: Task, signature: string | undefined, lease: AbortSignal): Promise<void> => {
-    const now = (await findTask(log, task.id)) ?? task;
-    if (now.known.ended) return;
-    take(now);
-    await moveBytes(options, { task: now, signature, signal: lease, metrics });
-  };
   return {
-    run: (task, signature) => {
-      take(task);
-      start(task, async (lease) => await carryOut(task, signature, lease));
-    },
-    resume: async (open) => {
-      for (const id of open) {
-        const task = await findTask(log, id);
-        if (!task || task.known.ended) continue;
-        const { store, direction, beganAt } = task.known;
-        if (store === files.store || direction === 'download')
-          start(task, async (lease) => await carryOut(task, undefined, lease));
-        else if (Date.now() - Date.parse(beganAt) > ownerMs) start(task, async () => await fail(log, task, lostFile));
+    begin: async (id, starting, signature) => {
+      const name = nameOf(id, starting);
+      beginning.add(name);
+      try {
+        await announced(presence, signal);
+        const task = await beginOnce(log, id, { ...starting, store: files.store, holder });
+        run(task, signature);
+        return task;
+      } finally {
+        beginning.delete(name);
       }
-      for (const task of await openRetrievals(log))
-        if (task.known.store === files.store) start(task, async () => await fail(log, task, lostSignature));
     },
+    run,
+    has: (name) => running.has(name) || beginning.has(name),
     gauges: [metrics.registry],
     uploadOf: (action) => uploads.get(action),
     endOf: async ({ name }) => await running.get(name),
@@ -107,9 +122,23 @@ export function createRunner(options: RunnerOptions): Runner {
   };
 }
 
-/** Ends a task that nobody can go on with; one that has ended by now stays as it is. */
-async function fail(log: Log, task: Task, detail: StepDetail): Promise<void> {
-  await recordSteps(log, task, [{ status: 'sdk:failed', detail }], new Date().toISOString());
+/** Fails with `UNAVAILABLE` while this process cannot announce itself: others would take its tasks for left alone. */
+async function announced(presence: RunnerOptions['presence'], signal: AbortSignal): Promise<void> {
+  const soon = AbortSignal.any([signal, AbortSignal.timeout(announcedWithinMs)]);
+  await presence.term(soon).catch((cause: unknown) => {
+    throw new AppError('UNAVAILABLE', 'The broker does not let this gateway announce itself; try again', { cause });
+  });
+}
+
+/** Begins a task; one that an earlier try has begun, whose answer was lost, is that task. */
+async function beginOnce(log: Log, id: string, requested: Requested): Promise<Task> {
+  try {
+    return await beginTask(log, id, requested);
+  } catch (caught) {
+    const begun = toAppError(caught).code === 'CONFLICT' ? await findTask(log, id) : undefined;
+    if (!begun) throw caught;
+    return begun;
+  }
 }
 
 type Moving = Readonly<{
@@ -126,7 +155,10 @@ async function moveBytes(options: RunnerOptions, { task, signature, signal, metr
   const write = async (steps: readonly Step[]): Promise<void> => {
     for (;;) {
       try {
+        const { holder, last } = now.known;
         now = await recordSteps(log, now, steps, new Date().toISOString());
+        if (now.known.holder !== holder || now.known.last !== last + steps.length)
+          throw new AppError('CONFLICT', 'The transfer has ended, or another gateway goes on with it');
         metrics.onSteps(now.known, steps);
         return;
       } catch (caught) {
@@ -154,7 +186,7 @@ async function* stepsOf(
 ): AsyncGenerator<readonly Step[]> {
   const { direction } = task.known;
   const whose = { taskId: task.name, last: task.known.last, signal };
-  if (!action?.file) return yield [{ status: 'sdk:failed', detail: lostAction }];
+  if (!action?.file) return yield [{ status: 'sdk:failed', detail: endings.lostAction }];
   if (direction === 'upload') {
     if (action.record.chainState !== 'pending') return yield afterwards(action);
     const asked = await uploadAsked(log, task.id);

@@ -1,15 +1,20 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type Requested, RequestTransfer } from '../../../commands/transfers/request.ts';
+import { ResumeTransfers } from '../../../commands/transfers/resume.ts';
 import {
   endings,
   type KnownTransfer,
   RecordRetrievals,
   RecordTransfers,
   type Step,
+  type StepDetail,
+  type Steps,
   type TransferEvent,
 } from '../../../commands/transfers/steps.ts';
+import { AppError } from '../../../commands/errors.ts';
 import type { Fact } from '../../../events/catalogue.ts';
 import { dispatch } from '../../bus.ts';
+import { wait } from '../../kit/wait.ts';
 import type { Log } from '../../log/log.ts';
 
 /** A task as the log has it: under which kind and name, and how it stands. */
@@ -40,70 +45,122 @@ export function isTaskId(text: string): boolean {
   return /^[\da-f]{32}$/.test(text);
 }
 
+/** What a task that is requested stands in the log by. */
+export function nameOf(
+  id: string,
+  requested: Readonly<{ direction: 'upload' } | { direction: 'download'; isPrivate: boolean }>,
+): string {
+  return requested.direction === 'download' && requested.isPrivate ? retrievalName(id) : id;
+}
+
 /** Writes what was asked for and `sdk:started`; the task has begun once this resolves. */
 export async function beginTask(log: Log, id: string, requested: Requested): Promise<Task> {
-  const isPrivate = requested.direction === 'download' && requested.isPrivate;
-  const name = isPrivate ? retrievalName(id) : id;
+  const name = nameOf(id, requested);
   const { states } = await dispatch(log, new RequestTransfer(new Map([[name, requested]]), { at: requested.at }));
   const begun = states.get(name);
   if (begun?.state === undefined) throw new Error('A task began without a state');
-  return { id, kind: isPrivate ? 'retrieval' : 'transfer', name, known: begun.state };
+  return { id, kind: name === id ? 'transfer' : 'retrieval', name, known: begun.state };
 }
 
-/** Writes the next states of a task, all or none; gives the task as it is now. One that has ended stays as it is. */
+/**
+ * Writes the states that follow those which a task is known to have, all or none; gives the task as it is now.
+ *
+ * One that has ended stays as it is, and so does one that another process carries out by now. Safe to repeat.
+ */
 export async function recordSteps(log: Log, task: Task, steps: readonly Step[], at: string): Promise<Task> {
-  const given = new Map([[task.name, { task: task.name, at, steps }]]);
-  const Command = task.kind === 'transfer' ? RecordTransfers : RecordRetrievals;
-  const { states } = await dispatch(log, new Command(given, { at }));
-  const now = states.get(task.name);
-  return now?.state ? { ...task, known: now.state } : task;
+  return await record(log, task, { at, steps, after: task.known.last });
 }
 
-/** The task of an id as it stands now, or undefined. */
+async function record(log: Log, task: Task, now: Omit<Steps, 'task' | 'holder'>): Promise<Task> {
+  const given = new Map([[task.name, { ...now, task: task.name, holder: task.known.holder }]]);
+  const Command = task.kind === 'transfer' ? RecordTransfers : RecordRetrievals;
+  const { states } = await dispatch(log, new Command(given, { at: now.at }));
+  const known = states.get(task.name)?.state;
+  return known ? { ...task, known } : task;
+}
+
+/** Ends a task that nobody can go on with; one that has ended by now stays as it is. */
+export async function endTask(log: Log, task: Task, detail: StepDetail): Promise<void> {
+  await record(log, task, { at: new Date().toISOString(), steps: [{ status: 'sdk:failed', detail }] });
+}
+
+/** Has a process go on with a task of one that is gone; undefined where the task has ended or another one was first. */
+export async function resumeTask(
+  log: Log,
+  task: Task,
+  by: Readonly<{ holder: string; store: string }>,
+): Promise<Task | undefined> {
+  const given = new Map([[task.name, { task: task.name, from: task.known.holder, ...by }]]);
+  const { states } = await dispatch(log, new ResumeTransfers(given, { at: new Date().toISOString() }));
+  const known = states.get(task.name)?.state;
+  return known && !known.ended && known.holder === by.holder ? { ...task, known } : undefined;
+}
+
+/** The task of an id as it is now, or undefined where the leader of the log has none. */
 export async function findTask(log: Log, id: string): Promise<Task | undefined> {
   if (!isTaskId(id)) return undefined;
-  for (const [kind, name] of [
+  const names = [
     ['transfer', id],
     ['retrieval', retrievalName(id)],
-  ] as const) {
-    const last = (await log.last(kind, [name])).get(name);
-    const known = last && knownOf(last.fact);
-    if (known) return { id, kind, name, known };
+  ] as const;
+  for (const [kind, name] of names) {
+    const task = taskOf((await log.last(kind, [name])).get(name)?.fact);
+    if (task) return { ...task, id };
+  }
+  // Any copy of the log may have answered, also one that lags.
+  for (const [kind, name] of names) {
+    const task = taskOf((await log.confirmedLast(kind, name))?.fact);
+    if (task) return { ...task, id };
   }
   return undefined;
 }
 
-/** What was asked for with an upload's task. */
+/** A task as it is now. */
+export async function currentTask(log: Log, task: Task): Promise<Task> {
+  const now = taskOf((await log.last(task.kind, [task.name])).get(task.name)?.fact);
+  return now ? { ...now, id: task.id } : task;
+}
+
+/** What was requested with an upload's task. */
 export async function uploadAsked(log: Log, id: string): Promise<UploadAsked | undefined> {
-  const asked = (await log.last('request', [id])).get(id)?.fact;
-  return asked?.type === 'UploadRequested' ? asked.data : undefined;
+  const last = (await log.last('request', [id])).get(id) ?? (await log.confirmedLast('request', id));
+  return last?.fact.type === 'UploadRequested' ? last.fact.data : undefined;
 }
 
-/** The states of a task after a number, in order, as they are in the log now. */
-export async function* statesOf(log: Log, { kind, name }: Task, after: number): AsyncGenerator<TransferEvent> {
-  for await (const page of log.history(kind, name, 0))
-    for (const { fact } of page) {
-      const event = eventOf(fact);
-      if (event && event.number > after) yield event;
+const lagMs = 20;
+const mostLags = 250;
+
+/**
+ * The states of a task after a number, in order, as they are in the log now; at least those that the task is known to
+ * have: a copy of the log that lags is read again.
+ */
+export async function* statesOf(log: Log, { kind, name, known }: Task, after: number): AsyncGenerator<TransferEvent> {
+  let seen = after;
+  for (let lags = 0; ; lags++) {
+    for await (const page of log.history(kind, name, 0)) {
+      const events = page.flatMap(({ fact }) => eventOf(fact) ?? []).filter(({ number }) => number > seen);
+      yield* events;
+      seen = events.at(-1)?.number ?? seen;
     }
+    if (seen >= known.last) return;
+    if (lags >= mostLags) throw new AppError('UNAVAILABLE', 'The log does not have all states of the task yet');
+    await wait(lagMs, new AbortController().signal);
+  }
 }
 
-/** Every private task of the log that has not ended. */
-export async function openRetrievals(log: Log): Promise<Task[]> {
-  const all = await log.lastOfAll('retrieval');
-  return [...all].flatMap(([name, { fact }]) => {
-    const known = knownOf(fact);
-    return known && !known.ended ? [{ id: name, kind: 'retrieval' as const, name, known }] : [];
-  });
+/** The task that a fact is about, as it is after it; the id of a private one is its name, for no fact holds it. */
+export function taskOf(fact: Fact | undefined): Task | undefined {
+  if (!fact) return undefined;
+  const { data } = fact;
+  const known = 'known' in data ? data.known : undefined;
+  if (known === undefined || !('beganAt' in known)) return undefined;
+  if ('retrieval' in data) return { id: data.retrieval, kind: 'retrieval', name: data.retrieval, known };
+  return 'task' in data ? { id: data.task, kind: 'transfer', name: data.task, known } : undefined;
 }
 
 /** Whether nothing comes after a state. */
 export function isEnding({ status }: TransferEvent): boolean {
   return endings.has(status);
-}
-
-function knownOf(fact: Fact): KnownTransfer | undefined {
-  return 'event' in fact.data ? fact.data.known : undefined;
 }
 
 function eventOf(fact: Fact): TransferEvent | undefined {

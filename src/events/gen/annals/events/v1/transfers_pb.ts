@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file annals/events/v1/transfers.proto.
  */
 export const file_annals_events_v1_transfers: GenFile = /*@__PURE__*/
-  fileDesc("CiBhbm5hbHMvZXZlbnRzL3YxL3RyYW5zZmVycy5wcm90bxIQYW5uYWxzLmV2ZW50cy52MSKRAQoPVXBsb2FkUmVxdWVzdGVkEgwKBHRhc2sYASABKAkSDgoGYWN0aW9uGAIgASgJEgoKAmF0GAMgASgJEhEKCWZpbGVfbmFtZRgEIAEoCRIMCgRzaXplGAUgASgJEhEKCWRhdGFfaGFzaBgGIAEoCRIRCglzaWduYXR1cmUYByABKAkSDQoFc3RvcmUYCCABKAkiTAoRRG93bmxvYWRSZXF1ZXN0ZWQSDAoEdGFzaxgBIAEoCRIOCgZhY3Rpb24YAiABKAkSCgoCYXQYAyABKAkSDQoFc3RvcmUYBCABKAkifwoPVHJhbnNmZXJTdGFydGVkEgwKBHRhc2sYASABKAkSLgoFZXZlbnQYAiABKAsyHy5hbm5hbHMuZXZlbnRzLnYxLlRyYW5zZmVyRXZlbnQSLgoFa25vd24YAyABKAsyHy5hbm5hbHMuZXZlbnRzLnYxLktub3duVHJhbnNmZXIiggEKElRyYW5zZmVyUHJvZ3Jlc3NlZBIMCgR0YXNrGAEgASgJEi4KBWV2ZW50GAIgASgLMh8uYW5uYWxzLmV2ZW50cy52MS5UcmFuc2ZlckV2ZW50Ei4KBWtub3duGAMgASgLMh8uYW5uYWxzLmV2ZW50cy52MS5Lbm93blRyYW5zZmVyIoEBChFUcmFuc2ZlckNvbXBsZXRlZBIMCgR0YXNrGAEgASgJEi4KBWV2ZW50GAIgASgLMh8uYW5uYWxzLmV2ZW50cy52MS5UcmFuc2ZlckV2ZW50Ei4KBWtub3duGAMgASgLMh8uYW5uYWxzLmV2ZW50cy52MS5Lbm93blRyYW5zZmVyIn4KDlRyYW5zZmVyRmFpbGVkEgwKBHRhc2sYASABKAkSLgoFZXZlbnQYAiABKAsyHy5hbm5hbHMuZXZlbnRzLnYxLlRyYW5zZmVyRXZlbnQSLgoFa25vd24YAyABKAsyHy5hbm5hbHMuZXZlbnRzLnYxLktub3duVHJhbnNmZXIihQEKEFJldHJpZXZhbFN0YXJ0ZWQSEQoJcmV0cmlldmFsGAEgASgJEi4KBWV2ZW50GAIgASgLMh8uYW5uYWxzLmV2ZW50cy52MS5UcmFuc2ZlckV2ZW50Ei4KBWtub3duGAMgASgLMh8uYW5uYWxzLmV2ZW50cy52MS5Lbm93blRyYW5zZmVyIogBChNSZXRyaWV2YWxQcm9ncmVzc2VkEhEKCXJldHJpZXZhbBgBIAEoCRIuCgVldmVudBgCIAEoCzIfLmFubmFscy5ldmVudHMudjEuVHJhbnNmZXJFdmVudBIuCgVrbm93bhgDIAEoCzIfLmFubmFscy5ldmVudHMudjEuS25vd25UcmFuc2ZlciKHAQoSUmV0cmlldmFsQ29tcGxldGVkEhEKCXJldHJpZXZhbBgBIAEoCRIuCgVldmVudBgCIAEoCzIfLmFubmFscy5ldmVudHMudjEuVHJhbnNmZXJFdmVudBIuCgVrbm93bhgDIAEoCzIfLmFubmFscy5ldmVudHMudjEuS25vd25UcmFuc2ZlciKEAQoPUmV0cmlldmFsRmFpbGVkEhEKCXJldHJpZXZhbBgBIAEoCRIuCgVldmVudBgCIAEoCzIfLmFubmFscy5ldmVudHMudjEuVHJhbnNmZXJFdmVudBIuCgVrbm93bhgDIAEoCzIfLmFubmFscy5ldmVudHMudjEuS25vd25UcmFuc2ZlciJtCg1UcmFuc2ZlckV2ZW50Eg4KBm51bWJlchgBIAEoDRIOCgZzdGF0dXMYAiABKAkSCgoCYXQYAyABKAkSMAoGZGV0YWlsGAQgASgLMiAuYW5uYWxzLmV2ZW50cy52MS5UcmFuc2ZlckRldGFpbCLkBAoOVHJhbnNmZXJEZXRhaWwSFgoJaXRlcmF0aW9uGAEgASgNSACIAQESFgoJc3VwZXJub2RlGAIgASgJSAGIAQESGQoMbm9kZV9hY2NvdW50GAMgASgJSAKIAQESEgoFY291bnQYBCABKA1IA4gBARISCgV0b3RhbBgFIAEoDUgEiAEBEhgKC2J5dGVzX3RvdGFsGAYgASgNSAWIAQESFwoKY2h1bmtfc2l6ZRgHIAEoDUgGiAEBEhcKCmVzdF9jaHVua3MYCCABKA1IB4gBARITCgZjaHVua3MYCSABKA1ICIgBARIcCg9lbGFwc2VkX3NlY29uZHMYCiABKAFICYgBARIXCgpldmVudF90eXBlGAsgASgNSAqIAQESFAoHbWVzc2FnZRgMIAEoCUgLiAEBEhMKBnR4aGFzaBgNIAEoCUgMiAEBEhIKBWVycm9yGA4gASgJSA2IAQESEQoEY29kZRgPIAEoCUgOiAEBEhsKDnByZXZpb3VzX2Vycm9yGBAgASgJSA+IAQFCDAoKX2l0ZXJhdGlvbkIMCgpfc3VwZXJub2RlQg8KDV9ub2RlX2FjY291bnRCCAoGX2NvdW50QggKBl90b3RhbEIOCgxfYnl0ZXNfdG90YWxCDQoLX2NodW5rX3NpemVCDQoLX2VzdF9jaHVua3NCCQoHX2NodW5rc0ISChBfZWxhcHNlZF9zZWNvbmRzQg0KC19ldmVudF90eXBlQgoKCF9tZXNzYWdlQgkKB190eGhhc2hCCAoGX2Vycm9yQgcKBV9jb2RlQhEKD19wcmV2aW91c19lcnJvciJwCg1Lbm93blRyYW5zZmVyEg4KBmFjdGlvbhgBIAEoCRIRCglkaXJlY3Rpb24YAiABKAkSDAoEbGFzdBgDIAEoDRIQCghiZWdhbl9hdBgEIAEoCRINCgVlbmRlZBgFIAEoCBINCgVzdG9yZRgGIAEoCWIGcHJvdG8z");
+  fileDesc("CiBhbm5hbHMvZXZlbnRzL3YxL3RyYW5zZmVycy5wcm90bxIQYW5uYWxzLmV2ZW50cy52MSKRAQoPVXBsb2FkUmVxdWVzdGVkEgwKBHRhc2sYASABKAkSDgoGYWN0aW9uGAIgASgJEgoKAmF0GAMgASgJEhEKCWZpbGVfbmFtZRgEIAEoCRIMCgRzaXplGAUgASgJEhEKCWRhdGFfaGFzaBgGIAEoCRIRCglzaWduYXR1cmUYByABKAkSDQoFc3RvcmUYCCABKAkiTAoRRG93bmxvYWRSZXF1ZXN0ZWQSDAoEdGFzaxgBIAEoCRIOCgZhY3Rpb24YAiABKAkSCgoCYXQYAyABKAkSDQoFc3RvcmUYBCABKAkifwoPVHJhbnNmZXJTdGFydGVkEgwKBHRhc2sYASABKAkSLgoFZXZlbnQYAiABKAsyHy5hbm5hbHMuZXZlbnRzLnYxLlRyYW5zZmVyRXZlbnQSLgoFa25vd24YAyABKAsyHy5hbm5hbHMuZXZlbnRzLnYxLktub3duVHJhbnNmZXIiggEKElRyYW5zZmVyUHJvZ3Jlc3NlZBIMCgR0YXNrGAEgASgJEi4KBWV2ZW50GAIgASgLMh8uYW5uYWxzLmV2ZW50cy52MS5UcmFuc2ZlckV2ZW50Ei4KBWtub3duGAMgASgLMh8uYW5uYWxzLmV2ZW50cy52MS5Lbm93blRyYW5zZmVyIk8KD1RyYW5zZmVyUmVzdW1lZBIMCgR0YXNrGAEgASgJEi4KBWtub3duGAIgASgLMh8uYW5uYWxzLmV2ZW50cy52MS5Lbm93blRyYW5zZmVyIoEBChFUcmFuc2ZlckNvbXBsZXRlZBIMCgR0YXNrGAEgASgJEi4KBWV2ZW50GAIgASgLMh8uYW5uYWxzLmV2ZW50cy52MS5UcmFuc2ZlckV2ZW50Ei4KBWtub3duGAMgASgLMh8uYW5uYWxzLmV2ZW50cy52MS5Lbm93blRyYW5zZmVyIn4KDlRyYW5zZmVyRmFpbGVkEgwKBHRhc2sYASABKAkSLgoFZXZlbnQYAiABKAsyHy5hbm5hbHMuZXZlbnRzLnYxLlRyYW5zZmVyRXZlbnQSLgoFa25vd24YAyABKAsyHy5hbm5hbHMuZXZlbnRzLnYxLktub3duVHJhbnNmZXIihQEKEFJldHJpZXZhbFN0YXJ0ZWQSEQoJcmV0cmlldmFsGAEgASgJEi4KBWV2ZW50GAIgASgLMh8uYW5uYWxzLmV2ZW50cy52MS5UcmFuc2ZlckV2ZW50Ei4KBWtub3duGAMgASgLMh8uYW5uYWxzLmV2ZW50cy52MS5Lbm93blRyYW5zZmVyIogBChNSZXRyaWV2YWxQcm9ncmVzc2VkEhEKCXJldHJpZXZhbBgBIAEoCRIuCgVldmVudBgCIAEoCzIfLmFubmFscy5ldmVudHMudjEuVHJhbnNmZXJFdmVudBIuCgVrbm93bhgDIAEoCzIfLmFubmFscy5ldmVudHMudjEuS25vd25UcmFuc2ZlciKHAQoSUmV0cmlldmFsQ29tcGxldGVkEhEKCXJldHJpZXZhbBgBIAEoCRIuCgVldmVudBgCIAEoCzIfLmFubmFscy5ldmVudHMudjEuVHJhbnNmZXJFdmVudBIuCgVrbm93bhgDIAEoCzIfLmFubmFscy5ldmVudHMudjEuS25vd25UcmFuc2ZlciKEAQoPUmV0cmlldmFsRmFpbGVkEhEKCXJldHJpZXZhbBgBIAEoCRIuCgVldmVudBgCIAEoCzIfLmFubmFscy5ldmVudHMudjEuVHJhbnNmZXJFdmVudBIuCgVrbm93bhgDIAEoCzIfLmFubmFscy5ldmVudHMudjEuS25vd25UcmFuc2ZlciJtCg1UcmFuc2ZlckV2ZW50Eg4KBm51bWJlchgBIAEoDRIOCgZzdGF0dXMYAiABKAkSCgoCYXQYAyABKAkSMAoGZGV0YWlsGAQgASgLMiAuYW5uYWxzLmV2ZW50cy52MS5UcmFuc2ZlckRldGFpbCLkBAoOVHJhbnNmZXJEZXRhaWwSFgoJaXRlcmF0aW9uGAEgASgNSACIAQESFgoJc3VwZXJub2RlGAIgASgJSAGIAQESGQoMbm9kZV9hY2NvdW50GAMgASgJSAKIAQESEgoFY291bnQYBCABKA1IA4gBARISCgV0b3RhbBgFIAEoDUgEiAEBEhgKC2J5dGVzX3RvdGFsGAYgASgNSAWIAQESFwoKY2h1bmtfc2l6ZRgHIAEoDUgGiAEBEhcKCmVzdF9jaHVua3MYCCABKA1IB4gBARITCgZjaHVua3MYCSABKA1ICIgBARIcCg9lbGFwc2VkX3NlY29uZHMYCiABKAFICYgBARIXCgpldmVudF90eXBlGAsgASgNSAqIAQESFAoHbWVzc2FnZRgMIAEoCUgLiAEBEhMKBnR4aGFzaBgNIAEoCUgMiAEBEhIKBWVycm9yGA4gASgJSA2IAQESEQoEY29kZRgPIAEoCUgOiAEBEhsKDnByZXZpb3VzX2Vycm9yGBAgASgJSA+IAQFCDAoKX2l0ZXJhdGlvbkIMCgpfc3VwZXJub2RlQg8KDV9ub2RlX2FjY291bnRCCAoGX2NvdW50QggKBl90b3RhbEIOCgxfYnl0ZXNfdG90YWxCDQoLX2NodW5rX3NpemVCDQoLX2VzdF9jaHVua3NCCQoHX2NodW5rc0ISChBfZWxhcHNlZF9zZWNvbmRzQg0KC19ldmVudF90eXBlQgoKCF9tZXNzYWdlQgkKB190eGhhc2hCCAoGX2Vycm9yQgcKBV9jb2RlQhEKD19wcmV2aW91c19lcnJvciKQAQoNS25vd25UcmFuc2ZlchIOCgZhY3Rpb24YASABKAkSEQoJZGlyZWN0aW9uGAIgASgJEgwKBGxhc3QYAyABKA0SEAoIYmVnYW5fYXQYBCABKAkSDQoFZW5kZWQYBSABKAgSDQoFc3RvcmUYBiABKAkSEwoGaG9sZGVyGAcgASgJSACIAQFCCQoHX2hvbGRlcmIGcHJvdG8z");
 
 /**
  * The bytes of an upload lie on a disk, are those that the chain names, and its creator signed for them.
@@ -179,6 +179,30 @@ export const TransferProgressedSchema: GenMessage<TransferProgressed> = /*@__PUR
   messageDesc(file_annals_events_v1_transfers, 3);
 
 /**
+ * A process went on with a transfer whose own process is gone; clients read no state of it.
+ *
+ * @generated from message annals.events.v1.TransferResumed
+ */
+export type TransferResumed = Message<"annals.events.v1.TransferResumed"> & {
+  /**
+   * @generated from field: string task = 1;
+   */
+  task: string;
+
+  /**
+   * @generated from field: annals.events.v1.KnownTransfer known = 2;
+   */
+  known?: KnownTransfer | undefined;
+};
+
+/**
+ * Describes the message annals.events.v1.TransferResumed.
+ * Use `create(TransferResumedSchema)` to create a new message.
+ */
+export const TransferResumedSchema: GenMessage<TransferResumed> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_transfers, 4);
+
+/**
  * A transfer ended well.
  *
  * @generated from message annals.events.v1.TransferCompleted
@@ -205,7 +229,7 @@ export type TransferCompleted = Message<"annals.events.v1.TransferCompleted"> & 
  * Use `create(TransferCompletedSchema)` to create a new message.
  */
 export const TransferCompletedSchema: GenMessage<TransferCompleted> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_transfers, 4);
+  messageDesc(file_annals_events_v1_transfers, 5);
 
 /**
  * A transfer ended without its file having come where it should.
@@ -234,7 +258,7 @@ export type TransferFailed = Message<"annals.events.v1.TransferFailed"> & {
  * Use `create(TransferFailedSchema)` to create a new message.
  */
 export const TransferFailedSchema: GenMessage<TransferFailed> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_transfers, 5);
+  messageDesc(file_annals_events_v1_transfers, 6);
 
 /**
  * The fetching of a private file began. Its task id opens the file, so only its SHA-256 is ever written.
@@ -265,7 +289,7 @@ export type RetrievalStarted = Message<"annals.events.v1.RetrievalStarted"> & {
  * Use `create(RetrievalStartedSchema)` to create a new message.
  */
 export const RetrievalStartedSchema: GenMessage<RetrievalStarted> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_transfers, 6);
+  messageDesc(file_annals_events_v1_transfers, 7);
 
 /**
  * The fetching of a private file went on.
@@ -294,7 +318,7 @@ export type RetrievalProgressed = Message<"annals.events.v1.RetrievalProgressed"
  * Use `create(RetrievalProgressedSchema)` to create a new message.
  */
 export const RetrievalProgressedSchema: GenMessage<RetrievalProgressed> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_transfers, 7);
+  messageDesc(file_annals_events_v1_transfers, 8);
 
 /**
  * A private file was fetched.
@@ -323,7 +347,7 @@ export type RetrievalCompleted = Message<"annals.events.v1.RetrievalCompleted"> 
  * Use `create(RetrievalCompletedSchema)` to create a new message.
  */
 export const RetrievalCompletedSchema: GenMessage<RetrievalCompleted> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_transfers, 8);
+  messageDesc(file_annals_events_v1_transfers, 9);
 
 /**
  * A private file could not be fetched.
@@ -352,7 +376,7 @@ export type RetrievalFailed = Message<"annals.events.v1.RetrievalFailed"> & {
  * Use `create(RetrievalFailedSchema)` to create a new message.
  */
 export const RetrievalFailedSchema: GenMessage<RetrievalFailed> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_transfers, 9);
+  messageDesc(file_annals_events_v1_transfers, 10);
 
 /**
  * One state of a task, as clients read it.
@@ -392,7 +416,7 @@ export type TransferEvent = Message<"annals.events.v1.TransferEvent"> & {
  * Use `create(TransferEventSchema)` to create a new message.
  */
 export const TransferEventSchema: GenMessage<TransferEvent> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_transfers, 10);
+  messageDesc(file_annals_events_v1_transfers, 11);
 
 /**
  * What a state carries; what does not belong to it is absent.
@@ -490,7 +514,7 @@ export type TransferDetail = Message<"annals.events.v1.TransferDetail"> & {
  * Use `create(TransferDetailSchema)` to create a new message.
  */
 export const TransferDetailSchema: GenMessage<TransferDetail> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_transfers, 11);
+  messageDesc(file_annals_events_v1_transfers, 12);
 
 /**
  * All that the next state of a task needs; every fact of its transfer carries it.
@@ -535,6 +559,13 @@ export type KnownTransfer = Message<"annals.events.v1.KnownTransfer"> & {
    * @generated from field: string store = 6;
    */
   store: string;
+
+  /**
+   * The process that carries the transfer out, by the name that it announces itself with; nobody else writes its next state.
+   *
+   * @generated from field: optional string holder = 7;
+   */
+  holder?: string | undefined;
 };
 
 /**
@@ -542,5 +573,5 @@ export type KnownTransfer = Message<"annals.events.v1.KnownTransfer"> & {
  * Use `create(KnownTransferSchema)` to create a new message.
  */
 export const KnownTransferSchema: GenMessage<KnownTransfer> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_transfers, 12);
+  messageDesc(file_annals_events_v1_transfers, 13);
 

@@ -1,0 +1,50 @@
+import type { Presence } from '../../log/presence.ts';
+
+/** Which gateways are gone, and which stores nobody serves. */
+export type Absence = Readonly<{
+  /** Looks who is there; where that cannot be read, all that was seen before counts no longer. */
+  observe: () => Promise<void>;
+  /** Whether a gateway process is gone; also for tasks that name none. */
+  isGone: (holder: string | undefined) => boolean;
+  /** Whether no gateway serves a store of bytes. */
+  isUnserved: (store: string) => boolean;
+}>;
+
+/** A gateway that the broker's own break has cost its lease has announced itself anew by then. */
+const usualGraceMs = 2_500;
+
+/**
+ * Takes a gateway for gone once it was missing in all that was seen for a while, and everything else was read.
+ *
+ * One look is no evidence: after a break of the broker nobody is announced for a moment.
+ */
+export function createAbsence(
+  presence: Pick<Presence, 'present'>,
+  { graceMs = usualGraceMs, clock = () => performance.now() } = {},
+): Absence {
+  let since = Infinity;
+  const seenAt = new Map<string, number>();
+  const isMissing = (name: string): boolean => {
+    const now = clock();
+    return now - since >= graceMs && now - (seenAt.get(name) ?? -Infinity) >= graceMs;
+  };
+  return {
+    observe: async () => {
+      try {
+        const names = await presence.present();
+        const now = clock();
+        since = Math.min(since, now);
+        for (const name of names) for (const one of [name, storeOf(name)]) seenAt.set(one, now);
+      } catch (caught) {
+        since = Infinity;
+        throw caught;
+      }
+    },
+    isGone: (holder = '') => isMissing(holder),
+    isUnserved: isMissing,
+  };
+}
+
+function storeOf(name: string): string {
+  return name.slice(0, name.lastIndexOf('.'));
+}

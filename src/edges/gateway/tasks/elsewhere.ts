@@ -1,0 +1,44 @@
+import { AppError } from '../../../commands/errors.ts';
+import { within } from '../../kit/wait.ts';
+import type { Log } from '../../log/log.ts';
+import type { Absence } from './absence.ts';
+import { endings } from './endings.ts';
+import type { OpenTasks } from './open-tasks.ts';
+import { currentTask, endTask } from './task-log.ts';
+
+/** Uploads of the same action at other gateways. */
+export type Elsewhere = Readonly<{
+  /** Fails with `CONFLICT` where a gateway that is there has the action's upload in hand, or serves its bytes. */
+  check: (action: string) => Promise<void>;
+  /** Ends with `GONE` the uploads of an action whose bytes no gateway serves: a new one takes over. */
+  supersede: (action: string) => Promise<void>;
+}>;
+
+const readyWithinMs = 5_000;
+
+/** Judges uploads that are open at other gateways by what the log and the gateways themselves announce. */
+export function createElsewhere({
+  log,
+  open,
+  absence,
+}: Readonly<{ log: Log; open: OpenTasks; absence: Absence }>): Elsewhere {
+  return {
+    check: async (action) => {
+      await within(readyWithinMs, open.ready, 'open transfers are still being read').catch((cause: unknown) => {
+        throw new AppError('UNAVAILABLE', 'The gateway is still reading which transfers are open; try again', {
+          cause,
+        });
+      });
+      for (const task of open.uploadsOf(action)) {
+        if (absence.isUnserved(task.known.store)) continue;
+        const { known, id } = await currentTask(log, task);
+        if (!known.ended)
+          throw new AppError('CONFLICT', `Another gateway uploads action ${action}; watch its task ${id}`);
+      }
+    },
+    supersede: async (action) => {
+      for (const task of open.uploadsOf(action))
+        if (absence.isUnserved(task.known.store)) await endTask(log, await currentTask(log, task), endings.lostFile);
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { Check } from '../../http/operations/observed.ts';
+import { announce } from '../../log/presence.ts';
+import { resumeTransfers } from '../resume.ts';
+import { createAbsence } from './absence.ts';
+import { createElsewhere, type Elsewhere } from './elsewhere.ts';
+import { followOpenTasks, type OpenTasks } from './open-tasks.ts';
+import { createRunner, type Runner, type RunnerOptions } from './runner.ts';
+
+/** The tasks of a gateway: those that it carries out, and those of others as far as they concern it. */
+export type GatewayTasks = Readonly<{
+  runner: Runner;
+  elsewhere: Elsewhere;
+  open: OpenTasks;
+  checks: readonly Check[];
+  /** Settles once nothing runs any more; call it after the signal has aborted. */
+  ended: () => Promise<void>;
+}>;
+
+/** What they are opened with; the broker's connection is that of the log. */
+export type TasksOptions = Omit<RunnerOptions, 'presence'> &
+  Readonly<{
+    connection: NatsConnection;
+    network: string;
+    /** How long this gateway's lease outlives it, and for how long others have to miss it beyond that. */
+    presenceTtlMs?: number;
+    graceMs?: number;
+    /** Whether what others have left is taken up. */
+    resumes?: boolean;
+  }>;
+
+/** Announces this gateway, follows what is open, carries its tasks out and takes up those of gateways that are gone. */
+export function openGatewayTasks(options: TasksOptions): GatewayTasks {
+  const {
+    connection,
+    network,
+    log,
+    files,
+    nodes,
+    logger,
+    signal,
+    presenceTtlMs: ttlMs,
+    graceMs,
+    resumes = true,
+  } = options;
+  const whose = { network, group: 'gateways', serves: files.store, signal };
+  const presence = announce(connection, ttlMs === undefined ? whose : { ...whose, ttlMs });
+  const open = followOpenTasks(log, { logger, signal });
+  const absence = createAbsence(presence, graceMs === undefined ? {} : { graceMs });
+  const runner = createRunner({ ...options, presence });
+  const { chain } = nodes;
+  const resuming = resumes
+    ? resumeTransfers({ log, open, presence, absence, runner, files, chain, logger }, signal)
+    : undefined;
+  let isRead = false;
+  void open.ready.then(() => (isRead = true));
+  const message = 'Open transfers are still being read from the log.';
+  return {
+    runner,
+    elsewhere: createElsewhere({ log, open, absence }),
+    open,
+    checks: [
+      {
+        component: 'transfers',
+        look: async () => await Promise.resolve(isRead ? {} : { reasons: [{ component: 'transfers', message }] }),
+      },
+    ],
+    ended: async () => void (await Promise.allSettled([runner.ended(), presence.ended, open.ended, resuming])),
+  };
+}

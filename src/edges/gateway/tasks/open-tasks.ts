@@ -1,0 +1,66 @@
+import type { Recorded } from '../../../commands/ports.ts';
+import { toAppError } from '../../../commands/errors.ts';
+import type { Logger } from '../../kit/logger.ts';
+import { wait } from '../../kit/wait.ts';
+import type { Log } from '../../log/log.ts';
+import { type Task, taskOf } from './task-log.ts';
+
+/** Every task of the network that has not ended, as this process has read the log so far. */
+export type OpenTasks = Readonly<{
+  all: () => readonly Task[];
+  /** Uploads of an action. */
+  uploadsOf: (action: string) => readonly Task[];
+  /** Settles once all that was open at the start is known. */
+  ready: Promise<void>;
+  /** Settles once the log is followed no longer, after the signal has aborted. */
+  ended: Promise<void>;
+}>;
+
+const retryMs = 1_000;
+const kinds = ['transfer', 'retrieval'] as const;
+
+/**
+ * Reads the last fact of every task once, then follows the stream: what it costs follows the facts that are written,
+ * never the tasks that have ended.
+ *
+ * The private ones have the name that they have in the log as their id.
+ */
+export function followOpenTasks(
+  log: Log,
+  { logger, signal }: Readonly<{ logger: Logger; signal: AbortSignal }>,
+): OpenTasks {
+  const open = new Map<string, Task>();
+  const { promise: ready, resolve } = Promise.withResolvers<void>();
+  const note = (facts: readonly Recorded[]): void => {
+    for (const { fact } of facts) {
+      const task = taskOf(fact);
+      if (!task) continue;
+      if (task.known.ended) open.delete(task.name);
+      else open.set(task.name, task);
+    }
+  };
+  const read = async (): Promise<void> => {
+    // What is written while the last facts are read is read once more by following.
+    const { lastSequence } = await log.head('TRANSFERS');
+    open.clear();
+    for (const kind of kinds) for await (const facts of log.lastPages(kind)) note(facts);
+    resolve();
+    for await (const { facts } of log.follow('TRANSFERS', lastSequence, { signal })) note(facts);
+  };
+  const run = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await read().catch((caught: unknown) => {
+        const err = toAppError(caught);
+        if (!signal.aborted) logger.warn({ err }, 'open transfers are read anew');
+      });
+      await wait(retryMs, signal);
+    }
+  };
+  return {
+    all: () => [...open.values()],
+    uploadsOf: (action) =>
+      [...open.values()].filter(({ known }) => known.direction === 'upload' && known.action === action),
+    ready,
+    ended: run(),
+  };
+}
