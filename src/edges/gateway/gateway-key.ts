@@ -2,7 +2,7 @@ import path from 'node:path';
 import { AppError } from '../../commands/errors.ts';
 import type { KeyType } from '../../commands/ledger/chain.ts';
 import type { Config } from '../config.ts';
-import { type ChainClient, createChainClient } from '../cosmos/chain-client.ts';
+import { type ChainClient, type ChainClientOptions, createChainClient } from '../cosmos/chain-client.ts';
 import { ensureKeyFile, readKeyFile } from '../cosmos/key-file.ts';
 import { accountOf, type PrivateKey, publicKeyOf } from '../cosmos/keys.ts';
 import { dataFolder } from '../kit/instance.ts';
@@ -22,9 +22,9 @@ const types: readonly KeyType[] = ['eth_secp256k1', 'secp256k1'];
  *
  * Fails with `INVALID_ARGUMENT` where a real network has none, or the file cannot be used.
  */
-export async function gatewayKey(config: Config, chainUrl: string): Promise<KeySource> {
+export async function gatewayKey(config: Config, chainUrl: string, profile: ChainClientOptions): Promise<KeySource> {
   const { gatewayKeyFile: file, gatewayKeyType: type, isLocal } = config;
-  const chain = createChainClient(chainUrl);
+  const chain = createChainClient(chainUrl, profile);
   if (file !== undefined) {
     const key = await readKeyFile(file, type ?? 'eth_secp256k1');
     return type === undefined ? knownOnChain(key, chain) : async () => await Promise.resolve(key);

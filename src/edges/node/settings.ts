@@ -60,7 +60,7 @@ export const nodeSettings = {
     'NODE_CASCADE',
     'off',
     onOff,
-    'Whether a SuperNode takes files: on or off; those of the local network always do. Only for networks of Annals nodes: others keep other pieces',
+    'Whether a SuperNode takes files: on or off; those of the local network always do. Refused where the chain is none of Annals: its other nodes could not find our pieces',
   ),
   storageDir: setting(
     'STORAGE_DIR',

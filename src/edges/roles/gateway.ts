@@ -30,7 +30,7 @@ async function startGateway(context: RoleContext): Promise<Part> {
   const allowPrivate = config.probePrivateAddresses;
   const registeredPorts = config.nodePorts === 'registered';
   const chain = createGatewayChain(client, { addressPrefix, allowPrivate, registeredPorts, signal, reader });
-  const key = config.nodeTransport === 'secure' ? await gatewayKey(config, chainUrl) : undefined;
+  const key = config.nodeTransport === 'secure' ? await gatewayKey(config, chainUrl, profile) : undefined;
   const files = await openTransferFiles(
     config.transferDir ?? path.join(dataFolder(config), 'transfers'),
     config.transferSpace,

@@ -1,14 +1,13 @@
 import path from 'node:path';
 import { AppError } from '../../commands/errors.ts';
-import { createChainClient as createSigningClient } from '../cosmos/chain-client.ts';
 import { readKeyFile } from '../cosmos/key-file.ts';
 import { createChainClient } from '../indexer/chain/client.ts';
-import { failureOf } from '../kit/failure.ts';
 import { dataFolder } from '../kit/instance.ts';
 import { sampleProcessors } from '../node/machine/processor.ts';
 import { observeNodes } from '../node/observed.ts';
 import { startNode } from '../node/start-node.ts';
-import { fileBoundsOf, startLocalSuperNodes, urlsOfNode } from './local-nodes.ts';
+import { startLocalSuperNodes, urlsOfNode } from './local-nodes.ts';
+import { prepareOwnFiles } from './own-files.ts';
 import { type Part, type Role, type RoleContext, urlOf } from './role.ts';
 
 /** An operator's SuperNode; on the local network those of the network, on addresses of their own. */
@@ -48,6 +47,7 @@ async function runOwn({
     );
   const chainUrl = urlOf(running, 'chain') ?? config.chainUrl;
   const chain = createChainClient(chainUrl, profile);
+  const { cascade, failed } = await prepareOwnFiles(config, { chainUrl, profile, signal });
   const { ports, observe, stop } = await startNode({
     host,
     ports: { grpc: grpcPort, p2p: p2pPort, http: nodeHttpPort },
@@ -62,16 +62,14 @@ async function runOwn({
     version,
     processor: sampleProcessors(signal),
     snapshotMs: config.statusSnapshotIntervalMs,
-    cascade: config.nodeCascade
-      ? { ...fileBoundsOf(config), storageFolder: config.storageDir, signing: createSigningClient(chainUrl) }
-      : undefined,
+    cascade,
     logger,
   });
   return {
     name: 'SuperNode',
     urls: urlsOfNode(host, ports, cert !== undefined),
     ...observeNodes(async () => [{ node: host, state: await observe() }]),
-    failed: failureOf([], signal),
+    failed,
     stop: async () => {
       await stop();
       await chain.close();

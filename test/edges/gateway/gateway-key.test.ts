@@ -49,7 +49,8 @@ it(
     onTestFinished(remove);
     const GATEWAY_KEY_FILE = path.join(folder, 'key');
     const real = { CHAIN_API_BASE: 'http://127.0.0.1:1', ROLES: 'gateway', GATEWAY_KEY_TYPE: 'secp256k1' };
-    const keyOf = async (env: Record<string, string>) => (await gatewayKey(parseConfig(env), real.CHAIN_API_BASE))();
+    const keyOf = async (env: Record<string, string>) =>
+      (await gatewayKey(parseConfig(env), real.CHAIN_API_BASE, {}))();
     await expect(keyOf(real)).rejects.toThrow('GATEWAY_KEY_FILE');
     await expect(keyOf({ ...real, GATEWAY_KEY_FILE })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     writeFileSync(GATEWAY_KEY_FILE, ` ${Buffer.from(bytes).toString('hex')}\r\n`);
