@@ -41,7 +41,7 @@ describe('P2P metrics', () => {
       const stored = await shownOnce(first, (shown) => shown.dht_metrics.store_success_recent.length > 0);
       expect(stored.dht_metrics).toMatchObject({
         store_success_recent: [
-          { time_unix: expect.stringMatching(/^\d{10}$/), requests: 8, successful: 4, success_rate: 50 },
+          { time_unix: expect.stringMatching(/^\d{10}$/), requests: 5, successful: 4, success_rate: 80 },
         ],
         hot_path_banned_skips: '0',
         hot_path_ban_increments: '0',
@@ -49,7 +49,7 @@ describe('P2P metrics', () => {
       expect(stored.conn_pool_metrics).toMatchObject({ misses_total: '2', replacements_total: '0', capacity: '1024' });
       expect(Number(stored.conn_pool_metrics['adds_total'])).toBeGreaterThanOrEqual(2);
       expect(Number(stored.conn_pool_metrics['open_current'])).toBeGreaterThanOrEqual(2);
-      expect(Number(stored.conn_pool_metrics['reuse_hits_total'])).toBeGreaterThanOrEqual(6);
+      expect(Number(stored.conn_pool_metrics['reuse_hits_total'])).toBeGreaterThanOrEqual(5);
       const { blocks, bsize } = await statfs(first.storageFolder);
       expect(stored.disk.all_mb).toBeCloseTo((blocks * bsize) / 2 ** 20, 3);
       expect(stored.disk.used_mb + stored.disk.free_mb).toBeLessThanOrEqual(stored.disk.all_mb);

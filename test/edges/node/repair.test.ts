@@ -1,9 +1,12 @@
-import { rm } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createCascadeChain } from '../../../src/edges/cascade/chain.ts';
 import { createDataHasher } from '../../../src/edges/cascade/data-hash.ts';
+import { createChainClient } from '../../../src/edges/indexer/chain/client.ts';
+import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
 import { hashPiece, pieceBytes } from '../../../src/edges/node/storage/piece-hash.ts';
 import { decodeManifest, encodeManifest } from '../../../src/edges/node/storage/manifest.ts';
-import { ranked } from '../../../src/edges/node/peers/rank.ts';
 import { until } from '../../support/polling.ts';
 import { bytesOf, downloaded, pendingAction, upload } from './files-under-test.ts';
 import { loseAllPieces, networkUnderTest, piecesIn, ports, shownBy, type StoringNode } from './network-under-test.ts';
@@ -22,6 +25,14 @@ function piecesOf(file: Buffer): string[] {
   return starts.map((at) => hashPiece(file.subarray(at, at + pieceBytes)));
 }
 
+/** Accounts that the chain names for an action, nearest first. */
+async function groupOf(ledger: Ledger, actionId: string): Promise<readonly string[]> {
+  const client = createChainClient(ledger.url, { restPrefix: '/LumeraProtocol/lumera' });
+  undo.defer(client.close);
+  const chain = createCascadeChain(client, { addressPrefix: 'lumera', signal: new AbortController().signal });
+  return await chain.finalizers((await chain.action(actionId))?.record.height ?? 0);
+}
+
 async function copiesAt(nodes: readonly StoringNode[], pieces: readonly string[]): Promise<number[]> {
   const stores = await Promise.all(nodes.map(async ({ storageFolder }) => new Set(await piecesIn(storageFolder))));
   return pieces.map((hash) => stores.filter((store) => store.has(hash)).length);
@@ -35,15 +46,15 @@ describe('five nodes', () => {
       const { ledger, cast, start } = await networkUnderTest(undo, 5, quick);
       const file = bytesOf('g', 3_300_000);
       const pieces = piecesOf(file);
-      const accounts = cast.map(({ account }) => account);
-      const [holder] = ranked(pieces[0] ?? '', accounts);
-      const gonePlan = cast.find(({ account }) => account.account === holder?.account);
-      if (!gonePlan) throw new Error('one of the cast ranks first');
+      const actionId = await pendingAction(ledger, file);
+      const group = await groupOf(ledger, actionId);
+      const gonePlan = cast.find(({ account }) => account.account === group[0]);
+      if (!gonePlan) throw new Error('one of the cast is nearest');
       const others = await Promise.all(cast.filter((one) => one !== gonePlan).map((one) => start(one)));
       const gone = await start(gonePlan);
-      const actionId = await pendingAction(ledger, file);
-      await upload(others[0]?.grpc ?? '', actionId, file);
-      expect(await piecesIn(gone.storageFolder)).toContain(pieces[0]);
+      const farthest = others.find(({ account }) => account === group.at(-1));
+      await upload(farthest?.grpc ?? '', actionId, file);
+      expect((await piecesIn(gone.storageFolder)).toSorted()).toEqual(pieces.toSorted());
       expect((await copiesAt([...others, gone], pieces)).every((count) => count >= copies)).toBe(true);
 
       await gone.stop();
@@ -53,31 +64,69 @@ describe('five nodes', () => {
 
       await rm(gone.storageFolder, { recursive: true });
       const returned = await start(gonePlan, gone.storageFolder);
-      const itsOwn = pieces.filter((hash) =>
-        ranked(hash, accounts)
-          .slice(0, copies)
-          .some(({ account }) => account === gonePlan.account.account),
-      );
-      expect(itsOwn).toContain(pieces[0]);
       await until('it holds what its rank says', async () => {
         const held = await piecesIn(returned.storageFolder);
-        return itsOwn.every((hash) => held.includes(hash));
+        return pieces.every((hash) => held.includes(hash));
       });
       expect((await downloaded(returned.grpc, actionId)).bytes.equals(file)).toBe(true);
     },
   );
 
+  it(
+    'mend pieces that rot, and those that the disk does not give any more',
+    { tags: ['S1.peers.repair'] },
+    async () => {
+      const { ledger, cast, start } = await networkUnderTest(undo, 3, {
+        ...quick,
+        scrubPace: { pauseMs: 1, eachMs: 200 },
+      });
+      const nodes = await Promise.all(cast.map((one) => start(one)));
+      const [uploader, holder] = nodes;
+      const file = bytesOf('r', 3_300_000);
+      const actionId = await pendingAction(ledger, file);
+      await upload(uploader?.grpc ?? '', actionId, file);
+      const [rotten = '', unreadable = ''] = piecesOf(file);
+      const fileOf = (hash: string): string => path.join(holder?.storageFolder ?? '', 'pieces', hash.slice(0, 2), hash);
+      await writeFile(fileOf(rotten), 'other bytes');
+      await rm(fileOf(unreadable));
+      await mkdir(fileOf(unreadable));
+      await until('both are whole again', async () => {
+        const read = await Promise.all(
+          [rotten, unreadable].map((hash) => readFile(fileOf(hash)).catch(() => undefined)),
+        );
+        return read.every((bytes, index) => bytes && hashPiece(bytes) === [rotten, unreadable][index]);
+      });
+    },
+  );
+
+  it('repair the other files where a piece of one cannot be read', { tags: ['S1.peers.repair'] }, async () => {
+    const { ledger, cast, start } = await networkUnderTest(undo, 2, quick);
+    const [one, two] = cast;
+    if (!one || !two) throw new Error('the cast has two');
+    const first = await start(one);
+    const files = [bytesOf('x', 1_200_000), bytesOf('y', 1_200_000)];
+    for (const file of files) await upload(first.grpc, await pendingAction(ledger, file), file);
+    const [unreadable = '', ...others] = files.flatMap(piecesOf);
+    const broken = path.join(first.storageFolder, 'pieces', unreadable.slice(0, 2), unreadable);
+    await rm(broken);
+    await mkdir(broken);
+    const second = await start(two);
+    await until('the other pieces are there', async () => {
+      const held = await piecesIn(second.storageFolder);
+      return others.every((hash) => held.includes(hash));
+    });
+  });
+
   it('ban one that gives wrong bytes, show so, and go on without it', { tags: ['S1.peers.wrong'] }, async () => {
     const { ledger, cast, start, impersonate } = await networkUnderTest(undo, 5);
     const file = bytesOf('w', 8_000_000);
-    const accounts = cast.map(({ account }) => account);
-    const firsts = piecesOf(file).map((hash) => ranked(hash, accounts)[0]?.account);
-    const liar = cast.find(({ account }) => firsts.filter((first) => first === account.account).length >= 2);
-    if (!liar) throw new Error('eight pieces have five nodes that may rank first');
+    const actionId = await pendingAction(ledger, file);
+    const [nearest] = await groupOf(ledger, actionId);
+    const liar = cast.find(({ account }) => account.account === nearest);
+    if (!liar) throw new Error('one of the cast is nearest');
     const honest = cast.filter((one) => one !== liar);
     await impersonate(liar, async () => ({ done: true, data: Buffer.from('other bytes') }));
     const [first, ...rest] = await Promise.all(honest.map((one) => start(one)));
-    const actionId = await pendingAction(ledger, file);
     await upload(first?.grpc ?? '', actionId, file);
     for (const node of rest) {
       const shown = await until('it asked the liar twice', async () => {

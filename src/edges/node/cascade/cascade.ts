@@ -9,6 +9,7 @@ import type { Logger } from '../../kit/logger.ts';
 import { type Recorder, type RecorderOptions, startRecorder } from '../recorder.ts';
 import { joinPeers, type Peers } from '../peers/peers.ts';
 import { createDiagnostics, type Diagnostics } from '../status/diagnostics.ts';
+import type { Scrub, ScrubPace } from '../storage/scrub.ts';
 import { openStorage, type Storage } from '../storage/storage.ts';
 import { createCascadeChain } from '../../cascade/chain.ts';
 import { download } from './download.ts';
@@ -28,6 +29,8 @@ export type FileBounds = Readonly<{
   allowPrivate: boolean;
   /** How often copies are looked after; a minute unless set. */
   repairEachMs?: number | undefined;
+  /** How fast pieces are scrubbed; 4 MiB/s, once a day, unless set. */
+  scrubPace?: ScrubPace | undefined;
 }>;
 
 /** What a node that takes files needs beside what every node does. */
@@ -42,6 +45,7 @@ export type CascadeOptions = FileBounds &
 /** The files of a node. */
 export type Cascade = Readonly<{
   storage: Storage;
+  scrub: Scrub;
   /** Whether the log was told everything that the node holds; undefined without a log. */
   isLogTold: () => boolean | undefined;
   tasks: Tasks;
@@ -92,9 +96,10 @@ export async function openCascade(
     diagnostics,
     maxFileBytes: options.maxFileBytes,
   };
-  startUpkeep({ storage, chain, copies: peers.copies, repairEachMs: options.repairEachMs, logger, signal });
+  const scrub = startUpkeep({ ...options, storage, chain, copies: peers.copies, logger, signal });
   return {
     storage,
+    scrub,
     isLogTold: () => recorder?.isTold(),
     tasks,
     diagnostics,

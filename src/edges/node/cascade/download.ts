@@ -78,7 +78,7 @@ async function collect(
     for await (const manifest of copies.manifests(actionId)) {
       signal.throwIfAborted();
       if (manifest.dataHash !== dataHash) continue;
-      const { isTrue, here, elsewhere } = await judge(manifest, copies.piece, signal);
+      const { isTrue, here, elsewhere } = await judge(manifest, copies.reader(actionId), signal);
       Object.assign(found, { keys: manifest.pieces.length, here, elsewhere });
       if (!isTrue) continue;
       if (own && !isSameManifest(own, manifest)) await storage.keep(manifest);
@@ -98,8 +98,9 @@ async function collect(
 }
 
 async function* piecesOf({ copies }: CascadeDependencies, { actionId, pieces }: Manifest): AsyncGenerator<Buffer> {
+  const read = copies.reader(actionId);
   for (const hash of pieces) {
-    const piece = await copies.piece(hash);
+    const piece = await read(hash);
     if (!piece) throw refusal('unavailable', `No node that can be reached has all pieces of action ${actionId}`);
     yield piece.bytes;
   }

@@ -3,15 +3,19 @@ import type { Logger } from '../../kit/logger.ts';
 import { nowAndThen } from '../../kit/now-and-then.ts';
 import type { Copies } from '../peers/copies.ts';
 import { createEvidence } from '../storage/evidence.ts';
+import type { PieceHash } from '../storage/piece-hash.ts';
+import { type Scrub, type ScrubPace, startScrub } from '../storage/scrub.ts';
 import type { Storage } from '../storage/storage.ts';
 
 /** What a node looks after behind its answers. */
 export type UpkeepOptions = Readonly<{
   storage: Storage;
   chain: CascadeChain;
-  copies: Pick<Copies, 'repair'>;
+  copies: Pick<Copies, 'repair' | 'reader'>;
   /** How often copies are looked after; a minute unless set. */
   repairEachMs?: number | undefined;
+  /** How fast pieces are scrubbed; 4 MiB/s, once a day, unless set. */
+  scrubPace?: ScrubPace | undefined;
   logger: Logger;
   signal: AbortSignal;
 }>;
@@ -21,11 +25,17 @@ const usualRepairEachMs = 60_000;
 /** Others are looked for so soon after a start, so that its peers show. */
 const firstRepairMs = 3000;
 
-/** Sweeps the store and repairs copies again and again, until the signal aborts. */
-export function startUpkeep({ storage, chain, copies, repairEachMs, logger, signal }: UpkeepOptions): void {
+/** Sweeps the store, scrubs its pieces and repairs copies again and again, until the signal aborts. */
+export function startUpkeep(options: UpkeepOptions): Scrub {
+  const { storage, chain, copies, repairEachMs, scrubPace: pace, logger, signal } = options;
   const evidence = createEvidence({ chain, folder: storage.folder });
   const sweep = async (): Promise<void> => await storage.sweep(await evidence.pass());
   void nowAndThen('store was not swept', sweepEachMs, sweep, { logger, signal });
   const repairing = { logger, signal, firstMs: repairEachMs ?? firstRepairMs };
   void nowAndThen('copies were not repaired', repairEachMs ?? usualRepairEachMs, copies.repair, repairing);
+  const mend = async (actionId: string, hash: PieceHash): Promise<boolean> => {
+    await copies.reader(actionId)(hash);
+    return storage.index.isHere(hash);
+  };
+  return startScrub({ storage, mend, pace, logger, signal });
 }

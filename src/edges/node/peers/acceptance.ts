@@ -15,7 +15,7 @@ export function createAcceptance({ storage, copies }: Readonly<{ storage: Storag
   const oneAtATime = pLimit(1);
   const proven = new Set<string>();
   const isTrue = async (manifest: Manifest): Promise<boolean> => {
-    if (!(await judge(manifest, copies.piece)).isTrue) return false;
+    if (!(await judge(manifest, copies.reader(manifest.actionId))).isTrue) return false;
     proven.add(manifest.actionId);
     return true;
   };

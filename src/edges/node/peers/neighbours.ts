@@ -1,8 +1,8 @@
+import pLimit from 'p-limit';
 import type { Bans } from './bans.ts';
 import type { Directory, Peer } from './directory.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Ask, PeerHost } from './host.ts';
-import { ranked } from './rank.ts';
 
 /** What they are looked up for: a file that somebody waits for, or copies that are missing. */
 export type Why = 'transfer' | 'repair';
@@ -11,34 +11,46 @@ export type Why = 'transfer' | 'repair';
 export type Neighbours = Readonly<{
   /** Those that are active and not banned. */
   all: (why: Why) => Promise<readonly Peer[]>;
-  /** Those of them that answer now. */
-  reachable: (why: Why) => Promise<readonly Peer[]>;
+  /** Those of some that answer now. */
+  reachable: (peers: readonly Peer[]) => Promise<readonly Peer[]>;
+  /** Asks those again who have not answered for a while. */
+  keepInTouch: () => Promise<void>;
   /** Fails with `UNAVAILABLE` where the peer does not answer. */
   ask: PeerHost['ask'];
   /** Asks for something to be done; false where it was not, for whatever reason. */
   isDone: (peer: Peer, ask: Ask) => Promise<boolean>;
-  /** Accounts that should hold something, this node's among them: a node that is gone for too long is replaced. */
-  holders: (name: string, peers: readonly Peer[]) => readonly string[];
+  /** Whether a node has been out of reach for so long that others take its place. */
+  isGone: (peer: Peer) => boolean;
+  /** Something that is another one after each start of a peer; undefined before it has answered. */
+  startOf: (account: string) => string | undefined;
 }>;
 
-/** Whose neighbours they are, how many hold a thing, and when one of them is gone. */
+/** Whose neighbours they are, and when one of them is gone. */
 export type NeighbourOptions = Readonly<{
   account: string;
   host: PeerHost;
   directory: Directory;
   bans: Bans;
   diagnostics: Pick<Diagnostics, 'hotPath'>;
-  copies: number;
   repairAfterMs: number;
 }>;
 
+const ping: Ask = { case: 'missing', value: { names: [] } };
+const pingsAtOnce = 16;
+/** A node is asked again so often before it would pass for gone. */
+const timesBeforeGone = 3;
+
 /** Remembers when each of the other nodes last answered. */
 export function createNeighbours(options: NeighbourOptions): Neighbours {
-  const { account, host, directory, bans, diagnostics, copies, repairAfterMs } = options;
+  const { account, host, directory, bans, diagnostics, repairAfterMs } = options;
   const startedAtMs = performance.now();
   const answeredAtMs = new Map<string, number>();
+  const starts = new Map<string, string>();
+  const limit = pLimit(pingsAtOnce);
   const isGone = (peer: Peer): boolean =>
     performance.now() - (answeredAtMs.get(peer.account) ?? startedAtMs) >= repairAfterMs;
+  const isDue = ({ account: peer }: Peer): boolean =>
+    performance.now() - (answeredAtMs.get(peer) ?? -Infinity) >= repairAfterMs / timesBeforeGone;
   const all: Neighbours['all'] = async (why) => {
     const others = (await directory.nodes()).filter((node) => node.isActive && node.account !== account);
     const allowed = others.filter((node) => !bans.isBanned(node.account));
@@ -48,24 +60,26 @@ export function createNeighbours(options: NeighbourOptions): Neighbours {
   const ask: Neighbours['ask'] = async (peer, question) => {
     const answer = await host.ask(peer, question);
     answeredAtMs.set(peer.account, performance.now());
+    if (answer.credentials) starts.set(peer.account, Buffer.from(answer.credentials.signature).toString('base64'));
     return answer;
   };
   return {
     all,
     ask,
-    reachable: async (why) => {
-      const peers = await all(why);
-      const asked = await Promise.allSettled(peers.map((peer) => ask(peer, { case: 'missing', value: { names: [] } })));
+    isGone,
+    startOf: (peer) => starts.get(peer),
+    reachable: async (peers) => {
+      const asked = await Promise.allSettled(peers.map((peer) => limit(() => ask(peer, ping))));
       return peers.filter((_, index) => asked[index]?.status === 'fulfilled');
+    },
+    keepInTouch: async () => {
+      const due = (await all('repair')).filter(isDue);
+      await Promise.allSettled(due.map((peer) => limit(() => ask(peer, ping))));
     },
     isDone: async (peer, question) =>
       await ask(peer, question).then(
         ({ done }) => done,
         () => false,
       ),
-    holders: (name, peers) =>
-      ranked(name, [{ account }, ...peers.filter((peer) => !isGone(peer))])
-        .slice(0, copies)
-        .map((node) => node.account),
   };
 }

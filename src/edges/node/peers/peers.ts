@@ -12,6 +12,7 @@ import { type Copies, createCopies } from './copies.ts';
 import { createDirectory, type DirectoryOptions } from './directory.ts';
 import { openPeerHost, type PeerHost, type Remote } from './host.ts';
 import { createNeighbours } from './neighbours.ts';
+import { createPlacement } from './placement.ts';
 
 /** A node among its peers. */
 export type Peers = Readonly<{
@@ -54,7 +55,8 @@ export async function joinPeers(options: PeersOptions): Promise<Peers> {
   const answering = answerFrom({ storage, directory, chain, bans, accept });
   const host = await openPeerHost({ ...options, answering });
   const neighbours = createNeighbours({ ...options, host, directory, bans });
-  const copies = createCopies({ ...options, neighbours, bans });
+  const placement = createPlacement({ ...options, chain, neighbours });
+  const copies = createCopies({ ...options, neighbours, placement, bans });
   acceptance.resolve(createAcceptance({ storage, copies }));
   const addressed = (remote: Remote): string => {
     const { account, ip, port } = directory.known(remote.account) ?? remote;

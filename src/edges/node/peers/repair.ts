@@ -1,0 +1,131 @@
+import pLimit from 'p-limit';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { PieceHash } from '../storage/piece-hash.ts';
+import type { KeptFile } from '../storage/manifest.ts';
+import type { Peer } from './directory.ts';
+import { createGiving, type Giving } from './giving.ts';
+import type { Placement } from './placement.ts';
+import { createPull, type PullOptions } from './pull.ts';
+import type { Neighbours } from './neighbours.ts';
+import type { Diagnostics } from '../status/diagnostics.ts';
+
+/** What a repair works with. */
+export type RepairOptions = PullOptions &
+  Readonly<{
+    account: string;
+    neighbours: Neighbours;
+    placement: Pick<Placement, 'holdersNow'>;
+    diagnostics: Pick<Diagnostics, 'stores'>;
+  }>;
+
+const filesATurn = 200;
+const peersAtOnce = 4;
+/** As many names as fit into one question. */
+const namesAPage = 4_000;
+const againAfterMs = 86_400_000;
+
+/**
+ * Makes copies that are missing, here and at others.
+ *
+ * A peer is asked about a file when it has come to hold it, when the file has changed, when the peer was started anew,
+ * and once a day: a pass in which nothing changed asks nothing but who is there. Whatever fails concerns one file, or
+ * one peer, and is tried again with the next pass.
+ */
+export function createRepair(options: RepairOptions): () => Promise<void> {
+  const { account, neighbours, placement, storage, diagnostics } = options;
+  const pull = createPull(options);
+  const confirmed = createConfirmations(neighbours.startOf);
+  return async () => {
+    await neighbours.keepInTouch();
+    await storage.loaded;
+    const peers = new Map((await neighbours.all('repair')).map((peer) => [peer.account, peer]));
+    const holdersOf = await placement.holdersNow();
+    const wanted = new Map<Peer, KeptFile[]>();
+    const lacking: string[] = [];
+    for (const [turn, actionId] of storage.index.files().entries()) {
+      if (turn % filesATurn === filesATurn - 1) await nextTurn();
+      const file = storage.index.file(actionId);
+      const holders = await holdersOf(actionId).catch((): readonly string[] => []);
+      if (!file) continue;
+      if (holders.includes(account) && storage.index.lacking(actionId).length > 0) lacking.push(actionId);
+      for (const holder of holders) {
+        const peer = peers.get(holder);
+        if (peer && !confirmed.has(peer, file)) wanted.set(peer, [...(wanted.get(peer) ?? []), file]);
+      }
+    }
+    await pull(lacking);
+    const giving = createGiving(neighbours, storage);
+    await pLimit(peersAtOnce).map(wanted, async ([peer, files]) => {
+      for (const page of pagesOf(files)) {
+        const done = await repairAt(peer, { page, options, giving }).catch(() => undefined);
+        if (!done) return;
+        for (const file of done) confirmed.add(peer, file);
+      }
+    });
+    giving.end(diagnostics);
+  };
+}
+
+type PageAt = Readonly<{ page: readonly KeptFile[]; options: RepairOptions; giving: Giving }>;
+
+/** Gives a peer what it lacks of some files; gives back those that it has in full now. */
+async function repairAt(peer: Peer, { page, options, giving }: PageAt): Promise<readonly KeptFile[]> {
+  const names = [...new Set(page.flatMap(({ pieces }) => pieces))];
+  const answer = await options.neighbours.ask(peer, { case: 'missing', value: { names } });
+  const missing = new Set(answer.names);
+  const done: KeptFile[] = [];
+  for (const file of page) {
+    const here = file.pieces.filter((hash) => missing.has(hash) && options.storage.index.isHere(hash));
+    const isMissing = file.pieces.length === 0 || file.pieces.some((hash) => missing.has(hash));
+    if (!isMissing || (await giveFile(peer, { file, here, giving }))) done.push(file);
+  }
+  return done.filter(({ pieces }) => pieces.every((hash) => !missing.has(hash) || options.storage.index.isHere(hash)));
+}
+
+async function giveFile(
+  peer: Peer,
+  { file, here, giving }: Readonly<{ file: KeptFile; here: readonly PieceHash[]; giving: Giving }>,
+): Promise<boolean> {
+  if (file.pieces.length > 0 && here.length === 0) return false;
+  return (await giving.manifest(peer, file)) && (await giving.pieces([peer], here)).length > 0;
+}
+
+/** Files in pages of as many pieces as one question may name. */
+function pagesOf(files: readonly KeptFile[]): KeptFile[][] {
+  const pages: KeptFile[][] = [];
+  let names = namesAPage;
+  for (const file of files) {
+    if (names + file.pieces.length > namesAPage) {
+      pages.push([]);
+      names = 0;
+    }
+    pages.at(-1)?.push(file);
+    names += file.pieces.length;
+  }
+  return pages;
+}
+
+type Confirmations = Readonly<{
+  has: (peer: Peer, file: KeptFile) => boolean;
+  add: (peer: Peer, file: KeptFile) => void;
+}>;
+
+/** Which files peers were seen to have, since their last start and within a day. */
+function createConfirmations(startOf: (account: string) => string | undefined): Confirmations {
+  const seen = new Map<
+    string,
+    { start: string | undefined; sinceMs: number; files: Map<string, KeptFile['pieces']> }
+  >();
+  const of = ({ account }: Peer): Map<string, KeptFile['pieces']> => {
+    const before = seen.get(account);
+    const start = startOf(account);
+    if (before?.start === start && before && performance.now() - before.sinceMs < againAfterMs) return before.files;
+    const files = new Map<string, KeptFile['pieces']>();
+    seen.set(account, { start, sinceMs: performance.now(), files });
+    return files;
+  };
+  return {
+    has: (peer, { actionId, pieces }) => of(peer).get(actionId) === pieces,
+    add: (peer, { actionId, pieces }) => void of(peer).set(actionId, pieces),
+  };
+}
