@@ -40,13 +40,16 @@ export function execute(state: ChainState, transaction: Transaction, block: Bloc
   return { changes: joined(ante.changes, draft.changes), events: [...ante.events, ...draft.events], code: 0, log: '' };
 }
 
-/** Ends a block: every action whose time has come expires. */
+/** Actions that expire in one block at most; those that remain expire in the next one, which is sealed at once. */
+const mostExpiries = 500;
+
+/** Ends a block: actions whose time has come expire. */
 export function endBlock(state: ChainState, block: Block): Pick<Executed, 'changes' | 'events'> {
   const due = dueActions(state, unixSeconds(block.time));
   if (due.length === 0) return { changes: { ...noChanges, tallies: state.tallies }, events: [] };
   const draft = new Draft(state);
   draft.closing = { mode: 'EndBlock' };
-  for (const action of due.toSorted((a, b) => Number(a.id) - Number(b.id))) {
+  for (const action of due.toSorted((a, b) => Number(a.id) - Number(b.id)).slice(0, mostExpiries)) {
     expireAction(draft, action);
     const active = draft.nodes().filter((node) => node.states.at(-1)?.state === 'SUPERNODE_STATE_ACTIVE');
     draft.count('evidence', Math.min(active.length, 10));

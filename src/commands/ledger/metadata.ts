@@ -66,7 +66,10 @@ export function requestedMetadata(type: ActionType, text: string, params: Limits
 /** The ids that a finalization names, empty where it names none. */
 export function finalizedIds(type: ActionType, text: string): readonly string[] {
   const ids = parseFields(text)[type === 'ACTION_TYPE_SENSE' ? 'dd_and_fingerprints_ids' : 'rq_ids_ids'];
-  return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [];
+  const named = Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [];
+  if (named.some((id) => id.length > longestId))
+    throw new TransactionFailed('metadata', `an id has more than ${longestId} characters`);
+  return named;
 }
 
 /** The fields that actions are searched by (`query_action_by_metadata`). */
@@ -127,6 +130,16 @@ export function encodedMetadata(metadata: Metadata | null): string | null {
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** Characters of each text at most; `signatures` holds an encoded index beside the signature. */
+const longest = {
+  data_hash: 256,
+  file_name: 1_024,
+  signatures: 32_768,
+  collection_id: 256,
+  group_id: 256,
+} as const;
+const longestId = 256;
+
 function parseFields(text: string): Fields {
   try {
     const parsed: unknown = JSON.parse(text);
@@ -137,9 +150,11 @@ function parseFields(text: string): Fields {
   throw new TransactionFailed('metadata', 'metadata is not a JSON object');
 }
 
-function textField(fields: Fields, name: string): string {
+function textField(fields: Fields, name: keyof typeof longest): string {
   const value = fields[name] ?? '';
   if (typeof value !== 'string') throw new TransactionFailed('metadata', `${name} is not text`);
+  if (value.length > longest[name])
+    throw new TransactionFailed('metadata', `${name} has more than ${longest[name]} characters`);
   return value;
 }
 

@@ -9,10 +9,15 @@ type Stop = MessageOf<'/lumera.supernode.v1.MsgStopSupernode'>;
 type Start = MessageOf<'/lumera.supernode.v1.MsgStartSupernode'>;
 type Deregister = MessageOf<'/lumera.supernode.v1.MsgDeregisterSupernode'>;
 
+/** Characters of each text of a node at most, and entries of each of its histories: the latest remain. */
+const longest = { ipAddress: 256, supernodeAccount: 128, p2p_port: 32, note: 1_024, reason: 1_024 } as const;
+const mostEntries = 256;
+
 /** Registers the SuperNode of a validator; a node that was taken off the list may come back. */
 export function registerNode(draft: Draft, message: Register, { height }: Block): void {
   const operator = message.validatorAddress;
   requireOperator(message);
+  requireShort(message);
   if (!draft.state.genesis.validators.some((validator) => validator.operator === operator)) {
     throw new TransactionFailed('request', `validator ${operator} not found`);
   }
@@ -25,9 +30,9 @@ export function registerNode(draft: Draft, message: Register, { height }: Block)
   draft.putNode({
     operator,
     account: message.supernodeAccount,
-    states: [...(known?.states ?? []), { state: 'SUPERNODE_STATE_ACTIVE', height }],
-    addresses: [...(known?.addresses ?? []), { address: message.ipAddress, height }],
-    accounts: [...(known?.accounts ?? []), { account: message.supernodeAccount, height }],
+    states: latest(known?.states, { state: 'SUPERNODE_STATE_ACTIVE', height }),
+    addresses: latest(known?.addresses, { address: message.ipAddress, height }),
+    accounts: latest(known?.accounts, { account: message.supernodeAccount, height }),
     note: known?.note ?? '1.0.0',
     p2pPort,
   });
@@ -43,6 +48,7 @@ export function registerNode(draft: Draft, message: Register, { height }: Block)
 /** Changes address, note, account or P2P port of a SuperNode; the event names what was changed, from and to. */
 export function updateNode(draft: Draft, message: Update, { height }: Block): void {
   const node = ownNode(draft, message);
+  requireShort(message);
   const account =
     message.supernodeAccount !== '' && message.supernodeAccount !== node.account ? message.supernodeAccount : '';
   const address = message.ipAddress;
@@ -54,8 +60,8 @@ export function updateNode(draft: Draft, message: Update, { height }: Block): vo
     account: account || node.account,
     note: message.note || node.note,
     p2pPort: p2pPort || node.p2pPort,
-    addresses: address === '' ? node.addresses : [...node.addresses, { address, height }],
-    accounts: account === '' ? node.accounts : [...node.accounts, { account, height }],
+    addresses: address === '' ? node.addresses : latest(node.addresses, { address, height }),
+    accounts: account === '' ? node.accounts : latest(node.accounts, { account, height }),
   });
   const fields = Object.entries(updated).filter(([, value]) => value !== '');
   draft.emit('supernode_updated', {
@@ -73,6 +79,7 @@ export function stopNode(draft: Draft, message: Stop, block: Block): void {
   const node = ownNode(draft, message);
   if (currentState(node) === 'SUPERNODE_STATE_STOPPED')
     throw new TransactionFailed('request', 'supernode is already stopped');
+  requireShort(message);
   const before = enter(draft, node, 'SUPERNODE_STATE_STOPPED', block);
   const { reason } = message;
   draft.emit('supernode_stopped', {
@@ -109,7 +116,7 @@ export function deregisterNode(draft: Draft, message: Deregister, block: Block):
 }
 
 function enter(draft: Draft, node: SuperNode, state: NodeState, { height }: Block): NodeState {
-  draft.putNode({ ...node, states: [...node.states, { state, height }] });
+  draft.putNode({ ...node, states: latest(node.states, { state, height }) });
   return currentState(node);
 }
 
@@ -123,6 +130,17 @@ function ownNode(draft: Draft, message: { creator: string; validatorAddress: str
   if (node === undefined)
     throw new TransactionFailed('request', `supernode not found for validator ${message.validatorAddress}`);
   return node;
+}
+
+function latest<T>(entries: readonly T[] = [], entry: T): readonly T[] {
+  return [...entries.slice(1 - mostEntries), entry];
+}
+
+function requireShort(message: Partial<Record<keyof typeof longest, string>>): void {
+  for (const [name, most] of Object.entries(longest)) {
+    const value = message[name as keyof typeof longest] ?? '';
+    if (value.length > most) throw new TransactionFailed('request', `${name} has more than ${most} characters`);
+  }
 }
 
 /** An operator and its account are the same bytes under two prefixes: the texts agree between prefix and checksum. */

@@ -1,7 +1,6 @@
 import pLimit from 'p-limit';
 import type { Refusal } from '../../commands/ledger/ante.ts';
 import type { Changes, Genesis } from '../../commands/ledger/chain.ts';
-import type { Executed } from '../../commands/ledger/execute.ts';
 import { genesisState, parseGenesis } from '../../commands/ledger/genesis.ts';
 import type { SignedTransaction } from '../evm/pool/read-transaction.ts';
 import type { Fact } from '../../events/catalogue.ts';
@@ -9,7 +8,7 @@ import { distance } from '../cosmos/addresses.ts';
 import { type SentTransaction, sentIn } from '../cosmos/transaction-codec.ts';
 import type { Sealed as EvmSealed } from '../evm/executor/executor.ts';
 import { type Block, blockOf, type SealedTransaction, transactionOf, type Whole } from './blocks.ts';
-import { carryOut } from './carry-out.ts';
+import { carryOut, encodedBytes } from './carry-out.ts';
 import { EvmChain, mayBeLost, type OpenExecution } from './evm-chain.ts';
 import {
   chainHash,
@@ -109,22 +108,19 @@ export class Chain {
     return await this.#withState(async () => {
       const block = { height: this.height + 1, time, distance };
       const rules = carryOut(this.history.state, { block, pending, isDraft: true });
-      const { taken, executed, refusals, ended, changes } = rules;
-      const evm = await this.evm.draft(
-        time,
+      const { logged: sealed, refusals, ended, changes } = rules;
+      const endBlockEvents = [...ended.events];
+      const evm = await this.evm.draft(time, {
         changes,
-        transactions.map(({ raw }) => raw),
-      );
+        transactions: transactions.map(({ raw }) => raw),
+        bytes: encodedBytes([sealed, endBlockEvents]),
+      });
       const outcomes = evm.outcomes.slice(changes.length);
       const refused = outcomes.flatMap((outcome, index): [string, string][] => {
         const hash = transactions[index]?.hash;
         return outcome.kind === 'refused' && hash !== undefined ? [[hash, outcome.reason]] : [];
       });
-      const sealed = taken.map(({ hash, bytes }, index) => {
-        const { code, log, events } = executed[index] ?? nothing;
-        return { hash, code, log, events, messages: [], raw: Buffer.from(bytes).toString('base64') };
-      });
-      const facts = { chain: 'chain', height: block.height, time, transactions: sealed, endBlockEvents: ended.events };
+      const facts = { chain: 'chain', height: block.height, time, transactions: sealed, endBlockEvents };
       const ethereum = evmBlockOf(evm, outcomes);
       const all = [...sealed, ...ethereum.receipts.map((receipt) => ({ hash: chainHash(receipt.hash) }))];
       const { hash, previousHash } = blockOf(this.chainId, this.head, {
@@ -263,5 +259,3 @@ export type ChainStores = Readonly<{
   /** Blocks after a sequence of the log, in order; ends where the ledger stops. */
   blocksAfter: (sequence: number) => AsyncIterable<LoggedBlock>;
 }>;
-
-const nothing: Pick<Executed, 'code' | 'log' | 'events'> = { code: 0, log: '', events: [] };

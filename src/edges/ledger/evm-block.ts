@@ -1,6 +1,7 @@
 import { RLP } from '@ethereumjs/rlp';
 import type { Fact } from '../../events/catalogue.ts';
 import type { Sealed } from '../evm/executor/executor.ts';
+import { loggedReceipt } from '../evm/executor/logged-receipt.ts';
 import type { Outcome } from '../evm/executor/outcome.ts';
 
 type EvmBlock = NonNullable<Fact<'BlockSealed'>['data']['evm']>;
@@ -10,38 +11,7 @@ export function evmBlockOf({ hash, block }: Sealed, outcomes: readonly Outcome[]
   return {
     hash,
     block: Buffer.from(block).toString('base64'),
-    receipts: outcomes.flatMap((outcome) => (outcome.kind === 'executed' ? [receiptOf(outcome)] : [])),
-  };
-}
-
-function receiptOf({
-  transaction,
-  gasLimit,
-  touched,
-  events,
-  records,
-}: Extract<Outcome, { kind: 'executed' }>): EvmBlock['receipts'][number] {
-  const { hash, type, from, to, contractAddress, succeeded, logs, error } = transaction;
-  return {
-    hash,
-    type,
-    from,
-    ...(to === undefined ? {} : { to }),
-    ...(contractAddress === undefined ? {} : { contract: contractAddress }),
-    succeeded: succeeded ?? true,
-    gasLimit: Number(gasLimit),
-    gasUsed: Number(transaction.gasUsed),
-    cumulativeGasUsed: Number(transaction.cumulativeGasUsed),
-    effectiveGasPrice: String(transaction.effectiveGasPrice),
-    logs: logs.map(({ address, topics, data }) => ({ address, topics: [...topics], data })),
-    ...(error === undefined ? {} : { error }),
-    events: events.map((event) => ({ type: event.type, attributes: [...event.attributes] })),
-    records: [...records],
-    touched: touched.map(({ address, balance, nonce }) => ({
-      address,
-      balance: String(balance),
-      nonce: Number(nonce),
-    })),
+    receipts: outcomes.flatMap((outcome) => (outcome.kind === 'executed' ? [loggedReceipt(outcome)] : [])),
   };
 }
 

@@ -37,8 +37,21 @@ type Beginning = Readonly<{
   open: OpenExecution;
 }>;
 
-/** Bytes of transactions and receipts in one block: with their text a message of the broker still takes them. */
-const mostBytes = 2 * 2 ** 20;
+/** Bytes of a block's fact: the broker takes messages of 8 MB. What else the fact holds has room beside them. */
+const mostFactBytes = 6_000_000;
+const headerBytes = 16_384;
+/** Hostile transactions hold the chain for the sum of both at most. */
+const limits = { blockMs: 1_000, transactionMs: 2_000 } as const;
+
+/** What a block is drafted of. */
+type Parts = Readonly<{
+  /** Of the rules' transactions and of the end of the block. */
+  changes: readonly Changes[];
+  /** Of the virtual machine, as they were sent. */
+  transactions: readonly Uint8Array[];
+  /** Bytes that the fact of the block has already. */
+  bytes: number;
+}>;
 
 /** Executes in this thread, over a state that ends with the process: each start executes all blocks again. */
 export function executeInMemory(config: ChainConfig): EvmExecution {
@@ -117,10 +130,11 @@ export class EvmChain {
   }
 
   /** Executes what the rules changed, then transactions, into the block after the head; `commit` makes it the head. */
-  async draft(time: string, changes: readonly Changes[], transactions: readonly Uint8Array[]): Promise<Sealed> {
+  async draft(time: string, { changes, transactions, bytes }: Parts): Promise<Sealed> {
     const raw = transactions.map((one): Item => ({ kind: 'transaction', raw: one }));
     await this.begun;
-    return await this.#execution.seal(this.#header, this.#attributes(time), [...changes.map(itemOf), ...raw]);
+    const attributes = { ...this.#attributes(time), limits: { ...limits, bytes: mostFactBytes - headerBytes - bytes } };
+    return await this.#execution.seal(this.#header, attributes, [...changes.map(itemOf), ...raw]);
   }
 
   /** Makes a drafted block the head, its state stored. */
@@ -174,7 +188,7 @@ export class EvmChain {
     const parent = readHeader(this.#header, this.#forks);
     const { baseFee, gasLimit } = nextBlock(parent);
     const timestamp = timestampAfter(parent.timestamp, time);
-    return { timestamp, baseFee, gasLimit, coinbase: this.#coinbase, mostBytes };
+    return { timestamp, baseFee, gasLimit, coinbase: this.#coinbase };
   }
 }
 

@@ -29,7 +29,11 @@ test(
     await chain.begun;
     let at = Date.parse(time);
     const seal = async (...raw: Uint8Array[]) => {
-      const sealed = await chain.draft(new Date((at += 1_000)).toISOString(), [], raw);
+      const sealed = await chain.draft(new Date((at += 1_000)).toISOString(), {
+        changes: [],
+        transactions: raw,
+        bytes: 0,
+      });
       await chain.commit(sealed);
       return sealed;
     };

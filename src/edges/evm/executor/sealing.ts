@@ -1,15 +1,14 @@
 import { type Block, type BlockHeader, createBlock, type HeaderData } from '@ethereumjs/block';
-import { createTxFromRLP, type TypedTransaction } from '@ethereumjs/tx';
 import { Account, bytesToHex, createAddressFromString } from '@ethereumjs/util';
-import { Bloom, runTx, type RunTxResult, type VM } from '@ethereumjs/vm';
-import { passes, toAppError } from '../../../commands/errors.ts';
+import { Bloom } from '@ethereumjs/vm';
+import type { LedgerRecord } from '../../../commands/ledger/records.ts';
+import { RecordStore, takeTold } from '../contracts/record-store.ts';
+import { BlockBuilder } from './block-builder.ts';
 import { blockRoots } from './blocks.ts';
 import type { ChainConfig } from './genesis.ts';
 import type { Machine } from './machine.ts';
-import type { LedgerRecord } from '../../../commands/ledger/records.ts';
-import { RecordStore, takeTold } from '../contracts/record-store.ts';
-import { executedTransaction, type Hex, type Outcome } from './outcome.ts';
-import type { State } from './state.ts';
+import type { Hex, Outcome } from './outcome.ts';
+import { noLimits, type SealingLimits } from './sealing-limits.ts';
 import { openBlock, requestsHash } from './system-calls.ts';
 
 /** What a block is made of, in its order: EVM transactions and what transactions of the rules changed. */
@@ -29,8 +28,8 @@ export type Attributes = Readonly<{
   baseFee: bigint;
   gasLimit: bigint;
   coinbase: Hex;
-  /** Bytes of transactions and receipts from which on no further item is taken. */
-  mostBytes?: number;
+  /** Of whoever seals; a block of the log has been within them. */
+  limits?: SealingLimits;
   extraData?: Uint8Array;
 }>;
 
@@ -50,27 +49,38 @@ export async function sealBlock(
   const { common } = vm;
   const fields = headerFields(parent, attributes);
   const environment = createBlock({ header: fields }, { common });
-  const draft = new Draft({ vm, state }, environment, config, attributes);
+  const { limits = noLimits } = attributes;
+  const builder = new BlockBuilder({ machine: { vm, state }, environment, limits }, config.feesTo);
   const outcomes: Outcome[] = [];
   await vm.evm.journal.checkpoint();
   await openBlock(vm, environment.header);
   await state.takeTouched();
-  for (const item of items) outcomes.push(await draft.take(item));
-  const requests = await requestsHash(vm, draft.results);
+  for (const item of items)
+    outcomes.push(item.kind === 'transaction' ? await builder.take(item.raw) : await changed({ vm, state }, item));
+  const requests = await requestsHash(vm, builder.results);
   await vm.evm.journal.commit();
-  const receipts = draft.results.map(({ receipt }) => receipt);
+  const receipts = builder.results.map(({ receipt }) => receipt);
   const bloom = new Bloom();
-  for (const result of draft.results) bloom.or(result.bloom);
+  for (const result of builder.results) bloom.or(result.bloom);
   const header = {
     ...fields,
-    ...(await blockRoots(draft.transactions, receipts)),
+    ...(await blockRoots(builder.transactions, receipts)),
     stateRoot: await state.getStateRoot(),
     logsBloom: bloom.bitvector,
-    gasUsed: draft.gasUsed,
+    gasUsed: builder.gasUsed,
     ...(requests && { requestsHash: requests }),
   };
-  const block = createBlock({ header, transactions: [...draft.transactions], withdrawals: [] }, { common });
+  const block = createBlock({ header, transactions: [...builder.transactions], withdrawals: [] }, { common });
   return { block, outcomes };
+}
+
+async function changed(
+  { vm, state }: Pick<Machine, 'vm' | 'state'>,
+  item: Extract<Item, { kind: 'accounts' }>,
+): Promise<Outcome> {
+  await applyAccounts({ vm, state }, item);
+  await takeTold(state);
+  return { kind: 'changed', touched: await state.takeTouched() };
 }
 
 /** Writes what transactions of the rules changed. */
@@ -85,68 +95,6 @@ export async function applyAccounts(
   }
   await new RecordStore(state).write(records);
   await vm.evm.journal.cleanup();
-}
-
-/** A block while its items are executed. */
-class Draft {
-  readonly #vm: VM;
-  readonly #state: State;
-  readonly #environment: Block;
-  readonly #config: ChainConfig;
-  readonly #attributes: Attributes;
-  #bytes = 0;
-  gasUsed = 0n;
-  readonly transactions: TypedTransaction[] = [];
-  readonly results: RunTxResult[] = [];
-
-  constructor(on: Pick<Machine, 'vm' | 'state'>, environment: Block, config: ChainConfig, attributes: Attributes) {
-    this.#vm = on.vm;
-    this.#state = on.state;
-    this.#environment = environment;
-    this.#config = config;
-    this.#attributes = attributes;
-  }
-
-  async take(item: Item): Promise<Outcome> {
-    if (this.#bytes >= (this.#attributes.mostBytes ?? Number.POSITIVE_INFINITY)) return { kind: 'left' };
-    if (item.kind === 'transaction') return await this.#execute(item.raw);
-    await applyAccounts({ vm: this.#vm, state: this.#state }, item);
-    await takeTold(this.#state);
-    return { kind: 'changed', touched: await this.#state.takeTouched() };
-  }
-
-  async #execute(raw: Uint8Array): Promise<Outcome> {
-    try {
-      const block = this.#environment;
-      const tx = createTxFromRLP(raw, { common: this.#vm.common });
-      if (this.gasUsed + tx.gasLimit > block.header.gasLimit) return { kind: 'left' };
-      const given = { tx, block, blockGasUsed: this.gasUsed, skipHardForkValidation: true };
-      const result = await runTx(this.#vm, given);
-      if (this.#config.feesTo === 'coinbase') await this.#payBaseFee(result);
-      const transaction = executedTransaction(tx, result, block.header);
-      this.gasUsed += result.totalGasSpent;
-      this.#bytes += raw.length + transaction.receipt.length;
-      this.transactions.push(tx);
-      this.results.push(result);
-      const told = await takeTold(this.#state);
-      const { gasLimit } = tx;
-      return { kind: 'executed', transaction, gasLimit, touched: await this.#state.takeTouched(), ...told };
-    } catch (caught) {
-      // A store out of reach is no fault of the transaction.
-      if (passes(caught)) throw caught;
-      await takeTold(this.#state);
-      await this.#state.takeTouched();
-      return { kind: 'refused', reason: toAppError(caught).message };
-    }
-  }
-
-  async #payBaseFee({ totalGasSpent }: RunTxResult): Promise<void> {
-    const { coinbase } = this.#environment.header;
-    const account = (await this.#state.getAccount(coinbase)) ?? new Account();
-    account.balance += totalGasSpent * this.#attributes.baseFee;
-    await this.#vm.evm.journal.putAccount(coinbase, account);
-    await this.#vm.evm.journal.cleanup();
-  }
 }
 
 function headerFields(parent: BlockHeader, attributes: Attributes): HeaderData {

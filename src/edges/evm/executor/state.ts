@@ -23,6 +23,7 @@ export class State extends MerkleStateManager {
   #told: ChainEvent[] = [];
   readonly #marks: number[] = [];
   #records = new Map<string, RecordName>();
+  #guard: (() => void) | undefined;
 
   override async checkpoint(): Promise<void> {
     this.#marks.push(this.#told.length);
@@ -37,6 +38,26 @@ export class State extends MerkleStateManager {
   override async revert(): Promise<void> {
     this.#told.length = this.#marks.pop() ?? 0;
     await super.revert();
+  }
+
+  /** How many checkpoints are open. */
+  get depth(): number {
+    return this.#marks.length;
+  }
+
+  /** Undoes all checkpoints above a depth. */
+  async revertTo(depth: number): Promise<void> {
+    while (this.depth > depth) await this.revert();
+  }
+
+  /** Runs something during which each read of the state calls `guard` first, which may throw. */
+  async guarded<T>(guard: (() => void) | undefined, run: () => Promise<T>): Promise<T> {
+    this.#guard = guard;
+    try {
+      return await run();
+    } finally {
+      this.#guard = undefined;
+    }
   }
 
   /** Keeps what a system contract tells of the chain. */
@@ -82,7 +103,18 @@ export class State extends MerkleStateManager {
     }
   }
 
+  override async getAccount(address: Address): Promise<Account | undefined> {
+    this.#guard?.();
+    return await super.getAccount(address);
+  }
+
+  override async getStorage(address: Address, key: Uint8Array): Promise<Uint8Array> {
+    this.#guard?.();
+    return await super.getStorage(address, key);
+  }
+
   override async getCode(address: Address): Promise<Uint8Array> {
+    this.#guard?.();
     const code = await super.getCode(address);
     if (address.toString() !== this.#sender) return code;
     this.#sender = undefined;

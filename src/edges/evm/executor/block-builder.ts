@@ -1,0 +1,128 @@
+import type { Block } from '@ethereumjs/block';
+import { createTxFromRLP, type TypedTransaction } from '@ethereumjs/tx';
+import { EVM } from '@ethereumjs/evm';
+import { Account } from '@ethereumjs/util';
+import { runTx, type RunTxResult, type VM } from '@ethereumjs/vm';
+import { toAppError } from '../../../commands/errors.ts';
+import { takeTold } from '../contracts/record-store.ts';
+import type { ChainConfig } from './genesis.ts';
+import { loggedBytes } from './logged-receipt.ts';
+import type { Machine } from './machine.ts';
+import { executedTransaction, type Outcome } from './outcome.ts';
+import { type SealingLimits, stopwatch, TooLong } from './sealing-limits.ts';
+import type { State } from './state.ts';
+
+/** Reads of the state between two looks at the clock. */
+const readsPerLook = 64;
+
+type Executing = Readonly<{ machine: Pick<Machine, 'vm' | 'state'>; environment: Block; limits: SealingLimits }>;
+
+type Ran = Readonly<{ result: RunTxResult; outcome: Extract<Outcome, { kind: 'executed' }> }>;
+
+/** A block while its transactions are executed: what does not fit is undone and left out. */
+export class BlockBuilder {
+  readonly #vm: VM;
+  readonly #state: State;
+  readonly #environment: Block;
+  readonly #feesTo: ChainConfig['feesTo'];
+  readonly #limits: SealingLimits;
+  readonly #elapsedMs = stopwatch();
+  /** Senders of transactions that were left: the later ones of theirs have to wait as well. */
+  readonly #left = new Set<string>();
+  #bytes = 0;
+  gasUsed = 0n;
+  readonly transactions: TypedTransaction[] = [];
+  readonly results: RunTxResult[] = [];
+
+  constructor({ machine, environment, limits }: Executing, feesTo: ChainConfig['feesTo']) {
+    this.#vm = machine.vm;
+    this.#state = machine.state;
+    this.#environment = environment;
+    this.#feesTo = feesTo;
+    this.#limits = limits;
+  }
+
+  /** Executes a transaction, or says why this block does not take it. */
+  async take(raw: Uint8Array): Promise<Outcome> {
+    const depth = this.#state.depth;
+    try {
+      const tx = createTxFromRLP(raw, { common: this.#vm.common });
+      const sender = tx.getSenderAddress().toString();
+      if (this.#hasNoRoom(tx) || this.#left.has(sender)) return this.#leave(sender);
+      await this.#state.checkpoint();
+      const executed = await this.#execute(tx);
+      const bytes = loggedBytes(executed.outcome, raw);
+      if (this.#bytes + bytes <= this.#limits.bytes) {
+        await this.#state.commit();
+        return this.#add(tx, executed, bytes);
+      }
+      await this.#undo(depth);
+      if (this.transactions.length > 0) return this.#leave(sender);
+      return { kind: 'refused', reason: `what it writes fits no block: ${bytes} bytes` };
+    } catch (caught) {
+      await this.#undo(depth);
+      if (caught instanceof TooLong) return { kind: 'refused', reason: 'it takes longer than any transaction may' };
+      return { kind: 'refused', reason: toAppError(caught).message };
+    }
+  }
+
+  #hasNoRoom({ gasLimit }: TypedTransaction): boolean {
+    if (this.gasUsed + gasLimit > this.#environment.header.gasLimit) return true;
+    return this.transactions.length > 0 && this.#elapsedMs() > this.#limits.blockMs;
+  }
+
+  #leave(sender: string): Outcome {
+    this.#left.add(sender);
+    return { kind: 'left' };
+  }
+
+  async #execute(tx: TypedTransaction): Promise<Ran> {
+    const block = this.#environment;
+    const { transactionMs } = this.#limits;
+    const elapsedMs = stopwatch();
+    let reads = 0;
+    const guard = (): void => {
+      reads += 1;
+      if (reads % readsPerLook === 0 && elapsedMs() > transactionMs)
+        throw new TooLong('The transaction takes too long');
+    };
+    const run = () => runTx(this.#vm, { tx, block, blockGasUsed: this.gasUsed, skipHardForkValidation: true });
+    const result = await this.#state.guarded(transactionMs === Infinity ? undefined : guard, run);
+    if (this.#feesTo === 'coinbase') await payBaseFee(this.#vm, block, result);
+    const transaction = executedTransaction(tx, result, block.header);
+    const told = await takeTold(this.#state);
+    const { gasLimit } = tx;
+    const touched = await this.#state.takeTouched();
+    return { result, outcome: { kind: 'executed', transaction, gasLimit, touched, ...told } };
+  }
+
+  #add(tx: TypedTransaction, { result, outcome }: Ran, bytes: number): Outcome {
+    this.gasUsed += result.totalGasSpent;
+    this.#bytes += bytes;
+    this.transactions.push(tx);
+    this.results.push(result);
+    return outcome;
+  }
+
+  /** Puts the state back to where it was, whatever the transaction left open. */
+  async #undo(depth: number): Promise<void> {
+    await this.#state.revertTo(depth);
+    const { evm } = this.#vm;
+    if (evm instanceof EVM) evm.transientStorage.clear();
+    evm.journal.cleanJournal();
+    await takeTold(this.#state);
+    await this.#state.takeTouched();
+  }
+}
+
+/** Pays the base fee of a transaction to the block's coinbase, where a chain does not burn it. */
+export async function payBaseFee(
+  { evm, stateManager }: VM,
+  { header: { coinbase, baseFeePerGas = 0n } }: Block,
+  { totalGasSpent }: Pick<RunTxResult, 'totalGasSpent'>,
+): Promise<void> {
+  const account = (await stateManager.getAccount(coinbase)) ?? new Account();
+  account.balance += totalGasSpent * baseFeePerGas;
+  await evm.journal.putAccount(coinbase, account);
+  await evm.journal.cleanup();
+}

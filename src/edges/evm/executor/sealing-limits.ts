@@ -1,0 +1,26 @@
+/**
+ * What a block may write and how long it may take to be made; a block of the log is executed again without limits.
+ *
+ * `bytes`: of the fact, as it is encoded. `blockMs`: after that no further transaction runs. `transactionMs`: of one
+ * transaction, which is dropped at the first read of the state after it.
+ */
+export type SealingLimits = Readonly<{ bytes: number; blockMs: number; transactionMs: number }>;
+
+/** Of whoever seals without limits. */
+export const noLimits: SealingLimits = { bytes: Infinity, blockMs: Infinity, transactionMs: Infinity };
+
+/** Thrown by a read of the state in a transaction that has run for too long. */
+export class TooLong extends Error {}
+
+/** What a wait for others counts beside work of this thread: a busy machine drops no innocent transaction. */
+const shareOfWaiting = 1 / 4;
+
+/** Measures work from now on; gives milliseconds. */
+export function stopwatch(): () => number {
+  const startedAt = performance.now();
+  const before = process.threadCpuUsage();
+  return () => {
+    const { user, system } = process.threadCpuUsage(before);
+    return Math.max((user + system) / 1000, (performance.now() - startedAt) * shareOfWaiting);
+  };
+}

@@ -1,0 +1,93 @@
+import { createFeeMarket1559Tx } from '@ethereumjs/tx';
+import { createAddressFromPrivateKey } from '@ethereumjs/util';
+import { expect, test } from 'vitest';
+import { createExecutor, type Sealed } from '../../../src/edges/evm/executor/executor.ts';
+import { networkChain } from '../../../src/edges/evm/executor/genesis.ts';
+import { loggedReceipt } from '../../../src/edges/evm/executor/logged-receipt.ts';
+import { createMemoryNodes } from '../../../src/edges/evm/executor/memory-nodes.ts';
+import type { Outcome } from '../../../src/edges/evm/executor/outcome.ts';
+import type { SealingLimits } from '../../../src/edges/evm/executor/sealing-limits.ts';
+
+type Hex = `0x${string}`;
+
+const keys = [1, 2, 3].map((digit) => new Uint8Array(32).fill(digit));
+const addresses = keys.map((key) => createAddressFromPrivateKey(key).toString());
+const seconds = 1_700_000_000;
+/** Writes 10,000 bytes as a log, so often as its input says, and a slot. */
+const writer: Hex = `0x${'a1'.repeat(20)}`;
+const writerCode = '0x60015f555f355b80156018576127105fa0600190036006565b00';
+/** Reads the balance of one account after the other until its gas is spent. */
+const reader: Hex = `0x${'a2'.repeat(20)}`;
+const readerCode = '0x5f5b600101803150600156';
+const attributes = {
+  timestamp: BigInt(seconds + 10),
+  baseFee: 10n ** 9n,
+  gasLimit: 25_000_000n,
+  coinbase: `0x${'cc'.repeat(20)}`,
+} as const;
+const unlimited: SealingLimits = { bytes: Infinity, blockMs: Infinity, transactionMs: Infinity };
+
+async function begin() {
+  const balance = '0xde0b6b3a7640000';
+  const accounts = {
+    ...Object.fromEntries(addresses.map((address) => [address, { balance }])),
+    [writer]: { balance: '0x0', code: writerCode },
+    [reader]: { balance: '0x0', code: readerCode },
+  };
+  const config = networkChain({ chainId: 76857769, seconds, accounts });
+  const executor = createExecutor({ config, nodes: createMemoryNodes() });
+  const first = await executor.genesis();
+  await first.commit();
+  const common = executor.forks.at({ number: 1n, timestamp: attributes.timestamp });
+  const item = (of: number, nonce: number, times: number, to: Hex = writer, gasLimit = 5_000_000n) => {
+    const data: Hex = `0x${times.toString(16).padStart(64, '0')}`;
+    const tx = createFeeMarket1559Tx(
+      { chainId: 76857769n, nonce, maxFeePerGas: 10n ** 10n, gasLimit, to, data },
+      { common },
+    );
+    return { kind: 'transaction', raw: tx.sign(keys[of] ?? new Uint8Array()).serialize() } as const;
+  };
+  const seal = async (limits: Partial<SealingLimits>, ...items: ReturnType<typeof item>[]): Promise<Sealed> =>
+    await executor.seal(first.header, { ...attributes, limits: { ...unlimited, ...limits } }, items);
+  return { seal, item };
+}
+
+const kinds = ({ outcomes }: Sealed) => outcomes.map(({ kind }) => kind);
+const bytesOf = (outcome: Outcome | undefined) =>
+  outcome?.kind === 'executed' ? JSON.stringify(loggedReceipt(outcome)).length : Number.NaN;
+
+test('a block is closed where its fact is full, and leaves the rest in the order of each sender', async () => {
+  const { seal, item } = await begin();
+  const [ten] = (await seal({}, item(0, 0, 10))).outcomes;
+  expect(bytesOf(ten)).toBeGreaterThan(200_000);
+  const most = { bytes: 250_000 };
+  const sealed = await seal(most, item(0, 0, 10), item(1, 0, 10), item(1, 1, 0), item(2, 0, 0));
+  expect(kinds(sealed)).toEqual(['executed', 'left', 'left', 'executed']);
+  const without = await seal({}, item(0, 0, 10), item(2, 0, 0));
+  expect(sealed.hash, 'of what was left nothing remains').toBe(without.hash);
+});
+
+test('what fits no empty block is refused with its size', async () => {
+  const { seal, item } = await begin();
+  const sealed = await seal({ bytes: 100_000 }, item(0, 0, 10), item(1, 0, 0));
+  expect(sealed.outcomes[0]).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/fits no block: 2\d{5}/) });
+  expect(sealed.hash).toBe((await seal({}, item(1, 0, 0))).hash);
+});
+
+test('a transaction that takes too long is dropped, and nothing else of the block', async () => {
+  const { seal, item } = await begin();
+  const items = [item(0, 0, 1), item(1, 0, 0, reader, 15_000_000n), item(2, 0, 1)];
+  const sealed = await seal({ transactionMs: 5 }, ...items);
+  expect(sealed.outcomes[1]).toMatchObject({ kind: 'refused', reason: expect.stringContaining('longer') });
+  expect(kinds(sealed).filter((kind) => kind === 'executed')).toHaveLength(2);
+  expect(sealed.hash).toBe((await seal({}, item(0, 0, 1), item(2, 0, 1))).hash);
+});
+
+test('a block whose time is over leaves what has not run', async () => {
+  const { seal, item } = await begin();
+  expect(kinds(await seal({ blockMs: 0 }, item(0, 0, 1), item(1, 0, 1), item(0, 1, 1)))).toEqual([
+    'executed',
+    'left',
+    'left',
+  ]);
+});
