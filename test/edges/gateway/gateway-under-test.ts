@@ -50,6 +50,8 @@ export type GatewayChanges = Readonly<{
   chain?: Partial<CascadeChain>;
   reader?: GatewayDependencies['reader'];
   network?: string;
+  /** The log as this gateway has it. */
+  log?: (log: Log) => Log;
   folder?: string;
   stallMs?: number;
   bodyWithinMs?: number;
@@ -63,7 +65,7 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
   const network = changes.network ?? freshNetwork();
   const nc = await connectNats({ ...testNats(), name: 'gateway test' });
   await ensureStreams(nc, network);
-  const log = createLog(nc, network);
+  const log = changes.log?.(createLog(nc, network)) ?? createLog(nc, network);
   const { folder, remove } = freshFolder();
   const actions = new Map<string, CascadeAction>();
   const chain: CascadeChain = { ...chainOf(actions), ...changes.chain };

@@ -3,7 +3,12 @@ import { readdir, readFile, utimes } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { AppError } from '../../../src/commands/errors.ts';
 import { signText } from '../../../src/edges/cascade/signatures.ts';
+import { findTask } from '../../../src/edges/gateway/tasks/task-log.ts';
+import type { Log } from '../../../src/edges/log/log.ts';
+import { freshFolder } from '../../support/fresh-folder.ts';
+import { freshNetwork } from '../../support/servers.ts';
 import { seeded } from '../../support/random-history.ts';
 import {
   actionOver,
@@ -218,4 +223,61 @@ describe('uploads that can be resumed', () => {
     expect((await ask(old, 'GET')).status).toBe(404);
     expect((await ask(fresh, 'GET')).offset).toBe('10');
   });
+});
+
+describe('the last byte of a resumable upload', () => {
+  const away = (): never => {
+    throw new AppError('UNAVAILABLE', 'The broker does not answer');
+  };
+
+  it(
+    'that meets a broker which is away is not lost, and is sent once more without any byte',
+    { tags: ['S3.resumable.broker-away'] },
+    async () => {
+      let isAway = true;
+      const refused = (log: Log): Log => ({
+        ...log,
+        append: async (...batch) => (isAway ? away() : await log.append(...batch)),
+      });
+      const world = await start({ log: refused });
+      const upload = await begun(world, { 'upload-length': String(bytes.length) });
+      expect((await patch(upload, 0, 700_000)).status).toBe(204);
+      expect((await patch(upload, 700_000, bytes.length)).status).toBe(503);
+      const kept = await ask(upload, 'HEAD');
+      expect([kept.status, kept.offset, kept.headers.get('upload-complete')]).toEqual([200, `${bytes.length}`, '?0']);
+      isAway = false;
+      const whole = await patch(upload, bytes.length, bytes.length);
+      expect(whole.status).toBe(202);
+      const task = String(whole.json['task_id']);
+      expect((await readFile(world.gateway.files.uploadOf(task))).equals(bytes)).toBe(true);
+      expect((await ask(upload, 'GET')).json).toMatchObject({ complete: true, task_id: task });
+    },
+  );
+
+  it(
+    'whose answer was lost, or whose gateway died then, is the task that it began',
+    { tags: ['S3.resumable.broker-away'] },
+    async () => {
+      const unanswered = (log: Log): Log => ({
+        ...log,
+        append: async (...batch) => {
+          await log.append(...batch);
+          return away();
+        },
+      });
+      const network = freshNetwork();
+      const { folder, remove } = freshFolder();
+      const world = await start({ log: unanswered, network, folder });
+      const upload = await begun(world, { 'upload-length': String(bytes.length) });
+      expect((await patch(upload, 0, bytes.length)).status).toBe(503);
+      for (const one of started.splice(0)) await one[Symbol.asyncDispose]();
+      const { gateway } = await start({ network, folder });
+      const again = upload.replace(world.gateway.url, gateway.url);
+      const [task = ''] = await gateway.stored();
+      expect((await ask(again, 'GET')).json).toMatchObject({ complete: true, task_id: task });
+      expect((await findTask(gateway.log, task))?.known.action).toBe('7');
+      for (const one of started.splice(0)) await one[Symbol.asyncDispose]();
+      remove();
+    },
+  );
 });

@@ -3,11 +3,12 @@ import { type BeginUpload, createBeginUpload } from '../tasks/begin.ts';
 import { type Admission, createAdmission } from './admission.ts';
 
 /** What every way of uploading shares: its bounds and checks, and one task for each action at a time. */
-export type Intake = Pick<GatewayDependencies, 'chain' | 'files' | 'settings'> &
+export type Intake = Pick<GatewayDependencies, 'chain' | 'files' | 'log' | 'settings'> &
   Readonly<{ admission: Admission; begin: BeginUpload }>;
 
 /** The intake of a gateway, whose uploads share their bounds whichever way they come. */
 export function createIntake(dependencies: GatewayDependencies): Intake {
-  const { chain, files, settings } = dependencies;
-  return { chain, files, settings, admission: createAdmission(dependencies), begin: createBeginUpload(dependencies) };
+  const { chain, files, log, settings } = dependencies;
+  const [admission, begin] = [createAdmission(dependencies), createBeginUpload(dependencies)];
+  return { chain, files, log, settings, admission, begin };
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError, type ErrorCode } from '../../../commands/errors.ts';
 import type { PartialUpload } from '../tasks/partial-uploads.ts';
+import { findTask, newTaskId } from '../tasks/task-log.ts';
 import { checkUpload, type Entry } from './admission.ts';
 import { checkSignature } from './checks.ts';
 import { createAlone } from './give-way.ts';
@@ -51,7 +52,12 @@ export function createResumable(intake: Intake): Resumable {
   const found = async (id: string): Promise<PartialUpload> => {
     const upload = await partials.find(id);
     if (!upload) throw new AppError('NOT_FOUND', 'There is no such upload, or it is no longer kept; begin it anew');
-    return upload;
+    const { becomes = null, offset: length } = upload;
+    if (upload.task !== null || becomes === null || !(await findTask(intake.log, becomes))) return upload;
+    // Its task began, and whoever sent the last byte never read the answer.
+    const done = { ...upload, length, task: becomes };
+    await partials.finish(done);
+    return done;
   };
   return {
     create: async ({ actionId, signature, fileName, length }) => {
@@ -63,8 +69,7 @@ export function createResumable(intake: Intake): Resumable {
     find: async (id) => await alone(id, async () => await found(id)),
     remove: async (id) => {
       await alone(id, async () => {
-        await found(id);
-        await partials.remove(id);
+        await partials.remove(await found(id));
       });
     },
     append: async (id, portion, from) => {
@@ -136,7 +141,7 @@ async function receive(
   const most = Math.min(upload.length ?? mostBytes, mostBytes);
   const ending = new AbortController();
   const read = async (ownTime: OwnTime): Promise<number> => {
-    const writer = await files.partials.writer(upload.id, upload.offset);
+    const writer = await files.partials.writer(upload);
     let at = upload.offset;
     try {
       for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
@@ -164,17 +169,19 @@ async function receive(
 
 async function finished(intake: Intake, upload: PartialUpload): Promise<PartialUpload> {
   const { admission, begin, files } = intake;
-  const { actionId, id, signature } = upload;
+  const { actionId, signature } = upload;
   const form = { actionId, signature, received: await files.partials.received(upload) };
   const action = await admission.admit(actionId);
   try {
     await checkUpload(intake, action, form);
   } catch (caught) {
-    if (caught instanceof AppError && caught.code === 'INVALID_ARGUMENT') await files.partials.remove(id);
+    if (caught instanceof AppError && caught.code === 'INVALID_ARGUMENT') await files.partials.remove(upload);
     throw caught;
   }
-  const task = await begin(action, form);
-  const done = { ...upload, length: form.received.size, task: task.id };
+  const named = { ...upload, length: form.received.size, becomes: upload.becomes ?? newTaskId() };
+  await files.partials.describe(named);
+  const task = await begin(action, { ...form, becomes: named.becomes });
+  const done = { ...named, task: task.id };
   await files.partials.finish(done);
   return done;
 }

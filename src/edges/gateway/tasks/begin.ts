@@ -3,8 +3,8 @@ import type { UploadForm } from '../intake/receive.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
 import { newTaskId, type Task } from './task-log.ts';
 
-/** Begins the task of an upload, or joins the one that runs. */
-export type BeginUpload = (action: FileAction, form: UploadForm) => Promise<Task>;
+/** Begins the task of an upload, of the id that the form names where it does, or joins the one that runs. */
+export type BeginUpload = (action: FileAction, form: UploadForm & Readonly<{ becomes?: string }>) => Promise<Task>;
 
 /** What an upload is begun with. */
 export type Beginning = Pick<GatewayDependencies, 'files' | 'runner' | 'elsewhere' | 'clock'>;
@@ -12,8 +12,7 @@ export type Beginning = Pick<GatewayDependencies, 'files' | 'runner' | 'elsewher
 /** Begins the task of an upload; uploads of one action that come at the same moment are one. */
 export function createBeginUpload({ files, runner, elsewhere, clock }: Beginning): BeginUpload {
   const beginning = new Map<string, Promise<Task>>();
-  const begin: BeginUpload = async (action, { signature, received }) => {
-    const id = newTaskId();
+  const begin: BeginUpload = async (action, { signature, received, becomes: id = newTaskId() }) => {
     await files.adopt(received.path, id);
     const { fileName, size } = received;
     const { dataHash } = action.file;

@@ -4,6 +4,7 @@ import type { Log } from '../../log/log.ts';
 import type { Absence } from './absence.ts';
 import { endings } from './endings.ts';
 import type { OpenTasks } from './open-tasks.ts';
+import type { Runner } from './runner.ts';
 import { currentTask, endTask } from './task-log.ts';
 
 /** Uploads of the same action at other gateways. */
@@ -14,14 +15,19 @@ export type Elsewhere = Readonly<{
   supersede: (action: string) => Promise<void>;
 }>;
 
+/** What they are judged with; `holder` is this process. */
+type Judging = Readonly<{
+  log: Log;
+  open: OpenTasks;
+  absence: Absence;
+  runner: Pick<Runner, 'has' | 'run'>;
+  holder: string;
+}>;
+
 const readyWithinMs = 5_000;
 
 /** Judges uploads that are open at other gateways by what the log and the gateways themselves announce. */
-export function createElsewhere({
-  log,
-  open,
-  absence,
-}: Readonly<{ log: Log; open: OpenTasks; absence: Absence }>): Elsewhere {
+export function createElsewhere({ log, open, absence, runner, holder }: Judging): Elsewhere {
   return {
     check: async (action) => {
       await within(readyWithinMs, open.ready, 'open transfers are still being read').catch((cause: unknown) => {
@@ -30,7 +36,9 @@ export function createElsewhere({
         });
       });
       for (const task of open.uploadsOf(action)) {
-        if (absence.isUnserved(task.known.store)) continue;
+        // It began here, though its caller was refused: the answer of the log was lost. The next one joins it.
+        if (task.known.holder === holder && !runner.has(task.name)) runner.run(task);
+        if (task.known.holder === holder || absence.isUnserved(task.known.store)) continue;
         const { known, id } = await currentTask(log, task);
         if (!known.ended)
           throw new AppError('CONFLICT', `Another gateway uploads action ${action}; watch its task ${id}`);

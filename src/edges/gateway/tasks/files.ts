@@ -46,7 +46,8 @@ export async function openTransferFiles(folder: string, mostBytes?: number): Pro
   for (const one of [incoming, uploads, fetched]) await mkdir(one, { recursive: true, mode: 0o700 });
   const store = await ensureStoreId(folder);
   const hashes = createFileHashes();
-  const partials = await openPartialUploads(path.join(folder, 'partial'), { incoming, hashesOf: hashes.of });
+  const uploadOf = (task: string): string => path.join(uploads, task);
+  const partials = await openPartialUploads(path.join(folder, 'partial'), { incoming, uploadOf, hashesOf: hashes.of });
   const older = async (below: string, ms: number): Promise<string[]> => {
     const names = await readdir(below);
     const aged = await Promise.all(names.map(async (name) => ({ name, at: await modifiedAt(path.join(below, name)) })));
@@ -57,13 +58,13 @@ export async function openTransferFiles(folder: string, mostBytes?: number): Pro
     folder,
     space: createSpace(folder, mostBytes),
     incoming: () => path.join(incoming, randomUUID()),
-    uploadOf: (task) => path.join(uploads, task),
+    uploadOf,
     fetchedOf: (name) => path.join(fetched, name),
     partials,
     hashesOf: hashes.of,
     close: hashes.close,
     adopt: async (file, task) => {
-      await rename(file, path.join(uploads, task));
+      if (file !== uploadOf(task)) await rename(file, uploadOf(task));
       await syncFolder(uploads);
     },
     forgetUpload: async (task) => await rm(path.join(uploads, task), { force: true }),

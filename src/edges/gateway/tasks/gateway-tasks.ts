@@ -57,7 +57,7 @@ export function openGatewayTasks(options: TasksOptions): GatewayTasks {
   const message = 'Open transfers are still being read from the log.';
   return {
     runner,
-    elsewhere: createElsewhere({ log, open, absence }),
+    elsewhere: createElsewhere({ log, open, absence, runner, holder: presence.name }),
     open,
     checks: [
       {

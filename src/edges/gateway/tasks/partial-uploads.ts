@@ -15,6 +15,8 @@ export type Asked = Readonly<{
   length: number | null;
   /** The task that its bytes became. */
   task: string | null;
+  /** The id of the task that its bytes are to become, chosen before they are moved; the log knows whether they did. */
+  becomes?: string | null;
 }>;
 
 /** A resumable upload as it lies here; `offset` counts the bytes that came. */
@@ -31,13 +33,16 @@ export type PartialUploads = Readonly<{
   finish: (upload: PartialUpload) => Promise<void>;
   /** Path of what came of its bytes. */
   bytesOf: (id: string) => string;
-  writer: (id: string, from: number) => Promise<FileWriter>;
+  /** Writes on where its bytes end. */
+  writer: (upload: PartialUpload) => Promise<FileWriter>;
   /** The whole file with its hashes. */
   received: (upload: PartialUpload) => Promise<Received>;
-  remove: (id: string) => Promise<void>;
+  remove: (upload: PartialUpload) => Promise<void>;
   /** Removes uploads of which no byte came for so long, and what is left of those that became tasks. */
   sweep: (ageMs: number) => Promise<void>;
 }>;
+
+type Located = Readonly<{ file: string; size: number }>;
 
 const form = /^[0-9a-f]{32}$/;
 const suffix = '.json';
@@ -45,13 +50,21 @@ const suffix = '.json';
 /** Opens the folder of resumable uploads, making it where it is missing; unfinished descriptions lie in `incoming`. */
 export async function openPartialUploads(
   folder: string,
-  { incoming, hashesOf }: Readonly<{ incoming: string; hashesOf: FileHashes['of'] }>,
+  {
+    incoming,
+    uploadOf,
+    hashesOf,
+  }: Readonly<{
+    incoming: string;
+    uploadOf: (task: string) => string;
+    hashesOf: FileHashes['of'];
+  }>,
 ): Promise<PartialUploads> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const bytesOf = (id: string): string => path.join(folder, id);
-  const askedOf = (id: string): string => path.join(folder, id + suffix);
-  const describe = async ({ id, actionId, signature, fileName, length, task }: PartialUpload): Promise<void> => {
-    const asked: Asked = { actionId, signature, fileName, length, task };
+  const { bytesOf, askedOf, locate, removeBytes } = positionsIn(folder, uploadOf);
+  const describe = async (upload: PartialUpload): Promise<void> => {
+    const { id, actionId, signature, fileName, length, task, becomes = null } = upload;
+    const asked: Asked = { actionId, signature, fileName, length, task, becomes };
     await writeWhole(askedOf(id), Buffer.from(JSON.stringify(asked)), incoming);
   };
   return {
@@ -69,35 +82,56 @@ export async function openPartialUploads(
       const text = await readFile(askedOf(id), 'utf8').catch(absent);
       if (text === undefined) return undefined;
       const asked = JSON.parse(text) as Asked;
-      const size = (await stat(bytesOf(id)).catch(absent))?.size;
-      if (size === undefined && asked.task === null) return undefined;
-      return { ...asked, id, offset: size ?? asked.length ?? 0 };
+      if (asked.task !== null) return { ...asked, id, offset: asked.length ?? 0 };
+      const located = await locate(id, asked.becomes);
+      return located && { ...asked, id, offset: located.size };
     },
     describe,
     finish: async (upload) => {
       await describe(upload);
-      await rm(bytesOf(upload.id), { force: true });
+      await removeBytes(upload);
     },
-    writer: async (id, from) => createFileWriter(await open(bytesOf(id), 'r+'), from),
-    received: async ({ id, fileName }) => {
-      const [hashes, { size }] = await Promise.all([hashesOf(bytesOf(id)), stat(bytesOf(id))]);
-      return { path: bytesOf(id), size, fileName, hashes };
+    writer: async ({ id, becomes, offset }) =>
+      createFileWriter(await open((await locate(id, becomes))?.file ?? bytesOf(id), 'r+'), offset),
+    received: async ({ id, becomes, fileName }) => {
+      const { file, size } = (await locate(id, becomes)) ?? { file: bytesOf(id), size: 0 };
+      return { path: file, size, fileName, hashes: await hashesOf(file) };
     },
-    remove: async (id) => {
-      await rm(askedOf(id), { force: true });
-      await rm(bytesOf(id), { force: true });
+    remove: async (upload) => {
+      await rm(askedOf(upload.id), { force: true });
+      await removeBytes(upload);
     },
-    sweep: async (ageMs) => {
-      const isOld = async (file: string): Promise<boolean> =>
-        Date.now() - ((await stat(file).catch(absent))?.mtimeMs ?? 0) > ageMs;
-      const ids = new Set((await readdir(folder)).map((name) => path.basename(name, suffix)));
-      for (const id of ids)
-        if ((await isOld(bytesOf(id))) && (await isOld(askedOf(id)))) {
-          await rm(askedOf(id), { force: true });
-          await rm(bytesOf(id), { force: true });
-        }
-    },
+    sweep: async (ageMs) => await sweepOld(folder, ageMs),
   };
+}
+
+/** Where descriptions and bytes lie. */
+function positionsIn(folder: string, uploadOf: (task: string) => string) {
+  const bytesOf = (id: string): string => path.join(folder, id);
+  const askedOf = (id: string): string => path.join(folder, id + suffix);
+  /** Where its bytes are: among those of uploads from when they are moved there, whatever the log came to. */
+  const locate = async (id: string, becomes: string | null = null): Promise<Located | undefined> => {
+    for (const file of [bytesOf(id), ...(becomes === null ? [] : [uploadOf(becomes)])]) {
+      const size = (await stat(file).catch(absent))?.size;
+      if (size !== undefined) return { file, size };
+    }
+    return undefined;
+  };
+  const removeBytes = async ({ id, task, becomes = null }: PartialUpload): Promise<void> => {
+    await rm(bytesOf(id), { force: true });
+    if (becomes !== null && becomes !== task) await rm(uploadOf(becomes), { force: true });
+  };
+  return { bytesOf, askedOf, locate, removeBytes };
+}
+
+async function sweepOld(folder: string, ageMs: number): Promise<void> {
+  const isOld = async (file: string): Promise<boolean> =>
+    Date.now() - ((await stat(file).catch(absent))?.mtimeMs ?? 0) > ageMs;
+  const ids = new Set((await readdir(folder)).map((name) => path.basename(name, suffix)));
+  for (const id of ids) {
+    const files = [path.join(folder, id), path.join(folder, id + suffix)];
+    if ((await Promise.all(files.map(isOld))).every(Boolean)) for (const file of files) await rm(file, { force: true });
+  }
 }
 
 function absent(caught: unknown): undefined {
