@@ -139,7 +139,7 @@ async function give(chain: CascadeChain, giving: Giving): Promise<void> {
 }
 
 async function giveTo(node: StoringNode, { actionId, bytes, signal }: Giving): Promise<void> {
-  const { client, close } = await connectNode(node, { key: undefined }, signal);
+  const { client, close } = await connectNode(node, { key: undefined, handshakes: new Map() }, signal);
   try {
     let isFinal = false;
     for await (const { eventType } of client.register(messages(actionId, bytes), { signal }))

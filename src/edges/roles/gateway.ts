@@ -37,7 +37,7 @@ async function startGateway(context: RoleContext): Promise<Part> {
   );
   const nodes = {
     chain,
-    dialling: { key, leases },
+    dialling: { key, leases, handshakes: new Map() },
     stallMs: config.nodeStallTimeoutMs,
     processingMs: config.nodeProcessingTimeoutMs,
   };

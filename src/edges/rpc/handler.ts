@@ -4,6 +4,7 @@ import { Code, ConnectError, type ConnectRouter, type Interceptor } from '@conne
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { toAppError } from '../../commands/errors.ts';
 import type { Logger } from '../kit/logger.ts';
+import { withDeadline } from './body-deadline.ts';
 import { blameClient, correctBlame, isClientGone, isConnectionGone } from './client-mistakes.ts';
 import { isOurFault, toRpcError } from './codes.ts';
 import { grpcMessageOf, withPlainMessage } from './grpc-message.ts';
@@ -57,7 +58,7 @@ function readRequest(
   ...[request, response]: Parameters<RpcHandler>
 ): ReturnType<typeof universalRequestFromNodeRequest> {
   try {
-    return universalRequestFromNodeRequest(request, response, request as never, undefined);
+    return withDeadline(universalRequestFromNodeRequest(request, response, request as never, undefined));
   } catch (caught) {
     throw new Unreadable('The host or the path of the request is none', { cause: caught });
   }

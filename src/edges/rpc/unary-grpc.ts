@@ -13,6 +13,7 @@ import {
   uResponseOk,
 } from '@connectrpc/connect/protocol';
 import * as grpc from '@connectrpc/connect/protocol-grpc';
+import { correctBlame } from './client-mistakes.ts';
 
 const prefixBytes = 5;
 
@@ -83,6 +84,7 @@ function createUnary(
       context.abort();
       return answer([bytes]);
     } catch (caught) {
+      correctBlame(caught);
       context.abort(caught);
       const error = caught instanceof ConnectError ? caught : new ConnectError('internal error', Code.Internal);
       grpc.setTrailerStatus(responseTrailer, error);

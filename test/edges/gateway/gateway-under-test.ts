@@ -77,7 +77,7 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
   // Nodes are spoken to plainly.
   const stallMs = changes.stallMs ?? 2_000;
   const limits = { stallMs, processingMs: changes.processingMs ?? stallMs, pollMs: 20, pauseScale: 0.002 };
-  const nodes = { chain, dialling: { key: undefined }, ...limits };
+  const nodes = { chain, dialling: { key: undefined, handshakes: new Map() }, ...limits };
   const { runner, elsewhere, open, ended } = openGatewayTasks({
     connection: nc,
     network,

@@ -1,23 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { accountOf, publicKeyOf } from '../../../src/edges/cosmos/keys.ts';
-import type * as connection from '../../../src/edges/gateway/nodes/connection.ts';
+import { connectNode } from '../../../src/edges/gateway/nodes/connection.ts';
 import { connectNats } from '../../../src/edges/log/connection.ts';
 import { createLeases } from '../../../src/edges/log/leases.ts';
 import { freshNetwork, testNats } from '../../support/servers.ts';
 import { creatorKey } from './gateway-under-test.ts';
 
-type Connection = typeof connection;
-
-const path = '../../../src/edges/gateway/nodes/connection.ts';
 const account = accountOf(publicKeyOf({ ...creatorKey, type: 'secp256k1' }));
-
-/** Connects as a process of its own would, which knows nothing of the turns of another. */
-async function otherProcess(): Promise<Connection> {
-  vi.resetModules();
-  return (await import(path)) as Connection;
-}
 
 /** A node that takes connections and hangs up at the first bytes; counts how many there are at once. */
 async function hangingUp() {
@@ -46,15 +37,28 @@ it('gateways of one key shake hands with a node one after another', { tags: ['S3
   const nc = await connectNats({ ...testNats(), name: 'handshakes test' });
   onTestFinished(async () => await nc.close());
   const signal = new AbortController().signal;
-  const refused = async () => {
-    const { connectNode } = await otherProcess();
+  const refused = () => {
     const leases = createLeases(nc, network, { ttlMs: 30_000 });
     const key = async () => await Promise.resolve(creatorKey);
-    const dialling = { key, leases };
+    const dialling = { key, leases, handshakes: new Map() };
     return async () => await connectNode({ account, ip: '127.0.0.1', port }, dialling, signal);
   };
-  const gateways = [await refused(), await refused(), await refused()];
+  const gateways = [refused(), refused(), refused()];
   const outcomes = await Promise.allSettled(gateways.flatMap((connect) => [connect(), connect()]));
   expect(outcomes.map(({ status }) => status)).toEqual(outcomes.map(() => 'rejected'));
   expect([seen.all, seen.most]).toEqual([6, 1]);
+});
+
+it('a gateway of more than a thousand nodes shakes hands with one of them one after another', async () => {
+  const { seen, port } = await hangingUp();
+  const dialling = { key: async () => await Promise.resolve(creatorKey), handshakes: new Map() };
+  const connecting = async (to: string, signal: AbortSignal) =>
+    await connectNode({ account: to, ip: '127.0.0.1', port }, dialling, signal);
+  const open = new AbortController().signal;
+  const first = connecting(account, open);
+  const others = Array.from({ length: 1_001 }, (_, index) => connecting(`other ${index}`, AbortSignal.abort()));
+  const outcomes = await Promise.allSettled([first, connecting(account, open), ...others]);
+  expect(outcomes.map(({ status }) => status)).toEqual(outcomes.map(() => 'rejected'));
+  expect([seen.all, seen.most]).toEqual([2, 1]);
+  expect(dialling.handshakes.size).toBe(0);
 });

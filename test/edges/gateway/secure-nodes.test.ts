@@ -44,7 +44,7 @@ it.each(misdeeds)('a node that %s once hands are shaken is left', { tags: ['S3.n
   const asked = async (): Promise<void> => {
     const leaving = AbortSignal.timeout(500);
     const key = async () => await Promise.resolve(creatorKey);
-    const { client, close } = await connectNode(node, { key }, leaving);
+    const { client, close } = await connectNode(node, { key, handshakes: new Map() }, leaving);
     try {
       for await (const told of client.download({ actionId: '1', signature: '' }, { signal: leaving }))
         expect(told).toBeUndefined();

@@ -127,6 +127,7 @@ describe('Register and Download', () => {
     expect(await refused([{ chunk: bytesOf('x', 3_000_001) }, metadata])).toBe(Code.ResourceExhausted);
     expect(await refused([{ chunk: Buffer.alloc(17 * 2 ** 20) }])).toBe(Code.ResourceExhausted);
     await expect(downloaded(node.grpc, actionId)).rejects.toMatchObject({ code: Code.FailedPrecondition });
+    await expect(downloaded(node.grpc, '')).rejects.toMatchObject({ code: Code.InvalidArgument });
     await expect(downloaded(node.grpc, '00')).rejects.toMatchObject({ code: Code.NotFound });
     await upload(node.grpc, actionId, file);
     expect(await refused([{ chunk: file }, metadata])).toBe(Code.FailedPrecondition);

@@ -16,6 +16,8 @@ export type Dialling = Readonly<{
   key: KeySource | undefined;
   /** Gateways that share a key take turns with a node by these. */
   leases?: Leasing;
+  /** Real nodes lose handshakes of one account that come at the same moment: a process has one of these for its key. */
+  handshakes: Handshakes;
   connectMs?: number;
 }>;
 
@@ -25,9 +27,11 @@ export type NodeConnection = Readonly<{ client: Client<typeof CascadeService>; c
 const usualConnectMs = 5_000;
 const messageBytes = 16 * 2 ** 20;
 
-/** Real nodes lose handshakes of one account that come at the same moment, so each has its turn. */
-const handshakes = new Map<string, Slots>();
-const rememberedNodes = 1_000;
+/** Turns with one node, and how many hold or wait for one. */
+type Turns = { slots: Slots; users: number };
+
+/** Turns with nodes that somebody shakes hands with now, by account. */
+export type Handshakes = Map<string, Turns>;
 
 /**
  * Opens a connection to a SuperNode, within 5 s of its turn; on the secure channel only to the account that the chain
@@ -37,10 +41,16 @@ const rememberedNodes = 1_000;
  * `UNAUTHORIZED`. Nothing is compressed, in either direction.
  */
 export async function connectNode(node: StoringNode, dialling: Dialling, signal: AbortSignal): Promise<NodeConnection> {
-  if (handshakes.size > rememberedNodes) handshakes.clear();
-  const turns = handshakes.get(node.account) ?? createSlots(1, 'A connection to a SuperNode');
+  const { handshakes } = dialling;
+  const turns = handshakes.get(node.account) ?? { slots: createSlots(1, 'A connection to a SuperNode'), users: 0 };
   handshakes.set(node.account, turns);
-  return await turns.run(() => inTurn(node, dialling, signal), signal);
+  turns.users += 1;
+  try {
+    return await turns.slots.run(() => inTurn(node, dialling, signal), signal);
+  } finally {
+    turns.users -= 1;
+    if (turns.users === 0) handshakes.delete(node.account);
+  }
 }
 
 /** The same, once no other gateway of the key is at it. */
@@ -59,7 +69,7 @@ async function inTurn(node: StoringNode, dialling: Dialling, signal: AbortSignal
   throw new AppError('CANCELLED', `The connection to ${node.account} was given up before its turn came`);
 }
 
-type Shaking = Omit<Dialling, 'key'> & Readonly<{ own: PrivateKey | undefined }>;
+type Shaking = Omit<Dialling, 'key' | 'handshakes'> & Readonly<{ own: PrivateKey | undefined }>;
 
 async function open(node: StoringNode, dialling: Shaking, signal: AbortSignal): Promise<NodeConnection> {
   const { own, connectMs = usualConnectMs } = dialling;

@@ -25,6 +25,7 @@ export async function* download(
   { actionId, signature }: DownloadRequest,
   { signal }: HandlerContext,
 ): AsyncGenerator<Told> {
+  if (actionId === '') throw refusal('invalid', 'The request has no action_id');
   const end = cascade.tasks.begin('cascade.download', actionId);
   try {
     const action = await cascade.chain.action(actionId);
