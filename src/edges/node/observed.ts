@@ -2,12 +2,17 @@ import { figures } from '../http/operations/figures.ts';
 import type { Figures, Finding, Observed } from '../http/operations/observed.ts';
 import type { Cascade } from './cascade/cascade.ts';
 import type { TaskService } from './cascade/tasks.ts';
+import type { ScrubState } from './storage/scrub-state.ts';
 import type { Diagnostics } from './status/diagnostics.ts';
 
 /** How a node is, as plain data: one in a child process sends it over a channel. */
 export type NodeState = Readonly<{
   peers: number;
   files: number;
+  /** Pieces of its files that do not lie here. */
+  lackingPieces: number;
+  /** How the last reading of all its pieces ended; undefined before there was one. */
+  scrub: ScrubState | undefined;
   storedBytes: number;
   bans: number;
   /** Uploads and downloads under way. */
@@ -29,7 +34,9 @@ export async function stateOf(cascade: Cascade | undefined, isChainRead: boolean
   const runs = (service: TaskService): number => running.find((one) => one.serviceName === service)?.taskCount ?? 0;
   return {
     peers: cascade?.peers.connected().length ?? 0,
-    files: (await cascade?.storage.files())?.length ?? 0,
+    files: cascade?.storage.index.completeFiles() ?? 0,
+    lackingPieces: cascade?.storage.index.lackingCount() ?? 0,
+    scrub: cascade?.scrub.states().last,
     storedBytes: cascade?.storage.used() ?? 0,
     bans: cascade?.peers.bans.all().length ?? 0,
     tasks: { 'cascade.upload': runs('cascade.upload'), 'cascade.download': runs('cascade.download') },
@@ -68,24 +75,44 @@ function figuresOf(look: () => Promise<readonly ObservedNode[]>): Figures {
     (gauge) => ({
       up: gauge('node_up', 'Whether a SuperNode of this process runs', 'node'),
       peers: gauge('node_peers', 'Other nodes that a SuperNode is connected with', 'node'),
-      files: gauge('node_files', 'Files that a SuperNode knows the pieces of', 'node'),
-      bytes: gauge('node_stored_bytes', 'Bytes of pieces and unfinished files at a SuperNode', 'node'),
+      files: gauge('node_files', 'Files of which a SuperNode holds all pieces', 'node'),
+      bytes: gauge('node_stored_bytes', 'Bytes of pieces, unfinished files and the trash at a SuperNode', 'node'),
+      lacking: gauge('node_lacking_pieces', 'Pieces of its files that a SuperNode does not hold', 'node'),
+      scrubbed: gauge('node_scrubbed_timestamp_seconds', 'When a SuperNode last ended reading all its pieces', 'node'),
+      scrubs: gauge('node_scrubbed_pieces', 'Pieces of the last reading, by outcome', 'node', 'outcome'),
       bans: gauge('node_bans', 'Peers that a SuperNode has banned', 'node'),
       tasks: gauge('node_tasks', 'Uploads and downloads under way at a SuperNode', 'node', 'service'),
       calls: gauge('node_peer_calls', 'Calls of peers since the start of a SuperNode', 'node', 'handler', 'outcome'),
     }),
     look,
-    ({ up, peers, files, bytes, bans, tasks, calls }, seen = []) => {
+    ({ up, peers, files, bytes, lacking, scrubbed, scrubs, bans, tasks, calls }, seen = []) => {
       for (const { node, state } of seen) {
         up.set({ node }, Number(state !== undefined));
         if (!state) continue;
         peers.set({ node }, state.peers);
         files.set({ node }, state.files);
         bytes.set({ node }, state.storedBytes);
+        lacking.set({ node }, state.lackingPieces);
+        setScrub({ scrubbed, scrubs }, node, state.scrub);
         bans.set({ node }, state.bans);
         for (const [service, count] of Object.entries(state.tasks)) tasks.set({ node, service }, count);
         for (const { handler, outcome, count } of state.calls) calls.set({ node, handler, outcome }, count);
       }
     },
   );
+}
+
+type Settable = Readonly<{ set: (labels: Readonly<Record<string, string>>, value: number) => void }>;
+
+/** A node that has not read all its pieces yet shows no such figures. */
+function setScrub(
+  { scrubbed, scrubs }: Readonly<{ scrubbed: Settable; scrubs: Settable }>,
+  node: string,
+  scrub: ScrubState | undefined,
+): void {
+  if (scrub?.finishedAt === undefined) return;
+  scrubbed.set({ node }, Date.parse(scrub.finishedAt) / 1000);
+  scrubs.set({ node, outcome: 'sound' }, scrub.pieces - scrub.damaged);
+  scrubs.set({ node, outcome: 'mended' }, scrub.mended);
+  scrubs.set({ node, outcome: 'damaged' }, scrub.damaged - scrub.mended);
 }

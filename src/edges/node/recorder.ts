@@ -6,6 +6,7 @@ import { dispatch } from '../bus.ts';
 import type { Logger } from '../kit/logger.ts';
 import type { Log } from '../log/log.ts';
 import type { Bans } from './peers/bans.ts';
+import type { StorageIndex } from './storage/storage-index.ts';
 import type { Storage } from './storage/storage.ts';
 
 /** What a node writes to the log: which files it holds, and whom it has banned. */
@@ -13,7 +14,7 @@ export type RecorderOptions = Readonly<{
   log: Pick<Log, 'append' | 'last' | 'lastOfAll'>;
   /** Of the node, in Bech32. */
   account: string;
-  storage: Pick<Storage, 'files' | 'manifest'>;
+  storage: Pick<Storage, 'index' | 'loaded'>;
   bans: Bans;
   logger: Logger;
   signal: AbortSignal;
@@ -21,7 +22,9 @@ export type RecorderOptions = Readonly<{
 
 /** Keeps the log told. */
 export type Recorder = Readonly<{
-  /** Something may have changed: the next pass begins at once. */
+  /** What is held of a file may have changed: the next pass starts at once and looks at it. */
+  changed: (actionId: string) => void;
+  /** Bans may have changed: the next pass starts at once. */
   wake: () => void;
   /** Whether the last pass told the log everything; true before there was one. */
   isTold: () => boolean;
@@ -33,13 +36,15 @@ const eachMs = 60_000;
 const retryMs = 1_000;
 
 /**
- * Tells the log what a node holds and whom it has banned, by comparing both with what the log has.
+ * Tells the log what a node holds and whom it has banned, by comparing both with what the log has: everything after a
+ * start, and then the files that changed.
  *
- * What a crash left untold is told by the next pass, and what is told already is no news. Bans of an earlier run that
- * still last are in force again.
+ * A file is held while all of its pieces lie here. What a crash left untold is told by the next start, and what is told
+ * already is no news. Bans of an earlier run that still last are in force again.
  */
 export function startRecorder(options: RecorderOptions): Recorder {
   const { account, logger, signal } = options;
+  const changed = new Set<string>();
   const files = new Map<string, Known<KnownFile | undefined>>();
   const peers = new Map<string, Known<KnownBan | undefined>>();
   let turn = Promise.withResolvers<void>();
@@ -50,9 +55,9 @@ export function startRecorder(options: RecorderOptions): Recorder {
       turn = Promise.withResolvers<void>();
       let pauseMs = eachMs;
       try {
-        if (!isRead) await readBack(options, { files, peers });
+        if (!isRead) await startFrom(options, { files, peers, changed });
         isRead = true;
-        await recordFiles(options, files);
+        await recordFiles(options, { told: files, changed });
         await recordBans(options, peers);
         isTold = true;
       } catch (caught) {
@@ -70,6 +75,10 @@ export function startRecorder(options: RecorderOptions): Recorder {
     }
   };
   return {
+    changed: (actionId) => {
+      changed.add(actionId);
+      turn.resolve();
+    },
     wake: () => turn.resolve(),
     isTold: () => isTold,
     ended: run(),
@@ -80,6 +89,15 @@ type Told = Readonly<{
   files: Map<string, Known<KnownFile | undefined>>;
   peers: Map<string, Known<KnownBan | undefined>>;
 }>;
+
+/** Reads what the log was told, and notes every file that it or this node knows. */
+async function startFrom(options: RecorderOptions, told: Told & Readonly<{ changed: Set<string> }>): Promise<void> {
+  const { loaded, index } = options.storage;
+  await readBack(options, told);
+  await loaded;
+  for (const actionId of index.files()) told.changed.add(actionId);
+  for (const file of told.files.keys()) told.changed.add(actionOf(file));
+}
 
 async function readBack({ log, account, bans }: RecorderOptions, { files, peers }: Told): Promise<void> {
   for (const [name, { fact, sequence }] of await log.lastOfAll('file'))
@@ -92,23 +110,34 @@ async function readBack({ log, account, bans }: RecorderOptions, { files, peers 
   }
 }
 
-async function recordFiles({ log, account, storage }: RecorderOptions, told: Told['files']): Promise<void> {
+async function recordFiles(
+  { log, account, storage: { index } }: RecorderOptions,
+  { told, changed }: Readonly<{ told: Told['files']; changed: Set<string> }>,
+): Promise<void> {
   const at = new Date().toISOString();
-  const given = new Map<string, RecordFile>();
-  for (const action of await storage.files()) {
-    const manifest = await storage.manifest(action);
-    if (!manifest) continue;
-    const held = { bytes: String(manifest.size), pieces: manifest.pieces.length };
+  const seen = [...changed];
+  changed.clear();
+  const news = new Map<string, RecordFile>();
+  for (const action of seen) {
     const file = `${account}/${action}`;
-    given.set(file, { file, node: account, action, at, held });
+    const held = heldOf(index, action);
+    if (isNews(told.get(file)?.state, held)) news.set(file, { file, node: account, action, at, held });
   }
-  for (const [file, { state }] of told)
-    if (state?.stored && !given.has(file))
-      given.set(file, { file, node: account, action: actionOf(file), at, held: undefined });
-  const news = new Map([...given].filter(([file, { held }]) => isNews(told.get(file)?.state, held)));
   if (news.size === 0) return;
-  const { states } = await dispatch(log, new RecordFiles(news, { at }, told));
-  for (const [file, known] of states) told.set(file, known);
+  try {
+    const { states } = await dispatch(log, new RecordFiles(news, { at }, told));
+    for (const [file, known] of states) told.set(file, known);
+  } catch (caught) {
+    for (const action of seen) changed.add(action);
+    throw caught;
+  }
+}
+
+/** What a node holds of a file: all of it, or nothing that anybody should count on. */
+function heldOf(index: Pick<StorageIndex, 'file' | 'lacking'>, actionId: string): RecordFile['held'] {
+  const file = index.file(actionId);
+  if (!file || index.lacking(actionId).length > 0) return undefined;
+  return { bytes: String(file.size), pieces: file.pieces.length };
 }
 
 function isNews(known: KnownFile | undefined, held: RecordFile['held']): boolean {

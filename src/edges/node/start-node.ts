@@ -120,6 +120,7 @@ const openers: Readonly<Record<keyof NodePorts, Opener>> = {
       giveStatus,
       account,
       models,
+      scrubbed: () => cascade?.scrub.states().last,
       services: servicesServed(cascade !== undefined),
       version,
       logger,

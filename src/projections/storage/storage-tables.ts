@@ -5,7 +5,7 @@ export const storedFileTable = defineTable({
   name: 'stored_files',
   columns: { file: 'text', node: 'text', action: 'text', stored: 'bool', bytes: 'int8', pieces: 'int4', at: 'text' },
   key: ['file'],
-  indexes: ['node', 'action'],
+  indexes: ['node, length(action), action', 'action'],
 });
 
 /** How a peer stands with a SuperNode. */

@@ -9,7 +9,7 @@ type BanRow = RowOf<typeof peerTable>;
 /** What SuperNodes of this log hold, and what they held and lost. */
 export const storedFiles = defineProjection({
   name: 'stored_files',
-  version: 1,
+  version: 2,
   stream: 'STORAGE',
   table: storedFileTable,
   derivedTables: [],

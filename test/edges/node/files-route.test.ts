@@ -40,6 +40,15 @@ describe('what a node holds and whom it has banned', () => {
         { action_id: '31', bytes: '3000000', pieces: 3, state: 'stored' },
       ],
     });
+    const page = async (query: string) => {
+      const answer = await fetch(`${told.http}/api/v1/files?${query}`);
+      return [answer.status, (await answer.json()) as { files?: { action_id: string }[]; next?: string }] as const;
+    };
+    expect(await page('limit=1')).toMatchObject([200, { files: [{ action_id: '4' }], next: '4' }]);
+    const [, { files, next }] = await page('limit=1&after=4');
+    expect([files?.map(({ action_id }) => action_id), next]).toEqual([['31'], undefined]);
+    for (const query of ['limit=0', 'limit=1001', 'limit=x', 'after=x'])
+      expect(await page(query)).toMatchObject([400, { code: 3 }]);
     expect(await ask(reading, new BansOfNode({ node }))).toMatchObject([{ peer: 'a', count: 2 }]);
   });
 

@@ -57,32 +57,42 @@ export type Cascade = Readonly<{
 
 const messageBytes = 16 * 2 ** 20;
 
+/** The node whose files they are. */
+export type CascadeNode = Readonly<{
+  folder: string;
+  /** Of the node's account: finalizations are signed with it. */
+  key: PrivateKey;
+  account: string;
+  chain: ChainClient;
+  addressPrefix: string;
+  place: Place;
+  logger: Logger;
+  signal: AbortSignal;
+  silenceMs?: number;
+  /** Where the node tells what it holds; without it, nowhere. */
+  log?: RecorderOptions['log'] | undefined;
+}>;
+
 /** Opens the files of a node, and removes now and then what belongs to none. */
-export async function openCascade(
-  options: CascadeOptions,
-  node: Readonly<{
-    folder: string;
-    /** Of the node's account: finalizations are signed with it. */
-    key: PrivateKey;
-    account: string;
-    chain: ChainClient;
-    addressPrefix: string;
-    place: Place;
-    logger: Logger;
-    signal: AbortSignal;
-    silenceMs?: number;
-    /** Where the node tells what it holds; without it, nowhere. */
-    log?: RecorderOptions['log'] | undefined;
-  }>,
-): Promise<Cascade> {
+export async function openCascade(options: CascadeOptions, node: CascadeNode): Promise<Cascade> {
   const { signing, storageBytes: bound, storageFolder = path.join(node.folder, 'storage') } = options;
   let recorder: Recorder | undefined;
-  const wake = (): void => recorder?.wake();
-  const storage = await openStorage({ folder: storageFolder, bound, onChange: wake });
+  const storage = await openStorage({
+    folder: storageFolder,
+    bound,
+    onChange: (actionId) => recorder?.changed(actionId),
+  });
   const tasks = createTasks();
   const diagnostics = createDiagnostics();
   const chain = createCascadeChain(node.chain, node);
-  const peers = await joinPeers({ ...options, ...node, storage, diagnostics, actions: chain, onBan: wake });
+  const peers = await joinPeers({
+    ...options,
+    ...node,
+    storage,
+    diagnostics,
+    actions: chain,
+    onBan: () => recorder?.wake(),
+  });
   const { log, account, logger, signal } = node;
   if (log) recorder = startRecorder({ log, account, storage, bans: peers.bans, logger, signal });
   const dependencies = {

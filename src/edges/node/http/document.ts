@@ -20,8 +20,30 @@ const filesSchema: Schema = {
         },
       },
     },
+    next: { type: 'string', description: 'There are more files: `after` of the next request' },
+    scrub: {
+      type: 'object',
+      description: 'How the last reading of all pieces ended',
+      properties: {
+        started_at: { type: 'string', format: 'date-time' },
+        finished_at: { type: 'string', format: 'date-time' },
+        pieces: { type: 'integer' },
+        damaged: { type: 'integer' },
+        mended: { type: 'integer' },
+      },
+    },
   },
 };
+
+const filesPage = [
+  { name: 'after', in: 'query', description: 'Only files of later actions', schema: { type: 'string' } },
+  {
+    name: 'limit',
+    in: 'query',
+    description: 'How many files',
+    schema: { type: 'integer', minimum: 1, maximum: 1000, default: 1000 },
+  },
+];
 
 /** The OpenAPI document of a node's HTTP port; its schemas follow from the messages. */
 export function documentOf(version: string): object {
@@ -62,7 +84,9 @@ export function documentOf(version: string): object {
           operationId: 'listFiles',
           summary: 'Files that the node holds, or held and lost; without names',
           tags: ['Files'],
+          parameters: filesPage,
           responses: {
+            400: { description: 'A parameter is out of bounds: `{"code":3,"message":…,"details":[]}`' },
             200: { description: 'The answer', content: { 'application/json': { schema: filesSchema } } },
             503: { description: 'The read models cannot be read now: `{"code":14,"message":…,"details":[]}`' },
           },

@@ -3,6 +3,8 @@ import { toAppError } from '../../../commands/errors.ts';
 import { ListServicesResponseSchema, StatusResponseSchema } from '../../gen/supernode/supernode_pb.ts';
 import { type Place, listen } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { isActionId } from '../../indexer/chain/values.ts';
+import type { ScrubState } from '../storage/scrub-state.ts';
 import { FilesOfNode } from '../../../projections/storage/queries.ts';
 import { ask } from '../../bus.ts';
 import type { Reader } from '../../models/read/reading.ts';
@@ -19,6 +21,8 @@ export type StatusPortOptions = Readonly<{
   account: string;
   /** Where it is read what the node holds, or held and lost; without it, that is nothing. */
   models?: Pick<Reader, 'read'> | undefined;
+  /** How the last reading of all its pieces ended; undefined before there was one. */
+  scrubbed?: () => ScrubState | undefined;
   services: ServicesServed;
   version: string;
   logger: Logger;
@@ -34,6 +38,7 @@ const cors = {
 };
 /** Where real nodes have theirs. */
 const pagePath = '/swagger-ui/';
+const mostFiles = 1000;
 const bodyBytes = 64 * 1024;
 const headerBytes = 16 * 1024;
 const usualSilenceMs = 15_000;
@@ -42,6 +47,7 @@ const idleMs = 60_000;
 /** What real nodes answer instead: a code of gRPC beside the HTTP status. */
 const refusals = {
   badParameter: [400, 3, 'include_p2p_metrics takes true or false'],
+  badPage: [400, 3, 'limit takes 1 to 1000, after an action id'],
   notFound: [404, 5, 'Not Found'],
   notAllowed: [501, 12, 'Method Not Allowed'],
   away: [503, 14, 'What this node holds cannot be read now; try again shortly.'],
@@ -66,6 +72,7 @@ export async function openStatusPort({
   giveStatus,
   account,
   models,
+  scrubbed = () => undefined,
   services,
   version,
   logger,
@@ -88,7 +95,12 @@ export async function openStatusPort({
   const answers: Readonly<Record<string, (query: URLSearchParams) => object | Promise<object>>> = {
     '/api/v1/status': async (query) => protoJson(StatusResponseSchema, await giveStatus(isAskedFor(query))),
     '/api/v1/services': () => protoJson(ListServicesResponseSchema, services),
-    '/api/v1/files': async () => ({ node: account, files: models ? await filesOf(account, models) : [] }),
+    '/api/v1/files': async (query) => {
+      const page = pageIn(query);
+      const { files, next } = models ? await filesOf(account, page, models) : { files: [], next: undefined };
+      const scrub = scrubbed();
+      return { node: account, files, ...(next !== undefined && { next }), ...(scrub && { scrub: scrubShown(scrub) }) };
+    },
     '/swagger.json': () => document,
   };
   for (const [path, answer] of Object.entries(answers)) {
@@ -102,17 +114,31 @@ export async function openStatusPort({
   return { port, close: async () => await app.close() };
 }
 
+type FilesPage = Readonly<{ after: string | undefined; limit: number }>;
+
+function pageIn(query: URLSearchParams): FilesPage {
+  const [after, limit = String(mostFiles)] = [query.get('after') ?? undefined, query.get('limit') ?? undefined];
+  const isLimit = /^[1-9]\d{0,3}$/.test(limit) && Number(limit) <= mostFiles;
+  return isLimit && (after === undefined || isActionId(after)) ? { after, limit: Number(limit) } : refuse('badPage');
+}
+
 /** What the log was told that a node holds, without names: those are only its creator's and the chain's. */
-async function filesOf(node: string, { read }: Pick<Reader, 'read'>) {
-  const rows = await read(async (reading) => await ask(reading, new FilesOfNode({ node }))).catch((caught: unknown) =>
+async function filesOf(node: string, { after, limit }: FilesPage, { read }: Pick<Reader, 'read'>) {
+  const query = new FilesOfNode({ node, after, limit: limit + 1 });
+  const rows = await read(async (reading) => await ask(reading, query)).catch((caught: unknown) =>
     toAppError(caught).code === 'UNAVAILABLE' ? refuse('away') : Promise.reject(caught),
   );
-  return rows.map(({ action, bytes, pieces, stored }) => ({
+  const files = rows.slice(0, limit).map(({ action, bytes, pieces, stored }) => ({
     action_id: action,
     bytes: String(bytes),
     pieces,
     state: stored ? 'stored' : 'lost',
   }));
+  return { files, next: rows.length > limit ? files.at(-1)?.action_id : undefined };
+}
+
+function scrubShown({ startedAt, finishedAt, pieces, damaged, mended }: ScrubState) {
+  return { started_at: startedAt, finished_at: finishedAt, pieces, damaged, mended };
 }
 
 /** Real nodes take what Go takes for a boolean. */

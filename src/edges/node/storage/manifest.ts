@@ -1,6 +1,6 @@
 import { isActionId } from '../../indexer/chain/values.ts';
 import { parseBounded } from '../../kit/bounded-json.ts';
-import { isPieceHash, type PieceHash, pieceBytes } from './piece-hash.ts';
+import { hashPiece, isPieceHash, type PieceHash, pieceBytes } from './piece-hash.ts';
 
 /** What a stored file consists of: its pieces in order, all of `pieceBytes` but the last. */
 export type Manifest = Readonly<{
@@ -23,6 +23,7 @@ export type FileMarks = Readonly<{
 export type KeptFile = Manifest & FileMarks;
 
 const mostInGroup = 100;
+const hashOfNothing = Buffer.from(hashPiece(Buffer.alloc(0)), 'hex').toString('base64');
 
 /** A manifest as bytes; the same ones for the same file. */
 export function encodeManifest({ actionId, dataHash, size, pieces }: Manifest): Buffer {
@@ -57,6 +58,7 @@ export function decodeKept(bytes: Uint8Array): KeptFile | undefined {
     if (!isActionId(actionId) || typeof dataHash !== 'string' || dataHash.length !== 44 || !isSize) return undefined;
     if (!Array.isArray(pieces) || !pieces.every(isPieceHash)) return undefined;
     if (pieces.length !== Math.ceil(size / pieceBytes)) return undefined;
+    if (size === 0 && dataHash !== hashOfNothing) return undefined;
     const marks = { isFinalized: isFinalized === true, ...(isGroup(group) && { group }) };
     return { actionId, dataHash, size, pieces, ...marks };
   } catch {
