@@ -12,9 +12,10 @@ import { createGateway } from '../../../src/edges/gateway/rest/rest.ts';
 import { openTransferFiles, type TransferFiles } from '../../../src/edges/gateway/tasks/files.ts';
 import { openGatewayTasks } from '../../../src/edges/gateway/tasks/gateway-tasks.ts';
 import type { Runner } from '../../../src/edges/gateway/tasks/runner.ts';
+import type { BrokerAccess } from '../../../src/edges/log/broker.ts';
 import { connectNats } from '../../../src/edges/log/connection.ts';
 import { createLog, type Log } from '../../../src/edges/log/log.ts';
-import { ensureStreams } from '../../../src/edges/log/streams.ts';
+import { ensureStreams, type StreamOptions } from '../../../src/edges/log/streams.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
 import { freshNetwork, testNats } from '../../support/servers.ts';
 
@@ -50,6 +51,9 @@ export type GatewayChanges = Readonly<{
   chain?: Partial<CascadeChain>;
   reader?: GatewayDependencies['reader'];
   network?: string;
+  /** The broker, where it is not that of all tests, and how its streams are made. */
+  nats?: BrokerAccess;
+  streams?: StreamOptions;
   /** The log as this gateway has it. */
   log?: (log: Log) => Log;
   folder?: string;
@@ -63,8 +67,8 @@ export type GatewayChanges = Readonly<{
 /** Starts a gateway; no node can be dialled unless the chain that is given names some. */
 export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<GatewayUnderTest> {
   const network = changes.network ?? freshNetwork();
-  const nc = await connectNats({ ...testNats(), name: 'gateway test' });
-  await ensureStreams(nc, network);
+  const nc = await connectNats({ ...(changes.nats ?? testNats()), name: 'gateway test' });
+  await ensureStreams(nc, network, changes.streams);
   const log = changes.log?.(createLog(nc, network)) ?? createLog(nc, network);
   const { folder, remove } = freshFolder();
   const actions = new Map<string, CascadeAction>();

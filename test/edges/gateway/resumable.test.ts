@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { readdir, readFile, utimes } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import path from 'node:path';
@@ -17,6 +18,8 @@ import {
   type GatewayUnderTest,
   gatewayUnderTest,
 } from './gateway-under-test.ts';
+import { foreverMs } from './misdeeds.ts';
+import { goodNode, type Misdeed, serveNodes } from './nodes-under-test.ts';
 
 const bytes = randomBytes(1_500_000);
 const started: GatewayUnderTest[] = [];
@@ -26,9 +29,19 @@ afterEach(async () => {
 
 type Headers = Record<string, string>;
 
+/** It takes a file and says nothing, so that the file stays with the gateway. */
+const waiting: Misdeed = () => ({
+  async *register(_requests, { signal }) {
+    yield* [];
+    await once(signal, 'abort');
+  },
+});
+
 /** A gateway whose chain has action 7 over the bytes, and what its creator says first. */
 async function start(changes: GatewayChanges = {}) {
-  const gateway = await gatewayUnderTest(changes);
+  const nodes = await serveNodes(goodNode(bytes), [waiting]);
+  const chain = { storers: async () => await Promise.resolve({ nodes, total: 1 }) };
+  const gateway = await gatewayUnderTest({ chain, stallMs: foreverMs, ...changes });
   started.push(gateway);
   const action = await actionOver(bytes);
   gateway.actions.set('7', action);
