@@ -38,7 +38,8 @@ type BrokerOptions = Readonly<{
   network: string;
   /** The least durability that is accepted. */
   wanted: Durability;
-  streams?: StreamOptions;
+  /** `as they are` for a process that is started by another one: it neither makes nor restores what is missing. */
+  streams?: StreamOptions | 'as they are';
   /** Brings back what the broker has lost, before what is missing is made empty. */
   heal?: (connection: NatsConnection) => Promise<void>;
   /** What stands in the way of writing to a stream; nobody writes before it says that nothing does. */
@@ -48,7 +49,8 @@ type BrokerOptions = Readonly<{
 }>;
 
 /**
- * Connects, makes what is missing of the network's streams, and gives what can be done there.
+ * Connects, makes what is missing of the network's streams unless they are left as they are, and gives what can be done
+ * there.
  *
  * Safe while other replicas do the same. Fails with `UNAVAILABLE` when the log is less durable than `wanted`.
  */
@@ -64,8 +66,10 @@ export async function openBroker(
       'set sync_interval on the nats-server, NATS_MONITOR_URL so that it can be read, or DURABILITY to less';
     throw new AppError('UNAVAILABLE', `DURABILITY asks for ${wanted}, the log is ${atStart}: ${remedy}`);
   }
-  await heal?.(connection);
-  await ensureStreams(connection, network, streams);
+  if (streams !== 'as they are') {
+    await heal?.(connection);
+    await ensureStreams(connection, network, streams);
+  }
   const log = createLog(connection, network, {
     ...(hears.onAppendRefused ? { onRefused: hears.onAppendRefused } : {}),
     ...(obstacle ? { gate: createGate(connection, (stream) => obstacle(connection, stream)) } : {}),

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { afterEach, describe, expect, test } from 'vitest';
 import { assess } from '../../../src/edges/http/operations/readiness.ts';
 import { loadProfile } from '../../../src/edges/indexer/chain/profile.ts';
@@ -13,8 +14,12 @@ import {
   type LocalNodes,
   startLocalNodes,
 } from '../../../src/edges/local-network/nodes/local-nodes.ts';
+import type { HostPlan } from '../../../src/edges/local-network/nodes/orders.ts';
+import { connectNats } from '../../../src/edges/log/connection.ts';
+import { streamName } from '../../../src/edges/log/streams.ts';
 import { observeNodes } from '../../../src/edges/node/observed.ts';
 import { until } from '../../support/polling.ts';
+import { freshDatabase, freshNetwork, testNats } from '../../support/servers.ts';
 import { ask, freshLog, seed, silent, startLedger } from '../ledger/ledger-under-test.ts';
 
 const undo: (() => Promise<void> | void)[] = [];
@@ -24,7 +29,9 @@ afterEach(async () => {
 
 const anyPorts = { grpc: 0, p2p: 0, http: 0 };
 
-async function hosted({ apart = false, ports = anyPorts } = {}): Promise<LocalNodes> {
+type Hosting = { apart?: boolean; ports?: typeof anyPorts; stores?: HostPlan['stores'] };
+
+async function hosted({ apart = false, ports = anyPorts, stores }: Hosting = {}): Promise<LocalNodes> {
   const folder = mkdtempSync(path.join(tmpdir(), 'annals-nodes-'));
   undo.push(() => rmSync(folder, { recursive: true, force: true }));
   const keyFile = path.join(folder, 'key');
@@ -38,6 +45,7 @@ async function hosted({ apart = false, ports = anyPorts } = {}): Promise<LocalNo
       secure: true,
       files: { storageBytes: -1, maxFileBytes: 2 ** 30, copies: 3, repairAfterMs: 600_000, allowPrivate: true },
       log: { level: 'error', format: 'json' },
+      ...(stores && { stores }),
     },
     nodes: ['127.0.1.1', '127.0.1.2'].map((host) => ({ host, ports, folder: path.join(folder, host), keyFile })),
     apart,
@@ -69,6 +77,19 @@ describe('startLocalNodes', () => {
     const apart = await hosted({ apart: true });
     expect(new Set(apart.pids()).size).toBe(2);
     for (const node of apart.nodes) expect((await statusOf(node)).status).toBe(200);
+  });
+
+  test('leaves a stream that the broker lacks to the process that restores it', async () => {
+    const network = freshNetwork();
+    const connection = await connectNats({ ...testNats(), name: 'a test' });
+    undo.push(() => connection.close());
+    const local = await hosted({ stores: { nats: testNats(), postgres: await freshDatabase(), network } });
+    await until('a node could not tell the log what it holds', async () => {
+      const states = (await local.observe()).map(({ state }) => state?.problems ?? []);
+      return states.every((problems) => problems.some((problem) => problem.includes('log')));
+    });
+    const manager = await jetstreamManager(connection);
+    await expect(manager.streams.info(streamName('STORAGE', network))).rejects.toThrow('stream not found');
   });
 
   test('takes one node down, cuts who is connected, and lets it come back', { tags: ['S1.local.nodes'] }, async () => {

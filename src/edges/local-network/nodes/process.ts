@@ -8,13 +8,15 @@ import { AppError, toAppError } from '../../../commands/errors.ts';
 import { createChainClient as createSigningClient } from '../../cosmos/chain-client.ts';
 import { readKeyFile } from '../../cosmos/key-file.ts';
 import { createChainClient } from '../../indexer/chain/client.ts';
-import { openBroker } from '../../log/broker.ts';
+import type { obstacleIn } from '../../audit/write-gate.ts';
+import { type Broker, openBroker } from '../../log/broker.ts';
 import type { Reader } from '../../models/read/reading.ts';
 import { createLogger } from '../../kit/logger.ts';
 import { sampleProcessors } from '../../node/machine/processor.ts';
 import { startNode, type SuperNode } from '../../node/start-node.ts';
 import type { HostPlan, NodePlan, Numbered, Order, Reply } from './orders.ts';
 
+type Stores = NonNullable<HostPlan['stores']>;
 type Host = Readonly<{ start: (node: NodePlan) => Promise<SuperNode> }>;
 
 const nodes = new Map<string, SuperNode>();
@@ -22,7 +24,7 @@ let hosting: Host | undefined;
 
 async function hostOf(plan: HostPlan): Promise<Host> {
   const { chainUrl, profile, version, snapshotMs, secure, files, stores, log } = plan;
-  const broker = stores && (await openBroker(stores.nats, { network: stores.network, wanted: 'unknown' }));
+  const broker = stores && (await openSharedBroker(stores));
   const shared = {
     log: broker?.log,
     models: stores && lazyReader(stores),
@@ -41,8 +43,30 @@ async function hostOf(plan: HostPlan): Promise<Host> {
   };
 }
 
+/**
+ * The broker of the process that started this one, which alone makes and restores streams: what is missing here stays
+ * missing until it is restored, and nothing is written meanwhile.
+ */
+async function openSharedBroker({ nats, postgres, network }: Stores): Promise<Broker> {
+  let gate: Promise<ReturnType<typeof obstacleIn>> | undefined;
+  const openGate = async (): Promise<ReturnType<typeof obstacleIn>> => {
+    const [{ createPools }, gates] = await Promise.all([
+      import('../../models/pool.ts'),
+      import('../../audit/write-gate.ts'),
+    ]);
+    const pools = createPools(postgres, { applicationName: `annals ${network} nodes` });
+    return gates.obstacleIn({ network, pools });
+  };
+  return await openBroker(nats, {
+    network,
+    wanted: 'unknown',
+    streams: 'as they are',
+    obstacle: async (connection, stream) => await (await (gate ??= openGate()))(connection, stream),
+  });
+}
+
 /** Reads the models of a network; the database is reached with the first read, for most processes see none. */
-function lazyReader({ postgres, network }: NonNullable<HostPlan['stores']>): Pick<Reader, 'read'> {
+function lazyReader({ postgres, network }: Stores): Pick<Reader, 'read'> {
   const open = async (): Promise<Reader> => {
     const [{ createPools }, { createReader }] = await Promise.all([
       import('../../models/pool.ts'),
