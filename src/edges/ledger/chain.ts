@@ -19,6 +19,7 @@ import {
 } from './ethereum-transactions.ts';
 import { evmBlockOf, rawTransactions } from './evm-block.ts';
 import { History } from './history.ts';
+import { openingOf } from './opening.ts';
 import { TransactionIndex } from './transaction-index.ts';
 
 type Initialised = Extract<Fact, { type: 'ChainInitialised' }>;
@@ -110,10 +111,11 @@ export class Chain {
       const rules = carryOut(this.history.state, { block, pending, isDraft: true });
       const { logged: sealed, refusals, ended, changes } = rules;
       const endBlockEvents = [...ended.events];
+      const opening = openingOf(changes);
       const evm = await this.evm.draft(time, {
         changes,
         transactions: transactions.map(({ raw }) => raw),
-        bytes: encodedBytes([sealed, endBlockEvents]),
+        bytes: encodedBytes([sealed, endBlockEvents, opening ?? null]),
       });
       const outcomes = evm.outcomes.slice(changes.length);
       const refused = outcomes.flatMap((outcome, index): [string, string][] => {
@@ -121,7 +123,7 @@ export class Chain {
         return outcome.kind === 'refused' && hash !== undefined ? [[hash, outcome.reason]] : [];
       });
       const facts = { chain: 'chain', height: block.height, time, transactions: sealed, endBlockEvents };
-      const ethereum = evmBlockOf(evm, outcomes);
+      const ethereum = evmBlockOf(evm, outcomes, opening);
       const all = [...sealed, ...ethereum.receipts.map((receipt) => ({ hash: chainHash(receipt.hash) }))];
       const { hash, previousHash } = blockOf(this.chainId, this.head, {
         height: block.height,

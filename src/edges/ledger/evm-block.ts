@@ -6,10 +6,15 @@ import type { Outcome } from '../evm/executor/outcome.ts';
 
 type EvmBlock = NonNullable<Fact<'BlockSealed'>['data']['evm']>;
 
-/** A block of the virtual machine as the log has it. */
-export function evmBlockOf({ hash, block }: Sealed, outcomes: readonly Outcome[]): EvmBlock {
+/** A block of the virtual machine as the log has it; `opening` is what the rules left to it. */
+export function evmBlockOf(
+  { hash, block }: Sealed,
+  outcomes: readonly Outcome[],
+  opening?: EvmBlock['opening'],
+): EvmBlock {
   return {
     hash,
+    ...(opening && { opening }),
     block: Buffer.from(block).toString('base64'),
     receipts: outcomes.flatMap((outcome) => (outcome.kind === 'executed' ? [loggedReceipt(outcome)] : [])),
   };

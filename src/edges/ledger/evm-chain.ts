@@ -1,9 +1,9 @@
 import { passes, toAppError } from '../../commands/errors.ts';
 import type { BlockHeader } from '@ethereumjs/block';
 import type { Account, Changes, Genesis } from '../../commands/ledger/chain.ts';
-import { recordsOf } from '../../commands/ledger/records.ts';
 import type { Fact } from '../../events/catalogue.ts';
 import { headerIn, rawTransactions } from './evm-block.ts';
+import { itemOf } from './opening.ts';
 import { evmAddress } from '../cosmos/addresses.ts';
 import { networkFees, nextBaseFee } from '../evm/executor/base-fee.ts';
 import { readHeader } from '../evm/executor/blocks.ts';
@@ -221,15 +221,4 @@ export function localEvmConfig(
   );
   const seconds = Math.floor(Date.parse(startedAt) / 1000);
   return networkChain({ chainId: localEvmChainId, seconds, accounts: alloc, ledger: { ...genesis, accounts: [] } });
-}
-
-function itemOf(changes: Changes): Item {
-  return {
-    kind: 'accounts',
-    records: recordsOf(changes),
-    accounts: [...changes.accounts.values()].flatMap(({ address, balance, sequence }) => {
-      const evm = evmAddress(address);
-      return evm === undefined ? [] : [{ address: evm, balance, nonce: BigInt(sequence) }];
-    }),
-  };
 }

@@ -17,6 +17,12 @@ export type Receipt = Readonly<{
 /** What a contract wrote down. */
 type ReceiptLog = Readonly<{ address: string; topics: readonly string[]; data: string }>;
 
+/** Accounts (amounts in the smallest unit, decimal) and rows of the rules as before a block's first receipt. */
+export type Opening = Readonly<{
+  accounts: readonly Readonly<{ address: string; balance: string; nonce: number }>[];
+  records: readonly Readonly<{ table: string; id: string; value: string }>[];
+}>;
+
 /** A transaction of either kind as the chain's REST shows it, and what a search finds it by (`searchTerms`). */
 export type ChainTransaction = Readonly<{
   /** `0x` and 64 digits. */
@@ -40,6 +46,8 @@ export const blockTable = defineTable({
     size_bytes: 'int4',
     /** RLP of header and transactions. */
     block: 'bytea',
+    /** What the rules' transactions left to the first one of the virtual machine. */
+    opening: nullable(json<Opening>()),
     receipts: json<readonly Receipt[]>(),
     /** RFC 3339, UTC. */
     time: 'text',

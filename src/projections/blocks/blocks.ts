@@ -21,7 +21,7 @@ type Other = typeof blockTransactions | typeof blockLogs | typeof chainTransacti
 /** Blocks of the local chain with their transactions of both kinds, receipts, logs, and what a search needs. */
 export const blocks = defineProjection({
   name: 'blocks',
-  version: 3,
+  version: 4,
   stream: 'LEDGER',
   table: blockTable,
   derivedTables: [blockTransactions, blockLogs, chainTransactions, transactionTerms],
@@ -48,6 +48,7 @@ function rowOf(sealed: Sealed, evm: Sealed['evm'] = { hash: '0x', block: '', rec
     transaction_count: evm.receipts.length,
     size_bytes: block.length,
     block: hexOf(block),
+    opening: evm.opening ?? null,
     receipts: evm.receipts.map((receipt): Receipt => ({
       hash: receipt.hash,
       type: receipt.type,

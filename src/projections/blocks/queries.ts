@@ -34,8 +34,8 @@ export class BlockOfTransaction extends Query<
   Readonly<{ block: HeadRow; place: number }> | undefined
 > {}
 
-/** RLP of a whole block, in hexadecimal digits behind 0x; undefined where there is none of that number. */
-export class BlockBody extends Query<OfNumber, string | undefined> {}
+/** RLP of a block (hexadecimal digits behind 0x) and what the rules left to it; undefined where there is none. */
+export class BlockBody extends Query<OfNumber, Pick<RowOf<typeof blockTable>, 'block' | 'opening'> | undefined> {}
 
 /** The transactions of a block in their order, without their logs. */
 export class TransactionsOfBlock extends Query<OfPlace, readonly TransactionRow[]> {}
@@ -79,8 +79,8 @@ async function blockOfTransaction(reading: Reading, { hash }: Readonly<{ hash: s
 }
 
 async function blockBody({ db, schemas }: Reading, { number }: OfNumber) {
-  const of = db.withSchema(schemas.blocks).selectFrom('blocks').select('block');
-  return (await of.where('number', '=', number).where('removed', '=', false).executeTakeFirst())?.block;
+  const of = db.withSchema(schemas.blocks).selectFrom('blocks').select(['block', 'opening']);
+  return await of.where('number', '=', number).where('removed', '=', false).executeTakeFirst();
 }
 
 async function transactionsOfBlock({ db, schemas }: Reading, { number, place }: OfPlace) {

@@ -1,6 +1,6 @@
 import type { Block, BlockHeader } from '@ethereumjs/block';
 import type { ExecutedLog, ExecutedTransaction, Hex } from '../executor/outcome.ts';
-import type { Item } from '../executor/sealing.ts';
+import type { AccountsItem } from '../executor/sealing.ts';
 
 /** Head of a block: what is known of it without its transactions and what came of them. */
 export type ChainHead = Readonly<{
@@ -21,8 +21,8 @@ export type ChainBody = Readonly<{
   block: Block;
   /** RLP of all of it. */
   rlp: Uint8Array;
-  /** What it was made of, where that is more than its transactions. */
-  items?: readonly Item[] | undefined;
+  /** What the rules' transactions left to the first one of its own. */
+  opening?: AccountsItem | undefined;
 }>;
 
 /** A transaction of a block without what it says and did. */

@@ -21,6 +21,7 @@ import type { Hex } from '../executor/outcome.ts';
 import type { StateReads } from '../workers/state-reads.ts';
 import type { ChainBlocks, ChainBody, ChainHead, ChainLog } from './chain-blocks.ts';
 import { headOf } from './chain-blocks.ts';
+import { openingItem } from './opening-item.ts';
 import { receiptsOfRows } from './read-receipts.ts';
 
 /** Where blocks are read from: the read model, and the state for the first one, which is in no fact. */
@@ -46,10 +47,10 @@ export function readModelBlocks({ reader, reads, forks }: BlockSources): ChainBl
   });
   const body = async (head: ChainHead): Promise<ChainBody> => {
     if (head.number === 0n) return firstBody(head, forks);
-    const rlp = await query(new BlockBody({ number: Number(head.number) }));
-    if (rlp === undefined) throw new Error(`The read model lost block ${head.number}`);
-    const bytes = new Uint8Array(Buffer.from(rlp.slice(2), 'hex'));
-    return { rlp: bytes, block: readBlock(bytes, forks) };
+    const row = await query(new BlockBody({ number: Number(head.number) }));
+    if (row === undefined) throw new Error(`The read model lost block ${head.number}`);
+    const rlp = new Uint8Array(Buffer.from(row.block.slice(2), 'hex'));
+    return { rlp, block: readBlock(rlp, forks), opening: row.opening ? openingItem(row.opening) : undefined };
   };
   return {
     ...heads,

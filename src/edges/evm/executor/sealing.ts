@@ -11,15 +11,15 @@ import type { Hex, Outcome } from './outcome.ts';
 import { noLimits, type SealingLimits } from './sealing-limits.ts';
 import { openBlock, requestsHash } from './system-calls.ts';
 
-/** What a block is made of, in its order: EVM transactions and what transactions of the rules changed. */
-export type Item =
-  | Readonly<{ kind: 'transaction'; raw: Uint8Array }>
-  /** Balances, nonces and rows as they are afterwards. */
-  | Readonly<{
-      kind: 'accounts';
-      accounts: readonly Readonly<{ address: Hex; balance: bigint; nonce: bigint }>[];
-      records?: readonly LedgerRecord[];
-    }>;
+/** What transactions of the rules changed: balances, nonces and rows as they are afterwards. */
+export type AccountsItem = Readonly<{
+  kind: 'accounts';
+  accounts: readonly Readonly<{ address: Hex; balance: bigint; nonce: bigint }>[];
+  records?: readonly LedgerRecord[];
+}>;
+
+/** What a block is made of, in its order. */
+export type Item = Readonly<{ kind: 'transaction'; raw: Uint8Array }> | AccountsItem;
 
 /** What whoever seals decides about a block; all else follows from its parent and its items. */
 export type Attributes = Readonly<{
@@ -74,10 +74,7 @@ export async function sealBlock(
   return { block, outcomes };
 }
 
-async function changed(
-  { vm, state }: Pick<Machine, 'vm' | 'state'>,
-  item: Extract<Item, { kind: 'accounts' }>,
-): Promise<Outcome> {
+async function changed({ vm, state }: Pick<Machine, 'vm' | 'state'>, item: AccountsItem): Promise<Outcome> {
   await applyAccounts({ vm, state }, item);
   await takeTold(state);
   return { kind: 'changed', touched: await state.takeTouched() };
@@ -86,7 +83,7 @@ async function changed(
 /** Writes what transactions of the rules changed. */
 export async function applyAccounts(
   { vm, state }: Pick<Machine, 'vm' | 'state'>,
-  { accounts, records = [] }: Extract<Item, { kind: 'accounts' }>,
+  { accounts, records = [] }: AccountsItem,
 ): Promise<void> {
   for (const { address, balance, nonce } of accounts) {
     const of = createAddressFromString(address);

@@ -1,12 +1,13 @@
 import type { InterpreterStep } from '@ethereumjs/evm';
 import { bytesToHex, hexToBytes, setLengthLeft, setLengthRight } from '@ethereumjs/util';
 import { runTx, type VM } from '@ethereumjs/vm';
+import { payBaseFee } from './block-builder.ts';
 import { readBlock } from './blocks.ts';
 import { type CallFrame, followCalls, type Recording } from './call-frames.ts';
 import { executionCodes, ExecutionError } from './execution-error.ts';
 import type { Hex } from './outcome.ts';
 import type { At, Reader } from './reader.ts';
-import { applyAccounts, type Item } from './sealing.ts';
+import { type AccountsItem, applyAccounts } from './sealing.ts';
 import { openBlock } from './system-calls.ts';
 
 /** How a trace is wanted; names as JSON-RPC has them. */
@@ -21,11 +22,11 @@ export type TraceOptions = Readonly<{
   tracerConfig?: Readonly<{ onlyTopCall?: boolean | undefined; withLog?: boolean | undefined }> | undefined;
 }>;
 
-/** A block whose transactions are traced, on top of its parent; `items` as the block was made of. */
+/** A block whose transactions are traced, on top of its parent; `opening` is what the rules left to them. */
 export type Traced = Readonly<{
   parent: At;
   block: Uint8Array;
-  items?: readonly Item[] | undefined;
+  opening?: AccountsItem | undefined;
   /** Only this transaction. */
   index?: number | undefined;
   options: TraceOptions;
@@ -51,7 +52,7 @@ export type Trace =
 /** Executes a block again and tells what each transaction, or one, did. */
 export async function trace(
   reader: Reader,
-  { parent, block: rlp, items, index, options }: Traced,
+  { parent, block: rlp, opening, index, options }: Traced,
 ): Promise<readonly Readonly<{ txHash: Hex; result: Trace }>[]> {
   const block = readBlock(rlp, reader.forks);
   if (block.header.number === 0n) throw new ExecutionError(executionCodes.failed, 'genesis is not traceable');
@@ -60,20 +61,16 @@ export async function trace(
   const told: { txHash: Hex; result: Trace }[] = [];
   await vm.evm.journal.checkpoint();
   await openBlock(vm, block.header);
+  if (opening) await applyAccounts(machine, opening);
   let gasUsed = 0n;
-  let at = 0;
-  for (const item of items ?? block.transactions.map(() => undefined)) {
-    if (item?.kind === 'accounts') await applyAccounts(machine, item);
-    const tx = item?.kind === 'accounts' ? undefined : block.transactions[at];
-    if (!tx) continue;
-    const wanted = index === undefined || index === at;
-    const recording = wanted ? record(vm, options) : undefined;
+  for (const [at, tx] of block.transactions.entries()) {
+    if (index !== undefined && at > index) break;
+    const recording = index === undefined || index === at ? record(vm, options) : undefined;
     const result = await runTx(vm, { tx, block, blockGasUsed: gasUsed, skipHardForkValidation: true });
-    gasUsed += result.totalGasSpent;
-    at += 1;
     recording?.stop();
     if (recording) told.push({ txHash: bytesToHex(tx.hash()), result: recording.told(result, tx) });
-    if (index !== undefined && at > index) break;
+    if (reader.config.feesTo === 'coinbase') await payBaseFee(vm, block, result);
+    gasUsed += result.totalGasSpent;
   }
   return told;
 }

@@ -41,8 +41,8 @@ async function traces(
 ): Promise<Traces> {
   const parent = await blocks.byNumber(head.number - 1n);
   if (!parent) throw new RpcError(rpcCodes.server, 'genesis is not traceable');
-  const { rlp: block, items } = await blocks.body(head);
-  const given = { parent: parent.header, block, items, index, options: wanted };
+  const { rlp: block, opening } = await blocks.body(head);
+  const given = { parent: parent.header, block, opening, index, options: wanted };
   return await reads.read('trace', given);
 }
 

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file annals/events/v1/ledger.proto.
  */
 export const file_annals_events_v1_ledger: GenFile = /*@__PURE__*/
-  fileDesc("Ch1hbm5hbHMvZXZlbnRzL3YxL2xlZGdlci5wcm90bxIQYW5uYWxzLmV2ZW50cy52MSJSChBDaGFpbkluaXRpYWxpc2VkEg0KBWNoYWluGAEgASgJEhAKCGNoYWluX2lkGAIgASgJEgwKBHRpbWUYAyABKAkSDwoHZ2VuZXNpcxgEIAEoCSKuAgoLQmxvY2tTZWFsZWQSDQoFY2hhaW4YASABKAkSDgoGaGVpZ2h0GAIgASgNEgwKBHRpbWUYAyABKAkSOQoMdHJhbnNhY3Rpb25zGAQgAygLMiMuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJUcmFuc2FjdGlvbhI3ChBlbmRfYmxvY2tfZXZlbnRzGAUgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudBIsCgNldm0YBiABKAsyGi5hbm5hbHMuZXZlbnRzLnYxLkV2bUJsb2NrSACIAQESEQoEaGFzaBgHIAEoCUgBiAEBEhoKDXByZXZpb3VzX2hhc2gYCCABKAlIAogBAUIGCgRfZXZtQgcKBV9oYXNoQhAKDl9wcmV2aW91c19oYXNoIkAKEVN0YXRlQ2hlY2twb2ludGVkEg0KBWNoYWluGAEgASgJEg4KBmhlaWdodBgCIAEoDRIMCgRyb290GAMgASgJIlcKCEV2bUJsb2NrEgwKBGhhc2gYASABKAkSDQoFYmxvY2sYAiABKAkSLgoIcmVjZWlwdHMYAyADKAsyHC5hbm5hbHMuZXZlbnRzLnYxLkV2bVJlY2VpcHQitgMKCkV2bVJlY2VpcHQSDAoEaGFzaBgBIAEoCRIMCgR0eXBlGAIgASgNEgwKBGZyb20YAyABKAkSDwoCdG8YBCABKAlIAIgBARIVCghjb250cmFjdBgFIAEoCUgBiAEBEhEKCXN1Y2NlZWRlZBgGIAEoCBIQCghnYXNfdXNlZBgHIAEoDRIbChNjdW11bGF0aXZlX2dhc191c2VkGAggASgNEhsKE2VmZmVjdGl2ZV9nYXNfcHJpY2UYCSABKAkSJgoEbG9ncxgKIAMoCzIYLmFubmFscy5ldmVudHMudjEuRXZtTG9nEhIKBWVycm9yGAsgASgJSAKIAQESLQoHdG91Y2hlZBgMIAMoCzIcLmFubmFscy5ldmVudHMudjEuRXZtQWNjb3VudBItCgZldmVudHMYDSADKAsyHS5hbm5hbHMuZXZlbnRzLnYxLkxlZGdlckV2ZW50EiwKB3JlY29yZHMYDiADKAsyGy5hbm5hbHMuZXZlbnRzLnYxLkV2bVJlY29yZBIRCglnYXNfbGltaXQYDyABKA1CBQoDX3RvQgsKCV9jb250cmFjdEIICgZfZXJyb3IiNQoJRXZtUmVjb3JkEg0KBXRhYmxlGAEgASgJEgoKAmlkGAIgASgJEg0KBXZhbHVlGAMgASgJIjcKBkV2bUxvZxIPCgdhZGRyZXNzGAEgASgJEg4KBnRvcGljcxgCIAMoCRIMCgRkYXRhGAMgASgJIj0KCkV2bUFjY291bnQSDwoHYWRkcmVzcxgBIAEoCRIPCgdiYWxhbmNlGAIgASgJEg0KBW5vbmNlGAMgASgNIkAKF0V2bVRyYW5zYWN0aW9uU3VibWl0dGVkEgwKBGhhc2gYASABKAkSCwoDcmF3GAIgASgJEgoKAmF0GAMgASgJIpcBChFMZWRnZXJUcmFuc2FjdGlvbhIMCgRoYXNoGAEgASgJEgwKBGNvZGUYAiABKA0SCwoDbG9nGAMgASgJEi0KBmV2ZW50cxgEIAMoCzIdLmFubmFscy5ldmVudHMudjEuTGVkZ2VyRXZlbnQSEAoIbWVzc2FnZXMYBSADKAkSEAoDcmF3GAYgASgJSACIAQFCBgoEX3JhdyJSCgtMZWRnZXJFdmVudBIMCgR0eXBlGAEgASgJEjUKCmF0dHJpYnV0ZXMYAiADKAsyIS5hbm5hbHMuZXZlbnRzLnYxLkxlZGdlckF0dHJpYnV0ZSItCg9MZWRnZXJBdHRyaWJ1dGUSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJYgZwcm90bzM");
+  fileDesc("Ch1hbm5hbHMvZXZlbnRzL3YxL2xlZGdlci5wcm90bxIQYW5uYWxzLmV2ZW50cy52MSJSChBDaGFpbkluaXRpYWxpc2VkEg0KBWNoYWluGAEgASgJEhAKCGNoYWluX2lkGAIgASgJEgwKBHRpbWUYAyABKAkSDwoHZ2VuZXNpcxgEIAEoCSKuAgoLQmxvY2tTZWFsZWQSDQoFY2hhaW4YASABKAkSDgoGaGVpZ2h0GAIgASgNEgwKBHRpbWUYAyABKAkSOQoMdHJhbnNhY3Rpb25zGAQgAygLMiMuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJUcmFuc2FjdGlvbhI3ChBlbmRfYmxvY2tfZXZlbnRzGAUgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudBIsCgNldm0YBiABKAsyGi5hbm5hbHMuZXZlbnRzLnYxLkV2bUJsb2NrSACIAQESEQoEaGFzaBgHIAEoCUgBiAEBEhoKDXByZXZpb3VzX2hhc2gYCCABKAlIAogBAUIGCgRfZXZtQgcKBV9oYXNoQhAKDl9wcmV2aW91c19oYXNoIkAKEVN0YXRlQ2hlY2twb2ludGVkEg0KBWNoYWluGAEgASgJEg4KBmhlaWdodBgCIAEoDRIMCgRyb290GAMgASgJIpcBCghFdm1CbG9jaxIMCgRoYXNoGAEgASgJEg0KBWJsb2NrGAIgASgJEi4KCHJlY2VpcHRzGAMgAygLMhwuYW5uYWxzLmV2ZW50cy52MS5Fdm1SZWNlaXB0EjIKB29wZW5pbmcYBCABKAsyHC5hbm5hbHMuZXZlbnRzLnYxLkV2bU9wZW5pbmdIAIgBAUIKCghfb3BlbmluZyJqCgpFdm1PcGVuaW5nEi4KCGFjY291bnRzGAEgAygLMhwuYW5uYWxzLmV2ZW50cy52MS5Fdm1BY2NvdW50EiwKB3JlY29yZHMYAiADKAsyGy5hbm5hbHMuZXZlbnRzLnYxLkV2bVJlY29yZCK2AwoKRXZtUmVjZWlwdBIMCgRoYXNoGAEgASgJEgwKBHR5cGUYAiABKA0SDAoEZnJvbRgDIAEoCRIPCgJ0bxgEIAEoCUgAiAEBEhUKCGNvbnRyYWN0GAUgASgJSAGIAQESEQoJc3VjY2VlZGVkGAYgASgIEhAKCGdhc191c2VkGAcgASgNEhsKE2N1bXVsYXRpdmVfZ2FzX3VzZWQYCCABKA0SGwoTZWZmZWN0aXZlX2dhc19wcmljZRgJIAEoCRImCgRsb2dzGAogAygLMhguYW5uYWxzLmV2ZW50cy52MS5Fdm1Mb2cSEgoFZXJyb3IYCyABKAlIAogBARItCgd0b3VjaGVkGAwgAygLMhwuYW5uYWxzLmV2ZW50cy52MS5Fdm1BY2NvdW50Ei0KBmV2ZW50cxgNIAMoCzIdLmFubmFscy5ldmVudHMudjEuTGVkZ2VyRXZlbnQSLAoHcmVjb3JkcxgOIAMoCzIbLmFubmFscy5ldmVudHMudjEuRXZtUmVjb3JkEhEKCWdhc19saW1pdBgPIAEoDUIFCgNfdG9CCwoJX2NvbnRyYWN0QggKBl9lcnJvciI1CglFdm1SZWNvcmQSDQoFdGFibGUYASABKAkSCgoCaWQYAiABKAkSDQoFdmFsdWUYAyABKAkiNwoGRXZtTG9nEg8KB2FkZHJlc3MYASABKAkSDgoGdG9waWNzGAIgAygJEgwKBGRhdGEYAyABKAkiPQoKRXZtQWNjb3VudBIPCgdhZGRyZXNzGAEgASgJEg8KB2JhbGFuY2UYAiABKAkSDQoFbm9uY2UYAyABKA0iQAoXRXZtVHJhbnNhY3Rpb25TdWJtaXR0ZWQSDAoEaGFzaBgBIAEoCRILCgNyYXcYAiABKAkSCgoCYXQYAyABKAkilwEKEUxlZGdlclRyYW5zYWN0aW9uEgwKBGhhc2gYASABKAkSDAoEY29kZRgCIAEoDRILCgNsb2cYAyABKAkSLQoGZXZlbnRzGAQgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudBIQCghtZXNzYWdlcxgFIAMoCRIQCgNyYXcYBiABKAlIAIgBAUIGCgRfcmF3IlIKC0xlZGdlckV2ZW50EgwKBHR5cGUYASABKAkSNQoKYXR0cmlidXRlcxgCIAMoCzIhLmFubmFscy5ldmVudHMudjEuTGVkZ2VyQXR0cmlidXRlIi0KD0xlZGdlckF0dHJpYnV0ZRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAliBnByb3RvMw");
 
 /**
  * A chain began.
@@ -173,6 +173,13 @@ export type EvmBlock = Message<"annals.events.v1.EvmBlock"> & {
    * @generated from field: repeated annals.events.v1.EvmReceipt receipts = 3;
    */
   receipts: EvmReceipt[];
+
+  /**
+   * What the rules' transactions and the end of the block left to the first transaction here; absent where nothing.
+   *
+   * @generated from field: optional annals.events.v1.EvmOpening opening = 4;
+   */
+  opening?: EvmOpening | undefined;
 };
 
 /**
@@ -181,6 +188,30 @@ export type EvmBlock = Message<"annals.events.v1.EvmBlock"> & {
  */
 export const EvmBlockSchema: GenMessage<EvmBlock> = /*@__PURE__*/
   messageDesc(file_annals_events_v1_ledger, 3);
+
+/**
+ * Accounts and rows after the rules' part of a block.
+ *
+ * @generated from message annals.events.v1.EvmOpening
+ */
+export type EvmOpening = Message<"annals.events.v1.EvmOpening"> & {
+  /**
+   * @generated from field: repeated annals.events.v1.EvmAccount accounts = 1;
+   */
+  accounts: EvmAccount[];
+
+  /**
+   * @generated from field: repeated annals.events.v1.EvmRecord records = 2;
+   */
+  records: EvmRecord[];
+};
+
+/**
+ * Describes the message annals.events.v1.EvmOpening.
+ * Use `create(EvmOpeningSchema)` to create a new message.
+ */
+export const EvmOpeningSchema: GenMessage<EvmOpening> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_ledger, 4);
 
 /**
  * What became of a transaction of the block, in their order.
@@ -289,7 +320,7 @@ export type EvmReceipt = Message<"annals.events.v1.EvmReceipt"> & {
  * Use `create(EvmReceiptSchema)` to create a new message.
  */
 export const EvmReceiptSchema: GenMessage<EvmReceipt> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 4);
+  messageDesc(file_annals_events_v1_ledger, 5);
 
 /**
  * A row of the rules' tables after a transaction.
@@ -322,7 +353,7 @@ export type EvmRecord = Message<"annals.events.v1.EvmRecord"> & {
  * Use `create(EvmRecordSchema)` to create a new message.
  */
 export const EvmRecordSchema: GenMessage<EvmRecord> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 5);
+  messageDesc(file_annals_events_v1_ledger, 6);
 
 /**
  * What a contract wrote down.
@@ -353,7 +384,7 @@ export type EvmLog = Message<"annals.events.v1.EvmLog"> & {
  * Use `create(EvmLogSchema)` to create a new message.
  */
 export const EvmLogSchema: GenMessage<EvmLog> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 6);
+  messageDesc(file_annals_events_v1_ledger, 7);
 
 /**
  * An account after a transaction.
@@ -384,7 +415,7 @@ export type EvmAccount = Message<"annals.events.v1.EvmAccount"> & {
  * Use `create(EvmAccountSchema)` to create a new message.
  */
 export const EvmAccountSchema: GenMessage<EvmAccount> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 7);
+  messageDesc(file_annals_events_v1_ledger, 8);
 
 /**
  * Somebody sent a transaction of the virtual machine; whoever seals takes it up from here.
@@ -419,7 +450,7 @@ export type EvmTransactionSubmitted = Message<"annals.events.v1.EvmTransactionSu
  * Use `create(EvmTransactionSubmittedSchema)` to create a new message.
  */
 export const EvmTransactionSubmittedSchema: GenMessage<EvmTransactionSubmitted> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 8);
+  messageDesc(file_annals_events_v1_ledger, 9);
 
 /**
  * @generated from message annals.events.v1.LedgerTransaction
@@ -471,7 +502,7 @@ export type LedgerTransaction = Message<"annals.events.v1.LedgerTransaction"> & 
  * Use `create(LedgerTransactionSchema)` to create a new message.
  */
 export const LedgerTransactionSchema: GenMessage<LedgerTransaction> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 9);
+  messageDesc(file_annals_events_v1_ledger, 10);
 
 /**
  * @generated from message annals.events.v1.LedgerEvent
@@ -493,7 +524,7 @@ export type LedgerEvent = Message<"annals.events.v1.LedgerEvent"> & {
  * Use `create(LedgerEventSchema)` to create a new message.
  */
 export const LedgerEventSchema: GenMessage<LedgerEvent> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 10);
+  messageDesc(file_annals_events_v1_ledger, 11);
 
 /**
  * @generated from message annals.events.v1.LedgerAttribute
@@ -515,5 +546,5 @@ export type LedgerAttribute = Message<"annals.events.v1.LedgerAttribute"> & {
  * Use `create(LedgerAttributeSchema)` to create a new message.
  */
 export const LedgerAttributeSchema: GenMessage<LedgerAttribute> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 11);
+  messageDesc(file_annals_events_v1_ledger, 12);
 

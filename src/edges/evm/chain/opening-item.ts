@@ -1,0 +1,17 @@
+import { recordTable } from '../../../commands/ledger/records.ts';
+import type { Opening } from '../../../projections/blocks/block-tables.ts';
+import type { Hex } from '../executor/outcome.ts';
+import type { AccountsItem } from '../executor/sealing.ts';
+
+/** What the rules left to a block of the virtual machine, as its executor applies it. */
+export function openingItem({ accounts, records }: Opening): AccountsItem {
+  return {
+    kind: 'accounts',
+    accounts: accounts.map(({ address, balance, nonce }) => ({
+      address: address as Hex,
+      balance: BigInt(balance),
+      nonce: BigInt(nonce),
+    })),
+    records: records.map(({ table, id, value }) => ({ table: recordTable(table), id, value })),
+  };
+}
