@@ -77,7 +77,8 @@ describe('the room of downloads', () => {
     expect(await request(gateway, '2')).toEqual([507, 'INSUFFICIENT_STORAGE']);
     expect(await request(gateway, '1'), 'one that joins needs no room').toEqual([202, first]);
     release();
-    expect((await historyOf(gateway.url, 'downloads', first)).at(-1)?.status).toBe('sdk:completed');
+    const states = await historyOf(gateway.url, 'downloads', first);
+    expect(states.at(-1), JSON.stringify(states)).toMatchObject({ status: 'sdk:completed' });
     expect(await request(gateway, '2'), 'the file is there').toEqual([507, 'INSUFFICIENT_STORAGE']);
     await gateway.files.sweep({ keepMs: -1, tempMs: 0, isOpen: async () => await Promise.resolve(true) });
     await expect.poll(async () => (await request(gateway, '2'))[0]).toBe(202);

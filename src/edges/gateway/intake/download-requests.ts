@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../../commands/errors.ts';
+import { recordedBytes } from '../nodes/download.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
 import { newTaskId, retrievalName, type Task } from '../tasks/task-log.ts';
 import { actionOnChain, checkServed, checkSignature, checkStored, type FileAction } from './checks.ts';
@@ -85,7 +86,7 @@ async function startDownload(
   const id = newTaskId();
   const isPrivate = signature !== undefined;
   const path = files.fetchedOf(isPrivate ? retrievalName(id) : id);
-  const room = await files.space.reserve(path, Math.min(sizeOf(action), settings.uploadMaxSize), 'download');
+  const room = await files.space.reserve(path, recordedBytes(action, settings.uploadMaxSize), 'download');
   try {
     const at = new Date(clock()).toISOString();
     const task = await runner.begin(id, { direction: 'download', isPrivate, action: action.id, at }, signature);
@@ -94,11 +95,6 @@ async function startDownload(
     room.release();
     throw caught;
   }
-}
-
-/** Bytes that a file has at most, by its record in KB of either rounding. */
-function sizeOf({ record: { fileSizeKbs } }: FileAction): number {
-  return (fileSizeKbs + 1) * 1024;
 }
 
 /** A task whose file is still there, which is kept anew from now on. */

@@ -1,5 +1,6 @@
 import { readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
+import pLimit from 'p-limit';
 import { AppError } from '../../../commands/errors.ts';
 
 /** Room of one file that grows; what of it is on the disk already is not counted twice. */
@@ -40,6 +41,8 @@ type Held = Readonly<{ all: number; fetched: number }>;
  */
 export function createSpace(folder: string, mostBytes: number | undefined): Space {
   const claims = new Set<Claim>();
+  // One after the other: what is refused in the end counts for nobody meanwhile.
+  const oneAtATime = pLimit(1);
   const check = async (use: Use, more = 0): Promise<void> => {
     const coming = await comingBytes(claims);
     if (mostBytes !== undefined) {
@@ -52,31 +55,30 @@ export function createSpace(folder: string, mostBytes: number | undefined): Spac
     const kept = Math.min(blocks * bsize * leastShare, leastBytes);
     if (bavail * bsize - coming.all - more < kept * (use === 'download' ? 2 : 1)) throw full('on the disk');
   };
-  const reserve: Space['reserve'] = async (file, bytes, use) => {
-    const claim: Claim = { file, use, bytes: 0 };
-    claims.add(claim);
-    const release = (): void => void claims.delete(claim);
-    const extendTo = async (most: number): Promise<void> => {
-      const before = claim.bytes;
-      if (most <= before) return;
-      claim.bytes = most;
-      await check(use).catch((caught: unknown) => {
-        claim.bytes = before;
-        throw caught;
-      });
-    };
-    try {
-      if (bytes === 0) await check(use);
-      else await extendTo(bytes);
-    } catch (caught) {
-      release();
-      throw caught;
-    }
-    return { extendTo, release };
-  };
   return {
-    reserve,
-    require: async (bytes, use) => await check(use, bytes),
+    require: async (bytes, use) => await oneAtATime(async () => await check(use, bytes)),
+    reserve: async (file, bytes, use) => {
+      const claim: Claim = { file, use, bytes: 0 };
+      const extendTo = async (most: number): Promise<void> => {
+        const before = claim.bytes;
+        claim.bytes = Math.max(before, most);
+        await check(use).catch((caught: unknown) => {
+          claim.bytes = before;
+          throw caught;
+        });
+      };
+      await oneAtATime(async () => {
+        claims.add(claim);
+        await extendTo(bytes).catch((caught: unknown) => {
+          claims.delete(claim);
+          throw caught;
+        });
+      });
+      return {
+        extendTo: async (most) => await oneAtATime(async () => await extendTo(most)),
+        release: () => void claims.delete(claim),
+      };
+    },
   };
 }
 
@@ -86,7 +88,7 @@ export function inSteps({ extendTo }: Reservation, declared: number): (bytes: nu
   return async (bytes) => {
     if (bytes <= most) return;
     const next = Math.ceil(bytes / stepBytes) * stepBytes;
-    most = Math.max(bytes, Math.min(next, declared));
+    most = bytes > declared ? next : Math.min(next, declared);
     await extendTo(most);
   };
 }

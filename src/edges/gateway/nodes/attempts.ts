@@ -3,6 +3,7 @@ import type { Step, StepDetail } from '../../../commands/transfers/steps.ts';
 import type { StoringNode } from '../../cascade/chain.ts';
 import { hostPort } from '../../kit/net-address.ts';
 import type { Dialling } from './connection.ts';
+import { DiskFailure } from './own-disk.ts';
 import { cleaned } from './states.ts';
 
 /** How far a try came: to a connection with its node, and to where the node was sent the whole file. */
@@ -70,7 +71,7 @@ const away = 'sdk:supernodes_unavailable';
  * Tries one node after the other, all of them twice and ten times at most, until one try comes to something.
  *
  * A failure shows only as the next attempt, with its reason. `settled` is asked after each failure whether another try
- * makes sense. Fails only when the signal aborts.
+ * makes sense. Fails only when the signal aborts, and with `DiskFailure`: that is no node's fault.
  */
 export async function* tryNodes<T>(
   trying: Trying,
@@ -102,6 +103,7 @@ export async function* tryNodes<T>(
       };
     } catch (caught) {
       signal.throwIfAborted();
+      if (caught instanceof DiskFailure) throw caught;
       const failure = failureOf(caught, { node, place, watch });
       previousError = failure.reason;
       failures.push(failure);

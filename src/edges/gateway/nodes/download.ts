@@ -1,10 +1,13 @@
-import { open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Step } from '../../../commands/transfers/steps.ts';
+import type { CascadeAction } from '../../cascade/chain.ts';
 import type { FileHashes } from '../../cascade/file-hashes.ts';
 import { syncFolder } from '../../kit/durable.ts';
+import { inSteps, type Space } from '../intake/space.ts';
 import type { Attempt } from './attempts.ts';
 import { connectNode } from './connection.ts';
+import { onOwnDisk } from './own-disk.ts';
 import { nodeStep } from './states.ts';
 
 /** What is fetched, and where it goes. */
@@ -19,21 +22,34 @@ export type Wanted = Readonly<{
   hashesOf: FileHashes['of'];
   /** A node that sends more is cut off. */
   mostBytes: number;
+  /** Room for the file, which the record of the action says to have so many bytes. */
+  space: Space;
+  expectedBytes: number;
 }>;
+
+/** Bytes that a file has by its action's record, which counts KB of either rounding; never more than are taken. */
+export function recordedBytes({ record: { fileSizeKbs } }: CascadeAction, mostBytes: number): number {
+  return Math.min((fileSizeKbs + 1) * 1024, mostBytes);
+}
 
 /**
  * Fetches a file from one node; its path appears only once the bytes hash to what the chain says and are on the disk.
  *
- * Fails when the node refuses, stalls, breaks off, or gives other bytes.
+ * Fails when the node refuses, stalls, breaks off, or gives other bytes; with `DiskFailure` where our own disk does.
  */
 export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGenerator<Step[], void> {
   const { node, iteration, dialling, watch } = attempt;
   const { actionId, dataHash, signature, into, mostBytes, hashesOf } = wanted;
-  const { client, close } = await connectNode(node, dialling, watch.signal);
-  attempt.reach('connected');
   const part = `${into}.part`;
-  const file = await open(part, 'w', 0o600);
+  const room = await onOwnDisk(wanted.space.reserve(into, 0, 'download'));
+  let file: FileHandle | undefined;
+  let hangUp = (): void => undefined;
   try {
+    const makeRoom = inSteps(room, wanted.expectedBytes);
+    file = await onOwnDisk(open(part, 'w', 0o600));
+    const { client, close } = await connectNode(node, dialling, watch.signal);
+    hangUp = close;
+    attempt.reach('connected');
     const began = performance.now();
     let [size, chunks] = [0, 0];
     for await (const { responseType: told } of client.download({ actionId, signature }, { signal: watch.signal })) {
@@ -44,21 +60,24 @@ export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGene
       const { data } = told.value;
       [size, chunks] = [size + data.length, chunks + 1];
       if (size > mostBytes) throw new Error(`the node sends more than ${mostBytes} bytes`);
-      await file.writeFile(data);
+      await onOwnDisk(makeRoom(size));
+      await onOwnDisk(file.writeFile(data));
     }
-    await file.sync();
-    if (!(await hashesOf(part)).includes(dataHash))
+    await onOwnDisk(file.sync());
+    if (!(await onOwnDisk(hashesOf(part))).includes(dataHash))
       throw new Error('the node gave bytes that do not hash to what the chain says');
-    await rename(part, into);
-    await syncFolder(path.dirname(into));
+    await onOwnDisk(rename(part, into));
+    await onOwnDisk(syncFolder(path.dirname(into)));
     // Told by the try that succeeds alone: a task has this state once, whatever nodes did before.
     yield [{ status: 'sdk:download_started', detail: { iteration } }];
     const elapsedSeconds = (performance.now() - began) / 1000;
     const detail = { iteration, bytesTotal: size, chunks, elapsedSeconds };
     yield [{ status: 'sdk:download_completed', detail }, { status: 'sdk:completed' }];
   } finally {
-    close();
-    await file.close();
-    await rm(part, { force: true });
+    hangUp();
+    // What cannot be closed or removed now is no reason to doubt the file; the sweep removes left-overs.
+    await file?.close().catch(() => undefined);
+    await rm(part, { force: true }).catch(() => undefined);
+    room.release();
   }
 }

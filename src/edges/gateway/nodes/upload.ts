@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Step, StepDetail } from '../../../commands/transfers/steps.ts';
 import { chunkBytesOf } from '../../cascade/chunks.ts';
@@ -6,6 +6,7 @@ import { type RegisterRequestSchema, SupernodeEventType } from '../../gen/cascad
 import { piecesOf } from '../../kit/file-pieces.ts';
 import type { Attempt } from './attempts.ts';
 import { connectNode } from './connection.ts';
+import { DiskFailure, onOwnDisk } from './own-disk.ts';
 import { nodeStep } from './states.ts';
 
 /** A file on this machine's disk. */
@@ -24,9 +25,13 @@ type Message = MessageInitShape<typeof RegisterRequestSchema>;
  */
 export async function* uploadTo(attempt: Attempt, actionId: string, file: LocalFile): AsyncGenerator<Step[], string> {
   const { node, iteration, attemptId, dialling, watch } = attempt;
-  const connection = await connectNode(node, dialling, watch.signal);
-  attempt.reach('connected');
+  const handle = await onOwnDisk(open(file.path));
+  let hangUp = (): void => undefined;
+  let broken: DiskFailure | undefined;
   try {
+    const connection = await connectNode(node, dialling, watch.signal);
+    hangUp = connection.close;
+    attempt.reach('connected');
     yield [{ status: 'sdk:connection_established', detail: attempt.about }];
     const chunkSize = Math.min(chunkBytesOf(file.size), mostChunkBytes);
     const sizes: StepDetail = {
@@ -44,7 +49,9 @@ export async function* uploadTo(attempt: Attempt, actionId: string, file: LocalF
       isSent = true;
       attempt.reach('sent');
     };
-    const messages = messagesOf(file, { taskId: attemptId, actionId, chunkSize, moved: watch.moved, sent });
+    const failed = (caught: DiskFailure): void => void (broken = caught);
+    const sending = { taskId: attemptId, actionId, chunkSize, moved: watch.moved, sent, failed };
+    const messages = messagesOf(handle, file.size, sending);
     for await (const told of connection.client.register(messages, { signal: watch.signal })) {
       watch.moved();
       attempt.countEvent();
@@ -55,8 +62,11 @@ export async function* uploadTo(attempt: Attempt, actionId: string, file: LocalF
     }
     if (txHash === '') throw new Error('the node ended the registration without having finalized the action');
     return txHash;
+  } catch (caught) {
+    throw broken ?? caught;
   } finally {
-    connection.close();
+    hangUp();
+    await handle.close().catch(() => undefined);
   }
 }
 
@@ -75,21 +85,25 @@ type Sending = Readonly<{
   chunkSize: number;
   moved: () => void;
   sent: () => void;
+  failed: (caught: DiskFailure) => void;
 }>;
 
 async function* messagesOf(
-  file: LocalFile,
-  { taskId, actionId, chunkSize, moved, sent }: Sending,
+  handle: FileHandle,
+  size: number,
+  { taskId, actionId, chunkSize, moved, sent, failed }: Sending,
 ): AsyncGenerator<Message> {
-  const handle = await open(file.path);
-  try {
-    // Who sends asks for the next message once it has made bytes of the one before.
-    for await (const data of piecesOf(handle, { first: 0, last: file.size - 1, pieceBytes: chunkSize })) {
-      yield { requestType: { case: 'chunk', value: { data } } };
-      moved();
-    }
-  } finally {
-    await handle.close();
+  const pieces = piecesOf(handle, { first: 0, last: size - 1, pieceBytes: chunkSize });
+  for (;;) {
+    // The client makes an error of its own of what fails here, so the disk's failure is kept beside it.
+    const piece = await onOwnDisk(pieces.next()).catch((caught: unknown) => {
+      if (caught instanceof DiskFailure) failed(caught);
+      throw caught;
+    });
+    if (piece.done === true) break;
+    // The next message is pulled once this one has been encoded.
+    yield { requestType: { case: 'chunk', value: { data: piece.value } } };
+    moved();
   }
   sent();
   yield { requestType: { case: 'metadata', value: { taskId, actionId } } };

@@ -8,6 +8,8 @@ import { wait } from '../../kit/wait.ts';
 import type { Log } from '../../log/log.ts';
 import type { Presence } from '../../log/presence.ts';
 import { untilAnswered } from '../nodes/patience.ts';
+import { recordedBytes } from '../nodes/download.ts';
+import { DiskFailure } from '../nodes/own-disk.ts';
 import { isFresh } from '../nodes/spreading.ts';
 import { downloadFromNodes, type NodeTransfers, uploadToNodes } from '../nodes/transfer.ts';
 import { endings } from './endings.ts';
@@ -73,7 +75,8 @@ export function createRunner(options: RunnerOptions): Runner {
     const now = await currentTask(log, task);
     if (now.known.ended || now.known.holder !== holder) return;
     if (now.kind === 'retrieval' && signature === undefined) return await endTask(log, now, endings.lostSignature);
-    await moveBytes(options, { task: now, signature, signal: term, metrics });
+    const moving = moveBytes(options, { task: now, signature, signal: term, metrics });
+    await moving.catch(async (caught: unknown) => await endFailedDownload(options, now, caught));
   };
   const keepCarrying = async (task: Task, signature: string | undefined): Promise<void> => {
     while (!signal.aborted) {
@@ -120,6 +123,13 @@ export function createRunner(options: RunnerOptions): Runner {
     endOf: async ({ name }) => await running.get(name),
     ended: async () => void (await Promise.allSettled(running.values())),
   };
+}
+
+/** Ends a download that our own disk has failed; an upload goes on in a while, because its bytes are acknowledged. */
+async function endFailedDownload({ log, logger }: RunnerOptions, task: Task, caught: unknown): Promise<void> {
+  if (!(caught instanceof DiskFailure) || task.known.direction === 'upload') throw caught;
+  logger.error({ err: caught }, 'the disk failed a download');
+  await endTask(log, await currentTask(log, task), { error: caught.message, code: caught.code });
 }
 
 /** Fails with `UNAVAILABLE` while this process cannot announce itself: others would take its tasks for left alone. */
@@ -194,10 +204,21 @@ async function* stepsOf(
     return yield* uploadToNodes(nodes, action, file, whose);
   }
   const { dataHash } = action.file;
-  const { hashesOf } = files;
+  const { hashesOf, space } = files;
+  const expectedBytes = recordedBytes(action, mostBytes);
   const into = files.fetchedOf(task.name);
   const fresh = async (): Promise<boolean> => await isFresh(log, action.id, Date.now());
-  const wanted = { actionId: action.id, dataHash, signature, into, mostBytes, hashesOf, isFresh: fresh };
+  const wanted = {
+    actionId: action.id,
+    dataHash,
+    signature,
+    into,
+    mostBytes,
+    hashesOf,
+    space,
+    expectedBytes,
+    isFresh: fresh,
+  };
   yield* downloadFromNodes(nodes, action, wanted, whose);
 }
 
