@@ -44,8 +44,6 @@ export type CascadeChain = Readonly<{
   storers: (height: number) => Promise<Readonly<{ nodes: readonly StoringNode[]; total: number }>>;
   /** The latest block. */
   head: () => Promise<ChainHead>;
-  /** Height of the latest block. */
-  height: () => Promise<number>;
   /** How a transaction came out: 0 where it was carried out; undefined while no block has it. */
   outcome: (hash: string) => Promise<Readonly<{ code: number }> | undefined>;
   /** Whose signatures count; undefined where nobody's do. */
@@ -94,7 +92,6 @@ export function createCascadeChain(
         };
       }),
     head: async () => await ask(readHead),
-    height: async () => await ask(async (session) => (await readHead(session)).height),
     outcome: async (hash) =>
       await ask(async (session) => {
         if (!/^[\da-f]{64}$/i.test(hash)) return undefined;

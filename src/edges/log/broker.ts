@@ -78,7 +78,7 @@ export async function openBroker(
     connection,
     log,
     leases: createLeases(connection, network, hears.onLease && { onChange: hears.onLease }),
-    heads: () => readHeads(log.head),
+    heads: () => readHeads(connection, network),
     state: () => stateOf(connection, { monitorUrl: access.monitorUrl, atStart }),
     live: (onEvent) => liveEvents(connection, network, onEvent),
     secret: (name) => sharedSecret(connection, network, name),

@@ -1,12 +1,12 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { FactLog, Recorded } from '../../commands/ports.ts';
-import { subjectOf } from '../../events/catalogue.ts';
+import { type FactType, subjectOf } from '../../events/catalogue.ts';
 import { type Kind, type StreamName, streamOfKind } from '../../events/streams.ts';
 import { type AppenderOptions, createAppender } from './append/appender.ts';
 import { lastAtLeader, lastMessages, messageAt, messagesOf, type Stored } from './direct.ts';
 import { type FollowBatch, type FollowOptions, followStream } from './follow.ts';
 import { type Head, readHead } from './head.ts';
-import { recordedFrom } from './envelope.ts';
+import { isOfOtherTypes, recordedFrom } from './envelope.ts';
 import { entityIn, everyEntity, lastOfEach, lastPages } from './scan.ts';
 import { streamName } from './streams.ts';
 import { createWatches, type Watch } from './watches.ts';
@@ -16,8 +16,11 @@ export type Log = FactLog &
   Readonly<{
     /** The last fact of every entity of a kind, by entity, any number. */
     lastOfAll: (kind: Kind) => Promise<ReadonlyMap<string, Recorded>>;
-    /** The same page by page, none held longer than its page; fails when the broker goes away meanwhile. */
-    lastPages: (kind: Kind) => AsyncIterable<readonly Recorded[]>;
+    /**
+     * The same page by page, none held longer than its page; facts of the types named are left out without being
+     * decoded. Fails when the broker goes away meanwhile.
+     */
+    lastPages: (kind: Kind, without?: readonly FactType[]) => AsyncIterable<readonly Recorded[]>;
     /**
      * The last fact of an entity as the stream's leader has it, undefined only where there is none: a copy that lags
      * may answer every other read. For what is answered with 404 and for every decision to delete.
@@ -76,7 +79,8 @@ export function createLog(nc: NatsConnection, network: string, appending: Append
     },
     lastOfAll: async (kind) =>
       byEntity(nameOf(kind), await lastOfEach(nc, nameOf(kind), everyEntity(kind, network)), entityIn),
-    lastPages: (kind) => pagesOf(nc, nameOf(kind), everyEntity(kind, network)),
+    lastPages: (kind, without = []) =>
+      pagesOf(nc, { name: nameOf(kind), pattern: everyEntity(kind, network), without }),
     confirmedLast: async (kind, entity) => {
       const last = await lastAtLeader(nc, nameOf(kind), subjectOf(kind, network, entity));
       return last && recordedFrom(nameOf(kind), last);
@@ -102,8 +106,12 @@ function byEntity(
   return new Map(messages.map((message) => [entityOf(message.subject), recordedFrom(name, message)]));
 }
 
-async function* pagesOf(nc: NatsConnection, name: string, pattern: string): AsyncGenerator<readonly Recorded[]> {
-  for await (const page of lastPages(nc, name, pattern)) yield page.map((message) => recordedFrom(name, message));
+type Pages = Readonly<{ name: string; pattern: string; without: readonly FactType[] }>;
+
+async function* pagesOf(nc: NatsConnection, { name, pattern, without }: Pages): AsyncGenerator<readonly Recorded[]> {
+  const isWanted = isOfOtherTypes(without);
+  for await (const page of lastPages(nc, name, pattern))
+    yield page.filter(({ bytes }) => isWanted(bytes)).map((message) => recordedFrom(name, message));
 }
 
 /** Bounds a page. */

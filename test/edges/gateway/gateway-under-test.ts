@@ -139,8 +139,7 @@ function chainOf(actions: ReadonlyMap<string, CascadeAction>): CascadeChain {
   const creator = publicKeyOf(creatorKey);
   let blocks = 5;
   return {
-    head: async () => ({ chainId: 'test', height: 1, time: '2026-01-01T00:00:00Z' }),
-    height: async () => (blocks += 1),
+    head: async () => ({ chainId: 'test', height: (blocks += 1), time: '2026-01-01T00:00:00Z' }),
     outcome: async () => undefined,
     action: async (id) => actions.get(id),
     kind: async (id) => actions.get(id)?.record.kind ?? (id === sense ? 'sense' : undefined),

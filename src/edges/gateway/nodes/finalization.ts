@@ -28,10 +28,10 @@ export async function awaitFinalization(
   id: string,
   { txHash, pollMs, signal }: Finalizing,
 ): Promise<void> {
-  const from = await untilAnswered(chain.height, signal);
+  const { height: from } = await untilAnswered(chain.head, signal);
   for (let sealedAt = Infinity; ;) {
     // The height comes first: what is pending after it was so at that height.
-    const height = await untilAnswered(chain.height, signal);
+    const { height } = await untilAnswered(chain.head, signal);
     const state = (await untilAnswered(async () => await chain.action(id), signal))?.record.chainState;
     if (state === 'done' || state === 'approved') return;
     if (state !== 'pending') throw new Error(`the action is ${state ?? 'unknown'} on the chain`);

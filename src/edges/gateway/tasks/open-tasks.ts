@@ -18,6 +18,7 @@ export type OpenTasks = Readonly<{
 
 const retryMs = 1_000;
 const kinds = ['transfer', 'retrieval'] as const;
+const endings = ['TransferCompleted', 'TransferFailed', 'RetrievalCompleted', 'RetrievalFailed'] as const;
 
 /**
  * Reads the last fact of every task once, then follows the stream: what it costs follows the facts that are written,
@@ -43,7 +44,7 @@ export function followOpenTasks(
     // What is written while the last facts are read is read once more by following.
     const { lastSequence } = await log.head('TRANSFERS');
     open.clear();
-    for (const kind of kinds) for await (const facts of log.lastPages(kind)) note(facts);
+    for (const kind of kinds) for await (const facts of log.lastPages(kind, endings)) note(facts);
     resolve();
     for await (const { facts } of log.follow('TRANSFERS', lastSequence, { signal })) note(facts);
   };
