@@ -38,6 +38,12 @@ const returned = (...calls: readonly string[]): object => ({
   result: calls.map((returnData) => ({ calls: [{ returnData }] })),
 });
 
+const returnedIn = (block: number, returnData: string): object => ({
+  result: [...Array.from({ length: block }, () => ({ calls: [] })), { calls: [{ returnData }] }],
+});
+/** Code that returns the balance of an account, for every fork. */
+const balanceOf = (address: string): string => `0x73${address.slice(2)}3160005260206000f3`;
+
 const simulations: readonly FurtherCase[] = [
   simulated(
     'the field that moves a built-in contract may begin with a capital',
@@ -62,6 +68,32 @@ const simulations: readonly FurtherCase[] = [
     ],
     returned('0x', signer),
   ),
+  simulated(
+    'the nonce after the last one of all is 0',
+    [
+      {
+        stateOverrides: { [one]: { nonce: '0xffffffffffffffff' } },
+        calls: [
+          { from: one, to: other },
+          { from: one, to: other },
+          { from: one, to: other, nonce: '0x1' },
+        ],
+      },
+    ],
+    { result: [{ calls: [{ status: '0x1' }, { status: '0x1' }, { status: '0x1' }] }] },
+  ),
+  {
+    ...simulated('a block of before the merge pays its coinbase', [], returnedIn(1, word('4563918244f40000'))),
+    params: [
+      {
+        blockStateCalls: [
+          { blockOverrides: { number: '0x2', feeRecipient: elsewhere } },
+          { stateOverrides: { [one]: { code: balanceOf(elsewhere ?? '') } }, calls: [{ to: one }] },
+        ],
+      },
+      '0x1',
+    ],
+  },
   simulated('a move onto itself', [{ stateOverrides: moved(ecrecover, ecrecover) }], failed(-38_022)),
   simulated('a move of what is no built-in contract', [{ stateOverrides: moved(one, one) }], failed(-32_000)),
   simulated(

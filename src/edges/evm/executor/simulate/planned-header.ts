@@ -1,6 +1,6 @@
 import { type Block, genWithdrawalsTrieRoot, type HeaderData } from '@ethereumjs/block';
 import { type Common, Hardfork } from '@ethereumjs/common';
-import { Account, createAddressFromString, createWithdrawal, type Withdrawal } from '@ethereumjs/util';
+import { Account, type Address, createAddressFromString, createWithdrawal, type Withdrawal } from '@ethereumjs/util';
 import { type FeeRule, nextBaseFee } from '../base-fee.ts';
 import { blobGasOf, withHeader } from '../call-request.ts';
 import type { Machine } from '../machine.ts';
@@ -46,6 +46,14 @@ export const priced = (block: Block, { overrides: { blobBaseFee } }: PlannedBloc
 /** Gas of the blobs of all calls. */
 export const blobGasOfAll = (calls: readonly SimulatedCall[]): bigint =>
   calls.reduce((sum, { tx }) => sum + blobGasOf(tx), 0n);
+
+/** Pays the coinbase for a block of before the merge, as each of that time does. */
+export async function reward({ vm, state }: Machine, { coinbase }: Readonly<{ coinbase: Address }>): Promise<void> {
+  if (vm.common.gteHardfork(Hardfork.Paris)) return;
+  const account = (await state.getAccount(coinbase)) ?? new Account();
+  account.balance += vm.common.param('minerReward');
+  await state.putAccount(coinbase, account);
+}
 
 const weiPerGwei = 1_000_000_000n;
 

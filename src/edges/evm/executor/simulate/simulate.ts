@@ -9,7 +9,7 @@ import { openBlock, requestsHash } from '../system-calls.ts';
 import { callForms } from './call-forms.ts';
 import { LogRecorder } from './log-recorder.ts';
 import { type BlockStateCalls, planBlocks, type PlannedBlock } from './plan.ts';
-import { blobGasOfAll, plannedHeader, priced, withdraw } from './planned-header.ts';
+import { blobGasOfAll, plannedHeader, priced, reward, withdraw } from './planned-header.ts';
 import { movePrecompiles } from './precompiles.ts';
 import { simulateCall, type SimulatedCall } from './simulated-calls.ts';
 
@@ -89,6 +89,7 @@ async function simulateBlock(chain: Chain, plan: PlannedBlock): Promise<Readonly
   const results = calls.map(({ result }) => result);
   const requests = await requestsHash(vm, results);
   await vm.evm.journal.commit();
+  await reward(machine, environment.header);
   const withdrawals = await withdraw(machine, plan);
   const bloom = new Bloom();
   for (const result of results) bloom.or(result.bloom);

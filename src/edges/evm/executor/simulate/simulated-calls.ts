@@ -1,6 +1,6 @@
 import type { Block } from '@ethereumjs/block';
 import type { TypedTransaction } from '@ethereumjs/tx';
-import { createAddressFromString, createZeroAddress, MAX_UINT64 } from '@ethereumjs/util';
+import { type Address, createAddressFromString, createZeroAddress, MAX_UINT64 } from '@ethereumjs/util';
 import { runTx, type RunTxResult } from '@ethereumjs/vm';
 import { blobGasOf, type CallRequest, feeCapOf, messageOf, withHeader } from '../call-request.ts';
 import { executionCodes, ExecutionError, plainReason } from '../execution-error.ts';
@@ -46,6 +46,7 @@ export async function simulateCall(place: CallPlace, request: CallRequest, gasUs
   recorder.begin();
   const block = validation ? environment : withoutPrices(environment, recorder, tx);
   const result = await state.withSender(from, () => run(machine, { tx, block, gasUsed }));
+  await wrapNonce(machine, from);
   const logs = recorder.take();
   budget.left -= result.totalGasSpent;
   return { tx, result, logs: result.execResult.exceptionError ? [] : logs };
@@ -84,6 +85,15 @@ function message(request: CallRequest, { gasLimit, nonce, machine, validation }:
   const made = messageOf({ ...request, nonce: undefined }, { gasLimit, nonce: 0n, common });
   Object.assign(made.tx, { nonce });
   return made;
+}
+
+/** The nonce after the last one of all is 0, as a number of 64 bits goes on. */
+async function wrapNonce({ vm, state }: Machine, sender: Address): Promise<void> {
+  const account = await state.getAccount(sender);
+  if (!account || account.nonce <= MAX_UINT64) return;
+  account.nonce -= MAX_UINT64 + 1n;
+  await vm.evm.journal.putAccount(sender, account);
+  await vm.evm.journal.cleanup();
 }
 
 /** Where a call pays nothing, the check of its fees sees no prices; contracts see the block's. */
