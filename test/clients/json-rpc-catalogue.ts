@@ -11,6 +11,7 @@ export async function expectCatalogue(urls: Readonly<Record<string, string>>): P
   const { result } = asked as { result: Record<string, unknown> };
   expect(Object.keys(shown)[0]).toBe('openrpc');
   expect(shown).toEqual({ ...result, servers: [{ name: 'JSON-RPC over HTTP', url: jsonRpc }] });
+  expect((await fetch(url, { method: 'POST', body })).status).toBe(415);
   expect((await fetch(url, { method: 'HEAD' })).status).toBe(200);
   expect((await fetch(url, { method: 'OPTIONS' })).status).toBe(204);
   const refused = await fetch(url, { method: 'DELETE' });

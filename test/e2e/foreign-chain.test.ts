@@ -7,7 +7,8 @@ const head = '0xd226371d0b1551adb03fb52b71f08e3e11247fe9b1af994768af8cdaa8e7dcd7
 
 async function ask(url: string | undefined, method: string, params: readonly unknown[] = []): Promise<unknown> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-  const answer = await fetch(url ?? 'http://127.0.0.1:1', { method: 'POST', body });
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(url ?? 'http://127.0.0.1:1', { method: 'POST', headers, body });
   return await answer.json();
 }
 

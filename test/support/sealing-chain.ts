@@ -32,11 +32,12 @@ type Options = Readonly<{
   everyMs?: number;
   logger?: Logger;
   origins?: readonly string[] | '*';
+  messageMs?: number;
 }>;
 
 /** Runs a chain on the real executor that seals each transaction at once, and on top of that at an interval. */
 export async function startSealingChain(options: Options = {}): Promise<SealingChain> {
-  const { namespaces = ['eth', 'net', 'web3', 'rpc'], everyMs, logger = quiet, origins = '*' } = options;
+  const { namespaces = ['eth', 'net', 'web3', 'rpc'], everyMs, logger = quiet, origins = '*', messageMs } = options;
   const [postgres, network] = [await freshDatabase(), freshNetwork()];
   const pools = createPools(postgres, { applicationName: 'test' });
   await migrate({ pools, network });
@@ -77,7 +78,7 @@ export async function startSealingChain(options: Options = {}): Promise<SealingC
   const pool = { submit, pending: () => waiting };
   const served = await serveRpc(
     { config, forks, blocks, reads, pool, news, gasCap: 50_000_000n, version: '0.0.0', enabled: new Set(namespaces) },
-    { host: '127.0.0.1', httpPort: 0, wsPort: 0, origins, logger },
+    { host: '127.0.0.1', httpPort: 0, wsPort: 0, origins, logger, ...(messageMs !== undefined && { messageMs }) },
   );
   const sealing = everyMs === undefined ? undefined : setInterval(() => void seal(), everyMs);
   const stop = async (): Promise<void> => {

@@ -2,8 +2,11 @@ import { type Transferable, Worker } from 'node:worker_threads';
 import { AppError, toAppError } from '../../commands/errors.ts';
 import type { FromWorker, ToWorker, WorkerSetup } from './worker-thread.ts';
 
-/** What a thread runs and what it may use: one that needs more heap than `memoryMb` ends, and nothing else does. */
-export type ThreadOptions = Readonly<{ name: string; module: URL; memoryMb?: number }>;
+/**
+ * What a thread runs and what it may use: one that needs more heap than `memoryMb` ends, and nothing else does. A task
+ * that was cancelled may put things in order for `graceMs`.
+ */
+export type ThreadOptions = Readonly<{ name: string; module: URL; memoryMb?: number; graceMs?: number }>;
 
 /** One call: what is called, with what, and what ends it before its time. */
 export type Call = Readonly<{
@@ -18,22 +21,23 @@ export type Call = Readonly<{
 /** A worker strips types by itself, like the process that starts it; Node 22 has to be told not to say so each time. */
 const execArgv = ['--disable-warning=ExperimentalWarning'];
 
-/** Once told to stop, a task may put things in order for this long. */
-const graceMs = 2_000;
+const usualGraceMs = 2_000;
 
 /** A worker thread that takes one call at a time; a module that cannot be loaded shows at its first call. */
 export class Thread {
   readonly #name: string;
+  readonly #graceMs: number;
   readonly #worker: Worker;
   readonly #ready = Promise.withResolvers<void>();
   #current: (PromiseWithResolvers<unknown> & { onProgress: Call['onProgress'] }) | undefined;
   #ended: AppError | undefined;
 
-  constructor({ name, module, memoryMb }: ThreadOptions) {
+  constructor({ name, module, memoryMb, graceMs = usualGraceMs }: ThreadOptions) {
     const workerData: WorkerSetup = { module: module.href };
     const resourceLimits = memoryMb === undefined ? {} : { maxOldGenerationSizeMb: memoryMb };
     const program = new URL('worker-thread.ts', import.meta.url);
     this.#name = name;
+    this.#graceMs = graceMs;
     this.#worker = new Worker(program, { name, workerData, execArgv, resourceLimits });
     this.#worker.on('message', (message: FromWorker) => this.#receive(message));
     this.#worker.on('error', (cause) =>
@@ -59,7 +63,7 @@ export class Thread {
     };
     const abort = (): void => {
       this.#send({ kind: 'abort', reason: `Task ${task} was cancelled` });
-      endAfter(graceMs, this.#cancelled(task));
+      endAfter(this.#graceMs, this.#cancelled(task));
     };
     this.#worker.ref();
     try {

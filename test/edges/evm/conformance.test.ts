@@ -17,6 +17,8 @@ const groups = readdirSync(folder)
   .filter((name) => statSync(`${folder}${name}`).isDirectory())
   .toSorted();
 
+const headers = { 'content-type': 'application/json' };
+
 type Exchange = Readonly<{ request: string; response: string }>;
 type Recording = Readonly<{ name: string; schemaOnly: boolean; exchanges: readonly Exchange[] }>;
 
@@ -58,7 +60,7 @@ describe('the recordings of the execution-apis suite', () => {
 
   const passes = async ({ schemaOnly, exchanges }: Recording): Promise<boolean> => {
     for (const { request, response } of exchanges) {
-      const answer = await fetch(chain.url, { method: 'POST', body: request });
+      const answer = await fetch(chain.url, { method: 'POST', headers, body: request });
       const given = JSON.parse(await answer.text());
       const isSchemaOnly = schemaOnly && given.error === undefined;
       const isGood = isSchemaOnly
@@ -110,6 +112,7 @@ describe('the recordings of the execution-apis suite', () => {
   const ask = async (method: string, params: readonly unknown[]): Promise<unknown> => {
     const answer = await fetch(chain.url, {
       method: 'POST',
+      headers,
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     });
     return await answer.json();

@@ -1,10 +1,10 @@
 import { bytesToHex } from '@ethereumjs/util';
 import { Type } from 'typebox';
-import { hash, quantity } from '../rpc/forms.ts';
+import { hash, identifier } from '../rpc/forms.ts';
 import { type Method, method } from '../rpc/registry.ts';
 import { findLogs, logFilter, type LogFilter, logMatcher } from './logs.ts';
 
-const filterId = { name: 'filter id', schema: quantity } as const;
+const filterId = { name: 'filter id', schema: identifier } as const;
 const changes = Type.Array(Type.Union([hash, Type.Object({ transactionHash: hash })]));
 
 /** Whether a block to come lies within a filter; words such as `latest` bound nothing that is yet to come. */
@@ -21,7 +21,7 @@ export const filterMethods: readonly Method[] = [
     namespace: 'eth',
     summary: 'Begins to collect logs and says the id of the filter',
     params: [{ name: 'filter', schema: logFilter }],
-    result: quantity,
+    result: identifier,
     handler: (context, filter) => {
       const matches = logMatcher(filter);
       return context.filters.add({
@@ -38,7 +38,7 @@ export const filterMethods: readonly Method[] = [
     namespace: 'eth',
     summary: 'Begins to collect hashes of blocks and says the id of the filter',
     params: [],
-    result: quantity,
+    result: identifier,
     handler: ({ filters, news }) => filters.add({ begin: (found) => news.onBlock((block) => found(block.hash)) }),
   }),
   method({
@@ -46,7 +46,7 @@ export const filterMethods: readonly Method[] = [
     namespace: 'eth',
     summary: 'Begins to collect hashes of transactions that wait and says the id of the filter',
     params: [],
-    result: quantity,
+    result: identifier,
     handler: ({ filters, news }) =>
       filters.add({ begin: (found) => news.onPending((transaction) => found(bytesToHex(transaction.hash()))) }),
   }),

@@ -2,7 +2,7 @@ import { bytesToHex } from '@ethereumjs/util';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { headForm, transactionForm } from '../executor/block-forms.ts';
-import { quantity } from '../rpc/forms.ts';
+import { identifier } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
 import { logCondition, logMatcher } from './logs.ts';
@@ -62,7 +62,7 @@ export const subscriptionMethods: readonly Method[] = [
       { name: 'kind', schema: Type.String() },
       { name: 'option', schema: Type.Unknown(), optional: true },
     ],
-    result: quantity,
+    result: identifier,
     handler: (context, kind, option) => {
       const begin = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
       if (!begin)
@@ -74,7 +74,7 @@ export const subscriptionMethods: readonly Method[] = [
     name: 'eth_unsubscribe',
     namespace: 'eth',
     summary: 'Ends a subscription of this connection; whether it was there',
-    params: [{ name: 'subscription id', schema: quantity }],
+    params: [{ name: 'subscription id', schema: identifier }],
     result: Type.Boolean(),
     handler: (context, id) => {
       if (!connectionOf(context).unsubscribe(id)) throw new RpcError(rpcCodes.server, 'subscription not found');

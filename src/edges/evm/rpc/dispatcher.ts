@@ -1,83 +1,148 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { toAppError } from '../../../commands/errors.ts';
+import { TooComplex } from '../../kit/bounded-json.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { ExecutionError } from '../executor/execution-error.ts';
+import { boundReads } from '../workers/state-reads.ts';
 import type { Connection } from './connection.ts';
-import type { Method, MethodContext } from './registry.ts';
+import { type Message, parseMessage } from './parse-message.ts';
+import type { Method, ServedContext } from './registry.ts';
 import { type ErrorBody, errorBody, rpcCodes, RpcError } from './rpc-error.ts';
 
-/** Requests of one batch at most, and bytes of its answers from which on the rest is refused. */
-const limits = { requests: 1000, responseBytes: 25_000_000 };
+/** Requests of one batch at most, and characters of its answers from which on the rest is refused. */
+const limits = { requests: 1000, responseSize: 25_000_000 };
+/** How long a batch goes on before others are answered. */
+const turnMs = 10;
+/** How long one message may take, a request or a batch as a whole. */
+const usualMessageMs = 30_000;
 
-type Id = string | number | null;
-type Request = Readonly<{ id?: Id; method: string; params: readonly unknown[] }>;
+/** Who sends a message: an address, until when an answer is wanted, and the connection where it is one that stays. */
+export type Sender = Readonly<{ caller: string; signal: AbortSignal; connection?: Connection }>;
+
+type Request = Readonly<{ method: string; params: readonly unknown[] }>;
 
 /** Answers the text of a request or a batch; undefined where nothing is to be answered. */
-export type Dispatcher = (text: string, connection?: Connection) => Promise<string | undefined>;
+export type Dispatcher = (text: string, sender: Sender) => Promise<string | undefined>;
+
+/** Where one message is answered: until when, and for whom. */
+type Turn = Sender & Readonly<{ message: Message; isLate: () => boolean }>;
+
+type Answer = (one: unknown, turn: Turn) => Promise<string | undefined>;
 
 /** Makes a dispatcher for methods, of which those in enabled namespaces can be called. */
-export function createDispatcher(methods: readonly Method[], context: MethodContext, logger: Logger): Dispatcher {
+export function createDispatcher(
+  methods: readonly Method[],
+  context: ServedContext,
+  { logger, messageMs = usualMessageMs }: Readonly<{ logger: Logger; messageMs?: number | undefined }>,
+): Dispatcher {
   const callable = methods.filter(({ namespace }) => context.enabled.has(namespace));
   const byName = new Map(callable.map((method) => [method.name, method]));
-  const call = async ({ method: name, params }: Request, connection?: Connection): Promise<unknown> => {
+  const call = async (given: unknown, { caller, signal, connection }: Turn): Promise<unknown> => {
+    const { method: name, params } = requestOf(given);
     const method = byName.get(name);
     if (!method) throw new RpcError(rpcCodes.methodNotFound, `the method ${name} does not exist/is not available`);
-    return await method.call({ ...context, connection }, params);
+    const reads = boundReads(context.reads, { caller, signal });
+    return await method.call({ ...context, reads, caller, connection }, params);
   };
-  const answer = async (given: unknown, connection?: Connection): Promise<string | undefined> => {
-    let id: Id | undefined = null;
+  const answer: Answer = async (one, turn) => {
+    if (isNotification(one)) {
+      await call(one, turn).catch((caught: unknown) => report(caught, logger));
+      return undefined;
+    }
+    const id = idOf(one, turn.message);
     try {
-      id = idOf(given);
-      const result = await call(requestOf(given), connection);
-      return id === undefined ? undefined : `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${json(result)}}`;
+      if (id === undefined) throw new RpcError(rpcCodes.invalidRequest, 'invalid request');
+      if (turn.isLate()) throw late();
+      return `{"jsonrpc":"2.0","id":${id},"result":${json(await call(one, turn))}}`;
     } catch (caught) {
-      const error = errorBody(caught);
-      if (isOurs(caught, error)) logger.error({ err: caught }, 'JSON-RPC request failed');
-      return id === undefined ? undefined : failed(id, error);
+      const error = errorBody(turn.isLate() && toAppError(caught).code === 'CANCELLED' ? late() : caught);
+      report(caught, logger);
+      return failed(id ?? 'null', error);
     }
   };
-  return async (text, connection) => {
-    const given = parsed(text);
-    if (given === undefined) return failed(null, { code: rpcCodes.parse, message: 'parse error' });
-    if (!Array.isArray(given)) return await answer(given, connection);
-    if (given.length === 0) return failed(null, { code: rpcCodes.invalidRequest, message: 'empty batch' });
-    if (given.length > limits.requests)
-      return failed(null, { code: rpcCodes.invalidRequest, message: 'batch too large' });
-    const answers: string[] = [];
-    let size = 0;
-    for (const one of given) {
-      const tooMuch = { code: rpcCodes.server, message: 'response too large' };
-      const told = size > limits.responseBytes ? failed(idOf(one) ?? null, tooMuch) : await answer(one, connection);
-      if (told === undefined) continue;
-      size += told.length;
-      answers.push(told);
+  return async (text, sender) => {
+    const message = parsed(text);
+    if (typeof message === 'string') return message;
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), messageMs);
+    const signal = AbortSignal.any([sender.signal, deadline.signal]);
+    const turn = { ...sender, signal, message, isLate: () => deadline.signal.aborted };
+    try {
+      return await (Array.isArray(message.value)
+        ? answerAll(message.value, turn, answer)
+        : answer(message.value, turn));
+    } finally {
+      clearTimeout(timer);
     }
-    return answers.length === 0 ? undefined : `[${answers.join(',')}]`;
   };
 }
 
-/** A simulation may fail with that code because of what it asks for. */
-const isOurs = (caught: unknown, { code }: ErrorBody): boolean =>
-  code === rpcCodes.internal && !(caught instanceof ExecutionError);
+/** Answers a batch, one request after the other; nothing where its sender has gone. */
+async function answerAll(given: readonly unknown[], turn: Turn, answer: Answer): Promise<string | undefined> {
+  const refusal = refusalOf(given, turn.message);
+  if (refusal !== undefined) return refusal;
+  const answers: string[] = [];
+  let size = 0;
+  let since = performance.now();
+  for (const one of given) {
+    if (performance.now() - since > turnMs) {
+      await nextTurn();
+      since = performance.now();
+    }
+    if (turn.signal.aborted && !turn.isLate()) return undefined;
+    const tooMuch = { code: rpcCodes.responseTooLarge, message: 'response too large' };
+    const text =
+      size > limits.responseSize && !isNotification(one)
+        ? failed(idOf(one, turn.message) ?? 'null', tooMuch)
+        : await answer(one, turn);
+    if (text === undefined) continue;
+    size += text.length;
+    answers.push(text);
+  }
+  return answers.length === 0 ? undefined : `[${answers.join(',')}]`;
+}
+
+const late = (): RpcError => new RpcError(rpcCodes.timeout, 'request timed out');
+
+/** Logs what is a fault of this program; a simulation may fail with that code because of what it asks for. */
+function report(caught: unknown, logger: Logger): void {
+  if (caught instanceof ExecutionError || errorBody(caught).code !== rpcCodes.internal) return;
+  logger.error({ err: caught }, 'JSON-RPC request failed');
+}
 
 const json = (value: unknown): string => JSON.stringify(value ?? null);
 
-const failed = (id: Id, error: ErrorBody): string => JSON.stringify({ jsonrpc: '2.0', id, error });
+const failed = (id: string, error: ErrorBody): string =>
+  `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
 
-function parsed(text: string): unknown {
+/** What is sent, or the answer to what cannot be read. */
+function parsed(text: string): Message | string {
   try {
-    return JSON.parse(text);
-  } catch {
-    // What cannot be parsed is answered as such.
-    return undefined;
+    return parseMessage(text);
+  } catch (caught) {
+    const why = caught instanceof TooComplex ? ': nested too deep, or too many values' : '';
+    return failed('null', { code: rpcCodes.parse, message: `parse error${why}` });
   }
 }
 
-/** Undefined for a notification; what is no id at all is answered as null. */
-function idOf(given: unknown): Id | undefined {
-  if (given === null || typeof given !== 'object' || !('id' in given)) {
-    return given !== null && typeof given === 'object' && 'method' in given && 'jsonrpc' in given ? undefined : null;
-  }
-  const { id } = given;
-  return typeof id === 'string' || typeof id === 'number' ? id : null;
+/** The answer to a batch of none or too many; as geth does, under the id of its first request. */
+function refusalOf(given: readonly unknown[], message: Message): string | undefined {
+  if (given.length === 0) return failed('null', { code: rpcCodes.invalidRequest, message: 'empty batch' });
+  if (given.length <= limits.requests) return undefined;
+  const first = given.find((one) => !isNotification(one) && idOf(one, message) !== undefined);
+  const error = { code: rpcCodes.invalidRequest, message: 'batch too large' };
+  return `[${failed(idOf(first, message) ?? 'null', error)}]`;
+}
+
+/** The id of a request as it is sent back: null where it has none, undefined where it is none. */
+function idOf(given: unknown, message: Message): string | undefined {
+  if (given === null || typeof given !== 'object' || Array.isArray(given) || !('id' in given)) return 'null';
+  return message.idOf(given.id, given);
+}
+
+function isNotification(given: unknown): boolean {
+  if (given === null || typeof given !== 'object' || 'id' in given) return false;
+  return 'method' in given && typeof given.method === 'string' && 'jsonrpc' in given && given.jsonrpc === '2.0';
 }
 
 function requestOf(given: unknown): Request {

@@ -3,8 +3,10 @@ import type { Hex } from '../executor/outcome.ts';
 
 const hex = (pattern: string, description: string) => Type.Unsafe<Hex>({ type: 'string', pattern, description });
 
-/** A number: hex digits behind 0x. */
-export const quantity = hex('^0x[0-9a-fA-F]{1,64}$', 'Number in hex digits');
+/** A number: hex digits behind 0x, without zeros before them. */
+export const quantity = hex('^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})$', 'Number in hex digits, without leading zeros');
+/** What a filter or a subscription is known by. */
+export const identifier = hex('^0x[0-9a-fA-F]{1,64}$', 'Id in hex digits');
 /** Bytes, two digits each. */
 export const bytes = hex('^0x([0-9a-fA-F]{2})*$', 'Bytes in hex digits');
 /** 20 bytes. */
@@ -19,7 +21,7 @@ const tag = Type.Enum(['latest', 'earliest', 'pending', 'safe', 'finalized']);
 /** Which block: its number, its hash, or a word; `requireCanonical` changes nothing, no other blocks are stored. */
 export const blockId = Type.Union(
   [
-    hex('^0x[0-9a-fA-F]{1,16}$', 'Number of the block'),
+    hex('^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15})$', 'Number of the block'),
     hash,
     tag,
     Type.Object({ blockNumber: Type.Union([quantity, tag]), requireCanonical: Type.Optional(Type.Boolean()) }),
@@ -61,9 +63,7 @@ export const callRequest = Type.Object(
     accessList: optional(accessList),
     blobVersionedHashes: optional(Type.Array(hash)),
     authorizationList: optional(
-      Type.Array(
-        Type.Object({ chainId: quantity, address, nonce: quantity, yParity: quantity, r: quantity, s: quantity }),
-      ),
+      Type.Array(Type.Object({ chainId: quantity, address, nonce: quantity, yParity: quantity, r: slot, s: slot })),
     ),
   },
   { description: 'A call' },

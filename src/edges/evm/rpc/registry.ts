@@ -27,9 +27,14 @@ export type MethodContext = Readonly<{
   filters: Filters;
   /** Of what can be called here. */
   catalogue: () => Catalogue;
+  /** Address of the client, by which it is bounded. */
+  caller: string;
   /** That the request came on, where it is one that stays. */
   connection?: Connection | undefined;
 }>;
+
+/** The same, of all requests. */
+export type ServedContext = Omit<MethodContext, 'caller' | 'connection'>;
 
 type ValuesOf<P extends readonly Parameter[]> = {
   [K in keyof P]: P[K] extends { optional: true } ? Static<P[K]['schema']> | undefined : Static<P[K]['schema']>;

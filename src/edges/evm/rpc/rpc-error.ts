@@ -9,6 +9,10 @@ export const rpcCodes = {
   invalidParameters: -32602,
   internal: -32603,
   server: -32000,
+  timeout: -32002,
+  responseTooLarge: -32003,
+  /** Of EIP-1474: a client has too much under way. */
+  limit: -32005,
 } as const;
 
 /** Why a request has no result. */
@@ -30,6 +34,7 @@ const codes: Readonly<Partial<Record<ErrorCode, number>>> = {
   INVALID_ARGUMENT: rpcCodes.invalidParameters,
   METHOD_NOT_ALLOWED: rpcCodes.methodNotFound,
   INTERNAL: rpcCodes.internal,
+  TOO_MANY_REQUESTS: rpcCodes.limit,
 };
 
 /** What a client is told of any caught value; details of our own faults are not sent. */

@@ -8,7 +8,8 @@ import { type Catalogue, catalogueOf } from './catalogue.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { Filters } from './filters.ts';
 import { createHttpServer } from './http-server.ts';
-import type { MethodContext } from './registry.ts';
+import { Intake } from './intake.ts';
+import type { ServedContext } from './registry.ts';
 import { createWebSocketServer } from './websocket-server.ts';
 
 /** Where JSON-RPC is served. */
@@ -19,6 +20,8 @@ export type RpcPlace = Readonly<{
   /** Of web pages that may ask; all where it is not given. */
   origins?: Origins;
   logger: Logger;
+  /** How long a request or a batch as a whole may take, where not as long as usual. */
+  messageMs?: number;
   /** Called with each request. */
   onAsked?: () => void;
 }>;
@@ -35,20 +38,21 @@ export type ServedRpc = Readonly<{ url: string; wsUrl: string; stop: () => Promi
  * const { url, wsUrl, stop } = await serveRpc(context, { host: '127.0.0.1', httpPort: 8545, wsPort: 8546, logger });
  */
 export async function serveRpc(
-  context: Omit<MethodContext, 'filters' | 'catalogue'>,
+  context: Omit<ServedContext, 'filters' | 'catalogue'>,
   place: RpcPlace,
 ): Promise<ServedRpc> {
-  const { host, httpPort, wsPort, origins = '*', logger, onAsked } = place;
+  const { host, httpPort, wsPort, origins = '*', logger, messageMs, onAsked } = place;
   const filters = new Filters();
   const { version, enabled } = context;
   let url = '';
   const catalogue = (): Catalogue => catalogueOf(methods, { version, url, enabled });
-  const dispatcher = createDispatcher(methods, { ...context, filters, catalogue }, logger);
-  const dispatch: Dispatcher = async (text, connection) => {
+  const dispatcher = createDispatcher(methods, { ...context, filters, catalogue }, { logger, messageMs });
+  const dispatch: Dispatcher = async (text, sender) => {
     onAsked?.();
-    return await dispatcher(text, connection);
+    return await dispatcher(text, sender);
   };
-  const [http, ws] = [createHttpServer(dispatch, origins), createWebSocketServer(dispatch, origins)];
+  const serving = { dispatch, origins, intake: new Intake() };
+  const [http, ws] = [createHttpServer(serving), createWebSocketServer(serving)];
   const stop = async (): Promise<void> => {
     filters.close();
     await Promise.all([http, ws].map(closed));

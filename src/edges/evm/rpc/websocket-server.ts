@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { Connection } from './connection.ts';
-import type { Origins } from '../../kit/setting-forms.ts';
-import type { Dispatcher } from './dispatcher.ts';
-import { mayAsk } from './http-server.ts';
+import { callerOf } from '../../kit/net-address.ts';
+import { mayAsk, type RpcServing } from './http-server.ts';
+import type { Admitted } from './intake.ts';
 
 /** Of one message, of what a slow reader may leave unread, of connections, and of requests that wait on one. */
 const most = { messageBytes: 5 * 1024 * 1024, unreadBytes: 16 * 1024 * 1024, connections: 1024, waiting: 1000 };
@@ -18,7 +18,7 @@ const codes = { unsupported: 1003, policy: 1008, tryAgain: 1013 };
  * for; who does not answer a ping within 30 seconds is gone. Pages of other origins than `origins` get HTTP 403.
  * Closing the server cuts every connection.
  */
-export function createWebSocketServer(dispatch: Dispatcher, origins: Origins): Server {
+export function createWebSocketServer(serving: RpcServing): Server {
   const server = createServer((_, response) => {
     response.writeHead(426, { connection: 'close', upgrade: 'websocket' }).end();
   });
@@ -26,12 +26,12 @@ export function createWebSocketServer(dispatch: Dispatcher, origins: Origins): S
     server,
     maxPayload: most.messageBytes,
     perMessageDeflate: false,
-    verifyClient: ({ req }, answer) => answer(mayAsk(req, origins), 403),
+    verifyClient: ({ req }, answer) => answer(mayAsk(req, serving.origins), 403),
   });
   const pinging = setInterval(() => sockets.clients.forEach(ping), pingMs);
-  sockets.on('connection', (socket) => {
+  sockets.on('connection', (socket, { socket: { remoteAddress = '' } }) => {
     if (sockets.clients.size > most.connections) socket.close(codes.tryAgain, 'too many connections');
-    else serve(socket, dispatch);
+    else serve(socket, callerOf(remoteAddress), serving);
   });
   sockets.on('error', () => undefined);
   const close = server.close.bind(server);
@@ -51,36 +51,64 @@ function ping(socket: WebSocket): void {
   socket.ping();
 }
 
-function serve(socket: WebSocket, dispatch: Dispatcher): void {
+function serve(socket: WebSocket, caller: string, { dispatch, intake }: RpcServing): void {
   const send = (text: string): void => {
     if (socket.readyState !== socket.OPEN) return;
     if (socket.bufferedAmount > most.unreadBytes) return socket.terminate();
     socket.send(text);
   };
   const connection = new Connection(send);
+  const gone = new AbortController();
+  const sender = { caller, connection, signal: gone.signal };
+  const underWay = new Set<Admitted>();
   let waiting = 0;
   let last = Promise.resolve();
-  const answer = async (text: string): Promise<void> => {
+  const answer = async (text: string, admitted: Admitted): Promise<void> => {
     try {
-      const answered = socket.readyState === socket.OPEN ? await dispatch(text, connection) : undefined;
+      const answered = socket.readyState === socket.OPEN ? await dispatch(text, sender) : undefined;
       if (answered !== undefined) send(answered);
     } catch {
       // The dispatcher answers every fault of a request; what is left is ours, and this connection ends with it.
       socket.terminate();
     }
+    underWay.delete(admitted);
+    admitted.leave();
     waiting -= 1;
   };
   socket.on('pong', () => unanswered.delete(socket));
   // Malformed frames and messages that are too long; `ws` closes the connection itself.
   socket.on('error', () => undefined);
-  socket.on('close', () => connection.close());
+  socket.on('close', () => {
+    gone.abort();
+    for (const one of underWay) one.leave();
+    connection.close();
+  });
   socket.on('message', (data, isBinary) => {
     if (isBinary) return socket.close(codes.unsupported, 'requests are text');
     waiting += 1;
-    if (waiting > most.waiting) return socket.close(codes.policy, 'too many requests at once');
     const text = textOf(data);
-    last = last.then(() => answer(text));
+    const admitted = waiting > most.waiting ? undefined : admittedBy(intake, { caller, bytes: text.length });
+    if (!admitted) return socket.close(codes.policy, 'too many requests at once');
+    underWay.add(admitted);
+    last = last.then(() => answer(text, admitted));
   });
+}
+
+/** A place among the requests of the caller; undefined where there is none. */
+function admittedBy(
+  intake: RpcServing['intake'],
+  { caller, bytes }: Readonly<{ caller: string; bytes: number }>,
+): Admitted | undefined {
+  let admitted: Admitted | undefined;
+  try {
+    admitted = intake.enter(caller);
+    admitted.grow(bytes);
+    return admitted;
+  } catch {
+    // The connection is closed for it, with a code that says so.
+    admitted?.leave();
+    return undefined;
+  }
 }
 
 const textOf = (data: Buffer | ArrayBuffer | Buffer[]): string =>

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isJson } from '../../evm/rpc/http-server.ts';
 
 /** Path of the catalogue of the chain's JSON-RPC. */
 export const openRpcPath = '/openrpc.json';
@@ -26,6 +27,7 @@ export async function answerOpenRpc(
   if (method === 'OPTIONS') return void response.writeHead(204, cors).end();
   if (!['GET', 'HEAD', 'POST'].includes(method))
     return void response.writeHead(405, { ...cors, allow: 'GET, HEAD, POST, OPTIONS' }).end();
+  if (method === 'POST' && !isJson(request)) return void response.writeHead(415, cors).end();
   const answer = jsonRpc === undefined ? undefined : await ask(jsonRpc, method === 'POST' ? await body() : discover);
   if (jsonRpc === undefined || answer === undefined) {
     const error = JSON.stringify({ error: 'The JSON-RPC of the chain does not answer', code: 'UNAVAILABLE' });

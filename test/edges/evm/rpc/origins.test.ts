@@ -15,7 +15,7 @@ type Answer = Readonly<{ status: number | undefined; allowed: string | undefined
 /** Asks as a page of the origin does, or as a program where there is none; `fetch` would not send that header. */
 async function ask(origin: string | undefined, method = 'POST'): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const headers = { 'content-type': 'text/plain', ...(origin !== undefined && { origin }) };
+  const headers = { 'content-type': 'application/json', ...(origin !== undefined && { origin }) };
   const asked = request(chain.url, { method, headers, agent: false }, (response) => {
     const parts: Buffer[] = [];
     response.on('data', (part: Buffer) => parts.push(part));
