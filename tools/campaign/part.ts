@@ -26,6 +26,7 @@ export const parts = {
   'full-disk': { count: 3, load: (): Promise<Part> => import('./parts/full-disk.ts') },
   retention: { count: 1, load: (): Promise<Part> => import('./parts/retention.ts') },
   'register-kills': { count: 20, load: (): Promise<Part> => import('./parts/register-kills.ts') },
+  'many-files': { count: 1, load: (): Promise<Part> => import('./parts/many-files.ts') },
   'evm-kills': { count: 10, load: (): Promise<Part> => import('./parts/evm-kills.ts') },
   'gateway-kills': { count: 5, load: (): Promise<Part> => import('./parts/gateway-kills.ts') },
   'broken-forms': { count: 5000, load: (): Promise<Part> => import('./parts/broken-forms.ts') },

@@ -20,7 +20,7 @@ export type StoringNode = NodeUnderTest & Readonly<{ account: string; storageFol
 export type NetworkUnderTest = Readonly<{
   ledger: Ledger;
   cast: readonly RealNode[];
-  start: (node: RealNode, storageFolder?: string) => Promise<StoringNode>;
+  start: (node: RealNode, storageFolder?: string, bounds?: Partial<FileBounds>) => Promise<StoringNode>;
   /** Answers peers under the account of a node as the test says, instead of it. */
   impersonate: (node: RealNode, answering: Answering) => Promise<PeerHost>;
 }>;
@@ -39,9 +39,16 @@ export async function networkUnderTest(
   return {
     ledger,
     cast,
-    start: async ({ host, account }, given) => {
+    start: async ({ host, account }, given, own = {}) => {
       const storageFolder = given ?? folderOf(undo);
-      const cascade = { ...filesOf(ledger), repairAfterMs: 60_000, repairEachMs: 500, ...bounds, storageFolder };
+      const cascade = {
+        ...filesOf(ledger),
+        repairAfterMs: 60_000,
+        repairEachMs: 500,
+        ...bounds,
+        ...own,
+        storageFolder,
+      };
       const options = { host, ports, key: account.key, chainUrl: ledger.url, cascade, snapshotMs: 100 };
       const node = undo.use(await nodeUnderTest(options));
       return { ...node, account: account.account, storageFolder };

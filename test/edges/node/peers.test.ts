@@ -8,7 +8,7 @@ import { createDiagnostics } from '../../../src/edges/node/status/diagnostics.ts
 import { until } from '../../support/polling.ts';
 import { seed, silent } from '../ledger/ledger-under-test.ts';
 import { bytesOf, downloaded, pendingAction, upload } from './files-under-test.ts';
-import { loseAllPieces, networkUnderTest, ports, shownBy } from './network-under-test.ts';
+import { loseAllPieces, networkUnderTest, piecesIn, ports, shownBy } from './network-under-test.ts';
 
 let undo = new AsyncDisposableStack();
 afterEach(async () => {
@@ -71,6 +71,18 @@ describe('a node', () => {
       expect((await downloaded(late.grpc, actionId)).bytes.equals(file)).toBe(true);
     },
   );
+
+  it('without room gives out what lies elsewhere', { tags: ['S1.storage.room'] }, async () => {
+    const { ledger, cast, nodes, start } = await network(3, 2);
+    const [, , third] = cast;
+    if (!third) throw new Error('the cast has three');
+    const full = await start(third, undefined, { storageBytes: 0 });
+    const file = bytesOf('z', 2_200_000);
+    const actionId = await pendingAction(ledger, file);
+    await upload(nodes[0]?.grpc ?? '', actionId, file);
+    expect((await downloaded(full.grpc, actionId)).bytes.equals(file)).toBe(true);
+    expect(await piecesIn(full.storageFolder)).toEqual([]);
+  });
 
   it('bans a peer that gives other bytes than it was asked for', { tags: ['S1.p2p.bans'] }, async () => {
     const { ledger, cast, nodes, impersonate } = await network(2, 1);

@@ -50,7 +50,10 @@ export function createRepair(options: RepairOptions): () => Promise<void> {
       if (holders.includes(account) && storage.index.lacking(actionId).length > 0) lacking.push(actionId);
       for (const holder of holders) {
         const peer = peers.get(holder);
-        if (peer && !confirmed.has(peer, file)) wanted.set(peer, [...(wanted.get(peer) ?? []), file]);
+        if (!peer || confirmed.has(peer, file)) continue;
+        const files = wanted.get(peer) ?? [];
+        files.push(file);
+        wanted.set(peer, files);
       }
     }
     await pull(lacking);

@@ -1,0 +1,90 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { CascadeChain } from '../../../src/edges/cascade/chain.ts';
+import { createBans } from '../../../src/edges/node/peers/bans.ts';
+import { createCopies } from '../../../src/edges/node/peers/copies.ts';
+import type { Peer } from '../../../src/edges/node/peers/directory.ts';
+import type { Ask, PeerHost } from '../../../src/edges/node/peers/host.ts';
+import { createNeighbours } from '../../../src/edges/node/peers/neighbours.ts';
+import { createPlacement } from '../../../src/edges/node/peers/placement.ts';
+import { createDiagnostics } from '../../../src/edges/node/status/diagnostics.ts';
+import type { Manifest } from '../../../src/edges/node/storage/manifest.ts';
+import { hashPiece } from '../../../src/edges/node/storage/piece-hash.ts';
+import { openStorage } from '../../../src/edges/node/storage/storage.ts';
+import { freshFolder } from '../../support/fresh-folder.ts';
+
+const undo: (() => void)[] = [];
+afterEach(() => {
+  for (const back of undo.splice(0)) back();
+});
+
+const account = 'node 0';
+const bytes = Buffer.from('a piece');
+const manifest: Manifest = { actionId: '7', dataHash: 'h'.repeat(44), size: bytes.length, pieces: [hashPiece(bytes)] };
+
+/** One node of a network of so many, whose others answer in this process; `isUp` says which of them do. */
+async function networkOf(count: number, isUp: (account: string) => boolean = () => true) {
+  const { folder, remove } = freshFolder();
+  undo.push(remove);
+  const storage = await openStorage({ folder, bound: -1 });
+  await storage.pieces.put(bytes);
+  await storage.keep(manifest);
+  const peers: Peer[] = Array.from({ length: count }, (_, index) => ({
+    account: `node ${index}`,
+    ip: '127.0.0.1',
+    port: 4445,
+    isActive: true,
+  }));
+  const asked: { account: string; ask: Ask }[] = [];
+  const held = new Map<string, Set<Ask['case']>>();
+  const host = {
+    ask: async (peer: Peer, ask: Ask) => {
+      asked.push({ account: peer.account, ask });
+      if (!isUp(peer.account)) throw new Error('It is away');
+      if (ask.case === 'putPiece' || ask.case === 'putManifest')
+        held.set(peer.account, (held.get(peer.account) ?? new Set()).add(ask.case));
+      const hasPiece = held.get(peer.account)?.has('putPiece') ?? false;
+      if (ask.case === 'missing') return { done: true, names: hasPiece ? [] : (ask.value.names ?? []) };
+      if (ask.case === 'getPiece') return hasPiece ? { done: true, data: bytes } : { done: false };
+      return { done: true };
+    },
+  } as unknown as PeerHost;
+  const group = Array.from({ length: Math.min(10, count) }, (_, index) => `node ${index}`);
+  const chain = {
+    action: async () => ({ id: '7', record: { height: 5 } }),
+    finalizers: async () => group,
+  } as unknown as CascadeChain;
+  const bans = createBans();
+  const diagnostics = createDiagnostics();
+  const directory = { nodes: async () => peers, known: () => undefined };
+  const common = { account, storage, bans, diagnostics, copies: 3 };
+  const neighbours = createNeighbours({ ...common, host, directory, repairAfterMs: 600_000 });
+  const placement = createPlacement({ ...common, chain, neighbours });
+  const messages = (): number => asked.length;
+  return { copies: createCopies({ ...common, neighbours, placement }), asked, held, messages };
+}
+
+describe('a file', () => {
+  it.each([3, 10, 100, 1_000, 10_000])('concerns its group alone in a network of %i nodes', async (count) => {
+    const { copies, messages, held } = await networkOf(count);
+    expect(await copies.spread(manifest)).toMatchObject({ copies: 3 });
+    expect(messages()).toBeLessThanOrEqual(60);
+    expect([...held.keys()].toSorted()).toEqual(['node 1', 'node 2']);
+  });
+
+  it.each([100, 1_000, 10_000])('is placed beyond a group that is away: %i nodes', async (count) => {
+    const { copies, messages, held } = await networkOf(count, (name) => Number(name.slice(5)) >= 10);
+    expect(await copies.spread(manifest)).toMatchObject({ copies: 3 });
+    expect(messages()).toBeLessThanOrEqual(60);
+    expect(held.size).toBe(2);
+  });
+
+  it('that is placed costs nothing but signs of life while nothing changes', async () => {
+    const { copies, asked } = await networkOf(100);
+    await copies.spread(manifest);
+    await copies.repair();
+    const before = asked.length;
+    await copies.repair();
+    await copies.repair();
+    expect(asked.length).toBe(before);
+  });
+});
