@@ -3,7 +3,7 @@ import type { Command, Decider } from './decider.ts';
 import { AppError } from './errors.ts';
 import { handle, type Handled } from './handle.ts';
 import type { FactLog } from './ports.ts';
-import { submitting, SubmitTransactions } from './ledger/submit.ts';
+import { settling, SettleSubmissions, submitting, SubmitTransactions } from './ledger/submit.ts';
 import { banning, RecordBans } from './node/bans.ts';
 import { RecordFiles, storing } from './node/files.ts';
 import { probing, RecordProbes } from './probing.ts';
@@ -33,6 +33,7 @@ export const commands: readonly CommandEntry[] = [
   ...decidedBy(storing, RecordFiles),
   ...decidedBy(banning, RecordBans),
   ...decidedBy(submitting, SubmitTransactions),
+  ...decidedBy(settling, SettleSubmissions),
   ...decidedBy(transferring, RecordTransfers),
   ...decidedBy(retrieving, RecordRetrievals),
   ...decidedBy(resuming, ResumeTransfers),

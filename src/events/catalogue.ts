@@ -1,10 +1,5 @@
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
-import {
-  BlockSealedSchema,
-  ChainInitialisedSchema,
-  EvmTransactionSubmittedSchema,
-  StateCheckpointedSchema,
-} from './gen/annals/events/v1/ledger_pb.ts';
+import * as ledger from './gen/annals/events/v1/ledger_pb.ts';
 import { ProbeFailedSchema, ProbeSucceededSchema } from './gen/annals/events/v1/probing_pb.ts';
 import * as actions from './gen/annals/events/v1/sync_actions_pb.ts';
 import * as nodes from './gen/annals/events/v1/sync_nodes_pb.ts';
@@ -51,10 +46,15 @@ export const catalogue = {
   FileLost: { schema: storage.FileLostSchema, kind: 'file', entity: 'file' },
   PeerBanned: { schema: storage.PeerBannedSchema, kind: 'peer', entity: 'pair' },
   PeerReleased: { schema: storage.PeerReleasedSchema, kind: 'peer', entity: 'pair' },
-  ChainInitialised: { schema: ChainInitialisedSchema, kind: 'ledger', entity: 'chain' },
-  EvmTransactionSubmitted: { schema: EvmTransactionSubmittedSchema, kind: 'submission', entity: 'hash' },
-  BlockSealed: { schema: BlockSealedSchema, kind: 'ledger', entity: 'chain' },
-  StateCheckpointed: { schema: StateCheckpointedSchema, kind: 'ledger', entity: 'chain' },
+  ChainInitialised: { schema: ledger.ChainInitialisedSchema, kind: 'ledger', entity: 'chain' },
+  EvmTransactionSubmitted: { schema: ledger.EvmTransactionSubmittedSchema, kind: 'submission', entity: 'hash' },
+  CosmosTransactionSubmitted: { schema: ledger.CosmosTransactionSubmittedSchema, kind: 'submission', entity: 'hash' },
+  SubmissionSealed: { schema: ledger.SubmissionSealedSchema, kind: 'submission', entity: 'hash' },
+  SubmissionReplaced: { schema: ledger.SubmissionReplacedSchema, kind: 'submission', entity: 'hash' },
+  SubmissionExpired: { schema: ledger.SubmissionExpiredSchema, kind: 'submission', entity: 'hash' },
+  SubmissionDropped: { schema: ledger.SubmissionDroppedSchema, kind: 'submission', entity: 'hash' },
+  BlockSealed: { schema: ledger.BlockSealedSchema, kind: 'ledger', entity: 'chain' },
+  StateCheckpointed: { schema: ledger.StateCheckpointedSchema, kind: 'ledger', entity: 'chain' },
 } as const satisfies Record<string, Entry>;
 
 export type FactType = keyof typeof catalogue;

@@ -75,7 +75,9 @@ export async function startSealingChain(options: Options = {}): Promise<SealingC
     return `0x${Buffer.from(tx.hash()).toString('hex')}`;
   };
   await add(await execution.genesis());
-  const pool = { submit, pending: () => waiting };
+  const hashOf = (tx: TypedTransaction): string => `0x${Buffer.from(tx.hash()).toString('hex')}`;
+  const get = (hash: string) => waiting.find((tx) => hashOf(tx) === hash);
+  const pool = { submit, pending: () => waiting, queued: () => [], get };
   const served = await serveRpc(
     { config, forks, blocks, reads, pool, news, gasCap: 50_000_000n, version: '0.0.0', enabled: new Set(namespaces) },
     { host: '127.0.0.1', httpPort: 0, wsPort: 0, origins, logger, ...(messageMs !== undefined && { messageMs }) },

@@ -1,3 +1,5 @@
+import { Heap } from './heap.ts';
+
 /** What the pool goes by of an EVM transaction whose signature holds; amounts in alume. */
 export type PoolTransaction = Readonly<{
   hash: string;
@@ -18,20 +20,11 @@ export type PoolTransaction = Readonly<{
   submittedAt: number;
 }>;
 
-/** Transactions that wait for a block: by sender, those of a sender in the order of their nonces. */
-export type Pool = ReadonlyMap<string, readonly PoolTransaction[]>;
-
-/** Nonce and balance (alume) of an account at the head. */
-export type PoolAccount = Readonly<{ nonce: bigint; balance: bigint }>;
+/** Nonce and balance (alume) of an account at the head, and whether it has code that is no delegation (EIP-3607). */
+export type PoolAccount = Readonly<{ nonce: bigint; balance: bigint; hasCode?: boolean }>;
 
 /** What a transaction is held against when it is submitted. */
 export type Admission = Readonly<{ account: PoolAccount; chainId: bigint; feeFloor: bigint }>;
-
-/** What becomes of a submission; `replaced` is the hash of the one whose place it takes. */
-export type Admitted =
-  | Readonly<{ kind: 'admitted'; pool: Pool; replaced: string | undefined }>
-  | Readonly<{ kind: 'known' }>
-  | Readonly<{ kind: 'refused'; reason: string }>;
 
 /** The pool's bounds; the chain's own ones where it has them. */
 export const poolLimits = {
@@ -42,6 +35,10 @@ export const poolLimits = {
   /** Of one sender, behind a gap or above the number of pending ones. */
   queuedOfSender: 64,
   all: 6_144,
+  bytes: 64 * 1024 * 1024,
+  /** Those that cannot run yet may be a quarter of all. */
+  queued: 1_536,
+  queuedBytes: 16 * 1024 * 1024,
   lifetimeMs: 3 * 3_600_000,
   /** By so much of a hundred a replacement offers more. */
   replacementPercent: 10n,
@@ -49,23 +46,26 @@ export const poolLimits = {
 
 const types: ReadonlySet<number> = new Set([0, 1, 2, 4]);
 
+/** Transactions of one sender that wait, in the order of their nonces, and its next nonce at the head. */
+export type SenderLine<T extends PoolTransaction = PoolTransaction> = Readonly<{ nonce: bigint; own: readonly T[] }>;
+
 /**
- * Takes a transaction into the pool, or says why not in the words that wallets know; pure.
+ * Why a transaction is not taken beside those of its sender, in words that wallets know; undefined when it is; pure.
  *
  * One with the nonce of another of its sender replaces that one when it offers a tenth more of both fees.
  */
-export function admit(pool: Pool, transaction: PoolTransaction, admission: Admission): Admitted {
-  const own = pool.get(transaction.sender) ?? [];
-  if (own.some(({ hash }) => hash === transaction.hash)) return { kind: 'known' };
+export function refusalOfTransaction(
+  transaction: PoolTransaction,
+  own: readonly PoolTransaction[],
+  admission: Admission,
+): string | undefined {
   const rival = own.find(({ nonce }) => nonce === transaction.nonce);
   const others = own.filter((waiting) => waiting !== rival);
-  const reason =
+  return (
     malformed(transaction, admission) ??
     unpayable(transaction, others, admission.account) ??
-    (rival === undefined ? crowded(pool, own, { transaction, admission }) : underbid(transaction, rival));
-  if (reason !== undefined) return { kind: 'refused', reason };
-  const ordered = [...others, transaction].toSorted((a, b) => Number(a.nonce - b.nonce));
-  return { kind: 'admitted', pool: new Map([...pool, [transaction.sender, ordered]]), replaced: rival?.hash };
+    (rival === undefined ? crowded(transaction, own, admission.account) : underbid(transaction, rival))
+  );
 }
 
 function malformed(transaction: PoolTransaction, { account, chainId, feeFloor }: Admission): string | undefined {
@@ -80,6 +80,7 @@ function malformed(transaction: PoolTransaction, { account, chainId, feeFloor }:
   if (maxPriorityFeePerGas > maxFeePerGas) return 'max priority fee per gas higher than max fee per gas';
   if (maxFeePerGas < feeFloor)
     return `transaction underpriced: gas fee cap ${maxFeePerGas}, minimum needed ${feeFloor}`;
+  if (account.hasCode === true) return 'sender not an eoa: the account has code (EIP-3607)';
   return nonce < account.nonce ? `nonce too low: next nonce ${account.nonce}, tx nonce ${nonce}` : undefined;
 }
 
@@ -98,16 +99,13 @@ function unpayable(
     : `insufficient funds for gas * price + value: balance ${balance}, tx cost ${cost}`;
 }
 
-type Arriving = Readonly<{ transaction: PoolTransaction; admission: Admission }>;
-
 function crowded(
-  pool: Pool,
+  transaction: PoolTransaction,
   own: readonly PoolTransaction[],
-  { transaction, admission }: Arriving,
+  { nonce }: PoolAccount,
 ): string | undefined {
-  if (countOf(pool) >= poolLimits.all) return 'txpool is full';
-  const runs = executable(own, admission.account.nonce).length;
-  const isNext = transaction.nonce === admission.account.nonce + BigInt(runs);
+  const runs = executable(own, nonce).length;
+  const isNext = transaction.nonce === nonce + BigInt(runs);
   const { pendingOfSender, queuedOfSender } = poolLimits;
   if (isNext && runs < pendingOfSender) return undefined;
   return own.length - Math.min(runs, pendingOfSender) < queuedOfSender
@@ -124,42 +122,46 @@ function underbid(transaction: PoolTransaction, rival: PoolTransaction): string 
   return tips && isEnough(maxFeePerGas, rival.maxFeePerGas) ? undefined : 'replacement transaction underpriced';
 }
 
-/** How many transactions wait. */
-export function countOf(pool: Pool): number {
-  return [...pool.values()].reduce((sum, own) => sum + own.length, 0);
-}
-
 /** Those of a sender from its next nonce on, up to the first gap. */
-export function executable(own: readonly PoolTransaction[], nextNonce: bigint): readonly PoolTransaction[] {
+export function executable<T extends PoolTransaction>(own: readonly T[], nextNonce: bigint): readonly T[] {
   const open = own.filter(({ nonce }) => nonce >= nextNonce);
   const gap = open.findIndex(({ nonce }, index) => nonce !== nextNonce + BigInt(index));
   return gap === -1 ? open : open.slice(0, gap);
 }
 
+/** Those of a sender that can run now, and those that wait for others or for room. */
+export function divided<T extends PoolTransaction>({
+  nonce,
+  own,
+}: SenderLine<T>): Readonly<{ pending: readonly T[]; queued: readonly T[] }> {
+  const pending = executable(own, nonce).slice(0, poolLimits.pendingOfSender);
+  return { pending, queued: own.filter((one) => !pending.includes(one)) };
+}
+
 /**
  * The order in which a block with a base fee takes what waits: the highest tip first, of equal tips the oldest; of one
  * sender by nonce, never beyond a gap or one that does not pay the base fee.
- *
- * @example blockOrder(pool, { baseFee, nonceOf: (sender) => account(sender).nonce })
  */
-export function blockOrder(
-  pool: Pool,
-  { baseFee, nonceOf }: Readonly<{ baseFee: bigint; nonceOf: (sender: string) => bigint }>,
-): readonly PoolTransaction[] {
-  const lines = [...pool].map(([sender, own]) => {
-    const runs = executable(own, nonceOf(sender));
+export function blockOrder<T extends PoolTransaction>(lines: Iterable<SenderLine<T>>, baseFee: bigint): readonly T[] {
+  const heap = new Heap<readonly T[]>((a, b) => isBefore(a[0], b[0], baseFee));
+  for (const { nonce, own } of lines) {
+    const runs = executable(own, nonce);
     const unpaid = runs.findIndex(({ maxFeePerGas }) => maxFeePerGas < baseFee);
-    return (unpaid === -1 ? runs : runs.slice(0, unpaid)).toReversed();
-  });
-  const waiting = lines.filter((line) => line.length > 0);
-  const ordered: PoolTransaction[] = [];
-  while (waiting.length > 0) {
-    const best = waiting.reduce((a, b) => (isBefore(b.at(-1), a.at(-1), baseFee) ? b : a));
-    const taken = best.pop();
-    if (taken) ordered.push(taken);
-    if (best.length === 0) waiting.splice(waiting.indexOf(best), 1);
+    const paid = unpaid === -1 ? runs : runs.slice(0, unpaid);
+    if (paid.length > 0) heap.push(paid);
+  }
+  const ordered: T[] = [];
+  for (let best = heap.pop(); best; best = heap.pop()) {
+    const [first, ...rest] = best;
+    if (first) ordered.push(first);
+    if (rest.length > 0) heap.push(rest);
   }
   return ordered;
+}
+
+/** Whether one pays more than another, at a base fee of 0; of equal ones the older does. */
+export function paysMore(a: PoolTransaction, b: PoolTransaction): boolean {
+  return isBefore(a, b, 0n);
 }
 
 function isBefore(a: PoolTransaction | undefined, b: PoolTransaction | undefined, baseFee: bigint): boolean {
@@ -172,18 +174,4 @@ function isBefore(a: PoolTransaction | undefined, b: PoolTransaction | undefined
 function tipOf({ maxFeePerGas, maxPriorityFeePerGas }: PoolTransaction, baseFee: bigint): bigint {
   const left = maxFeePerGas - baseFee;
   return left < maxPriorityFeePerGas ? left : maxPriorityFeePerGas;
-}
-
-/** What still waits after a block: neither what the chain has passed, nor what has waited too long at `now`. */
-export function remaining(
-  pool: Pool,
-  { now, nonceOf }: Readonly<{ now: number; nonceOf: (sender: string) => bigint }>,
-): Pool {
-  const rest = [...pool].map(([sender, own]) => {
-    const next = nonceOf(sender);
-    const isWaiting = ({ nonce, submittedAt }: PoolTransaction): boolean =>
-      nonce >= next && now - submittedAt < poolLimits.lifetimeMs;
-    return [sender, own.filter(isWaiting)] as const;
-  });
-  return new Map(rest.filter(([, own]) => own.length > 0));
 }

@@ -67,12 +67,15 @@ export async function catchUp(chain: Chain, log: LedgerLog, signal: AbortSignal)
 /** Takes in every block that any process seals, until the signal aborts; waits while a store is out of reach. */
 export async function keepUp(
   chain: Chain,
-  { log, logger }: Readonly<{ log: LedgerLog; logger: Logger }>,
+  { log, logger, onBlock }: Readonly<{ log: LedgerLog; logger: Logger; onBlock: () => void }>,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      for await (const block of loggedBlocks(log, chain.sequence, signal)) await chain.apply([block]);
+      for await (const block of loggedBlocks(log, chain.sequence, signal)) {
+        await chain.apply([block]);
+        onBlock();
+      }
     } catch (caught) {
       if (signal.aborted) return;
       if (!passes(caught)) throw caught;

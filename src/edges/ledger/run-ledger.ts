@@ -102,8 +102,8 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   ]);
   const [url = '', rpcUrl] = opened.urls;
   const sealing = leases ? leases.hold('ledger', signal, (held) => sealer.run(held.signal)) : sealer.run(signal);
-  const following = keepUp(chain, { log, logger }, signal);
-  const pooling = followPool(log, chain.evm.bounds, { take: (one) => sealer.take(one), signal });
+  const following = keepUp(chain, { log, logger, onBlock: () => sealer.submissions.settle(Date.now()) }, signal);
+  const pooling = followPool(log, { ...sealer.submissions.follower, signal });
   const failed = failureOf([sealing, following, pooling], signal);
   logger.info({ url, height: chain.height }, 'ledger runs');
   return {
@@ -112,7 +112,7 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
     submit: async (bytes, at) => await sealer.receiptOf(decoded(bytes), at),
     submitEthereum: async (raw) => await submitEthereum({ chain, log, signal }, raw),
     ethereumTerms: () => ({ ...chain.evm.bounds, ...chain.evm.next }),
-    signerInfo: (address) => sealer.signerInfo(address),
+    signerInfo: (address) => sealer.submissions.signerInfo(address),
     actionsOf: (creators) => chain.history.registeredBy(creators),
     keep: (cadence) => sealer.keep(cadence),
     status: () => statusOf(chain),
@@ -120,7 +120,7 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
     failed,
     stop: async () => {
       own.abort();
-      sealer.close();
+      sealer.submissions.close();
       await Promise.allSettled([sealing, following, pooling]);
       await opened.close();
     },

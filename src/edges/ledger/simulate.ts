@@ -26,7 +26,7 @@ export function simulate({ chain, sealer }: SimulatedOn, bytes: Uint8Array): Sim
   const wrong = wrongAddress({ transaction });
   if (wrong) fail(2, wrong.log);
   const gasLimit = gasUsed(messages, true);
-  const expected = sealer.signerInfo(signer)?.sequence;
+  const expected = sealer.submissions.signerInfo(signer)?.sequence;
   if (expected === undefined) fail(2, `fee payer address: ${signer} does not exist: unknown address`);
   if (expected !== sequence)
     fail(2, `account sequence mismatch, expected ${expected}, got ${sequence}: incorrect account sequence`);

@@ -19,7 +19,7 @@ export async function submitEthereum(
   const now = Date.now();
   const { hash } = readTransaction(raw, chain.evm.bounds, now);
   const at = new Date(now).toISOString();
-  const submission = { hash, raw: Buffer.from(raw).toString('base64'), at };
+  const submission = { kind: 'evm', hash, raw: Buffer.from(raw).toString('base64'), at } as const;
   await dispatch(log, new SubmitTransactions(new Map([[hash, submission]]), { at }));
   while (!signal.aborted && Date.now() - now < withinMs) {
     const sealed = chain.transactions.byHash(chainHash(hash));

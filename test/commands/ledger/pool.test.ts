@@ -1,16 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  admit,
-  type Admission,
-  blockOrder,
-  countOf,
-  executable,
-  type Pool,
-  poolLimits,
-  type PoolTransaction,
-  remaining,
-} from '../../../src/commands/ledger/pool.ts';
+import { type Admission, executable, poolLimits, type PoolTransaction } from '../../../src/commands/ledger/pool.ts';
+import { TransactionPool } from '../../../src/commands/ledger/transaction-pool.ts';
 
 const gwei = 10n ** 9n;
 const rich: Admission = { account: { nonce: 5n, balance: 10n ** 24n }, chainId: 76_857_769n, feeFloor: gwei / 2n };
@@ -33,17 +24,20 @@ const transaction = (changes: Partial<PoolTransaction> = {}): PoolTransaction =>
   return { hash: `${made.sender}/${made.nonce}/${made.maxFeePerGas}/${made.maxPriorityFeePerGas}`, ...made };
 };
 
+type TestPool = TransactionPool<PoolTransaction>;
+
 /** A pool that admits all of these, or fails the test. */
-const poolOf = (transactions: readonly PoolTransaction[], admission: Admission = rich): Pool =>
-  transactions.reduce((pool: Pool, one) => {
-    const admitted = admit(pool, one, admission);
-    if (admitted.kind !== 'admitted') throw new Error(`${one.hash} was not admitted: ${JSON.stringify(admitted)}`);
-    return admitted.pool;
-  }, new Map());
+function poolOf(transactions: readonly PoolTransaction[], admission: Admission = rich): TestPool {
+  const pool: TestPool = new TransactionPool();
+  for (const one of transactions) expect(pool.admit(one, admission), one.hash).toMatchObject({ kind: 'admitted' });
+  return pool;
+}
+
+const empty = (): TestPool => new TransactionPool();
+const everyGas = 10n ** 12n;
 
 const names = (transactions: readonly PoolTransaction[]): string[] =>
   transactions.map(({ sender, nonce }) => `${sender}${nonce}`);
-const fromFive = { nonceOf: () => 5n };
 
 describe('admit', () => {
   test.each<[string, Partial<PoolTransaction>, string]>([
@@ -58,7 +52,7 @@ describe('admit', () => {
     ['a nonce that was', { nonce: 4n }, 'nonce too low: next nonce 5, tx nonce 4'],
     ['more than the account has', { value: 10n ** 24n }, 'insufficient funds for gas * price + value'],
   ])('refuses %s', (_, changes, words) => {
-    expect(admit(new Map(), transaction(changes), rich)).toMatchObject({
+    expect(empty().admit(transaction(changes), rich)).toMatchObject({
       kind: 'refused',
       reason: expect.stringContaining(words),
     });
@@ -66,18 +60,18 @@ describe('admit', () => {
 
   test.each([0, 1, 2, 4])('takes type %d at the bounds', (type) => {
     const atBounds = { type, sizeBytes: 128 * 1024, gasLimit: 25_000_000n, maxFeePerGas: gwei / 2n };
-    expect(admit(new Map(), transaction({ ...atBounds, maxPriorityFeePerGas: 0n }), rich).kind).toBe('admitted');
+    expect(empty().admit(transaction({ ...atBounds, maxPriorityFeePerGas: 0n }), rich).kind).toBe('admitted');
   });
 
   test('knows a transaction that waits already', { tags: ['S1.evm.twice'] }, () => {
-    expect(admit(poolOf([transaction()]), transaction(), rich)).toEqual({ kind: 'known' });
+    expect(poolOf([transaction()]).admit(transaction(), rich)).toEqual({ kind: 'known' });
   });
 
   test('counts all that waits of an account against its balance', () => {
     const cost = 21_000n * 10n * gwei + 1n;
     const admission = { ...rich, account: { nonce: 5n, balance: 2n * cost } };
     const pool = poolOf([transaction(), transaction({ nonce: 6n })], admission);
-    expect(admit(pool, transaction({ nonce: 7n }), admission)).toMatchObject({ kind: 'refused' });
+    expect(pool.admit(transaction({ nonce: 7n }), admission)).toMatchObject({ kind: 'refused' });
   });
 
   test.each([
@@ -88,31 +82,64 @@ describe('admit', () => {
   ])('replaces for %s: %s, %s', (_, fee, tip, isReplaced) => {
     const first = transaction();
     const second = transaction({ maxFeePerGas: (fee * gwei) / 10n, maxPriorityFeePerGas: (tip * gwei) / 100n });
-    const admitted = admit(poolOf([first]), second, rich);
-    if (isReplaced) expect(admitted).toEqual({ kind: 'admitted', pool: poolOf([second]), replaced: first.hash });
-    else expect(admitted).toEqual({ kind: 'refused', reason: 'replacement transaction underpriced' });
+    const pool = poolOf([first]);
+    const answer = pool.admit(second, rich);
+    if (isReplaced) expect(answer).toEqual({ kind: 'admitted', replaced: first, evicted: [] });
+    else expect(answer).toEqual({ kind: 'refused', reason: 'replacement transaction underpriced' });
+    expect(pool.pending()).toEqual([isReplaced ? second : first]);
   });
 
   test('bounds what one sender lets wait, behind a gap and without one', () => {
     const { pendingOfSender, queuedOfSender } = poolLimits;
     const behindGap = Array.from({ length: queuedOfSender }, (__, at) => transaction({ nonce: BigInt(at + 10) }));
     const queued = poolOf(behindGap);
-    expect(admit(queued, transaction({ nonce: 1000n }), rich)).toMatchObject({ kind: 'refused' });
-    expect(admit(queued, transaction({ nonce: 5n }), rich)).toMatchObject({ kind: 'admitted' });
+    expect(queued.admit(transaction({ nonce: 1000n }), rich)).toMatchObject({ kind: 'refused' });
+    expect(queued.admit(transaction({ nonce: 5n }), rich)).toMatchObject({ kind: 'admitted' });
     const all = pendingOfSender + queuedOfSender;
     const inOrder = poolOf(Array.from({ length: all }, (__, at) => transaction({ nonce: BigInt(at + 5) })));
-    expect(admit(inOrder, transaction({ nonce: BigInt(all + 5) }), rich)).toMatchObject({ kind: 'refused' });
+    expect(inOrder.admit(transaction({ nonce: BigInt(all + 5) }), rich)).toMatchObject({ kind: 'refused' });
   });
 
-  test('bounds the whole pool, but lets a replacement in', () => {
-    const one = transaction();
-    const full: Pool = new Map(
-      Array.from({ length: poolLimits.all }, (__, at) => [`s${at}`, [transaction({ sender: `s${at}` })]]),
+  test('bounds the pool: what pays least goes first, and a replacement is let in', () => {
+    const many = Array.from({ length: poolLimits.all }, (__, at) => transaction({ sender: `s${at}`, submittedAt: at }));
+    const pool = poolOf(many);
+    expect(pool.admit(transaction({ submittedAt: poolLimits.all }), rich)).toEqual({
+      kind: 'refused',
+      reason: 'txpool is full',
+    });
+    expect(pool.pending()).toEqual(many);
+    const dearer = { maxFeePerGas: 20n * gwei, maxPriorityFeePerGas: 2n * gwei };
+    expect(pool.admit(transaction({ sender: 's0', ...dearer }), rich)).toMatchObject({ kind: 'admitted', evicted: [] });
+    expect(pool.admit(transaction(dearer), rich)).toMatchObject({ kind: 'admitted', evicted: [many.at(-1)] });
+    expect(pool.pending()).toHaveLength(poolLimits.all);
+  });
+
+  test('what cannot run yet has the smaller part, and goes first however much it offers', () => {
+    const offers = { maxFeePerGas: 100n * gwei, maxPriorityFeePerGas: 90n * gwei };
+    const flood = Array.from({ length: poolLimits.queued + 10 }, (__, at) =>
+      transaction({ sender: `s${at}`, nonce: 7n, submittedAt: at, ...offers }),
     );
-    expect(countOf(full)).toBe(poolLimits.all);
-    expect(admit(full, one, rich)).toEqual({ kind: 'refused', reason: 'txpool is full' });
-    const dearer = { sender: 's0', maxFeePerGas: 20n * gwei, maxPriorityFeePerGas: 2n * gwei };
-    expect(admit(full, transaction(dearer), rich).kind).toBe('admitted');
+    const pool = empty();
+    for (const [at, one] of flood.entries())
+      expect(pool.admit(one, rich)).toMatchObject({ kind: at < poolLimits.queued ? 'admitted' : 'refused' });
+    expect(pool.queued()).toHaveLength(poolLimits.queued);
+    for (let at = 0; at < poolLimits.all; at += 1) pool.admit(transaction({ sender: `p${at}` }), rich);
+    expect([pool.pending().length, pool.queued().length]).toEqual([poolLimits.all, 0]);
+  });
+
+  test('bounds the bytes that wait', () => {
+    const large = (at: number, nonce = 5n) =>
+      transaction({ sender: `s${at}`, nonce, sizeBytes: poolLimits.sizeBytes, submittedAt: at });
+    const pool = empty();
+    for (let at = 0; at < 1000; at += 1) pool.admit(large(at), rich);
+    for (let at = 1000; at < 1200; at += 1) pool.admit(large(at, 9n), rich);
+    expect((pool.pending().length + pool.queued().length) * poolLimits.sizeBytes).toBeLessThanOrEqual(poolLimits.bytes);
+    expect(pool.queued().length * poolLimits.sizeBytes).toBeLessThanOrEqual(poolLimits.queuedBytes);
+  });
+
+  test('refuses a sender with code that is no delegation', () => {
+    const contract = { ...rich, account: { ...rich.account, hasCode: true } };
+    expect(empty().admit(transaction(), contract)).toMatchObject({ reason: expect.stringContaining('not an eoa') });
   });
 });
 
@@ -126,21 +153,21 @@ describe('blockOrder', () => {
       // Tips 3 gwei but pays no more than 1 above the base fee.
       transaction({ sender: 'dave', maxFeePerGas: 3n * gwei, maxPriorityFeePerGas: 3n * gwei, submittedAt: 1 }),
     ]);
-    const order = blockOrder(pool, { baseFee: 2n * gwei, ...fromFive });
+    const order = pool.ready({ baseFee: 2n * gwei, gasLimit: everyGas });
     expect(names(order)).toEqual(['carol5', 'bob5', 'alice5', 'alice6', 'dave5']);
   });
 
   test('leaves what is behind a gap until the gap is filled', () => {
     const gapped = [transaction({ nonce: 5n }), transaction({ nonce: 7n })];
-    expect(names(blockOrder(poolOf(gapped), { baseFee: gwei, ...fromFive }))).toEqual(['alice5']);
+    expect(names(poolOf(gapped).ready({ baseFee: gwei, gasLimit: everyGas }))).toEqual(['alice5']);
     const filled = poolOf([...gapped, transaction({ nonce: 6n })]);
-    expect(names(blockOrder(filled, { baseFee: gwei, ...fromFive }))).toEqual(['alice5', 'alice6', 'alice7']);
+    expect(names(filled.ready({ baseFee: gwei, gasLimit: everyGas }))).toEqual(['alice5', 'alice6', 'alice7']);
   });
 
   test('takes nothing of a sender from the first on that does not pay the base fee', () => {
     const poor = transaction({ nonce: 6n, maxFeePerGas: 2n * gwei });
     const pool = poolOf([transaction(), poor, transaction({ nonce: 7n })]);
-    expect(names(blockOrder(pool, { baseFee: 3n * gwei, ...fromFive }))).toEqual(['alice5']);
+    expect(names(pool.ready({ baseFee: 3n * gwei, gasLimit: everyGas }))).toEqual(['alice5']);
   });
 
   test('names every transaction that can run once, in the order of each sender', () => {
@@ -150,8 +177,8 @@ describe('blockOrder', () => {
         const pool = poolOf(
           given.map(({ sender, nonce }) => transaction({ sender: `s${sender}`, nonce: BigInt(nonce) })),
         );
-        const order = blockOrder(pool, { baseFee: gwei, ...fromFive });
-        for (const [sender, own] of pool)
+        const order = pool.ready({ baseFee: gwei, gasLimit: everyGas });
+        for (const [sender, own] of Map.groupBy([...pool.pending(), ...pool.queued()], (one) => one.sender))
           expect(order.filter((one) => one.sender === sender)).toEqual(executable(own, 5n));
         expect(new Set(order).size).toBe(order.length);
       }),
@@ -159,15 +186,45 @@ describe('blockOrder', () => {
   });
 });
 
-describe('remaining', () => {
-  test('drops what the chain has passed and what waited for three hours', () => {
+describe('settle and expire', () => {
+  test('take out what the chain has passed and what waited for three hours', () => {
     const pool = poolOf([
       transaction({ nonce: 5n }),
       transaction({ nonce: 6n, submittedAt: 1 }),
       transaction({ nonce: 7n, submittedAt: 2 }),
       transaction({ sender: 'bob', submittedAt: 2 }),
     ]);
-    const rest = remaining(pool, { now: poolLimits.lifetimeMs + 1, nonceOf: () => 6n });
-    expect([...rest].map(([sender, own]) => [sender, names(own)])).toEqual([['alice', ['alice7']]]);
+    expect(names(pool.settle(() => 6n))).toEqual(['alice5', 'bob5']);
+    expect(names(pool.expire(poolLimits.lifetimeMs + 1))).toEqual(['alice6']);
+    expect([names(pool.pending()), names(pool.queued())]).toEqual([[], ['alice7']]);
+  });
+
+  test('a pool counts as an account of all that it holds, whatever happens to it', () => {
+    const step = fc.record({
+      sender: fc.nat(3),
+      nonce: fc.integer({ min: 5, max: 12 }),
+      tip: fc.integer({ min: 1, max: 9 }),
+      step: fc.constantFrom('admit', 'admit', 'admit', 'seal', 'remove'),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const pool = empty();
+        for (const { sender, nonce, tip, step: deed } of steps) {
+          const fee = BigInt(tip) * gwei;
+          const one = transaction({
+            sender: `s${sender}`,
+            nonce: BigInt(nonce),
+            maxPriorityFeePerGas: fee,
+            maxFeePerGas: 10n * fee,
+          });
+          if (deed === 'admit') pool.admit(one, rich);
+          else pool[deed](one.hash);
+          const all = [...pool.pending(), ...pool.queued()];
+          expect(new Set(all.map((each) => `${each.sender}/${each.nonce}`)).size).toBe(all.length);
+          expect(all.every((each) => pool.get(each.hash) === each)).toBe(true);
+        }
+      }),
+      { numRuns: 100 },
+    );
   });
 });

@@ -121,7 +121,9 @@ describe('runLedger', () => {
     await using fresh = await freshLog();
     let isBroken = false;
     const append: Log['append'] = async (...decisions) =>
-      isBroken ? await Promise.reject(new Error('no such stream')) : await fresh.log.append(...decisions);
+      isBroken && decisions[0].some(({ kind }) => kind === 'ledger')
+        ? await Promise.reject(new Error('no such stream'))
+        : await fresh.log.append(...decisions);
     await using ledger = await startLedger({ ...fresh.log, append });
     isBroken = true;
     const sealed = send(ledger, register());

@@ -54,7 +54,7 @@ function holdable(log: Log): { log: Log; hold: () => void; release: () => void }
   let held = Promise.withResolvers<void>();
   held.resolve();
   const append: Log['append'] = async (...decisions) => {
-    await held.promise;
+    if (decisions[0].some(({ kind }) => kind === 'ledger')) await held.promise;
     return await log.append(...decisions);
   };
   return {

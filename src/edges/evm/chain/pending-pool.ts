@@ -9,7 +9,12 @@ import { AppError, toAppError } from '../../../commands/errors.ts';
 export type PendingPool = Readonly<{
   /** Takes in a transaction and says its hash. Fails with `CONFLICT` where it is no valid one. */
   submit: (raw: Uint8Array) => Promise<string>;
+  /** Those that can run now. */
   pending: () => readonly TypedTransaction[];
+  /** Those behind a gap of their sender's nonces, or beyond what it may have run at once. */
+  queued: () => readonly TypedTransaction[];
+  /** One of either by its hash, in lower case. */
+  get: (hash: string) => TypedTransaction | undefined;
 }>;
 
 const blobType = 3;
@@ -23,6 +28,8 @@ export function createShownPool(
   const known = new Map<string, TypedTransaction>();
   return {
     pending: () => [...known.values()],
+    queued: () => [],
+    get: (hash) => known.get(hash),
     submit: async (raw) => {
       if (known.size >= mostPending) throw new AppError('CONFLICT', 'txpool is full');
       const tx = readTransaction(raw, await common());

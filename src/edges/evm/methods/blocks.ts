@@ -34,7 +34,7 @@ async function transactionOf(context: MethodContext, wanted: string): Promise<un
   const { blocks, pool } = context;
   const found = await blocks.ofTransaction(wanted);
   if (found) return await transactionAt(context, found.head, found.index);
-  const pending = pool.pending().find((tx) => `0x${Buffer.from(tx.hash()).toString('hex')}` === wanted.toLowerCase());
+  const pending = pool.get(wanted.toLowerCase());
   return pending && transactionForm(pending);
 }
 

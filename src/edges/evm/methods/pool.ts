@@ -35,7 +35,7 @@ export const poolMethods: readonly Method[] = [
     summary: 'How many transactions wait',
     params: [],
     result: Type.Object({ pending: forms.quantity, queued: forms.quantity }),
-    handler: ({ pool }) => ({ pending: hex(pool.pending().length), queued: '0x0' }),
+    handler: ({ pool }) => ({ pending: hex(pool.pending().length), queued: hex(pool.queued().length) }),
   }),
   method({
     name: 'txpool_content',
@@ -43,7 +43,7 @@ export const poolMethods: readonly Method[] = [
     summary: 'The transactions that wait, by sender and nonce',
     params: [],
     result: Type.Object({ pending: waiting, queued: waiting }),
-    handler: ({ pool }) => ({ pending: bySender(pool.pending()), queued: {} }),
+    handler: ({ pool }) => ({ pending: bySender(pool.pending()), queued: bySender(pool.queued()) }),
   }),
   method({
     name: 'txpool_contentFrom',
@@ -53,7 +53,7 @@ export const poolMethods: readonly Method[] = [
     result: Type.Object({ pending: waiting, queued: waiting }),
     handler: ({ pool }, address) => ({
       pending: byNonce(pool.pending().filter((tx) => isFrom(tx.getSenderAddress(), address))),
-      queued: {},
+      queued: byNonce(pool.queued().filter((tx) => isFrom(tx.getSenderAddress(), address))),
     }),
   }),
   method({

@@ -1,7 +1,6 @@
-import { toAppError } from '../../../commands/errors.ts';
 import type { Recorded } from '../../../commands/ports.ts';
+import { catalogue, type FactOf } from '../../../events/catalogue.ts';
 import type { StreamName } from '../../../events/streams.ts';
-import { readTransaction, type SignedTransaction, type TransactionBounds } from './read-transaction.ts';
 
 /** What following needs of the log. */
 export type PoolLog = Readonly<{
@@ -9,31 +8,45 @@ export type PoolLog = Readonly<{
     stream: StreamName,
     after: number,
     options: { signal: AbortSignal },
-  ) => AsyncIterable<Readonly<{ facts: readonly Recorded[] }>>;
+  ) => AsyncIterable<Readonly<{ facts: readonly Recorded[]; behind: number }>>;
 }>;
 
-/** Hears of every transaction that was ever submitted and is still in the stream, then of those to come. */
-export async function followPool(
-  log: PoolLog,
-  bounds: TransactionBounds,
-  { take, signal }: Readonly<{ take: (transaction: SignedTransaction) => void; signal: AbortSignal }>,
-): Promise<void> {
-  for await (const { facts } of log.follow('POOL', 0, { signal }))
-    for (const { fact } of facts) {
-      if (fact.type !== 'EvmTransactionSubmitted') continue;
-      const read = attempt(() =>
-        readTransaction(Buffer.from(fact.data.raw, 'base64'), bounds, Date.parse(fact.data.at)),
-      );
-      if (read) take(read);
-    }
-}
+type SubmissionFact = FactOf<'submission'>;
+type SubmissionSent = Extract<SubmissionFact, { type: 'EvmTransactionSubmitted' | 'CosmosTransactionSubmitted' }>;
 
-/** What was taken in under other bounds is passed over. */
-function attempt<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (caught) {
-    if (toAppError(caught).code === 'CONFLICT') return undefined;
-    throw caught;
+/** The fate of a submission. */
+export type SubmissionFate = Exclude<SubmissionFact, SubmissionSent>;
+
+/** Who receives submissions and fates, in the order of the log. */
+export type PoolFollower = Readonly<{
+  onSubmitted: (sent: SubmissionSent) => void | Promise<void>;
+  onFate: (fate: SubmissionFate) => void;
+  signal: AbortSignal;
+}>;
+
+/**
+ * Follows the submissions of all, and what became of them.
+ *
+ * Of what the stream holds already only submissions without a fate are passed on, so that a start reads no transaction
+ * that is settled.
+ */
+export async function followPool(log: PoolLog, { onSubmitted, onFate, signal }: PoolFollower): Promise<void> {
+  let backlog: Map<string, SubmissionSent> | undefined = new Map();
+  for await (const { facts, behind } of log.follow('POOL', 0, { signal })) {
+    for (const { fact } of facts) {
+      if (!isSubmissionFact(fact)) continue;
+      const { hash } = fact.data;
+      if (isSent(fact)) await (backlog ? void backlog.set(hash, fact) : onSubmitted(fact));
+      else if (backlog) backlog.delete(hash);
+      else onFate(fact);
+    }
+    if (backlog === undefined || behind > 0) continue;
+    for (const sent of backlog.values()) await onSubmitted(sent);
+    backlog = undefined;
   }
 }
+
+const isSubmissionFact = (fact: Recorded['fact']): fact is SubmissionFact => catalogue[fact.type].kind === 'submission';
+
+const isSent = (fact: SubmissionFact): fact is SubmissionSent =>
+  fact.type === 'EvmTransactionSubmitted' || fact.type === 'CosmosTransactionSubmitted';

@@ -1,3 +1,5 @@
+import { poolLimits } from '../../../commands/ledger/pool.ts';
+import { TransactionPool } from '../../../commands/ledger/transaction-pool.ts';
 import type { Log } from '../../log/log.ts';
 import type { ChainBlocks } from '../chain/chain-blocks.ts';
 import type { News } from '../chain/news.ts';
@@ -6,59 +8,74 @@ import type { Forks } from '../executor/forks.ts';
 import { type ChainConfig, chainIdOf } from '../executor/genesis.ts';
 import type { StateReads } from '../workers/state-reads.ts';
 import { followPool } from './follow-pool.ts';
-import type { TransactionBounds } from './read-transaction.ts';
+import { readTransaction, type SignedTransaction, type TransactionBounds } from './read-transaction.ts';
 import { submitTransaction } from './submit.ts';
-import { WaitingTransactions } from './waiting.ts';
 
 /** What a pool of the log's chain works with. */
 export type PoolOptions = Readonly<{
   log: Log;
   config: ChainConfig;
   forks: Forks;
-  blocks: ChainBlocks;
+  blocks: Pick<ChainBlocks, 'head'>;
   reads: Pick<StateReads, 'read'>;
-  /** Hears of every transaction that is taken in, by whomever. */
+  /** Is notified of every transaction that is taken in, whoever sent it. */
   news: Pick<News, 'tellPending'>;
   signal: AbortSignal;
 }>;
 
-/** A pool that follows the log; `settle` forgets what a block holds. */
+/** A pool that follows the log; `settle` takes out what a block holds, `ended` settles when it can follow no more. */
 export type OpenedPool = Readonly<{
   pool: PendingPool;
-  settle: (sealed: readonly Readonly<{ hash: string }>[]) => void;
+  settle: (transactions: readonly Readonly<{ hash: string }>[]) => void;
   ended: Promise<void>;
 }>;
 
-/** What was submitted by others was admitted by them; who seals passes over those that are late. */
-const admitted = { nonce: 0n, balance: 2n ** 255n } as const;
+/** An account whose code is a delegation (EIP-7702) may send; any other code may not (EIP-3607). */
+const delegation = Buffer.from('ef0100', 'hex');
 
-/** The pool of whoever serves JSON-RPC: follows the submissions of all, and submits. */
+/** The pool of an edge that serves JSON-RPC: follows the submissions of all and their fates, and submits. */
 export function openPool(options: PoolOptions): OpenedPool {
   const { log, config, forks, blocks, reads, news, signal } = options;
-  const waiting = new WaitingTransactions();
-  const place = { number: 1n, timestamp: BigInt(config.genesis.timestamp) };
-  const feeFloor = config.fees.floor;
-  const bounds: TransactionBounds = { common: forks.at(place), chainId: chainIdOf(config), feeFloor };
-  const account = async (address: string) => {
-    const { header } = await blocks.head();
-    return await reads.read('account', { at: header, address: address as `0x${string}` });
+  const pool = new TransactionPool<SignedTransaction>();
+  const first = { number: 1n, timestamp: BigInt(config.genesis.timestamp) };
+  const bounds: TransactionBounds = {
+    common: forks.at(first),
+    chainId: chainIdOf(config),
+    feeFloor: config.fees.floor,
   };
-  const submitting = { log, waiting, bounds, account, now: () => Date.now() };
-  const following = followPool(log, bounds, {
-    take: (one) => {
-      if (waiting.admit(one, { account: admitted, ...bounds }) === undefined) news.tellPending(one.transaction);
+  const account = async (address: string) => {
+    const { header: at } = await blocks.head();
+    const of = { at, address: address as `0x${string}` };
+    const { nonce, balance } = await reads.read('account', of);
+    const code = await reads.read('code', of);
+    return { nonce, balance, hasCode: code.length > 0 && !delegation.equals(code.subarray(0, 3)) };
+  };
+  const take = async (raw: string, at: number): Promise<void> => {
+    if (Date.now() - at >= poolLimits.lifetimeMs) return;
+    const sent = readTransaction(Buffer.from(raw, 'base64'), bounds, at);
+    const answer = pool.admit(sent, { account: await account(sent.sender), ...bounds });
+    if (answer.kind === 'admitted') news.tellPending(sent.transaction);
+  };
+  const ended = followPool(log, {
+    onSubmitted: async ({ type, data }) => {
+      if (type !== 'EvmTransactionSubmitted') return;
+      const own = pool.get(data.hash);
+      if (own) return news.tellPending(own.transaction);
+      // What cannot be read or judged now is left to the sealer, whose word follows.
+      await take(data.raw, Date.parse(data.at)).catch(() => undefined);
     },
+    onFate: ({ type, data: { hash } }) => (type === 'SubmissionSealed' ? pool.seal(hash) : pool.remove(hash)),
     signal,
   });
+  const submitting = { log, pool, bounds, account, now: () => Date.now() };
   return {
     pool: {
       submit: async (raw) => (await submitTransaction(submitting, raw)).hash,
-      pending: () => waiting.all().map(({ transaction }) => transaction),
+      pending: () => pool.pending().map(({ transaction }) => transaction),
+      queued: () => pool.queued().map(({ transaction }) => transaction),
+      get: (hash) => pool.get(hash)?.transaction,
     },
-    settle: (sealed) => {
-      for (const { hash } of sealed) waiting.remove(hash);
-      waiting.settle(() => 0n, Date.now());
-    },
-    ended: following,
+    settle: (transactions) => transactions.forEach(({ hash }) => pool.seal(hash)),
+    ended,
   };
 }

@@ -36,7 +36,7 @@ export function readTransaction(
     type: transaction.type,
     chainId: transaction.type === 0 && !transaction.supports(155) ? undefined : common.chainId(),
     gasLimit: transaction.gasLimit,
-    intrinsicGas: transaction.getIntrinsicGas(),
+    intrinsicGas: leastGasOf(transaction),
     ...fees,
     value: transaction.value,
     sizeBytes: raw.length,
@@ -45,6 +45,18 @@ export function readTransaction(
     transaction,
   };
 }
+
+/** Gas that a transaction costs before anything runs, the floor of EIP-7623 included. */
+function leastGasOf(transaction: TypedTransaction): bigint {
+  const intrinsic = transaction.getIntrinsicGas();
+  if (!transaction.common.isActivatedEIP(7623)) return intrinsic;
+  let tokens = 0;
+  for (const byte of transaction.data) tokens += byte === 0 ? 1 : 4;
+  const floor = BigInt(21_000 + floorPerToken * tokens);
+  return floor > intrinsic ? floor : intrinsic;
+}
+
+const floorPerToken = 10;
 
 function feesOf(transaction: TypedTransaction): Pick<PoolTransaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'> {
   if (isFeeMarket1559Tx(transaction) || isEOACode7702Tx(transaction)) {

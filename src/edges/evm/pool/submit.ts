@@ -1,17 +1,17 @@
 import { AppError } from '../../../commands/errors.ts';
 import type { PoolAccount } from '../../../commands/ledger/pool.ts';
 import { SubmitTransactions } from '../../../commands/ledger/submit.ts';
+import type { TransactionPool } from '../../../commands/ledger/transaction-pool.ts';
 import type { FactLog } from '../../../commands/ports.ts';
 import { dispatch } from '../../bus.ts';
 import { readTransaction, type SignedTransaction, type TransactionBounds } from './read-transaction.ts';
-import type { WaitingTransactions } from './waiting.ts';
 
 /** What submitting needs. */
 export type Submitting = Readonly<{
   log: FactLog;
-  waiting: WaitingTransactions;
+  pool: TransactionPool<SignedTransaction>;
   bounds: TransactionBounds;
-  /** Nonce and balance of an address at the head. */
+  /** Of an address at the head. */
   account: (address: string) => Promise<PoolAccount>;
   /** Unix milliseconds. */
   now: () => number;
@@ -20,24 +20,31 @@ export type Submitting = Readonly<{
 /**
  * Takes a transaction in for good: checks it, and answers once the broker has it.
  *
- * Sent again while it waits, it is answered again. Fails with `CONFLICT` in words that wallets know.
+ * Sent again while it waits, it is answered again; once it is in a block, it is refused, and one that was dropped is
+ * submitted anew. Fails with `CONFLICT` in words that wallets know.
  */
 export async function submitTransaction(
-  { log, waiting, bounds, account, now }: Submitting,
+  { log, pool, bounds, account, now }: Submitting,
   raw: Uint8Array,
 ): Promise<SignedTransaction> {
   const at = now();
-  const given = readTransaction(raw, bounds, at);
-  if (waiting.get(given.hash)) return given;
-  const reason = waiting.admit(given, { account: await account(given.sender), ...bounds });
-  if (reason !== undefined) throw new AppError('CONFLICT', reason);
+  const sent = readTransaction(raw, bounds, at);
+  const admission = { account: await account(sent.sender), ...bounds };
+  // The head may have it already while the fate is still on its way.
+  if (sent.nonce < admission.account.nonce)
+    throw new AppError('CONFLICT', `nonce too low: next nonce ${admission.account.nonce}, tx nonce ${sent.nonce}`);
+  const answer = pool.admit(sent, admission);
+  if (answer.kind === 'known') return sent;
+  if (answer.kind === 'refused') throw new AppError('CONFLICT', answer.reason);
   const time = new Date(at).toISOString();
-  const submission = { hash: given.hash, raw: Buffer.from(raw).toString('base64'), at: time };
-  await dispatch(log, new SubmitTransactions(new Map([[given.hash, submission]]), { at: time })).catch(
-    (caught: unknown) => {
-      waiting.remove(given.hash);
-      throw caught;
-    },
-  );
-  return given;
+  const { hash } = sent;
+  const submission = { kind: 'evm', hash, raw: Buffer.from(raw).toString('base64'), at: time } as const;
+  try {
+    const { states } = await dispatch(log, new SubmitTransactions(new Map([[hash, submission]]), { at: time }));
+    if (states.get(hash)?.state === 'sealed') throw new AppError('CONFLICT', 'already known: a block holds it');
+    return sent;
+  } catch (caught) {
+    pool.remove(hash);
+    throw caught;
+  }
 }

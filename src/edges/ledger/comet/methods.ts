@@ -121,7 +121,7 @@ async function broadcast({ sealer }: SimulatedOn, parameters: Parameters): Promi
     return { code, data: '', log, codespace, hash: hashOf(bytes) };
   };
   try {
-    const submitted = sealer.submit(decodeTransaction(bytes));
+    const submitted = sealer.submissions.submit(decodeTransaction(bytes));
     if ('refusal' in submitted) return checked(submitted.refusal.code, submitted.refusal.log);
     await submitted.sealed;
     return checked(0, '');

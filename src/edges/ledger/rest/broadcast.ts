@@ -40,7 +40,7 @@ async function broadcast({ chain, sealer, body }: Posted): Promise<object> {
     if (!(caught instanceof UnreadableTransaction)) throw caught;
     return checked(hashOf(bytes), { code: 2, log: caught.message });
   }
-  const submitted = sealer.submit(sent);
+  const submitted = sealer.submissions.submit(sent);
   if ('refusal' in submitted) return checked(sent.hash, submitted.refusal);
   const { hash } = await submitted.sealed;
   if (mode !== 'BROADCAST_MODE_BLOCK') return checked(hash, { code: 0, log: '' });

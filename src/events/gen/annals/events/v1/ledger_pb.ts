@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file annals/events/v1/ledger.proto.
  */
 export const file_annals_events_v1_ledger: GenFile = /*@__PURE__*/
-  fileDesc("Ch1hbm5hbHMvZXZlbnRzL3YxL2xlZGdlci5wcm90bxIQYW5uYWxzLmV2ZW50cy52MSJSChBDaGFpbkluaXRpYWxpc2VkEg0KBWNoYWluGAEgASgJEhAKCGNoYWluX2lkGAIgASgJEgwKBHRpbWUYAyABKAkSDwoHZ2VuZXNpcxgEIAEoCSKuAgoLQmxvY2tTZWFsZWQSDQoFY2hhaW4YASABKAkSDgoGaGVpZ2h0GAIgASgNEgwKBHRpbWUYAyABKAkSOQoMdHJhbnNhY3Rpb25zGAQgAygLMiMuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJUcmFuc2FjdGlvbhI3ChBlbmRfYmxvY2tfZXZlbnRzGAUgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudBIsCgNldm0YBiABKAsyGi5hbm5hbHMuZXZlbnRzLnYxLkV2bUJsb2NrSACIAQESEQoEaGFzaBgHIAEoCUgBiAEBEhoKDXByZXZpb3VzX2hhc2gYCCABKAlIAogBAUIGCgRfZXZtQgcKBV9oYXNoQhAKDl9wcmV2aW91c19oYXNoIkAKEVN0YXRlQ2hlY2twb2ludGVkEg0KBWNoYWluGAEgASgJEg4KBmhlaWdodBgCIAEoDRIMCgRyb290GAMgASgJIpcBCghFdm1CbG9jaxIMCgRoYXNoGAEgASgJEg0KBWJsb2NrGAIgASgJEi4KCHJlY2VpcHRzGAMgAygLMhwuYW5uYWxzLmV2ZW50cy52MS5Fdm1SZWNlaXB0EjIKB29wZW5pbmcYBCABKAsyHC5hbm5hbHMuZXZlbnRzLnYxLkV2bU9wZW5pbmdIAIgBAUIKCghfb3BlbmluZyJqCgpFdm1PcGVuaW5nEi4KCGFjY291bnRzGAEgAygLMhwuYW5uYWxzLmV2ZW50cy52MS5Fdm1BY2NvdW50EiwKB3JlY29yZHMYAiADKAsyGy5hbm5hbHMuZXZlbnRzLnYxLkV2bVJlY29yZCK2AwoKRXZtUmVjZWlwdBIMCgRoYXNoGAEgASgJEgwKBHR5cGUYAiABKA0SDAoEZnJvbRgDIAEoCRIPCgJ0bxgEIAEoCUgAiAEBEhUKCGNvbnRyYWN0GAUgASgJSAGIAQESEQoJc3VjY2VlZGVkGAYgASgIEhAKCGdhc191c2VkGAcgASgNEhsKE2N1bXVsYXRpdmVfZ2FzX3VzZWQYCCABKA0SGwoTZWZmZWN0aXZlX2dhc19wcmljZRgJIAEoCRImCgRsb2dzGAogAygLMhguYW5uYWxzLmV2ZW50cy52MS5Fdm1Mb2cSEgoFZXJyb3IYCyABKAlIAogBARItCgd0b3VjaGVkGAwgAygLMhwuYW5uYWxzLmV2ZW50cy52MS5Fdm1BY2NvdW50Ei0KBmV2ZW50cxgNIAMoCzIdLmFubmFscy5ldmVudHMudjEuTGVkZ2VyRXZlbnQSLAoHcmVjb3JkcxgOIAMoCzIbLmFubmFscy5ldmVudHMudjEuRXZtUmVjb3JkEhEKCWdhc19saW1pdBgPIAEoDUIFCgNfdG9CCwoJX2NvbnRyYWN0QggKBl9lcnJvciI1CglFdm1SZWNvcmQSDQoFdGFibGUYASABKAkSCgoCaWQYAiABKAkSDQoFdmFsdWUYAyABKAkiNwoGRXZtTG9nEg8KB2FkZHJlc3MYASABKAkSDgoGdG9waWNzGAIgAygJEgwKBGRhdGEYAyABKAkiPQoKRXZtQWNjb3VudBIPCgdhZGRyZXNzGAEgASgJEg8KB2JhbGFuY2UYAiABKAkSDQoFbm9uY2UYAyABKA0iQAoXRXZtVHJhbnNhY3Rpb25TdWJtaXR0ZWQSDAoEaGFzaBgBIAEoCRILCgNyYXcYAiABKAkSCgoCYXQYAyABKAkilwEKEUxlZGdlclRyYW5zYWN0aW9uEgwKBGhhc2gYASABKAkSDAoEY29kZRgCIAEoDRILCgNsb2cYAyABKAkSLQoGZXZlbnRzGAQgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudBIQCghtZXNzYWdlcxgFIAMoCRIQCgNyYXcYBiABKAlIAIgBAUIGCgRfcmF3IlIKC0xlZGdlckV2ZW50EgwKBHR5cGUYASABKAkSNQoKYXR0cmlidXRlcxgCIAMoCzIhLmFubmFscy5ldmVudHMudjEuTGVkZ2VyQXR0cmlidXRlIi0KD0xlZGdlckF0dHJpYnV0ZRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAliBnByb3RvMw");
+  fileDesc("Ch1hbm5hbHMvZXZlbnRzL3YxL2xlZGdlci5wcm90bxIQYW5uYWxzLmV2ZW50cy52MSJSChBDaGFpbkluaXRpYWxpc2VkEg0KBWNoYWluGAEgASgJEhAKCGNoYWluX2lkGAIgASgJEgwKBHRpbWUYAyABKAkSDwoHZ2VuZXNpcxgEIAEoCSKuAgoLQmxvY2tTZWFsZWQSDQoFY2hhaW4YASABKAkSDgoGaGVpZ2h0GAIgASgNEgwKBHRpbWUYAyABKAkSOQoMdHJhbnNhY3Rpb25zGAQgAygLMiMuYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJUcmFuc2FjdGlvbhI3ChBlbmRfYmxvY2tfZXZlbnRzGAUgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudBIsCgNldm0YBiABKAsyGi5hbm5hbHMuZXZlbnRzLnYxLkV2bUJsb2NrSACIAQESEQoEaGFzaBgHIAEoCUgBiAEBEhoKDXByZXZpb3VzX2hhc2gYCCABKAlIAogBAUIGCgRfZXZtQgcKBV9oYXNoQhAKDl9wcmV2aW91c19oYXNoIkAKEVN0YXRlQ2hlY2twb2ludGVkEg0KBWNoYWluGAEgASgJEg4KBmhlaWdodBgCIAEoDRIMCgRyb290GAMgASgJIpcBCghFdm1CbG9jaxIMCgRoYXNoGAEgASgJEg0KBWJsb2NrGAIgASgJEi4KCHJlY2VpcHRzGAMgAygLMhwuYW5uYWxzLmV2ZW50cy52MS5Fdm1SZWNlaXB0EjIKB29wZW5pbmcYBCABKAsyHC5hbm5hbHMuZXZlbnRzLnYxLkV2bU9wZW5pbmdIAIgBAUIKCghfb3BlbmluZyJqCgpFdm1PcGVuaW5nEi4KCGFjY291bnRzGAEgAygLMhwuYW5uYWxzLmV2ZW50cy52MS5Fdm1BY2NvdW50EiwKB3JlY29yZHMYAiADKAsyGy5hbm5hbHMuZXZlbnRzLnYxLkV2bVJlY29yZCK2AwoKRXZtUmVjZWlwdBIMCgRoYXNoGAEgASgJEgwKBHR5cGUYAiABKA0SDAoEZnJvbRgDIAEoCRIPCgJ0bxgEIAEoCUgAiAEBEhUKCGNvbnRyYWN0GAUgASgJSAGIAQESEQoJc3VjY2VlZGVkGAYgASgIEhAKCGdhc191c2VkGAcgASgNEhsKE2N1bXVsYXRpdmVfZ2FzX3VzZWQYCCABKA0SGwoTZWZmZWN0aXZlX2dhc19wcmljZRgJIAEoCRImCgRsb2dzGAogAygLMhguYW5uYWxzLmV2ZW50cy52MS5Fdm1Mb2cSEgoFZXJyb3IYCyABKAlIAogBARItCgd0b3VjaGVkGAwgAygLMhwuYW5uYWxzLmV2ZW50cy52MS5Fdm1BY2NvdW50Ei0KBmV2ZW50cxgNIAMoCzIdLmFubmFscy5ldmVudHMudjEuTGVkZ2VyRXZlbnQSLAoHcmVjb3JkcxgOIAMoCzIbLmFubmFscy5ldmVudHMudjEuRXZtUmVjb3JkEhEKCWdhc19saW1pdBgPIAEoDUIFCgNfdG9CCwoJX2NvbnRyYWN0QggKBl9lcnJvciI1CglFdm1SZWNvcmQSDQoFdGFibGUYASABKAkSCgoCaWQYAiABKAkSDQoFdmFsdWUYAyABKAkiNwoGRXZtTG9nEg8KB2FkZHJlc3MYASABKAkSDgoGdG9waWNzGAIgAygJEgwKBGRhdGEYAyABKAkiPQoKRXZtQWNjb3VudBIPCgdhZGRyZXNzGAEgASgJEg8KB2JhbGFuY2UYAiABKAkSDQoFbm9uY2UYAyABKA0iQAoXRXZtVHJhbnNhY3Rpb25TdWJtaXR0ZWQSDAoEaGFzaBgBIAEoCRILCgNyYXcYAiABKAkSCgoCYXQYAyABKAkiQwoaQ29zbW9zVHJhbnNhY3Rpb25TdWJtaXR0ZWQSDAoEaGFzaBgBIAEoCRILCgNyYXcYAiABKAkSCgoCYXQYAyABKAkiPAoQU3VibWlzc2lvblNlYWxlZBIMCgRoYXNoGAEgASgJEg4KBmhlaWdodBgCIAEoDRIKCgJhdBgDIAEoCSI6ChJTdWJtaXNzaW9uUmVwbGFjZWQSDAoEaGFzaBgBIAEoCRIKCgJieRgCIAEoCRIKCgJhdBgDIAEoCSItChFTdWJtaXNzaW9uRXhwaXJlZBIMCgRoYXNoGAEgASgJEgoKAmF0GAIgASgJIksKEVN1Ym1pc3Npb25Ecm9wcGVkEgwKBGhhc2gYASABKAkSDgoGcmVhc29uGAIgASgJEgwKBGNvZGUYAyABKA0SCgoCYXQYBCABKAkilwEKEUxlZGdlclRyYW5zYWN0aW9uEgwKBGhhc2gYASABKAkSDAoEY29kZRgCIAEoDRILCgNsb2cYAyABKAkSLQoGZXZlbnRzGAQgAygLMh0uYW5uYWxzLmV2ZW50cy52MS5MZWRnZXJFdmVudBIQCghtZXNzYWdlcxgFIAMoCRIQCgNyYXcYBiABKAlIAIgBAUIGCgRfcmF3IlIKC0xlZGdlckV2ZW50EgwKBHR5cGUYASABKAkSNQoKYXR0cmlidXRlcxgCIAMoCzIhLmFubmFscy5ldmVudHMudjEuTGVkZ2VyQXR0cmlidXRlIi0KD0xlZGdlckF0dHJpYnV0ZRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAliBnByb3RvMw");
 
 /**
  * A chain began.
@@ -453,6 +453,163 @@ export const EvmTransactionSubmittedSchema: GenMessage<EvmTransactionSubmitted> 
   messageDesc(file_annals_events_v1_ledger, 9);
 
 /**
+ * A signed transaction of the chain's own kind was sent; whoever seals takes it up from here.
+ *
+ * @generated from message annals.events.v1.CosmosTransactionSubmitted
+ */
+export type CosmosTransactionSubmitted = Message<"annals.events.v1.CosmosTransactionSubmitted"> & {
+  /**
+   * Upper-case hex.
+   *
+   * @generated from field: string hash = 1;
+   */
+  hash: string;
+
+  /**
+   * TxRaw as it was sent, base64.
+   *
+   * @generated from field: string raw = 2;
+   */
+  raw: string;
+
+  /**
+   * RFC 3339, UTC.
+   *
+   * @generated from field: string at = 3;
+   */
+  at: string;
+};
+
+/**
+ * Describes the message annals.events.v1.CosmosTransactionSubmitted.
+ * Use `create(CosmosTransactionSubmittedSchema)` to create a new message.
+ */
+export const CosmosTransactionSubmittedSchema: GenMessage<CosmosTransactionSubmitted> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_ledger, 10);
+
+/**
+ * A submitted transaction is in a block.
+ *
+ * @generated from message annals.events.v1.SubmissionSealed
+ */
+export type SubmissionSealed = Message<"annals.events.v1.SubmissionSealed"> & {
+  /**
+   * @generated from field: string hash = 1;
+   */
+  hash: string;
+
+  /**
+   * @generated from field: uint32 height = 2;
+   */
+  height: number;
+
+  /**
+   * RFC 3339, UTC; tells two fates of a transaction that was sent twice apart.
+   *
+   * @generated from field: string at = 3;
+   */
+  at: string;
+};
+
+/**
+ * Describes the message annals.events.v1.SubmissionSealed.
+ * Use `create(SubmissionSealedSchema)` to create a new message.
+ */
+export const SubmissionSealedSchema: GenMessage<SubmissionSealed> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_ledger, 11);
+
+/**
+ * Another transaction of the same sender and nonce, which offers more, took the place of a submitted one.
+ *
+ * @generated from message annals.events.v1.SubmissionReplaced
+ */
+export type SubmissionReplaced = Message<"annals.events.v1.SubmissionReplaced"> & {
+  /**
+   * @generated from field: string hash = 1;
+   */
+  hash: string;
+
+  /**
+   * Hash of the other one.
+   *
+   * @generated from field: string by = 2;
+   */
+  by: string;
+
+  /**
+   * @generated from field: string at = 3;
+   */
+  at: string;
+};
+
+/**
+ * Describes the message annals.events.v1.SubmissionReplaced.
+ * Use `create(SubmissionReplacedSchema)` to create a new message.
+ */
+export const SubmissionReplacedSchema: GenMessage<SubmissionReplaced> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_ledger, 12);
+
+/**
+ * A submitted transaction waited for its block too long.
+ *
+ * @generated from message annals.events.v1.SubmissionExpired
+ */
+export type SubmissionExpired = Message<"annals.events.v1.SubmissionExpired"> & {
+  /**
+   * @generated from field: string hash = 1;
+   */
+  hash: string;
+
+  /**
+   * @generated from field: string at = 2;
+   */
+  at: string;
+};
+
+/**
+ * Describes the message annals.events.v1.SubmissionExpired.
+ * Use `create(SubmissionExpiredSchema)` to create a new message.
+ */
+export const SubmissionExpiredSchema: GenMessage<SubmissionExpired> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_ledger, 13);
+
+/**
+ * A submitted transaction will be in no block unless it is sent again.
+ *
+ * @generated from message annals.events.v1.SubmissionDropped
+ */
+export type SubmissionDropped = Message<"annals.events.v1.SubmissionDropped"> & {
+  /**
+   * @generated from field: string hash = 1;
+   */
+  hash: string;
+
+  /**
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * Code of the chain, of its own kind of transactions; 0 for those of the virtual machine.
+   *
+   * @generated from field: uint32 code = 3;
+   */
+  code: number;
+
+  /**
+   * @generated from field: string at = 4;
+   */
+  at: string;
+};
+
+/**
+ * Describes the message annals.events.v1.SubmissionDropped.
+ * Use `create(SubmissionDroppedSchema)` to create a new message.
+ */
+export const SubmissionDroppedSchema: GenMessage<SubmissionDropped> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_ledger, 14);
+
+/**
  * @generated from message annals.events.v1.LedgerTransaction
  */
 export type LedgerTransaction = Message<"annals.events.v1.LedgerTransaction"> & {
@@ -502,7 +659,7 @@ export type LedgerTransaction = Message<"annals.events.v1.LedgerTransaction"> & 
  * Use `create(LedgerTransactionSchema)` to create a new message.
  */
 export const LedgerTransactionSchema: GenMessage<LedgerTransaction> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 10);
+  messageDesc(file_annals_events_v1_ledger, 15);
 
 /**
  * @generated from message annals.events.v1.LedgerEvent
@@ -524,7 +681,7 @@ export type LedgerEvent = Message<"annals.events.v1.LedgerEvent"> & {
  * Use `create(LedgerEventSchema)` to create a new message.
  */
 export const LedgerEventSchema: GenMessage<LedgerEvent> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 11);
+  messageDesc(file_annals_events_v1_ledger, 16);
 
 /**
  * @generated from message annals.events.v1.LedgerAttribute
@@ -546,5 +703,5 @@ export type LedgerAttribute = Message<"annals.events.v1.LedgerAttribute"> & {
  * Use `create(LedgerAttributeSchema)` to create a new message.
  */
 export const LedgerAttributeSchema: GenMessage<LedgerAttribute> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_ledger, 12);
+  messageDesc(file_annals_events_v1_ledger, 17);
 
