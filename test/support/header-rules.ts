@@ -1,6 +1,7 @@
-import { createBlockFromRLP, type BlockHeader, paramsBlock } from '@ethereumjs/block';
+import { createBlockHeaderFromRLP, type BlockHeader, paramsBlock } from '@ethereumjs/block';
 import { Common } from '@ethereumjs/common';
 import { type GethGenesis, chainParameters } from '../../src/edges/evm/executor/genesis.ts';
+import { headerIn } from '../../src/edges/ledger/evm-block.ts';
 import { networkFees } from '../../src/edges/evm/executor/base-fee.ts';
 
 /** The library's own parameters, with the two of the network's fee market. */
@@ -18,9 +19,9 @@ export function plainRules(genesis: GethGenesis): Common {
   return new Common({ chain: chainParameters(genesis), hardfork: 'prague' });
 }
 
-/** Why a client that imports a block after another would refuse its header, by the library's own calculations. */
+/** Why a client that imports a block (RLP) after another would refuse its header, by the library's own calculations. */
 export function headerFault(parentRlp: Uint8Array, rlp: Uint8Array, common: Common): string | undefined {
-  const [parent, header] = [parentRlp, rlp].map((one) => createBlockFromRLP(one, { common, params }).header);
+  const [parent, header] = [parentRlp, rlp].map((one) => createBlockHeaderFromRLP(headerIn(one), { common, params }));
   if (!parent || !header) return 'there is no header';
   const { floor } = networkFees;
   const next = parent.calcNextBaseFee();

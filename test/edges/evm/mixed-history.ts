@@ -19,19 +19,31 @@ type Sealed = Extract<Fact, { type: 'BlockSealed' }>['data'];
 const gwei = 10n ** 9n;
 const [key] = developmentAccounts().flatMap((one) => (one.key.type === 'eth_secp256k1' ? [one.key.bytes] : []));
 
-/** A transaction of the virtual machine by the first development account. */
+type EthereumFields = Readonly<{
+  to?: Hex;
+  data?: Hex;
+  value?: bigint;
+  gasLimit?: bigint;
+  by?: Uint8Array | undefined;
+}>;
+
+/** A transaction of the virtual machine, by the first development account where no other key is named. */
 export function ethereumTransaction(
   ledger: Ledger,
   nonce: number,
-  change: Readonly<{ to?: Hex; data?: Hex; value?: bigint; gasLimit?: bigint }> = {},
+  { by = key, ...change }: EthereumFields = {},
 ): Uint8Array {
   const { common, chainId } = ledger.ethereumTerms();
   const fees = { maxFeePerGas: 100n * gwei, maxPriorityFeePerGas: gwei };
   const fields = { chainId, nonce, gasLimit: 200_000n, ...fees, ...change };
   return createFeeMarket1559Tx(fields, { common })
-    .sign(key ?? new Uint8Array(32))
+    .sign(by ?? new Uint8Array(32))
     .serialize();
 }
+
+/** A contract of some code, by the bytes that make it. */
+export const creationOf = (code: string): Hex =>
+  `0x60${(code.length / 2).toString(16).padStart(2, '0')}8060095f395ff3${code}`;
 
 const [alice = '', bob = ''] = cast.creators.map(({ account }) => account);
 

@@ -6,15 +6,12 @@ import { trace } from '../../../src/edges/evm/executor/trace.ts';
 import { openingItem } from '../../../src/edges/evm/chain/opening-item.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
 import { freshLog } from '../ledger/ledger-under-test.ts';
-import { ethereumTransaction, pay, sealedBlocks, startReadLedger, tracedGas } from './mixed-history.ts';
+import { creationOf, ethereumTransaction, pay, sealedBlocks, startReadLedger, tracedGas } from './mixed-history.ts';
 
 type Hex = `0x${string}`;
 
 const sender = developmentAccounts().find(({ key }) => key.type === 'eth_secp256k1')?.hex ?? '';
 const slot: Hex = `0x${'0'.repeat(64)}`;
-
-/** A contract of some code, by the bytes that make it. */
-const creationOf = (code: string): Hex => `0x60${(code.length / 2).toString(16).padStart(2, '0')}8060095f395ff3${code}`;
 
 test(
   'traces of blocks with Cosmos transactions show what happened: gas as in the receipts, balances as they were',
