@@ -6,7 +6,7 @@ import { ChainFailure } from '../indexer/chain/failure.ts';
 import { decodeMetadata, parseSuperNode } from '../indexer/chain/records.ts';
 import { asObject, attempt, isActionId, objects } from '../indexer/chain/values.ts';
 import { portOf } from '../../projections/fleet/address.ts';
-import { targetOf } from '../indexer/probe/target.ts';
+import { resolveTarget, targetOf } from '../indexer/probe/target.ts';
 import { type Registrant, signatoryOf } from './signatory.ts';
 import type { Signatory } from './signatures.ts';
 
@@ -29,6 +29,9 @@ export type ActionFile = Readonly<{
 /** A SuperNode that files can be given to. */
 export type StoringNode = Readonly<{ account: string; ip: string; port: number }>;
 
+/** Nodes of an action's top list. */
+export type Storers = Readonly<{ nodes: readonly StoringNode[]; total: number; notPublic?: number }>;
+
 /** What the chain is asked about files; everything fails with `UNAVAILABLE` where it gives no answer to be read. */
 export type CascadeChain = Readonly<{
   /** As it is, or was at a height; undefined where the chain knows no such action, or it is of another kind. */
@@ -38,10 +41,10 @@ export type CascadeChain = Readonly<{
   /** Accounts of the nodes that may finalize an action of a height. */
   finalizers: (height: number) => Promise<readonly string[]>;
   /**
-   * The same nodes, nearest to the height first: those with literal addresses that may be dialled, and how many there
-   * are in all.
+   * The same nodes, nearest to the height first: those that may be dialled, how many there are in all, and how many of
+   * them are refused for an address that is not public.
    */
-  storers: (height: number) => Promise<Readonly<{ nodes: readonly StoringNode[]; total: number }>>;
+  storers: (height: number) => Promise<Storers>;
   /** The latest block. */
   head: () => Promise<ChainHead>;
   /** How a transaction came out: 0 where it was carried out; undefined while no block has it. */
@@ -64,13 +67,15 @@ export type CascadeChainOptions = Readonly<{
   allowPrivate?: boolean;
   /** Whether a node's own port is dialled where its address on the chain names one. */
   registeredPorts?: boolean;
+  /** Whether host names are resolved. */
+  allowHostNames?: boolean;
   signal: AbortSignal;
 }>;
 
 /** Asks a chain about files. */
 export function createCascadeChain(
   chain: ChainClient,
-  { addressPrefix, allowPrivate = false, registeredPorts = false, signal }: CascadeChainOptions,
+  { addressPrefix, allowPrivate = false, registeredPorts = false, allowHostNames = false, signal }: CascadeChainOptions,
 ): CascadeChain {
   const ask = async <T>(what: (session: ChainSession) => Promise<T>): Promise<T> =>
     await what(chain.session(signal)).catch(unreachable);
@@ -86,10 +91,10 @@ export function createCascadeChain(
     storers: async (height) =>
       await ask(async (session) => {
         const top = await topOf(session, height);
-        return {
-          nodes: top.flatMap((node) => storerOf(node, { addressPrefix, allowPrivate, registeredPorts })),
-          total: top.length,
-        };
+        const options = { addressPrefix, allowPrivate, registeredPorts, allowHostNames };
+        const storers = await Promise.all(top.map(async (node) => await storerOf(node, options)));
+        const nodes = storers.filter((one) => typeof one === 'object');
+        return { nodes, total: top.length, notPublic: storers.filter((one) => one === 'not_public').length };
       }),
     head: async () => await ask(readHead),
     outcome: async (hash) =>
@@ -127,16 +132,17 @@ async function topOf(session: ChainSession, height: number): Promise<readonly Re
   return objects(asObject(top.body)?.['supernodes'], 'supernodes');
 }
 
-function storerOf(
+async function storerOf(
   record: Readonly<Record<string, unknown>>,
-  { addressPrefix, allowPrivate, registeredPorts }: Required<Omit<CascadeChainOptions, 'signal'>>,
-): StoringNode[] {
+  { addressPrefix, registeredPorts, ...dialling }: Required<Omit<CascadeChainOptions, 'signal'>>,
+): Promise<StoringNode | 'not_public' | undefined> {
   const parsed = attempt(() => parseSuperNode(record, addressPrefix));
-  if (!('value' in parsed)) return [];
+  if (!('value' in parsed)) return undefined;
   const { account, address } = parsed.value;
-  const target = targetOf(address, { allowPrivate, allowHostNames: false });
+  const target = await resolveTarget(targetOf(address, dialling), dialling);
+  if (target.kind === 'refused') return target.reason === 'not_public' ? 'not_public' : undefined;
   const port = (registeredPorts ? portOf(address) : undefined) ?? nodePort;
-  return target.kind === 'ip' ? [{ account, ip: target.ip, port }] : [];
+  return { account, ip: target.ip, port };
 }
 
 function unreachable(caught: unknown): never {

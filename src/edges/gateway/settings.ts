@@ -40,7 +40,7 @@ export const gatewaySettings = {
     'NODE_STALL_TIMEOUT',
     '2m',
     duration,
-    'A transfer with a SuperNode in which nothing moves for so long goes on with the next one',
+    'A transfer with a SuperNode in which no byte moves for so long goes on with the next one; NODE_PROCESSING_TIMEOUT holds while a node works with a whole file',
   ),
   nodeProcessingTimeoutMs: setting(
     'NODE_PROCESSING_TIMEOUT',

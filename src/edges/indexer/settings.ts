@@ -38,13 +38,13 @@ export const indexerSettings = {
     'PROBE_PRIVATE_ADDRESSES',
     '',
     oneOf('allow', 'deny', ''),
-    'Whether loopback and private addresses are probed: allow or deny; unset: deny, and allow on the local network',
+    'Whether SuperNodes at loopback and private addresses are probed, and dialled by the gateway: allow or deny; unset: deny, and allow on the local network',
   ),
   probeHostNames: setting(
     'PROBE_HOST_NAMES',
     'deny',
     (value) => oneOf('allow', 'deny')(value) === 'allow',
-    'Whether host names are resolved and probed: allow or deny',
+    'Whether host names of SuperNodes are resolved and probed, and dialled by the gateway: allow or deny',
   ),
   allowManualSync: setting(
     'ALLOW_MANUAL_SYNC',

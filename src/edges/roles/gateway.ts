@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { gatewayKey } from '../gateway/gateway-key.ts';
 import { createGatewayChain } from '../gateway/nodes/candidates.ts';
+import { createFailures } from '../gateway/nodes/failures.ts';
 import { createGateway } from '../gateway/rest/rest.ts';
 import { openTransferFiles } from '../gateway/tasks/files.ts';
 import { openGatewayTasks } from '../gateway/tasks/gateway-tasks.ts';
@@ -29,7 +30,10 @@ async function startGateway(context: RoleContext): Promise<Part> {
   const { addressPrefix } = profile;
   const allowPrivate = config.probePrivateAddresses;
   const registeredPorts = config.nodePorts === 'registered';
-  const chain = createGatewayChain(client, { addressPrefix, allowPrivate, registeredPorts, signal, reader });
+  const allowHostNames = config.probeHostNames;
+  const failures = createFailures();
+  const dialled = { addressPrefix, allowPrivate, allowHostNames, registeredPorts };
+  const chain = createGatewayChain(client, { ...dialled, signal, reader, failures });
   const key = config.nodeTransport === 'secure' ? await gatewayKey(config, chainUrl, profile) : undefined;
   const files = await openTransferFiles(
     config.transferDir ?? path.join(dataFolder(config), 'transfers'),

@@ -80,6 +80,7 @@ describe('the nodes of an action', () => {
           { account: accountOf('five'), ip: '2001:4860:4860::8888', port: 4444 },
         ],
         total: 5,
+        notPublic: 2,
       });
       expect(stub.requests.at(-1)).toMatch(/get_top_super_nodes_for_block\/77\?.*state=ACTIVE/);
       await ending();

@@ -7,6 +7,7 @@ import type { CascadeAction, CascadeChain } from '../../../src/edges/cascade/cha
 import { createFileHasher } from '../../../src/edges/cascade/data-hash.ts';
 import { parseConfig } from '../../../src/edges/config.ts';
 import { accountOf, publicKeyOf, type PrivateKey } from '../../../src/edges/cosmos/keys.ts';
+import type { Failures } from '../../../src/edges/gateway/nodes/failures.ts';
 import type { GatewayDependencies, GatewaySettings } from '../../../src/edges/gateway/rest/dependencies.ts';
 import { createGateway } from '../../../src/edges/gateway/rest/rest.ts';
 import { openTransferFiles, type TransferFiles } from '../../../src/edges/gateway/tasks/files.ts';
@@ -59,6 +60,7 @@ export type GatewayChanges = Readonly<{
   folder?: string;
   stallMs?: number;
   bodyWithinMs?: number;
+  failures?: Failures;
   processingMs?: number;
   /** Whether it takes up what gateways that are gone have left. */
   resumes?: boolean;
@@ -81,7 +83,8 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
   // Nodes are spoken to plainly.
   const stallMs = changes.stallMs ?? 2_000;
   const limits = { stallMs, processingMs: changes.processingMs ?? stallMs, pollMs: 20, pauseScale: 0.002 };
-  const nodes = { chain, dialling: { key: undefined, handshakes: new Map() }, ...limits };
+  const memory = changes.failures === undefined ? {} : { failures: changes.failures };
+  const nodes = { chain, dialling: { key: undefined, handshakes: new Map() }, ...limits, ...memory };
   const { runner, elsewhere, open, ended } = openGatewayTasks({
     connection: nc,
     network,

@@ -81,14 +81,14 @@ describe.each([1, 2, 3, 4])('of random history %i', (seed) => {
     const all = world.nodes.map(({ account }) => ({ account, ip: '8.8.8.8', port: 4444 }));
     const storers = async () => await Promise.resolve({ nodes: all, total: all.length });
     const chain = { storers } as Partial<CascadeChain> as CascadeChain;
-    const { nodes } = await availableFirst(chain, { read: async (use) => await use(reading) }).storers(1);
+    const { nodes } = await availableFirst(chain, { reader: { read: async (use) => await use(reading) } }).storers(1);
     const isLast = (account: string) =>
       world.nodes.some((node) => node.account === account && world.availability.get(node.id)?.available === false);
     const accounts = all.map(({ account }) => account);
     const wanted = [...accounts.filter((one) => !isLast(one)), ...accounts.filter(isLast)];
     expect(nodes.map(({ account }) => account)).toEqual(wanted);
     const away = async () => await Promise.reject(new AppError('UNAVAILABLE', 'No database'));
-    expect((await availableFirst(chain, { read: away }).storers(1)).nodes).toEqual(all);
+    expect((await availableFirst(chain, { reader: { read: away } }).storers(1)).nodes).toEqual(all);
   });
 
   it('unavailableNodes lists those that are not available', async () => {

@@ -1,5 +1,5 @@
 import { AppError } from '../../../commands/errors.ts';
-import type { ActionFile, CascadeAction, CascadeChain } from '../../cascade/chain.ts';
+import type { ActionFile, CascadeAction, CascadeChain, Storers } from '../../cascade/chain.ts';
 import { isSignedBy, type SignedForms } from '../../cascade/signatures.ts';
 
 /** A Cascade action whose metadata can be read. */
@@ -34,11 +34,29 @@ export function checkStored({ id, record: { chainState } }: CascadeAction): void
     throw new AppError('CONFLICT', `Action ${id} is ${chainState}; a file can be downloaded once it is done`);
 }
 
-/** Fails with `SERVICE_UNAVAILABLE` where no SuperNode can be asked for an action. */
+/** Fails with `SERVICE_UNAVAILABLE` where no SuperNode can be asked to store the file of an action. */
 export async function checkServed(chain: CascadeChain, { id, record: { height } }: CascadeAction): Promise<void> {
-  const { nodes } = await chain.storers(height ?? 0);
-  if (nodes.length === 0)
-    throw new AppError('SERVICE_UNAVAILABLE', `No SuperNode can serve action ${id} now; try again later`);
+  requireNodes(id, await chain.storers(height ?? 0));
+}
+
+/** The same for a stored file: any node serves it, so those near the latest block count where no other is left. */
+export async function checkGiven(chain: CascadeChain, { id, record: { height } }: CascadeAction): Promise<void> {
+  const storers = await chain.storers(height ?? 0);
+  if (storers.nodes.length > 0) return;
+  const others = await chain.storers((await chain.head()).height);
+  if (others.nodes.length === 0) requireNodes(id, storers);
+}
+
+function requireNodes(id: string, { nodes, total, notPublic = 0 }: Storers): void {
+  if (nodes.length > 0) return;
+  throw new AppError('SERVICE_UNAVAILABLE', `No SuperNode can serve action ${id} now: ${reasonFor(total, notPublic)}`);
+}
+
+function reasonFor(total: number, notPublic: number): string {
+  if (total === 0) return 'the chain lists none; try again later';
+  if (notPublic === total)
+    return `the addresses of all ${total} are not public, and the gateway dials such only with PROBE_PRIVATE_ADDRESSES=allow`;
+  return `none of the ${total} that the chain lists has an address that the gateway dials; try again later`;
 }
 
 /** Fails with `INVALID_ARGUMENT` unless bytes are those of the action. */

@@ -4,7 +4,7 @@ import { AppError } from '../../../commands/errors.ts';
 import { recordedBytes } from '../nodes/download.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
 import { newTaskId, retrievalName, type Task } from '../tasks/task-log.ts';
-import { actionOnChain, checkServed, checkSignature, checkStored, type FileAction } from './checks.ts';
+import { actionOnChain, checkGiven, checkSignature, checkStored, type FileAction } from './checks.ts';
 import { createTurns } from './turns.ts';
 
 /** A request for the file of an action, and who sent it. */
@@ -82,7 +82,7 @@ async function startDownload(
   action: FileAction,
   signature: string | undefined,
 ): Promise<Started> {
-  await checkServed(chain, action);
+  await checkGiven(chain, action);
   const id = newTaskId();
   const isPrivate = signature !== undefined;
   const path = files.fetchedOf(isPrivate ? retrievalName(id) : id);

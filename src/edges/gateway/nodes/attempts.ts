@@ -3,6 +3,7 @@ import type { Step, StepDetail } from '../../../commands/transfers/steps.ts';
 import type { StoringNode } from '../../cascade/chain.ts';
 import { hostPort } from '../../kit/net-address.ts';
 import type { Dialling } from './connection.ts';
+import type { Failures } from './failures.ts';
 import { DiskFailure } from './own-disk.ts';
 import { cleaned } from './states.ts';
 
@@ -47,6 +48,8 @@ export type Trying = Readonly<{
   signal: AbortSignal;
   /** State that an attempt begins with. */
   status: string;
+  /** Remembers who failed. */
+  failures?: Failures;
   /** Attempts of the same run that were made before. */
   after?: Readonly<{ iteration: number; previousError: string }>;
 }>;
@@ -78,7 +81,7 @@ export async function* tryNodes<T>(
   work: (attempt: Attempt) => AsyncGenerator<Step[], T>,
   settled: () => Promise<T | undefined>,
 ): AsyncGenerator<Step[], Outcome<T>> {
-  const { nodes, taskId, last, dialling, stallMs, processingMs, signal, status, after } = trying;
+  const { nodes, taskId, last, dialling, stallMs, processingMs, signal, status, failures: memory, after } = trying;
   const order = Array.from({ length: rounds }, () => nodes)
     .flat()
     .slice(0, mostAttempts);
@@ -98,14 +101,15 @@ export async function* tryNodes<T>(
     // Each attempt writes a state, so a later run of the task goes on behind the numbers of this one.
     const attemptId = `${taskId}-${last + iteration}`;
     try {
-      return {
-        value: yield* work({ node, iteration, attemptId, dialling, about, watch, countEvent: counter(), reach }),
-      };
+      const value = yield* work({ node, iteration, attemptId, dialling, about, watch, countEvent: counter(), reach });
+      memory?.succeeded(node.account);
+      return { value };
     } catch (caught) {
       signal.throwIfAborted();
       if (caught instanceof DiskFailure) throw caught;
       const failure = failureOf(caught, { node, place, watch });
       previousError = failure.reason;
+      memory?.failed(node.account);
       failures.push(failure);
     } finally {
       watch.stop();

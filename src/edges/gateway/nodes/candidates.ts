@@ -1,25 +1,35 @@
 import { toAppError } from '../../../commands/errors.ts';
 import { AccountsOfUnavailable } from '../../../projections/fleet/queries.ts';
 import { ask } from '../../bus.ts';
-import { type CascadeChain, type CascadeChainOptions, createCascadeChain } from '../../cascade/chain.ts';
+import {
+  type CascadeChain,
+  type CascadeChainOptions,
+  createCascadeChain,
+  type StoringNode,
+} from '../../cascade/chain.ts';
 import type { ChainClient } from '../../indexer/chain/client.ts';
 import { rememberingKeys } from '../intake/known-keys.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
+import type { Failures } from './failures.ts';
 
 /** The chain as a gateway asks it: nodes that are known to be available come first, keys are remembered. */
 export function createGatewayChain(
   client: ChainClient,
-  { reader, ...options }: CascadeChainOptions & Pick<GatewayDependencies, 'reader'>,
+  { reader, failures, ...options }: CascadeChainOptions & Ordering,
 ): CascadeChain {
-  return rememberingKeys(availableFirst(createCascadeChain(client, options), reader));
+  return rememberingKeys(availableFirst(createCascadeChain(client, options), { reader, failures }));
 }
 
+/** What the order of nodes follows. */
+export type Ordering = Pick<GatewayDependencies, 'reader'> & Readonly<{ failures?: Failures | undefined }>;
+
 /**
- * The same chain, whose storing nodes come in another order: those that the last probe found unavailable last.
+ * The same chain, whose storing nodes come in another order: those that failed a transfer lately behind the others, and
+ * those that the last probe found unavailable last.
  *
  * Where there is no read model, or nobody probes, the order is that of the chain.
  */
-export function availableFirst(chain: CascadeChain, { read }: GatewayDependencies['reader']): CascadeChain {
+export function availableFirst(chain: CascadeChain, { reader: { read }, failures }: Ordering): CascadeChain {
   const unavailable = async (): Promise<ReadonlySet<string>> => {
     try {
       return new Set(await read((reading) => ask(reading, new AccountsOfUnavailable({}))));
@@ -31,8 +41,10 @@ export function availableFirst(chain: CascadeChain, { read }: GatewayDependencie
   return {
     ...chain,
     storers: async (height) => {
-      const [{ nodes, total }, last] = await Promise.all([chain.storers(height), unavailable()]);
-      return { nodes: nodes.toSorted((a, b) => Number(last.has(a.account)) - Number(last.has(b.account))), total };
+      const [{ nodes, ...rest }, last] = await Promise.all([chain.storers(height), unavailable()]);
+      const rank = ({ account }: StoringNode): number =>
+        2 * Number(last.has(account)) + Number(failures?.has(account) ?? false);
+      return { ...rest, nodes: nodes.toSorted((a, b) => rank(a) - rank(b)) };
     },
   };
 }

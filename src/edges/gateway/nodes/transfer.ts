@@ -1,9 +1,10 @@
 import type { Step } from '../../../commands/transfers/steps.ts';
-import type { CascadeAction, CascadeChain } from '../../cascade/chain.ts';
+import type { CascadeAction, CascadeChain, StoringNode } from '../../cascade/chain.ts';
 import { wait } from '../../kit/wait.ts';
 import { type Failure, type Outcome, type Trying, tryNodes } from './attempts.ts';
 import type { Dialling } from './connection.ts';
 import { downloadFrom, type Wanted } from './download.ts';
+import type { Failures } from './failures.ts';
 import { awaitFinalization, isFinalized } from './finalization.ts';
 import { untilAnswered } from './patience.ts';
 import { createPauses, lacksSymbols, waitingStep } from './spreading.ts';
@@ -17,6 +18,8 @@ export type NodeTransfers = Readonly<{
   stallMs: number;
   /** The same limit while a node works with a file that it has. */
   processingMs: number;
+  /** Remembers who failed, so that others come first. */
+  failures?: Failures;
   /** How often the chain is queried for a finalization. */
   pollMs?: number;
   /** Pauses of downloads are so many times as long as usual. */
@@ -75,15 +78,23 @@ export async function* downloadFromNodes(
   { isFresh, ...wanted }: Wanted & Readonly<{ isFresh: () => Promise<boolean> }>,
   task: TransferTask,
 ): AsyncGenerator<Step[], void> {
-  const found = await storers(chain, record.height ?? 0, task.signal);
+  const found = await servers(chain, record.height ?? 0, task.signal);
   if ('failure' in found) return yield found.failure;
   yield found.steps;
   const nextPause = createPauses(pauseScale);
+  let beyond: readonly StoringNode[] | undefined;
   let trying: Trying = { ...limits, ...task, nodes: found.nodes, status: 'sdk:download_attempt' };
   for (;;) {
     const outcome = yield* tryNodes(trying, fetching(wanted), async () => undefined);
     if (!('failure' in outcome)) return;
     const lacking = outcome.failures.filter(({ reason }) => lacksSymbols(reason));
+    if (lacking.length === 0) {
+      const others = beyond ?? (await othersOf(chain, found.nodes, task.signal));
+      beyond = [];
+      if (others.length === 0) return yield failed(outcome);
+      trying = { ...trying, nodes: others, after: { iteration: outcome.tries, previousError: outcome.failure.reason } };
+      continue;
+    }
     const previousError = lacking.at(-1)?.reason;
     const pauseMs = previousError !== undefined && (await isFresh()) ? nextPause() : undefined;
     if (previousError === undefined || pauseMs === undefined) return yield failed(outcome);
@@ -118,6 +129,23 @@ async function storers(
   if (nodes.length === 0)
     return { failure: failing('no SuperNode of the top list can be dialled', 'sdk:supernodes_unavailable') };
   return { nodes, steps: [{ status: 'sdk:supernodes_found', detail: { count: nodes.length, total } }] };
+}
+
+/** The nodes of an action's height; where none of them is left, those of the latest: any node serves any file. */
+async function servers(chain: CascadeChain, height: number, signal: AbortSignal): ReturnType<typeof storers> {
+  const found = await storers(chain, height, signal);
+  if (!('failure' in found)) return found;
+  return await storers(chain, await untilAnswered(async () => (await chain.head()).height, signal), signal);
+}
+
+/** Nodes near the latest block that are not among those of the action's height. */
+async function othersOf(
+  chain: CascadeChain,
+  tried: readonly StoringNode[],
+  signal: AbortSignal,
+): Promise<readonly StoringNode[]> {
+  const { nodes } = await untilAnswered(async () => await chain.storers((await chain.head()).height), signal);
+  return nodes.filter(({ account }) => tried.every((other) => other.account !== account));
 }
 
 /** Nodes that were reached are not told as away: `sdk:failed` alone says what they did. */
