@@ -8,8 +8,10 @@ import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
 import { knownBlock } from './block-of.ts';
 
-/** What is offered to whoever seals, where nobody bids. */
-const ordinaryTip = 1n;
+/** A tip where nobody bids. */
+const leastTip = 1n;
+/** Blocks in which bids are looked up, the percentile of them that is suggested, and its bound: 500 gwei. */
+const bids = { blocks: 20n, percentile: 60, most: 500_000_000_000n } as const;
 const mostBlocks = 100;
 const mostPercentiles = 100;
 
@@ -24,6 +26,23 @@ function blobFeeAfter({ forks }: MethodContext, { fields: header }: ChainHead): 
   const excessBlobGas = header.calcNextExcessBlobGas(common);
   return createBlockHeader({ ...next, excessBlobGas }, { common }).getBlobGasPrice();
 }
+
+/** A tip of what others bid of late: in each of the last blocks with transactions its three lowest bids count. */
+async function suggestedTip({ blocks }: MethodContext, newest: ChainHead): Promise<bigint> {
+  const { number } = newest;
+  const from = number < bids.blocks ? 0n : number - bids.blocks + 1n;
+  const tips: bigint[] = [];
+  for (const head of await blocks.between(from, number)) {
+    const { baseFeePerGas: fee = 0n } = head.fields;
+    const { transactions } = head.transactions === 0 ? { transactions: [] } : await blocks.outline(head);
+    const own = transactions.map(({ effectiveGasPrice }) => effectiveGasPrice - fee).filter((tip) => tip >= leastTip);
+    tips.push(...own.toSorted(ascending).slice(0, 3));
+  }
+  const tip = tips.toSorted(ascending)[Math.floor(((tips.length - 1) * bids.percentile) / 100)] ?? leastTip;
+  return tip < bids.most ? tip : bids.most;
+}
+
+const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);
 
 async function feeHistory(
   context: MethodContext,
@@ -67,7 +86,7 @@ function rewards(
   const { baseFeePerGas: fee = 0n, gasUsed } = fields;
   const tips = transactions
     .map(({ effectiveGasPrice, gasUsed: gas }) => ({ tip: effectiveGasPrice - fee, gas }))
-    .toSorted((a, b) => (a.tip < b.tip ? -1 : 1));
+    .toSorted((a, b) => ascending(a.tip, b.tip));
   return percentiles.map((percentile) => {
     const threshold = (gasUsed * BigInt(Math.round(percentile * 1000))) / 100_000n;
     let sum = 0n;
@@ -84,15 +103,18 @@ export const feeMethods: readonly Method[] = [
     summary: 'What a unit of gas costs in the next block, with a tip',
     params: [],
     result: quantity,
-    handler: async (context) => hex(baseFeeAfter(context, await context.blocks.head()) + ordinaryTip),
+    handler: async (context) => {
+      const head = await context.blocks.head();
+      return hex(baseFeeAfter(context, head) + (await suggestedTip(context, head)));
+    },
   }),
   method({
     name: 'eth_maxPriorityFeePerGas',
     namespace: 'eth',
-    summary: 'An ordinary tip',
+    summary: 'A tip of what others bid in the last 20 blocks',
     params: [],
     result: quantity,
-    handler: () => hex(ordinaryTip),
+    handler: async (context) => hex(await suggestedTip(context, await context.blocks.head())),
   }),
   method({
     name: 'eth_baseFee',
@@ -113,7 +135,7 @@ export const feeMethods: readonly Method[] = [
   method({
     name: 'eth_feeHistory',
     namespace: 'eth',
-    summary: 'Fees of past blocks',
+    summary: 'Fees of past blocks, of 100 at most: fewer are answered where more are requested',
     params: [
       { name: 'block count', schema: Type.Union([quantity, Type.Integer({ minimum: 0 })]) },
       { name: 'newest block', schema: blockId },

@@ -24,11 +24,11 @@ export const filterMethods: readonly Method[] = [
     result: identifier,
     handler: (context, filter) => {
       const matches = logMatcher(filter);
-      return context.filters.add({
+      return context.filters.add(context.caller, {
         all: () => findLogs(context, filter),
-        begin: (found) =>
+        begin: (add) =>
           context.news.onLogs((logs) => {
-            if (reaches(filter, BigInt(String(logs[0]?.['blockNumber'])))) logs.filter(matches).forEach(found);
+            if (reaches(filter, BigInt(String(logs[0]?.['blockNumber'])))) logs.filter(matches).forEach(add);
           }),
       });
     },
@@ -39,7 +39,8 @@ export const filterMethods: readonly Method[] = [
     summary: 'Begins to collect hashes of blocks and says the id of the filter',
     params: [],
     result: identifier,
-    handler: ({ filters, news }) => filters.add({ begin: (found) => news.onBlock((block) => found(block.hash)) }),
+    handler: ({ caller, filters, news }) =>
+      filters.add(caller, { begin: (add) => news.onBlock(({ hash: one }) => add(one)) }),
   }),
   method({
     name: 'eth_newPendingTransactionFilter',
@@ -47,8 +48,10 @@ export const filterMethods: readonly Method[] = [
     summary: 'Begins to collect hashes of transactions that wait and says the id of the filter',
     params: [],
     result: identifier,
-    handler: ({ filters, news }) =>
-      filters.add({ begin: (found) => news.onPending((transaction) => found(bytesToHex(transaction.hash()))) }),
+    handler: ({ caller, filters, news }) =>
+      filters.add(caller, {
+        begin: (add) => news.onPending((transaction) => add(bytesToHex(transaction.hash()))),
+      }),
   }),
   method({
     name: 'eth_getFilterChanges',

@@ -4,6 +4,17 @@ import { rpcCodes, RpcError } from './rpc-error.ts';
 /** Subscriptions of one connection at most. */
 const mostSubscriptions = 100;
 
+const opening = '{"jsonrpc":"2.0","method":"eth_subscription","params":';
+const texts = new WeakMap<object, string>();
+
+/** JSON of a notice, made once for all connections that get the same one. */
+function textOf(notice: unknown): string {
+  if (notice === null || typeof notice !== 'object') return JSON.stringify(notice);
+  const text = texts.get(notice) ?? JSON.stringify(notice);
+  texts.set(notice, text);
+  return text;
+}
+
 /** A connection that answers can be sent to without being asked; ends its subscriptions when it closes. */
 export class Connection {
   readonly #send: (text: string) => void;
@@ -23,12 +34,11 @@ export class Connection {
   subscribe(begin: (tell: (result: unknown) => void) => () => void): string {
     if (this.#subscriptions.size >= mostSubscriptions)
       throw new RpcError(rpcCodes.server, `more than ${mostSubscriptions} subscriptions on one connection`);
-    const subscription = `0x${randomBytes(16).toString('hex')}`;
+    const subscription = `0x${randomBytes(16).toString('hex').replace(/^0+/, '')}`;
     const tell = (result: unknown): void => {
-      const params = { subscription, result };
       setImmediate(() => {
         if (this.#subscriptions.has(subscription))
-          this.#send(JSON.stringify({ jsonrpc: '2.0', method: 'eth_subscription', params }));
+          this.#send(`${opening}{"subscription":"${subscription}","result":${textOf(result)}}}`);
       });
     };
     if (!this.#isClosed) this.#subscriptions.set(subscription, begin(tell));

@@ -1,52 +1,88 @@
 import { randomBytes } from 'node:crypto';
-import { bytesToHex } from '@ethereumjs/util';
 import { LRUCache } from 'lru-cache';
 import type { Hex } from '../executor/outcome.ts';
 import { rpcCodes, RpcError } from './rpc-error.ts';
 
-/** Filters alive at once: beyond it the one that was longest not asked goes; and how long one lives unasked. */
-const most = { filters: 200, idleMs: 5 * 60_000, changes: 10_000 };
+/** Bounds of filters: how many of one caller and of all, bytes that they collect, and how long one lives unread. */
+export type FilterBounds = Readonly<{
+  ofCaller: number;
+  ofAll: number;
+  bytesOfCaller: number;
+  bytesOfAll: number;
+  idleMs: number;
+}>;
 
-/** What a filter gives beside its changes: all that it stands for. */
+const usual: FilterBounds = {
+  ofCaller: 200,
+  ofAll: 2_000,
+  bytesOfCaller: 16 * 1024 * 1024,
+  bytesOfAll: 128 * 1024 * 1024,
+  idleMs: 5 * 60_000,
+};
+
+/** What a filter collects and finds. */
 export type FilterSource = Readonly<{
-  /** Begins to collect; what is given back ends it. */
-  begin: (found: (change: unknown) => void) => () => void;
+  /** Begins to collect; the function that it returns ends it. */
+  begin: (add: (change: unknown) => void) => () => void;
   /** All that it finds, for `eth_getFilterLogs`; undefined where it is no filter for logs. */
   all?: () => Promise<readonly unknown[]>;
 }>;
 
-type Filter = Readonly<{ source: FilterSource; changes: unknown[]; end: () => void }>;
+type Filter = {
+  readonly source: FilterSource;
+  readonly usage: Usage;
+  changes: unknown[];
+  bytes: number;
+  /** It collected more than it may: what it lacks is nowhere, so it gives nothing. */
+  isFull: boolean;
+  end: () => void;
+};
+type Usage = { readonly caller: string; filters: number; bytes: number };
 
 /**
- * The filters that clients made: each collects what happens until it is asked.
+ * The filters that clients made: each collects what happens until it is read.
  *
- * One that is not asked for five minutes is forgotten; of one that is asked too rarely only the last 10,000 changes
- * are told.
+ * A caller with too many is refused, and no filter of another goes for it. One that is not read for five minutes is
+ * forgotten; one that collects more than its caller may have ends, and says so when it is read.
  */
 export class Filters {
-  readonly #alive = new LRUCache<string, Filter>({
-    max: most.filters,
-    ttl: most.idleMs,
-    ttlAutopurge: true,
-    updateAgeOnGet: true,
-    dispose: ({ end }) => end(),
-  });
+  readonly #bounds: FilterBounds;
+  readonly #callers = new Map<string, Usage>();
+  readonly #alive: LRUCache<string, Filter>;
+  #bytes = 0;
 
-  /** Makes a filter and says its id. */
-  add(source: FilterSource): Hex {
-    const id = bytesToHex(new Uint8Array(randomBytes(16)));
-    const changes: unknown[] = [];
-    const end = source.begin((change) => {
-      changes.push(change);
-      if (changes.length > most.changes) changes.shift();
-    });
-    this.#alive.set(id, { source, changes, end });
+  constructor(bounds: Partial<FilterBounds> = {}) {
+    this.#bounds = { ...usual, ...bounds };
+    const { ofAll: max, idleMs: ttl } = this.#bounds;
+    const dispose = (filter: Filter): void => this.#forget(filter);
+    this.#alive = new LRUCache({ max, ttl, ttlAutopurge: true, updateAgeOnGet: true, dispose });
+  }
+
+  /** Makes a filter and returns its id. Fails with an RpcError where its caller has too many, or all have. */
+  add(caller: string, source: FilterSource): Hex {
+    const usage = this.#callers.get(caller) ?? { caller, filters: 0, bytes: 0 };
+    const { ofCaller, ofAll } = this.#bounds;
+    if (usage.filters >= ofCaller || this.#alive.size >= ofAll)
+      throw new RpcError(rpcCodes.limit, `too many filters (${usage.filters} of your own); uninstall some`);
+    const id: Hex = `0x${randomBytes(16).toString('hex').replace(/^0+/, '')}`;
+    const filter: Filter = { source, usage, changes: [], bytes: 0, isFull: false, end: () => undefined };
+    usage.filters += 1;
+    this.#callers.set(caller, usage);
+    this.#alive.set(id, filter);
+    filter.end = source.begin((change) => this.#collect(filter, change));
     return id;
   }
 
-  /** What happened since it was asked last. Fails with an RpcError where there is no such filter. */
+  /** What happened since it was read last. Fails with an RpcError where there is no such filter, or it is full. */
   changes(id: string): readonly unknown[] {
-    return this.#known(id).changes.splice(0);
+    const filter = this.#known(id);
+    if (filter.isFull) {
+      this.remove(id);
+      throw new RpcError(rpcCodes.server, 'the filter collected more than it may hold and has ended; make a new one');
+    }
+    const { changes } = filter;
+    this.#empty(filter);
+    return changes;
   }
 
   /** All logs that it stands for. Fails with an RpcError where there is no such filter for logs. */
@@ -66,11 +102,46 @@ export class Filters {
     this.#alive.clear();
   }
 
+  #collect(filter: Filter, change: unknown): void {
+    if (filter.isFull) return;
+    const bytes = sizeOf(change);
+    const { bytesOfCaller, bytesOfAll } = this.#bounds;
+    if (filter.usage.bytes + bytes > bytesOfCaller || this.#bytes + bytes > bytesOfAll) {
+      filter.isFull = true;
+      this.#empty(filter);
+      return;
+    }
+    filter.changes.push(change);
+    filter.bytes += bytes;
+    filter.usage.bytes += bytes;
+    this.#bytes += bytes;
+  }
+
+  #empty(filter: Filter): void {
+    filter.usage.bytes -= filter.bytes;
+    this.#bytes -= filter.bytes;
+    filter.bytes = 0;
+    filter.changes = [];
+  }
+
+  #forget(filter: Filter): void {
+    filter.end();
+    this.#empty(filter);
+    filter.usage.filters -= 1;
+    if (filter.usage.filters === 0) this.#callers.delete(filter.usage.caller);
+  }
+
   #known(id: string): Filter {
     const filter = this.#alive.get(id.toLowerCase());
     if (!filter) throw notFound();
     return filter;
   }
+}
+
+/** About what a change needs in memory: a log by its data, and some hundred bytes for each. */
+function sizeOf(change: unknown): number {
+  const data = change !== null && typeof change === 'object' && 'data' in change ? change.data : '';
+  return 500 + (typeof data === 'string' ? data.length : 0);
 }
 
 const notFound = (): RpcError => new RpcError(rpcCodes.server, 'filter not found');
