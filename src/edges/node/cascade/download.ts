@@ -10,6 +10,7 @@ import { judge } from '../peers/judge.ts';
 import { isSameManifest, type Manifest } from '../storage/manifest.ts';
 import type { ActionFile, CascadeAction } from '../../cascade/chain.ts';
 import { chunkBytesOf, inChunks } from '../../cascade/chunks.ts';
+import { mostBytesOf } from '../../cascade/file-bounds.ts';
 import type { CascadeDependencies } from './dependencies.ts';
 import { refusal } from './refusals.ts';
 
@@ -39,7 +40,11 @@ export async function* download(
     yield told(Step.METADATA_DECODED, `The file is ${file.isPublic ? 'public' : 'private'}`);
     await allow(cascade, action, { file, signature });
     yield told(Step.NETWORK_RETRIEVE_STARTED, 'The pieces of the file are being looked for');
-    const manifest = await collect(cascade, actionId, { dataHash: file.dataHash, signal });
+    const manifest = await collect(cascade, actionId, {
+      dataHash: file.dataHash,
+      mostBytes: mostBytesOf(action.record),
+      signal,
+    });
     yield told(Step.ARTEFACTS_DOWNLOADED, `${manifest.pieces.length} pieces are here`);
     yield told(Step.DECODE_COMPLETED, `${manifest.size} bytes hash to ${manifest.dataHash}`);
     yield told(Step.SERVE_READY, 'The file is ready');
@@ -69,7 +74,7 @@ async function allow(
 async function collect(
   cascade: CascadeDependencies,
   actionId: string,
-  { dataHash, signal }: Readonly<{ dataHash: string; signal: AbortSignal }>,
+  { dataHash, mostBytes, signal }: Readonly<{ dataHash: string; mostBytes: number; signal: AbortSignal }>,
 ): Promise<Manifest> {
   const { copies, storage, diagnostics } = cascade;
   const began = performance.now();
@@ -78,7 +83,7 @@ async function collect(
     const own = await storage.manifest(actionId);
     for await (const manifest of copies.manifests(actionId)) {
       signal.throwIfAborted();
-      if (manifest.dataHash !== dataHash) continue;
+      if (manifest.dataHash !== dataHash || manifest.size > mostBytes) continue;
       const { isTrue, here, elsewhere } = await judge(manifest, copies.reader(actionId), signal);
       Object.assign(found, { keys: manifest.pieces.length, here, elsewhere });
       if (!isTrue) continue;

@@ -12,6 +12,7 @@ import type { Manifest } from '../storage/manifest.ts';
 import type { ActionFile, CascadeAction } from '../../cascade/chain.ts';
 import type { CascadeDependencies } from './dependencies.ts';
 import { receive } from './receive.ts';
+import { mostBytesOf } from '../../cascade/file-bounds.ts';
 import { refusal, sayingNoRoom } from './refusals.ts';
 
 /** So many copies must be on disks before an action is finalized, where more than one node can be reached. */
@@ -54,6 +55,8 @@ async function* checkAction(
   if (record.chainState !== 'pending')
     throw refusal('notNow', `Action ${actionId} is ${record.chainState}, not pending`);
   yield told(Step.ACTION_RETRIEVED, `Action ${actionId} of ${record.creator}`);
+  if (draft.size() > mostBytesOf(record))
+    throw refusal('notNow', `Action ${actionId} is for ${record.fileSizeKbs} KB; the file has ${draft.size()} bytes`);
   const fee = await signing.actionFee(Math.ceil(draft.size() / 1024));
   const price = BigInt(record.price?.amount ?? '0');
   if (price < fee) throw refusal('notNow', `The action pays ${price}; a file of this size costs ${fee}`);

@@ -1,35 +1,125 @@
 import pLimit from 'p-limit';
+import { createInTurn } from '../../kit/in-turn.ts';
 import { isSameManifest, type Manifest } from '../storage/manifest.ts';
+import type { PieceHash } from '../storage/piece-hash.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Copies } from './copies.ts';
-import { judge } from './judge.ts';
+import type { Peer } from './directory.ts';
+import { judge, type Judgement } from './judge.ts';
+import { createOffers, type Offer, type Offers } from './offers.ts';
 
-/** Takes a manifest in that a peer gives; false where another one stays. Its data hash is the chain's already. */
-export type Accept = (manifest: Manifest) => Promise<boolean>;
+/** What a node takes in that peers give it. */
+export type Acceptance = Readonly<{
+  /** Takes a manifest in that may be one of its action; false where another one stays, or its peer offers too much. */
+  manifest: (manifest: Manifest, by: Peer) => Promise<boolean>;
+  /** Whether a file that is kept or offered here names a piece. */
+  wants: (hash: PieceHash) => boolean;
+  /** Judges the offers that a piece completes; called after it was stored. */
+  arrived: (hash: PieceHash) => Promise<void>;
+}>;
+
+/** What a node accepts into, how many bytes of unfinished files one peer may offer, and who receives its lies. */
+export type AcceptanceOptions = Readonly<{
+  storage: Pick<Storage, 'index' | 'pieces' | 'keep' | 'forget'>;
+  mostOffered: number;
+  onLie: (by: Peer) => void;
+}>;
+
+const judgedAtOnce = 2;
+const judgedWithinMs = 20_000;
 
 /**
- * The first manifest of a file is taken as it comes. Where a later one differs, both are read through, one file at a
- * time, and the true one stays: a peer that lies first cannot keep a file from its holders.
+ * The first manifest of a file is kept as it comes, others beside it, one of each peer. As soon as the pieces of one
+ * are all here it is read through from the disk, and never from peers: a true one stays, a false one goes, and whoever
+ * offered something else has lied. So no peer can keep a file from its holders, or make them wait for another peer.
  */
-export function createAcceptance({ storage, copies }: Readonly<{ storage: Storage; copies: Copies }>): Accept {
-  const oneAtATime = pLimit(1);
+export function createAcceptance({ storage, mostOffered, onLie }: AcceptanceOptions): Acceptance {
+  const { index } = storage;
+  const inTurn = createInTurn();
+  const offers = createOffers(index);
+  const { proven, isHere, settle } = createSettling({ storage, offers, onLie });
+  const accept = async (manifest: Manifest, by: Peer): Promise<boolean> => {
+    const { actionId } = manifest;
+    const kept = index.file(actionId);
+    if (kept && isSameManifest(kept, manifest)) return true;
+    if (kept && (proven.has(actionId) || (await settle(actionId)))) {
+      const isTrue = isSameManifest(index.file(actionId) ?? kept, manifest);
+      if (!isTrue) onLie(by);
+      return isTrue;
+    }
+    for (const lapsed of offers.lapsed()) await storage.forget(lapsed);
+    const others = offers.of(by);
+    if (others.some((one) => one.actionId === actionId)) return false;
+    const bytes = others.reduce((sum, { size }) => sum + size, manifest.size);
+    if (others.length > 0 && bytes > mostOffered) return false;
+    if (!index.file(actionId)) await storage.keep(manifest);
+    offers.add({ manifest, by, atMs: performance.now() });
+    if (isHere(manifest)) await settle(actionId);
+    return offers.all(actionId).some((offer) => isSameManifest(offer.manifest, manifest));
+  };
+  return {
+    manifest: async (manifest, by) => await inTurn(manifest.actionId, () => accept(manifest, by)),
+    wants: (hash) => index.filesOf(hash).length > 0 || offers.naming(hash).length > 0,
+    arrived: async (hash) => {
+      for (const actionId of offers.naming(hash))
+        if (offers.all(actionId).some(({ manifest }) => isHere(manifest)))
+          await inTurn(actionId, () => settle(actionId));
+    },
+  };
+}
+
+type Settling = Readonly<{
+  /** Actions whose kept manifest is the true one. */
+  proven: ReadonlySet<string>;
+  /** Whether all pieces of a manifest are here. */
+  isHere: (manifest: Manifest) => boolean;
+  /** Judges what is complete; true once it is known which manifest of an action is the true one. */
+  settle: (actionId: string) => Promise<boolean>;
+}>;
+
+function createSettling({
+  storage,
+  offers,
+  onLie,
+}: Omit<AcceptanceOptions, 'mostOffered'> & Readonly<{ offers: Offers }>): Settling {
+  const { index } = storage;
   const proven = new Set<string>();
-  const isTrue = async (manifest: Manifest): Promise<boolean> => {
-    if (!(await judge(manifest, copies.reader(manifest.actionId))).isTrue) return false;
+  const isHere = (manifest: Manifest): boolean => manifest.pieces.every((hash) => index.isHere(hash));
+  const read = readsHere(storage);
+  /** Keeps the one that is true; every other one was a lie. */
+  const prove = async (manifest: Manifest): Promise<void> => {
+    const kept = index.file(manifest.actionId);
+    if (!kept || !isSameManifest(kept, manifest)) await storage.keep(manifest);
     proven.add(manifest.actionId);
-    return true;
+    for (const { manifest: other, by } of offers.take(manifest.actionId))
+      if (by && !isSameManifest(other, manifest)) onLie(by);
   };
-  return async (manifest) => {
-    const own = await storage.manifest(manifest.actionId);
-    if (own && isSameManifest(own, manifest)) return true;
-    if (own && proven.has(own.actionId)) return false;
-    if (own)
-      return await oneAtATime(async () => {
-        if ((await isTrue(own)) || !(await isTrue(manifest))) return false;
-        await storage.keep(manifest);
-        return true;
-      });
-    await storage.keep(manifest);
-    return true;
+  const settle = async (actionId: string): Promise<boolean> => {
+    for (const offer of offers.all(actionId).filter(({ manifest }) => isHere(manifest))) {
+      const { isTrue, isFalse } = await read(offer.manifest);
+      if (isTrue) await prove(offer.manifest);
+      if (isTrue) return true;
+      if (isFalse) await disprove(offer);
+    }
+    return false;
   };
+  const disprove = async ({ manifest, by }: Offer): Promise<void> => {
+    const { actionId } = manifest;
+    const rest = offers.take(actionId).filter((offer) => !isSameManifest(offer.manifest, manifest));
+    const [next] = rest;
+    const kept = index.file(actionId);
+    if (kept && isSameManifest(kept, manifest)) await (next ? storage.keep(next.manifest) : storage.forget(actionId));
+    for (const offer of rest) offers.add(offer);
+    if (by) onLie(by);
+  };
+  return { proven, isHere, settle };
+}
+
+/** Judges manifests by what the disk has, two at once. */
+function readsHere({ pieces }: Pick<Storage, 'pieces'>): (manifest: Manifest) => Promise<Judgement> {
+  const limit = pLimit(judgedAtOnce);
+  const pieceOf = async (hash: PieceHash) => {
+    const bytes = await pieces.get(hash).catch(() => undefined);
+    return bytes && ({ bytes, from: 'here' } as const);
+  };
+  return async (manifest) => await limit(() => judge(manifest, pieceOf, AbortSignal.timeout(judgedWithinMs)));
 }

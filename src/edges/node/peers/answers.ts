@@ -1,31 +1,39 @@
-import type { CascadeChain } from '../../cascade/chain.ts';
-import { decodeManifest, encodeManifest } from '../storage/manifest.ts';
+import type { CascadeAction, CascadeChain } from '../../cascade/chain.ts';
+import { mostBytesOf } from '../../cascade/file-bounds.ts';
+import { decodeManifest, encodeManifest, type Manifest } from '../storage/manifest.ts';
 import { hashPiece, isPieceHash, pieceBytes } from '../storage/piece-hash.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Accept } from './acceptance.ts';
+import type { Acceptance } from './acceptance.ts';
 import type { Bans } from './bans.ts';
-import type { Directory } from './directory.ts';
+import type { Directory, Peer } from './directory.ts';
 import type { Answering } from './host.ts';
+import type { Placement } from './placement.ts';
 
-/** What a node answers from, and who decides about manifests that come. */
+/** What a node answers from, and who decides about what comes. */
 export type AnswerSources = Readonly<{
   storage: Storage;
   directory: Directory;
   chain: CascadeChain;
   bans: Bans;
-  accept: Accept;
+  acceptance: Acceptance;
+  placement: Pick<Placement, 'groupOf' | 'mayHold'>;
+  onLie: (by: Peer) => void;
 }>;
 
-/** What a node answers its peers from its store. Only nodes of the chain's list are answered, and no banned ones. */
-export function answerFrom({ storage, directory, chain, bans, accept }: AnswerSources): Answering {
+/**
+ * What a node answers its peers from its store. Only nodes of the chain's list are answered, and no banned ones; only
+ * ACTIVE ones may give it anything.
+ */
+export function answerFrom(sources: AnswerSources): Answering {
+  const { storage, directory, chain, bans } = sources;
   const { pieces } = storage;
   return async (ask, account) => {
     if (bans.isBanned(account)) return { done: false };
-    if (!(await directory.nodes()).some((node) => node.account === account)) return { done: false };
+    const peer = (await directory.nodes()).find((node) => node.account === account);
+    if (!peer) return { done: false };
     switch (ask.case) {
       case 'putPiece':
-        if (ask.value.length > pieceBytes) return { done: false };
-        return { done: (await pieces.put(ask.value)) === hashPiece(ask.value) };
+        return { done: peer.isActive && (await putPiece(sources, ask.value)) };
       case 'getPiece': {
         const data = isPieceHash(ask.value) ? await pieces.get(ask.value) : undefined;
         return data ? { done: true, data } : { done: false };
@@ -35,12 +43,8 @@ export function answerFrom({ storage, directory, chain, bans, accept }: AnswerSo
         const has = await Promise.all(names.map((name) => pieces.has(name)));
         return { done: true, names: names.filter((_, index) => has[index] !== true) };
       }
-      case 'putManifest': {
-        const manifest = decodeManifest(ask.value);
-        const action = manifest && (await chain.action(manifest.actionId));
-        if (!manifest || action?.file?.dataHash !== manifest.dataHash) return { done: false };
-        return { done: await accept(manifest) };
-      }
+      case 'putManifest':
+        return { done: peer.isActive && (await putManifest(sources, ask.value, peer)) };
       case 'getManifest': {
         const manifest = await chain.action(ask.value).then((action) => action && storage.manifest(action.id));
         return manifest ? { done: true, data: encodeManifest(manifest) } : { done: false };
@@ -49,4 +53,42 @@ export function answerFrom({ storage, directory, chain, bans, accept }: AnswerSo
         return { done: false };
     }
   };
+}
+
+/** Takes a piece that a file here names; others belong to nothing. */
+async function putPiece({ storage, acceptance }: AnswerSources, bytes: Uint8Array): Promise<boolean> {
+  if (bytes.length > pieceBytes) return false;
+  const hash = hashPiece(bytes);
+  await storage.loaded;
+  if (!acceptance.wants(hash)) return false;
+  await storage.pieces.put(bytes);
+  await acceptance.arrived(hash);
+  return true;
+}
+
+/**
+ * Takes the manifest of a file that this node may hold, as large as its record says: of a finalized action from any
+ * node, of a pending one from those that may finalize it.
+ */
+async function putManifest(sources: AnswerSources, bytes: Uint8Array, by: Peer): Promise<boolean> {
+  const { storage, chain, acceptance, placement, onLie } = sources;
+  const manifest = decodeManifest(bytes);
+  const action = manifest && (await chain.action(manifest.actionId));
+  if (!manifest || !action) return false;
+  if (!isOf(manifest, action)) {
+    onLie(by);
+    return false;
+  }
+  const { chainState } = action.record;
+  const isFinalized = chainState === 'done' || chainState === 'approved';
+  if (!isFinalized && chainState !== 'pending') return false;
+  if (!isFinalized && !(await placement.groupOf(action.id)).includes(by.account)) return false;
+  if (!(await placement.mayHold(action.id))) return false;
+  await storage.loaded;
+  return await acceptance.manifest(manifest, by);
+}
+
+/** Whether a manifest has the data hash of its action and a size that the action's record allows. */
+function isOf({ dataHash, size }: Manifest, { file, record }: CascadeAction): boolean {
+  return file?.dataHash === dataHash && size <= mostBytesOf(record);
 }

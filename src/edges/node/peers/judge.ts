@@ -5,12 +5,15 @@ import type { PieceHash } from '../storage/piece-hash.ts';
 /** A piece that was found, and where. */
 export type FoundPiece = Readonly<{ bytes: Buffer; from: 'here' | 'elsewhere' }>;
 
-/** Whether a manifest is true: all of its pieces were found and are the file; and where they were found. */
-export type Judgement = Readonly<{ isTrue: boolean; here: number; elsewhere: number }>;
+/**
+ * Whether a manifest is true: all of its pieces were found and are the file; and where they were found. One that is
+ * `false` contradicts its own pieces; one that is merely not true may lack some of them.
+ */
+export type Judgement = Readonly<{ isTrue: boolean; isFalse: boolean; here: number; elsewhere: number }>;
 
 /**
- * Reads the whole file that a manifest describes. Pieces are what their names say, so that the data hash decides
- * whether they are the right ones, in the right order.
+ * Reads the whole file that a manifest describes, and no byte beyond its size. Pieces are what their names say, so that
+ * the data hash decides whether they are the right ones, in the right order.
  */
 export async function judge(
   { pieces, dataHash, size }: Manifest,
@@ -23,10 +26,12 @@ export async function judge(
   for (const hash of pieces) {
     signal?.throwIfAborted();
     const piece = await pieceOf(hash);
-    if (!piece) return { isTrue: false, ...found };
+    if (!piece) return { isTrue: false, isFalse: false, ...found };
     found[piece.from] += 1;
     bytes += piece.bytes.length;
+    if (bytes > size) return { isTrue: false, isFalse: true, ...found };
     hasher.update(piece.bytes);
   }
-  return { isTrue: bytes === size && hasher.digest() === dataHash, ...found };
+  const isTrue = bytes === size && hasher.digest() === dataHash;
+  return { isTrue, isFalse: !isTrue, ...found };
 }

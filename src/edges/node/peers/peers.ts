@@ -5,12 +5,12 @@ import { hostPort } from '../../kit/net-address.ts';
 import type { CascadeChain } from '../../cascade/chain.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Storage } from '../storage/storage.ts';
-import { type Accept, createAcceptance } from './acceptance.ts';
+import { createAcceptance } from './acceptance.ts';
 import { answerFrom } from './answers.ts';
 import { type Bans, createBans } from './bans.ts';
 import { type Copies, createCopies } from './copies.ts';
-import { createDirectory, type DirectoryOptions } from './directory.ts';
-import { openPeerHost, type PeerHost, type Remote } from './host.ts';
+import { createDirectory, type DirectoryOptions, type Peer } from './directory.ts';
+import { type Answering, openPeerHost, type PeerHost, type Remote } from './host.ts';
 import { createNeighbours } from './neighbours.ts';
 import { createPlacement } from './placement.ts';
 
@@ -35,6 +35,8 @@ export type PeersOptions = DirectoryOptions &
     storage: Storage;
     diagnostics: Diagnostics;
     actions: CascadeChain;
+    /** Bytes that the store may have, -1 for as many as its disk. */
+    storageBytes: number;
     /** Copies of each piece that there should be. */
     copies: number;
     /** When a node that is gone no longer counts as holding one. */
@@ -47,21 +49,34 @@ export type PeersOptions = DirectoryOptions &
 
 /** Opens the port for peers and answers them from the store; fails with `UNAVAILABLE` where it cannot be had. */
 export async function joinPeers(options: PeersOptions): Promise<Peers> {
-  const { storage, actions: chain } = options;
+  const { storage, diagnostics, actions: chain } = options;
   const directory = createDirectory(options);
   const bans = createBans(() => Date.now(), options.onBan);
-  const acceptance = Promise.withResolvers<Accept>();
-  const accept: Accept = async (manifest) => await (await acceptance.promise)(manifest);
-  const answering = answerFrom({ storage, directory, chain, bans, accept });
-  const host = await openPeerHost({ ...options, answering });
+  const onLie = (by: Peer): void => {
+    bans.count(by);
+    diagnostics.hotPath.add('banIncrements');
+  };
+  const acceptance = createAcceptance({ storage, mostOffered: mostOfferedOf(options.storageBytes), onLie });
+  const answering = Promise.withResolvers<Answering>();
+  const host = await openPeerHost({
+    ...options,
+    answering: async (ask, account) => await (await answering.promise)(ask, account),
+  });
   const neighbours = createNeighbours({ ...options, host, directory, bans });
   const placement = createPlacement({ ...options, chain, neighbours });
   const copies = createCopies({ ...options, neighbours, placement, bans });
-  acceptance.resolve(createAcceptance({ storage, copies }));
+  answering.resolve(answerFrom({ storage, directory, chain, bans, acceptance, placement, onLie }));
   const addressed = (remote: Remote): string => {
     const { account, ip, port } = directory.known(remote.account) ?? remote;
     return `${account}@${hostPort(ip, port)}`;
   };
   const connected = (): string[] => host.connected().map(addressed);
   return { port: host.port, copies, bans, connected, connections: host.connections, close: host.close };
+}
+
+const unboundedOffers = 64 * 2 ** 30;
+
+/** Bytes of unfinished files that one peer may offer, of one file at least: an eighth of a store. */
+function mostOfferedOf(storageBytes: number): number {
+  return storageBytes < 0 ? unboundedOffers : storageBytes / 8;
 }

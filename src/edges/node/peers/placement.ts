@@ -16,6 +16,8 @@ export type Placement = Readonly<{
    * Where the chain gives no answer, the group is empty.
    */
   candidates: (actionId: string, why: Why) => Promise<Candidates>;
+  /** Whether a file may lie at this node: others than the group's hold one only near the front of their ranking. */
+  mayHold: (actionId: string) => Promise<boolean>;
   /** Says which accounts should hold a file, this node's perhaps among them, as the nodes are now. */
   holdersNow: () => Promise<(actionId: string) => Promise<readonly string[]>>;
 }>;
@@ -74,6 +76,14 @@ export function createPlacement({ account, chain, storage, neighbours, copies }:
       const group = accounts.flatMap((one) => peers.find((peer) => peer.account === one) ?? []);
       const isOther = (peer: Peer): boolean => !accounts.includes(peer.account);
       return { group, rest: () => ranked(actionId, peers.filter(isOther)).slice(0, mostBeyond) };
+    },
+    mayHold: async (actionId) => {
+      const group = await groupOf(actionId);
+      if (group.includes(account)) return true;
+      const others = [{ account }, ...(await neighbours.all('repair'))].filter((one) => !group.includes(one.account));
+      return ranked(actionId, others)
+        .slice(0, mostBeyond)
+        .some((one) => one.account === account);
     },
     holdersNow: async () => {
       const peers = (await neighbours.all('repair')).filter((peer) => !neighbours.isGone(peer));

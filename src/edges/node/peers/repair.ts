@@ -78,7 +78,9 @@ async function repairAt(peer: Peer, { page, options, giving }: PageAt): Promise<
   const missing = new Set(answer.names);
   const done: KeptFile[] = [];
   for (const file of page) {
-    const here = file.pieces.filter((hash) => missing.has(hash) && options.storage.index.isHere(hash));
+    // Only a complete file was judged here: a false one that another node gave is not passed on.
+    const isComplete = options.storage.index.lacking(file.actionId).length === 0;
+    const here = isComplete ? file.pieces.filter((hash) => missing.has(hash)) : [];
     const isMissing = file.pieces.length === 0 || file.pieces.some((hash) => missing.has(hash));
     if (!isMissing || (await giveFile(peer, { file, here, giving }))) done.push(file);
   }

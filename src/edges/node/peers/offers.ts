@@ -1,0 +1,74 @@
+import { isSameManifest, type Manifest } from '../storage/manifest.ts';
+import type { PieceHash } from '../storage/piece-hash.ts';
+import type { StorageIndex } from '../storage/storage-index.ts';
+import type { Peer } from './directory.ts';
+
+/** A manifest that nobody has proven yet, and the peer that gave it; undefined where it was kept before. */
+export type Offer = Readonly<{ manifest: Manifest; by?: Peer; atMs: number }>;
+
+/** Manifests of peers whose pieces are not all here, in memory. */
+export type Offers = Readonly<{
+  add: (offer: Offer) => void;
+  /** All of an action, the one that is kept first. */
+  all: (actionId: string) => readonly Offer[];
+  /** The same, and forgets them. */
+  take: (actionId: string) => readonly Offer[];
+  /** Manifests that a peer gave and that are not settled. */
+  of: (by: Peer) => readonly Manifest[];
+  /** Actions of offers that name a piece. */
+  naming: (hash: PieceHash) => readonly string[];
+  /** Forgets what is an hour old; gives the files that are kept though none of their pieces came. */
+  lapsed: () => readonly string[];
+}>;
+
+type Named = Offer & Readonly<{ names: ReadonlySet<PieceHash> }>;
+
+const lastsMs = 3_600_000;
+
+/** No offers at first. */
+export function createOffers(index: Pick<StorageIndex, 'file' | 'lacking'>): Offers {
+  const offers = new Map<string, Named[]>();
+  const all: Offers['all'] = (actionId) => {
+    const kept = index.file(actionId);
+    const given = offers.get(actionId) ?? [];
+    const first = kept && given.find(({ manifest }) => isSameManifest(manifest, kept));
+    const own = first ?? (kept && { manifest: kept, atMs: performance.now() });
+    return [...(own ? [own] : []), ...given.filter((one) => one !== first)];
+  };
+  const isUnfinished = ({ manifest }: Offer): boolean => {
+    const kept = index.file(manifest.actionId);
+    return !kept || !isSameManifest(kept, manifest) || index.lacking(manifest.actionId).length > 0;
+  };
+  return {
+    all,
+    add: (offer) => {
+      if (!offer.by) return;
+      const given = offers.get(offer.manifest.actionId) ?? [];
+      offers.set(offer.manifest.actionId, [...given, { ...offer, names: new Set(offer.manifest.pieces) }]);
+    },
+    take: (actionId) => {
+      const given = all(actionId);
+      offers.delete(actionId);
+      return given;
+    },
+    of: (by) =>
+      [...offers.values()]
+        .flat()
+        .filter((offer) => offer.by?.account === by.account && isUnfinished(offer))
+        .map(({ manifest }) => manifest),
+    naming: (hash) => [...offers].filter(([, given]) => given.some(({ names }) => names.has(hash))).map(([id]) => id),
+    lapsed: () => {
+      const empty: string[] = [];
+      for (const [actionId, given] of offers) {
+        const fresh = given.filter(({ atMs }) => performance.now() - atMs < lastsMs);
+        if (fresh.length === given.length) continue;
+        const kept = index.file(actionId);
+        if (fresh.length > 0) offers.set(actionId, fresh);
+        else offers.delete(actionId);
+        const isEmpty = kept && kept.pieces.length > 0 && index.lacking(actionId).length === new Set(kept.pieces).size;
+        if (isEmpty && !fresh.some(({ manifest }) => isSameManifest(manifest, kept))) empty.push(actionId);
+      }
+      return empty;
+    },
+  };
+}
