@@ -19,6 +19,8 @@ const writerCode = '0x60015f555f355b80156018576127105fa0600190036006565b00';
 /** Reads the balance of one account after the other until its gas is spent. */
 const reader: Hex = `0x${'a2'.repeat(20)}`;
 const readerCode = '0x5f5b600101803150600156';
+/** Jumps until its gas is spent. */
+const looper: Hex = `0x${'a3'.repeat(20)}`;
 const attributes = {
   timestamp: BigInt(seconds + 10),
   baseFee: 10n ** 9n,
@@ -33,6 +35,7 @@ async function begin() {
     ...Object.fromEntries(addresses.map((address) => [address, { balance }])),
     [writer]: { balance: '0x0', code: writerCode },
     [reader]: { balance: '0x0', code: readerCode },
+    [looper]: { balance: '0x0', code: '0x5b5f56' },
   };
   const config = networkChain({ chainId: 76857769, seconds, accounts });
   const executor = createExecutor({ config, nodes: createMemoryNodes() });
@@ -81,6 +84,13 @@ test('a transaction that takes too long is dropped, and nothing else of the bloc
   expect(sealed.outcomes[1]).toMatchObject({ kind: 'refused', reason: expect.stringContaining('longer') });
   expect(kinds(sealed).filter((kind) => kind === 'executed')).toHaveLength(2);
   expect(sealed.hash).toBe((await seal({}, item(0, 0, 1), item(2, 0, 1))).hash);
+});
+
+test('a loop that reads nothing is dropped as well', async () => {
+  const { seal, item } = await begin();
+  const sealed = await seal({ transactionMs: 5 }, item(0, 0, 0, looper, 20_000_000n), item(1, 0, 1));
+  expect(sealed.outcomes[0]).toMatchObject({ kind: 'refused', reason: expect.stringContaining('longer') });
+  expect(sealed.hash).toBe((await seal({}, item(1, 0, 1))).hash);
 });
 
 test('a block whose time is over leaves what has not run', async () => {

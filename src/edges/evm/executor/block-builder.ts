@@ -12,8 +12,8 @@ import { executedTransaction, type Outcome } from './outcome.ts';
 import { type SealingLimits, stopwatch, TooLong } from './sealing-limits.ts';
 import type { State } from './state.ts';
 
-/** Reads of the state between two looks at the clock. */
-const readsPerLook = 64;
+/** Reads of the state and jumps between two looks at the clock. */
+const stepsPerLook = 16;
 
 type Executing = Readonly<{ machine: Pick<Machine, 'vm' | 'state'>; environment: Block; limits: SealingLimits }>;
 
@@ -80,10 +80,10 @@ export class BlockBuilder {
     const block = this.#environment;
     const { transactionMs } = this.#limits;
     const elapsedMs = stopwatch();
-    let reads = 0;
+    let steps = 0;
     const guard = (): void => {
-      reads += 1;
-      if (reads % readsPerLook === 0 && elapsedMs() > transactionMs)
+      steps += 1;
+      if (steps % stepsPerLook === 0 && elapsedMs() > transactionMs)
         throw new TooLong('The transaction takes too long');
     };
     const run = () => runTx(this.#vm, { tx, block, blockGasUsed: this.gasUsed, skipHardForkValidation: true });

@@ -6,6 +6,7 @@ import { bytesToHex } from '@ethereumjs/util';
 import { AppError } from '../../../commands/errors.ts';
 import type { Genesis } from '../../../commands/ledger/chain.ts';
 import { systemContracts } from '../contracts/system-contracts.ts';
+import { guardJumps } from './guard-jumps.ts';
 import type { NodeStore, TrieDb } from './node-store.ts';
 import { openState, type State } from './state.ts';
 
@@ -41,6 +42,7 @@ export async function createMachine(
   const evmOpts = { customPrecompiles: [...contracts] };
   const vmOf = async (fork: Common): Promise<VM> => {
     const vm = await createVM({ common: fork, stateManager: state, blockchain, evmOpts });
+    guardJumps(vm, state);
     if (ledger)
       vm.evm.events?.on('beforeMessage', (message, done) => {
         called = message;

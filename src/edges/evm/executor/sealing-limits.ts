@@ -2,14 +2,14 @@
  * What a block may write and how long it may take to be made; a block of the log is executed again without limits.
  *
  * `bytes`: of the fact, as it is encoded. `blockMs`: after that no further transaction runs. `transactionMs`: of one
- * transaction, which is dropped at the first read of the state after it.
+ * transaction, which is dropped at its next read of the state or jump.
  */
 export type SealingLimits = Readonly<{ bytes: number; blockMs: number; transactionMs: number }>;
 
 /** Of whoever seals without limits. */
 export const noLimits: SealingLimits = { bytes: Infinity, blockMs: Infinity, transactionMs: Infinity };
 
-/** Thrown by a read of the state in a transaction that has run for too long. */
+/** Thrown by a read of the state or a jump in a transaction that has run for too long. */
 export class TooLong extends Error {}
 
 /** What a wait for others counts beside work of this thread: a busy machine drops no innocent transaction. */

@@ -50,7 +50,7 @@ export class State extends MerkleStateManager {
     while (this.depth > depth) await this.revert();
   }
 
-  /** Runs something during which each read of the state calls `guard` first, which may throw. */
+  /** Runs something during which each read of the state and each jump call `guard` first, which may throw. */
   async guarded<T>(guard: (() => void) | undefined, run: () => Promise<T>): Promise<T> {
     this.#guard = guard;
     try {
@@ -58,6 +58,11 @@ export class State extends MerkleStateManager {
     } finally {
       this.#guard = undefined;
     }
+  }
+
+  /** Calls the guard of what runs now; fails as it does. */
+  checkGuard(): void {
+    this.#guard?.();
   }
 
   /** Keeps what a system contract tells of the chain. */
