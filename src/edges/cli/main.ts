@@ -120,6 +120,18 @@ program
   .action(run(async (id: string, options) => (await import('./download.ts')).download(id, options)));
 
 program
+  .command('verify')
+  .description('check, without asking anybody, that a log has an event: its bytes against a proof of C2SP tlog-proof')
+  .argument('<file>', 'the bytes of the event')
+  .argument('<proof>', 'file with the proof')
+  .requiredOption('--vkey <key>', 'public key of the log: name+id+base64')
+  .addOption(json)
+  .addHelpText('after', '\nExample:\n  annals verify event.json event.tlog-proof --vkey "$(cat log.vkey)"')
+  .action(
+    run(async (file: string, proof: string, options) => (await import('./verify.ts')).verify(file, proof, options)),
+  );
+
+program
   .command('doctor')
   .description('what was found where: Node, servers, ports, data, chain')
   .addOption(json)
