@@ -1,8 +1,8 @@
-import { readActions } from '../src/edges/indexer/chain/actions-round.ts';
-import { createChainClient } from '../src/edges/indexer/chain/client.ts';
-import { loadProfile } from '../src/edges/indexer/chain/profile.ts';
-import { runRound, type RoundEnd } from '../src/edges/indexer/chain/round.ts';
-import type { Log } from '../src/edges/log/log.ts';
+import { readActions } from '../src/edges/indexer/rounds/actions-round.ts';
+import { createChainClient } from '../src/edges/chain/rest/client.ts';
+import { loadProfile } from '../src/edges/chain/rest/profile.ts';
+import { runRound, type RoundEnd } from '../src/edges/indexer/rounds/round.ts';
+import type { Log } from '../src/engine/log/log.ts';
 import { startChainStub } from '../test/support/chain-stub.ts';
 import { accountOf } from '../test/support/chain-stub-state.ts';
 import type { Context } from './context.ts';

@@ -1,8 +1,8 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type EmbeddedNats, startNats } from '../src/edges/servers/nats/nats-server.ts';
-import { type EmbeddedPostgres, startPostgres } from '../src/edges/servers/postgres/postgres.ts';
+import { type EmbeddedNats, startNats } from '../src/engine/servers/nats/nats-server.ts';
+import { type EmbeddedPostgres, startPostgres } from '../src/engine/servers/postgres/postgres.ts';
 import { openPeer, type Peer } from './peer.ts';
 import { type Contender, inTurn } from './rounds.ts';
 import type { Figures, Row } from './row.ts';

@@ -1,7 +1,7 @@
 import type { Decision } from '../src/commands/ports.ts';
-import { connectNats } from '../src/edges/log/connection.ts';
-import { createLog, type Log } from '../src/edges/log/log.ts';
-import { ensureStreams } from '../src/edges/log/streams.ts';
+import { connectNats } from '../src/engine/log/connection.ts';
+import { createLog, type Log } from '../src/engine/log/log.ts';
+import { ensureStreams } from '../src/engine/log/streams.ts';
 import type { Fact } from '../src/events/catalogue.ts';
 import { accountOf } from '../test/support/chain-stub-state.ts';
 import { probeFacts } from '../test/support/facts.ts';

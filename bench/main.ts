@@ -1,6 +1,6 @@
 /** npm run bench: how fast it is, beside what would otherwise be used, measured in the same run. */
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { watchLifeline } from '../src/edges/servers/lifeline.ts';
+import { watchLifeline } from '../src/kit/lifeline.ts';
 import { groups } from './groups.ts';
 import { documentOf, tableOf } from './report.ts';
 import { type BenchOptions, runBench } from './run.ts';

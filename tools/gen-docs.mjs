@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { root } from './boot/paths.mjs';
 
-const { settingRows } = await import('../src/edges/config.ts');
+const { settingRows } = await import('../src/config.ts');
 const file = path.join(root, 'docs/settings.md');
 const begin = /(<!-- settings: .* -->\n)[\s\S]*?(<!-- \/settings -->)/;
 
@@ -31,7 +31,7 @@ await writeFile(
 
 const { methods } = await import('../src/edges/evm/methods/all.ts');
 const { catalogueOf } = await import('../src/edges/evm/rpc/catalogue.ts');
-const { settings } = await import('../src/edges/config.ts');
+const { settings } = await import('../src/config.ts');
 const { version } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
 const { evmNamespaces, evmHttpPort } = settings;
 const enabled = new Set(evmNamespaces.parse(evmNamespaces.default));

@@ -1,10 +1,10 @@
 import { once as event } from 'node:events';
 import { request } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createDataHasher } from '../../src/edges/cascade/data-hash.ts';
-import { registerAction } from '../../src/edges/cascade/register-action.ts';
-import { signText } from '../../src/edges/cascade/signatures.ts';
-import { createChainClient } from '../../src/edges/cosmos/chain-client.ts';
+import { createDataHasher } from '../../src/edges/chain/files/data-hash.ts';
+import { registerAction } from '../../src/edges/chain/files/register-action.ts';
+import { signText } from '../../src/edges/chain/files/signatures.ts';
+import { createChainClient } from '../../src/edges/chain/sign/chain-client.ts';
 import { developmentAccounts } from '../../src/edges/local-network/development-accounts.ts';
 import type { Program } from '../../test/support/run-program.ts';
 

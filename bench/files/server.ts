@@ -9,7 +9,7 @@ import {
   type sendUnaryData,
 } from '@grpc/grpc-js';
 import { pino } from 'pino';
-import { createDataHasher } from '../../src/edges/cascade/data-hash.ts';
+import { createDataHasher } from '../../src/edges/chain/files/data-hash.ts';
 import {
   CascadeService,
   type DownloadRequest,

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type pg from 'pg';
-import { createPools } from '../../src/edges/models/pool.ts';
+import { createPools } from '../../src/engine/models/pool.ts';
 
 // As little as a server before a database can do, as a process of its own: `select 1` for every request. What it takes
 // is the machine.

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { giveWay } from '../../src/edges/servers/give-way.ts';
-import { migrate } from '../../src/edges/models/migrate.ts';
-import { createPools } from '../../src/edges/models/pool.ts';
-import { rebuild } from '../../src/edges/models/build/rebuild.ts';
+import { giveWay } from '../../src/engine/servers/give-way.ts';
+import { migrate } from '../../src/engine/models/migrate.ts';
+import { createPools } from '../../src/engine/models/pool.ts';
+import { rebuild } from '../../src/engine/models/build/rebuild.ts';
 import { projections } from '../../src/projections/all.ts';
 import { sourceOf } from './source.ts';
 import { type Size, worldOf } from './world.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { pino } from 'pino';
-import { createPools } from '../../src/edges/models/pool.ts';
-import { createReader } from '../../src/edges/models/read/reading.ts';
+import { createPools } from '../../src/engine/models/pool.ts';
+import { createReader } from '../../src/engine/models/read/reading.ts';
 import { createRest } from '../../src/edges/indexer/rest/rest.ts';
 import { defaultSettings } from '../../test/edges/indexer/rest/rest-server.ts';
 

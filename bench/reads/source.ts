@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Recorded } from '../../src/commands/ports.ts';
 import type { Fact } from '../../src/events/catalogue.ts';
 import type { StreamName } from '../../src/events/streams.ts';
-import type { Head, Source } from '../../src/edges/models/engine/source.ts';
+import type { Head, Source } from '../../src/engine/models/engine/source.ts';
 import { fleetFacts, lastProbes, lastRounds, lifeOf } from './facts.ts';
 import type { World } from './world.ts';
 

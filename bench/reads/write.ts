@@ -1,7 +1,7 @@
-import { createPools, withClient } from '../../src/edges/models/pool.ts';
-import { foldingOf } from '../../src/edges/models/engine/folding.ts';
-import { liveGeneration } from '../../src/edges/models/engine/generations.ts';
-import { followLive } from '../../src/edges/models/engine/live.ts';
+import { createPools, withClient } from '../../src/engine/models/pool.ts';
+import { foldingOf } from '../../src/engine/models/engine/folding.ts';
+import { liveGeneration } from '../../src/engine/models/engine/generations.ts';
+import { followLive } from '../../src/engine/models/engine/live.ts';
 import { projections } from '../../src/projections/all.ts';
 import type { Replay } from './replay.ts';
 import { sourceOf } from './source.ts';

@@ -1,7 +1,7 @@
 import { jetstream } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { type Fact, subjectOf } from '../../src/events/catalogue.ts';
-import { streamName } from '../../src/edges/log/streams.ts';
+import { streamName } from '../../src/engine/log/streams.ts';
 import type { Context } from '../context.ts';
 import { connectTo, freshLog, freshNetwork, probeOf } from '../log.ts';
 import { type Contender, perSecond } from '../rounds.ts';

@@ -1,5 +1,5 @@
 import { actions } from '../../src/projections/actions/actions.ts';
-import { rebuild } from '../../src/edges/models/build/rebuild.ts';
+import { rebuild } from '../../src/engine/models/build/rebuild.ts';
 import type { Context } from '../context.ts';
 import { openDatabase, startProjector, untilFollowed } from '../database.ts';
 import { appendActions, connectTo, freshLog, probeOf } from '../log.ts';

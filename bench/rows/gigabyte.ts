@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createDataHasher } from '../../src/edges/cascade/data-hash.ts';
+import { createDataHasher } from '../../src/edges/chain/files/data-hash.ts';
 import { startNodesChild } from '../../src/edges/local-network/nodes/child.ts';
 import { pendingFile } from '../../test/edges/node/files-under-test.ts';
 import { chunkMessage, downloadByGrpc, uploadByGrpc } from '../../test/support/grpc-files.ts';

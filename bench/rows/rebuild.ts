@@ -1,4 +1,4 @@
-import { rebuild } from '../../src/edges/models/build/rebuild.ts';
+import { rebuild } from '../../src/engine/models/build/rebuild.ts';
 import { actions } from '../../src/projections/actions/actions.ts';
 import type { AnyProjection } from '../../src/projections/all.ts';
 import { availability } from '../../src/projections/fleet/availability.ts';

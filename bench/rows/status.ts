@@ -5,7 +5,7 @@ import path from 'node:path';
 import { pino } from 'pino';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { StatusRequestSchema } from '../../src/edges/gen/supernode/supernode_pb.ts';
-import { loadProfile } from '../../src/edges/indexer/chain/profile.ts';
+import { loadProfile } from '../../src/edges/chain/rest/profile.ts';
 import { startLocalNodes } from '../../src/edges/local-network/nodes/local-nodes.ts';
 import { type Context, once } from '../context.ts';
 import { percentile } from '../rounds.ts';

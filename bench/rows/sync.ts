@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { rebuild } from '../../src/edges/models/build/rebuild.ts';
+import { rebuild } from '../../src/engine/models/build/rebuild.ts';
 import { actions } from '../../src/projections/actions/actions.ts';
 import { startChain } from '../chain.ts';
 import { type Context, once } from '../context.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { availability } from '../../src/projections/fleet/availability.ts';
-import { createReader } from '../../src/edges/models/read/reading.ts';
-import { rebuild } from '../../src/edges/models/build/rebuild.ts';
+import { createReader } from '../../src/engine/models/read/reading.ts';
+import { rebuild } from '../../src/engine/models/build/rebuild.ts';
 import { once, type Context } from '../context.ts';
 import { openDatabase, startProjector } from '../database.ts';
 import { connectTo, freshLog, probeOf } from '../log.ts';

@@ -1,6 +1,6 @@
 import type { Kind } from '../events/streams.ts';
 import type { Command, Decider } from './decider.ts';
-import { AppError } from './errors.ts';
+import { AppError } from '../kit/errors.ts';
 import { handle, type Handled } from './handle.ts';
 import type { FactLog } from './ports.ts';
 import { settling, SettleSubmissions, submitting, SubmitTransactions } from './ledger/submit.ts';

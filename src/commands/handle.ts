@@ -1,7 +1,7 @@
 import { catalogue, type FactOf } from '../events/catalogue.ts';
 import type { Kind } from '../events/streams.ts';
 import type { Decider, Known } from './decider.ts';
-import { AppError, toAppError } from './errors.ts';
+import { AppError, toAppError } from '../kit/errors.ts';
 import { type Appended, type Cause, type Decision, type FactLog, maxBatch, type Recorded } from './ports.ts';
 
 /** Each try lets at least one writer through, so this many may meet on one entity. */

@@ -1,7 +1,7 @@
 import type { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { commands } from '../commands/all.ts';
 import type { Command } from '../commands/decider.ts';
-import { AppError } from '../commands/errors.ts';
+import { AppError } from '../kit/errors.ts';
 import type { Handled } from '../commands/handle.ts';
 import type { FactLog } from '../commands/ports.ts';
 import { queries } from '../projections/all.ts';

@@ -1,8 +1,8 @@
 import { actionQueries } from './actions/queries.ts';
 import { actions } from './actions/actions.ts';
-import { chainQueries } from './blocks/chain-queries.ts';
-import { blockQueries } from './blocks/queries.ts';
-import { blocks } from './blocks/blocks.ts';
+import { chainQueries } from './chain/chain-queries.ts';
+import { blockQueries } from './chain/queries.ts';
+import { blocks } from './chain/blocks.ts';
 import type { Table } from './columns.ts';
 import { fleetQueries } from './fleet/queries.ts';
 import { availability } from './fleet/availability.ts';

@@ -5,7 +5,7 @@ import type {
   blockTransactions,
   chainTransactions,
   transactionTerms,
-} from './blocks/block-tables.ts';
+} from './chain/block-tables.ts';
 import type { RowOf, Table } from './columns.ts';
 import type { availabilityTable, supernodeAccounts, supernodeTable, validatorTable } from './fleet/fleet-tables.ts';
 import type { roundTable } from './rounds/round-table.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Decider } from '../../src/commands/decider.ts';
-import { toAppError } from '../../src/commands/errors.ts';
+import { toAppError } from '../../src/kit/errors.ts';
 import { handle } from '../../src/commands/handle.ts';
-import { createLog } from '../../src/edges/log/log.ts';
+import { createLog } from '../../src/engine/log/log.ts';
 import {
   actionOf,
   cause,
@@ -12,7 +12,7 @@ import {
   freshLog,
   probeOf,
   validatorOf,
-} from '../edges/log/fresh-log.ts';
+} from '../engine/log/fresh-log.ts';
 
 /** Counts: every command that was not the last one adds a fact with the number of facts so far. */
 const counting: Decider<number, { count: number; last: number }, 'probe'> = {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createDataHasher } from '../../src/edges/cascade/data-hash.ts';
+import { createDataHasher } from '../../src/edges/chain/files/data-hash.ts';
 import { bytesOf } from '../edges/node/files-under-test.ts';
 
 /** An object of JSON. */

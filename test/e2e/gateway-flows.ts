@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { developmentAccounts } from '../../src/edges/local-network/development-accounts.ts';
-import { sign } from '../../src/edges/cosmos/keys.ts';
+import { sign } from '../../src/edges/chain/sign/keys.ts';
 import { until } from '../support/polling.ts';
 import {
   downloadSignature,

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { adr036SignBytes } from '../../src/edges/cascade/signatures.ts';
-import { readKeyFile } from '../../src/edges/cosmos/key-file.ts';
-import { accountOf, publicKeyOf, sign } from '../../src/edges/cosmos/keys.ts';
+import { adr036SignBytes } from '../../src/edges/chain/files/signatures.ts';
+import { readKeyFile } from '../../src/edges/chain/sign/key-file.ts';
+import { accountOf, publicKeyOf, sign } from '../../src/edges/chain/sign/keys.ts';
 import { bytesOf } from '../edges/node/files-under-test.ts';
 import { jsonLines, runVerb } from '../support/verb.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
-import { createDataHasher } from '../../src/edges/cascade/data-hash.ts';
+import { createDataHasher } from '../../src/edges/chain/files/data-hash.ts';
 import { bytesOf } from '../edges/node/files-under-test.ts';
 
 type Json = Record<string, unknown>;

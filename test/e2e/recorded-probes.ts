@@ -1,7 +1,7 @@
 import { handle } from '../../src/commands/handle.ts';
 import { probing, type RecordProbe } from '../../src/commands/probing.ts';
 import { parseStatus } from '../../src/edges/indexer/probe/status.ts';
-import type { Log } from '../../src/edges/log/log.ts';
+import type { Log } from '../../src/engine/log/log.ts';
 import answers from '../fixtures/node-status/answers.json' with { type: 'json' };
 
 const statuses = ['status-p2p-snake', 'during-upload-status-p2p', 'peer-127.0.1.45-status-p2p'] as const;

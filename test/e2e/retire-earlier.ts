@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { metaSchema } from '../../src/edges/models/engine/generations.ts';
+import { metaSchema } from '../../src/engine/models/engine/generations.ts';
 import type { Program } from '../support/program.ts';
 
 /** As if the last switches had been made a minute before: as long as readers may look at what was dropped. */

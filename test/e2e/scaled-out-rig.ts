@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { projectionNames } from '../../src/projections/projection.ts';
-import { connectNats } from '../../src/edges/log/connection.ts';
-import { createLeases } from '../../src/edges/log/leases.ts';
+import { connectNats } from '../../src/engine/log/connection.ts';
+import { createLeases } from '../../src/engine/log/leases.ts';
 import { type HeldLink, heldLink } from '../support/held-link.ts';
 import type { NatsCluster } from '../support/nats-cluster.ts';
 import { until } from '../support/polling.ts';

@@ -1,8 +1,8 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Recorded } from '../../src/commands/ports.ts';
-import { connectNats } from '../../src/edges/log/connection.ts';
-import { leaseMs, renewalsPerLease } from '../../src/edges/log/leases.ts';
+import { connectNats } from '../../src/engine/log/connection.ts';
+import { leaseMs, renewalsPerLease } from '../../src/engine/log/leases.ts';
 import { streams } from '../../src/events/streams.ts';
 import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
 import { GrowingChain } from '../support/growing-chain.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { createDataHasher } from '../../src/edges/cascade/data-hash.ts';
+import { createDataHasher } from '../../src/edges/chain/files/data-hash.ts';
 import { firstFiles } from '../../src/edges/local-network/first-files.ts';
 import { downloaded } from '../edges/node/files-under-test.ts';
 import { until } from '../support/polling.ts';

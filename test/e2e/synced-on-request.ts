@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { connectNats } from '../../src/edges/log/connection.ts';
-import { createLog } from '../../src/edges/log/log.ts';
+import { connectNats } from '../../src/engine/log/connection.ts';
+import { createLog } from '../../src/engine/log/log.ts';
 import { until } from '../support/polling.ts';
 import type { Program } from '../support/program.ts';
 

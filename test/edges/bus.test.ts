@@ -4,14 +4,14 @@ import { Command } from '../../src/commands/decider.ts';
 import { RecordProbes } from '../../src/commands/probing.ts';
 import { RequestSync } from '../../src/commands/sync/round-commands.ts';
 import { ask, dispatch, openBuses } from '../../src/edges/bus.ts';
-import { lastMessages } from '../../src/edges/log/direct.ts';
-import { streamName } from '../../src/edges/log/streams.ts';
+import { lastMessages } from '../../src/engine/log/direct.ts';
+import { streamName } from '../../src/engine/log/streams.ts';
 import { subjectOf } from '../../src/events/catalogue.ts';
 import { queries } from '../../src/projections/all.ts';
 import { Query } from '../../src/projections/query.ts';
 import { SyncRounds } from '../../src/projections/rounds/queries.ts';
 import { loadReading } from '../support/load-projection.ts';
-import { freshLog } from './log/fresh-log.ts';
+import { freshLog } from '../engine/log/fresh-log.ts';
 
 const at = '2026-11-21T10:00:00.000Z';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openBroker } from '../../src/edges/log/broker.ts';
+import { openBroker } from '../../src/engine/log/broker.ts';
 import { projections } from '../../src/projections/all.ts';
 import { validators } from '../../src/projections/fleet/validators.ts';
-import { migrate } from '../../src/edges/models/migrate.ts';
-import { createPools } from '../../src/edges/models/pool.ts';
-import { createReader } from '../../src/edges/models/read/reading.ts';
-import { rebuild } from '../../src/edges/models/build/rebuild.ts';
+import { migrate } from '../../src/engine/models/migrate.ts';
+import { createPools } from '../../src/engine/models/pool.ts';
+import { createReader } from '../../src/engine/models/read/reading.ts';
+import { rebuild } from '../../src/engine/models/build/rebuild.ts';
 import { freshDatabase, freshNetwork, testNats } from '../support/servers.ts';
 
 const at = '2026-11-21T10:00:00.000Z';

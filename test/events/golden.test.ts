@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { DescMessage } from '@bufbuild/protobuf';
 import { fromJson, type JsonValue, toJson } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
-import { decode, encode } from '../../src/edges/log/envelope.ts';
+import { decode, encode } from '../../src/engine/log/envelope.ts';
 import { catalogue, entityOf, factTypes } from '../../src/events/catalogue.ts';
 import { eventType, upcast } from '../../src/events/upcast.ts';
 

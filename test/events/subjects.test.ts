@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { entityIn } from '../../src/edges/log/scan.ts';
+import { entityIn } from '../../src/engine/log/scan.ts';
 import { subjectOf } from '../../src/events/catalogue.ts';
 import { streamTable, subjectsOf } from '../../src/events/streams.ts';
 import { parseNetwork } from '../../src/events/ids.ts';

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { gte } from 'semver';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { parseConfig, settings } from '../../src/edges/config.ts';
-import { natsVersion } from '../../src/edges/servers/nats/fetch-nats.ts';
-import { leastServer } from '../../src/edges/log/streams.ts';
+import { parseConfig, settings } from '../../src/config.ts';
+import { natsVersion } from '../../src/engine/servers/nats/fetch-nats.ts';
+import { leastServer } from '../../src/engine/log/streams.ts';
 import lean from '../../tools/boot/lean.json' with { type: 'json' };
 
 type Json = { readonly [field: string]: Json } & readonly Json[];
@@ -69,7 +69,7 @@ describe.each(['compose.yaml', 'compose.scaled-out.yaml'])('infra/%s', (file) =>
       }
       for (const mount of (service['volumes'] ?? []) as unknown as string[]) {
         const [from = ''] = mount.split(':');
-        expect(from.startsWith('./') ? existsSync(path.join(infra, from)) : volumes.includes(from), mount).toBe(true);
+        expect(from.startsWith('.//') ? existsSync(path.join(infra, from)) : volumes.includes(from), mount).toBe(true);
       }
       if (service['build'])
         expect(existsSync(path.join(infra, '..', String(service['build']['dockerfile'])))).toBe(true);

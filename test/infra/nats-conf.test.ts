@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readDurability } from '../../src/edges/log/durability.ts';
-import { testOutsiders } from '../edges/log/outsider-contract.ts';
+import { readDurability } from '../../src/engine/log/durability.ts';
+import { testOutsiders } from '../engine/log/outsider-contract.ts';
 import { type NatsCluster, startNatsCluster } from '../support/nats-cluster.ts';
 
 describe('a nats-server that runs with infra/nats/nats.conf', () => {

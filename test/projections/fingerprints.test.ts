@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
-import { fingerprintOf } from '../../src/edges/models/engine/fingerprint.ts';
-import { foldingOf } from '../../src/edges/models/engine/folding.ts';
+import { fingerprintOf } from '../../src/engine/models/engine/fingerprint.ts';
+import { foldingOf } from '../../src/engine/models/engine/folding.ts';
 import { actions } from '../../src/projections/actions/actions.ts';
 import { type AnyProjection, projections } from '../../src/projections/all.ts';
 import type { ActionRow } from '../../src/projections/tables.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ask } from '../../src/edges/bus.ts';
 import { logMatcher } from '../../src/edges/evm/methods/logs.ts';
 import type { Fact } from '../../src/events/catalogue.ts';
-import { LogsMatching, type LogSearch } from '../../src/projections/blocks/log-queries.ts';
+import { LogsMatching, type LogSearch } from '../../src/projections/chain/log-queries.ts';
 import { loadReading } from '../support/load-projection.ts';
 import { seeded } from '../support/random-history.ts';
 

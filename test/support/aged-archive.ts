@@ -1,11 +1,11 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { type BothStores, bothStoresOf } from '../../src/edges/audit/archive.ts';
-import { chained } from '../../src/edges/audit/chain.ts';
-import { restoreStream } from '../../src/edges/audit/restore.ts';
-import { encode } from '../../src/edges/log/envelope.ts';
-import { ensureStreams } from '../../src/edges/log/streams.ts';
-import { migrate } from '../../src/edges/models/migrate.ts';
-import type { Pools } from '../../src/edges/models/pool.ts';
+import { type BothStores, bothStoresOf } from '../../src/engine/archive/archive.ts';
+import { chained } from '../../src/engine/archive/chain.ts';
+import { restoreStream } from '../../src/engine/archive/restore.ts';
+import { encode } from '../../src/engine/log/envelope.ts';
+import { ensureStreams } from '../../src/engine/log/streams.ts';
+import { migrate } from '../../src/engine/models/migrate.ts';
+import type { Pools } from '../../src/engine/models/pool.ts';
 import type { Fact } from '../../src/events/catalogue.ts';
 import type { StreamPolicies } from '../../src/events/streams.ts';
 

@@ -1,7 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { base64, bech32, hex } from '@scure/base';
-import { moduleAccount } from '../../src/edges/indexer/chain/profile.ts';
+import { moduleAccount } from '../../src/edges/chain/rest/profile.ts';
 import { CascadeMetadataSchema, SenseMetadataSchema } from '../../src/edges/gen/chain/action/v1/metadata_pb.ts';
 
 type Json = { [field: string]: unknown };

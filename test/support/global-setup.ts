@@ -2,8 +2,8 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { startNats } from '../../src/edges/servers/nats/nats-server.ts';
-import { startPostgres } from '../../src/edges/servers/postgres/postgres.ts';
+import { startNats } from '../../src/engine/servers/nats/nats-server.ts';
+import { startPostgres } from '../../src/engine/servers/postgres/postgres.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { run, type Say, whileSaying } from '../../src/edges/servers/commands.ts';
+import { run, type Say, whileSaying } from '../../src/engine/servers/commands.ts';
 
 const installWithinMs = 300_000;
 

@@ -5,10 +5,10 @@ import { type Ledger, runLedger } from '../../src/edges/ledger/run-ledger.ts';
 import { localBeginning } from '../../src/edges/local-network/beginning.ts';
 import { castOf, type RealNode } from '../../src/edges/local-network/cast.ts';
 import { registerNodes } from '../../src/edges/local-network/local-network.ts';
-import { connectNats } from '../../src/edges/log/connection.ts';
-import { createLog } from '../../src/edges/log/log.ts';
-import { ensureStreams } from '../../src/edges/log/streams.ts';
-import { startNats } from '../../src/edges/servers/nats/nats-server.ts';
+import { connectNats } from '../../src/engine/log/connection.ts';
+import { createLog } from '../../src/engine/log/log.ts';
+import { ensureStreams } from '../../src/engine/log/streams.ts';
+import { startNats } from '../../src/engine/servers/nats/nats-server.ts';
 import { freshFolder } from './fresh-folder.ts';
 
 const host = '127.0.0.1';

@@ -2,7 +2,7 @@ import type { Decider } from '../../src/commands/decider.ts';
 import { handle } from '../../src/commands/handle.ts';
 import type { Decision } from '../../src/commands/ports.ts';
 import { entityOf, type Fact } from '../../src/events/catalogue.ts';
-import type { Log } from '../../src/edges/log/log.ts';
+import type { Log } from '../../src/engine/log/log.ts';
 import { accountOf } from './chain-stub-state.ts';
 import { actionFacts, nodeFacts, probeFacts, transactionAt } from './facts.ts';
 import type { Random } from './random-history.ts';

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { jetstreamManager } from '@nats-io/jetstream';
-import { type Daemon, startDaemon } from '../../src/edges/servers/daemon.ts';
-import { fetchNats } from '../../src/edges/servers/nats/fetch-nats.ts';
-import { connectNats } from '../../src/edges/log/connection.ts';
+import { type Daemon, startDaemon } from '../../src/engine/servers/daemon.ts';
+import { fetchNats } from '../../src/engine/servers/nats/fetch-nats.ts';
+import { connectNats } from '../../src/engine/log/connection.ts';
 import { until } from './polling.ts';
 
 /** One server of a cluster. */

@@ -6,9 +6,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { cacheFolder } from '../../src/edges/servers/commands.ts';
-import { startDaemon } from '../../src/edges/servers/daemon.ts';
-import { type Identity, makeFolder, postgresIdentity } from '../../src/edges/servers/postgres/postgres-cluster.ts';
+import { cacheFolder } from '../../src/engine/servers/commands.ts';
+import { startDaemon } from '../../src/engine/servers/daemon.ts';
+import { type Identity, makeFolder, postgresIdentity } from '../../src/engine/servers/postgres/postgres-cluster.ts';
 import { until } from './polling.ts';
 
 /** A PostgreSQL of another major than the embedded one. */

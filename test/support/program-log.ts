@@ -1,8 +1,8 @@
 import type { Recorded } from '../../src/commands/ports.ts';
 import type { StreamName } from '../../src/events/streams.ts';
-import type { Instance } from '../../src/edges/kit/instance.ts';
-import { connectNats } from '../../src/edges/log/connection.ts';
-import { createLog, type Log } from '../../src/edges/log/log.ts';
+import type { Instance } from '../../src/engine/servers/instance.ts';
+import { connectNats } from '../../src/engine/log/connection.ts';
+import { createLog, type Log } from '../../src/engine/log/log.ts';
 import { projections } from '../../src/projections/all.ts';
 import { until } from './polling.ts';
 import { figuresOf } from './figures.ts';

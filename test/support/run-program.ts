@@ -5,8 +5,8 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { settings } from '../../src/edges/config.ts';
-import type { Instance } from '../../src/edges/kit/instance.ts';
+import { settings } from '../../src/config.ts';
+import type { Instance } from '../../src/engine/servers/instance.ts';
 import { until } from './polling.ts';
 
 /** How to start the program: its settings, and `DATA_DIR`, which may be that of an earlier start to go on with it. */

@@ -13,9 +13,9 @@ import type { Namespace } from '../../src/edges/evm/namespaces.ts';
 import { type ServedRpc, serveRpc } from '../../src/edges/evm/rpc/serve-rpc.ts';
 import { createExecution } from '../../src/edges/evm/workers/execution.ts';
 import { createStateReads } from '../../src/edges/evm/workers/state-reads.ts';
-import { createLogger, type Logger } from '../../src/edges/kit/logger.ts';
-import { migrate } from '../../src/edges/models/migrate.ts';
-import { createPools } from '../../src/edges/models/pool.ts';
+import { createLogger, type Logger } from '../../src/kit/logger.ts';
+import { migrate } from '../../src/engine/models/migrate.ts';
+import { createPools } from '../../src/engine/models/pool.ts';
 import { freshDatabase, freshNetwork } from './servers.ts';
 
 /** Key of an account that the chain's genesis funds, and its address. */

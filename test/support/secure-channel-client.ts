@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { Transport } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
-import { accountOf, type PrivateKey, publicKeyOf } from '../../src/edges/cosmos/keys.ts';
+import { accountOf, type PrivateKey, publicKeyOf } from '../../src/edges/chain/sign/keys.ts';
 import { type Peer, readHello, type SignedHello, writeHello } from '../../src/edges/rpc/channel/hello.ts';
 import { readSignedHello, signedHelloBytes } from '../../src/edges/rpc/channel/parts.ts';
 import { SecureStream } from '../../src/edges/rpc/channel/secure-stream.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { decodeTransaction } from '../../src/edges/cosmos/transaction-codec.ts';
-import { signedTransaction } from '../../src/edges/cosmos/wallet.ts';
+import { decodeTransaction } from '../../src/edges/chain/sign/transaction-codec.ts';
+import { signedTransaction } from '../../src/edges/chain/sign/wallet.ts';
 import { developmentAccounts } from '../../src/edges/local-network/development-accounts.ts';
 import { startLoad } from './evm-kills.ts';
 import { until } from './polling.ts';

@@ -1,7 +1,7 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import pg from 'pg';
 import type { Recorded } from '../../src/commands/ports.ts';
-import type { Instance } from '../../src/edges/kit/instance.ts';
+import type { Instance } from '../../src/engine/servers/instance.ts';
 import type { StreamName } from '../../src/events/streams.ts';
 import { type ProjectionName, projectionNames } from '../../src/projections/projection.ts';
 import { expectedTables } from './expected-tables.ts';

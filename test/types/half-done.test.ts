@@ -24,10 +24,10 @@ const halfDone = [
   },
   {
     what: 'a role',
-    file: 'src/edges/roles/names.ts',
+    file: 'src/roles/names.ts',
     before: '  indexer: {',
     added: "  oracle: { does: 'answers', runsUnasked: () => false },\n",
-    unanswered: ['src/edges/roles/all.ts'],
+    unanswered: ['src/roles/all.ts'],
   },
 ] as const;
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** The root of this clone. */
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
-/** The user's cache of fetched programs; the program itself (src/edges/servers) looks in the same place. */
+/** The user's cache of fetched programs; the program itself (src/engine/servers) looks in the same place. */
 export const cache = path.resolve(
   process.env.ANNALS_CACHE || path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'annals'),
 );

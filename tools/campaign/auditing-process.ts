@@ -3,10 +3,10 @@
  * cost its own event loop and how its memory grew: one line of JSON.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type * as thread from '../../src/edges/audit/audit-thread.ts';
-import { routineThread } from '../../src/edges/audit/auditor.ts';
-import { brakes } from '../../src/edges/audit/policy.ts';
-import { runInWorker } from '../../src/edges/kit/worker.ts';
+import type * as thread from '../../src/engine/archive/audit-thread.ts';
+import { routineThread } from '../../src/engine/archive/auditor.ts';
+import { brakes } from '../../src/engine/archive/policy.ts';
+import { runInWorker } from '../../src/kit/worker.ts';
 
 /** What the process is given, as JSON in its first argument. */
 export type AuditingInput = Readonly<{ access: thread.StoresAccess; perSecond: number }>;

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { createPools, type Pools } from '../../src/edges/models/pool.ts';
-import { rebuild } from '../../src/edges/models/build/rebuild.ts';
+import { createPools, type Pools } from '../../src/engine/models/pool.ts';
+import { rebuild } from '../../src/engine/models/build/rebuild.ts';
 import { projections } from '../../src/projections/all.ts';
 import type { ChainStub } from '../../test/support/chain-stub.ts';
 import { furtherRequests } from '../../test/support/further-requests.ts';

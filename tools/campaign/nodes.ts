@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { pino } from 'pino';
-import { createChainClient } from '../../src/edges/indexer/chain/client.ts';
-import { loadProfile } from '../../src/edges/indexer/chain/profile.ts';
+import { createChainClient } from '../../src/edges/chain/rest/client.ts';
+import { loadProfile } from '../../src/edges/chain/rest/profile.ts';
 import { sampleProcessors } from '../../src/edges/node/machine/processor.ts';
 import { startNode } from '../../src/edges/node/start-node.ts';
 import type { Random } from '../../test/support/random-history.ts';

@@ -1,6 +1,6 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import type { Recorded } from '../../src/commands/ports.ts';
-import type { Instance } from '../../src/edges/kit/instance.ts';
+import type { Instance } from '../../src/engine/servers/instance.ts';
 import { streamOf } from '../../src/events/catalogue.ts';
 import { type StreamName, streams } from '../../src/events/streams.ts';
 import { sources } from '../../src/events/words.ts';

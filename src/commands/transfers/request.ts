@@ -1,5 +1,5 @@
 import type { Fact, FactOf } from '../../events/catalogue.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../../kit/errors.ts';
 import type { Handled } from '../handle.ts';
 import { Command } from '../decider.ts';
 import type { Decision, FactLog } from '../ports.ts';

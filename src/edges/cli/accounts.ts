@@ -1,5 +1,5 @@
-import { AppError } from '../../commands/errors.ts';
-import { configFromEnvironment } from '../config.ts';
+import { AppError } from '../../kit/errors.ts';
+import { configFromEnvironment } from '../../config.ts';
 import { developmentAccounts, developmentMnemonic } from '../local-network/development-accounts.ts';
 import { print, table } from './output.ts';
 

@@ -1,11 +1,11 @@
 import { Presets, SingleBar } from 'cli-progress';
 import type { StreamName } from '../../events/streams.ts';
-import { isDamaged, type ScrubReport, sentences } from '../audit/report.ts';
-import { type Repairable, repairStream } from '../audit/repair.ts';
-import { scrub as scrubStream } from '../audit/scrub.ts';
-import { archivedStreams, bothStoresOf } from '../audit/archive.ts';
-import { configFromEnvironment } from '../config.ts';
-import type { Log } from '../log/log.ts';
+import { isDamaged, type ScrubReport, sentences } from '../../engine/archive/report.ts';
+import { type Repairable, repairStream } from '../../engine/archive/repair.ts';
+import { scrub as scrubStream } from '../../engine/archive/scrub.ts';
+import { archivedStreams, bothStoresOf } from '../../engine/archive/archive.ts';
+import { configFromEnvironment } from '../../config.ts';
+import type { Log } from '../../engine/log/log.ts';
 import { withStores } from './stores.ts';
 import { print, table } from './output.ts';
 

@@ -1,10 +1,10 @@
-import { toAppError } from '../../commands/errors.ts';
-import { configFromEnvironment, type Config } from '../config.ts';
-import { cacheFolder } from '../servers/commands.ts';
-import { findNats } from '../servers/nats/fetch-nats.ts';
-import { POSTGRES_MAJOR, postgresBinaries } from '../servers/postgres/postgres-binaries.ts';
-import { dataFolder, findInstance } from '../kit/instance.ts';
-import { assertPortsFree, plannedPorts } from '../roles/ports.ts';
+import { toAppError } from '../../kit/errors.ts';
+import { configFromEnvironment, type Config } from '../../config.ts';
+import { cacheFolder } from '../../engine/servers/commands.ts';
+import { findNats } from '../../engine/servers/nats/fetch-nats.ts';
+import { POSTGRES_MAJOR, postgresBinaries } from '../../engine/servers/postgres/postgres-binaries.ts';
+import { dataFolder, findInstance } from '../../engine/servers/instance.ts';
+import { assertPortsFree, plannedPorts } from '../../roles/ports.ts';
 import { print, table } from './output.ts';
 
 type Finding = Readonly<{ what: string; ok: boolean; found: string }>;

@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { access, constants, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { AppError } from '../../commands/errors.ts';
+import { AppError } from '../../kit/errors.ts';
 import { print } from './output.ts';
 import { followTask } from './transfer/follow-task.ts';
 import { type Fetched, openFile } from './transfer/fetched-file.ts';

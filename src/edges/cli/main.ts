@@ -4,7 +4,7 @@ import { doctor } from './doctor.ts';
 import { createProgram, endWithReader, gatewayOption, json, keyFileOption, keyTypeOption, run } from './program.ts';
 import { replay } from './replay.ts';
 import { reset } from './reset.ts';
-import { roleNames } from '../roles/names.ts';
+import { roleNames } from '../../roles/names.ts';
 import { roleHelp, settingHelp } from './setting-help.ts';
 import { status } from './status.ts';
 import { tail } from './tail.ts';

@@ -1,8 +1,8 @@
-import { AppError } from '../../commands/errors.ts';
+import { AppError } from '../../kit/errors.ts';
 import { BansOfNode } from '../../projections/storage/queries.ts';
 import { ask } from '../bus.ts';
-import { configFromEnvironment } from '../config.ts';
-import { createReader, type Reader } from '../models/read/reading.ts';
+import { configFromEnvironment } from '../../config.ts';
+import { createReader, type Reader } from '../../engine/models/read/reading.ts';
 import { withStores } from './stores.ts';
 import { print, table } from './output.ts';
 

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
-import { AppError, toAppError } from '../../commands/errors.ts';
-import { ConfigError } from '../config.ts';
-import { ownVersion } from '../kit/version.ts';
+import { AppError, toAppError } from '../../kit/errors.ts';
+import { ConfigError } from '../../config.ts';
+import { ownVersion } from '../../kit/version.ts';
 
 /** Whether answers and refusals are read by a machine. */
 const isForMachines: boolean = process.argv.includes('--json');

@@ -1,11 +1,11 @@
 import path from 'node:path';
-import { AppError } from '../../commands/errors.ts';
-import { hashFile } from '../cascade/data-hash.ts';
-import { type Registered, registerAction } from '../cascade/register-action.ts';
-import { configFromEnvironment } from '../config.ts';
-import { createChainClient } from '../cosmos/chain-client.ts';
-import { accountOf, publicKeyOf } from '../cosmos/keys.ts';
-import { findInstance } from '../kit/instance.ts';
+import { AppError } from '../../kit/errors.ts';
+import { hashFile } from '../chain/files/data-hash.ts';
+import { type Registered, registerAction } from '../chain/files/register-action.ts';
+import { configFromEnvironment } from '../../config.ts';
+import { createChainClient } from '../chain/sign/chain-client.ts';
+import { accountOf, publicKeyOf } from '../chain/sign/keys.ts';
+import { findInstance } from '../../engine/servers/instance.ts';
 import { fund } from '../local-network/fund.ts';
 import { print } from './output.ts';
 import { type KeyOptions, userKey } from './transfer/network.ts';

@@ -1,10 +1,10 @@
 import { Presets, SingleBar } from 'cli-progress';
 import prettyMs from 'pretty-ms';
-import { AppError } from '../../commands/errors.ts';
+import { AppError } from '../../kit/errors.ts';
 import { type AnyProjection, projections } from '../../projections/all.ts';
-import { configFromEnvironment } from '../config.ts';
-import { dropPrevious, switchBack } from '../models/build/switch.ts';
-import { rebuild } from '../models/build/rebuild.ts';
+import { configFromEnvironment } from '../../config.ts';
+import { dropPrevious, switchBack } from '../../engine/models/build/switch.ts';
+import { rebuild } from '../../engine/models/build/rebuild.ts';
 import { type Stores, withStores } from './stores.ts';
 import { print } from './output.ts';
 

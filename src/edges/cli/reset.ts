@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
-import { AppError } from '../../commands/errors.ts';
-import { configFromEnvironment } from '../config.ts';
-import { lockDir } from '../servers/lock.ts';
-import { dataFolder } from '../kit/instance.ts';
+import { AppError } from '../../kit/errors.ts';
+import { configFromEnvironment } from '../../config.ts';
+import { lockDir } from '../../engine/servers/lock.ts';
+import { dataFolder } from '../../engine/servers/instance.ts';
 import { print } from './output.ts';
 
 /** `annals reset`: removes the folder of the local network. Refuses while it runs, and for every other network. */

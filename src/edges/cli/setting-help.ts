@@ -1,5 +1,5 @@
-import { settingRows } from '../config.ts';
-import { roleNames, roleTable } from '../roles/names.ts';
+import { settingRows } from '../../config.ts';
+import { roleNames, roleTable } from '../../roles/names.ts';
 import { table } from './output.ts';
 
 /** All settings as `--help` shows them, a table for what reads them. */

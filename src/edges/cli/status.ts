@@ -1,9 +1,9 @@
 import prettyMs from 'pretty-ms';
 import { streams } from '../../events/streams.ts';
 import { rounds } from '../../projections/rounds/rounds.ts';
-import { archiveStateOf } from '../audit/standing.ts';
-import { configFromEnvironment } from '../config.ts';
-import { createReader } from '../models/read/reading.ts';
+import { archiveStateOf } from '../../engine/archive/standing.ts';
+import { configFromEnvironment } from '../../config.ts';
+import { createReader } from '../../engine/models/read/reading.ts';
 import { type Stores, withStores } from './stores.ts';
 import { addressList, print, table } from './output.ts';
 

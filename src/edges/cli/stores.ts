@@ -1,10 +1,10 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { giveWay } from '../servers/give-way.ts';
-import { findInstance, type Instance } from '../kit/instance.ts';
-import type { Config } from '../config.ts';
-import { connectNats } from '../log/connection.ts';
-import { createLog, type Log } from '../log/log.ts';
-import { createPools, type Pools } from '../models/pool.ts';
+import { giveWay } from '../../engine/servers/give-way.ts';
+import { findInstance, type Instance } from '../../engine/servers/instance.ts';
+import type { Config } from '../../config.ts';
+import { connectNats } from '../../engine/log/connection.ts';
+import { createLog, type Log } from '../../engine/log/log.ts';
+import { createPools, type Pools } from '../../engine/models/pool.ts';
 
 /** A running instance as a verb of the command line sees it: its log and its database. */
 export type Stores = Readonly<{

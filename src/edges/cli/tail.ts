@@ -1,10 +1,10 @@
-import { AppError } from '../../commands/errors.ts';
+import { AppError } from '../../kit/errors.ts';
 import type { Recorded } from '../../commands/ports.ts';
 import { catalogue, entityOf, streamOf, subjectOf } from '../../events/catalogue.ts';
 import { type StreamName, streams, streamTable, subjectsOf } from '../../events/streams.ts';
-import { configFromEnvironment } from '../config.ts';
+import { configFromEnvironment } from '../../config.ts';
 import { eventType } from '../../events/upcast.ts';
-import type { Log } from '../log/log.ts';
+import type { Log } from '../../engine/log/log.ts';
 import { withStores } from './stores.ts';
 
 type Options = Readonly<{ from?: string; limit?: string; json: boolean }>;

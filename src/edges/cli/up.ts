@@ -1,7 +1,7 @@
-import { AppError } from '../../commands/errors.ts';
-import { type Config, configFromEnvironment } from '../config.ts';
-import { createLogger } from '../kit/logger.ts';
-import { main } from '../main.ts';
+import { AppError } from '../../kit/errors.ts';
+import { type Config, configFromEnvironment } from '../../config.ts';
+import { createLogger } from '../../kit/logger.ts';
+import { main } from '../../main.ts';
 
 /** `roles` as in `ROLES`, which it replaces; `genesis` and `import` are files of another Ethereum chain. */
 export type UpOptions = Readonly<{ roles?: string; genesis?: string; import?: string; json: boolean }>;

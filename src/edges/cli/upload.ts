@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { AppError } from '../../commands/errors.ts';
+import { AppError } from '../../kit/errors.ts';
 import { print } from './output.ts';
 import { registerFile } from './register.ts';
 import { followTask } from './transfer/follow-task.ts';
@@ -56,7 +56,7 @@ async function askedFor(file: string, options: UploadOptions): Promise<Upload> {
   const found = await stat(file).catch((caught: unknown) => {
     throw new AppError('INVALID_ARGUMENT', `The file ${file} cannot be read`, { cause: caught });
   });
-  const { hashFile } = await import('../cascade/data-hash.ts');
+  const { hashFile } = await import('../chain/files/data-hash.ts');
   const text = options.signature ?? (await hashFile(file)).dataHash;
   const signature = options.signature ?? (await signed(text, options));
   return { file, size: found.size, actionId: options.action, signature };

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { AppError } from '../../commands/errors.ts';
+import { AppError } from '../../kit/errors.ts';
 import { checkProof } from '../http/pages/public/verify.js';
 import { print } from './output.ts';
 

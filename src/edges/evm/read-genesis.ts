@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { AppError, toAppError } from '../../commands/errors.ts';
+import { AppError, toAppError } from '../../kit/errors.ts';
 import { createExecutor } from './executor/executor.ts';
 import { foreignChain, type GethGenesis } from './executor/genesis.ts';
 import { createMemoryNodes } from './executor/memory-nodes.ts';

@@ -1,5 +1,5 @@
-import { setting } from '../kit/setting.ts';
-import { duration, oneOf, optional, origins, port, whole } from '../kit/setting-forms.ts';
+import { setting } from '../../kit/setting.ts';
+import { duration, oneOf, optional, origins, port, whole } from '../../kit/setting-forms.ts';
 import { namespaces } from './namespaces.ts';
 
 const namespaceList = (value: string) => value.split(',').map((word) => oneOf(...namespaces)(word.trim()));

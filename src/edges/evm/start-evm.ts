@@ -1,5 +1,5 @@
-import type { Log } from '../log/log.ts';
-import type { Reader } from '../models/read/reading.ts';
+import type { Log } from '../../engine/log/log.ts';
+import type { Reader } from '../../engine/models/read/reading.ts';
 import { followBlocks } from './chain/follow-blocks.ts';
 import { contentsOf } from './chain/block-contents.ts';
 import { News } from './chain/news.ts';

@@ -1,11 +1,11 @@
 import path from 'node:path';
-import { AppError } from '../../commands/errors.ts';
+import { AppError } from '../../kit/errors.ts';
 import type { KeyType } from '../../commands/ledger/chain.ts';
-import type { Config } from '../config.ts';
-import { type ChainClient, type ChainClientOptions, createChainClient } from '../cosmos/chain-client.ts';
-import { ensureKeyFile, readKeyFile } from '../cosmos/key-file.ts';
-import { accountOf, type PrivateKey, publicKeyOf } from '../cosmos/keys.ts';
-import { dataFolder } from '../kit/instance.ts';
+import type { Config } from '../../config.ts';
+import { type ChainClient, type ChainClientOptions, createChainClient } from '../chain/sign/chain-client.ts';
+import { ensureKeyFile, readKeyFile } from '../chain/sign/key-file.ts';
+import { accountOf, type PrivateKey, publicKeyOf } from '../chain/sign/keys.ts';
+import { dataFolder } from '../../engine/servers/instance.ts';
 import { fund } from '../local-network/fund.ts';
 
 /** The key that nodes are spoken to with; asked for with every connection. */

@@ -1,9 +1,9 @@
-import { toAppError } from '../../commands/errors.ts';
-import type { CascadeChain } from '../cascade/chain.ts';
-import type { Logger } from '../kit/logger.ts';
-import { wait } from '../kit/wait.ts';
-import type { Log } from '../log/log.ts';
-import type { Presence } from '../log/presence.ts';
+import { toAppError } from '../../kit/errors.ts';
+import type { CascadeChain } from '../chain/files/chain.ts';
+import type { Logger } from '../../kit/logger.ts';
+import { wait } from '../../kit/wait.ts';
+import type { Log } from '../../engine/log/log.ts';
+import type { Presence } from '../../engine/log/presence.ts';
 import type { Absence } from './tasks/absence.ts';
 import { endings } from './tasks/endings.ts';
 import type { TransferFiles } from './tasks/files.ts';

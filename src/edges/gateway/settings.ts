@@ -1,5 +1,15 @@
-import { setting } from '../kit/setting.ts';
-import { byteRate, duration, fileSize, oneOf, optional, port, requestRate, size, whole } from '../kit/setting-forms.ts';
+import { setting } from '../../kit/setting.ts';
+import {
+  byteRate,
+  duration,
+  fileSize,
+  oneOf,
+  optional,
+  port,
+  requestRate,
+  size,
+  whole,
+} from '../../kit/setting-forms.ts';
 
 const space = (value: string): number | undefined => {
   const bytes = size(value);

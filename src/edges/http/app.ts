@@ -1,7 +1,7 @@
 import cors from '@fastify/cors';
 import { type ApiDescription, describeApi } from './openapi.ts';
 import { createMetrics } from './operations/metrics.ts';
-import type { Observed } from './operations/observed.ts';
+import type { Observed } from '../../kit/observed.ts';
 import { operationRoutes } from './operations/operations.ts';
 import type { App } from './schema.ts';
 import { createServer, type ServerOptions } from './server.ts';

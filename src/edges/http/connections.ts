@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { callerOf } from '../kit/net-address.ts';
+import { callerOf } from '../../kit/net-address.ts';
 
 /** How many connections a server keeps open. */
 export type ConnectionLimits = Readonly<{

@@ -8,7 +8,7 @@ import {
   type KeyObject,
 } from 'node:crypto';
 import { base64urlnopad } from '@scure/base';
-import { AppError } from '../../commands/errors.ts';
+import { AppError } from '../../kit/errors.ts';
 
 /** Where a walk through a list stands. */
 export type Place = Readonly<{

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, type ErrorCode, toAppError } from '../../commands/errors.ts';
-import type { Logger } from '../kit/logger.ts';
-import { toDatabaseError } from '../models/database-error.ts';
+import { AppError, type ErrorCode, toAppError } from '../../kit/errors.ts';
+import type { Logger } from '../../kit/logger.ts';
+import { toDatabaseError } from '../../engine/models/database-error.ts';
 
 /** HTTP status of every code (spec 2, open points: error body). */
 export const statusOf = {

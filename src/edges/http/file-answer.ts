@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '../../commands/errors.ts';
-import { piecesOf } from '../kit/file-pieces.ts';
+import { AppError } from '../../kit/errors.ts';
+import { piecesOf } from '../../kit/file-pieces.ts';
 import { type ByteRange, rangesOf } from './byte-ranges.ts';
 
 /** A file that never changes: what it is called, and a strong entity tag of its content. */

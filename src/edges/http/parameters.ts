@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { AppError } from '../../commands/errors.ts';
+import { AppError } from '../../kit/errors.ts';
 import { type Instant, parseInstant } from './instant.ts';
 
 /** What the parameters' schemas use of JSON Schema: enough to read a text, and to say in words what is accepted. */

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../../commands/errors.ts';
-import { callerOf } from '../kit/net-address.ts';
+import { AppError } from '../../kit/errors.ts';
+import { callerOf } from '../../kit/net-address.ts';
 import type { App } from './schema.ts';
 
 /** So many requests of one caller in so many seconds. */

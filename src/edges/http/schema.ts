@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
-import { errorCodes } from '../../commands/errors.ts';
+import { errorCodes } from '../../kit/errors.ts';
 import type { Instant } from './instant.ts';
 
 /** One of a few words. */

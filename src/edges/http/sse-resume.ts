@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { AppError } from '../../commands/errors.ts';
+import { AppError } from '../../kit/errors.ts';
 import { shown } from './parameters.ts';
 import type { SseClient, SseEvent } from './sse.ts';
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '../../commands/errors.ts';
-import { callerOf } from '../kit/net-address.ts';
+import { AppError } from '../../kit/errors.ts';
+import { callerOf } from '../../kit/net-address.ts';
 import type { App } from './schema.ts';
 
 /**

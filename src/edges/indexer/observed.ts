@@ -4,10 +4,10 @@ import { FleetStatistics } from '../../projections/fleet/queries.ts';
 import { SyncRounds } from '../../projections/rounds/queries.ts';
 import type { RoundRow } from '../../projections/tables.ts';
 import { ask } from '../bus.ts';
-import type { Config } from '../config.ts';
-import { figures } from '../http/operations/figures.ts';
-import type { Figures, Finding, Findings, Observed } from '../http/operations/observed.ts';
-import { isBeingBuilt, type ObservedModels } from '../models/observed.ts';
+import type { Config } from '../../config.ts';
+import { figures } from '../../kit/figures.ts';
+import type { Figures, Finding, Findings, Observed } from '../../kit/observed.ts';
+import { isBeingBuilt, type ObservedModels } from '../../engine/models/observed.ts';
 
 /** How often the sources of sync are read. */
 export type SyncIntervals = Pick<

@@ -1,5 +1,5 @@
-import { setting } from '../kit/setting.ts';
-import { duration, oneOf, optional, origins, url } from '../kit/setting-forms.ts';
+import { setting } from '../../kit/setting.ts';
+import { duration, oneOf, optional, origins, url } from '../../kit/setting-forms.ts';
 
 /** Settings of the indexer: the chain that it follows, its rounds, its REST. */
 export const indexerSettings = {

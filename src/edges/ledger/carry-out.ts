@@ -2,7 +2,7 @@ import { type Refusal, refusalOf } from '../../commands/ledger/ante.ts';
 import { type Block, type Changes, type ChainState, withChanges } from '../../commands/ledger/chain.ts';
 import { endBlock, type Executed, execute } from '../../commands/ledger/execute.ts';
 import type { Fact } from '../../events/catalogue.ts';
-import type { SentTransaction } from '../cosmos/transaction-codec.ts';
+import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
 
 type LoggedTransaction = Fact<'BlockSealed'>['data']['transactions'][number];
 

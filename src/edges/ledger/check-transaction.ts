@@ -1,8 +1,8 @@
 import { type Ante, type Refusal, refusalOf } from '../../commands/ledger/ante.ts';
 import type { ChainState } from '../../commands/ledger/chain.ts';
-import { bytesOf, prefixes } from '../cosmos/addresses.ts';
-import { accountOf, verify } from '../cosmos/keys.ts';
-import type { SentTransaction } from '../cosmos/transaction-codec.ts';
+import { bytesOf, prefixes } from '../chain/sign/addresses.ts';
+import { accountOf, verify } from '../chain/sign/keys.ts';
+import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
 
 /** Larger ones fit no queue: a block is one message of the broker. */
 const mostBytes = 128 * 1024;

@@ -6,7 +6,7 @@ import { recordChanges, recordTable } from '../../commands/ledger/records.ts';
 import { touchedChanges } from '../../commands/ledger/touched.ts';
 import type { ChainEvent } from '../../commands/ledger/draft.ts';
 import type { Fact } from '../../events/catalogue.ts';
-import { accountOfEvm } from '../cosmos/addresses.ts';
+import { accountOfEvm } from '../chain/sign/addresses.ts';
 import type { Body, SealedTransaction } from './blocks.ts';
 import { rawTransactions } from './evm-block.ts';
 

@@ -1,10 +1,10 @@
-import { passes, toAppError } from '../../commands/errors.ts';
+import { passes, toAppError } from '../../kit/errors.ts';
 import type { BlockHeader } from '@ethereumjs/block';
 import type { Account, Changes, Genesis } from '../../commands/ledger/chain.ts';
 import type { Fact } from '../../events/catalogue.ts';
 import { headerIn, rawTransactions } from './evm-block.ts';
 import { itemOf } from './opening.ts';
-import { evmAddress } from '../cosmos/addresses.ts';
+import { evmAddress } from '../chain/sign/addresses.ts';
 import { networkFees, nextBaseFee } from '../evm/executor/base-fee.ts';
 import { readHeader } from '../evm/executor/blocks.ts';
 import { createExecutor, type Sealed } from '../evm/executor/executor.ts';

@@ -9,7 +9,7 @@ import {
   type Tallies,
 } from '../../commands/ledger/chain.ts';
 import { genesisState } from '../../commands/ledger/genesis.ts';
-import { operatorKey } from '../cosmos/addresses.ts';
+import { operatorKey } from '../chain/sign/addresses.ts';
 
 /** Everything that a thing has been, by the height at which it became so. */
 class Versions<T> {

@@ -1,11 +1,11 @@
-import { AppError, passes, toAppError } from '../../commands/errors.ts';
+import { AppError, passes, toAppError } from '../../kit/errors.ts';
 import type { Genesis } from '../../commands/ledger/chain.ts';
 import type { FactLog, Recorded } from '../../commands/ports.ts';
 import type { Fact } from '../../events/catalogue.ts';
 import type { StreamName } from '../../events/streams.ts';
-import type { Logger } from '../kit/logger.ts';
-import { wait } from '../kit/wait.ts';
-import { sentIn } from '../cosmos/transaction-codec.ts';
+import type { Logger } from '../../kit/logger.ts';
+import { wait } from '../../kit/wait.ts';
+import { sentIn } from '../chain/sign/transaction-codec.ts';
 import type { Body, SealedTransaction, Whole } from './blocks.ts';
 import { ethereumBody } from './ethereum-transactions.ts';
 import { Chain, type LoggedBlock } from './chain.ts';

@@ -1,7 +1,7 @@
 import type { Changes } from '../../commands/ledger/chain.ts';
 import { type LedgerRecord, recordsOf } from '../../commands/ledger/records.ts';
 import type { Fact } from '../../events/catalogue.ts';
-import { evmAddress } from '../cosmos/addresses.ts';
+import { evmAddress } from '../chain/sign/addresses.ts';
 import type { AccountsItem } from '../evm/executor/sealing.ts';
 
 type Opening = NonNullable<NonNullable<Fact<'BlockSealed'>['data']['evm']>['opening']>;

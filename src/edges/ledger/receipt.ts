@@ -1,4 +1,4 @@
-import { AppError } from '../../commands/errors.ts';
+import { AppError } from '../../kit/errors.ts';
 import type { Refusal } from '../../commands/ledger/ante.ts';
 
 /** Where a transaction ended up. */

@@ -1,7 +1,7 @@
-import { type ErrorCode, toAppError } from '../../commands/errors.ts';
-import type { SentTransaction } from '../cosmos/transaction-codec.ts';
+import { type ErrorCode, toAppError } from '../../kit/errors.ts';
+import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
 import type { SignedTransaction } from '../evm/pool/read-transaction.ts';
-import type { Logger } from '../kit/logger.ts';
+import type { Logger } from '../../kit/logger.ts';
 import { type Cadence, onDemand } from './cadence.ts';
 import type { Chain, DraftBlock } from './chain.ts';
 import { HeadAge, leadOf } from './head-age.ts';

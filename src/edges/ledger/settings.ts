@@ -1,5 +1,5 @@
-import { setting } from '../kit/setting.ts';
-import { port, whole } from '../kit/setting-forms.ts';
+import { setting } from '../../kit/setting.ts';
+import { port, whole } from '../../kit/setting-forms.ts';
 
 /** Settings of the local network: its ports, and the seed of what happens there. */
 export const ledgerSettings = {

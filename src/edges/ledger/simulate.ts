@@ -1,8 +1,8 @@
 import type { ChainEvent } from '../../commands/ledger/draft.ts';
 import { execute } from '../../commands/ledger/execute.ts';
 import { gasUsed } from '../../commands/ledger/messages.ts';
-import { distance } from '../cosmos/addresses.ts';
-import { decodeTransaction, type SentTransaction, UnreadableTransaction } from '../cosmos/transaction-codec.ts';
+import { distance } from '../chain/sign/addresses.ts';
+import { decodeTransaction, type SentTransaction, UnreadableTransaction } from '../chain/sign/transaction-codec.ts';
 import type { Chain } from './chain.ts';
 import { wrongAddress } from './check-transaction.ts';
 import { fail } from './rest/answer.ts';

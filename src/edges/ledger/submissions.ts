@@ -1,12 +1,12 @@
-import { AppError, toAppError } from '../../commands/errors.ts';
+import { AppError, toAppError } from '../../kit/errors.ts';
 import type { Refusal } from '../../commands/ledger/ante.ts';
 import { poolLimits } from '../../commands/ledger/pool.ts';
 import { type Fate, SettleSubmissions, SubmitTransactions } from '../../commands/ledger/submit.ts';
 import { TransactionPool } from '../../commands/ledger/transaction-pool.ts';
 import type { FactLog } from '../../commands/ports.ts';
 import { dispatch } from '../bus.ts';
-import { accountOfEvm } from '../cosmos/addresses.ts';
-import { decodeTransaction, type SentTransaction } from '../cosmos/transaction-codec.ts';
+import { accountOfEvm } from '../chain/sign/addresses.ts';
+import { decodeTransaction, type SentTransaction } from '../chain/sign/transaction-codec.ts';
 import type { PoolFollower, SubmissionFate } from '../evm/pool/follow-pool.ts';
 import { readTransaction, type SignedTransaction } from '../evm/pool/read-transaction.ts';
 import type { Chain, DraftBlock } from './chain.ts';

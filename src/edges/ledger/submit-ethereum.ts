@@ -1,8 +1,8 @@
-import { AppError } from '../../commands/errors.ts';
+import { AppError } from '../../kit/errors.ts';
 import { SubmitTransactions } from '../../commands/ledger/submit.ts';
 import { dispatch } from '../bus.ts';
 import { readTransaction } from '../evm/pool/read-transaction.ts';
-import { wait } from '../kit/wait.ts';
+import { wait } from '../../kit/wait.ts';
 import type { Chain } from './chain.ts';
 import { chainHash } from './ethereum-transactions.ts';
 import type { LedgerLog } from './log-fold.ts';

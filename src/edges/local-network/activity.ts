@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { toAppError } from '../../commands/errors.ts';
+import { toAppError } from '../../kit/errors.ts';
 import type { Ledger } from '../ledger/run-ledger.ts';
-import type { Logger } from '../kit/logger.ts';
+import type { Logger } from '../../kit/logger.ts';
 import { type Player, playerOf } from './player.ts';
 import { type Deed, timeline } from './timeline.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { addressOf, prefixes } from '../cosmos/addresses.ts';
-import { accountBytes, type PrivateKey, publicKeyOf } from '../cosmos/keys.ts';
+import { addressOf, prefixes } from '../chain/sign/addresses.ts';
+import { accountBytes, type PrivateKey, publicKeyOf } from '../chain/sign/keys.ts';
 
 /** Somebody with a key of their own; both addresses are the same bytes. */
 export type Person = Readonly<{ name: string; key: PrivateKey; account: string; operator: string }>;

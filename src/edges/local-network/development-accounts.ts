@@ -1,5 +1,5 @@
 import { hexToBytes } from '@noble/hashes/utils.js';
-import { accountBytes, accountOf, type PrivateKey, publicKeyOf } from '../cosmos/keys.ts';
+import { accountBytes, accountOf, type PrivateKey, publicKeyOf } from '../chain/sign/keys.ts';
 
 /**
  * The mnemonic that development chains share; whoever knows it owns these accounts, so they are for the local network

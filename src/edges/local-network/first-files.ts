@@ -1,14 +1,14 @@
-import { AppError, toAppError } from '../../commands/errors.ts';
-import { type CascadeChain, createCascadeChain, type StoringNode } from '../cascade/chain.ts';
-import { createDataHasher } from '../cascade/data-hash.ts';
-import { registerAction } from '../cascade/register-action.ts';
-import { createChainClient as createSigningClient } from '../cosmos/chain-client.ts';
+import { AppError, toAppError } from '../../kit/errors.ts';
+import { type CascadeChain, createCascadeChain, type StoringNode } from '../chain/files/chain.ts';
+import { createDataHasher } from '../chain/files/data-hash.ts';
+import { registerAction } from '../chain/files/register-action.ts';
+import { createChainClient as createSigningClient } from '../chain/sign/chain-client.ts';
 import { connectNode } from '../gateway/nodes/connection.ts';
 import { SupernodeEventType } from '../gen/cascade/service_pb.ts';
-import { createChainClient } from '../indexer/chain/client.ts';
-import { asObject, isActionId, objects } from '../indexer/chain/values.ts';
-import type { Logger } from '../kit/logger.ts';
-import { wait } from '../kit/wait.ts';
+import { createChainClient } from '../chain/rest/client.ts';
+import { asObject, isActionId, objects } from '../chain/rest/values.ts';
+import type { Logger } from '../../kit/logger.ts';
+import { wait } from '../../kit/wait.ts';
 import { developmentAccounts } from './development-accounts.ts';
 
 /** Files that the local network's SuperNodes hold from its beginning: a text and a picture. */

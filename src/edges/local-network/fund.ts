@@ -1,4 +1,4 @@
-import type { ChainClient } from '../cosmos/chain-client.ts';
+import type { ChainClient } from '../chain/sign/chain-client.ts';
 import { developmentAccounts } from './development-accounts.ts';
 
 /** Both in ulume: whoever has less than the first is given the second. */

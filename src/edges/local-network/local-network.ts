@@ -1,5 +1,5 @@
-import { signedTransaction } from '../cosmos/wallet.ts';
-import { failureOf } from '../kit/failure.ts';
+import { signedTransaction } from '../chain/sign/wallet.ts';
+import { failureOf } from '../../kit/failure.ts';
 import type { Ledger } from '../ledger/run-ledger.ts';
 import { type ActivityOptions, playActivity } from './activity.ts';
 import { denom } from './beginning.ts';

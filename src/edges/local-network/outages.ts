@@ -1,6 +1,6 @@
-import { toAppError } from '../../commands/errors.ts';
-import type { Logger } from '../kit/logger.ts';
-import { wait } from '../kit/wait.ts';
+import { toAppError } from '../../kit/errors.ts';
+import type { Logger } from '../../kit/logger.ts';
+import { wait } from '../../kit/wait.ts';
 import type { LocalNode } from './nodes/local-nodes.ts';
 import { randomOf } from './random.ts';
 

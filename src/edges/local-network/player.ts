@@ -1,6 +1,6 @@
-import { AppError } from '../../commands/errors.ts';
+import { AppError } from '../../kit/errors.ts';
 import { type Message, type MessageOf, signerOf } from '../../commands/ledger/messages.ts';
-import { signedTransaction } from '../cosmos/wallet.ts';
+import { signedTransaction } from '../chain/sign/wallet.ts';
 import type { Ledger } from '../ledger/run-ledger.ts';
 import type { Receipt } from '../ledger/receipt.ts';
 import { denom } from './beginning.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { AppError } from '../../commands/errors.ts';
-import { host, port, Unfit } from '../kit/setting-forms.ts';
+import { AppError } from '../../kit/errors.ts';
+import { host, port, Unfit } from '../../kit/setting-forms.ts';
 
 /** Variable of the environment that each key of a node's configuration file stands for, and what it takes. */
 const variables = [

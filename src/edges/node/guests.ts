@@ -1,4 +1,4 @@
-import type { ChainClient } from '../indexer/chain/client.ts';
+import type { ChainClient } from '../chain/rest/client.ts';
 import type { Peer } from '../rpc/channel/hello.ts';
 
 /** Who may open a secure channel, as the chain says. */

@@ -1,5 +1,5 @@
-import { figures } from '../http/operations/figures.ts';
-import type { Figures, Finding, Observed } from '../http/operations/observed.ts';
+import { figures } from '../../kit/figures.ts';
+import type { Figures, Finding, Observed } from '../../kit/observed.ts';
 import type { Cascade } from './cascade/cascade.ts';
 import type { TaskService } from './cascade/tasks.ts';
 import type { ScrubState } from './storage/scrub-state.ts';

@@ -1,5 +1,5 @@
 import { createServer, type Socket } from 'node:net';
-import { listen, type Place } from '../kit/listen.ts';
+import { listen, type Place } from '../../kit/listen.ts';
 
 const usualHandshakeMs = 30_000;
 const connections = 1024;

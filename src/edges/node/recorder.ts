@@ -1,10 +1,10 @@
-import { toAppError } from '../../commands/errors.ts';
+import { toAppError } from '../../kit/errors.ts';
 import type { Known } from '../../commands/decider.ts';
 import { type KnownBan, type RecordBan, RecordBans } from '../../commands/node/bans.ts';
 import { type KnownFile, type RecordFile, RecordFiles } from '../../commands/node/files.ts';
 import { dispatch } from '../bus.ts';
-import type { Logger } from '../kit/logger.ts';
-import type { Log } from '../log/log.ts';
+import type { Logger } from '../../kit/logger.ts';
+import type { Log } from '../../engine/log/log.ts';
 import type { Bans } from './peers/bans.ts';
 import type { StorageIndex } from './storage/storage-index.ts';
 import type { Storage } from './storage/storage.ts';

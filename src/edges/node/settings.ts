@@ -1,5 +1,5 @@
-import { setting } from '../kit/setting.ts';
-import { duration, fileSize, oneOf, optional, port, size, subnet, whole } from '../kit/setting-forms.ts';
+import { setting } from '../../kit/setting.ts';
+import { duration, fileSize, oneOf, optional, port, size, subnet, whole } from '../../kit/setting-forms.ts';
 
 const onOff = (value: string): boolean => oneOf('on', 'off')(value) === 'on';
 

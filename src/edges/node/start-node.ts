@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
-import { accountOf, type PrivateKey, publicKeyOf } from '../cosmos/keys.ts';
-import type { ChainClient } from '../indexer/chain/client.ts';
-import type { Place } from '../kit/listen.ts';
-import type { Logger } from '../kit/logger.ts';
+import { accountOf, type PrivateKey, publicKeyOf } from '../chain/sign/keys.ts';
+import type { ChainClient } from '../chain/rest/client.ts';
+import type { Place } from '../../kit/listen.ts';
+import type { Logger } from '../../kit/logger.ts';
 import { channelOpener } from '../rpc/channel/open-channel.ts';
 import { createRpcHandler } from '../rpc/handler.ts';
 import { openRpcPort } from '../rpc/server.ts';
@@ -14,7 +14,7 @@ import type { Processor } from './machine/processor.ts';
 import { type NodeState, stateOf } from './observed.ts';
 import { openPeersPort } from './peers-port.ts';
 import { type GiveStatus, registerNode, servicesServed } from './services.ts';
-import type { Reader } from '../models/read/reading.ts';
+import type { Reader } from '../../engine/models/read/reading.ts';
 import type { RecorderOptions } from './recorder.ts';
 import { statusGiver } from './status/give-status.ts';
 

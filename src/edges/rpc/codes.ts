@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { AppError, type ErrorCode, toAppError } from '../../commands/errors.ts';
+import { AppError, type ErrorCode, toAppError } from '../../kit/errors.ts';
 
 /** RPC code of every code of ours. */
 export const codeOf = {

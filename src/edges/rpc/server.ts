@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net';
-import { toAppError } from '../../commands/errors.ts';
-import { listen, type Place } from '../kit/listen.ts';
-import type { Logger } from '../kit/logger.ts';
+import { toAppError } from '../../kit/errors.ts';
+import { listen, type Place } from '../../kit/listen.ts';
+import type { Logger } from '../../kit/logger.ts';
 import { recognise } from './first-bytes.ts';
 import { createTakers, type TakerOptions } from './takers.ts';
 import { followTls, readTls, type TlsFiles } from './tls.ts';

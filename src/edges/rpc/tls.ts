@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import { AppError, toAppError } from '../../commands/errors.ts';
-import type { Logger } from '../kit/logger.ts';
-import { wait } from '../kit/wait.ts';
+import { AppError, toAppError } from '../../kit/errors.ts';
+import type { Logger } from '../../kit/logger.ts';
+import { wait } from '../../kit/wait.ts';
 
 /** PEM files of a server; with a client CA a client's certificate is required. */
 export type TlsFiles = Readonly<{ cert: string; key: string; clientCa?: string | undefined }>;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { signText } from '../../../src/edges/cascade/signatures.ts';
+import { signText } from '../../../src/edges/chain/files/signatures.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
 import { jsonLines, runVerb } from '../../support/verb.ts';
 import { actionOver, creatorKey, finalize, gatewayUnderTest } from '../gateway/gateway-under-test.ts';

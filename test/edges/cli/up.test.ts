@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { refuseMadeUpChain } from '../../../src/edges/cli/up.ts';
-import { parseConfig } from '../../../src/edges/config.ts';
+import { parseConfig } from '../../../src/config.ts';
 
 it('annals up refuses a made-up chain under the name of the real network', () => {
   const start = (env: Record<string, string>) => () => refuseMadeUpChain(parseConfig(env));

@@ -6,9 +6,9 @@ import { methods } from '../../../src/edges/evm/methods/all.ts';
 import { namespaces } from '../../../src/edges/evm/namespaces.ts';
 import type { ServedRpc } from '../../../src/edges/evm/rpc/serve-rpc.ts';
 import { runForeignChain } from '../../../src/edges/evm/run-foreign-chain.ts';
-import { createLogger } from '../../../src/edges/kit/logger.ts';
-import { migrate } from '../../../src/edges/models/migrate.ts';
-import { createPools } from '../../../src/edges/models/pool.ts';
+import { createLogger } from '../../../src/kit/logger.ts';
+import { migrate } from '../../../src/engine/models/migrate.ts';
+import { createPools } from '../../../src/engine/models/pool.ts';
 import { freshDatabase, freshNetwork } from '../../support/servers.ts';
 import { emptyAccounts, furtherCases } from './further-cases.ts';
 

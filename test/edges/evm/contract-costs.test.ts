@@ -2,7 +2,7 @@ import { createContract, parseAbi } from 'micro-eth-signer/abi.js';
 import { describe, expect, test } from 'vitest';
 import type { Action, Genesis, SuperNode } from '../../../src/commands/ledger/chain.ts';
 import { recordsOf } from '../../../src/commands/ledger/records.ts';
-import { accountOfEvm } from '../../../src/edges/cosmos/addresses.ts';
+import { accountOfEvm } from '../../../src/edges/chain/sign/addresses.ts';
 import { actionAbi } from '../../../src/edges/evm/contracts/abi.ts';
 import { contractAddresses } from '../../../src/edges/evm/contracts/addresses.ts';
 import { Meter } from '../../../src/edges/evm/contracts/gas.ts';

@@ -3,7 +3,7 @@ import { createAddressFromPrivateKey } from '@ethereumjs/util';
 import { createContract, parseAbi } from 'micro-eth-signer/abi.js';
 import { expect, test } from 'vitest';
 import type { Genesis } from '../../../src/commands/ledger/chain.ts';
-import { accountOfEvm, addressOf, prefixes } from '../../../src/edges/cosmos/addresses.ts';
+import { accountOfEvm, addressOf, prefixes } from '../../../src/edges/chain/sign/addresses.ts';
 import { actionAbi, nodeAbi } from '../../../src/edges/evm/contracts/abi.ts';
 import { contractAddresses } from '../../../src/edges/evm/contracts/addresses.ts';
 import { code as codeOf } from '../../../src/edges/evm/executor/account-reads.ts';

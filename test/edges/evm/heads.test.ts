@@ -9,7 +9,7 @@ import { createForks } from '../../../src/edges/evm/executor/forks.ts';
 import { networkChain } from '../../../src/edges/evm/executor/genesis.ts';
 import { type ServedRpc, serveRpc } from '../../../src/edges/evm/rpc/serve-rpc.ts';
 import { createStateReads } from '../../../src/edges/evm/workers/state-reads.ts';
-import { createLogger } from '../../../src/edges/kit/logger.ts';
+import { createLogger } from '../../../src/kit/logger.ts';
 import type { Fact } from '../../../src/events/catalogue.ts';
 import { loadReading } from '../../support/load-projection.ts';
 

@@ -1,7 +1,7 @@
 import { createAddressFromString, createContractAddress } from '@ethereumjs/util';
 import { createContract, parseAbi } from 'micro-eth-signer/abi.js';
 import { expect, test } from 'vitest';
-import { signedTransaction } from '../../../src/edges/cosmos/wallet.ts';
+import { signedTransaction } from '../../../src/edges/chain/sign/wallet.ts';
 import { actionAbi } from '../../../src/edges/evm/contracts/abi.ts';
 import { localEvmConfig } from '../../../src/edges/ledger/evm-chain.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';

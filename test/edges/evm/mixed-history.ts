@@ -10,7 +10,7 @@ import { headerIn } from '../../../src/edges/ledger/evm-block.ts';
 import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
-import type { Log } from '../../../src/edges/log/log.ts';
+import type { Log } from '../../../src/engine/log/log.ts';
 import { cast, seed, send, silent } from '../ledger/ledger-under-test.ts';
 
 type Hex = `0x${string}`;

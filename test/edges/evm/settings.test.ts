@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError, parseConfig } from '../../../src/edges/config.ts';
+import { ConfigError, parseConfig } from '../../../src/config.ts';
 
 const unset = parseConfig({});
 

@@ -7,8 +7,8 @@ import type { Hex } from '../../../src/edges/evm/executor/outcome.ts';
 import { createExecution, type Execution } from '../../../src/edges/evm/workers/execution.ts';
 import { createStateReads, type StateReads } from '../../../src/edges/evm/workers/state-reads.ts';
 import type { StateAccess } from '../../../src/edges/evm/workers/state-access.ts';
-import { migrate } from '../../../src/edges/models/migrate.ts';
-import { createPools } from '../../../src/edges/models/pool.ts';
+import { migrate } from '../../../src/engine/models/migrate.ts';
+import { createPools } from '../../../src/engine/models/pool.ts';
 import { freshDatabase, freshNetwork } from '../../support/servers.ts';
 
 const folder = new URL('../../fixtures/execution-apis/', import.meta.url);

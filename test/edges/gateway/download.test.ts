@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { signText } from '../../../src/edges/cascade/signatures.ts';
+import { signText } from '../../../src/edges/chain/files/signatures.ts';
 import { beginTask, newTaskId, recordSteps, type Task } from '../../../src/edges/gateway/tasks/task-log.ts';
 import { actionOver, creatorKey, type GatewayUnderTest, gatewayUnderTest } from './gateway-under-test.ts';
 

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { AppError } from '../../../src/commands/errors.ts';
-import { parseConfig } from '../../../src/edges/config.ts';
-import { accountOf, publicKeyOf } from '../../../src/edges/cosmos/keys.ts';
+import { AppError } from '../../../src/kit/errors.ts';
+import { parseConfig } from '../../../src/config.ts';
+import { accountOf, publicKeyOf } from '../../../src/edges/chain/sign/keys.ts';
 import { gatewayKey, knownOnChain } from '../../../src/edges/gateway/gateway-key.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
 

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { accountOf, publicKeyOf } from '../../../src/edges/cosmos/keys.ts';
+import { accountOf, publicKeyOf } from '../../../src/edges/chain/sign/keys.ts';
 import { connectNode } from '../../../src/edges/gateway/nodes/connection.ts';
-import { connectNats } from '../../../src/edges/log/connection.ts';
-import { createLeases } from '../../../src/edges/log/leases.ts';
+import { connectNats } from '../../../src/engine/log/connection.ts';
+import { createLeases } from '../../../src/engine/log/leases.ts';
 import { freshNetwork, testNats } from '../../support/servers.ts';
 import { creatorKey } from './gateway-under-test.ts';
 

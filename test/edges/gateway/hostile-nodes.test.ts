@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { signText } from '../../../src/edges/cascade/signatures.ts';
+import { signText } from '../../../src/edges/chain/files/signatures.ts';
 import { SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
 import { actionOver, creatorKey, finalize, gatewayUnderTest } from './gateway-under-test.ts';
 import { bytes, foreverMs, good, misdeeds, oddly, refusing, stalling, still } from './misdeeds.ts';

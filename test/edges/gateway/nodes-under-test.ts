@@ -4,7 +4,7 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from '
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { expect, onTestFinished } from 'vitest';
-import type { StoringNode } from '../../../src/edges/cascade/chain.ts';
+import type { StoringNode } from '../../../src/edges/chain/files/chain.ts';
 import { CascadeService, SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
 
 const chunkBytes = 50_000;

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { AppError } from '../../../src/commands/errors.ts';
-import type { CascadeChain } from '../../../src/edges/cascade/chain.ts';
-import { signText } from '../../../src/edges/cascade/signatures.ts';
+import { AppError } from '../../../src/kit/errors.ts';
+import type { CascadeChain } from '../../../src/edges/chain/files/chain.ts';
+import { signText } from '../../../src/edges/chain/files/signatures.ts';
 import { SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
 import {
   actionOver,

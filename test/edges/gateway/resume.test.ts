@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import type { StoringNode } from '../../../src/edges/cascade/chain.ts';
-import { signText } from '../../../src/edges/cascade/signatures.ts';
+import type { StoringNode } from '../../../src/edges/chain/files/chain.ts';
+import { signText } from '../../../src/edges/chain/files/signatures.ts';
 import { beginTask, findTask, newTaskId, statesOf, type Task } from '../../../src/edges/gateway/tasks/task-log.ts';
 import { freshNetwork } from '../../support/servers.ts';
 import {

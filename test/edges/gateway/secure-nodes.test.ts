@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { accountOf, type PrivateKey, publicKeyOf } from '../../../src/edges/cosmos/keys.ts';
+import { accountOf, type PrivateKey, publicKeyOf } from '../../../src/edges/chain/sign/keys.ts';
 import { connectNode } from '../../../src/edges/gateway/nodes/connection.ts';
 import { channelOpener } from '../../../src/edges/rpc/channel/open-channel.ts';
 import type { SecureStream } from '../../../src/edges/rpc/channel/secure-stream.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { AppError } from '../../../src/commands/errors.ts';
+import { AppError } from '../../../src/kit/errors.ts';
 import { limitConnections } from '../../../src/edges/http/connections.ts';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdir, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { AppError } from '../../../src/commands/errors.ts';
-import { signText } from '../../../src/edges/cascade/signatures.ts';
-import { sign } from '../../../src/edges/cosmos/keys.ts';
+import { AppError } from '../../../src/kit/errors.ts';
+import { signText } from '../../../src/edges/chain/files/signatures.ts';
+import { sign } from '../../../src/edges/chain/sign/keys.ts';
 import { baseName } from '../../../src/edges/gateway/intake/file-name.ts';
 import { freshNetwork } from '../../support/servers.ts';
 import {

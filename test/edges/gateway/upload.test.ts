@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { signText } from '../../../src/edges/cascade/signatures.ts';
+import { signText } from '../../../src/edges/chain/files/signatures.ts';
 import { findTask, statesOf } from '../../../src/edges/gateway/tasks/task-log.ts';
 import {
   actionOver,

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { CascadeAction } from '../../../src/edges/cascade/chain.ts';
-import { signText } from '../../../src/edges/cascade/signatures.ts';
+import type { CascadeAction } from '../../../src/edges/chain/files/chain.ts';
+import { signText } from '../../../src/edges/chain/files/signatures.ts';
 import { creatorKey, type GatewayUnderTest } from './gateway-under-test.ts';
 
 /** What the creator signs to upload an action's file. */

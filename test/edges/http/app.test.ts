@@ -2,8 +2,8 @@ import { pino } from 'pino';
 import { Type } from 'typebox';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type AppOptions, createApp } from '../../../src/edges/http/app.ts';
-import { figures } from '../../../src/edges/http/operations/figures.ts';
-import type { Observed } from '../../../src/edges/http/operations/observed.ts';
+import { figures } from '../../../src/kit/figures.ts';
+import type { Observed } from '../../../src/kit/observed.ts';
 import { plainAnswer } from '../../../src/edges/http/schema.ts';
 
 const nothing: Observed = { checks: [], gauges: [] };

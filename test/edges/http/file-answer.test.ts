@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { answerFile } from '../../../src/edges/http/file-answer.ts';
-import { piecesOf } from '../../../src/edges/kit/file-pieces.ts';
+import { piecesOf } from '../../../src/kit/file-pieces.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
 
 const bytes = randomBytes(5 * 2 ** 20 + 17);

@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createApp } from '../../../src/edges/http/app.ts';
 import { createStreams, type SseClient, type SseOptions } from '../../../src/edges/http/sse.ts';
 import { lastEventId, type PlacedEvent, type ResumableFeed, showFeed } from '../../../src/edges/http/sse-resume.ts';
-import { connectNats } from '../../../src/edges/log/connection.ts';
-import { createLog, type Log } from '../../../src/edges/log/log.ts';
-import { ensureStreams } from '../../../src/edges/log/streams.ts';
+import { connectNats } from '../../../src/engine/log/connection.ts';
+import { createLog, type Log } from '../../../src/engine/log/log.ts';
+import { ensureStreams } from '../../../src/engine/log/streams.ts';
 import { freshNetwork, testNats } from '../../support/servers.ts';
 
 const closing: (() => Promise<unknown> | void)[] = [];

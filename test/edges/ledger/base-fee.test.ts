@@ -1,7 +1,7 @@
 import { createFeeMarket1559Tx } from '@ethereumjs/tx';
 import { createAddressFromPrivateKey } from '@ethereumjs/util';
 import { expect, test } from 'vitest';
-import { accountOfEvm } from '../../../src/edges/cosmos/addresses.ts';
+import { accountOfEvm } from '../../../src/edges/chain/sign/addresses.ts';
 import { EvmChain, executeInMemory } from '../../../src/edges/ledger/evm-chain.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 

@@ -1,7 +1,7 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { signerOf, type Message } from '../../../src/commands/ledger/messages.ts';
-import { signedTransaction } from '../../../src/edges/cosmos/wallet.ts';
+import { signedTransaction } from '../../../src/edges/chain/sign/wallet.ts';
 import * as wire from '../../../src/edges/gen/chain/query/v1/query_pb.ts';
 import { AuthInfoSchema, TxRawSchema } from '../../../src/edges/gen/chain/tx/v1/tx_pb.ts';
 import { runLedger, type Ledger } from '../../../src/edges/ledger/run-ledger.ts';

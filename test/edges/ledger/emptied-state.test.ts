@@ -5,10 +5,10 @@ import { createExecution, type Execution } from '../../../src/edges/evm/workers/
 import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
-import type { Log } from '../../../src/edges/log/log.ts';
-import { metaSchema } from '../../../src/edges/models/engine/generations.ts';
-import { migrate } from '../../../src/edges/models/migrate.ts';
-import { createPools } from '../../../src/edges/models/pool.ts';
+import type { Log } from '../../../src/engine/log/log.ts';
+import { metaSchema } from '../../../src/engine/models/engine/generations.ts';
+import { migrate } from '../../../src/engine/models/migrate.ts';
+import { createPools } from '../../../src/engine/models/pool.ts';
 import { freshDatabase, freshNetwork } from '../../support/servers.ts';
 import { cast, freshLog, playHistory, seed, send, silent } from './ledger-under-test.ts';
 

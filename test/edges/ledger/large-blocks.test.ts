@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { AppError } from '../../../src/commands/errors.ts';
+import { AppError } from '../../../src/kit/errors.ts';
 import type { Message } from '../../../src/commands/ledger/messages.ts';
 import { messagesOf } from '../../../src/edges/local-network/deeds.ts';
-import type { Log } from '../../../src/edges/log/log.ts';
+import type { Log } from '../../../src/engine/log/log.ts';
 import { cast, freshLog, seed, send, startLedger } from './ledger-under-test.ts';
 
 const register = (creator: number, actions = 1): Message[] =>

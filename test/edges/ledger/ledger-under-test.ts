@@ -1,11 +1,11 @@
 import { pino } from 'pino';
-import { connectNats } from '../../../src/edges/log/connection.ts';
-import { createLog, type Log } from '../../../src/edges/log/log.ts';
-import { ensureStreams } from '../../../src/edges/log/streams.ts';
+import { connectNats } from '../../../src/engine/log/connection.ts';
+import { createLog, type Log } from '../../../src/engine/log/log.ts';
+import { ensureStreams } from '../../../src/engine/log/streams.ts';
 import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import type { RestOptions } from '../../../src/edges/ledger/rest/answer.ts';
 import { signerOf, type Message } from '../../../src/commands/ledger/messages.ts';
-import { signedTransaction } from '../../../src/edges/cosmos/wallet.ts';
+import { signedTransaction } from '../../../src/edges/chain/sign/wallet.ts';
 import type { Receipt } from '../../../src/edges/ledger/receipt.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { type Cast, castOf, peopleOf } from '../../../src/edges/local-network/cast.ts';

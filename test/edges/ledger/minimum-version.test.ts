@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { minimumVersionOf } from '../../../src/edges/indexer/chain/records.ts';
+import { minimumVersionOf } from '../../../src/edges/chain/rest/records.ts';
 import { ask, freshLog, startLedger } from './ledger-under-test.ts';
 
 it('the local chain asks for no newer SuperNode than any', { tags: ['S1.status.version'] }, async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Message } from '../../../src/commands/ledger/messages.ts';
-import { distance } from '../../../src/edges/cosmos/addresses.ts';
+import { distance } from '../../../src/edges/chain/sign/addresses.ts';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
 import { runLedger } from '../../../src/edges/ledger/run-ledger.ts';
-import type { Log } from '../../../src/edges/log/log.ts';
+import type { Log } from '../../../src/engine/log/log.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { moduleAddress } from '../../../src/edges/local-network/cast.ts';
 import { messagesOf } from '../../../src/edges/local-network/deeds.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { AppError } from '../../../src/commands/errors.ts';
+import { AppError } from '../../../src/kit/errors.ts';
 import { runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
-import { signTransaction } from '../../../src/edges/cosmos/transaction-codec.ts';
+import { signTransaction } from '../../../src/edges/chain/sign/transaction-codec.ts';
 import { localBeginning, localChainId } from '../../../src/edges/local-network/beginning.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
 import vectors from '../../fixtures/cosmos-transactions.json' with { type: 'json' };

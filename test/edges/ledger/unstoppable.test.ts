@@ -1,13 +1,13 @@
 import { createFeeMarket1559Tx } from '@ethereumjs/tx';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { signedTransaction } from '../../../src/edges/cosmos/wallet.ts';
+import { signedTransaction } from '../../../src/edges/chain/sign/wallet.ts';
 import { executeInMemory } from '../../../src/edges/ledger/evm-chain.ts';
 import type { OpenExecution } from '../../../src/edges/ledger/evm-chain.ts';
 import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import { localBeginning, localChainId } from '../../../src/edges/local-network/beginning.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
-import type { Log } from '../../../src/edges/log/log.ts';
+import type { Log } from '../../../src/engine/log/log.ts';
 import { freshLog, seed, silent } from './ledger-under-test.ts';
 
 const people = developmentAccounts().filter(({ key }) => key.type === 'secp256k1');

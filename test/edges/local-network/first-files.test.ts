@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { firstFiles, storeFirstFiles } from '../../../src/edges/local-network/first-files.ts';
-import { loadProfile } from '../../../src/edges/indexer/chain/profile.ts';
+import { loadProfile } from '../../../src/edges/chain/rest/profile.ts';
 import { ask, silent } from '../ledger/ledger-under-test.ts';
 import { downloaded } from '../node/files-under-test.ts';
 import { networkUnderTest } from '../node/network-under-test.ts';

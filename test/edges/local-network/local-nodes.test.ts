@@ -6,7 +6,7 @@ import path from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { afterEach, describe, expect, test } from 'vitest';
 import { assess } from '../../../src/edges/http/operations/readiness.ts';
-import { loadProfile } from '../../../src/edges/indexer/chain/profile.ts';
+import { loadProfile } from '../../../src/edges/chain/rest/profile.ts';
 import { castOf } from '../../../src/edges/local-network/cast.ts';
 import { startLocalNetwork } from '../../../src/edges/local-network/local-network.ts';
 import {
@@ -15,8 +15,8 @@ import {
   startLocalNodes,
 } from '../../../src/edges/local-network/nodes/local-nodes.ts';
 import type { HostPlan } from '../../../src/edges/local-network/nodes/orders.ts';
-import { connectNats } from '../../../src/edges/log/connection.ts';
-import { streamName } from '../../../src/edges/log/streams.ts';
+import { connectNats } from '../../../src/engine/log/connection.ts';
+import { streamName } from '../../../src/engine/log/streams.ts';
 import { observeNodes } from '../../../src/edges/node/observed.ts';
 import { until } from '../../support/polling.ts';
 import { freshDatabase, freshNetwork, testNats } from '../../support/servers.ts';

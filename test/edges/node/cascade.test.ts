@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Code } from '@connectrpc/connect';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createChainClient } from '../../../src/edges/cosmos/chain-client.ts';
+import { createChainClient } from '../../../src/edges/chain/sign/chain-client.ts';
 import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts';
 import { registerNodes } from '../../../src/edges/local-network/local-network.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { configFromEnvironment } from '../../../src/edges/config.ts';
+import { configFromEnvironment } from '../../../src/config.ts';
 import { configuredIn } from '../../../src/edges/node/config-file.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'annals-config-'));

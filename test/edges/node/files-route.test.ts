@@ -2,9 +2,9 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { Fact } from '../../../src/events/catalogue.ts';
 import { BansOfNode } from '../../../src/projections/storage/queries.ts';
 import { ask } from '../../../src/edges/bus.ts';
-import { accountOf, publicKeyOf } from '../../../src/edges/cosmos/keys.ts';
-import { createPools } from '../../../src/edges/models/pool.ts';
-import { createReader } from '../../../src/edges/models/read/reading.ts';
+import { accountOf, publicKeyOf } from '../../../src/edges/chain/sign/keys.ts';
+import { createPools } from '../../../src/engine/models/pool.ts';
+import { createReader } from '../../../src/engine/models/read/reading.ts';
 import { loadReading } from '../../support/load-projection.ts';
 import { nodeKey, nodeUnderTest } from './node-under-test.ts';
 

@@ -1,9 +1,9 @@
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
-import { createDataHasher } from '../../../src/edges/cascade/data-hash.ts';
-import { registrationMetadata } from '../../../src/edges/cascade/registration.ts';
-import { createChainClient } from '../../../src/edges/cosmos/chain-client.ts';
-import { sign } from '../../../src/edges/cosmos/keys.ts';
+import { createDataHasher } from '../../../src/edges/chain/files/data-hash.ts';
+import { registrationMetadata } from '../../../src/edges/chain/files/registration.ts';
+import { createChainClient } from '../../../src/edges/chain/sign/chain-client.ts';
+import { sign } from '../../../src/edges/chain/sign/keys.ts';
 import { CascadeService, type SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
 import type { CascadeOptions } from '../../../src/edges/node/cascade/cascade.ts';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';

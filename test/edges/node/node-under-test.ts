@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
-import type { PrivateKey } from '../../../src/edges/cosmos/keys.ts';
-import { createChainClient } from '../../../src/edges/indexer/chain/client.ts';
+import type { PrivateKey } from '../../../src/edges/chain/sign/keys.ts';
+import { createChainClient } from '../../../src/edges/chain/rest/client.ts';
 import { sampleProcessors } from '../../../src/edges/node/machine/processor.ts';
 import { type NodeOptions, startNode, type SuperNode } from '../../../src/edges/node/start-node.ts';
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
-import { settings } from '../../../src/edges/config.ts';
+import { settings } from '../../../src/config.ts';
 import { observeNodes } from '../../../src/edges/node/observed.ts';
 import { networkUnderTest } from './network-under-test.ts';
 

@@ -1,9 +1,9 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createCascadeChain } from '../../../src/edges/cascade/chain.ts';
-import { createDataHasher } from '../../../src/edges/cascade/data-hash.ts';
-import { createChainClient } from '../../../src/edges/indexer/chain/client.ts';
+import { createCascadeChain } from '../../../src/edges/chain/files/chain.ts';
+import { createDataHasher } from '../../../src/edges/chain/files/data-hash.ts';
+import { createChainClient } from '../../../src/edges/chain/rest/client.ts';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
 import { hashPiece, pieceBytes } from '../../../src/edges/node/storage/piece-hash.ts';
 import { decodeManifest, encodeManifest } from '../../../src/edges/node/storage/manifest.ts';

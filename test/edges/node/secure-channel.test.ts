@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { accountOf, type PrivateKey, publicKeyOf } from '../../../src/edges/cosmos/keys.ts';
+import { accountOf, type PrivateKey, publicKeyOf } from '../../../src/edges/chain/sign/keys.ts';
 import { dialChannel } from '../../../src/edges/rpc/channel/dial-channel.ts';
 import { Health } from '../../../src/edges/gen/grpc/health/v1/health_pb.ts';
 import { SupernodeService } from '../../../src/edges/gen/supernode/supernode_pb.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { CascadeChain } from '../../../src/edges/cascade/chain.ts';
+import type { CascadeChain } from '../../../src/edges/chain/files/chain.ts';
 import { createBans } from '../../../src/edges/node/peers/bans.ts';
 import { createCopies } from '../../../src/edges/node/peers/copies.ts';
 import type { Peer } from '../../../src/edges/node/peers/directory.ts';

@@ -9,7 +9,7 @@ import { createClient } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node';
 import { credentials } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { parseConfig } from '../../../src/edges/config.ts';
+import { parseConfig } from '../../../src/config.ts';
 import {
   StatusRequestSchema,
   StatusResponseSchema,

@@ -6,7 +6,7 @@ import { Code, createClient } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
-import { AppError, errorCodes } from '../../../src/commands/errors.ts';
+import { AppError, errorCodes } from '../../../src/kit/errors.ts';
 import {
   Health,
   HealthCheckRequestSchema,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/commands/errors.ts';
-import type { CascadeChain } from '../../../src/edges/cascade/chain.ts';
+import { AppError } from '../../../src/kit/errors.ts';
+import type { CascadeChain } from '../../../src/edges/chain/files/chain.ts';
 import { availableFirst } from '../../../src/edges/gateway/nodes/candidates.ts';
 import {
   listSuperNodes,

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
-import { readRaw, streamInfo } from '../../../src/edges/audit/raw.ts';
-import { sentences } from '../../../src/edges/audit/report.ts';
-import { checkDatabase } from '../../../src/edges/audit/amcheck.ts';
-import { scrub } from '../../../src/edges/audit/scrub.ts';
-import { type Pools, withClient } from '../../../src/edges/models/pool.ts';
+import { readRaw, streamInfo } from '../../../src/engine/archive/raw.ts';
+import { sentences } from '../../../src/engine/archive/report.ts';
+import { checkDatabase } from '../../../src/engine/archive/amcheck.ts';
+import { scrub } from '../../../src/engine/archive/scrub.ts';
+import { type Pools, withClient } from '../../../src/engine/models/pool.ts';
 import type { StreamName } from '../../../src/events/streams.ts';
 
 /** Every event that was ever seen, by stream and sequence, as a hash of its subject and bytes. */

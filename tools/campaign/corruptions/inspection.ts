@@ -1,9 +1,9 @@
-import { checkModel } from '../../../src/edges/audit/models.ts';
+import { checkModel } from '../../../src/engine/archive/models.ts';
 import { damagedFiles, inStream, lookInto, type Truth } from './events.ts';
-import { bothStoresOf } from '../../../src/edges/audit/archive.ts';
-import { connectNats } from '../../../src/edges/log/connection.ts';
-import { createLog } from '../../../src/edges/log/log.ts';
-import { createPools } from '../../../src/edges/models/pool.ts';
+import { bothStoresOf } from '../../../src/engine/archive/archive.ts';
+import { connectNats } from '../../../src/engine/log/connection.ts';
+import { createLog } from '../../../src/engine/log/log.ts';
+import { createPools } from '../../../src/engine/models/pool.ts';
 import { type StreamName, streams } from '../../../src/events/streams.ts';
 import { projections } from '../../../src/projections/all.ts';
 import { figuresOf } from '../../../test/support/figures.ts';

@@ -1,8 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { databaseRemedies } from '../../../src/edges/audit/database-guard.ts';
-import { createPools, withClient } from '../../../src/edges/models/pool.ts';
+import { databaseRemedies } from '../../../src/engine/archive/database-guard.ts';
+import { createPools, withClient } from '../../../src/engine/models/pool.ts';
 import { until } from '../../../test/support/polling.ts';
 import { type Program, runProgram } from '../../../test/support/run-program.ts';
 import { runVerb } from '../../../test/support/verb.ts';

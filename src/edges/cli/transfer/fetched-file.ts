@@ -1,6 +1,6 @@
 import path from 'node:path';
-import { AppError } from '../../../commands/errors.ts';
-import { wait } from '../../kit/wait.ts';
+import { AppError } from '../../../kit/errors.ts';
+import { wait } from '../../../kit/wait.ts';
 import { reach } from './gateway-client.ts';
 import { refusalOf } from './gateway-refusal.ts';
 

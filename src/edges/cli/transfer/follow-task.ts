@@ -1,6 +1,6 @@
-import { AppError } from '../../../commands/errors.ts';
-import { parseBounded } from '../../kit/bounded-json.ts';
-import { wait } from '../../kit/wait.ts';
+import { AppError } from '../../../kit/errors.ts';
+import { parseBounded } from '../../../kit/bounded-json.ts';
+import { wait } from '../../../kit/wait.ts';
 import { refusalOf } from './gateway-refusal.ts';
 
 /** A state of a task as the gateway tells it (spec 3). */

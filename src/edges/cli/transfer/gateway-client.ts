@@ -6,8 +6,8 @@ import { request as tlsRequest } from 'node:https';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { text as textOf } from 'node:stream/consumers';
-import { AppError, toAppError } from '../../../commands/errors.ts';
-import { wait } from '../../kit/wait.ts';
+import { AppError, toAppError } from '../../../kit/errors.ts';
+import { wait } from '../../../kit/wait.ts';
 import { type Answered, refusalOf, taskIn } from './gateway-refusal.ts';
 
 /** A file to upload, for an action that is on the chain. */

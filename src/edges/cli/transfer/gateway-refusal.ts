@@ -1,5 +1,5 @@
-import { AppError, type ErrorCode, errorCodes } from '../../../commands/errors.ts';
-import { parseBounded } from '../../kit/bounded-json.ts';
+import { AppError, type ErrorCode, errorCodes } from '../../../kit/errors.ts';
+import { parseBounded } from '../../../kit/bounded-json.ts';
 
 /** What a gateway answered with, as far as it matters to who asked. */
 export type Answered = Readonly<{ status: number; text: string }>;

@@ -1,10 +1,10 @@
 import path from 'node:path';
-import { AppError } from '../../../commands/errors.ts';
-import { type Config, configFromEnvironment } from '../../config.ts';
-import { signText } from '../../cascade/signatures.ts';
-import { ensureKeyFile, readKeyFile } from '../../cosmos/key-file.ts';
-import type { PrivateKey } from '../../cosmos/keys.ts';
-import { dataFolder, findInstance, type Instance } from '../../kit/instance.ts';
+import { AppError } from '../../../kit/errors.ts';
+import { type Config, configFromEnvironment } from '../../../config.ts';
+import { signText } from '../../chain/files/signatures.ts';
+import { ensureKeyFile, readKeyFile } from '../../chain/sign/key-file.ts';
+import type { PrivateKey } from '../../chain/sign/keys.ts';
+import { dataFolder, findInstance, type Instance } from '../../../engine/servers/instance.ts';
 
 /** Options that name the user's key; without a file the local network has one for its user. */
 export type KeyOptions = Readonly<{ keyFile?: string; keyType: string }>;

@@ -1,5 +1,5 @@
 import { MultiBar, Presets, type SingleBar } from 'cli-progress';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import { isEnd, type StatusEvent } from './follow-task.ts';
 
 /** Shows a transfer as it goes: bars on a terminal, a line of each state otherwise, JSON for machines. */

@@ -1,5 +1,5 @@
-import { wait } from '../../kit/wait.ts';
-import type { Log } from '../../log/log.ts';
+import { wait } from '../../../kit/wait.ts';
+import type { Log } from '../../../engine/log/log.ts';
 import type { ChainBlocks, ChainHead } from './chain-blocks.ts';
 
 const againMs = 20;

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { AppError, toAppError } from '../../../commands/errors.ts';
+import { AppError, toAppError } from '../../../kit/errors.ts';
 import { splitBlocks } from '../executor/blocks.ts';
 import type { Sealed } from '../executor/executor.ts';
 import type { Execution } from '../workers/execution.ts';

@@ -1,5 +1,5 @@
 import { recordTable } from '../../../commands/ledger/records.ts';
-import type { Opening } from '../../../projections/blocks/block-tables.ts';
+import type { Opening } from '../../../projections/chain/block-tables.ts';
 import type { Hex } from '../executor/outcome.ts';
 import type { AccountsItem } from '../executor/sealing.ts';
 

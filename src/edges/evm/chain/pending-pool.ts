@@ -3,7 +3,7 @@ import { createTxFromRLP, type TypedTransaction } from '@ethereumjs/tx';
 import { bytesToHex, concatBytes } from '@ethereumjs/util';
 import { sha256 } from '@noble/hashes/sha2.js';
 import type { Common } from '@ethereumjs/common';
-import { AppError, toAppError } from '../../../commands/errors.ts';
+import { AppError, toAppError } from '../../../kit/errors.ts';
 
 /** Transactions that wait for a block. */
 export type PendingPool = Readonly<{

@@ -10,11 +10,11 @@ import {
   type HeadRow,
   LatestBlock,
   TransactionsOfBlock,
-} from '../../../projections/blocks/queries.ts';
-import { LogsMatching, type LogRow } from '../../../projections/blocks/log-queries.ts';
+} from '../../../projections/chain/queries.ts';
+import { LogsMatching, type LogRow } from '../../../projections/chain/log-queries.ts';
 import type { Query } from '../../../projections/query.ts';
 import { ask } from '../../bus.ts';
-import type { Reader } from '../../models/read/reading.ts';
+import type { Reader } from '../../../engine/models/read/reading.ts';
 import { readBlock, readHeader } from '../executor/blocks.ts';
 import type { Forks } from '../executor/forks.ts';
 import type { Hex } from '../executor/outcome.ts';

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { bytesToHex, hexToBytes } from '@ethereumjs/util';
 import { Bloom, encodeReceipt } from '@ethereumjs/vm';
-import type { LogRow } from '../../../projections/blocks/log-queries.ts';
-import type { TransactionRow } from '../../../projections/blocks/queries.ts';
+import type { LogRow } from '../../../projections/chain/log-queries.ts';
+import type { TransactionRow } from '../../../projections/chain/queries.ts';
 import type { ExecutedLog, Hex } from '../executor/outcome.ts';
 import type { ChainHead, ChainReceipt } from './chain-blocks.ts';
 

@@ -1,7 +1,7 @@
 import { approveAction, finalizeAction, requestAction } from '../../../commands/ledger/actions.ts';
 import type { Action } from '../../../commands/ledger/chain.ts';
 import { metadataText } from '../../../commands/ledger/metadata.ts';
-import { evmAddress } from '../../cosmos/addresses.ts';
+import { evmAddress } from '../../chain/sign/addresses.ts';
 import type { ActionKey } from './action-index.ts';
 import { type Call, type Methods, numberOf, type Page, pageSize, refuse } from './contract.ts';
 

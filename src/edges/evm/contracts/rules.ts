@@ -3,7 +3,7 @@ import type { Account, Action, ChainState, Genesis, SuperNode } from '../../../c
 import { Draft } from '../../../commands/ledger/draft.ts';
 import { TransactionFailed } from '../../../commands/ledger/failure.ts';
 import { actionIn, nodeIn, recordsOf, talliesIn } from '../../../commands/ledger/records.ts';
-import { evmAddress } from '../../cosmos/addresses.ts';
+import { evmAddress } from '../../chain/sign/addresses.ts';
 import type { State } from '../executor/state.ts';
 import type { ActionKey } from './action-index.ts';
 import { gas, type Meter } from './gas.ts';

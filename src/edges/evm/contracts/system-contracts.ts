@@ -3,7 +3,7 @@ import { EVMError, type ExecResult, type Log, type Message, type PrecompileInput
 import { createAddressFromString, hexToBytes } from '@ethereumjs/util';
 import type { Genesis } from '../../../commands/ledger/chain.ts';
 import { TransactionFailed } from '../../../commands/ledger/failure.ts';
-import { accountOfEvm, distance } from '../../cosmos/addresses.ts';
+import { accountOfEvm, distance } from '../../chain/sign/addresses.ts';
 import type { State } from '../executor/state.ts';
 import type { Interface } from './abi.ts';
 import { contractAddresses } from './addresses.ts';

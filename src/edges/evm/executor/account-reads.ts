@@ -1,6 +1,6 @@
 import { getMerkleStateProof } from '@ethereumjs/statemanager';
 import { type Address, createAddressFromString, type PrefixedHexString, setLengthLeft } from '@ethereumjs/util';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import { wordOf } from './overrides.ts';
 import type { Hex } from './outcome.ts';
 import type { At, Reader } from './reader.ts';

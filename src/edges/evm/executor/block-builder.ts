@@ -3,7 +3,7 @@ import { createTxFromRLP, type TypedTransaction } from '@ethereumjs/tx';
 import { EVM } from '@ethereumjs/evm';
 import { Account } from '@ethereumjs/util';
 import { runTx, type RunTxResult, type VM } from '@ethereumjs/vm';
-import { toAppError } from '../../../commands/errors.ts';
+import { toAppError } from '../../../kit/errors.ts';
 import { takeTold } from '../contracts/record-store.ts';
 import type { ChainConfig } from './genesis.ts';
 import { loggedBytes } from './logged-receipt.ts';

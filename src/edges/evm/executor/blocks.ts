@@ -4,7 +4,7 @@ import { RLP } from '@ethereumjs/rlp';
 import type { TypedTransaction } from '@ethereumjs/tx';
 import { bytesToBigInt, bytesToHex } from '@ethereumjs/util';
 import { encodeReceipt, type TxReceipt } from '@ethereumjs/vm';
-import { AppError, toAppError } from '../../../commands/errors.ts';
+import { AppError, toAppError } from '../../../kit/errors.ts';
 import type { ForkPlace, Forks } from './forks.ts';
 import type { StoredHeader } from './node-store.ts';
 

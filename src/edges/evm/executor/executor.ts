@@ -1,7 +1,7 @@
 import { type BlockHeader, createBlock } from '@ethereumjs/block';
 import { bytesToHex } from '@ethereumjs/util';
 import { runBlock } from '@ethereumjs/vm';
-import { AppError, toAppError } from '../../../commands/errors.ts';
+import { AppError, toAppError } from '../../../kit/errors.ts';
 import { readBlock, readHeader, storedHeader } from './blocks.ts';
 import { createForks, type Forks } from './forks.ts';
 import { type ChainConfig, genesisState } from './genesis.ts';

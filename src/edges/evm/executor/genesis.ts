@@ -1,5 +1,5 @@
 import { type ChainConfig as EthereumChain, parseGethGenesis, parseGethGenesisState } from '@ethereumjs/common';
-import { AppError, toAppError } from '../../../commands/errors.ts';
+import { AppError, toAppError } from '../../../kit/errors.ts';
 import type { Genesis as LedgerGenesis } from '../../../commands/ledger/chain.ts';
 import { contractAddresses } from '../contracts/addresses.ts';
 import { type FeeRule, networkFees, ordinaryFees } from './base-fee.ts';

@@ -3,7 +3,7 @@ import { createBlock, type Block } from '@ethereumjs/block';
 import type { Message } from '@ethereumjs/evm';
 import { createVM, type VM } from '@ethereumjs/vm';
 import { bytesToHex } from '@ethereumjs/util';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import type { Genesis } from '../../../commands/ledger/chain.ts';
 import { systemContracts } from '../contracts/system-contracts.ts';
 import { guardJumps } from './guard-jumps.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import type { NodeStore, StoredHeader } from './node-store.ts';
 
 /** A store that lives and ends with the process: for chains that are only looked at. */

@@ -1,6 +1,6 @@
 import { poolLimits } from '../../../commands/ledger/pool.ts';
 import { TransactionPool } from '../../../commands/ledger/transaction-pool.ts';
-import type { Log } from '../../log/log.ts';
+import type { Log } from '../../../engine/log/log.ts';
 import type { ChainBlocks } from '../chain/chain-blocks.ts';
 import type { News } from '../chain/news.ts';
 import type { PendingPool } from '../chain/pending-pool.ts';

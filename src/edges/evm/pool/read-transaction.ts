@@ -1,7 +1,7 @@
 import type { Common } from '@ethereumjs/common';
 import { createTxFromRLP, isEOACode7702Tx, isFeeMarket1559Tx, type TypedTransaction } from '@ethereumjs/tx';
 import { bytesToHex } from '@ethereumjs/util';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import type { PoolTransaction } from '../../../commands/ledger/pool.ts';
 
 /** A transaction that its sender signed, as it was sent and as the pool goes by it. */

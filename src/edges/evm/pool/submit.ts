@@ -1,4 +1,4 @@
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import type { PoolAccount } from '../../../commands/ledger/pool.ts';
 import { SubmitTransactions } from '../../../commands/ledger/submit.ts';
 import type { TransactionPool } from '../../../commands/ledger/transaction-pool.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { toAppError } from '../../../commands/errors.ts';
-import { TooComplex } from '../../kit/bounded-json.ts';
-import type { Logger } from '../../kit/logger.ts';
+import { toAppError } from '../../../kit/errors.ts';
+import { TooComplex } from '../../../kit/bounded-json.ts';
+import type { Logger } from '../../../kit/logger.ts';
 import { ExecutionError } from '../executor/execution-error.ts';
 import { boundReads } from '../workers/state-reads.ts';
 import type { Connection } from './connection.ts';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { toAppError } from '../../../commands/errors.ts';
-import { callerOf } from '../../kit/net-address.ts';
-import type { Origins } from '../../kit/setting-forms.ts';
+import { toAppError } from '../../../kit/errors.ts';
+import { callerOf } from '../../../kit/net-address.ts';
+import type { Origins } from '../../../kit/setting-forms.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Admitted, Intake } from './intake.ts';
 import { errorBody } from './rpc-error.ts';

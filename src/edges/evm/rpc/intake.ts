@@ -1,4 +1,4 @@
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 
 /** Requests under way, and bytes of them: of one caller, and bytes of all. */
 const most = { requests: 4_000, bytes: 64 * 1024 * 1024, bytesOfAll: 256 * 1024 * 1024 };

@@ -1,4 +1,4 @@
-import { parseBounded } from '../../kit/bounded-json.ts';
+import { parseBounded } from '../../../kit/bounded-json.ts';
 
 /** JSON of a request or a batch; `idOf` gives an id as the text that is sent back, undefined where it is none. */
 export type Message = Readonly<{ value: unknown; idOf: (id: unknown, request: object) => string | undefined }>;

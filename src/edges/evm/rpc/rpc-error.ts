@@ -1,4 +1,4 @@
-import { toAppError, type ErrorCode } from '../../../commands/errors.ts';
+import { toAppError, type ErrorCode } from '../../../kit/errors.ts';
 import { ExecutionError } from '../executor/execution-error.ts';
 
 /** Codes of JSON-RPC, and the one of whatever else went wrong with a request. */

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
-import { listen } from '../../kit/listen.ts';
-import type { Logger } from '../../kit/logger.ts';
-import { hostPort } from '../../kit/net-address.ts';
-import type { Origins } from '../../kit/setting-forms.ts';
+import { listen } from '../../../kit/listen.ts';
+import type { Logger } from '../../../kit/logger.ts';
+import { hostPort } from '../../../kit/net-address.ts';
+import type { Origins } from '../../../kit/setting-forms.ts';
 import { methods } from '../methods/all.ts';
 import { type Catalogue, catalogueOf } from './catalogue.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';

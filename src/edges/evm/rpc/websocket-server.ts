@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { Connection } from './connection.ts';
-import { callerOf } from '../../kit/net-address.ts';
+import { callerOf } from '../../../kit/net-address.ts';
 import { mayAsk, type RpcServing } from './http-server.ts';
 import type { Admitted } from './intake.ts';
 

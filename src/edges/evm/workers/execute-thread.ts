@@ -1,4 +1,4 @@
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import { createExecutor, type Applied, type Executor, type Sealed } from '../executor/executor.ts';
 import { openPostgresNodes } from '../executor/postgres-nodes.ts';
 import type { Attributes, Item } from '../executor/sealing.ts';

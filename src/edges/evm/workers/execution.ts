@@ -1,4 +1,4 @@
-import { createWorkerPool } from '../../kit/worker.ts';
+import { createWorkerPool } from '../../../kit/worker.ts';
 import { openPostgresNodes } from '../executor/postgres-nodes.ts';
 import type { Applied, Sealed } from '../executor/executor.ts';
 import type { StoredHeader } from '../executor/node-store.ts';

@@ -1,7 +1,7 @@
-import { toAppError } from '../../../commands/errors.ts';
-import { createFairSlots, type SlotClaim } from '../../kit/fair-slots.ts';
-import { createWorkerPool } from '../../kit/worker.ts';
-import { wait } from '../../kit/wait.ts';
+import { toAppError } from '../../../kit/errors.ts';
+import { createFairSlots, type SlotClaim } from '../../../kit/fair-slots.ts';
+import { createWorkerPool } from '../../../kit/worker.ts';
+import { wait } from '../../../kit/wait.ts';
 import { ExecutionError } from '../executor/execution-error.ts';
 import type * as thread from './read-thread.ts';
 import type { Answered, Readings, ReadTask } from './read-thread.ts';

@@ -1,6 +1,6 @@
-import { AppError } from '../../../commands/errors.ts';
-import type { ActionFile, CascadeAction, CascadeChain, Storers } from '../../cascade/chain.ts';
-import { isSignedBy, type SignedForms } from '../../cascade/signatures.ts';
+import { AppError } from '../../../kit/errors.ts';
+import type { ActionFile, CascadeAction, CascadeChain, Storers } from '../../chain/files/chain.ts';
+import { isSignedBy, type SignedForms } from '../../chain/files/signatures.ts';
 
 /** A Cascade action whose metadata can be read. */
 export type FileAction = CascadeAction & Readonly<{ file: ActionFile }>;

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import { recordedBytes } from '../nodes/download.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
 import { newTaskId, retrievalName, type Task } from '../tasks/task-log.ts';

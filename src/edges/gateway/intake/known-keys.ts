@@ -1,5 +1,5 @@
-import type { CascadeChain } from '../../cascade/chain.ts';
-import type { Signatory } from '../../cascade/signatures.ts';
+import type { CascadeChain } from '../../chain/files/chain.ts';
+import type { Signatory } from '../../chain/files/signatures.ts';
 
 const keptMs = 60_000;
 const mostKept = 10_000;

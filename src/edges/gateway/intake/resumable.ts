@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError, type ErrorCode } from '../../../commands/errors.ts';
+import { AppError, type ErrorCode } from '../../../kit/errors.ts';
 import type { PartialUpload } from '../tasks/partial-uploads.ts';
 import { findTask, newTaskId } from '../tasks/task-log.ts';
 import { checkUpload, type Entry } from './admission.ts';

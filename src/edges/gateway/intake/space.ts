@@ -1,7 +1,7 @@
 import { readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import pLimit from 'p-limit';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 
 /** Room of one file that grows; what of it is on the disk already is not counted twice. */
 export type Reservation = Readonly<{

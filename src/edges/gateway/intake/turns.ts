@@ -1,5 +1,5 @@
-import { AppError } from '../../../commands/errors.ts';
-import { callerOf } from '../../kit/net-address.ts';
+import { AppError } from '../../../kit/errors.ts';
+import { callerOf } from '../../../kit/net-address.ts';
 
 /** Takes a turn of a caller's; the returned function gives it back. Fails with `TOO_MANY_REQUESTS`. */
 export type Turns = (ip: string) => () => void;

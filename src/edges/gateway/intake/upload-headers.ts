@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import { baseName, unnamed } from './file-name.ts';
 
 /** What every request with bytes of a resumable upload says. */

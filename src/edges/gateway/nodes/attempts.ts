@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Step, StepDetail } from '../../../commands/transfers/steps.ts';
-import type { StoringNode } from '../../cascade/chain.ts';
-import { hostPort } from '../../kit/net-address.ts';
+import type { StoringNode } from '../../chain/files/chain.ts';
+import { hostPort } from '../../../kit/net-address.ts';
 import type { Dialling } from './connection.ts';
 import type { Failures } from './failures.ts';
 import { DiskFailure } from './own-disk.ts';

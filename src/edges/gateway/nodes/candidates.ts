@@ -1,4 +1,4 @@
-import { toAppError } from '../../../commands/errors.ts';
+import { toAppError } from '../../../kit/errors.ts';
 import { AccountsOfUnavailable } from '../../../projections/fleet/queries.ts';
 import { ask } from '../../bus.ts';
 import {
@@ -6,8 +6,8 @@ import {
   type CascadeChainOptions,
   createCascadeChain,
   type StoringNode,
-} from '../../cascade/chain.ts';
-import type { ChainClient } from '../../indexer/chain/client.ts';
+} from '../../chain/files/chain.ts';
+import type { ChainClient } from '../../chain/rest/client.ts';
 import { rememberingKeys } from '../intake/known-keys.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
 import type { Failures } from './failures.ts';

@@ -1,12 +1,12 @@
 import { type Client, createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
-import { AppError } from '../../../commands/errors.ts';
-import type { StoringNode } from '../../cascade/chain.ts';
-import { accountOf, type PrivateKey, publicKeyOf } from '../../cosmos/keys.ts';
+import { AppError } from '../../../kit/errors.ts';
+import type { StoringNode } from '../../chain/files/chain.ts';
+import { accountOf, type PrivateKey, publicKeyOf } from '../../chain/sign/keys.ts';
 import { CascadeService } from '../../gen/cascade/service_pb.ts';
-import { hostPort } from '../../kit/net-address.ts';
-import { createSlots, type Slots } from '../../kit/slots.ts';
-import type { Leasing } from '../../log/leases.ts';
+import { hostPort } from '../../../kit/net-address.ts';
+import { createSlots, type Slots } from '../../../kit/slots.ts';
+import type { Leasing } from '../../../engine/log/leases.ts';
 import { dialChannel } from '../../rpc/channel/dial-channel.ts';
 import type { KeySource } from '../gateway-key.ts';
 import { openSession } from './session.ts';

@@ -1,9 +1,9 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Step } from '../../../commands/transfers/steps.ts';
-import type { CascadeAction } from '../../cascade/chain.ts';
-import type { FileHashes } from '../../cascade/file-hashes.ts';
-import { syncFolder } from '../../kit/durable.ts';
+import type { CascadeAction } from '../../chain/files/chain.ts';
+import type { FileHashes } from '../../chain/files/file-hashes.ts';
+import { syncFolder } from '../../../kit/durable.ts';
 import { inSteps, type Space } from '../intake/space.ts';
 import type { Attempt } from './attempts.ts';
 import { connectNode } from './connection.ts';

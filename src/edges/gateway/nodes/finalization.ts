@@ -1,5 +1,5 @@
-import type { CascadeChain } from '../../cascade/chain.ts';
-import { wait } from '../../kit/wait.ts';
+import type { CascadeChain } from '../../chain/files/chain.ts';
+import { wait } from '../../../kit/wait.ts';
 import { untilAnswered } from './patience.ts';
 
 /** What the finalization of an action is looked for with. */

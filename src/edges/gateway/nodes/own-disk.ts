@@ -1,4 +1,4 @@
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 
 /**
  * A failure of this gateway's own disk: no node is to blame for it, and another node does not help.

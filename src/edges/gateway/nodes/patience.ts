@@ -1,5 +1,5 @@
-import { AppError } from '../../../commands/errors.ts';
-import { wait } from '../../kit/wait.ts';
+import { AppError } from '../../../kit/errors.ts';
+import { wait } from '../../../kit/wait.ts';
 
 const retryMs = 1_000;
 

@@ -1,5 +1,5 @@
 import type { Step } from '../../../commands/transfers/steps.ts';
-import type { Log } from '../../log/log.ts';
+import type { Log } from '../../../engine/log/log.ts';
 
 /** For so long after an action was finalized its nodes may still be spreading the symbols of its file. */
 const freshMs = 600_000;

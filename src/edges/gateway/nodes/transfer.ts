@@ -1,6 +1,6 @@
 import type { Step } from '../../../commands/transfers/steps.ts';
-import type { CascadeAction, CascadeChain, StoringNode } from '../../cascade/chain.ts';
-import { wait } from '../../kit/wait.ts';
+import type { CascadeAction, CascadeChain, StoringNode } from '../../chain/files/chain.ts';
+import { wait } from '../../../kit/wait.ts';
 import { type Failure, type Outcome, type Trying, tryNodes } from './attempts.ts';
 import type { Dialling } from './connection.ts';
 import { downloadFrom, type Wanted } from './download.ts';

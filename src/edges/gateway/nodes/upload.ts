@@ -1,9 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Step, StepDetail } from '../../../commands/transfers/steps.ts';
-import { chunkBytesOf } from '../../cascade/chunks.ts';
+import { chunkBytesOf } from '../../chain/files/chunks.ts';
 import { type RegisterRequestSchema, SupernodeEventType } from '../../gen/cascade/service_pb.ts';
-import { piecesOf } from '../../kit/file-pieces.ts';
+import { piecesOf } from '../../../kit/file-pieces.ts';
 import type { Attempt } from './attempts.ts';
 import { connectNode } from './connection.ts';
 import { DiskFailure, onOwnDisk } from './own-disk.ts';

@@ -1,7 +1,7 @@
-import { AppError } from '../../../commands/errors.ts';
-import { type Registrable, registerAction } from '../../cascade/register-action.ts';
-import { signText } from '../../cascade/signatures.ts';
-import { createChainClient } from '../../cosmos/chain-client.ts';
+import { AppError } from '../../../kit/errors.ts';
+import { type Registrable, registerAction } from '../../chain/files/register-action.ts';
+import { signText } from '../../chain/files/signatures.ts';
+import { createChainClient } from '../../chain/sign/chain-client.ts';
 import { developmentAccounts } from '../../local-network/development-accounts.ts';
 
 /** A file that waits for its bytes: its action, and the signature that uploads it. */

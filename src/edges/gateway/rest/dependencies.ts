@@ -1,9 +1,9 @@
 import type { Reading } from '../../../projections/reading.ts';
-import type { CascadeChain } from '../../cascade/chain.ts';
-import type { Config } from '../../config.ts';
-import type { Observed } from '../../http/operations/observed.ts';
-import type { Logger } from '../../kit/logger.ts';
-import type { Log } from '../../log/log.ts';
+import type { CascadeChain } from '../../chain/files/chain.ts';
+import type { Config } from '../../../config.ts';
+import type { Observed } from '../../../kit/observed.ts';
+import type { Logger } from '../../../kit/logger.ts';
+import type { Log } from '../../../engine/log/log.ts';
 import type { TransferFiles } from '../tasks/files.ts';
 import type { Elsewhere } from '../tasks/elsewhere.ts';
 import type { Runner } from '../tasks/runner.ts';

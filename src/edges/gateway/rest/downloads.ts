@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import { type App, errors, judgedByHandler, optional, plainAnswer, query } from '../../http/schema.ts';
 import type { DownloadRequests } from '../intake/download-requests.ts';
 import { taskReference } from './schemas.ts';

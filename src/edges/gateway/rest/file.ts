@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { LRUCache } from 'lru-cache';
 import { Type } from 'typebox';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import { answerFile, type FileAnswer } from '../../http/file-answer.ts';
 import { type App, errors } from '../../http/schema.ts';
 import { baseName } from '../intake/file-name.ts';

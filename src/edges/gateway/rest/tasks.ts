@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import { ListTransfers } from '../../../projections/transfers/queries.ts';
 import type { TransferRow } from '../../../projections/tables.ts';
 import { ask } from '../../bus.ts';

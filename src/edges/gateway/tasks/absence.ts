@@ -1,4 +1,4 @@
-import type { Presence } from '../../log/presence.ts';
+import type { Presence } from '../../../engine/log/presence.ts';
 
 /** Which gateways are gone, and which stores nobody serves. */
 export type Absence = Readonly<{

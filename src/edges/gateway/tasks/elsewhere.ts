@@ -1,6 +1,6 @@
-import { AppError } from '../../../commands/errors.ts';
-import { within } from '../../kit/wait.ts';
-import type { Log } from '../../log/log.ts';
+import { AppError } from '../../../kit/errors.ts';
+import { within } from '../../../kit/wait.ts';
+import type { Log } from '../../../engine/log/log.ts';
 import type { Absence } from './absence.ts';
 import { endings } from './endings.ts';
 import type { OpenTasks } from './open-tasks.ts';

@@ -1,8 +1,8 @@
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
-import { createFileHashes, type FileHashes } from '../../cascade/file-hashes.ts';
-import { syncFolder } from '../../kit/durable.ts';
+import { createFileHashes, type FileHashes } from '../../chain/files/file-hashes.ts';
+import { syncFolder } from '../../../kit/durable.ts';
 import { createSpace, type Space } from '../intake/space.ts';
 import { openPartialUploads, type PartialUploads } from './partial-uploads.ts';
 import { ensureStoreId } from './store-id.ts';

@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { Check } from '../../http/operations/observed.ts';
-import { announce } from '../../log/presence.ts';
+import type { Check } from '../../../kit/observed.ts';
+import { announce } from '../../../engine/log/presence.ts';
 import { resumeTransfers } from '../resume.ts';
 import { createAbsence } from './absence.ts';
 import { createElsewhere, type Elsewhere } from './elsewhere.ts';

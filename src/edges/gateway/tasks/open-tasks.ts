@@ -1,8 +1,8 @@
 import type { Recorded } from '../../../commands/ports.ts';
-import { toAppError } from '../../../commands/errors.ts';
-import type { Logger } from '../../kit/logger.ts';
-import { wait } from '../../kit/wait.ts';
-import type { Log } from '../../log/log.ts';
+import { toAppError } from '../../../kit/errors.ts';
+import type { Logger } from '../../../kit/logger.ts';
+import { wait } from '../../../kit/wait.ts';
+import type { Log } from '../../../engine/log/log.ts';
 import { type Task, taskOf } from './task-log.ts';
 
 /** Every task of the network that has not ended, as this process has read the log so far. */

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { writeWhole } from '../../kit/durable.ts';
+import { writeWhole } from '../../../kit/durable.ts';
 import { createFileWriter, type FileWriter } from '../intake/file-writer.ts';
 import type { Received } from '../intake/receive.ts';
-import type { FileHashes } from '../../cascade/file-hashes.ts';
+import type { FileHashes } from '../../chain/files/file-hashes.ts';
 
 /** What the first request of a resumable upload said. */
 export type Asked = Readonly<{

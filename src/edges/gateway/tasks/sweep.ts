@@ -1,6 +1,6 @@
-import type { Logger } from '../../kit/logger.ts';
-import { wait } from '../../kit/wait.ts';
-import type { Log } from '../../log/log.ts';
+import type { Logger } from '../../../kit/logger.ts';
+import { wait } from '../../../kit/wait.ts';
+import type { Log } from '../../../engine/log/log.ts';
 import type { TransferFiles } from './files.ts';
 import { findTask } from './task-log.ts';
 

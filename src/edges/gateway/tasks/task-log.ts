@@ -11,11 +11,11 @@ import {
   type Steps,
   type TransferEvent,
 } from '../../../commands/transfers/steps.ts';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import type { Fact } from '../../../events/catalogue.ts';
 import { dispatch } from '../../bus.ts';
-import { wait } from '../../kit/wait.ts';
-import type { Log } from '../../log/log.ts';
+import { wait } from '../../../kit/wait.ts';
+import type { Log } from '../../../engine/log/log.ts';
 
 /** A task as the log has it: under which kind and name, and how it stands. */
 export type Task = Readonly<{

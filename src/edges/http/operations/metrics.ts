@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { countRequests } from '../request-metrics.ts';
-import type { Figures } from './observed.ts';
+import type { Figures } from '../../../kit/observed.ts';
 
 /** The text of `/metrics` and its media type. */
 export type Metrics = Readonly<{ text: () => Promise<string>; contentType: string }>;

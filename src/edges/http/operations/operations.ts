@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { retryAfterSeconds } from '../errors.ts';
 import type { Metrics } from './metrics.ts';
-import type { Check } from './observed.ts';
+import type { Check } from '../../../kit/observed.ts';
 import { liveness, operationTag, readiness } from './operation-schemas.ts';
 import { assess } from './readiness.ts';
 import { type App, errors, plainAnswer } from '../schema.ts';

@@ -1,5 +1,5 @@
-import { within } from '../../kit/wait.ts';
-import type { Check, Finding, Findings } from './observed.ts';
+import { within } from '../../../kit/wait.ts';
+import type { Check, Finding, Findings } from '../../../kit/observed.ts';
 
 /** Ready as long as there are no reasons; warnings make no answer wrong. */
 export type Readiness = Readonly<{

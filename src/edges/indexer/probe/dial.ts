@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import type { PortResult } from '../../../commands/probing.ts';
 
 /** An open connection, or how the attempt ended. */

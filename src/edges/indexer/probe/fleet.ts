@@ -1,7 +1,7 @@
 import type { FactLog, Recorded } from '../../../commands/ports.ts';
 import type { Kind } from '../../../events/streams.ts';
-import type { Logger } from '../../kit/logger.ts';
-import { wait } from '../../kit/wait.ts';
+import type { Logger } from '../../../kit/logger.ts';
+import { wait } from '../../../kit/wait.ts';
 
 /** What probing needs of the log: the last facts of a whole kind, and a hint whenever a fact of a kind is written. */
 export type WatchedLog = FactLog &

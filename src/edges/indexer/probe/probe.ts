@@ -1,10 +1,10 @@
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { PortResult, RecordProbe, StatusAnswer } from '../../../commands/probing.ts';
-import { parseBounded, TooComplex } from '../../kit/bounded-json.ts';
+import { parseBounded, TooComplex } from '../../../kit/bounded-json.ts';
 import { type Dial, dialPort } from './dial.ts';
 import { type NodeStatus, parseServices, parseStatus, servicesPath, statusPath } from './status.ts';
-import { resolveTarget, targetOf, type TargetOptions } from './target.ts';
+import { resolveTarget, targetOf, type TargetOptions } from '../../chain/rest/target.ts';
 
 /** The ports that a node has to have open: gRPC, peers, HTTP; no other is ever dialled. */
 export const probePorts = [4444, 4445, 8002] as const;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { toAppError } from '../../../commands/errors.ts';
-import type { Logger } from '../../kit/logger.ts';
+import { toAppError } from '../../../kit/errors.ts';
+import type { Logger } from '../../../kit/logger.ts';
 import { type Dial, dialPort, SocketBudget, withSockets } from './dial.ts';
 import { httpPort, probeNode, probePorts, type ProbeLimits } from './probe.ts';
 import type { Reason, Recorder } from './recorder.ts';
 import { isServicesDue } from './status.ts';
-import { hostKey, type TargetOptions } from './target.ts';
+import { hostKey, type TargetOptions } from '../../chain/rest/target.ts';
 
 /** Some nodes to probe, and how. */
 type Sweep = Readonly<{

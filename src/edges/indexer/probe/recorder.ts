@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { toAppError } from '../../../commands/errors.ts';
+import { toAppError } from '../../../kit/errors.ts';
 import type { Cause, FactLog } from '../../../commands/ports.ts';
 import { type RecordProbe, RecordProbes } from '../../../commands/probing.ts';
 import { dispatch } from '../../bus.ts';
-import type { Logger } from '../../kit/logger.ts';
+import type { Logger } from '../../../kit/logger.ts';
 
 /** Why a probe was made; a probe of its own accord has no cause. */
 export type Reason = Readonly<Pick<Cause, 'causation' | 'correlation'>>;

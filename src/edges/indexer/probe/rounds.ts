@@ -1,9 +1,9 @@
 import { setInterval, setTimeout as sleep } from 'node:timers/promises';
-import { toAppError } from '../../../commands/errors.ts';
+import { toAppError } from '../../../kit/errors.ts';
 import type { Fact } from '../../../events/catalogue.ts';
-import type { Logger } from '../../kit/logger.ts';
-import { wait } from '../../kit/wait.ts';
-import { type Leasing, whileHeld } from '../../log/leases.ts';
+import type { Logger } from '../../../kit/logger.ts';
+import { wait } from '../../../kit/wait.ts';
+import { type Leasing, whileHeld } from '../../../engine/log/leases.ts';
 import { followFleet, type WatchedLog } from './fleet.ts';
 import { createProber, type ProberOptions } from './prober.ts';
 import { createRecorder, type Reason } from './recorder.ts';

@@ -3,7 +3,7 @@ import type { ListedAction } from '../../../projections/actions/action-list.ts';
 import { OperatorsOfAction } from '../../../projections/actions/queries.ts';
 import type { StepTransaction } from '../../../projections/actions/action-tables.ts';
 import type { ActionRow } from '../../../projections/tables.ts';
-import { decodeMetadata } from '../chain/records.ts';
+import { decodeMetadata } from '../../chain/rest/records.ts';
 import type { actionDetail, actionListItem } from './action-schemas.ts';
 import type { ReadSnapshot } from './reads.ts';
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import type { ActionFilter } from '../../../projections/actions/action-list.ts';
 import type { StatsFilter } from '../../../projections/actions/action-stats.ts';
 import { ActionById, ActionStatistics, ListActions } from '../../../projections/actions/queries.ts';

@@ -1,6 +1,6 @@
 import { bech32 } from '@scure/base';
 import { Type } from 'typebox';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import { shown } from '../../http/parameters.ts';
 
 /** A SuperNode's Bech32 operator address, as answers and paths have it. */

@@ -1,4 +1,4 @@
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import { bondStates, superNodeStates } from '../../../events/words.ts';
 import type { CurrentState } from '../../../projections/fleet/fleet.ts';
 import { shown } from '../../http/parameters.ts';

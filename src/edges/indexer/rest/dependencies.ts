@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { Followed, Reading } from '../../../projections/reading.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../../config.ts';
 import type { Cursors } from '../../http/cursor.ts';
-import type { Observed } from '../../http/operations/observed.ts';
-import type { Logger } from '../../kit/logger.ts';
-import type { LagTracker } from '../../log/lag.ts';
+import type { Observed } from '../../../kit/observed.ts';
+import type { Logger } from '../../../kit/logger.ts';
+import type { LagTracker } from '../../../engine/log/lag.ts';
 import type { CachedRead } from './answer-cache.ts';
 import type { Ranks } from './ranks.ts';
 

@@ -6,8 +6,8 @@ import { SyncRounds } from '../../../projections/rounds/queries.ts';
 import type { RoundRow } from '../../../projections/tables.ts';
 import { ask } from '../../bus.ts';
 import type { Source } from '../../../events/words.ts';
-import type { LagTracker } from '../../log/lag.ts';
-import type { ObservedModels } from '../../models/observed.ts';
+import type { LagTracker } from '../../../engine/log/lag.ts';
+import type { ObservedModels } from '../../../engine/models/observed.ts';
 import { chainAgeMs, positionToken } from './headers.ts';
 
 /** What a route reads: projections, and the sources of sync that feed them. */

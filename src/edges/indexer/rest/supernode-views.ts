@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import { displayHost } from '../../../projections/fleet/address.ts';
 import type { FleetNode } from '../../../projections/fleet/fleet.ts';
 import { SuperNodeById } from '../../../projections/fleet/queries.ts';

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Type } from 'typebox';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import type { RouteDependencies } from './dependencies.ts';
 import { positionToken } from './headers.ts';
 import { type App, component, errors, plainAnswer, time } from '../../http/schema.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { bytesOfTransaction, type WholeTransaction } from '../blocks.ts';
 import type { Chain } from '../chain.ts';
-import { decodeTransaction, hashOf, UnreadableTransaction } from '../../cosmos/transaction-codec.ts';
+import { decodeTransaction, hashOf, UnreadableTransaction } from '../../chain/sign/transaction-codec.ts';
 import { codespaceOf } from '../../../commands/ledger/failure.ts';
 import { blockRecord, nodeInfo, proposerOf } from '../rest/base.ts';
 import { nanoTime, RestError } from '../rest/answer.ts';

@@ -9,10 +9,10 @@ import {
 import type { Account, Action } from '../../../commands/ledger/chain.ts';
 import { ulumeOf } from '../../../commands/ledger/coins.ts';
 import { encodedMetadata } from '../../../commands/ledger/metadata.ts';
-import { keyUrls } from '../../cosmos/keys.ts';
+import { keyUrls } from '../../chain/sign/keys.ts';
 import * as wire from '../../gen/chain/query/v1/query_pb.ts';
 import { PubKeySchema } from '../../gen/chain/tx/v1/tx_pb.ts';
-import { bytesOf, prefixes } from '../../cosmos/addresses.ts';
+import { bytesOf, prefixes } from '../../chain/sign/addresses.ts';
 import type { Chain } from '../chain.ts';
 import type { ChainView } from '../history.ts';
 import { actionStates, actionTypes } from '../rest/actions.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import { RestError } from '../rest/answer.ts';
 
 /** Codes that the RPC refuses with, and the words of each. */

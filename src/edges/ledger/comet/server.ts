@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { parseBounded } from '../../kit/bounded-json.ts';
-import type { Logger } from '../../kit/logger.ts';
+import { parseBounded } from '../../../kit/bounded-json.ts';
+import type { Logger } from '../../../kit/logger.ts';
 import type { Chain } from '../chain.ts';
 import { RestError } from '../rest/answer.ts';
 import type { Sealer } from '../sealer.ts';

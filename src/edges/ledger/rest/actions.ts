@@ -1,6 +1,6 @@
 import type { Action } from '../../../commands/ledger/chain.ts';
 import { encodedMetadata, searchableFields } from '../../../commands/ledger/metadata.ts';
-import { bytesOf, prefixes } from '../../cosmos/addresses.ts';
+import { bytesOf, prefixes } from '../../chain/sign/addresses.ts';
 import { type Asked, enumQuery, fail, integerProblem, type Routes, wholeParam } from './answer.ts';
 import { pageByKey, pageByPlace, type Paged, pageOf } from './pages.ts';
 

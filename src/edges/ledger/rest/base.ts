@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Account, Validator } from '../../../commands/ledger/chain.ts';
 import { ulumeOf } from '../../../commands/ledger/coins.ts';
-import { addressOf, bytesOf, prefixes } from '../../cosmos/addresses.ts';
+import { addressOf, bytesOf, prefixes } from '../../chain/sign/addresses.ts';
 import { type Block, bytesOfTransaction, sha256 } from '../blocks.ts';
 import type { Chain } from '../chain.ts';
-import { keyUrls } from '../../cosmos/keys.ts';
+import { keyUrls } from '../../chain/sign/keys.ts';
 import { type Asked, fail, nanoTime, type Routes, wholeParam } from './answer.ts';
 import { requireKept } from './transactions.ts';
 

@@ -1,12 +1,12 @@
 import { base64 } from '@scure/base';
-import { parseBounded } from '../../kit/bounded-json.ts';
+import { parseBounded } from '../../../kit/bounded-json.ts';
 import type { Chain } from '../chain.ts';
 import {
   decodeTransaction,
   hashOf,
   type SentTransaction,
   UnreadableTransaction,
-} from '../../cosmos/transaction-codec.ts';
+} from '../../chain/sign/transaction-codec.ts';
 import type { Sealer } from '../sealer.ts';
 import { simulate } from '../simulate.ts';
 import { fail, failUnread } from './answer.ts';

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Logger } from '../../kit/logger.ts';
+import type { Logger } from '../../../kit/logger.ts';
 import type { Chain } from '../chain.ts';
 import { actionRoutes } from './actions.ts';
 import { type Asked, RestError, type RestOptions, type Routes } from './answer.ts';

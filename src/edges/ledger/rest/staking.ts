@@ -1,5 +1,5 @@
 import type { Validator } from '../../../commands/ledger/chain.ts';
-import { bytesOf, operatorKey, prefixes } from '../../cosmos/addresses.ts';
+import { bytesOf, operatorKey, prefixes } from '../../chain/sign/addresses.ts';
 import { fail, nanoTime, type Routes } from './answer.ts';
 import { pageByKey, pageOf } from './pages.ts';
 

@@ -1,6 +1,6 @@
 import { nodeStateAt, type SuperNode } from '../../../commands/ledger/chain.ts';
 import { ulumeOf } from '../../../commands/ledger/coins.ts';
-import { bytesOf, distance, operatorKey, prefixes } from '../../cosmos/addresses.ts';
+import { bytesOf, distance, operatorKey, prefixes } from '../../chain/sign/addresses.ts';
 import { type Asked, fail, failUnread, integerProblem, type Routes, wholeParam } from './answer.ts';
 import { pageByKey, pageOf } from './pages.ts';
 

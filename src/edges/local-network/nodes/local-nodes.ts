@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
-import type { Logger } from '../../kit/logger.ts';
-import { keepRunning } from '../../kit/supervise.ts';
+import type { Logger } from '../../../kit/logger.ts';
+import { keepRunning } from '../../../kit/supervise.ts';
 import type { ObservedNode } from '../../node/observed.ts';
 import type { NodePorts } from '../../node/start-node.ts';
 import { type NodesChild, startNodesChild } from './child.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import type { ErrorCode } from '../../../commands/errors.ts';
-import type { LogOptions } from '../../kit/logger.ts';
-import type { BrokerAccess } from '../../log/broker.ts';
+import type { ErrorCode } from '../../../kit/errors.ts';
+import type { LogOptions } from '../../../kit/logger.ts';
+import type { BrokerAccess } from '../../../engine/log/broker.ts';
 import type { FileBounds } from '../../node/cascade/cascade.ts';
 import type { ObservedNode } from '../../node/observed.ts';
 import type { NodePorts } from '../../node/start-node.ts';

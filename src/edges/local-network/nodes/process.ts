@@ -4,14 +4,14 @@
  *
  * It hears of Ctrl-C as the whole terminal does, and leaves the end to its parent.
  */
-import { AppError, toAppError } from '../../../commands/errors.ts';
-import { createChainClient as createSigningClient } from '../../cosmos/chain-client.ts';
-import { readKeyFile } from '../../cosmos/key-file.ts';
-import { createChainClient } from '../../indexer/chain/client.ts';
-import type { obstacleIn } from '../../audit/write-gate.ts';
-import { type Broker, openBroker } from '../../log/broker.ts';
-import type { Reader } from '../../models/read/reading.ts';
-import { createLogger } from '../../kit/logger.ts';
+import { AppError, toAppError } from '../../../kit/errors.ts';
+import { createChainClient as createSigningClient } from '../../chain/sign/chain-client.ts';
+import { readKeyFile } from '../../chain/sign/key-file.ts';
+import { createChainClient } from '../../chain/rest/client.ts';
+import type { obstacleIn } from '../../../engine/archive/write-gate.ts';
+import { type Broker, openBroker } from '../../../engine/log/broker.ts';
+import type { Reader } from '../../../engine/models/read/reading.ts';
+import { createLogger } from '../../../kit/logger.ts';
 import { sampleProcessors } from '../../node/machine/processor.ts';
 import { startNode, type SuperNode } from '../../node/start-node.ts';
 import type { HostPlan, NodePlan, Numbered, Order, Reply } from './orders.ts';
@@ -51,8 +51,8 @@ async function openSharedBroker({ nats, postgres, network }: Stores): Promise<Br
   let gate: Promise<ReturnType<typeof obstacleIn>> | undefined;
   const openGate = async (): Promise<ReturnType<typeof obstacleIn>> => {
     const [{ createPools }, gates] = await Promise.all([
-      import('../../models/pool.ts'),
-      import('../../audit/write-gate.ts'),
+      import('../../../engine/models/pool.ts'),
+      import('../../../engine/archive/write-gate.ts'),
     ]);
     const pools = createPools(postgres, { applicationName: `annals ${network} nodes` });
     return gates.obstacleIn({ network, pools });
@@ -69,8 +69,8 @@ async function openSharedBroker({ nats, postgres, network }: Stores): Promise<Br
 function lazyReader({ postgres, network }: Stores): Pick<Reader, 'read'> {
   const open = async (): Promise<Reader> => {
     const [{ createPools }, { createReader }] = await Promise.all([
-      import('../../models/pool.ts'),
-      import('../../models/read/reading.ts'),
+      import('../../../engine/models/pool.ts'),
+      import('../../../engine/models/read/reading.ts'),
     ]);
     return createReader({ pools: createPools(postgres, { applicationName: `annals ${network} nodes` }), network });
   };

@@ -1,7 +1,7 @@
-import type { ChainClient as SigningClient } from '../../cosmos/chain-client.ts';
+import type { ChainClient as SigningClient } from '../../chain/sign/chain-client.ts';
 import type { Copies } from '../peers/copies.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { CascadeChain } from '../../cascade/chain.ts';
+import type { CascadeChain } from '../../chain/files/chain.ts';
 import type { Finalizer } from './finalize.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Tasks } from './tasks.ts';

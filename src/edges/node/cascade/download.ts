@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
-import { isSignedBy } from '../../cascade/signatures.ts';
+import { isSignedBy } from '../../chain/files/signatures.ts';
 import {
   type DownloadRequest,
   type DownloadResponseSchema,
@@ -8,9 +8,9 @@ import {
 } from '../../gen/cascade/service_pb.ts';
 import { judge } from '../peers/judge.ts';
 import { isSameManifest, type Manifest } from '../storage/manifest.ts';
-import type { ActionFile, CascadeAction } from '../../cascade/chain.ts';
-import { chunkBytesOf, inChunks } from '../../cascade/chunks.ts';
-import { mostBytesOf } from '../../cascade/file-bounds.ts';
+import type { ActionFile, CascadeAction } from '../../chain/files/chain.ts';
+import { chunkBytesOf, inChunks } from '../../chain/files/chunks.ts';
+import { mostBytesOf } from '../../chain/files/file-bounds.ts';
 import type { CascadeDependencies } from './dependencies.ts';
 import { refusal } from './refusals.ts';
 

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
-import { AppError } from '../../../commands/errors.ts';
-import type { ChainClient as SigningClient } from '../../cosmos/chain-client.ts';
-import { accountOf, type PrivateKey, publicKeyOf } from '../../cosmos/keys.ts';
+import { AppError } from '../../../kit/errors.ts';
+import type { ChainClient as SigningClient } from '../../chain/sign/chain-client.ts';
+import { accountOf, type PrivateKey, publicKeyOf } from '../../chain/sign/keys.ts';
 import { refusal } from './refusals.ts';
 
 /** Finalizes actions under a node's account. */

@@ -1,5 +1,5 @@
 import type { RegisterRequest } from '../../gen/cascade/service_pb.ts';
-import { isActionId } from '../../indexer/chain/values.ts';
+import { isActionId } from '../../chain/rest/values.ts';
 import type { Draft } from '../storage/draft.ts';
 import { refusal, sayingNoRoom } from './refusals.ts';
 

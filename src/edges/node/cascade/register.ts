@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
-import { idsOf } from '../../cascade/registration.ts';
-import { isSignedBy } from '../../cascade/signatures.ts';
+import { idsOf } from '../../chain/files/registration.ts';
+import { isSignedBy } from '../../chain/files/signatures.ts';
 import {
   type RegisterRequest,
   type RegisterResponseSchema,
@@ -9,10 +9,10 @@ import {
 } from '../../gen/cascade/service_pb.ts';
 import type { Draft } from '../storage/draft.ts';
 import type { Manifest } from '../storage/manifest.ts';
-import type { ActionFile, CascadeAction } from '../../cascade/chain.ts';
+import type { ActionFile, CascadeAction } from '../../chain/files/chain.ts';
 import type { CascadeDependencies } from './dependencies.ts';
 import { receive } from './receive.ts';
-import { mostBytesOf } from '../../cascade/file-bounds.ts';
+import { mostBytesOf } from '../../chain/files/file-bounds.ts';
 import { refusal, sayingNoRoom } from './refusals.ts';
 
 /** So many copies must be on disks before an action is finalized, where more than one node can be reached. */

@@ -1,6 +1,6 @@
-import type { CascadeChain } from '../../cascade/chain.ts';
-import type { Logger } from '../../kit/logger.ts';
-import { nowAndThen } from '../../kit/now-and-then.ts';
+import type { CascadeChain } from '../../chain/files/chain.ts';
+import type { Logger } from '../../../kit/logger.ts';
+import { nowAndThen } from '../../../kit/now-and-then.ts';
 import type { Copies } from '../peers/copies.ts';
 import { createEvidence } from '../storage/evidence.ts';
 import type { PieceHash } from '../storage/piece-hash.ts';

@@ -1,13 +1,13 @@
 import fastify, { type FastifyInstance } from 'fastify';
-import { toAppError } from '../../../commands/errors.ts';
+import { toAppError } from '../../../kit/errors.ts';
 import { ListServicesResponseSchema, StatusResponseSchema } from '../../gen/supernode/supernode_pb.ts';
-import { type Place, listen } from '../../kit/listen.ts';
-import type { Logger } from '../../kit/logger.ts';
-import { isActionId } from '../../indexer/chain/values.ts';
+import { type Place, listen } from '../../../kit/listen.ts';
+import type { Logger } from '../../../kit/logger.ts';
+import { isActionId } from '../../chain/rest/values.ts';
 import type { ScrubState } from '../storage/scrub-state.ts';
 import { FilesOfNode } from '../../../projections/storage/queries.ts';
 import { ask } from '../../bus.ts';
-import type { Reader } from '../../models/read/reading.ts';
+import type { Reader } from '../../../engine/models/read/reading.ts';
 import { serveDocs } from '../../http/pages/pages.ts';
 import type { GiveStatus, ServicesServed } from '../services.ts';
 import { documentOf } from './document.ts';

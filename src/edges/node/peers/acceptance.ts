@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { createInTurn } from '../../kit/in-turn.ts';
+import { createInTurn } from '../../../kit/in-turn.ts';
 import { isSameManifest, type Manifest } from '../storage/manifest.ts';
 import type { PieceHash } from '../storage/piece-hash.ts';
 import type { Storage } from '../storage/storage.ts';

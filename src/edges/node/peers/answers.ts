@@ -1,5 +1,5 @@
-import type { CascadeAction, CascadeChain } from '../../cascade/chain.ts';
-import { mostBytesOf } from '../../cascade/file-bounds.ts';
+import type { CascadeAction, CascadeChain } from '../../chain/files/chain.ts';
+import { mostBytesOf } from '../../chain/files/file-bounds.ts';
 import { decodeManifest, encodeManifest, type Manifest } from '../storage/manifest.ts';
 import { hashPiece, isPieceHash, pieceBytes } from '../storage/piece-hash.ts';
 import type { Storage } from '../storage/storage.ts';

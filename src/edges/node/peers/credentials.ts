@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { accountOf, isPublicKey, type PrivateKey, publicKeyOf, sign, verify } from '../../cosmos/keys.ts';
+import { accountOf, isPublicKey, type PrivateKey, publicKeyOf, sign, verify } from '../../chain/sign/keys.ts';
 import { type Credentials, CredentialsSchema } from '../../gen/annals/peers/v1/peers_pb.ts';
 
 /** What an account's key signs for a peer: nothing that it signs elsewhere reads like this. */

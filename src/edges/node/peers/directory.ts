@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
-import { type ChainClient, readHead } from '../../indexer/chain/client.ts';
-import { pagesOf } from '../../indexer/chain/listings.ts';
-import { parseSuperNode } from '../../indexer/chain/records.ts';
-import { asObject, attempt, BadRecord } from '../../indexer/chain/values.ts';
-import { targetOf } from '../../indexer/probe/target.ts';
+import { type ChainClient, readHead } from '../../chain/rest/client.ts';
+import { pagesOf } from '../../chain/rest/listings.ts';
+import { parseSuperNode } from '../../chain/rest/records.ts';
+import { asObject, attempt, BadRecord } from '../../chain/rest/values.ts';
+import { targetOf } from '../../chain/rest/target.ts';
 
 /** A node of the chain's list as its peers reach it. */
 export type Peer = Readonly<{ account: string; ip: string; port: number; isActive: boolean }>;

@@ -1,5 +1,5 @@
 import type { Stream } from '@libp2p/interface';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 
 /** A piece and what stands around it, or a manifest of the largest file. */
 const mostBytes = 2 ** 20 + 4096;

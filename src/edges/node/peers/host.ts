@@ -1,7 +1,7 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import type { Connection, Stream } from '@libp2p/interface';
-import { AppError, toAppError } from '../../../commands/errors.ts';
-import type { PrivateKey } from '../../cosmos/keys.ts';
+import { AppError, toAppError } from '../../../kit/errors.ts';
+import type { PrivateKey } from '../../chain/sign/keys.ts';
 import {
   type Answer,
   AnswerSchema,
@@ -9,9 +9,9 @@ import {
   type Question,
   QuestionSchema,
 } from '../../gen/annals/peers/v1/peers_pb.ts';
-import type { Place } from '../../kit/listen.ts';
-import type { Logger } from '../../kit/logger.ts';
-import { within } from '../../kit/wait.ts';
+import type { Place } from '../../../kit/listen.ts';
+import type { Logger } from '../../../kit/logger.ts';
+import { within } from '../../../kit/wait.ts';
 import type { Diagnostics, Handler, Outcome } from '../status/diagnostics.ts';
 import { accountIn, credentialsFor } from './credentials.ts';
 import type { Peer } from './directory.ts';

@@ -1,4 +1,4 @@
-import { createDataHasher } from '../../cascade/data-hash.ts';
+import { createDataHasher } from '../../chain/files/data-hash.ts';
 import type { Manifest } from '../storage/manifest.ts';
 import type { PieceHash } from '../storage/piece-hash.ts';
 

@@ -6,8 +6,8 @@ import { ping } from '@libp2p/ping';
 import { tcp } from '@libp2p/tcp';
 import { multiaddr } from '@multiformats/multiaddr';
 import { createLibp2p } from 'libp2p';
-import { AppError } from '../../../commands/errors.ts';
-import type { Place } from '../../kit/listen.ts';
+import { AppError } from '../../../kit/errors.ts';
+import type { Place } from '../../../kit/listen.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Peer } from './directory.ts';
 

@@ -1,8 +1,8 @@
-import type { PrivateKey } from '../../cosmos/keys.ts';
-import type { Place } from '../../kit/listen.ts';
-import type { Logger } from '../../kit/logger.ts';
-import { hostPort } from '../../kit/net-address.ts';
-import type { CascadeChain } from '../../cascade/chain.ts';
+import type { PrivateKey } from '../../chain/sign/keys.ts';
+import type { Place } from '../../../kit/listen.ts';
+import type { Logger } from '../../../kit/logger.ts';
+import { hostPort } from '../../../kit/net-address.ts';
+import type { CascadeChain } from '../../chain/files/chain.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Storage } from '../storage/storage.ts';
 import { createAcceptance } from './acceptance.ts';

@@ -1,4 +1,4 @@
-import type { CascadeChain } from '../../cascade/chain.ts';
+import type { CascadeChain } from '../../chain/files/chain.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Peer } from './directory.ts';
 import type { Neighbours, Why } from './neighbours.ts';

@@ -1,11 +1,11 @@
-import { toAppError } from '../../../commands/errors.ts';
+import { toAppError } from '../../../kit/errors.ts';
 import { hostOf } from '../../../projections/fleet/address.ts';
-import { type ChainClient, type ChainSession, readHead } from '../../indexer/chain/client.ts';
-import { asObject, objects } from '../../indexer/chain/values.ts';
-import { parseSuperNode } from '../../indexer/chain/records.ts';
-import { hostPort } from '../../kit/net-address.ts';
-import type { Logger } from '../../kit/logger.ts';
-import { wait } from '../../kit/wait.ts';
+import { type ChainClient, type ChainSession, readHead } from '../../chain/rest/client.ts';
+import { asObject, objects } from '../../chain/rest/values.ts';
+import { parseSuperNode } from '../../chain/rest/records.ts';
+import { hostPort } from '../../../kit/net-address.ts';
+import type { Logger } from '../../../kit/logger.ts';
+import { wait } from '../../../kit/wait.ts';
 
 /** What the chain says of a node. */
 export type OnChain = Readonly<{

@@ -1,5 +1,5 @@
 import type { Cascade } from '../cascade/cascade.ts';
-import { hostPort } from '../../kit/net-address.ts';
+import { hostPort } from '../../../kit/net-address.ts';
 import type { Processor } from '../machine/processor.ts';
 import type { GiveStatus } from '../services.ts';
 import { followChain, type OnChain, type ViewOptions } from './chain-view.ts';

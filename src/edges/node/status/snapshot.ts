@@ -1,4 +1,4 @@
-import { within } from '../../kit/wait.ts';
+import { within } from '../../../kit/wait.ts';
 
 /**
  * How old an answer may be: as good as new, and as long as there is nothing better; and how long the first one may

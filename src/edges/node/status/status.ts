@@ -1,4 +1,4 @@
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import type { Cascade } from '../cascade/cascade.ts';
 import type { OnChain } from './chain-view.ts';
 import type { P2pMetrics } from './p2p-metrics.ts';

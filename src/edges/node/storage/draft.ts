@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { createDataHasher } from '../../cascade/data-hash.ts';
-import type { writeSynced } from '../../kit/durable.ts';
+import { createDataHasher } from '../../chain/files/data-hash.ts';
+import type { writeSynced } from '../../../kit/durable.ts';
 import { hashPiece, pieceBytes, type PieceHash } from './piece-hash.ts';
 import type { Pieces, WrittenPiece } from './pieces.ts';
 import type { Room } from './room.ts';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { CascadeChain } from '../../cascade/chain.ts';
-import { parseBounded } from '../../kit/bounded-json.ts';
-import { writeWhole } from '../../kit/durable.ts';
+import type { CascadeChain } from '../../chain/files/chain.ts';
+import { parseBounded } from '../../../kit/bounded-json.ts';
+import { writeWhole } from '../../../kit/durable.ts';
 import type { Judge } from './sweep.ts';
 
 /** Asks the chain which stored files stay. */

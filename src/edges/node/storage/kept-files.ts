@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { isActionId } from '../../indexer/chain/values.ts';
-import { writeWhole } from '../../kit/durable.ts';
-import { createInTurn } from '../../kit/in-turn.ts';
+import { isActionId } from '../../chain/rest/values.ts';
+import { writeWhole } from '../../../kit/durable.ts';
+import { createInTurn } from '../../../kit/in-turn.ts';
 import { readDisk } from './disk-reads.ts';
 import { decodeKept, encodeKept, type FileMarks, isSameManifest, type KeptFile, type Manifest } from './manifest.ts';
 import type { WrittenIndex } from './storage-index.ts';

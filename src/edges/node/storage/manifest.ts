@@ -1,5 +1,5 @@
-import { isActionId } from '../../indexer/chain/values.ts';
-import { parseBounded } from '../../kit/bounded-json.ts';
+import { isActionId } from '../../chain/rest/values.ts';
+import { parseBounded } from '../../../kit/bounded-json.ts';
 import { hashPiece, isPieceHash, type PieceHash, pieceBytes } from './piece-hash.ts';
 
 /** What a stored file consists of: its pieces in order, all of `pieceBytes` but the last. */

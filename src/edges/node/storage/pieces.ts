@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm, utimes } from 'node:fs/promises';
 import path from 'node:path';
-import { syncFolder, writeWhole } from '../../kit/durable.ts';
-import { createInTurn } from '../../kit/in-turn.ts';
+import { syncFolder, writeWhole } from '../../../kit/durable.ts';
+import { createInTurn } from '../../../kit/in-turn.ts';
 import { codeOf, type DiskRead, readDisk, statOf } from './disk-reads.ts';
 import { hashPiece, isPieceHash, type PieceHash } from './piece-hash.ts';
 import type { Room } from './room.ts';

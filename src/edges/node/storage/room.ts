@@ -1,4 +1,4 @@
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import { readVolume, type Volume } from '../machine/volume.ts';
 
 /** There is no room for more bytes: the bound is reached, or the disk nearly full. */

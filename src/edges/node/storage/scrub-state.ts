@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { parseBounded } from '../../kit/bounded-json.ts';
+import { parseBounded } from '../../../kit/bounded-json.ts';
 
 /** How far the reading of all pieces is, or how it ended. */
 export type ScrubState = Readonly<{

@@ -1,8 +1,8 @@
 import path from 'node:path';
-import { toAppError } from '../../../commands/errors.ts';
-import { writeWhole } from '../../kit/durable.ts';
-import type { Logger } from '../../kit/logger.ts';
-import { wait } from '../../kit/wait.ts';
+import { toAppError } from '../../../kit/errors.ts';
+import { writeWhole } from '../../../kit/durable.ts';
+import type { Logger } from '../../../kit/logger.ts';
+import { wait } from '../../../kit/wait.ts';
 import type { PieceHash } from './piece-hash.ts';
 import { readScrubStates, type ScrubState, type ScrubStates } from './scrub-state.ts';
 import type { Storage } from './storage.ts';

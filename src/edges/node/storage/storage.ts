@@ -1,6 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { writeSynced } from '../../kit/durable.ts';
+import { writeSynced } from '../../../kit/durable.ts';
 import { beginDraft, type Draft } from './draft.ts';
 import { openKeptFiles } from './kept-files.ts';
 import { loadIndex } from './load-index.ts';

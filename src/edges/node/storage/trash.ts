@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, utimes } from 'node:fs/promises';
 import path from 'node:path';
-import { syncFolder } from '../../kit/durable.ts';
+import { syncFolder } from '../../../kit/durable.ts';
 import { codeOf, statOf } from './disk-reads.ts';
 import type { Room } from './room.ts';
 

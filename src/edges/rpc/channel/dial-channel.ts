@@ -1,8 +1,8 @@
 import { createECDH } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { AppError } from '../../../commands/errors.ts';
-import { accountOf, type PrivateKey, publicKeyOf } from '../../cosmos/keys.ts';
+import { AppError } from '../../../kit/errors.ts';
+import { accountOf, type PrivateKey, publicKeyOf } from '../../chain/sign/keys.ts';
 import { readHello, writeHello } from './hello.ts';
 import { readSignedHello, signedHelloBytes } from './parts.ts';
 import { SecureStream } from './secure-stream.ts';

@@ -1,7 +1,7 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import type { PublicKey } from '../../../commands/ledger/chain.ts';
-import { accountOf, isPublicKey, keyUrls, type PrivateKey, publicKeyOf, sign, verify } from '../../cosmos/keys.ts';
+import { accountOf, isPublicKey, keyUrls, type PrivateKey, publicKeyOf, sign, verify } from '../../chain/sign/keys.ts';
 import { HelloSchema } from '../../gen/chain/channel/v1/hello_pb.ts';
 import { PubKeySchema } from '../../gen/chain/tx/v1/tx_pb.ts';
 

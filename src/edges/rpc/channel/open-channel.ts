@@ -1,7 +1,7 @@
 import { createECDH } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { AppError } from '../../../commands/errors.ts';
-import { accountOf, type PrivateKey, publicKeyOf } from '../../cosmos/keys.ts';
+import { AppError } from '../../../kit/errors.ts';
+import { accountOf, type PrivateKey, publicKeyOf } from '../../chain/sign/keys.ts';
 import { type Peer, readHello, writeHello } from './hello.ts';
 import { readSignedHello, signedHelloBytes } from './parts.ts';
 import { SecureStream } from './secure-stream.ts';

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 import type { SignedHello } from './hello.ts';
 
 /** A real part has 64 to 204 bytes; the length is the other end's word. */

@@ -1,5 +1,5 @@
 import { type ECDH, hkdfSync } from 'node:crypto';
-import { AppError } from '../../../commands/errors.ts';
+import { AppError } from '../../../kit/errors.ts';
 
 /** Key and nonce mask of a channel, the same for both directions. */
 export type SessionKeys = Readonly<{ key: Uint8Array; mask: Uint8Array }>;

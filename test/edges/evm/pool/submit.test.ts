@@ -7,7 +7,7 @@ import { SettleSubmissions, type Fate } from '../../../../src/commands/ledger/su
 import { TransactionPool } from '../../../../src/commands/ledger/transaction-pool.ts';
 import { dispatch } from '../../../../src/edges/bus.ts';
 import type { SignedTransaction } from '../../../../src/edges/evm/pool/read-transaction.ts';
-import type { Log } from '../../../../src/edges/log/log.ts';
+import type { Log } from '../../../../src/engine/log/log.ts';
 import { freshLog } from '../../ledger/ledger-under-test.ts';
 
 const chainId = 76857769n;

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type ChainSession, createChainClient } from '../../../../src/edges/indexer/chain/client.ts';
+import { type ChainSession, createChainClient } from '../../../../src/edges/chain/rest/client.ts';
 
 /** A session with a server that answers as told. */
 async function sessionWith(answer: RequestListener, signal = new AbortController().signal): Promise<ChainSession> {

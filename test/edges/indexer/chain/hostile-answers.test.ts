@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type ClientLimits, createChainClient } from '../../../../src/edges/indexer/chain/client.ts';
+import { type ClientLimits, createChainClient } from '../../../../src/edges/chain/rest/client.ts';
 import { syncing, type Syncing } from '../../../support/chain-stub-rounds.ts';
 
 const limits: ClientLimits = { timeLimitMs: 200, startMs: 60_000, averageMs: 1_000, repeatMs: 1 };

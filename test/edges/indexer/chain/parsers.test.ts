@@ -8,10 +8,10 @@ import {
   decodeMetadata,
   parseAction,
   parseSuperNode,
-} from '../../../../src/edges/indexer/chain/records.ts';
+} from '../../../../src/edges/chain/rest/records.ts';
 import { CascadeMetadataSchema } from '../../../../src/edges/gen/chain/action/v1/metadata_pb.ts';
-import { loadProfile, moduleAccount } from '../../../../src/edges/indexer/chain/profile.ts';
-import { parseTransaction } from '../../../../src/edges/indexer/chain/transactions.ts';
+import { loadProfile, moduleAccount } from '../../../../src/edges/chain/rest/profile.ts';
+import { parseTransaction } from '../../../../src/edges/chain/rest/transactions.ts';
 import { accountOf, operatorOf } from '../../../support/chain-stub-state.ts';
 
 const cascade = 'CixaRGV6ckRoR1VUUC90anQxSnpxTnRVakZXRVpkZWRzRC9UV2NiTlc5bllVPRIFYS50eHQYBiAyMg1iR0Y1YjNWMC5jMmxuOAE=';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../../../../src/commands/errors.ts';
+import { AppError } from '../../../../src/kit/errors.ts';
 import type { FactLog } from '../../../../src/commands/ports.ts';
-import { requestSync } from '../../../../src/edges/indexer/chain/request-sync.ts';
+import { requestSync } from '../../../../src/edges/indexer/rounds/request-sync.ts';
 import { syncing } from '../../../support/chain-stub-rounds.ts';
 
 describe('runRound', () => {

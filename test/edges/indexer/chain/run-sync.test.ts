@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { requestSync } from '../../../../src/edges/indexer/chain/request-sync.ts';
-import { runSync, type SyncOptions } from '../../../../src/edges/indexer/chain/run-sync.ts';
+import { requestSync } from '../../../../src/edges/indexer/rounds/request-sync.ts';
+import { runSync, type SyncOptions } from '../../../../src/edges/indexer/rounds/run-sync.ts';
 import type { Fact } from '../../../../src/events/catalogue.ts';
 import { syncing, type Syncing } from '../../../support/chain-stub-rounds.ts';
 

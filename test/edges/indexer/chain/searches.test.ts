@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createChainClient } from '../../../../src/edges/indexer/chain/client.ts';
-import { searchContext, searchSteps } from '../../../../src/edges/indexer/chain/searches.ts';
+import { createChainClient } from '../../../../src/edges/chain/rest/client.ts';
+import { searchContext, searchSteps } from '../../../../src/edges/chain/rest/searches.ts';
 import { syncing } from '../../../support/chain-stub-rounds.ts';
 
 describe('searchSteps', () => {

@@ -1,11 +1,11 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { KnownNode } from '../../../../src/commands/probing.ts';
-import { createLogger } from '../../../../src/edges/kit/logger.ts';
-import { connectNats } from '../../../../src/edges/log/connection.ts';
-import { createLeases } from '../../../../src/edges/log/leases.ts';
-import { createLog, type Log } from '../../../../src/edges/log/log.ts';
-import { ensureStreams } from '../../../../src/edges/log/streams.ts';
+import { createLogger } from '../../../../src/kit/logger.ts';
+import { connectNats } from '../../../../src/engine/log/connection.ts';
+import { createLeases } from '../../../../src/engine/log/leases.ts';
+import { createLog, type Log } from '../../../../src/engine/log/log.ts';
+import { ensureStreams } from '../../../../src/engine/log/streams.ts';
 import { type ProbingOptions, runProbing } from '../../../../src/edges/indexer/probe/rounds.ts';
 import type { Fact } from '../../../../src/events/catalogue.ts';
 import { probeFacts } from '../../../support/facts.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resolveTarget, targetOf } from '../../../../src/edges/indexer/probe/target.ts';
+import { resolveTarget, targetOf } from '../../../../src/edges/chain/rest/target.ts';
 import { displayHost } from '../../../../src/projections/fleet/address.ts';
 
 const strict = { allowPrivate: false, allowHostNames: false };

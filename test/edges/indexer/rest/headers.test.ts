@@ -1,8 +1,8 @@
 import { base64urlnopad } from '@scure/base';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createLogger } from '../../../../src/edges/kit/logger.ts';
+import { createLogger } from '../../../../src/kit/logger.ts';
 import { positionToken } from '../../../../src/edges/indexer/rest/headers.ts';
-import { type Heads, trackLag } from '../../../../src/edges/log/lag.ts';
+import { type Heads, trackLag } from '../../../../src/engine/log/lag.ts';
 import { timeOf } from '../../../support/facts.ts';
 import { askOnce, now, type RestServer, startRest } from './rest-server.ts';
 import { alpha, sample } from './sample.ts';

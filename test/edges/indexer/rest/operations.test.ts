@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { AppError } from '../../../../src/commands/errors.ts';
-import type { Generation } from '../../../../src/edges/models/observed.ts';
+import { AppError } from '../../../../src/kit/errors.ts';
+import type { Generation } from '../../../../src/engine/models/observed.ts';
 import type { Fact } from '../../../../src/events/catalogue.ts';
 import type { Reading } from '../../../../src/projections/reading.ts';
 import { timeOf } from '../../../support/facts.ts';

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AppError } from '../../../../src/commands/errors.ts';
+import { AppError } from '../../../../src/kit/errors.ts';
 import { toRestError } from '../../../../src/edges/http/errors.ts';
 import { askOnce, type RestServer, startRest } from './rest-server.ts';
 import { alpha, creators, sample } from './sample.ts';

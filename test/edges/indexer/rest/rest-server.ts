@@ -1,11 +1,11 @@
-import { AppError } from '../../../../src/commands/errors.ts';
+import { AppError } from '../../../../src/kit/errors.ts';
 import { pino } from 'pino';
-import { observeArchive, type ScrubSettings } from '../../../../src/edges/audit/observed.ts';
-import type { ArchiveState } from '../../../../src/edges/audit/standing.ts';
-import { observedOf } from '../../../../src/edges/http/operations/observed.ts';
+import { observeArchive, type ScrubSettings } from '../../../../src/engine/archive/observed.ts';
+import type { ArchiveState } from '../../../../src/engine/archive/standing.ts';
+import { observedOf } from '../../../../src/kit/observed.ts';
 import { observeSync, type SyncIntervals } from '../../../../src/edges/indexer/observed.ts';
-import { type Heads, type LogState, observeLog, trackLag } from '../../../../src/edges/log/lag.ts';
-import { observeModels, type ObservedModels } from '../../../../src/edges/models/observed.ts';
+import { type Heads, type LogState, observeLog, trackLag } from '../../../../src/engine/log/lag.ts';
+import { observeModels, type ObservedModels } from '../../../../src/engine/models/observed.ts';
 import type { RestDependencies } from '../../../../src/edges/indexer/rest/dependencies.ts';
 import { createRest } from '../../../../src/edges/indexer/rest/rest.ts';
 import type { Fact } from '../../../../src/events/catalogue.ts';

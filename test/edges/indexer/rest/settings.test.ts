@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, parseConfig } from '../../../../src/edges/config.ts';
+import { ConfigError, parseConfig } from '../../../../src/config.ts';
 
 const unset = parseConfig({});
 /** What an instance on a real chain has where nothing else is set. */

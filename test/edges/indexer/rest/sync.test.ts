@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { AppError } from '../../../../src/commands/errors.ts';
+import { AppError } from '../../../../src/kit/errors.ts';
 import { positionToken } from '../../../../src/edges/indexer/rest/headers.ts';
 import { type RestServer, startRest } from './rest-server.ts';
 

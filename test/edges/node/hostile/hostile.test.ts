@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freshLog, playHistory, startLedger } from '../../ledger/ledger-under-test.ts';
 import { multiaddr } from '@multiformats/multiaddr';
-import { accountOf, publicKeyOf } from '../../../../src/edges/cosmos/keys.ts';
+import { accountOf, publicKeyOf } from '../../../../src/edges/chain/sign/keys.ts';
 import { openPeerHost } from '../../../../src/edges/node/peers/host.ts';
 import { createNode } from '../../../../src/edges/node/peers/libp2p-node.ts';
 import { createDiagnostics } from '../../../../src/edges/node/status/diagnostics.ts';

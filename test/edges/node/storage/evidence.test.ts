@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { CascadeChain } from '../../../../src/edges/cascade/chain.ts';
+import type { CascadeChain } from '../../../../src/edges/chain/files/chain.ts';
 import { createEvidence } from '../../../../src/edges/node/storage/evidence.ts';
 import { hashPiece } from '../../../../src/edges/node/storage/piece-hash.ts';
 import { openStorage } from '../../../../src/edges/node/storage/storage.ts';

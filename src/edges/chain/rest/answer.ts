@@ -1,0 +1,104 @@
+import { type Dispatcher, request } from 'undici';
+import { toAppError } from '../../../kit/errors.ts';
+import { parseBounded, TooComplex } from '../../../kit/bounded-json.ts';
+import { ChainFailure, refusal } from './failure.ts';
+
+const greatestAnswerBytes = 8 * 1024 * 1024;
+
+/** An answer of the chain: JSON that nobody has looked at yet, the height that it was given at, and its size. */
+export type Answer = Readonly<{ body: unknown; height: number | undefined; bytes: number }>;
+
+/** One request: what it asks for, in words that may be shown, and what ends it. */
+export type Call = Readonly<{
+  route: string;
+  height: number | undefined;
+  agent: Dispatcher;
+  signal: AbortSignal;
+  timeLimitMs: number;
+}>;
+
+/**
+ * Asks once; fails with a `ChainFailure` unless the answer is a 200 in plain JSON, within its bounds of time, size and
+ * shape.
+ */
+export async function ask(url: string, { route, height, agent, signal, timeLimitMs }: Call): Promise<Answer> {
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]);
+  const headers = {
+    accept: 'application/json',
+    'accept-encoding': 'identity',
+    ...(height === undefined ? {} : { 'x-cosmos-block-height': String(height) }),
+  };
+  try {
+    const answer = await request(url, { dispatcher: agent, signal: limited, headers });
+    const { text, bytes } = await readBounded(answer.body, route);
+    const isPlain = ['identity', ''].includes(String(answer.headers['content-encoding'] ?? ''));
+    const isJson = isPlain && String(answer.headers['content-type'] ?? '').includes('json');
+    const body = isJson ? parsed(text, route) : undefined;
+    const retryAfterMs = retryAfter(answer.headers['retry-after']);
+    if (answer.statusCode !== 200) throw refusalOf(answer.statusCode, { isJson, body, route, retryAfterMs });
+    if (!isJson) throw new ChainFailure('bad_answer', `The chain’s answer to ${route} is no JSON`);
+    const at = Number(answer.headers['grpc-metadata-x-cosmos-block-height']);
+    return { body, height: Number.isSafeInteger(at) && at > 0 ? at : undefined, bytes };
+  } catch (caught) {
+    if (caught instanceof ChainFailure) throw caught;
+    signal.throwIfAborted();
+    throw unreachable(route, caught, timeLimitMs);
+  }
+}
+
+function refusalOf(
+  status: number,
+  { isJson, body, route, retryAfterMs }: { isJson: boolean; body: unknown; route: string; retryAfterMs: number },
+): ChainFailure {
+  const isForeign404 = status === 404 && !isJson;
+  return isForeign404
+    ? new ChainFailure('bad_answer', `Whatever answers for the chain does not know ${route}`)
+    : refusal(route, { status, body, retryAfterMs });
+}
+
+async function readBounded(body: AsyncIterable<Uint8Array>, route: string): Promise<{ text: string; bytes: number }> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    if (bytes > greatestAnswerBytes) {
+      const message = `The chain’s answer to ${route} exceeds ${greatestAnswerBytes} bytes`;
+      throw new ChainFailure('bad_answer', message, { isTooLarge: true });
+    }
+    chunks.push(chunk);
+  }
+  return { text: Buffer.concat(chunks).toString('utf8'), bytes };
+}
+
+function parsed(text: string, route: string): unknown {
+  try {
+    return parseBounded(text);
+  } catch (caught) {
+    if (caught instanceof TooComplex)
+      throw new ChainFailure('bad_answer', `The chain’s answer to ${route} is nested too deep or has too many values`, {
+        isTooLarge: true,
+      });
+    throw new ChainFailure('bad_answer', `The chain’s answer to ${route} is broken JSON`, {
+      isPassing: true,
+      cause: caught,
+    });
+  }
+}
+
+function unreachable(route: string, caught: unknown, timeLimitMs: number): ChainFailure {
+  const error = toAppError(caught).cause ?? caught;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+  const isTimeout = error instanceof Error && error.name === 'TimeoutError';
+  const what = isTimeout ? `no answer within ${timeLimitMs / 1000} s` : (code ?? 'the connection broke');
+  return new ChainFailure('unreachable', `The chain’s REST did not answer ${route}: ${what}`, {
+    isPassing: true,
+    cause: caught,
+  });
+}
+
+/** What the chain asks to be waited for, in seconds or as a date; 0 where it asks for nothing that can be read. */
+function retryAfter(value: string | string[] | undefined): number {
+  const text = String(value ?? '').trim();
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return ms > 0 ? ms : 0;
+}

@@ -1,0 +1,238 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import pLimit, { type LimitFunction } from 'p-limit';
+import type { StreamName } from '../../events/streams.ts';
+import { type AnyProjection, projections } from '../../projections/all.ts';
+import type { Logger } from '../../kit/logger.ts';
+import { runInWorker } from '../../kit/worker.ts';
+import type { Leasing } from '../log/leases.ts';
+import type { Rebuild } from '../models/build/rebuild-in-worker.ts';
+import { onDamage } from '../models/pool.ts';
+import { archivedStreams, type BothStores, stateOf } from './archive.ts';
+import type * as thread from './audit-thread.ts';
+import { type Brakes, brakes as usual, type Observation } from './policy.ts';
+import type { Repairable } from './repair.ts';
+import { type StreamState, streamStates } from './report.ts';
+
+/** What auditing takes. */
+export type Auditing = Repairable &
+  Readonly<{
+    /** For the threads that compare. */
+    access: thread.StoresAccess;
+    rebuild: Rebuild;
+    leases: Leasing;
+    log: Logger;
+    /** Time from the end of one comparison of a stream or a read model to the beginning of the next. */
+    scrubIntervalMs: number;
+    /** Events of a stream compared in a second at most, where nothing is suspected. */
+    scrubPerSecond: number;
+    brakes?: Brakes;
+    signal: AbortSignal;
+  }>;
+
+const watchEachMs = 1000;
+const afterFailureMs = 1000;
+/** A start has better things to do at first. */
+const afterStartMs = 2000;
+const auditThread = { name: 'audit', module: new URL('audit-thread.ts', import.meta.url) };
+/** The thread of a routine comparison, which needs little and takes no more; what repairs may need more. */
+export const routineThread = { ...auditThread, memoryMb: 40 };
+
+/**
+ * Compares each stream with its archive and each read model with the log, at the start, at each interval and when
+ * something is suspected, until the signal ends it; repairs what may be repaired without an operator. One process at a
+ * time does so.
+ *
+ * The work is done in threads, one paced comparison at a time. Never fails: what goes wrong is logged and tried again.
+ */
+export async function runAuditor(auditing: Auditing): Promise<void> {
+  const { leases, log, signal } = auditing;
+  while (!signal.aborted) {
+    const held = leases.hold('audit', signal, async (lease) => {
+      const paced = pLimit(1);
+      const models = new ModelSuspicion();
+      const stop = onDamage(auditing.store.pools, () => models.tell());
+      const during = { ...auditing, signal: lease.signal };
+      await Promise.all([
+        ...archivedStreams(auditing).map((stream) => auditStream(during, stream, { paced, models })),
+        auditModels(during, { paced, models }),
+      ]).finally(stop);
+    });
+    await held.catch((err: unknown) => log.warn({ err }, 'the auditor gave up its lease'));
+    await wait(afterFailureMs, signal);
+  }
+}
+
+/** Wakes the comparison of the read models. */
+class ModelSuspicion {
+  #told = new AbortController();
+
+  tell(): void {
+    this.#told.abort();
+  }
+
+  /** A signal that aborts at the next word, and forgets those before. */
+  next(): AbortSignal {
+    this.#told = new AbortController();
+    return this.#told.signal;
+  }
+}
+
+type Shared = Readonly<{ paced: LimitFunction; models: ModelSuspicion }>;
+
+/** When a stream is examined next, what was observed of it, and the state that it was in by what the broker tells. */
+type Due = Readonly<{ afterMs: number; before: Observation | undefined; seen: StreamState }>;
+
+async function auditStream(auditing: Auditing, stream: StreamName, shared: Shared): Promise<void> {
+  const { signal } = auditing;
+  let due: Due = { afterMs: afterStartMs, before: undefined, seen: 'whole' };
+  while (!signal.aborted) due = await auditOnce(auditing, stream, { ...shared, due });
+}
+
+/**
+ * Examines a stream when it is due or suspected: paced and in turn with the others, or, where there is a suspicion, at
+ * once.
+ */
+async function auditOnce(
+  auditing: Auditing,
+  stream: StreamName,
+  { paced, models, due }: Shared & { due: Due },
+): Promise<Due> {
+  const { log, signal, scrubIntervalMs, scrubPerSecond: perSecond } = auditing;
+  const { before } = due;
+  const watch = watchStream(auditing, stream, due.seen);
+  const either = AbortSignal.any([signal, watch.suspected]);
+  try {
+    await wait(due.afterMs, either);
+    if (signal.aborted) return due;
+    const found =
+      before !== undefined || watch.suspected.aborted
+        ? await examineInThread(auditing, stream, { before, signal })
+        : await inTurn(paced, either, () => examineInThread(auditing, stream, { perSecond, signal: either }));
+    if (found.findings.length > 0) log.error({ stream, findings: found.findings }, 'damage found in a store');
+    if (found.done.length > 0) {
+      log.warn({ stream, done: found.done }, 'a store was repaired');
+      models.tell();
+    }
+    return {
+      afterMs: found.again?.afterMs ?? scrubIntervalMs * (0.9 + Math.random() / 10),
+      before: found.again?.since,
+      seen: found.done.length > 0 ? 'whole' : (watch.told() ?? due.seen),
+    };
+  } catch (err) {
+    if (!either.aborted) log.warn({ err, stream }, 'comparison of a stream waits');
+    // The next watch tells of the same suspicion, and has to come before the next turn.
+    return { ...due, afterMs: watch.suspected.aborted ? 10 * watchEachMs : afterFailureMs };
+  } finally {
+    await watch.stop();
+  }
+}
+
+/** Does paced work once it is its turn; fails at once when the signal ends the wait for it. */
+async function inTurn<T>(paced: LimitFunction, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const end = (): void => reject(new Error('It is not waited for any more', { cause: signal.reason }));
+  signal.addEventListener('abort', end, { once: true });
+  const working = paced(async () => {
+    signal.throwIfAborted();
+    signal.removeEventListener('abort', end);
+    return await work();
+  });
+  try {
+    return await Promise.race([working, ended]);
+  } finally {
+    signal.removeEventListener('abort', end);
+    working.catch(() => undefined);
+  }
+}
+
+type Examining = Readonly<{ before?: Observation | undefined; perSecond?: number; signal: AbortSignal }>;
+
+function examineInThread(
+  { access, brakes = usual }: Auditing,
+  stream: StreamName,
+  { signal, ...how }: Examining,
+): ReturnType<typeof thread.examineStream> {
+  const task = { access, stream, brakes, ...how };
+  return runInWorker<typeof thread, 'examineStream'>(
+    how.perSecond === undefined ? auditThread : routineThread,
+    'examineStream',
+    task,
+    { signal },
+  );
+}
+
+/** Watches a stream: `suspected` aborts once something speaks against it that was not known already. */
+function watchStream(
+  { signal: outer, ...stores }: Auditing,
+  stream: StreamName,
+  seen: StreamState,
+): Readonly<{ suspected: AbortSignal; told: () => StreamState | undefined; stop: () => Promise<void> }> {
+  const [suspected, over] = [new AbortController(), new AbortController()];
+  const signal = AbortSignal.any([outer, over.signal]);
+  let told: StreamState | undefined;
+  const watch = async (): Promise<void> => {
+    while (!signal.aborted && !suspected.signal.aborted) {
+      await wait(watchEachMs, signal);
+      const look = signal.aborted ? undefined : await standOf(stores, stream).catch(() => undefined);
+      if (!look) continue;
+      told = look.state;
+      const isNews = told !== seen && streamStates[told].repair !== 'no repair';
+      if (look.isSuspected || isNews) suspected.abort();
+    }
+  };
+  const watching = watch();
+  return {
+    suspected: suspected.signal,
+    told: () => told,
+    stop: async () => {
+      over.abort();
+      await watching;
+    },
+  };
+}
+
+/**
+ * How a stream stands by what can be told quickly, and whether somebody suspects it; undefined where nothing was
+ * archived.
+ */
+async function standOf(
+  stores: BothStores,
+  stream: StreamName,
+): Promise<Readonly<{ state: StreamState; isSuspected: boolean }> | undefined> {
+  const head = await stores.store.head(stream);
+  return head && { state: await stateOf(stores, stream, head), isSuspected: head.suspicion !== null };
+}
+
+async function auditModels(auditing: Auditing, { paced, models }: Shared): Promise<void> {
+  const { signal, scrubIntervalMs } = auditing;
+  await wait(afterStartMs, signal);
+  while (!signal.aborted) {
+    const told = models.next();
+    for (const projection of projections) await paced(() => auditModel(auditing, projection));
+    await wait(scrubIntervalMs, AbortSignal.any([signal, told]));
+  }
+}
+
+async function auditModel(auditing: Auditing, projection: AnyProjection): Promise<void> {
+  const { access, store, log, signal } = auditing;
+  const { name, stream } = projection;
+  if (signal.aborted) return;
+  try {
+    const task = { access, projection: name };
+    const differs = await runInWorker<typeof thread, 'examineModel'>(auditThread, 'examineModel', task, {
+      signal,
+    });
+    if (differs === undefined) return;
+    log.error({ projection: name, differs }, 'a read model differs from the log; rebuilding it');
+    const { generation } = await auditing.rebuild(projection, { signal });
+    const done = `Read model ${name} was rebuilt from the log; generation ${generation} is live.`;
+    await store.recordRepair(stream, [differs, done]);
+    log.warn({ projection: name, generation }, 'a store was repaired');
+  } catch (err) {
+    if (!signal.aborted) log.warn({ err, projection: name }, 'comparison of a read model waits');
+  }
+}
+
+async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  await pause(ms, undefined, { signal }).catch(() => undefined);
+}

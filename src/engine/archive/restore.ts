@@ -1,0 +1,179 @@
+import { JetStreamApiError, type StreamInfo, type StreamUpdateConfig } from '@nats-io/jetstream';
+import { AppError } from '../../kit/errors.ts';
+import type { StreamName } from '../../events/streams.ts';
+import { Pipeline } from '../log/append/pipeline.ts';
+import { incarnationKey, incarnationOf, type Shape, shapeOf, streamName } from '../log/streams.ts';
+import { eventMediaType } from '../log/envelope.ts';
+import type { RawEvent } from './chain.ts';
+import { managerOf, type RawLog, storedHeader, streamInfo } from './raw.ts';
+import { dropsOf } from './retention.ts';
+import type { ArchiveStore } from './store.ts';
+
+/** Metadata of a stream that is being restored: it takes nothing in from anybody else, and is not the log yet. */
+export const restoringKey = 'annals-restoring';
+
+/** Its value while the stream still holds what it held, and takes nothing in any more. */
+export const heldMark = 'held';
+
+/** What a stream is restored with. */
+type Restoration = Readonly<{
+  stream: StreamName;
+  /** The archive's end. */
+  position: number;
+  /** The life it goes on with; undefined where events change their places, so that it has to be a new one. */
+  incarnation: string | undefined;
+  onProgress?: ((done: number, total: number) => void) | undefined;
+}>;
+
+/** Where a restored stream ends, and which life it has. */
+type Restored = Readonly<{ lastSequence: number; incarnation: string }>;
+
+const chunk = 1000;
+/** Of what fills a sequence that stays empty, until it is removed: `evt.` subjects never clash with it. */
+const emptySubject = 'lost';
+
+/**
+ * Makes a stream anew from the archive, each event at its sequence with the time it was first stored.
+ *
+ * While it is filled it listens on a subject of its own and carries a mark, so that no writer takes it for the log; a
+ * restoration that was cut off is begun again. Sequences that nobody has any more stay empty. Whatever the stream held
+ * before is gone: read it first.
+ */
+export async function restoreStream(
+  stores: RawLog & Readonly<{ store: ArchiveStore }>,
+  restoration: Restoration,
+): Promise<Restored> {
+  const { nc, network, policies, store } = stores;
+  const { stream, position, incarnation } = restoration;
+  const manager = await managerOf(nc);
+  const name = streamName(stream, network);
+  const before = await streamInfo(stores, stream);
+  const first = await firstKept(stores, stream);
+  const shape = { ...shapeOf(stream, network, policies[stream]), ...choiceIn(before), first_seq: first };
+  await createEmpty(stores, stream, shape);
+  const lost = (await store.losses()).filter((loss) => loss.stream === stream);
+  const isLost = (sequence: number): boolean => lost.some((one) => one.first <= sequence && sequence <= one.last);
+  const filler = fill(stores, stream, first);
+  for (let after = first - 1; after < position;) {
+    const links = (await store.read(stream, after, chunk)).filter(({ sequence }) => sequence <= position);
+    await filler.add(links.filter((link) => !isLost(link.sequence)));
+    restoration.onProgress?.(Math.min(filler.last(), position), position);
+    after = links.at(-1)?.sequence ?? position;
+  }
+  await filler.emptyUpTo(position);
+  await manager.streams.purge(name, { filter: emptySubject });
+  const done = await manager.streams.update(name, {
+    ...shape,
+    // The client fills what is left out from the stream as it is.
+    subject_transform: undefined as StreamUpdateConfig['subject_transform'],
+    metadata: incarnation === undefined ? {} : { [incarnationKey]: incarnation },
+  } as Partial<StreamUpdateConfig>);
+  return { lastSequence: done.state.last_seq, incarnation: incarnationOf(done) };
+}
+
+/** The first sequence of the archive that the stream would not drop by itself. */
+async function firstKept(
+  { store, policies }: RawLog & Readonly<{ store: ArchiveStore }>,
+  stream: StreamName,
+): Promise<number> {
+  const drops = await dropsOf(store, stream, { policy: policies[stream], now: Date.now() });
+  let next = 1;
+  for (;;) {
+    const links = await store.read(stream, next - 1, chunk);
+    const kept = links.find((link) => !drops.isDropped(link));
+    if (kept) return kept.sequence;
+    const last = links.at(-1);
+    if (!last) return next;
+    next = last.sequence + 1;
+  }
+}
+
+/**
+ * From now on a stream takes nothing in from anybody, so that nothing is written to it between reading what it holds
+ * and making it anew.
+ *
+ * Whoever waits for an acknowledgement meanwhile is refused and asks again. One that the broker cannot change any more
+ * is left as it is.
+ */
+export async function holdStream({ nc }: RawLog, { config }: StreamInfo): Promise<void> {
+  const manager = await managerOf(nc);
+  const held = { ...config.metadata, [restoringKey]: heldMark };
+  try {
+    await manager.streams.update(config.name, { ...config, subjects: [`restore.${config.name}.>`], metadata: held });
+  } catch (caught) {
+    if (!(caught instanceof JetStreamApiError)) throw caught;
+  }
+}
+
+/** What an operator chose for the stream stays. */
+function choiceIn(before: StreamInfo | undefined): Partial<Shape> {
+  if (!before) return {};
+  const { num_replicas, max_bytes } = before.config;
+  return { num_replicas, max_bytes };
+}
+
+/** A stream whose files were damaged may leave some behind, which a new one of the same name would take up. */
+async function createEmpty(log: RawLog, stream: StreamName, shape: Shape): Promise<void> {
+  const manager = await managerOf(log.nc);
+  const marked = {
+    ...shape,
+    subjects: [`restore.${shape.name}.>`],
+    subject_transform: { src: `restore.${shape.name}.>`, dest: '>' },
+    deny_delete: false,
+    deny_purge: false,
+    metadata: { [restoringKey]: 'true' },
+  };
+  delete marked.republish;
+  for (let attempt = 0; attempt < 3; attempt++) {
+    if (await streamInfo(log, stream)) await manager.streams.delete(shape.name);
+    const { state } = await manager.streams.add(marked);
+    if (state.messages === 0 && state.last_seq === (shape.first_seq ?? 1) - 1) return;
+  }
+  throw new AppError(
+    'UNAVAILABLE',
+    `The broker makes ${shape.name} anew with remains of the old one; remove its folder`,
+  );
+}
+
+function fill({ nc, network }: Pick<RawLog, 'nc' | 'network'>, stream: StreamName, first: number) {
+  const pipeline = new Pipeline(nc, { timeoutMs: 30_000 });
+  const prefix = `restore.${streamName(stream, network)}.`;
+  let last = first - 1;
+  const put = async (subject: string, event?: RawEvent): Promise<void> => {
+    const expected = (last += 1);
+    const message = {
+      subject: `${prefix}${subject}`,
+      bytes: event?.body ?? new Uint8Array(),
+      headers: headersOf(expected, event),
+    };
+    const reply = await pipeline.send([message]);
+    if (reply.kind === 'stored' && reply.sequence === expected) return;
+    const why = reply.kind === 'refused' ? reply.description : reply.kind;
+    throw new AppError('UNAVAILABLE', `The broker did not take event ${expected} of ${stream} back: ${why}`);
+  };
+  /** A bounded number at once: between two events of an entity that is seldom heard of there may be millions. */
+  const emptyUpTo = async (sequence: number): Promise<void> => {
+    while (last < sequence)
+      await Promise.all(Array.from({ length: Math.min(chunk, sequence - last) }, () => put(emptySubject)));
+  };
+  return {
+    last: () => last,
+    emptyUpTo,
+    /** Each event at its own sequence. */
+    add: async (events: readonly RawEvent[]): Promise<void> => {
+      const sent: Promise<void>[] = [];
+      for (const event of events) {
+        if (last + 1 < event.sequence) await Promise.all(sent.splice(0));
+        await emptyUpTo(event.sequence - 1);
+        sent.push(put(event.subject, event));
+      }
+      await Promise.all(sent);
+    },
+  };
+}
+
+/** As they go over the wire. */
+function headersOf(sequence: number, event: RawEvent | undefined): string {
+  const expected = `Nats-Expected-Last-Sequence: ${sequence - 1}\r\n`;
+  return event ? `${eventMediaType}${expected}${storedHeader}: ${event.storedNanos}\r\n` : expected;
+}

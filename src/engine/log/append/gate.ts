@@ -1,0 +1,44 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { AppError } from '../../../kit/errors.ts';
+import type { StreamName } from '../../../events/streams.ts';
+import { onBreak } from '../breaks.ts';
+
+/** Waits until a stream may be written to. */
+export type Gate = (stream: StreamName) => Promise<void>;
+
+/** Says what stands in the way of writing to a stream, as the end of a sentence; undefined when nothing does. */
+type Obstacle = (stream: StreamName) => Promise<string | undefined>;
+
+const waitAtMostMs = 10_000;
+const askAgainMs = 200;
+
+/**
+ * At first, and again after each break of the connection, lets nobody write to a stream before there is surely no
+ * obstacle: a broker that lost events shows an older state, on which no decision may rest.
+ *
+ * What cannot be told stands in the way too. Fails with `UNAVAILABLE` when that takes long.
+ */
+export function createGate(
+  nc: NatsConnection,
+  obstacleOf: Obstacle,
+  { giveUpAfterMs = waitAtMostMs }: Readonly<{ giveUpAfterMs?: number }> = {},
+): Gate {
+  let breaks = 1;
+  onBreak(nc, () => (breaks += 1));
+  const seenWhole = new Map<StreamName, number>();
+  return async (stream) => {
+    const deadline = performance.now() + giveUpAfterMs;
+    while (seenWhole.get(stream) !== breaks) {
+      const before = breaks;
+      const obstacle = await obstacleOf(stream).catch(saying);
+      if (obstacle === undefined) seenWhole.set(stream, before);
+      else if (performance.now() > deadline)
+        throw new AppError('UNAVAILABLE', `Nobody writes to ${stream} at present: ${obstacle}`);
+      else await pause(askAgainMs);
+    }
+  };
+}
+
+const saying = (caught: unknown): string =>
+  `it is not known whether it is whole (${caught instanceof Error ? caught.message : String(caught)})`;

@@ -1,0 +1,133 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { AppError } from '../../kit/errors.ts';
+import { onBreak, unlessBroken } from './breaks.ts';
+import { subscribe } from './subscribe.ts';
+
+/** A stored message as a direct read gives it. */
+export type Stored = Readonly<{ subject: string; sequence: number; bytes: Uint8Array }>;
+
+/** Subjects that the broker takes in one question. */
+const maxSubjects = 1024;
+/** Well below what the server lets pile up for a connection before it cuts it. */
+const maxReplyBytes = 8 * 1024 * 1024;
+const attemptMs = 5000;
+const giveUpAfterMs = 20_000;
+
+type Question = Readonly<
+  | { multi_last: readonly string[]; max_bytes: number; seq?: number; up_to_seq?: number }
+  | { next_by_subj: string; seq: number; batch: number; max_bytes: number }
+  | { seq: number }
+>;
+
+/** Messages that were asked for together; `left` counts those that match as well and did not fit. */
+export type Page = Readonly<{ messages: readonly Stored[]; left: number; last: number; upTo: number }>;
+
+/**
+ * The last message of each subject, any number of subjects; those without any are left out. Exact subjects only.
+ *
+ * Fails with `UNAVAILABLE` when the broker does not answer for a while.
+ */
+export async function lastMessages(nc: NatsConnection, stream: string, subjects: readonly string[]): Promise<Stored[]> {
+  const all: Stored[] = [];
+  for (let from = 0; from < subjects.length; from += maxSubjects) {
+    const question = { multi_last: subjects.slice(from, from + maxSubjects), max_bytes: maxReplyBytes };
+    let page = await ask(nc, stream, question);
+    all.push(...page.messages);
+    while (page.left > 0 && page.messages.length > 0) {
+      page = await ask(nc, stream, { ...question, seq: page.last + 1, up_to_seq: page.upTo });
+      all.push(...page.messages);
+    }
+  }
+  return all;
+}
+
+/**
+ * The last message of a subject as the stream's leader has it: what is acknowledged is there.
+ *
+ * Any copy answers a direct read, also one that lags, so "there is none" is certain only here. Fails with `UNAVAILABLE`
+ * when the leader does not answer.
+ */
+export async function lastAtLeader(nc: NatsConnection, stream: string, subject: string): Promise<Stored | undefined> {
+  const manager = await jetstreamManager(nc, { checkAPI: false });
+  const deadline = performance.now() + giveUpAfterMs;
+  for (;;) {
+    try {
+      const last = await unlessBroken(nc, manager.streams.getMessage(stream, { last_by_subj: subject }));
+      return last ? { subject, sequence: last.seq, bytes: last.data } : undefined;
+    } catch (cause) {
+      if (performance.now() > deadline || nc.isClosed())
+        throw new AppError('UNAVAILABLE', `The leader of ${stream} did not answer a read`, { cause });
+      await pause(100 + Math.random() * 200);
+    }
+  }
+}
+
+/** One message by its sequence, if it is (still) there. */
+export async function messageAt(nc: NatsConnection, stream: string, sequence: number): Promise<Stored | undefined> {
+  return (await ask(nc, stream, { seq: sequence })).messages[0];
+}
+
+/** The messages of one subject from a sequence on, in order, at most so many and so many bytes. */
+export async function messagesOf(
+  nc: NatsConnection,
+  stream: string,
+  { subject, from, most }: Readonly<{ subject: string; from: number; most: number }>,
+): Promise<Page> {
+  return ask(nc, stream, { next_by_subj: subject, seq: from, batch: most, max_bytes: maxReplyBytes });
+}
+
+/** Asks until there is a whole answer: reading may be repeated freely. */
+async function ask(nc: NatsConnection, stream: string, question: Question): Promise<Page> {
+  const deadline = performance.now() + giveUpAfterMs;
+  for (;;) {
+    const answer = nc.isClosed() ? 'the connection is closed' : await askOnce(nc, stream, question);
+    if (typeof answer !== 'string') return answer;
+    if (performance.now() > deadline || nc.isClosed())
+      throw new AppError('UNAVAILABLE', `The broker did not answer a read of ${stream}: ${answer}`);
+    await pause(100 + Math.random() * 200);
+  }
+}
+
+/** One page, or why there is none. */
+function askOnce(nc: NatsConnection, stream: string, question: Question): Promise<Page | string> {
+  const messages: Stored[] = [];
+  const isSingle = !('max_bytes' in question);
+  return new Promise((resolve) => {
+    const inbox = createInbox();
+    const done = (answer: Page | string): void => {
+      clearTimeout(timer);
+      stopListening();
+      if (!subscription.isClosed()) subscription.unsubscribe();
+      resolve(answer);
+    };
+    const timer = setTimeout(() => done(`no answer within ${attemptMs} ms`), attemptMs);
+    const stopListening = onBreak(nc, done);
+    const take = (msg: Msg): void => {
+      const code = msg.headers?.code ?? 0;
+      if (code === 0) messages.push(storedFrom(msg));
+      if (code === 204 || code === 404 || (code === 0 && isSingle)) done({ messages, ...restOf(msg) });
+      else if (code !== 0) done(`${code} ${msg.headers?.description ?? ''}`);
+    };
+    const subscription = subscribe(nc, inbox, take, ({ message }) => done(message));
+    try {
+      nc.publish(`$JS.API.DIRECT.GET.${stream}`, JSON.stringify(question), { reply: inbox });
+    } catch (caught) {
+      done(caught instanceof Error ? caught.message : String(caught));
+    }
+  });
+}
+
+function storedFrom(msg: Msg): Stored {
+  return {
+    subject: msg.headers?.last('Nats-Subject') ?? '',
+    sequence: Number(msg.headers?.last('Nats-Sequence')),
+    bytes: msg.data,
+  };
+}
+
+function restOf({ headers }: Msg): Omit<Page, 'messages'> {
+  const number = (name: string): number => Number(headers?.last(name) ?? 0);
+  return { left: number('Nats-Num-Pending'), last: number('Nats-Last-Sequence'), upTo: number('Nats-UpTo-Sequence') };
+}

@@ -1,0 +1,106 @@
+import { jetstreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { Recorded } from '../../commands/ports.ts';
+import { forgets, type StreamName, type StreamPolicy, streamTable } from '../../events/streams.ts';
+import { refusedWith, unlessBroken } from './breaks.ts';
+import { type Delivered, Feed } from './feed.ts';
+import { PoisonEvent, recordedFrom } from './envelope.ts';
+import { streamName } from './streams.ts';
+import { wait } from '../../kit/wait.ts';
+
+/** Facts as they came, and how many of the stream are still to come. */
+export type FollowBatch = Readonly<{ facts: readonly Recorded[]; behind: number }>;
+
+/** `signal` ends the reading; `maxFacts` bounds a batch. */
+export type FollowOptions = Readonly<{ maxFacts?: number; signal: AbortSignal }>;
+
+type Following = Readonly<{
+  nc: NatsConnection;
+  name: string;
+  /** Whether the stream forgets, so that holes in its sequences are normal. */
+  hasGaps: boolean;
+  signal: AbortSignal;
+  maxFacts: number;
+}>;
+
+const defaultMaxFacts = 5000;
+
+/** All facts of a stream after a sequence, in order and for ever; see `Log.follow`. */
+export async function* followStream(
+  nc: NatsConnection,
+  at: Readonly<{ stream: StreamName; network: string; after: number; policy?: StreamPolicy }>,
+  { signal, maxFacts = defaultMaxFacts }: FollowOptions,
+): AsyncGenerator<FollowBatch, void, undefined> {
+  const hasGaps = forgets(at.policy ?? streamTable[at.stream]);
+  const following = { nc, name: streamName(at.stream, at.network), hasGaps, signal, maxFacts };
+  let after = at.after;
+  while (!signal.aborted) {
+    for await (const { batch, poison, last } of untilLost(following, after)) {
+      if (batch.facts.length > 0) yield batch;
+      if (poison) throw poison;
+      after = last;
+    }
+    await wait(100 + Math.random() * 200, signal);
+  }
+}
+
+type Step = Readonly<{ batch: FollowBatch; poison: PoisonEvent | undefined; last: number }>;
+
+/** Reads on one feed until it breaks; what breaks it is passed over, for a new one goes on where it ended. */
+async function* untilLost(following: Following, start: number): AsyncGenerator<Step, void, undefined> {
+  const feed = await openFeed(following, start);
+  if (!feed) return;
+  const close = (): void => feed.close();
+  following.signal.addEventListener('abort', close);
+  if (following.signal.aborted) close();
+  try {
+    let after = start;
+    for (;;) {
+      const messages = await feed.take(following.maxFacts).catch(() => []);
+      if (messages.length === 0) return;
+      const step = read(following, after, messages);
+      yield step;
+      after = step.last;
+    }
+  } finally {
+    following.signal.removeEventListener('abort', close);
+    feed.close();
+  }
+}
+
+/** Undefined when the broker is away. */
+async function openFeed({ nc, name, hasGaps }: Following, after: number): Promise<Feed | undefined> {
+  try {
+    const manager = await jetstreamManager(nc, { checkAPI: false });
+    const { state } = await unlessBroken(nc, manager.streams.info(name));
+    if (state.last_seq < after)
+      throw new PoisonEvent(name, after, `the log ends at ${state.last_seq}: it has lost its end or was created anew`);
+    if (state.first_seq > after + 1 && !hasGaps)
+      throw new PoisonEvent(name, after + 1, `the log begins at ${state.first_seq}`);
+    return await Feed.open(nc, name, { after });
+  } catch (caught) {
+    const isGone = refusedWith(caught, 'streamNotFound');
+    if (caught instanceof PoisonEvent || isGone || nc.isClosed()) throw caught;
+    return undefined;
+  }
+}
+
+/** The facts of messages, up to the first that cannot be read. */
+function read({ name, hasGaps }: Following, after: number, messages: readonly Delivered[]): Step {
+  const facts: Recorded[] = [];
+  let last = after;
+  let behind = 0;
+  try {
+    for (const message of messages) {
+      if (message.sequence !== last + 1 && !hasGaps)
+        throw new PoisonEvent(name, last + 1, `the log goes on at ${message.sequence}`);
+      facts.push(recordedFrom(name, message));
+      last = message.sequence;
+      behind = message.behind;
+    }
+    return { batch: { facts, behind }, poison: undefined, last };
+  } catch (caught) {
+    if (!(caught instanceof PoisonEvent)) throw caught;
+    return { batch: { facts, behind }, poison: caught, last };
+  }
+}

@@ -1,0 +1,58 @@
+import { type StreamName, streams } from '../../events/streams.ts';
+import { jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { AppError } from '../../kit/errors.ts';
+import { unlessBroken } from './breaks.ts';
+import { incarnationOf, streamName } from './streams.ts';
+
+/** Where a stream begins and ends. */
+export type Head = Readonly<{
+  /** Which life of the stream this is; sequences of another one say nothing. */
+  incarnation: string;
+  /** 0 while nothing has ever been written. */
+  firstSequence: number;
+  lastSequence: number;
+  /** RFC 3339, UTC; when the last event was stored, or the stream created while it holds none. */
+  lastTime: string;
+}>;
+
+/** Asks the broker where a stream ends; fails with `UNAVAILABLE` when it does not say. */
+export async function readHead(nc: NatsConnection, name: string): Promise<Head> {
+  try {
+    const manager = await jetstreamManager(nc, { checkAPI: false });
+    return headOf(await unlessBroken(nc, manager.streams.info(name)));
+  } catch (caught) {
+    const why = caught instanceof Error ? caught.message : String(caught);
+    throw new AppError('UNAVAILABLE', `The broker does not say where ${name} ends: ${why}`, { cause: caught });
+  }
+}
+
+/** The ends of several streams. */
+export type Heads = Readonly<Partial<Record<StreamName, Head>>>;
+
+/**
+ * Reads the ends of all streams of a network by one question; a stream that its answer lacks, which may have no leader
+ * for a moment, is queried apart.
+ */
+export async function readHeads(nc: NatsConnection, network: string): Promise<Heads> {
+  const infos = new Map((await listOf(nc, network)).map((info) => [info.config.name, info]));
+  const heads = streams.map(async (stream) => {
+    const name = streamName(stream, network);
+    const info = infos.get(name);
+    return [stream, info ? headOf(info) : await readHead(nc, name)] as const;
+  });
+  return Object.fromEntries(await Promise.all(heads));
+}
+
+async function listOf(nc: NatsConnection, network: string): Promise<StreamInfo[]> {
+  const manager = await jetstreamManager(nc, { checkAPI: false });
+  const infos: StreamInfo[] = [];
+  for await (const info of manager.streams.list(`evt.*.${network}.*`)) infos.push(info);
+  return infos;
+}
+
+function headOf(info: StreamInfo): Head {
+  const incarnation = incarnationOf(info);
+  const { first_seq: firstSequence, last_seq: lastSequence, last_ts: lastTime } = info.state;
+  return { incarnation, firstSequence, lastSequence, lastTime: lastSequence === 0 ? incarnation : lastTime };
+}

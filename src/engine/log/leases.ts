@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { KV } from '@nats-io/kv';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { FactLog } from '../../commands/ports.ts';
+import { wait } from '../../kit/wait.ts';
+import { refusedWith, unlessBroken } from './breaks.ts';
+import { openBucket } from './bucket.ts';
+
+/**
+ * A lease in force: `revision` grows with every new holder; `signal` aborts when the lease is lost or no longer wanted.
+ */
+export type Lease = Readonly<{ revision: number; signal: AbortSignal }>;
+
+/** Leadership among the processes of a network, one lease per name. */
+export type Leases = Readonly<{
+  /**
+   * Waits until the lease is free, then runs `run`; a lease that is lost is waited for and run again.
+   *
+   * Ends when `run` ends while the lease is held (with its error, if any), or when `signal` aborts and `run` has ended.
+   * The lease is given back at once then; that of a dead holder becomes free within two lease times.
+   */
+  hold: (name: string, signal: AbortSignal, run: (lease: Lease) => Promise<void>) => Promise<void>;
+  /** Who holds a lease, as `<host>/<pid>/<random>`. */
+  holder: (name: string) => Promise<string | undefined>;
+}>;
+
+/**
+ * `ttlMs`: how long a lease outlives its last renewal. `onChange` hears when one is wanted, taken, lost or given back.
+ */
+type LeaseOptions = Readonly<{
+  ttlMs?: number;
+  onChange?: (name: string, isHeld: boolean) => void;
+  /** Bucket of its own, for leases that live longer or shorter than others. */
+  bucketName?: string;
+}>;
+
+/** How long a lease outlives its last renewal, where nothing else is said. */
+export const leaseMs = 3000;
+
+/** How often its holder renews a lease while it would last. */
+export const renewalsPerLease = 4;
+
+/** Leases in a key-value bucket whose entries vanish by age; the bucket is made when it is first needed. */
+export function createLeases(nc: NatsConnection, network: string, options: LeaseOptions = {}): Leases {
+  const { ttlMs = leaseMs, onChange = () => undefined, bucketName = `annals_${network}` } = options;
+  const me = `${hostname()}/${process.pid}/${randomBytes(4).toString('hex')}`;
+  let opened: KV | undefined;
+  const bucket = async (): Promise<KV> => (opened ??= await openBucket(nc, network, bucketName, { ttl: ttlMs }));
+  return {
+    hold: async (name, signal, run) => {
+      onChange(name, false);
+      while (!signal.aborted) {
+        const since = performance.now();
+        const held = await unlessBroken(nc, take(bucket, name, me)).catch((caught: unknown) => {
+          if (isGone(caught)) opened = undefined;
+        });
+        if (held && !(await runWhileHeld({ ...held, name, me, ttlMs, since, onChange }, signal, run))) return;
+        await wait((ttlMs / 8) * (1 + Math.random()), signal);
+      }
+    },
+    holder: async (name) => {
+      const entry = await (await bucket()).get(name);
+      return entry?.operation === 'PUT' ? entry.string() : undefined;
+    },
+  };
+}
+
+type Held = Required<Omit<LeaseOptions, 'bucketName'>> &
+  Readonly<{ kv: KV; revision: number; name: string; me: string; since: number }>;
+
+/** Fails while somebody else has it, and while the broker is away. */
+async function take(bucket: () => Promise<KV>, name: string, me: string): Promise<Pick<Held, 'kv' | 'revision'>> {
+  const kv = await bucket();
+  return { kv, revision: await kv.create(name, me) };
+}
+
+/** Whether the lease was lost; then whatever `run` came to does not count, for it runs again. */
+async function runWhileHeld(held: Held, outer: AbortSignal, run: (lease: Lease) => Promise<void>): Promise<boolean> {
+  const lost = new AbortController();
+  const ended = new AbortController();
+  held.onChange(held.name, true);
+  lost.signal.addEventListener('abort', () => held.onChange(held.name, false));
+  const renewing = keepRenewing(held, lost, ended.signal);
+  try {
+    if (!outer.aborted) await run({ revision: held.revision, signal: AbortSignal.any([outer, lost.signal]) });
+  } catch (caught) {
+    const isAbort =
+      outer.aborted && caught instanceof Error && (caught === outer.reason || caught.name === 'AbortError');
+    if (!lost.signal.aborted && !isAbort) throw caught;
+  } finally {
+    ended.abort();
+    const revision = await renewing;
+    held.onChange(held.name, false);
+    if (!lost.signal.aborted) await held.kv.delete(held.name, { previousSeq: revision }).catch(() => undefined);
+  }
+  return lost.signal.aborted;
+}
+
+/**
+ * Renews until ended or lost, and gives back the last revision; a lease is lost before the broker lets anyone else have
+ * it.
+ */
+async function keepRenewing(
+  { kv, name, me, ttlMs, since, ...held }: Held,
+  lost: AbortController,
+  ended: AbortSignal,
+): Promise<number> {
+  let revision = held.revision;
+  const loseAt = (from: number): NodeJS.Timeout =>
+    setTimeout(() => lost.abort(), from + ttlMs * safeShare - performance.now());
+  let timer = loseAt(since);
+  const stop = AbortSignal.any([ended, lost.signal]);
+  for (;;) {
+    await wait(ttlMs / renewalsPerLease, stop);
+    if (stop.aborted) break;
+    const began = performance.now();
+    const renewed = await renew(kv, name, me, { revision, timeoutMs: ttlMs / renewalsPerLease });
+    if (renewed === 'lost') lost.abort();
+    if (typeof renewed !== 'number' || stop.aborted) continue;
+    revision = renewed;
+    clearTimeout(timer);
+    timer = loseAt(began);
+  }
+  clearTimeout(timer);
+  return revision;
+}
+
+const safeShare = 0.85;
+
+/** The new revision; `again` when the broker did not answer. */
+async function renew(
+  kv: KV,
+  name: string,
+  me: string,
+  { revision, timeoutMs }: { revision: number; timeoutMs: number },
+): Promise<number | 'lost' | 'again'> {
+  try {
+    return await kv.update(name, me, revision, timeoutMs);
+  } catch (caught) {
+    if (!refusedWith(caught, 'wrongLastSequence')) return 'again';
+  }
+  // An earlier renewal whose answer was lost may have counted.
+  const entry = await kv.get(name).catch(() => undefined);
+  if (entry === undefined) return 'again';
+  if (entry?.operation !== 'PUT' || entry.string() !== me) return 'lost';
+  return kv.update(name, me, entry.revision, timeoutMs).catch(() => 'again' as const);
+}
+
+/** The bucket is gone, with all of the broker's data: it is made anew. */
+function isGone(caught: unknown): boolean {
+  const isNotFound = refusedWith(caught, 'streamNotFound');
+  return isNotFound || (caught instanceof Error && /no responders|no stream/i.test(`${caught.name} ${caught.message}`));
+}
+
+/**
+ * Leadership among the processes of a network: `run` has the name to itself until its signal ends, and has to end then.
+ */
+export type Leasing = Readonly<{
+  hold: (
+    name: string,
+    signal: AbortSignal,
+    run: (lease: Readonly<{ signal: AbortSignal }>) => Promise<void>,
+  ) => Promise<void>;
+}>;
+
+/**
+ * A log that takes nothing more once the lease it is written under has ended.
+ *
+ * What is on its way then is guarded by the sequence that it expects: it is refused where the next holder has written
+ * since.
+ */
+export function whileHeld<L extends FactLog>(log: L, signal: AbortSignal): L {
+  return {
+    ...log,
+    append: async (decisions, cause) => {
+      signal.throwIfAborted();
+      return await log.append(decisions, cause);
+    },
+  };
+}

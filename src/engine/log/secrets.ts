@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { KV } from '@nats-io/kv';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { AppError } from '../../kit/errors.ts';
+import { openBucket } from './bucket.ts';
+import { refusedWith } from './breaks.ts';
+
+const secretBytes = 32;
+const waitMs = 50;
+/** A bucket that was just made on a cluster does not answer before its copies have elected a leader. */
+const withinMs = 20_000;
+
+/**
+ * A secret that all processes of a network share: 32 random bytes, created once and kept beside the log for as long as
+ * that is sound.
+ *
+ * Whoever asks first creates it; those that race agree.
+ */
+export async function sharedSecret(nc: NatsConnection, network: string, name: string): Promise<Uint8Array> {
+  let bucket: KV | undefined;
+  let cause: unknown;
+  for (const deadline = performance.now() + withinMs; performance.now() < deadline;) {
+    try {
+      bucket ??= await openBucket(nc, network, `annals-secrets_${network}`);
+      const secret = (await read(bucket, name)) ?? (await create(bucket, name));
+      if (secret) return secret;
+      // Another one has just created it, and the replica that answers reads may not have it yet.
+    } catch (caught) {
+      cause = caught;
+      // A damaged one is made anew.
+      bucket = undefined;
+    }
+    await pause(waitMs);
+  }
+  throw new AppError('UNAVAILABLE', `Secret ${name} of ${network} can neither be read nor created`, { cause });
+}
+
+async function read(bucket: KV, name: string): Promise<Uint8Array | undefined> {
+  const entry = await bucket.get(name);
+  return entry?.operation === 'PUT' ? Uint8Array.from(entry.value) : undefined;
+}
+
+/** Undefined where somebody else was first. */
+async function create(bucket: KV, name: string): Promise<Uint8Array | undefined> {
+  const secret = Uint8Array.from(randomBytes(secretBytes));
+  try {
+    await bucket.create(name, secret);
+    return secret;
+  } catch (caught) {
+    if (refusedWith(caught, 'wrongLastSequence')) return undefined;
+    throw caught;
+  }
+}

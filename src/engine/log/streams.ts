@@ -1,0 +1,219 @@
+import {
+  DiscardPolicy,
+  type JetStreamManager,
+  jetstreamManager,
+  RetentionPolicy,
+  StorageType,
+  StoreCompression,
+  type StreamConfig,
+  type StreamInfo,
+  type StreamUpdateConfig,
+} from '@nats-io/jetstream';
+import { errors, type NatsConnection, nanos } from '@nats-io/transport-node';
+import pRetry from 'p-retry';
+import { gte } from 'semver';
+import { AppError } from '../../kit/errors.ts';
+import { refusedWith } from './breaks.ts';
+import {
+  keptDays,
+  keptPerEntity,
+  liveKinds,
+  type StreamName,
+  type StreamPolicies,
+  type StreamPolicy,
+  streams,
+  streamTable,
+  subjectsOf,
+} from '../../events/streams.ts';
+
+/**
+ * The least nats-server that has every guard the log relies on: atomic batches with an expected sequence for each
+ * subject.
+ */
+export const leastServer = '2.12.1';
+const duplicateWindowMs = 120_000;
+/** A cluster that has no leader yet drops what it is asked: it is asked again, for a minute. */
+const answerWithinMs = 5000;
+const askedAgain = { retries: 11, minTimeout: 200, factor: 1 };
+
+/** What an operator may choose for the streams; what is left out stays as it is. */
+export type StreamOptions = Readonly<{ replicas?: number | undefined; maxBytes?: number | undefined }>;
+
+const dayMs = 24 * 3_600_000;
+
+/** Of streams that are new on a cluster, where nothing is chosen. */
+const replicasOnCluster = 3;
+
+/** The name of a stream on the broker. */
+export function streamName(stream: StreamName, network: string): string {
+  return `${stream}_${network}`;
+}
+
+/** Metadata of a stream that was restored event by event: the life that it goes on with. */
+export const incarnationKey = 'annals-incarnation';
+
+/**
+ * Which life of a stream this is: when it was created, RFC 3339. A stream created anew has sequences of its own; one
+ * that was restored with the same events at the same sequences goes on with the life it had.
+ */
+export function incarnationOf(info: StreamInfo): string {
+  return info.config.metadata?.[incarnationKey] ?? info.created;
+}
+
+/**
+ * Creates every stream of a network, or checks that it is as it must be; safe to repeat and to race.
+ *
+ * One that exists gains the kinds that it does not take in yet. Fails with `CONFLICT` when a stream exists with another
+ * shape or takes in more than is known here, and with `UNAVAILABLE` when the server is too old.
+ */
+export async function ensureStreams(
+  nc: NatsConnection,
+  network: string,
+  { policies = streamTable, ...options }: StreamOptions & Readonly<{ policies?: StreamPolicies }> = {},
+): Promise<void> {
+  const version = nc.info?.version ?? '0.0.0';
+  if (!gte(version, leastServer))
+    throw new AppError('UNAVAILABLE', `The broker is nats-server ${version}; ${leastServer} or later is needed`);
+  try {
+    const manager = await jetstreamManager(nc, { timeout: answerWithinMs });
+    const isCluster = nc.info?.cluster !== undefined;
+    const fresh = { replicas: isCluster ? replicasOnCluster : 1 };
+    const ensuring = { manager, network, policies, options, fresh };
+    await pRetry(() => Promise.all(streams.map((stream) => ensureStream(ensuring, stream))), {
+      ...askedAgain,
+      shouldRetry: ({ error }) => error instanceof errors.TimeoutError,
+    });
+  } catch (caught) {
+    if (caught instanceof AppError) throw caught;
+    const why = caught instanceof Error ? caught.message : String(caught);
+    const remedy = isShortOfServers(caught)
+      ? '; let more servers join, or set STREAM_REPLICAS to as many as there are'
+      : '';
+    throw new AppError('UNAVAILABLE', `The streams of ${network} can be neither checked nor created: ${why}${remedy}`, {
+      cause: caught,
+    });
+  }
+}
+
+type Ensuring = Readonly<{
+  manager: JetStreamManager;
+  network: string;
+  policies: StreamPolicies;
+  options: StreamOptions;
+  /** What new streams have where the options leave it open. */
+  fresh: StreamOptions;
+}>;
+
+async function ensureStream(ensuring: Ensuring, stream: StreamName): Promise<void> {
+  const { manager, network, options, policies } = ensuring;
+  const shape = shapeOf(stream, network, policies[stream]);
+  const found = await findStream(manager, shape.name);
+  if (found === undefined) return createStream(ensuring, stream);
+  const { subjects, republish, ...fixed } = shape;
+  const foreign = found.config.subjects.filter((subject) => !subjects.includes(subject));
+  const wrong = [
+    ...differences(fixed, found.config),
+    ...(foreign.length > 0 ? [`it takes in ${foreign.join(', ')}, which this version does not know`] : []),
+  ];
+  if (wrong.length > 0)
+    throw new AppError('CONFLICT', `Stream ${shape.name} exists with another configuration: ${wrong.join('; ')}`);
+  const changed = { subjects, ...(republish === undefined ? {} : { republish }), ...choiceOf(options) };
+  const isRepublishedInVain = republish === undefined && found.config.republish !== undefined;
+  if (isRepublishedInVain || differences(changed, found.config).length > 0)
+    await manager.streams.update(shape.name, {
+      ...found.config,
+      ...choiceOf(options),
+      subjects,
+      republish,
+    } as Partial<StreamUpdateConfig>);
+}
+
+async function createStream(ensuring: Ensuring, stream: StreamName): Promise<void> {
+  const { manager, network, policies, options, fresh } = ensuring;
+  const shape = shapeOf(stream, network, policies[stream]);
+  try {
+    await manager.streams.add({ ...shape, ...choiceOf(fresh), ...choiceOf(options) });
+  } catch (caught) {
+    const taken = refusedWith(caught, 'nameTaken');
+    if (!taken) throw caught;
+    await ensureStream(ensuring, stream);
+  }
+}
+
+/** Not enough servers have joined, or the server is in no cluster. */
+function isShortOfServers(caught: unknown): boolean {
+  return refusedWith(caught, 'noSuitablePeers', 'replicasNeedCluster');
+}
+
+async function findStream(manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> {
+  try {
+    return await manager.streams.info(name);
+  } catch (caught) {
+    if (refusedWith(caught, 'streamNotFound')) return undefined;
+    throw caught;
+  }
+}
+
+/** A configuration as far as it is ours to say. */
+export type Shape = Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'subjects'>;
+
+/** What makes a stream part of the log; nothing of it may differ, but that it gains kinds. */
+export function shapeOf(stream: StreamName, network: string, policy: StreamPolicy): Shape {
+  const republish = republishOf(stream, network, policy);
+  return {
+    name: streamName(stream, network),
+    subjects: subjectsOf(policy, network),
+    storage: StorageType.File,
+    compression: StoreCompression.S2,
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.New,
+    deny_delete: true,
+    deny_purge: true,
+    allow_direct: true,
+    allow_atomic: true,
+    duplicate_window: nanos(duplicateWindowMs),
+    max_msgs_per_subject: keptPerEntity(policy) ?? -1,
+    max_age: nanos((keptDays(policy) ?? 0) * dayMs),
+    ...(republish === undefined ? {} : { republish }),
+  };
+}
+
+/**
+ * JetStream republishes one pattern for each stream: that of the one live kind, or a wildcard where all kinds are live.
+ */
+function republishOf(stream: StreamName, network: string, policy: StreamPolicy): StreamConfig['republish'] {
+  const [live, ...others] = liveKinds(policy);
+  if (live === undefined) return undefined;
+  if (others.length === 0) return { src: `evt.${live}.${network}.>`, dest: `live.${live}.${network}.>` };
+  if (others.length + 1 < Object.keys(policy.kinds).length)
+    throw new AppError(
+      'INTERNAL',
+      `${stream} has several live kinds and others: give those that are not live a stream of their own`,
+    );
+  return { src: `evt.*.${network}.>`, dest: `live.{{wildcard(1)}}.${network}.>` };
+}
+
+function choiceOf({ replicas, maxBytes }: StreamOptions): Partial<StreamConfig> {
+  return {
+    ...(replicas === undefined ? {} : { num_replicas: replicas }),
+    ...(maxBytes === undefined ? {} : { max_bytes: maxBytes }),
+  };
+}
+
+/**
+ * What is not as wanted, by the keys of what is wanted: servers add keys of their own, and may leave out what is zero
+ * or false.
+ */
+function differences(wanted: Partial<StreamConfig>, found: StreamConfig): string[] {
+  const actual = new Map<string, unknown>(Object.entries(found));
+  return Object.entries(wanted)
+    .filter(([key, value]) => !isAsWanted(value, actual.get(key)))
+    .map(([key, value]) => `${key} is ${JSON.stringify(actual.get(key))}, not ${JSON.stringify(value)}`);
+}
+
+function isAsWanted(wanted: unknown, found: unknown): boolean {
+  if (!(wanted instanceof Object)) return wanted === found || (found === undefined && !wanted);
+  if (!(found instanceof Object)) return false;
+  if (Array.isArray(wanted) && Array.isArray(found) && wanted.length !== found.length) return false;
+  return Object.entries(wanted).every(([key, value]) => isAsWanted(value, Reflect.get(found, key)));
+}

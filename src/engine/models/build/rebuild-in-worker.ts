@@ -1,0 +1,43 @@
+import type { AnyProjection } from '../../../projections/all.ts';
+import { runInWorker } from '../../../kit/worker.ts';
+import { StopError } from '../database-error.ts';
+import type { Source } from '../engine/source.ts';
+import type { Pools } from '../pool.ts';
+import type { Progress } from './load.ts';
+import { rebuild, type Rebuilt } from './rebuild.ts';
+import type * as thread from './rebuild-thread.ts';
+import type { RebuildInput } from './rebuild-thread.ts';
+
+/** Where rebuilds are made: a thread opens connections of its own, a short rebuild uses `source` and `pools`. */
+type Workplace = Omit<RebuildInput, 'name'> &
+  Readonly<{ pools: Pools; source: Source; shortOfFacts?: number | undefined }>;
+
+/** How one projection is rebuilt, wherever that happens. */
+export type Rebuild = (
+  projection: AnyProjection,
+  options: Readonly<{ signal: AbortSignal; onProgress?: (progress: Progress) => void }>,
+) => Promise<Rebuilt>;
+
+/** A thread takes most of a second to begin; a stream of fewer facts is folded by then, a little at a time. */
+const usuallyShort = 10_000;
+
+/**
+ * Rebuilds as `rebuild` does, in a thread of its own where there is much to fold: that takes a core, and the event loop
+ * of this process answers requests. Only projections of the program's table can be named to a thread.
+ *
+ * @example await rebuildingInWorker({ nats, postgres, network: 'local', pools, source })(actions, { signal })
+ */
+export function rebuildingInWorker({ pools, source, shortOfFacts = usuallyShort, ...where }: Workplace): Rebuild {
+  const how = { name: 'rebuild', module: new URL('rebuild-thread.ts', import.meta.url) };
+  return async (projection, options) => {
+    const { firstSequence, lastSequence } = await source.head(projection.stream);
+    if (lastSequence - firstSequence < shortOfFacts)
+      return rebuild({ pools, source, projection, network: where.network, ...options });
+    const input = { ...where, name: projection.name };
+    const run = () => runInWorker<typeof thread, 'rebuildOne'>(how, 'rebuildOne', input, options);
+    const end = await pools.builds.run(run, options.signal);
+    if ('stopped' in end)
+      throw new StopError(end.stopped, end.sequence === undefined ? {} : { sequence: end.sequence });
+    return end;
+  };
+}

@@ -1,0 +1,83 @@
+import pg from 'pg';
+import { AppError } from '../../kit/errors.ts';
+
+/**
+ * Something that no waiting cures: the projection stops with this sentence until it is replayed or a newer version
+ * starts.
+ */
+export class StopError extends AppError {
+  /** The fact that could not be taken, where it is one. */
+  readonly sequence: number | undefined;
+  constructor(message: string, options: { cause?: unknown; sequence?: number } = {}) {
+    super('INTERNAL', message, options);
+    this.name = 'StopError';
+    this.sequence = options.sequence;
+  }
+}
+
+/** Connections, resources, the operator, the system, lost races: all of it passes. */
+const passingClasses = ['08', '40', '53', '57', '58'];
+/**
+ * A lock that was not to be had, a server that is a standby for now, and a session that stood still for too long in a
+ * transaction.
+ */
+const passingCodes = ['55P03', '25006', '25P03', '25P04'];
+
+const networkCodes = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOENT',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+];
+const brokenConnection =
+  /connection terminated|connection ended|not queryable|timeout exceeded when trying to connect|read timeout|calling end on the pool/i;
+
+/**
+ * What PostgreSQL or the way to it answered, as an error of ours; whatever is not theirs comes back as it is.
+ *
+ * `UNAVAILABLE` is for what passes by itself, a restart of the server included; anything else is a `StopError`.
+ */
+export function toDatabaseError(caught: unknown): Error {
+  if (!(caught instanceof Error)) return new Error(String(caught));
+  if (caught instanceof AppError) return caught;
+  const code = 'code' in caught && typeof caught.code === 'string' ? caught.code : '';
+  const passes = caught instanceof pg.DatabaseError ? isPassing(code) : isNetwork(code, caught.message);
+  if (passes)
+    return new AppError('UNAVAILABLE', `PostgreSQL does not answer for now: ${caught.message}`, { cause: caught });
+  if (!(caught instanceof pg.DatabaseError)) return caught;
+  return new StopError(`PostgreSQL refused a statement: ${caught.message} (SQLSTATE ${code})`, { cause: caught });
+}
+
+/** A database or a table that is not there. */
+const absentCodes = ['3D000', '42P01'];
+
+/**
+ * The same for whoever only reads: what is not there is `UNAVAILABLE` to them, for it is being made, or was left behind
+ * by a newer generation.
+ */
+export function toReadError(caught: unknown): Error {
+  const isAbsent = caught instanceof pg.DatabaseError && absentCodes.includes(caught.code ?? '');
+  return isAbsent
+    ? new AppError('UNAVAILABLE', `The read models are being made; try again soon: ${caught.message}`, {
+        cause: caught,
+      })
+    : toDatabaseError(caught);
+}
+
+const isPassing = (code: string) => passingClasses.includes(code.slice(0, 2)) || passingCodes.includes(code);
+
+const isNetwork = (code: string, message: string) => networkCodes.includes(code) || brokenConnection.test(message);
+
+/** Pages or index entries that cannot be read, a file that is gone, and catalogues that contradict themselves. */
+const damageCodes = ['XX000', 'XX001', 'XX002', '58P01'];
+
+/** Whether an answer of PostgreSQL shows that its own files are damaged. */
+export function isDamage(caught: unknown): caught is Error {
+  const source = caught instanceof AppError ? caught.cause : caught;
+  return source instanceof pg.DatabaseError && damageCodes.includes(source.code ?? '');
+}

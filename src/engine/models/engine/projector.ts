@@ -1,0 +1,210 @@
+import type { AnyProjection } from '../../../projections/all.ts';
+import type { Logger } from '../../../kit/logger.ts';
+import { wait } from '../../../kit/wait.ts';
+import type { Leasing } from '../../log/leases.ts';
+import type { Rebuild } from '../build/rebuild-in-worker.ts';
+import { rebuild } from '../build/rebuild.ts';
+import { StopError } from '../database-error.ts';
+import { type Pools, withClient } from '../pool.ts';
+import { refuseOtherHandlers } from './fingerprint.ts';
+import { foldingOf } from './folding.ts';
+import { dropRetired } from './generation-tables.ts';
+import { type Generation, listGenerations, liveGeneration, raiseEpoch, recordStop } from './generations.ts';
+import { type Following, followLive } from './live.ts';
+import { sequenceOf } from './source.ts';
+
+/** What running projections takes. */
+type ProjectorOptions = Omit<Task, 'projection' | 'folding'> &
+  Readonly<{ leases: Leasing; projections: readonly AnyProjection[]; signal: AbortSignal }>;
+
+const betweenLeasesMs = 1000;
+
+/**
+ * Fails with a `StopError` that says what to do when handlers were changed without a new version since their generation
+ * was made: then nothing may be written, and the program does not start.
+ */
+export async function checkHandlers({
+  pools,
+  network,
+  projections,
+}: Pick<ProjectorOptions, 'pools' | 'network' | 'projections'>): Promise<void> {
+  const generations = await withClient(pools.write, (client) => listGenerations(client, network));
+  for (const folding of projections.map(foldingOf)) {
+    const live = generations.find((one) => one.projection === folding.name && one.status === 'live');
+    if (live) refuseOtherHandlers(folding, live);
+  }
+}
+
+/**
+ * Runs projections until the signal ends it: each by one process at a time, from its checkpoint on.
+ *
+ * One that cannot go on stops alone, with its reason in its generation's row, until it is rebuilt or a process starts
+ * anew. Failures of the database and of the log are waited out. Run `migrate` first.
+ *
+ * @example await runProjector({ pools, source: log, leases, projections, network, log: logger, signal })
+ */
+export async function runProjector({ projections, leases, signal, ...rest }: ProjectorOptions): Promise<void> {
+  await Promise.all(
+    projections.map((projection) => {
+      const log = rest.log.child({ projection: projection.name });
+      return runOne({ ...rest, log, projection, folding: foldingOf(projection) }, leases, signal);
+    }),
+  );
+}
+
+async function runOne(task: Task, leases: Leasing, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await leases.hold(`projection.${task.folding.name}`, signal, (lease) => lead(task, lease.signal));
+    } catch (err) {
+      task.log.warn({ err }, 'projection gave up its lease');
+    }
+    await wait(betweenLeasesMs, signal);
+  }
+}
+
+/** One projection to run; `rebuilding` is how and where a generation is built, in this thread where nothing is said. */
+type Task = Following & Readonly<{ projection: AnyProjection; rebuilding?: Rebuild; log: Logger }>;
+
+/** How a leader stands: the epoch that it raised, once there was a generation to raise it on, and failures in a row. */
+type Standing = { epoch: number | undefined; failures: number };
+
+const longestWaitMs = 5000;
+const blockedAtMostMs = 1500;
+const lookAgainMs = 500;
+const sweepEachMs = 60_000;
+
+/**
+ * Leads a projection until the signal ends it, or a further leader is found: then this one is refused and ends.
+ *
+ * Never fails; what goes wrong is waited out, or stops the projection and is recorded.
+ */
+async function lead(task: Task, signal: AbortSignal): Promise<void> {
+  const sweeping = setInterval(() => void sweep(task), sweepEachMs);
+  const standing: Standing = { epoch: undefined, failures: 0 };
+  try {
+    while (!signal.aborted && (await triedTurn(task, standing, signal)));
+  } finally {
+    clearInterval(sweeping);
+  }
+}
+
+/** One turn of a leader, with what went wrong in it waited out; false when there is no further one. */
+async function triedTurn(task: Task, standing: Standing, signal: AbortSignal): Promise<boolean> {
+  try {
+    const goesOn = await turn(task, standing, signal);
+    standing.failures = 0;
+    return goesOn;
+  } catch (caught) {
+    if (!signal.aborted) await recover(task, caught, standing, signal);
+    return true;
+  }
+}
+
+/** Builds a generation where none fits, else follows the live one; false when it is another's to lead. */
+async function turn(task: Task, standing: Standing, signal: AbortSignal): Promise<boolean> {
+  const { folding, log } = task;
+  const live = await look(task);
+  if (live && live.version > folding.version) {
+    log.warn({ live: live.version, ours: folding.version }, 'a newer version runs the projection');
+    return false;
+  }
+  if (live && standing.epoch !== undefined && live.epoch !== standing.epoch) {
+    log.info('another process leads the projection');
+    return false;
+  }
+  standing.epoch ??= live && (await raise(task));
+  if (live) refuseOtherHandlers(folding, live);
+  if (live?.version === folding.version)
+    await followLive(task, { ...live, epoch: standing.epoch ?? live.epoch }, signal);
+  else await buildNext(task, signal);
+  return true;
+}
+
+function look({ pools, network, folding }: Task): Promise<Generation | undefined> {
+  return withClient(pools.write, (client) => liveGeneration(client, { network, projection: folding.name }));
+}
+
+/**
+ * Whoever led before is refused from now on.
+ *
+ * Where a frozen one keeps the row locked, in the middle of what it was sending, no time limit of the database applies:
+ * then its connection is ended.
+ */
+function raise({ pools, network, folding }: Task): Promise<number | undefined> {
+  return withClient(pools.write, async (client) => {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const ending = setInterval(() => void endBlockers(pools, rows[0]?.pid), blockedAtMostMs);
+    try {
+      return await raiseEpoch(client, network, folding.name);
+    } finally {
+      clearInterval(ending);
+    }
+  });
+}
+
+/**
+ * Ends writers of live batches alone: a switch lets go by itself after a moment, and an hour's rebuild may stand behind
+ * it.
+ */
+async function endBlockers({ bulk, write }: Pools, pid: number | undefined): Promise<void> {
+  const text = `select pg_terminate_backend(pid) from pg_stat_activity
+    where pid = any (pg_blocking_pids($1)) and application_name = $2`;
+  // A database that is away ends the connection that waits as well.
+  await withClient(bulk, (client) => client.query(text, [pid, write.options.application_name])).catch(() => undefined);
+}
+
+async function buildNext(task: Task, signal: AbortSignal): Promise<void> {
+  task.log.info({ version: task.folding.version }, 'building a generation of the projection');
+  const { rebuilding = (projection) => rebuild({ ...task, projection, signal }) } = task;
+  const { generation, position, facts } = await rebuilding(task.projection, { signal });
+  task.log.info({ generation, position, facts }, 'a new generation of the projection is live');
+}
+
+async function recover(task: Task, caught: unknown, standing: Standing, signal: AbortSignal): Promise<void> {
+  const sequence = sequenceOf(caught);
+  if (caught instanceof StopError || sequence !== undefined) {
+    task.log.error({ err: caught, sequence }, 'projection stopped');
+    const reason = caught instanceof Error ? caught.message : String(caught);
+    return standStopped(task, { reason, epoch: standing.epoch }, signal);
+  }
+  task.log.warn({ err: caught }, 'projection waits');
+  standing.failures += 1;
+  await wait(Math.min(longestWaitMs, 50 * 2 ** standing.failures) * (0.5 + Math.random() / 2), signal);
+}
+
+type Stop = Readonly<{ reason: string; epoch: number | undefined }>;
+
+/**
+ * Records the stop, then keeps the lease and waits for another generation to be switched to, or another leader.
+ *
+ * In a database that was made anew meanwhile there is nothing to record it in: then it begins again.
+ */
+async function standStopped(task: Task, { reason, epoch }: Stop, signal: AbortSignal): Promise<void> {
+  const { pools, network, folding } = task;
+  let stopped: { generation: number | undefined } | undefined;
+  while (!signal.aborted) {
+    try {
+      const live = await look(task);
+      const stop = { network, projection: folding.name, epoch: epoch ?? 0, reason };
+      const isRecorded = stopped !== undefined || (await recordStop(pools.write, stop));
+      if (!live && !isRecorded) return await wait(lookAgainMs, signal);
+      stopped ??= { generation: live?.generation };
+      if (live?.generation !== stopped.generation || live?.epoch !== epoch) return;
+    } catch {
+      // The database is away: the stop is recorded when it is back.
+    }
+    await wait(lookAgainMs, signal);
+  }
+}
+
+/** Takes away what nobody reads any more; what cannot be dropped now is dropped another time. */
+async function sweep({ pools, network, folding, log }: Task): Promise<void> {
+  try {
+    await withClient(pools.bulk, (client) =>
+      dropRetired(client, network, { projection: folding.name, keepPrevious: true }),
+    );
+  } catch (err) {
+    log.debug({ err }, 'retired generations stay for now');
+  }
+}

@@ -1,0 +1,106 @@
+import prettyMs from 'pretty-ms';
+import { AppError } from '../../kit/errors.ts';
+import { projectionNames } from '../../projections/projection.ts';
+import type { Reading } from '../../projections/reading.ts';
+import { figures } from '../../kit/figures.ts';
+import type { Check, Figures, Finding, Observed } from '../../kit/observed.ts';
+import type { LagTracker } from '../log/lag.ts';
+import type { Generation as StoredGeneration } from './engine/generations.ts';
+
+/** How a generation of a projection stands; `stoppedReason` is null while it runs. */
+export type Generation = Pick<
+  StoredGeneration,
+  'projection' | 'generation' | 'status' | 'stream' | 'position' | 'stoppedReason'
+>;
+
+/** What is asked of the read models to say how they stand. */
+export type ObservedModels = Readonly<{
+  read: <T>(use: (reading: Reading) => Promise<T>) => Promise<T>;
+  generations: () => Promise<readonly Generation[]>;
+}>;
+
+const lagWarnedFromMs = 10_000;
+
+/**
+ * Whether the database answers, and how far its read models are.
+ *
+ * Not to be relied on while the database does not answer, a read model is not built yet, or what readers see has
+ * stopped.
+ */
+export function observeModels({ read, generations }: ObservedModels, lag: Pick<LagTracker, 'lagMs'>): Observed {
+  const built: Check = {
+    component: 'database',
+    look: async () => {
+      const [outcome] = await Promise.allSettled([read(allBuilt)]);
+      if (outcome.status === 'fulfilled') return {};
+      if (!isBeingBuilt(outcome.reason)) throw outcome.reason;
+      return { reasons: [{ component: 'projections', message: outcome.reason.message }] };
+    },
+  };
+  const standing: Check = {
+    component: 'database',
+    look: async () => {
+      const found = await generations();
+      const isRebuild = (one: Generation): boolean => isBesideLive(one, found);
+      return {
+        reasons: found.filter((one) => !isRebuild(one)).flatMap(stopped),
+        warnings: [...found.filter(isRebuild).flatMap(stopped), ...found.flatMap((one) => behind(one, lag))],
+      };
+    },
+  };
+  return { checks: [built, standing], gauges: [figuresOf(generations, lag)] };
+}
+
+/** Whether a read failed because a read model is not built yet; its message says which one. */
+export function isBeingBuilt(caught: unknown): caught is AppError {
+  return caught instanceof AppError && caught.code === 'UNAVAILABLE' && !caught.cause;
+}
+
+/** Fails as long as there is a read model that is not built yet: the routes that need it fail as well then. */
+async function allBuilt(reading: Reading): Promise<void> {
+  projectionNames.forEach((name) => reading.schemas[name]);
+  await reading.confirmed();
+}
+
+/** A rebuild that stops beside what readers see makes no answer wrong. */
+function isBesideLive({ projection, status }: Generation, all: readonly Generation[]): boolean {
+  return status !== 'live' && all.some((other) => other.projection === projection && other.status === 'live');
+}
+
+function stopped({ projection, generation, position, stoppedReason }: Generation): Finding[] {
+  if (stoppedReason === null) return [];
+  const message = `Generation ${generation} stopped after position ${position}: ${stoppedReason}`;
+  return [{ component: `projection ${projection}`, message }];
+}
+
+function behind({ projection, status, stream, position }: Generation, lag: Pick<LagTracker, 'lagMs'>): Finding[] {
+  const ms = status === 'live' ? lag.lagMs(stream, position) : 0;
+  if (ms < lagWarnedFromMs) return [];
+  return [
+    { component: `projection ${projection}`, message: `It is ${prettyMs(ms, { compact: true })} behind the log.` },
+  ];
+}
+
+function figuresOf(generations: ObservedModels['generations'], lag: Pick<LagTracker, 'lagMs'>): Figures {
+  const labels = ['projection', 'stream'] as const;
+  return figures(
+    (gauge) => ({
+      position: gauge('projection_position', 'Sequence of the last fact that a projection has applied', ...labels),
+      lag: gauge('projection_lag_seconds', 'How far a projection is behind the log', ...labels),
+      generation: gauge('projection_generation', 'Live generation of a projection', ...labels),
+      stopped: gauge('projection_stopped', 'Whether a projection has stopped', ...labels),
+      database: gauge('database_up', 'Whether the database answers'),
+    }),
+    generations,
+    (gauges, seen) => {
+      gauges.database.set(Number(seen !== undefined));
+      for (const one of seen?.filter(({ status }) => status === 'live') ?? []) {
+        const of = { projection: one.projection, stream: one.stream };
+        gauges.position.set(of, one.position);
+        gauges.lag.set(of, lag.lagMs(one.stream, one.position) / 1000);
+        gauges.generation.set(of, one.generation);
+        gauges.stopped.set(of, Number(one.stoppedReason !== null));
+      }
+    },
+  );
+}

@@ -1,0 +1,204 @@
+import pg from 'pg';
+import { CopyIn } from '../../kit/shims/pg-copy-in.ts';
+import { sendTogether } from '../../kit/shims/pg-cork.ts';
+import { parsersByOid } from './column-types.ts';
+import { isDamage, toDatabaseError } from './database-error.ts';
+import { projectionNames } from '../../projections/projection.ts';
+import { createSlots, type Slots } from '../../kit/slots.ts';
+import { type SessionSettings, withSettings } from './session-settings.ts';
+
+/**
+ * Connections by what they are for.
+ *
+ * - `read` answers requests in batches; all statements of one transaction see the same instant.
+ * - `write` carries live batches.
+ * - `bulk` carries rebuilds and changes of tables.
+ * - `archive` is the archive's alone: neither a burst of facts nor a rebuild keeps it waiting.
+ * - `load` fills and reads whole tables, and plans as PostgreSQL would.
+ *
+ * `write`, `bulk` and `archive` pipeline: statements sent without waiting go out together. `load` does not, so that it
+ * can carry COPY.
+ */
+export type Pools = Readonly<{
+  read: pg.Pool;
+  write: pg.Pool;
+  bulk: pg.Pool;
+  archive: pg.Pool;
+  load: pg.Pool;
+  /** Rebuilds of this process: so many at a time that each has the connections that it needs. */
+  builds: Slots;
+  end: () => Promise<void>;
+}>;
+
+/** How the connections are named in `pg_stat_activity`, each pool's with its own word behind, and how many may read. */
+export type PoolOptions = Readonly<{ applicationName: string; readers?: number }>;
+
+const readTimeoutMs = 5000;
+const connectTimeoutMs = 5000;
+/** A reader this slow has been cut off long before its generation's tables are dropped. */
+const idleReaderMs = 30_000;
+/** A frozen writer gives its locks back after this. */
+const idleWriterMs = 15_000;
+const lifetimeSeconds = 600;
+/**
+ * Readers come in bursts and would wait for a new connection; whoever writes does not mind, and each takes some 5 MB of
+ * its own.
+ */
+const keptIdleMs = { read: 10_000, others: 1_000 };
+
+/** A rebuild takes a core for its fold and one or two for its indexes. */
+const buildsAtOnce = 2;
+/** Connections of `load` that a rebuild finishes its tables with; see `finishTables`. */
+export const loadersOfBuild = 2;
+const most = {
+  /** Each projection has a batch under way, and a few look up where things stand. */
+  write: projectionNames.length + 3,
+  /** Each rebuild holds one from beginning to end; two for what is swept away and for blockers that are ended. */
+  bulk: buildsAtOnce + 2,
+  load: buildsAtOnce * loadersOfBuild,
+  archive: 4,
+};
+
+/** One plan per named statement, whatever its parameters. */
+const readPlans = { plan_cache_mode: 'force_generic_plan', jit: 'off' };
+/** Whatever is asked together sees one instant, and changes nothing. */
+const readOnce = { default_transaction_isolation: 'repeatable read', default_transaction_read_only: 'on' };
+/** Every write finds its rows by key; a plan made while a table was empty must not scan it once it is full. */
+const writePlans = { ...readPlans, enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' };
+/** What is loaded is lost with its rebuild anyway, until the switch; sorting for indexes gets some memory. */
+const loadMemory = { jit: 'off', synchronous_commit: 'off', maintenance_work_mem: '128MB' };
+/** Readers come first: a load takes one core for each of its connections and no more. */
+const loadPlans = { ...loadMemory, max_parallel_workers_per_gather: '0', max_parallel_maintenance_workers: '0' };
+
+/**
+ * Opens the pools; no connection is made before one is needed.
+ *
+ * They survive restarts of the server: what is under way fails with `UNAVAILABLE`, what comes later connects anew.
+ * Fails with `INVALID_ARGUMENT` when the address of the database contradicts what a pool relies on.
+ */
+export function createPools(config: pg.ClientConfig, { applicationName, readers = 4 }: PoolOptions): Pools {
+  const open = (name: string, settings: SessionSettings, more: pg.PoolConfig): pg.Pool =>
+    openPool({
+      ...withSettings(config, settings),
+      application_name: `${applicationName} ${name}`,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+      connectionTimeoutMillis: connectTimeoutMs,
+      idleTimeoutMillis: keptIdleMs.others,
+      maxLifetimeSeconds: lifetimeSeconds,
+      pipeline: true,
+      types: typesOf(parsers),
+      ...more,
+    });
+  const read = open(
+    'read',
+    { ...readPlans, ...readOnce },
+    {
+      max: readers,
+      idleTimeoutMillis: keptIdleMs.read,
+      pipeline: false,
+      statement_timeout: readTimeoutMs,
+      idle_in_transaction_session_timeout: idleReaderMs,
+    },
+  );
+  const writing = { idle_in_transaction_session_timeout: idleWriterMs };
+  const write = open('write', writePlans, { ...writing, max: most.write, query_timeout: 60_000 });
+  const bulk = open('bulk', writePlans, { ...writing, max: most.bulk });
+  const archive = open('archive', writePlans, { ...writing, max: most.archive, types: typesOf(archiveParsers) });
+  const load = open('load', loadPlans, { max: most.load, pipeline: false });
+  const all = [read, write, bulk, archive, load];
+  const builds = createSlots(buildsAtOnce, 'A rebuild');
+  return {
+    read,
+    write,
+    bulk,
+    archive,
+    load,
+    builds,
+    end: async () => {
+      await Promise.all(all.map((pool) => pool.end()));
+    },
+  };
+}
+
+const damageListeners = new WeakMap<pg.Pool, Set<(damage: Error) => void>>();
+
+/** Tells of answers that show damage in the database's own files, until the returned function is called. */
+export function onDamage({ read, write, bulk, archive, load }: Pools, tell: (damage: Error) => void): () => void {
+  const pools = [read, write, bulk, archive, load];
+  for (const pool of pools) {
+    const listeners = damageListeners.get(pool) ?? new Set();
+    damageListeners.set(pool, listeners.add(tell));
+  }
+  return () => {
+    for (const pool of pools) damageListeners.get(pool)?.delete(tell);
+  };
+}
+
+/** Reports an answer that a connection of the pool gave to whoever listens, if it shows damage. */
+export function reportDamage(pool: pg.Pool, caught: unknown): void {
+  if (isDamage(caught)) for (const tell of damageListeners.get(pool) ?? []) tell(caught);
+}
+
+/**
+ * Lends a connection; one that a failure was seen on is closed rather than used again.
+ *
+ * Failures of the database come as `toDatabaseError` makes them, all others as they are.
+ */
+export async function withClient<T>(pool: pg.Pool, use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  let client: pg.PoolClient | undefined;
+  try {
+    client = await pool.connect();
+    const result = await use(client);
+    client.release();
+    return result;
+  } catch (caught) {
+    client?.release(true);
+    reportDamage(pool, caught);
+    throw toDatabaseError(caught);
+  }
+}
+
+/** A statement as `pg` takes it; a named one is parsed once per connection. COPY takes in rows as text. */
+export type Statement = Readonly<{ name?: string; text: string; values?: unknown[]; rows?: string }>;
+
+/** Sends a statement. */
+export function send(client: pg.ClientBase, statement: Statement): Promise<pg.QueryResult> {
+  const { text, rows } = statement;
+  if (rows === undefined) return client.query({ ...statement });
+  const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>();
+  client.query(new CopyIn(text, rows, (error, result) => (error ? reject(error) : resolve(result))));
+  return promise;
+}
+
+/**
+ * Sends statements in one go, with whatever follows at once, and waits for all answers; fails with the first failure,
+ * when nothing is under way any more.
+ */
+export async function sendAll(client: pg.ClientBase, statements: readonly Statement[]): Promise<pg.QueryResult[]> {
+  sendTogether(client);
+  const answers = await Promise.allSettled(statements.map((statement) => send(client, statement)));
+  return answers.map((answer) => {
+    if (answer.status === 'rejected') throw answer.reason;
+    return answer.value;
+  });
+}
+
+function openPool(config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool(config);
+  const ignore = (): void => undefined;
+  // A connection lost while idle, or between two statements, must not end the process; whoever uses it next sees it.
+  pool.on('error', ignore);
+  pool.on('connect', (client) => client.on('error', ignore));
+  return pool;
+}
+
+const parsers = new Map([...parsersByOid, [pg.types.builtins.TIMESTAMPTZ, String]]);
+/** The archive writes and reads bodies as bytes. */
+const archiveParsers = new Map(parsers);
+archiveParsers.delete(pg.types.builtins.BYTEA);
+
+const typesOf = (own: ReadonlyMap<number, (text: string) => unknown>): pg.CustomTypesConfig => ({
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    (format !== 'binary' && own.get(oid)) || pg.types.getTypeParser(oid, 'text'),
+});

@@ -1,0 +1,97 @@
+import type pg from 'pg';
+import { AppError } from '../../../kit/errors.ts';
+import { type AnyProjection, projections as all } from '../../../projections/all.ts';
+import type { Reading } from '../../../projections/reading.ts';
+import { sendBatch } from '../../../kit/shims/pg-batch.ts';
+import { toReadError } from '../database-error.ts';
+import { type Generation, listGenerations } from '../engine/generations.ts';
+import { findLive, optimisticSnapshot, heldSnapshot, liveFrom, type LiveGenerations, Moved } from './snapshot.ts';
+import { type Pools, reportDamage } from '../pool.ts';
+
+/** Reads what projections made. */
+export type Reader = Readonly<{
+  /**
+   * Runs queries against one snapshot of all live generations; their positions are of that same instant.
+   *
+   * `use` runs again where the generations turn out to be others than it was told, and only the last run counts. Fails
+   * with `UNAVAILABLE` when PostgreSQL is away or its tables are being made, and when `use` asks for a projection that
+   * has no live generation of the version that this program reads.
+   *
+   * @example await reader.read(rounds)
+   */
+  read: <T>(use: (reading: Reading) => Promise<T>) => Promise<T>;
+  /** How every projection stands, its unfinished generations included. */
+  generations: () => Promise<readonly Generation[]>;
+}>;
+
+/** Whose read models, and which versions of projections are read; those that are not named, in any version. */
+type ReaderOptions = Readonly<{
+  pools: Pools;
+  network: string;
+  projections?: readonly Pick<AnyProjection, 'name' | 'version'>[];
+}>;
+
+const mostTries = 4;
+
+/**
+ * Makes the reader of a network; it opens nothing of its own.
+ *
+ * A read takes the generations for what the one before found, and asks where they stand along with everything else:
+ * most take one trip to PostgreSQL. Where they stand elsewhere, it runs again within a transaction that is held until
+ * its end.
+ */
+export function createReader({ pools, network, projections = all }: ReaderOptions): Reader {
+  const live = findLive(network);
+  const versions = new Map(projections.map(({ name, version }) => [name, version]));
+  const reader = {};
+  let known: LiveGenerations | undefined;
+  const guess = async <T>(client: pg.ClientBase, taken: LiveGenerations, use: Use<T>): Promise<T> => {
+    const reading = optimisticSnapshot({ client, reader, versions, taken }, live);
+    const [outcome] = await Promise.allSettled([use(reading)]);
+    await reading.confirmed();
+    return valueOf(outcome);
+  };
+  const hold = async <T>(client: pg.ClientBase, use: Use<T>): Promise<T> => {
+    const [, found] = await Promise.all(
+      sendBatch(client, [{ text: 'begin isolation level repeatable read read only' }, live]),
+    );
+    known = liveFrom(found ?? []);
+    const [outcome] = await Promise.allSettled([use(heldSnapshot({ client, reader, versions, taken: known }))]);
+    await Promise.all(sendBatch(client, [{ text: 'commit' }]));
+    return valueOf(outcome);
+  };
+  return {
+    read: async (use) => {
+      const client = await pools.read.connect().catch(fail);
+      let isBroken = true;
+      try {
+        for (let tries = 1; ; tries += 1) {
+          const [outcome] = await Promise.allSettled([
+            known && tries === 1 ? guess(client, known, use) : hold(client, use),
+          ]);
+          const isMoved = outcome.status === 'rejected' && outcome.reason instanceof Moved;
+          if (isMoved && tries < mostTries) continue;
+          isBroken = outcome.status === 'rejected' && !(outcome.reason instanceof AppError);
+          return valueOf(outcome);
+        }
+      } catch (caught) {
+        reportDamage(pools.read, caught);
+        throw toReadError(caught);
+      } finally {
+        client.release(isBroken);
+      }
+    },
+    generations: () => listGenerations(pools.read, network).catch(fail),
+  };
+}
+
+type Use<T> = (reading: Reading) => Promise<T>;
+
+function valueOf<T>(outcome: PromiseSettledResult<T>): T {
+  if (outcome.status === 'rejected') throw outcome.reason;
+  return outcome.value;
+}
+
+function fail(caught: unknown): never {
+  throw toReadError(caught);
+}

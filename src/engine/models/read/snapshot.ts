@@ -1,0 +1,224 @@
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+} from 'kysely';
+import type pg from 'pg';
+import { AppError } from '../../../kit/errors.ts';
+import { type ProjectionName, projectionNames } from '../../../projections/projection.ts';
+import type { Followed, Reading } from '../../../projections/reading.ts';
+import type { Tables } from '../../../projections/tables.ts';
+import { type Ask, type Rows, sendBatch } from '../../../kit/shims/pg-batch.ts';
+import { metaSchema } from '../engine/generations.ts';
+import type { Statement } from '../pool.ts';
+
+/** A live generation as readers see it. */
+export type Live = Readonly<{ projection: ProjectionName; version: number; schema: string; followed: Followed }>;
+/** The live generations by projection. */
+export type LiveGenerations = ReadonlyMap<ProjectionName, Live>;
+
+/** The generations are not what a look took them for: what was read may be wrong, and is read anew. */
+export class Moved extends AppError {
+  constructor() {
+    super('UNAVAILABLE', 'The read models were replaced again and again while they were read; try again soon');
+    this.name = 'Moved';
+  }
+}
+
+/** The statement that finds the live generations of a network. */
+export const findLive = (network: string): Statement => ({
+  name: `live.${network}`,
+  text: `select projection, version, schema_name as schema, stream, incarnation, position
+    from ${metaSchema(network)}.generations where status = 'live'`,
+});
+
+/** The live generations from the rows of `findLive`. */
+export function liveFrom(rows: Rows): LiveGenerations {
+  const all = rows as readonly (Omit<Live, 'followed'> & Omit<Followed, 'sequence'> & { readonly position: number })[];
+  return new Map(
+    all.map(({ projection, version, schema, stream, incarnation, position: sequence }) => [
+      projection,
+      { projection, version, schema, followed: { stream, incarnation, sequence } },
+    ]),
+  );
+}
+
+type Asking = Readonly<{
+  client: pg.ClientBase;
+  /** The same for all snapshots of one database. */
+  reader: object;
+  /** Which version of each projection this program reads: the tables of another one mean something else. */
+  versions: ReadonlyMap<string, number>;
+  taken: LiveGenerations;
+}>;
+
+/**
+ * Optimistic: assumes the generations seen before, sends the query for their positions in the same round trip, and
+ * fails with `Moved` instead of answering when one has changed.
+ */
+export function optimisticSnapshot(asking: Asking, live: Statement): Reading {
+  const { client, taken } = asking;
+  const named = new Set<ProjectionName>();
+  let checked = 0;
+  const send = (statements: readonly Statement[]): Promise<Rows>[] => {
+    const [found, ...answers] = sendBatch(client, [live, ...statements]);
+    const sound = (found ?? Promise.resolve([])).then((rows) => {
+      const now = liveFrom(rows);
+      if ([...named].some((name) => !isSame(taken.get(name), now.get(name)))) throw new Moved();
+      checked = named.size;
+      return rows;
+    });
+    return [sound, ...answers.map(async (answer) => await sound.then(() => answer))];
+  };
+  const confirmed = async (): Promise<void> => {
+    if (checked < named.size) await send([])[0];
+  };
+  return readingOf(asking, { named, ask: gather((statements) => send(statements).slice(1)), confirmed });
+}
+
+/** A snapshot within an open transaction that has read the generations. */
+export function heldSnapshot(asking: Asking): Reading {
+  const ask = gather((statements) => sendBatch(asking.client, statements));
+  return readingOf(asking, { named: new Set(), ask, confirmed: () => Promise.resolve() });
+}
+
+type Ways = Readonly<{ named: Set<ProjectionName>; ask: Ask; confirmed: () => Promise<void> }>;
+
+function readingOf({ client, reader, versions, taken }: Asking, { named, ask, confirmed }: Ways): Reading {
+  const of = (name: ProjectionName): Live => {
+    named.add(name);
+    const live = taken.get(name);
+    if (!live)
+      throw new AppError('UNAVAILABLE', `Projection ${name} is being built for the first time; try again soon`);
+    const version = versions.get(name) ?? live.version;
+    if (live.version < version)
+      throw new AppError(
+        'UNAVAILABLE',
+        `Projection ${name} is being built anew for version ${version}; try again soon`,
+      );
+    if (live.version > version)
+      throw new AppError(
+        'UNAVAILABLE',
+        `Projection ${name} is of version ${live.version} by now, and this program reads version ${version}: update it`,
+      );
+    return live;
+  };
+  return { db: kyselyOver(client, ask), reader, schemas: schemasOf(of), followed: positionsOf(of), confirmed };
+}
+
+/** Statements asked within one turn of the event loop leave together. */
+function gather(send: (statements: readonly Statement[]) => readonly Promise<Rows>[]): Ask {
+  let waiting: { statement: Statement; answer: (rows: Promise<Rows>) => void }[] = [];
+  const leave = (): void => {
+    const all = waiting;
+    waiting = [];
+    try {
+      const answers = send(all.map(({ statement }) => statement));
+      all.forEach(({ answer }, at) => answer(answers[at] ?? Promise.resolve([])));
+    } catch (caught) {
+      // What cannot be sent fails whoever asked, not the turn that it leaves in.
+      for (const { answer } of all) answer(Promise.reject(caught));
+    }
+  };
+  return async (statement) =>
+    await new Promise((answer) => {
+      if (waiting.length === 0) process.nextTick(leave);
+      waiting.push({ statement, answer });
+    });
+}
+
+function isSame(a: Live | undefined, b: Live | undefined): boolean {
+  return (
+    a?.schema === b?.schema &&
+    a?.followed.sequence === b?.followed.sequence &&
+    a?.followed.incarnation === b?.followed.incarnation
+  );
+}
+
+type Find = (name: ProjectionName) => Live;
+
+const schemasOf = recordsOf(({ schema }) => schema);
+const positionsOf = recordsOf(({ followed }) => followed);
+
+/**
+ * Makes records whose values are found when they are asked for, so that a read needs only the projections that it
+ * names.
+ */
+function recordsOf<T>(value: (live: Live) => T): (find: Find) => Readonly<Record<ProjectionName, T>> {
+  const shared = {};
+  for (const name of projectionNames)
+    Object.defineProperty(shared, name, {
+      get(this: { find: Find }): T {
+        return value(this.find(name));
+      },
+    });
+  return (find) => Object.assign(Object.create(shared) as Readonly<Record<ProjectionName, T>>, { find });
+}
+
+/** Statements that are named at once; those of dropped generations make room when it is full. */
+const mostNames = 500;
+const names = new Map<string, string>();
+let named = 0;
+
+/** A name for a statement, the same each time, so that a connection parses and plans it once. */
+function nameOf(text: string): string {
+  const known = names.get(text);
+  if (known !== undefined) return known;
+  if (names.size >= mostNames) names.clear();
+  named += 1;
+  const name = `read.${named}`;
+  names.set(text, name);
+  return name;
+}
+
+type Asker = { ask: Ask };
+const made = new WeakMap<pg.ClientBase, Readonly<{ db: Kysely<Tables>; asker: Asker }>>();
+
+/** Kysely over one connection, which stays the caller's; it asks as the last caller had it ask. */
+function kyselyOver(client: pg.ClientBase, ask: Ask): Kysely<Tables> {
+  const known = made.get(client);
+  if (known) {
+    known.asker.ask = ask;
+    return known.db;
+  }
+  const asker: Asker = { ask };
+  const db = new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => driverOver(asker),
+      createIntrospector: (of) => new PostgresIntrospector(of),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  });
+  made.set(client, { db, asker });
+  return db;
+}
+
+function driverOver(asker: Asker): Driver {
+  const connection: DatabaseConnection = {
+    executeQuery: async <R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> => {
+      const rows = await asker.ask({ name: nameOf(sql), text: sql, values: [...parameters] });
+      return { rows: rows as R[] };
+    },
+    streamQuery: () => refuse('streaming'),
+  };
+  const nothing = (): Promise<void> => Promise.resolve();
+  return {
+    init: nothing,
+    acquireConnection: () => Promise.resolve(connection),
+    beginTransaction: () => refuse('a transaction of its own'),
+    commitTransaction: () => refuse('a transaction of its own'),
+    rollbackTransaction: () => refuse('a transaction of its own'),
+    releaseConnection: nothing,
+    destroy: nothing,
+  };
+}
+
+function refuse(what: string): never {
+  throw new Error(`A reading takes queries, not ${what}`);
+}

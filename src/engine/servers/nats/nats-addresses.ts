@@ -1,0 +1,85 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { isDataDamage, setAside } from '../aside.ts';
+import { type Say, whileSaying } from '../commands.ts';
+import { AppError } from '../../../kit/errors.ts';
+import { type Daemon } from '../daemon.ts';
+
+/** Where a nats-server listens. */
+export type Addresses = Readonly<{ url: string; wsUrl: string; monitorUrl: string }>;
+
+/** The folder of each stream of ours lies here, in the folder of an embedded broker. */
+export function streamsFolder(dir: string): string {
+  return path.join(dir, 'js', 'jetstream', 'CORE', 'streams');
+}
+
+const READY_WITHIN_MS = 60_000;
+
+type Waiting = Readonly<{ host: string; say: Say; signal?: AbortSignal }>;
+
+/** The server ended because of what lies in its folder. */
+export class DamagedStore extends Error {}
+
+/** Moves a damaged store out of the way, so that the next start makes an empty one. */
+export async function setStoreAside(dir: string, say: Say): Promise<void> {
+  await setAside(path.join(path.resolve(dir), 'js'), say);
+}
+
+/**
+ * Waits until the server has told where it listens. Fails with `DamagedStore` when it ends because of what lies in its
+ * folder.
+ */
+export async function untilReady(daemon: Daemon, folder: string, { say, ...options }: Waiting): Promise<Addresses> {
+  return await whileSaying(say, 'starting nats-server', () => addressesOf(daemon, folder, options));
+}
+
+async function addressesOf(daemon: Daemon, folder: string, { host, signal }: Omit<Waiting, 'say'>): Promise<Addresses> {
+  const deadline = performance.now() + READY_WITHIN_MS;
+  for (;;) {
+    signal?.throwIfAborted();
+    const addresses = await readAddresses(folder, host);
+    if (addresses) return addresses;
+    if (daemon.hasExited()) throw endedBy(await daemon.exited);
+    if (performance.now() > deadline) throw notReady(daemon, folder);
+    await pause(20);
+  }
+}
+
+/** Nothing is moved: whether the store is damaged, or only large, cannot be told from here. */
+function notReady(daemon: Daemon, folder: string): AppError {
+  const dir = path.dirname(folder);
+  return new AppError(
+    'UNAVAILABLE',
+    `nats-server (process ${daemon.pid}) did not become ready within ${READY_WITHIN_MS / 1000} s. Read ${path.join(dir, 'nats.log')}; if its store is beyond ` +
+      `help, move ${path.join(dir, 'js')} away and start again: what was in it comes back from the archive.`,
+  );
+}
+
+function endedBy(lastWords: string): Error {
+  const Failure = isDataDamage(lastWords) ? DamagedStore : Error;
+  return new Failure(`nats-server ${lastWords}`);
+}
+
+/** The server writes its addresses once it listens; a file that is still being written does not parse. */
+async function readAddresses(folder: string, host: string): Promise<Addresses | undefined> {
+  const name = (await readdir(folder)).find((file) => file.endsWith('.ports'));
+  if (!name) return undefined;
+  const text = await readFile(path.join(folder, name), 'utf8');
+  let found: Partial<Record<'nats' | 'websocket' | 'monitoring', string[]>>;
+  try {
+    found = JSON.parse(text) as typeof found;
+  } catch {
+    return undefined;
+  }
+  const [nats, websocket, monitoring] = [found.nats?.[0], found.websocket?.[0], found.monitoring?.[0]];
+  if (!nats || !websocket || !monitoring) return undefined;
+  return { url: reachable(nats, host), wsUrl: reachable(websocket, host), monitorUrl: monitoring };
+}
+
+/** Where every interface is listened on, the server names one of them; from here it is reached over loopback. */
+function reachable(address: string, host: string): string {
+  if (!['0.0.0.0', '::'].includes(host)) return address;
+  const { protocol, port } = new URL(address);
+  return `${protocol}//127.0.0.1:${port}`;
+}

@@ -1,0 +1,36 @@
+import { Gauge, Registry } from 'prom-client';
+import { within } from './wait.ts';
+import type { Figures } from './observed.ts';
+
+/** Makes a gauge whose name begins with `annals_`. */
+type MakeGauge = <L extends string>(name: string, help: string, ...labels: readonly L[]) => Gauge<L>;
+
+const lookTimeoutMs = 3000;
+
+/**
+ * Figures that are read whenever somebody asks for them, from one look.
+ *
+ * `show` sets the gauges, all of them empty before. Of a look that fails or takes too long it gets nothing, so that
+ * what is not known is missing rather than stale.
+ *
+ * @example
+ * figures((gauge) => ({ up: gauge('broker_up', 'Whether the broker answers') }), ask, ({ up }, seen) => up.set(+seen))
+ */
+export function figures<G extends Readonly<Record<string, Pick<Gauge, 'reset'>>>, Seen>(
+  define: (gauge: MakeGauge) => G,
+  look: () => Promise<Seen>,
+  show: (gauges: G, seen: Seen | undefined) => void,
+): Figures {
+  const registry = new Registry();
+  const gauges = define(
+    (name, help, ...labelNames) => new Gauge({ name: `annals_${name}`, help, labelNames, registers: [registry] }),
+  );
+  return {
+    metrics: async () => {
+      const [seen] = await Promise.allSettled([within(lookTimeoutMs, look(), 'late')]);
+      for (const gauge of Object.values(gauges)) gauge.reset();
+      show(gauges, seen.status === 'fulfilled' ? seen.value : undefined);
+      return await registry.metrics();
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { watchLifeline } from './lifeline.ts';
+import type { Logger } from './logger.ts';
+
+/** One step of shutting down; it is given up after `capMs`. */
+export type Phase = Readonly<{ name: string; capMs: number; run: () => Promise<unknown> }>;
+
+/**
+ * Runs the phases in their order, each within its cap; a phase that fails or hangs is logged and the next one runs.
+ *
+ * Resolves when all have been tried; never rejects.
+ */
+export async function shutDown(phases: readonly Phase[], log: Logger): Promise<void> {
+  for (const { name, capMs, run } of phases) {
+    const cap = new AbortController();
+    const late = delay(capMs, 'late', { signal: cap.signal }).catch(() => 'ended');
+    try {
+      if ((await Promise.race([run(), late])) === 'late') log.warn({ phase: name, capMs }, 'shutdown phase given up');
+    } catch (err) {
+      log.warn({ phase: name, err }, 'shutdown phase failed');
+    }
+    cap.abort();
+  }
+}
+
+/**
+ * Rejects with the first exception or rejection that nobody caught; later ones are logged. Never resolves.
+ *
+ * From now on such an error ends the process through its phases, not at once.
+ */
+export function strayFailure(log: Logger): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => undefined);
+  let isFirst = true;
+  const onStray = (caught: unknown): void => {
+    if (!isFirst) log.error({ err: caught }, 'another error that nobody caught');
+    isFirst = false;
+    reject(caught instanceof Error ? caught : new Error(String(caught)));
+  };
+  process.on('uncaughtException', onStray);
+  process.on('unhandledRejection', onStray);
+  return promise;
+}
+
+/**
+ * A signal that aborts on SIGINT, SIGTERM or SIGHUP, or when the starting process is gone; the second time the process
+ * exits at once.
+ */
+export function stopSignal(log: Logger): AbortSignal {
+  const controller = new AbortController();
+  const stop = (why: string): void => {
+    if (controller.signal.aborted) process.exit(130);
+    log.info({ why }, 'stopping');
+    controller.abort(new Error(why));
+  };
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop(name));
+  watchLifeline(() => stop('the starting process is gone'));
+  return controller.signal;
+}

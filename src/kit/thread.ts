@@ -1,0 +1,128 @@
+import { type Transferable, Worker } from 'node:worker_threads';
+import { AppError, toAppError } from './errors.ts';
+import type { FromWorker, ToWorker, WorkerSetup } from './worker-thread.ts';
+
+/**
+ * What a thread runs and what it may use: one that needs more heap than `memoryMb` ends, and nothing else does. A task
+ * that was cancelled may put things in order for `graceMs`.
+ */
+export type ThreadOptions = Readonly<{ name: string; module: URL; memoryMb?: number; graceMs?: number }>;
+
+/** One call: what is called, with what, and what ends it before its time. */
+export type Call = Readonly<{
+  task: string;
+  input: unknown;
+  transfer?: readonly Transferable[];
+  signal?: AbortSignal;
+  timeoutMs?: number;
+  onProgress?: (value: never) => void;
+}>;
+
+/** A worker strips types by itself, like the process that starts it; Node 22 has to be told not to say so each time. */
+const execArgv = ['--disable-warning=ExperimentalWarning'];
+
+const usualGraceMs = 2_000;
+
+/** A worker thread that takes one call at a time; a module that cannot be loaded shows at its first call. */
+export class Thread {
+  readonly #name: string;
+  readonly #graceMs: number;
+  readonly #worker: Worker;
+  readonly #ready = Promise.withResolvers<void>();
+  #current: (PromiseWithResolvers<unknown> & { onProgress: Call['onProgress'] }) | undefined;
+  #ended: AppError | undefined;
+
+  constructor({ name, module, memoryMb, graceMs = usualGraceMs }: ThreadOptions) {
+    const workerData: WorkerSetup = { module: module.href };
+    const resourceLimits = memoryMb === undefined ? {} : { maxOldGenerationSizeMb: memoryMb };
+    const program = new URL('worker-thread.ts', import.meta.url);
+    this.#name = name;
+    this.#graceMs = graceMs;
+    this.#worker = new Worker(program, { name, workerData, execArgv, resourceLimits });
+    this.#worker.on('message', (message: FromWorker) => this.#receive(message));
+    this.#worker.on('error', (cause) =>
+      this.#end(new AppError('INTERNAL', `Worker ${name} failed: ${reasonOf(cause, memoryMb)}`, { cause })),
+    );
+    this.#worker.on('exit', (code) => this.#end(new AppError('INTERNAL', `Worker ${name} ended with code ${code}`)));
+    // Only a call keeps the process running, not a thread that waits for one.
+    this.#worker.unref();
+  }
+
+  /** False once the thread has ended; whoever holds it then starts another. */
+  get isAlive(): boolean {
+    return this.#ended === undefined;
+  }
+
+  /** Resolves with what the task returned; rejects with an AppError once it has failed, or surely no longer runs. */
+  async call({ task, input, transfer = [], signal, timeoutMs, onProgress }: Call): Promise<unknown> {
+    if (this.#ended) throw this.#ended;
+    const current = Object.assign(Promise.withResolvers<unknown>(), { onProgress });
+    const timers: NodeJS.Timeout[] = [];
+    const endAfter = (ms: number, error: AppError): void => {
+      timers.push(setTimeout(() => void this.end(error), ms));
+    };
+    const abort = (): void => {
+      this.#send({ kind: 'abort', reason: `Task ${task} was cancelled` });
+      endAfter(this.#graceMs, this.#cancelled(task));
+    };
+    this.#worker.ref();
+    try {
+      this.#send({ kind: 'call', task, input }, transfer);
+      this.#current = current;
+      if (timeoutMs !== undefined)
+        void this.#ready.promise.then(
+          () => this.#current === current && endAfter(timeoutMs, this.#late(task, timeoutMs)),
+        );
+      if (signal?.aborted === true) abort();
+      signal?.addEventListener('abort', abort, { once: true });
+      return await current.promise;
+    } catch (cause) {
+      throw signal?.aborted === true ? this.#cancelled(task, cause) : toAppError(cause);
+    } finally {
+      this.#current = undefined;
+      signal?.removeEventListener('abort', abort);
+      for (const timer of timers) clearTimeout(timer);
+      this.#worker.unref();
+    }
+  }
+
+  /** Ends the thread wherever it is; a call that runs is rejected with the error as soon as it surely runs no more. */
+  async end(error = new AppError('CANCELLED', `Worker ${this.#name} was closed`)): Promise<void> {
+    this.#ended ??= error;
+    await this.#worker.terminate();
+    this.#current?.reject(this.#ended);
+  }
+
+  #send(message: ToWorker, transfer: readonly Transferable[] = []): void {
+    this.#worker.postMessage(message, transfer);
+  }
+
+  #receive(message: FromWorker): void {
+    if (message.kind === 'ready') this.#ready.resolve();
+    else if (message.kind === 'progress') this.#current?.onProgress?.(message.value as never);
+    else if (message.kind === 'done') this.#current?.resolve(message.output);
+    else {
+      const cause = Object.assign(new Error(message.message), { stack: message.stack });
+      this.#current?.reject(new AppError(message.code, message.message, { cause }));
+    }
+  }
+
+  #end(error: AppError): void {
+    this.#ended ??= error;
+    this.#current?.reject(this.#ended);
+  }
+
+  #cancelled(task: string, cause?: unknown): AppError {
+    return new AppError('CANCELLED', `Task ${task} of worker ${this.#name} was cancelled`, { cause });
+  }
+
+  #late(task: string, timeoutMs: number): AppError {
+    return new AppError('DEADLINE', `Task ${task} of worker ${this.#name} took longer than ${timeoutMs / 1000} s`);
+  }
+}
+
+function reasonOf(cause: unknown, memoryMb = 0): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const isOutOfMemory = 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY';
+  return isOutOfMemory ? `it needs more than its ${memoryMb} MB of memory` : cause.message;
+}

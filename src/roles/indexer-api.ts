@@ -1,0 +1,77 @@
+import { FollowedChain } from '../projections/rounds/queries.ts';
+import { ask, openBuses } from '../edges/bus.ts';
+import type { Reader } from '../engine/models/read/reading.ts';
+import { createWakeups } from '../engine/models/read/wakeups.ts';
+import { observedIn, type Part, type RoleContext, urlOf } from './role.ts';
+import { serve } from './serve.ts';
+import { requestSync } from '../edges/indexer/rounds/request-sync.ts';
+import { createChainActivity } from '../edges/indexer/pages/chain-activity.ts';
+import { type About, registerPages } from '../edges/indexer/pages/pages.ts';
+import { createRest } from '../edges/indexer/rest/rest.ts';
+
+/**
+ * The indexing REST API with its pages, listening, and the operations of the process.
+ *
+ * The start page tells everybody `chainUrl`, so it is that of the local network or null: another one may hold a key.
+ */
+export async function startApi(context: RoleContext, chainUrl: string | null): Promise<Part> {
+  const { config, network, profile, version, broker, pools, reader, lag, logger, signal } = context;
+  const wakeups = createWakeups({ config: context.postgres, pools, network }, logger);
+  await openBuses();
+  const app = createRest({
+    reader,
+    lag,
+    observed: () => observedIn(context),
+    requestSync: async (at, traceparent) => {
+      const [{ sequence }, { incarnation }] = await Promise.all([
+        requestSync(broker.log, at, traceparent),
+        broker.log.head('SYNC'),
+      ]);
+      return { position: { stream: 'SYNC' as const, incarnation, sequence }, at };
+    },
+    subscribe: (onEvent) => {
+      const ends = [broker.live(onEvent), wakeups.onMoved((moved) => onEvent(JSON.stringify(moved), 'moved'))];
+      return () => ends.forEach((end) => end());
+    },
+    settings: { ...config, profile },
+    cursorKey: config.cursorKey ?? (await broker.secret('cursor')),
+    logger,
+    clock: () => Date.now(),
+    signal,
+    version,
+    registerPages: (pages) =>
+      registerPages(pages, {
+        about: () => aboutOf(context, { reader, chainUrl }),
+        activity: chainUrl === null ? undefined : createChainActivity(chainUrl),
+      }),
+  });
+  const part = await serve('REST API', app, {
+    host: config.host,
+    port: config.port,
+    urls: (base) => ({
+      start: `${base}/`,
+      api: `${base}/v1/actions`,
+      docs: `${base}/docs`,
+      openapi: `${base}/openapi.json`,
+      readiness: `${base}/readyz`,
+      metrics: `${base}/metrics`,
+    }),
+  });
+  return { ...part, stop: async () => void (await Promise.all([part.stop(), wakeups.close()])) };
+}
+
+async function aboutOf(
+  { network, nats, running }: RoleContext,
+  { reader, chainUrl }: { reader: Reader; chainUrl: string | null },
+): Promise<About> {
+  const chain = await reader.read((reading) => ask(reading, new FollowedChain({}))).catch(() => null);
+  const isOpen = nats.user !== undefined;
+  return {
+    network,
+    chain,
+    nats: isOpen ? nats.url : null,
+    natsWebSocket: isOpen ? (nats.wsUrl ?? null) : null,
+    chainUrl,
+    gatewayUrl: chainUrl === null ? null : (urlOf(running, 'gateway') ?? null),
+  };
+}

@@ -1,0 +1,52 @@
+import type { Progress } from '../edges/indexer/rounds/round.ts';
+import { runSync } from '../edges/indexer/rounds/run-sync.ts';
+import { intervalsOf, observeSync } from '../edges/indexer/observed.ts';
+import { runProbing } from '../edges/indexer/probe/rounds.ts';
+import { startApi } from './indexer-api.ts';
+import { looping, type Part, type Role, type RoleContext, urlOf } from './role.ts';
+
+/**
+ * Sync with the chain, probes of SuperNodes, and the indexing REST API, which comes last: when there is something to
+ * answer from.
+ */
+export const indexer = {
+  name: 'indexer',
+  ports: ({ host, port }) => [{ setting: 'PORT', host, port }],
+  async *start(context) {
+    const chainUrl = urlOf(context.running, 'chain') ?? context.config.chainUrl;
+    yield startSync(context, chainUrl);
+    yield startProbing(context);
+    yield await startApi(context, context.config.isLocal ? chainUrl : null);
+  },
+} as const satisfies Role;
+
+/** Rounds of sync over a chain's REST, as long as this process holds their lease. */
+function startSync({ config, profile, broker, reader, logger, signal }: RoleContext, chainUrl: string): Part {
+  const { log, leases } = broker;
+  const run = (ending: AbortSignal): Promise<void> =>
+    runSync({
+      chainApiBase: chainUrl,
+      profile,
+      log,
+      leases,
+      intervalsMs: intervalsOf(config),
+      logger,
+      signal: ending,
+      onProgress: ({ source, ...far }) =>
+        logger.info({ ...far, percent: percentOf(far) }, `reading the chain: ${source}`),
+    });
+  return looping('sync', signal, run, observeSync(reader.read, { ...config, clock: () => Date.now() }));
+}
+
+function percentOf({ height, head }: Pick<Progress, 'height' | 'head'>): number {
+  return head === 0 ? 100 : Math.floor((100 * height) / head);
+}
+
+/** Rounds of probes, as long as this process holds their lease. */
+function startProbing({ config, broker, logger, signal }: RoleContext): Part {
+  const { log, leases } = broker;
+  const { probeIntervalMs: intervalMs, probePrivateAddresses: allowPrivate, probeHostNames: allowHostNames } = config;
+  return looping('probing', signal, (ending) =>
+    runProbing({ log, leases, intervalMs, allowPrivate, allowHostNames, logger, signal: ending }),
+  );
+}

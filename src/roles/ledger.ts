@@ -1,0 +1,66 @@
+import { createExecution, type Execution } from '../edges/evm/workers/execution.ts';
+import { openAsked } from '../edges/evm/asked.ts';
+import { failureOf } from '../kit/failure.ts';
+import { cadenceOf } from '../edges/ledger/cadence.ts';
+import { runLedger } from '../edges/ledger/run-ledger.ts';
+import { localBeginning } from '../edges/local-network/beginning.ts';
+import { startLocalNetwork } from '../edges/local-network/local-network.ts';
+import { type Part, type Role, type RoleContext, urlOf } from './role.ts';
+
+/** The local network: its chain and what happens there; nothing where another chain is indexed. */
+export const ledger = {
+  name: 'ledger',
+  ports: ({ isLocal, host, lcdPort, rpcPort }) =>
+    isLocal
+      ? [
+          { setting: 'LCD_PORT', host, port: lcdPort },
+          { setting: 'RPC_PORT', host, port: rpcPort },
+        ]
+      : [],
+  async *start(context) {
+    if (context.config.isLocal) yield await startLocal(context);
+  },
+} as const satisfies Role;
+
+async function startLocal(context: RoleContext): Promise<Part> {
+  const { config, network: name, postgres, broker, logger, signal } = context;
+  const { log, leases } = broker;
+  const { localSeed: seed, localSubnet: subnet, localNodes: nodes } = config;
+  let execution: Execution | undefined;
+  const chain = await runLedger({
+    execution: (evm) => (execution = createExecution({ postgres, network: name, config: evm })),
+    log,
+    leases,
+    beginning: () => localBeginning(seed, Date.now(), subnet),
+    host: config.host,
+    lcdPort: config.lcdPort,
+    rpcPort: config.rpcPort,
+    jsonRpc: () => urlOf(context.running, 'json-rpc') ?? `http://127.0.0.1:${config.evmHttpPort}`,
+    logger,
+    signal,
+  });
+  const starting = startLocalNetwork({ ledger: chain, seed, subnet, nodes, logger, signal });
+  const network = await Promise.race([starting, chain.failed]).catch(async (caught: unknown) => {
+    await chain.stop();
+    throw caught;
+  });
+  const asked = openAsked(broker.connection, name);
+  chain.keep(cadenceOf(config.evmBlockTimeMs, asked));
+  const stop = async (): Promise<void> => {
+    asked.close();
+    await network.stop();
+    await chain.stop();
+    await execution?.close();
+  };
+  const failed = failureOf([chain.failed, network.failed], signal);
+  return {
+    name: 'local network',
+    urls: { chain: chain.url, ...(chain.rpcUrl !== undefined && { rpc: chain.rpcUrl }) },
+    checks: [
+      { look: async () => ({ warnings: chain.obstacles().map((message) => ({ component: 'ledger', message })) }) },
+    ],
+    gauges: [],
+    failed,
+    stop,
+  };
+}

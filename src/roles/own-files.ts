@@ -1,0 +1,49 @@
+import { AppError } from '../kit/errors.ts';
+import type { Config } from '../config.ts';
+import { type ChainClient, createChainClient } from '../edges/chain/sign/chain-client.ts';
+import type { NetworkProfile } from '../edges/chain/rest/profile.ts';
+import { failureOf } from '../kit/failure.ts';
+import { wait } from '../kit/wait.ts';
+import type { NodeOptions } from '../edges/node/start-node.ts';
+import { fileBoundsOf } from './local-nodes.ts';
+
+const retryMs = 5_000;
+const program = 'annals';
+/** A chain that answers later than this is waited for beside a node that serves. */
+const firstAnswerMs = 5_000;
+
+/** How an operator's node takes files, undefined where it takes none; `failed` rejects once it must not. */
+export type OwnFiles = Readonly<{ cascade: NodeOptions['cascade']; failed: Promise<never> }>;
+
+/** Prepares an operator's node to take files where `NODE_CASCADE` is on; fails where its chain is none of Annals. */
+export async function prepareOwnFiles(
+  config: Config,
+  { chainUrl, profile, signal }: Readonly<{ chainUrl: string; profile: NetworkProfile; signal: AbortSignal }>,
+): Promise<OwnFiles> {
+  if (!config.nodeCascade) return { cascade: undefined, failed: failureOf([], signal) };
+  const signing = createChainClient(chainUrl, profile);
+  const checking = requireAnnalsChain(signing, signal);
+  const failed = failureOf([checking], signal);
+  await Promise.race([checking, wait(firstAnswerMs, signal)]);
+  return { cascade: { ...fileBoundsOf(config), storageFolder: config.storageDir, signing }, failed };
+}
+
+/**
+ * Fails with `INVALID_ARGUMENT` once the chain shows that it is none of Annals; resolves once it shows that it is.
+ *
+ * The other SuperNodes of such a chain keep other pieces, so nobody but this node could find a file that it takes. A
+ * chain that does not answer is queried until it does: its Register waits for the chain as well.
+ */
+export async function requireAnnalsChain(chain: Pick<ChainClient, 'program'>, signal: AbortSignal): Promise<void> {
+  for (; !signal.aborted; await wait(retryMs, signal)) {
+    const name = await chain.program().catch((caught: unknown) => {
+      if (!(caught instanceof AppError) || caught.code !== 'UNAVAILABLE') throw caught;
+    });
+    if (name === program) return;
+    if (name !== undefined)
+      throw new AppError(
+        'INVALID_ARGUMENT',
+        `NODE_CASCADE=on is for chains of Annals alone, and CHAIN_API_BASE leads to one of ${name || 'another program'}: its other SuperNodes keep other pieces and could not find the files of this one. Set NODE_CASCADE=off`,
+      );
+  }
+}

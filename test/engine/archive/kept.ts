@@ -1,0 +1,76 @@
+import { onTestFinished } from 'vitest';
+import { type StreamName, type StreamPolicies, streamTable } from '../../../src/events/streams.ts';
+import { type BothStores, bothStoresOf } from '../../../src/engine/archive/archive.ts';
+import { runAuditor } from '../../../src/engine/archive/auditor.ts';
+import type { Brakes } from '../../../src/engine/archive/policy.ts';
+import { keepArchive } from '../../../src/engine/archive/run-archive.ts';
+import { createLeases } from '../../../src/engine/log/leases.ts';
+import type { Log } from '../../../src/engine/log/log.ts';
+import { rebuildingInWorker } from '../../../src/engine/models/build/rebuild-in-worker.ts';
+import { migrate } from '../../../src/engine/models/migrate.ts';
+import { until } from '../../support/polling.ts';
+import { freshLog } from '../log/fresh-log.ts';
+import { databaseOf, silent } from '../models/engine.ts';
+import { freshDatabase, testNats } from '../../support/servers.ts';
+
+/** Both stores of a network of its own, and what is said with them. */
+export type Kept = BothStores &
+  Readonly<{
+    log: Log;
+    source: Log;
+    /** Keeps the archive until it is stopped. */
+    start: () => { stop: () => Promise<void> };
+    /** Audits both stores until the test ends. */
+    audit: () => void;
+  }>;
+
+type Keeping = Readonly<{
+  scrubIntervalMs?: number;
+  policies?: StreamPolicies;
+  brakes?: Brakes;
+  /** Where the broker is reached, if not directly. */
+  nats?: Readonly<{ url: string; user?: string; pass?: string }>;
+}>;
+
+/** So short that a test need not wait for it. */
+const shortBrakes: Brakes = { confirmAfterMs: 200, restoreEachMs: 3_600_000 };
+
+/** Opens a log and an archive beside it. */
+export async function keptLog({
+  scrubIntervalMs = 3_600_000,
+  policies = streamTable,
+  brakes = shortBrakes,
+  nats = testNats(),
+}: Keeping = {}): Promise<Kept> {
+  const { nc, network, log } = await freshLog({ policies }, nats);
+  const { pools, config: postgres } = databaseOf(await freshDatabase(), network);
+  await migrate({ pools, network });
+  const stores = bothStoresOf(nc, { network, pools, policies });
+  const leases = createLeases(nc, network, { ttlMs: 1000 });
+  const common = { ...stores, leases, source: log, log: silent, scrubIntervalMs, scrubPerSecond: 100_000 };
+  const access = { nats: { ...testNats(), ...nats }, postgres, network, policies };
+  const rebuild = rebuildingInWorker({ ...access, pools, source: log });
+  const begin = (run: (signal: AbortSignal) => Promise<void>) => {
+    const ending = new AbortController();
+    const running = run(ending.signal);
+    const stop = async (): Promise<void> => {
+      ending.abort();
+      await running;
+    };
+    onTestFinished(stop);
+    return { stop };
+  };
+  return {
+    ...stores,
+    log,
+    source: log,
+    start: () => begin((signal) => keepArchive({ ...common, signal })),
+    audit: () => void begin((signal) => runAuditor({ ...common, access, rebuild, brakes, signal })),
+  };
+}
+
+/** Waits until the archive holds all that a stream holds now. */
+export async function untilArchived({ store, log }: Kept, stream: StreamName): Promise<void> {
+  const { lastSequence } = await log.head(stream);
+  await until(`${stream} is archived`, async () => ((await store.head(stream))?.position ?? 0) >= lastSequence, 15_000);
+}
