@@ -5,10 +5,10 @@ import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from
 import { toAppError } from '../../kit/errors.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { withDeadline } from './body-deadline.ts';
-import { blameClient, correctBlame, isClientGone, isConnectionGone } from './client-mistakes.ts';
+import { blameClient, correctBlame, isClientGone, isConnectionGone } from '../../kit/shims/connect/client-mistakes.ts';
 import { isOurFault, toRpcError } from './codes.ts';
-import { grpcMessageOf, withPlainMessage } from './grpc-message.ts';
-import { createRouter } from './router.ts';
+import { grpcMessageOf, withPlainMessage } from '../../kit/shims/connect/grpc-message.ts';
+import { createRouter } from '../../kit/shims/connect/router.ts';
 
 /** Requests of HTTP/1.1 and of HTTP/2 alike. */
 export type RpcHandler = (

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { CopyIn } from '../../kit/shims/pg-copy-in.ts';
-import { sendTogether } from '../../kit/shims/pg-cork.ts';
+import { CopyIn } from '../../kit/shims/pg/copy-in.ts';
+import { sendTogether } from '../../kit/shims/pg/cork.ts';
 import { parsersByOid } from './column-types.ts';
 import { isDamage, toDatabaseError } from './database-error.ts';
 import { projectionNames } from '../../projections/projection.ts';

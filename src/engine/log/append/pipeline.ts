@@ -1,5 +1,5 @@
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
-import { headersFrom } from '../../../kit/shims/nats-headers.ts';
+import { headersFrom } from '../../../kit/shims/nats/headers.ts';
 import { onBreak } from '../breaks.ts';
 import { subscribe } from '../subscribe.ts';
 

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { AppError } from '../../../kit/errors.ts';
 import { type AnyProjection, projections as all } from '../../../projections/all.ts';
 import type { Reading } from '../../../projections/reading.ts';
-import { sendBatch } from '../../../kit/shims/pg-batch.ts';
+import { sendBatch } from '../../../kit/shims/pg/batch.ts';
 import { toReadError } from '../database-error.ts';
 import { type Generation, listGenerations } from '../engine/generations.ts';
 import { findLive, optimisticSnapshot, heldSnapshot, liveFrom, type LiveGenerations, Moved } from './snapshot.ts';

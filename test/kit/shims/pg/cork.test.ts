@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
-import { sendTogether } from '../../../src/kit/shims/pg-cork.ts';
-import { openDatabase } from '../../engine/models/engine.ts';
+import { sendTogether } from '../../../../src/kit/shims/pg/cork.ts';
+import { openDatabase } from '../../../engine/models/engine.ts';
 
 test('sendTogether finds the socket of the driver, and lets statements of one turn leave in one piece', async () => {
   const { pools } = await openDatabase();

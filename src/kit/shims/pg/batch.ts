@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Statement } from '../../engine/models/pool.ts';
+import type { Statement } from '../../../engine/models/pool.ts';
 
 /** The rows of an answer, by the names of their columns. */
 export type Rows = readonly Readonly<Record<string, unknown>>[];

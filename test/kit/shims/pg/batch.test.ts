@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { sendBatch } from '../../../src/kit/shims/pg-batch.ts';
-import type { Statement } from '../../../src/engine/models/pool.ts';
-import { openDatabase } from '../../engine/models/engine.ts';
+import { sendBatch } from '../../../../src/kit/shims/pg/batch.ts';
+import type { Statement } from '../../../../src/engine/models/pool.ts';
+import { openDatabase } from '../../../engine/models/engine.ts';
 
 async function connected() {
   const { pools } = await openDatabase();

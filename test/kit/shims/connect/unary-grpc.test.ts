@@ -3,9 +3,9 @@ import { Code, ConnectError, createMethodImplSpec, type Interceptor } from '@con
 import { type ProtocolHandlerFactory, validateUniversalHandlerOptions } from '@connectrpc/connect/protocol';
 import { createHandlerFactory } from '@connectrpc/connect/protocol-grpc';
 import { describe, expect, it } from 'vitest';
-import { Health, HealthCheckRequestSchema } from '../../../src/edges/gen/grpc/health/v1/health_pb.ts';
-import { blameClient } from '../../../src/edges/rpc/client-mistakes.ts';
-import { createGrpcFactory } from '../../../src/edges/rpc/unary-grpc.ts';
+import { Health, HealthCheckRequestSchema } from '../../../../src/edges/gen/grpc/health/v1/health_pb.ts';
+import { blameClient } from '../../../../src/kit/shims/connect/client-mistakes.ts';
+import { createGrpcFactory } from '../../../../src/kit/shims/connect/unary-grpc.ts';
 
 const message = toBinary(HealthCheckRequestSchema, create(HealthCheckRequestSchema, { service: 'a.Service' }));
 const json = Buffer.from('{"service":"a.Service"}');

@@ -3,11 +3,11 @@ import { connect } from 'node:http2';
 import { Code } from '@connectrpc/connect';
 import { pino } from 'pino';
 import { afterEach, expect, it } from 'vitest';
-import { AppError } from '../../../src/kit/errors.ts';
-import { Health, HealthCheckResponseSchema } from '../../../src/edges/gen/grpc/health/v1/health_pb.ts';
-import { createRpcHandler } from '../../../src/edges/rpc/handler.ts';
-import { openRpcPort, type RpcServer } from '../../../src/edges/rpc/server.ts';
-import { callGrpc } from '../../support/grpc-client.ts';
+import { AppError } from '../../../../src/kit/errors.ts';
+import { Health, HealthCheckResponseSchema } from '../../../../src/edges/gen/grpc/health/v1/health_pb.ts';
+import { createRpcHandler } from '../../../../src/edges/rpc/handler.ts';
+import { openRpcPort, type RpcServer } from '../../../../src/edges/rpc/server.ts';
+import { callGrpc } from '../../../support/grpc-client.ts';
 
 const logger = pino({ level: 'silent' });
 const open: RpcServer[] = [];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { headersFrom } from '../../../src/kit/shims/nats-headers.ts';
-import { connected } from '../../engine/log/fresh-log.ts';
+import { headersFrom } from '../../../../src/kit/shims/nats/headers.ts';
+import { connected } from '../../../engine/log/fresh-log.ts';
 
 test('headersFrom goes over the wire as the lines that it was made of', async () => {
   const nc = await connected();
