@@ -12,6 +12,8 @@ import { knownBlock } from './block-of.ts';
 const leastTip = 1n;
 /** Blocks in which bids are looked up, the percentile of them that is suggested, and its bound: 500 gwei. */
 const bids = { blocks: 20n, percentile: 60, most: 500_000_000_000n } as const;
+/** Nobody bids in the genesis block, which would have to be read from the state. */
+const firstWithBids = 1n;
 const mostBlocks = 100;
 const mostPercentiles = 100;
 
@@ -30,7 +32,7 @@ function blobFeeAfter({ forks }: MethodContext, { fields: header }: ChainHead): 
 /** A tip of what others bid of late: in each of the last blocks with transactions its three lowest bids count. */
 async function suggestedTip({ blocks }: MethodContext, newest: ChainHead): Promise<bigint> {
   const { number } = newest;
-  const from = number < bids.blocks ? 0n : number - bids.blocks + 1n;
+  const from = number < bids.blocks ? firstWithBids : number - bids.blocks + 1n;
   const tips: bigint[] = [];
   for (const head of await blocks.between(from, number)) {
     const { baseFeePerGas: fee = 0n } = head.fields;
