@@ -33,6 +33,6 @@ describe('a node that is killed in the midst of Register', () => {
 
   it('keeps what the chain says of one whose finalization was under way', { tags: ['S1.storage.kill'] }, async () => {
     const point = await killDuringRegister(killed, 'finalizing', lastEvent - 1);
-    expect(point).toMatch(/^at event 13, (done|pending)$/);
+    expect([`at event ${lastEvent - 1}, done`, `at event ${lastEvent - 1}, pending`]).toContain(point);
   });
 });

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { createCascadeChain } from '../../../src/edges/chain/files/chain.ts';
-import { CascadeService } from '../../../src/edges/gen/cascade/service_pb.ts';
+import { CascadeService, SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
 import { createChainClient as createSigningClient } from '../../../src/edges/chain/sign/chain-client.ts';
 import { createChainClient } from '../../../src/edges/chain/rest/client.ts';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
@@ -24,8 +24,8 @@ const anyPorts = { grpc: 0, p2p: 0, http: 0 };
 const bounds = { storageBytes: 2 ** 30, maxFileBytes: 2 ** 30, copies: 3, repairAfterMs: 600_000, allowPrivate: true };
 const chunkBytes = 65_536;
 
-/** Of Register, the one that tells of the finalization; before it, that the pieces are stored. */
-export const lastEvent = 14;
+/** The last event of Register, which reports the finalization; the one before it reports that the pieces are stored. */
+export const lastEvent: number = SupernodeEventType.ACTION_FINALIZED;
 const hourMs = 3_600_000;
 
 /**
@@ -80,7 +80,11 @@ async function cutOff({ ledger, node, folder }: KilledNode, { actionId, file, ra
   const killAtChunk = isWhileSent ? random.between(0, chunks - 1) : undefined;
   const killAtEvent = atEvent ?? random.between(1, lastEvent);
   const waitMs = random.between(0, 12);
-  const kill = (): void => void setTimeout(() => killNow(child), waitMs);
+  let isDue = false;
+  const kill = (): void => {
+    isDue = true;
+    setTimeout(() => killNow(child), waitMs);
+  };
   async function* requests() {
     for (let index = 0; index < chunks; index += 1) {
       if (index === killAtChunk) kill();
@@ -90,12 +94,17 @@ async function cutOff({ ledger, node, folder }: KilledNode, { actionId, file, ra
     }
     yield { requestType: { case: 'metadata' as const, value: { actionId } } };
   }
-  let events = 0;
+  let failure: unknown;
   try {
-    for await (const _ of client.register(requests()))
-      if (++events === killAtEvent && killAtChunk === undefined) kill();
+    for await (const { eventType } of client.register(requests()))
+      if (Number(eventType) === killAtEvent && killAtChunk === undefined) kill();
   } catch (caught) {
     if (!(caught instanceof ConnectError)) throw caught;
+    failure = caught;
+  }
+  if (!isDue) {
+    await child.stop();
+    throw new Error(`Register ended before event ${killAtEvent}`, { cause: failure });
   }
   await child.exited;
   return killAtChunk === undefined ? `at event ${killAtEvent}` : `at chunk ${killAtChunk} of ${chunks}`;
