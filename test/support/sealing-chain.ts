@@ -33,11 +33,14 @@ type Options = Readonly<{
   logger?: Logger;
   origins?: readonly string[] | '*';
   messageMs?: number;
+  /** How long a call may take. */
+  callMs?: number;
 }>;
 
 /** Runs a chain on the real executor that seals each transaction at once, and on top of that at an interval. */
 export async function startSealingChain(options: Options = {}): Promise<SealingChain> {
   const { namespaces = ['eth', 'net', 'web3', 'rpc'], everyMs, logger = quiet, origins = '*', messageMs } = options;
+  const { callMs: timeoutMs = 5_000 } = options;
   const [postgres, network] = [await freshDatabase(), freshNetwork()];
   const pools = createPools(postgres, { applicationName: 'test' });
   await migrate({ pools, network });
@@ -47,7 +50,7 @@ export async function startSealingChain(options: Options = {}): Promise<SealingC
   const access = { postgres, network, config };
   const [forks, news] = [createForks(config), new News()];
   const [blocks, execution] = [new MemoryBlocks(forks), createExecution(access)];
-  const reads = createStateReads({ access, threads: 1, timeoutMs: 5_000 });
+  const reads = createStateReads({ access, threads: 1, timeoutMs });
   let waiting: TypedTransaction[] = [];
   let last: Promise<void> = Promise.resolve();
   const add = async ({ commit, ...sealed }: Sealed): Promise<void> => {

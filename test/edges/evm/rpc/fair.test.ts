@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { funded, type SealingChain, startSealingChain } from '../../../support/sealing-chain.ts';
 
-/** Less than two calls that never end take: one thread answers calls here, for 5 s each. */
-const messageMs = 8_000;
+/** One thread answers calls, for so long each. */
+const callMs = 1_500;
 let chain: SealingChain;
 beforeAll(async () => {
-  chain = await startSealingChain({ messageMs });
+  chain = await startSealingChain({ callMs });
 });
 afterAll(async () => await chain.stop());
 
@@ -19,12 +19,13 @@ const request = (method: string, params: readonly unknown[], id = 1): object => 
   method,
   params,
 });
-// JUMPDEST, PUSH0, JUMP
-const endless = [{ to: address, gas: '0x2faf080' }, 'latest', { [address]: { code: '0x5b5f56' } }] as const;
+// As many JUMPDEST as code may hold, PUSH0, JUMP: the most instructions for its gas, which last far beyond callMs.
+const code = `0x${'5b'.repeat(24_000)}5f56`;
+const endless = [{ to: address, gas: '0x2faf080' }, 'latest', { [address]: { code } }] as const;
 
-async function post(body: unknown): Promise<unknown> {
+async function post(body: unknown, { url } = chain): Promise<unknown> {
   const headers = { 'content-type': 'application/json' };
-  return await (await fetch(chain.url, { method: 'POST', headers, body: JSON.stringify(body) })).json();
+  return await (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).json();
 }
 
 /** Sends an endless call and closes the connection once it is surely sent. */
@@ -51,6 +52,8 @@ test(
   { tags: ['S1.evm.fair', 'S1.evm.endless'] },
   async () => {
     const order: string[] = [];
+    // The thread that reads accounts has started before the call counts its time.
+    await post(request('eth_getBalance', [funded, 'latest']));
     const waits = post(request('eth_call', endless)).then((answer) => {
       order.push('endless');
       return answer;
@@ -67,8 +70,12 @@ test(
 );
 
 test('a batch ends when its time is over, and says so', { tags: ['S1.evm.fair', 'S1.evm.codes'] }, async () => {
+  // Less than three calls that never end take.
+  const hurried = await startSealingChain({ callMs, messageMs: 2.5 * callMs });
+  onTestFinished(async () => await hurried.stop());
+  await post(request('eth_call', [{ to: address }, 'latest']), hurried);
   const batch = Array.from({ length: 40 }, (_, id) => request('eth_call', endless, id));
-  const answers = (await post(batch)) as { id: number; error: { code: number } }[];
+  const answers = (await post(batch, hurried)) as { id: number; error: { code: number } }[];
   expect(answers.map(({ id }) => id)).toEqual(batch.map((_, id) => id));
   const codes = answers.map(({ error }) => error.code);
   expect(codes[0]).toBe(-32000);
