@@ -4,6 +4,7 @@ import { type KnownBan, type RecordBan, RecordBans } from '../../commands/node/b
 import { type KnownFile, type RecordFile, RecordFiles } from '../../commands/node/files.ts';
 import { dispatch } from '../bus.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { wait } from '../../kit/wait.ts';
 import type { Log } from '../../engine/log/log.ts';
 import type { Bans } from './peers/bans.ts';
 import type { StorageIndex } from './storage/storage-index.ts';
@@ -47,12 +48,12 @@ export function startRecorder(options: RecorderOptions): Recorder {
   const changed = new Set<string>();
   const files = new Map<string, Known<KnownFile | undefined>>();
   const peers = new Map<string, Known<KnownBan | undefined>>();
-  let turn = Promise.withResolvers<void>();
+  let turn = new AbortController();
   let isTold = true;
   const run = async (): Promise<void> => {
     let isRead = false;
     while (!signal.aborted) {
-      turn = Promise.withResolvers<void>();
+      turn = new AbortController();
       let pauseMs = eachMs;
       try {
         if (!isRead) await startFrom(options, { files, peers, changed });
@@ -66,20 +67,15 @@ export function startRecorder(options: RecorderOptions): Recorder {
         logger.warn({ err, account }, 'what the SuperNode holds was not told to the log yet');
         pauseMs = retryMs;
       }
-      const timer = setTimeout(turn.resolve, pauseMs);
-      const stop = (): void => turn.resolve();
-      signal.addEventListener('abort', stop, { once: true });
-      await turn.promise;
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
+      await wait(pauseMs, AbortSignal.any([signal, turn.signal]));
     }
   };
   return {
     changed: (actionId) => {
       changed.add(actionId);
-      turn.resolve();
+      turn.abort();
     },
-    wake: () => turn.resolve(),
+    wake: () => turn.abort(),
     isTold: () => isTold,
     ended: run(),
   };

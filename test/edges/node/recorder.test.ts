@@ -59,4 +59,16 @@ describe('what a node tells the log of its files', () => {
     again.abort();
     await ended;
   });
+
+  it('ends when it is stopped in the midst of a pass', { tags: ['S1.facts'], timeout: 30_000 }, async () => {
+    const { log } = undo.use(await freshLog());
+    const { folder, remove } = freshFolder();
+    undo.defer(remove);
+    const storage = await openStorage({ folder, bound: -1 });
+    const ending = new AbortController();
+    const options = { log, account, storage, bans: createBans(), logger: silent, signal: ending.signal };
+    const { ended } = startRecorder(options);
+    ending.abort();
+    await ended;
+  });
 });
