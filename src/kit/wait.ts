@@ -1,11 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/**
- * Waits for some milliseconds, or until the signal aborts if that is sooner; never fails, so whoever goes on asks the
- * signal.
- */
-export async function wait(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => undefined);
+/** Resolves after some milliseconds, or once the signal aborts if sooner; never fails: the caller checks the signal. */
+export async function wait(ms: number, signal?: AbortSignal): Promise<void> {
+  await delay(ms, undefined, signal && { signal }).catch(() => undefined);
 }
 
 /** Gives work a time limit; what comes later than that is dropped, and the wait fails with `message`. */

@@ -1,7 +1,7 @@
-import { restoreMissing } from '../engine/archive/examine.ts';
+import { restoreMissing } from '../engine/archive/thread.ts';
 import { observeArchive } from '../engine/archive/observed.ts';
-import { type Database, openDatabase } from '../engine/archive/open-database.ts';
-import { obstacleIn } from '../engine/archive/write-gate.ts';
+import { type Database, openDatabase } from '../engine/archive/database.ts';
+import { obstacleIn } from '../engine/archive/archive.ts';
 import { loadProfile, type NetworkProfile } from '../edges/chain/rest/profile.ts';
 import type { Config } from '../config.ts';
 import { type Observed, observedOf } from '../kit/observed.ts';

@@ -1,5 +1,6 @@
 import { projections } from '../projections/all.ts';
-import { finishArchive, runArchive } from '../engine/archive/run-archive.ts';
+import { bothStoresOf, drainArchive, keepArchive } from '../engine/archive/archive.ts';
+import { guardDatabase } from '../engine/archive/database.ts';
 import { rebuildingInWorker } from '../engine/models/build/rebuild-in-worker.ts';
 import { checkHandlers, runProjector } from '../engine/models/engine/projector.ts';
 import { looping, type Part, type Role, type RoleContext } from './role.ts';
@@ -18,20 +19,27 @@ export const projector = {
   },
 } as const satisfies Role;
 
+/** How long the end of the program waits for the archive to take what was written last. */
+const drainedWithinMs = 3000;
+
 async function startProjector(context: RoleContext): Promise<Part> {
-  const { pools, broker, network, logger, nats, postgres } = context;
+  const { config, pools, broker, network, logger, nats, postgres, database: files } = context;
   const { log: source, leases } = broker;
+  const { scrubIntervalMs } = config;
+  const stores = bothStoresOf(broker.connection, { network, pools });
   const { onBatchRefused: onRefused } = context.leadership;
   await context.onSoundDatabase(() => checkHandlers({ pools, network, projections }));
-  const part = looping('projector', undefined, async (ending) => {
-    const archive = runArchive(context, ending);
+  const part = looping('projector', undefined, async (signal) => {
     const rebuilding = rebuildingInWorker({ nats, postgres, network, pools, source });
-    const hears = { onRefused, log: logger };
-    await runProjector({ pools, source, leases, projections, network, rebuilding, ...hears, signal: ending });
-    await archive;
+    await Promise.all([
+      guardDatabase({ pools, network, files, log: logger, scrubIntervalMs, signal }),
+      keepArchive({ ...stores, leases, log: logger, signal }),
+      runProjector({ pools, source, leases, projections, network, rebuilding, onRefused, log: logger, signal }),
+    ]);
   });
   const stop = async (): Promise<void> => {
-    await finishArchive(context);
+    const isComplete = await drainArchive(stores, drainedWithinMs).catch(() => false);
+    if (!isComplete) logger.warn('the archive ends before the log does; it is brought forward at the next start');
     await part.stop();
   };
   return { ...part, stop };

@@ -3,9 +3,9 @@
  * cost its own event loop and how its memory grew: one line of JSON.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type * as thread from '../../src/engine/archive/audit-thread.ts';
+import type * as thread from '../../src/engine/archive/thread.ts';
 import { routineThread } from '../../src/engine/archive/auditor.ts';
-import { brakes } from '../../src/engine/archive/policy.ts';
+import { brakes } from '../../src/engine/archive/states.ts';
 import { runInWorker } from '../../src/kit/worker.ts';
 
 /** What the process is given, as JSON in its first argument. */

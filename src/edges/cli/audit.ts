@@ -1,6 +1,6 @@
 import { Presets, SingleBar } from 'cli-progress';
 import type { StreamName } from '../../events/streams.ts';
-import { isDamaged, type ScrubReport, sentences } from '../../engine/archive/report.ts';
+import { isDamaged, type ScrubReport, sentences } from '../../engine/archive/states.ts';
 import { type Repairable, repairStream } from '../../engine/archive/repair.ts';
 import { scrub as scrubStream } from '../../engine/archive/scrub.ts';
 import { archivedStreams, bothStoresOf } from '../../engine/archive/archive.ts';

@@ -1,7 +1,7 @@
 import prettyMs from 'pretty-ms';
 import { streams } from '../../events/streams.ts';
 import { rounds } from '../../projections/rounds/rounds.ts';
-import { archiveStateOf } from '../../engine/archive/standing.ts';
+import { archiveStateOf } from '../../engine/archive/observed.ts';
 import { configFromEnvironment } from '../../config.ts';
 import { createReader } from '../../engine/models/read/reading.ts';
 import { type Stores, withStores } from './stores.ts';

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import {
   forgets,
   isArchived,
@@ -9,14 +8,16 @@ import {
   streamTable,
 } from '../../events/streams.ts';
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { Pools } from '../models/pool.ts';
+import type { Logger } from '../../kit/logger.ts';
+import { wait } from '../../kit/wait.ts';
 import { Feed, FeedLost } from '../log/feed.ts';
-import { incarnationOf, streamName } from '../log/streams.ts';
-import { chained, hashOf, isSame } from './chain.ts';
-import { type RawLog, rawFrom, readRaw, streamInfo } from './raw.ts';
+import type { Leasing } from '../log/leases.ts';
+import { ensureStreams, incarnationOf, streamName } from '../log/streams.ts';
+import type { Pools } from '../models/pool.ts';
+import { chained, hashOf, isSame, type RawLog, rawFrom, readRaw, streamInfo } from './chain.ts';
 import { heldMark, restoringKey } from './restore.ts';
+import { brakes, type Range, type StreamState, streamStates } from './states.ts';
 import { type ArchiveHead, type ArchiveStore, createArchiveStore } from './store.ts';
-import type { Range, StreamState } from './report.ts';
 
 /** Both stores of one network. */
 export type BothStores = RawLog & Readonly<{ store: ArchiveStore }>;
@@ -139,10 +140,6 @@ function checkGaps(stream: StreamName, { policy, after, lost }: Before, events: 
   }
 }
 
-async function wait(ms: number, signal: AbortSignal): Promise<void> {
-  await pause(ms, undefined, { signal }).catch(() => undefined);
-}
-
 const drainAskedEachMs = 50;
 
 /**
@@ -163,6 +160,120 @@ export async function drainArchive(stores: BothStores, withinMs: number): Promis
     const heads = await Promise.all(ends.map(({ stream }) => stores.store.head(stream)));
     if (ends.every(({ last }, at) => (heads[at]?.position ?? 0) >= last)) return true;
     if (performance.now() > deadline) return false;
-    await pause(drainAskedEachMs);
+    await wait(drainAskedEachMs);
   }
+}
+
+/** What keeping the archive takes. */
+type KeeperOptions = BothStores & Readonly<{ leases: Leasing; log: Logger; signal: AbortSignal }>;
+
+const afterFailureMs = 1000;
+const watchEachMs = 1000;
+
+/**
+ * Keeps the archive of all streams until the signal ends it: adds what is new, and tells the auditor of a stream that
+ * does not go on where the archive ends. One process at a time does so.
+ *
+ * Never fails: what goes wrong is logged and tried again.
+ */
+export async function keepArchive(options: KeeperOptions): Promise<void> {
+  const { leases, log, signal } = options;
+  while (!signal.aborted) {
+    const held = leases.hold('archive', signal, async (lease) => {
+      await Promise.all(archivedStreams(options).map((stream) => keepStream(options, stream, lease.signal)));
+    });
+    await held.catch((err: unknown) => log.warn({ err }, 'archive gave up its lease'));
+    await wait(afterFailureMs, signal);
+  }
+}
+
+/** A gap that was met, and when. */
+type Gap = Readonly<{ range: Range; at: number }>;
+
+async function keepStream(options: KeeperOptions, stream: StreamName, signal: AbortSignal): Promise<void> {
+  const { store, log } = options;
+  let gap: Gap | undefined;
+  while (!signal.aborted) {
+    try {
+      await followOnce(options, stream, signal);
+    } catch (err) {
+      if (signal.aborted) return;
+      log.warn({ err, stream }, 'archive of a stream waits');
+      if (err instanceof StreamBroken) {
+        await store.suspect(stream, err.message).catch(() => undefined);
+        gap = await judgeGap(options, stream, { met: err.gap, before: gap }).catch(() => gap);
+      }
+      await wait(afterFailureMs, signal);
+    }
+  }
+}
+
+/** Follows the stream until something is wrong with it. */
+async function followOnce(options: KeeperOptions, stream: StreamName, signal: AbortSignal): Promise<void> {
+  const { store, nc, network, policies } = options;
+  const known = await store.head(stream);
+  const info = await streamInfo(options, stream);
+  // Where nothing was archived there is nothing that could be brought back.
+  if (!info && (known?.position ?? 0) === 0) return await ensureStreams(nc, network, { policies });
+  const state = known ? await stateOf(options, stream, known) : 'whole';
+  if (state !== 'whole' || !info) throw new Error(`${stream} is ${state}: what it lacks comes back first`);
+  const led = await store.lead(stream, incarnationOf(info));
+  const ending = new AbortController();
+  const either = AbortSignal.any([signal, ending.signal]);
+  const watching = watchHead(options, led, either).then(() => ending.abort());
+  try {
+    await archiveStream(options, led, either);
+  } finally {
+    ending.abort();
+    await watching;
+  }
+}
+
+/** Ends when the archive is not the one that is led here: another leads, or the database was made anew. */
+async function watchHead({ store }: KeeperOptions, led: ArchiveHead, signal: AbortSignal): Promise<void> {
+  for (let isOurs = true; isOurs && !signal.aborted;) {
+    await wait(watchEachMs, signal);
+    if (signal.aborted) return;
+    const head = await store.head(led.stream).catch(() => led);
+    isOurs = head?.epoch === led.epoch;
+  }
+}
+
+/**
+ * Events that are missing where the stream goes on, and were never archived, are lost once they were missed twice, some
+ * time apart.
+ */
+async function judgeGap(
+  { store, log }: KeeperOptions,
+  stream: StreamName,
+  { met, before }: Readonly<{ met: Range | undefined; before: Gap | undefined }>,
+): Promise<Gap | undefined> {
+  if (!met) return undefined;
+  const isAgain = before?.range.first === met.first && before.range.last === met.last;
+  if (!isAgain) return { range: met, at: performance.now() };
+  if (performance.now() - before.at < brakes.confirmAfterMs) return before;
+  await store.recordLoss({ stream, ...met, ids: [], reason: 'missing in the stream, and not archived before' });
+  log.error({ stream, ...met }, 'events are lost: they are missing in the stream and were never archived');
+  return undefined;
+}
+
+/**
+ * Tells what stands in the way of writing to a stream: that it lacks what the archive or a read model knows of it,
+ * which a broker that was away may have lost.
+ *
+ * Fails while the database does not answer, for then nobody knows.
+ */
+export function obstacleIn({
+  network,
+  pools,
+}: Readonly<{ network: string; pools: Pools }>): (
+  nc: NatsConnection,
+  stream: StreamName,
+) => Promise<string | undefined> {
+  return async (nc, stream) => {
+    const stores = bothStoresOf(nc, { network, pools });
+    const head = await stores.store.head(stream);
+    const isWhole = !head || streamStates[await stateOf(stores, stream, head)].mayWrite;
+    return isWhole ? undefined : 'it may have lost events, and they are not back yet';
+  };
 }

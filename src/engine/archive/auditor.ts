@@ -1,17 +1,16 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { StreamName } from '../../events/streams.ts';
 import { type AnyProjection, projections } from '../../projections/all.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { wait } from '../../kit/wait.ts';
 import { runInWorker } from '../../kit/worker.ts';
 import type { Leasing } from '../log/leases.ts';
 import type { Rebuild } from '../models/build/rebuild-in-worker.ts';
 import { onDamage } from '../models/pool.ts';
 import { archivedStreams, type BothStores, stateOf } from './archive.ts';
-import type * as thread from './audit-thread.ts';
-import { type Brakes, brakes as usual, type Observation } from './policy.ts';
 import type { Repairable } from './repair.ts';
-import { type StreamState, streamStates } from './report.ts';
+import { type Brakes, brakes as usual, type Observation, type StreamState, streamStates } from './states.ts';
+import type * as thread from './thread.ts';
 
 /** What auditing takes. */
 export type Auditing = Repairable &
@@ -33,7 +32,7 @@ const watchEachMs = 1000;
 const afterFailureMs = 1000;
 /** A start has better things to do at first. */
 const afterStartMs = 2000;
-const auditThread = { name: 'audit', module: new URL('audit-thread.ts', import.meta.url) };
+const auditThread = { name: 'audit', module: new URL('thread.ts', import.meta.url) };
 /** The thread of a routine comparison, which needs little and takes no more; what repairs may need more. */
 export const routineThread = { ...auditThread, memoryMb: 40 };
 
@@ -231,8 +230,4 @@ async function auditModel(auditing: Auditing, projection: AnyProjection): Promis
   } catch (err) {
     if (!signal.aborted) log.warn({ err, projection: name }, 'comparison of a read model waits');
   }
-}
-
-async function wait(ms: number, signal: AbortSignal): Promise<void> {
-  await pause(ms, undefined, { signal }).catch(() => undefined);
 }

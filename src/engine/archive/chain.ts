@@ -1,5 +1,10 @@
 import { createHash, hash as digest } from 'node:crypto';
-import type { StreamName } from '../../events/streams.ts';
+import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { StreamName, StreamPolicies } from '../../events/streams.ts';
+import { refusedWith, unlessBroken } from '../log/breaks.ts';
+import { type Delivered, Feed, FeedLost } from '../log/feed.ts';
+import { streamName } from '../log/streams.ts';
 
 /** An event with everything that makes it what it is, byte for byte. */
 export type RawEvent = Readonly<{
@@ -63,4 +68,132 @@ export function provesItself({ subject, body }: Pick<RawEvent, 'subject' | 'body
   } catch {
     return false;
   }
+}
+
+/** Header of a restored event: when it was first stored. */
+export const storedHeader = 'Annals-Stored';
+
+/** Where the log is, for whoever reads it as bytes. */
+export type RawLog = Readonly<{ nc: NatsConnection; network: string; policies: StreamPolicies }>;
+
+const atOnce = 2000;
+
+/** A stored message as the archive keeps it. */
+export function rawFrom(message: Delivered): RawEvent {
+  return {
+    sequence: message.sequence,
+    subject: message.subject,
+    id: idIn(message.bytes),
+    storedNanos: message.header(storedHeader) ?? message.storedNanos,
+    body: message.bytes,
+  };
+}
+
+const idWithin = 256;
+
+/**
+ * The id stands near the beginning of an event's text, so that no event need be parsed for it; empty where there is
+ * none.
+ */
+function idIn(body: Uint8Array): string {
+  const { buffer, byteOffset, byteLength } = body;
+  const text = Buffer.from(buffer, byteOffset, Math.min(byteLength, idWithin)).toString('latin1');
+  return /"id":"([^"\\\0]*)"/.exec(text)?.[1] ?? '';
+}
+
+/** Speaks to the broker about streams. */
+export function managerOf(nc: NatsConnection): Promise<JetStreamManager> {
+  return jetstreamManager(nc, { checkAPI: false });
+}
+
+/** What the broker says of a stream; undefined where it has none of this name. */
+export async function streamInfo(
+  { nc, network }: Pick<RawLog, 'nc' | 'network'>,
+  stream: StreamName,
+): Promise<StreamInfo | undefined> {
+  const manager = await managerOf(nc);
+  try {
+    return await unlessBroken(nc, manager.streams.info(streamName(stream, network)));
+  } catch (caught) {
+    if (refusedWith(caught, 'streamNotFound')) return undefined;
+    throw caught;
+  }
+}
+
+/**
+ * Everything of a stream after a sequence, up to another, in batches; also ends where the broker has no more to give.
+ *
+ * A broker that lost events in the middle passes over them, and one that lost its end falls silent: then this ends.
+ */
+export async function* readRaw(
+  { nc, network }: RawLog,
+  stream: StreamName,
+  { after, upTo, silenceMs = 4000 }: Readonly<{ after: number; upTo: number; silenceMs?: number }>,
+): AsyncGenerator<readonly RawEvent[], void, undefined> {
+  if (after >= upTo) return;
+  let at = after;
+  for await (const messages of untilSilent(nc, streamName(stream, network), { after, silenceMs })) {
+    const wanted = messages.filter(({ sequence }) => sequence <= upTo);
+    if (wanted.length > 0) yield wanted.map(rawFrom);
+    at = messages.at(-1)?.sequence ?? at;
+    if (at >= upTo) return;
+  }
+}
+
+/** A feed may be lost so often without anything read between. */
+const mostLost = 3;
+
+type Quiet = Readonly<{ after: number; silenceMs: number }>;
+
+/** A reader that takes its time finds its feed gone, for the broker has not heard of it for long: a new one goes on. */
+async function* untilSilent(
+  nc: NatsConnection,
+  name: string,
+  { after, silenceMs }: Quiet,
+): AsyncGenerator<readonly Delivered[], void, undefined> {
+  let at = after;
+  for (let lost = 0; ; lost++) {
+    try {
+      for await (const messages of oneFeed(nc, name, { after: at, silenceMs })) {
+        yield messages;
+        at = messages.at(-1)?.sequence ?? at;
+        lost = 0;
+      }
+      return;
+    } catch (caught) {
+      if (!(caught instanceof FeedLost) || lost >= mostLost) throw caught;
+    }
+  }
+}
+
+async function* oneFeed(
+  nc: NatsConnection,
+  name: string,
+  { after, silenceMs }: Quiet,
+): AsyncGenerator<readonly Delivered[], void, undefined> {
+  const feed = await Feed.open(nc, name, { after });
+  try {
+    for (let behind = feed.pendingAtStart; behind > 0;) {
+      const messages = await unlessSilent(feed.take(atOnce), silenceMs);
+      const last = messages?.at(-1);
+      if (!messages || !last) return;
+      yield messages;
+      behind = last.behind;
+    }
+  } finally {
+    feed.close();
+  }
+}
+
+/** What comes within a time, else nothing. A timer that ran on would hold the answer in memory until it ended. */
+async function unlessSilent<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {
+  const silence = new Promise<undefined>((resolve) => {
+    const timer = setTimeout(() => resolve(undefined), ms);
+    const end = (): void => {
+      clearTimeout(timer);
+      resolve(undefined);
+    };
+    answer.then(end, end);
+  });
+  return await Promise.race([answer, silence]);
 }

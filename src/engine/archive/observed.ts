@@ -1,7 +1,45 @@
+import type { Config } from '../../config.ts';
 import { figures } from '../../kit/figures.ts';
 import type { Observed } from '../../kit/observed.ts';
-import type { Config } from '../../config.ts';
-import { archiveFindings, type ArchiveState } from './standing.ts';
+import { metaSchema } from '../models/engine/generations.ts';
+import { type Pools, throughPool } from '../models/pool.ts';
+import { createStandings, type Loss, type Standing } from './store.ts';
+
+/** How the archive of each stream stands, and what neither store has any more. */
+export type ArchiveState = Readonly<{ standings: readonly Standing[]; losses: readonly Loss[] }>;
+
+/** Tells how the archive of each stream stands, and what neither store has any more. */
+export function archiveStateOf(pools: Pools, network: string): () => Promise<ArchiveState> {
+  const known = createStandings(throughPool(pools.archive), metaSchema(network));
+  return async () => {
+    const [standings, losses] = await Promise.all([known.standings(), known.losses()]);
+    return { standings, losses };
+  };
+}
+
+const justNowMs = 10 * 60_000;
+
+/** What stands in the way of trusting the stores: damage that was found, what was repaired lately, what is lost. */
+export function archiveFindings(
+  { standings, losses }: ArchiveState,
+  now: number,
+): Readonly<{ component: string; message: string }>[] {
+  return [
+    ...standings.flatMap(({ stream, findings }) =>
+      findings.map((message) => ({ component: `archive ${stream}`, message })),
+    ),
+    ...standings
+      .filter(({ repairedAt }) => repairedAt !== null && now - Date.parse(repairedAt) < justNowMs)
+      .map(({ stream, repairedAt, repaired }) => ({
+        component: `archive ${stream}`,
+        message: `Repaired at ${repairedAt}: ${repaired.join(' ').slice(0, 1000)}`,
+      })),
+    ...losses.map(({ stream, first, last, reason, ids }) => ({
+      component: `archive ${stream}`,
+      message: `Events ${first} to ${last} are lost: ${reason}${ids.length > 0 ? ` (${ids.slice(0, 10).join(', ')})` : ''}.`,
+    })),
+  ];
+}
 
 /** How often and how fast the archive is compared with the log. */
 export type ScrubSettings = Pick<Config, 'scrubIntervalMs' | 'scrubPerSecond'>;

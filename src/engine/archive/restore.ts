@@ -4,8 +4,7 @@ import type { StreamName } from '../../events/streams.ts';
 import { Pipeline } from '../log/append/pipeline.ts';
 import { incarnationKey, incarnationOf, type Shape, shapeOf, streamName } from '../log/streams.ts';
 import { eventMediaType } from '../log/envelope.ts';
-import type { RawEvent } from './chain.ts';
-import { managerOf, type RawLog, storedHeader, streamInfo } from './raw.ts';
+import { managerOf, type RawEvent, type RawLog, storedHeader, streamInfo } from './chain.ts';
 import { dropsOf } from './retention.ts';
 import type { ArchiveStore } from './store.ts';
 

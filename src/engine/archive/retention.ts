@@ -1,6 +1,6 @@
 import { keptDays, keptPerEntity, type StreamName, type StreamPolicy } from '../../events/streams.ts';
+import type { Query } from '../models/pool.ts';
 import type { Link } from './chain.ts';
-import type { Query } from './standing.ts';
 
 /**
  * The hash of an event that was dropped, where the next one that is kept ties on to it: its chain begins anew there.
@@ -135,6 +135,44 @@ export async function dropsOf(
       const isDropped = ({ subject, place: at }: Walked): boolean =>
         at - (gone.get(subject) ?? 0) <= (since.get(subject) ?? 0);
       return new Set(rows.filter(isDropped).map(({ sequence }) => sequence));
+    },
+  };
+}
+
+/** Rows of a chunk that the stream has dropped as its policy says, with the subject of each. */
+export type Dropped = Pruning & Readonly<{ subjects: readonly string[] }>;
+
+/** Rows to be dropped, and the anchors that take their place: one for each run of them. */
+export function createRuns(before: number) {
+  let kept = before;
+  let open: Anchor | undefined;
+  const gone: Link[] = [];
+  const anchors: (Anchor & { after: number })[] = [];
+  const close = (): void => {
+    if (open) anchors.push({ after: kept, sequence: open.sequence, hash: open.hash });
+    open = undefined;
+  };
+  return {
+    drop: (link: Link): void => {
+      open = link;
+      gone.push(link);
+    },
+    /** An anchor that is there already; it takes the place of those before it. */
+    pass: (anchor: Anchor): void => {
+      if (open) open = anchor;
+    },
+    keep: (sequence: number): void => {
+      close();
+      kept = sequence;
+    },
+    lastKept: () => kept,
+    all: (): Dropped => {
+      close();
+      return {
+        sequences: gone.map(({ sequence }) => sequence),
+        subjects: gone.map(({ subject }) => subject),
+        anchors,
+      };
     },
   };
 }

@@ -1,11 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { StreamName } from '../../events/streams.ts';
+import { wait } from '../../kit/wait.ts';
 import { metaSchema } from '../models/engine/generations.ts';
-import { type Pools, withClient } from '../models/pool.ts';
+import { type Pools, type Query, throughPool, withClient } from '../models/pool.ts';
 import { beginning, type Link } from './chain.ts';
 import { createRetention, type Retention } from './retention.ts';
-import { createStandings, type Query, type Standings, throughPool } from './standing.ts';
 
 /** How far the archive holds a stream: its last link, and how many leaders wrote it; only the last one may. */
 export type ArchiveHead = Readonly<{
@@ -130,7 +129,7 @@ function writing(query: Query, pools: Pools, schema: string) {
       for (;;) {
         const done = await aloneNow(pools, schema, work);
         if (done) return done.result;
-        await pause(askAgainMs);
+        await wait(askAgainMs);
       }
     },
   };
@@ -190,4 +189,89 @@ async function extend(pools: Pools, schema: string, head: ArchiveHead, links: re
     }),
   );
   return rowCount === links.length;
+}
+
+/** Events that neither store has any more; `ids` as far as they are known. */
+export type Loss = Readonly<{
+  stream: StreamName;
+  first: number;
+  last: number;
+  reason: string;
+  ids: readonly string[];
+}>;
+
+/**
+ * How the archive of a stream stands: what the last comparison found, and what was repaired last; times are RFC 3339,
+ * null before the first.
+ */
+export type Standing = Readonly<{
+  stream: StreamName;
+  position: number;
+  scrubbedAt: string | null;
+  /** When it was last compared, or else when its first event was stored; null while it holds none. */
+  uncomparedSince: string | null;
+  findings: readonly string[];
+  repairedAt: string | null;
+  repaired: readonly string[];
+}>;
+
+/** What is known of damage, for people and metrics. */
+export type Standings = Readonly<{
+  recordScrub: (stream: StreamName, findings: readonly string[]) => Promise<void>;
+  recordRepair: (stream: StreamName, done: readonly string[]) => Promise<void>;
+  /** Notes that a stream should be compared at once, and why. */
+  suspect: (stream: StreamName, why: string) => Promise<void>;
+  /** Notes that a stream was restored without an operator. */
+  recordRestoration: (stream: StreamName) => Promise<void>;
+  recordLoss: (loss: Loss) => Promise<void>;
+  losses: () => Promise<Loss[]>;
+  standings: () => Promise<Standing[]>;
+}>;
+
+const instant = (column: string): string => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** Opens what is known of a network's archive. */
+export function createStandings(query: Query, schema: string): Standings {
+  const heads = `${schema}.archive_heads`;
+  return {
+    recordScrub: async (stream, findings) => {
+      await query(`update ${heads} set scrubbed_at = now(), suspicion = null, findings = $2 where stream = $1`, [
+        stream,
+        JSON.stringify(findings),
+      ]);
+    },
+    recordRepair: async (stream, done) => {
+      await query(`update ${heads} set mended_at = now(), mended = $2, findings = '[]' where stream = $1`, [
+        stream,
+        JSON.stringify(done),
+      ]);
+    },
+    suspect: async (stream, why) => {
+      await query(`update ${heads} set suspicion = $2 where stream = $1 and suspicion is distinct from $2`, [
+        stream,
+        why,
+      ]);
+    },
+    recordRestoration: async (stream) => {
+      await query(`update ${heads} set restored_at = now() where stream = $1`, [stream]);
+    },
+    recordLoss: async ({ stream, first, last, reason, ids }) => {
+      await query(
+        `insert into ${schema}.archive_losses (stream, first, last, reason, ids) values ($1, $2, $3, $4, $5)
+          on conflict do nothing`,
+        [stream, first, last, reason, JSON.stringify(ids)],
+      );
+    },
+    losses: () =>
+      query<Loss>(`select stream, first, last, reason, ids from ${schema}.archive_losses order by stream, first`),
+    standings: () =>
+      query<Standing>(
+        `select stream, position, ${instant('scrubbed_at')} as "scrubbedAt", findings, ${instant('mended_at')} as "repairedAt",
+          mended as repaired, ${instant('coalesce(scrubbed_at, first_stored)')} as "uncomparedSince"
+          from ${heads} as heads left join lateral (
+            select to_timestamp(stored_nanos / 1e9) as first_stored from ${schema}.archive
+            where stream = heads.stream order by sequence limit 1
+          ) as oldest on true order by stream`,
+      ),
+  };
 }

@@ -162,6 +162,14 @@ export async function withClient<T>(pool: pg.Pool, use: (client: pg.PoolClient) 
 /** A statement as `pg` takes it; a named one is parsed once per connection. COPY takes in rows as text. */
 export type Statement = Readonly<{ name?: string; text: string; values?: unknown[]; rows?: string }>;
 
+/** Runs one statement and gives back its rows. */
+export type Query = <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
+
+/** Runs statements on connections of a pool. */
+export function throughPool(pool: pg.Pool): Query {
+  return async (text, values = []) => withClient(pool, async (client) => (await client.query(text, values)).rows);
+}
+
 /** Sends a statement. */
 export function send(client: pg.ClientBase, statement: Statement): Promise<pg.QueryResult> {
   const { text, rows } = statement;

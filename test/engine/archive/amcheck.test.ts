@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkDatabase } from '../../../src/engine/archive/amcheck.ts';
+import { checkDatabase } from '../../../src/engine/archive/database.ts';
 import { createPools } from '../../../src/engine/models/pool.ts';
 import { freshDatabase } from '../../support/servers.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { isDamaged } from '../../../src/engine/archive/report.ts';
-import { examine } from '../../../src/engine/archive/examine.ts';
+import { isDamaged } from '../../../src/engine/archive/states.ts';
+import { examine } from '../../../src/engine/archive/thread.ts';
 import { scrub } from '../../../src/engine/archive/scrub.ts';
-import { streamInfo } from '../../../src/engine/archive/raw.ts';
+import { streamInfo } from '../../../src/engine/archive/chain.ts';
 import { stateOf } from '../../../src/engine/archive/archive.ts';
 import { until } from '../../support/polling.ts';
 import { randomHistory } from '../../support/random-history.ts';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { guardDatabase } from '../../../src/engine/archive/database-guard.ts';
+import { guardDatabase } from '../../../src/engine/archive/database.ts';
 import { createPools, type Pools, withClient } from '../../../src/engine/models/pool.ts';
 import { freshDatabase } from '../../support/servers.ts';
 

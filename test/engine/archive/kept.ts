@@ -1,9 +1,8 @@
 import { onTestFinished } from 'vitest';
 import { type StreamName, type StreamPolicies, streamTable } from '../../../src/events/streams.ts';
-import { type BothStores, bothStoresOf } from '../../../src/engine/archive/archive.ts';
+import { type BothStores, bothStoresOf, keepArchive } from '../../../src/engine/archive/archive.ts';
 import { runAuditor } from '../../../src/engine/archive/auditor.ts';
-import type { Brakes } from '../../../src/engine/archive/policy.ts';
-import { keepArchive } from '../../../src/engine/archive/run-archive.ts';
+import type { Brakes } from '../../../src/engine/archive/states.ts';
 import { createLeases } from '../../../src/engine/log/leases.ts';
 import type { Log } from '../../../src/engine/log/log.ts';
 import { rebuildingInWorker } from '../../../src/engine/models/build/rebuild-in-worker.ts';

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
-import { brakes, decide, findingOf, type Grounds } from '../../../src/engine/archive/policy.ts';
-import { streamStates } from '../../../src/engine/archive/report.ts';
-import type { ScrubReport } from '../../../src/engine/archive/report.ts';
+import {
+  brakes,
+  decide,
+  findingOf,
+  type Grounds,
+  type ScrubReport,
+  streamStates,
+} from '../../../src/engine/archive/states.ts';
 
 const hourMs = 3_600_000;
 const report = (change: Partial<ScrubReport> = {}): ScrubReport => ({

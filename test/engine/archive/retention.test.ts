@@ -3,7 +3,7 @@ import { nanos } from '@nats-io/transport-node';
 import { expect, test } from 'vitest';
 import { beginning, isSame, type Link } from '../../../src/engine/archive/chain.ts';
 import { repairStream } from '../../../src/engine/archive/repair.ts';
-import { isDamaged } from '../../../src/engine/archive/report.ts';
+import { isDamaged } from '../../../src/engine/archive/states.ts';
 import { scrub } from '../../../src/engine/archive/scrub.ts';
 import { streamName } from '../../../src/engine/log/streams.ts';
 import { metaSchema } from '../../../src/engine/models/engine/generations.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { readRaw, streamInfo } from '../../../src/engine/archive/raw.ts';
-import { sentences } from '../../../src/engine/archive/report.ts';
-import { checkDatabase } from '../../../src/engine/archive/amcheck.ts';
+import { readRaw, streamInfo } from '../../../src/engine/archive/chain.ts';
+import { sentences } from '../../../src/engine/archive/states.ts';
+import { checkDatabase } from '../../../src/engine/archive/database.ts';
 import { scrub } from '../../../src/engine/archive/scrub.ts';
 import { type Pools, withClient } from '../../../src/engine/models/pool.ts';
 import type { StreamName } from '../../../src/events/streams.ts';

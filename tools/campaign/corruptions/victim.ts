@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { databaseRemedies } from '../../../src/engine/archive/database-guard.ts';
+import { databaseRemedies } from '../../../src/engine/archive/database.ts';
 import { createPools, withClient } from '../../../src/engine/models/pool.ts';
 import { until } from '../../../test/support/polling.ts';
 import { type Program, runProgram } from '../../../test/support/run-program.ts';

@@ -8,7 +8,7 @@ import { AppError, toAppError } from '../../../kit/errors.ts';
 import { createChainClient as createSigningClient } from '../../chain/sign/chain-client.ts';
 import { readKeyFile } from '../../chain/sign/key-file.ts';
 import { createChainClient } from '../../chain/rest/client.ts';
-import type { obstacleIn } from '../../../engine/archive/write-gate.ts';
+import type { obstacleIn } from '../../../engine/archive/archive.ts';
 import { type Broker, openBroker } from '../../../engine/log/broker.ts';
 import type { Reader } from '../../../engine/models/read/reading.ts';
 import { createLogger } from '../../../kit/logger.ts';
@@ -52,7 +52,7 @@ async function openSharedBroker({ nats, postgres, network }: Stores): Promise<Br
   const openGate = async (): Promise<ReturnType<typeof obstacleIn>> => {
     const [{ createPools }, gates] = await Promise.all([
       import('../../../engine/models/pool.ts'),
-      import('../../../engine/archive/write-gate.ts'),
+      import('../../../engine/archive/archive.ts'),
     ]);
     const pools = createPools(postgres, { applicationName: `annals ${network} nodes` });
     return gates.obstacleIn({ network, pools });

@@ -1,7 +1,7 @@
 import { AppError } from '../../../../src/kit/errors.ts';
 import { pino } from 'pino';
 import { observeArchive, type ScrubSettings } from '../../../../src/engine/archive/observed.ts';
-import type { ArchiveState } from '../../../../src/engine/archive/standing.ts';
+import type { ArchiveState } from '../../../../src/engine/archive/observed.ts';
 import { observedOf } from '../../../../src/kit/observed.ts';
 import { observeSync, type SyncIntervals } from '../../../../src/edges/indexer/observed.ts';
 import { type Heads, type LogState, observeLog, trackLag } from '../../../../src/engine/log/lag.ts';

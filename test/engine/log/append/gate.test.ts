@@ -1,7 +1,7 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { expect, test } from 'vitest';
-import { obstacleIn } from '../../../../src/engine/archive/write-gate.ts';
+import { obstacleIn } from '../../../../src/engine/archive/archive.ts';
 import { createGate } from '../../../../src/engine/log/append/gate.ts';
 import { createLog, type Log } from '../../../../src/engine/log/log.ts';
 import { ensureStreams, streamName } from '../../../../src/engine/log/streams.ts';

@@ -1,0 +1,264 @@
+import pg from 'pg';
+import type { Logger } from '../../kit/logger.ts';
+import { wait } from '../../kit/wait.ts';
+import { isDamage } from '../models/database-error.ts';
+import { metaSchema } from '../models/engine/generations.ts';
+import { migrate } from '../models/migrate.ts';
+import { createPools, onDamage, type Pools, withClient } from '../models/pool.ts';
+import { lowerBackend } from '../servers/give-way.ts';
+import type { Servers } from '../servers/servers.ts';
+import { archiveStateOf } from './observed.ts';
+import { type Brakes, brakes } from './states.ts';
+
+/** A network's database: its connections, and how the archive in it stands. */
+export type Database = Readonly<{
+  pools: Pools;
+  archive: ReturnType<typeof archiveStateOf>;
+  /**
+   * Does what a start needs of it; where an embedded one turns out to be damaged, it is set aside and made anew, and
+   * the work done once more.
+   */
+  onSound: <T>(work: () => Promise<T>) => Promise<T>;
+}>;
+
+/**
+ * Opens a network's database and makes what is missing of its tables.
+ *
+ * An embedded one whose catalogues cannot be read is set aside and made anew: the log has everything.
+ */
+export async function openDatabase(
+  { postgres, database }: Servers,
+  { network, logger }: { network: string; logger: Logger },
+): Promise<Database> {
+  const pools = createPools(postgres, { applicationName: `annals ${network}` });
+  const prepare = (): Promise<void> => migrate({ pools, network });
+  const onSound = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (err) {
+      if (!isDamage(err) || !database) throw err;
+      logger.error({ err }, 'files of the database are damaged; it is set aside and made anew from the log');
+      await database.replace();
+      await prepare();
+      return await work();
+    }
+  };
+  await onSound(prepare);
+  return { pools, archive: archiveStateOf(pools, network), onSound };
+}
+
+/** The database, and how often it is checked; `files` only where they are ours. */
+type Guarded = Readonly<{
+  pools: Pools;
+  network: string;
+  files: Servers['database'];
+  log: Logger;
+  scrubIntervalMs: number;
+  signal: AbortSignal;
+  limits?: Brakes;
+}>;
+
+/** What an operator is asked to do about a damaged database that is not made anew by itself. */
+export const databaseRemedies = {
+  startAgain: 'it was made anew a short time ago: look at the disk, then start again to have it made anew once more',
+  restore: 'restore it, or empty it: all is made anew from the log',
+} as const;
+
+const pollEachMs = 1000;
+/** One such answer may come of a table that was just dropped; so many of the same are a finding. */
+const believedFrom = 3;
+
+/**
+ * Guards the database until the signal ends it: makes its tables again where it was made anew, and has it check itself
+ * each `scrubIntervalMs`, or when statements have met damage.
+ *
+ * An embedded one that finds the same damage twice, some time apart, is set aside and made anew, once an hour at most;
+ * the archive and the read models then come from the log. Of an external one the finding is logged: it is its
+ * operator's. Never fails.
+ */
+export async function guardDatabase(guarded: Guarded): Promise<void> {
+  await Promise.all([keepTables(guarded), keepChecking(guarded)]);
+}
+
+async function keepTables({ pools, network, log, signal }: Guarded): Promise<void> {
+  while (!signal.aborted) {
+    await wait(pollEachMs, signal);
+    if (signal.aborted) return;
+    try {
+      if (await hasTables(pools, network)) continue;
+      log.warn('the database is empty; making its tables');
+      await migrate({ pools, network });
+    } catch (err) {
+      log.debug({ err }, 'the database does not answer');
+    }
+  }
+}
+
+async function hasTables(pools: Pools, network: string): Promise<boolean> {
+  const { rows } = await withClient(pools.write, (client) =>
+    client.query<{ found: string | null }>('select to_regclass($1)::text as found', [
+      `${metaSchema(network)}.archive_heads`,
+    ]),
+  );
+  return rows[0]?.found != null;
+}
+
+async function keepChecking(guarded: Guarded): Promise<void> {
+  const { pools, scrubIntervalMs, log, signal } = guarded;
+  const met: Error[] = [];
+  const stop = onDamage(pools, (damage) => met.push(damage));
+  const check = async (): Promise<DatabaseReport> => {
+    const report = await checkDatabase(pools, signal).catch((err: unknown): DatabaseReport => {
+      log.debug({ err }, 'the database could not be checked');
+      return { findings: [] };
+    });
+    return { ...report, findings: [...report.findings, ...keptMeeting(met.splice(0))] };
+  };
+  let replacedAt = -Infinity;
+  let saidUnchecked = '';
+  while (!signal.aborted) {
+    await untilDue(() => met.length >= believedFrom, scrubIntervalMs, signal);
+    if (signal.aborted) break;
+    const report = await check();
+    const { unchecked = '' } = report;
+    if (unchecked !== saidUnchecked && unchecked !== '')
+      log.warn({ unchecked }, 'the database cannot be checked whole');
+    saidUnchecked = unchecked;
+    if (report.findings.length > 0 && (await judge(guarded, { report, check, replacedAt })))
+      replacedAt = performance.now();
+  }
+  stop();
+}
+
+/** What statements have met so often that it is believed: a table cut to nothing passes the checks of the database. */
+function keptMeeting(met: readonly Error[]): string[] {
+  const times = new Map<string, number>();
+  for (const { message } of met) times.set(message, (times.get(message) ?? 0) + 1);
+  return [...times].filter(([, count]) => count >= believedFrom).map(([message]) => message);
+}
+
+/** Ends after `intervalMs`, or sooner once something is due or the signal aborts. */
+async function untilDue(isDue: () => boolean, intervalMs: number, signal: AbortSignal): Promise<void> {
+  for (let waited = 0; waited < intervalMs && !isDue() && !signal.aborted; waited += pollEachMs)
+    await wait(Math.min(pollEachMs, intervalMs), signal);
+}
+
+type Judging = Readonly<{
+  report: DatabaseReport;
+  check: () => Promise<DatabaseReport>;
+  replacedAt: number;
+}>;
+
+/** Whether the database was made anew for what was found. */
+async function judge(
+  { files, log, signal, limits = brakes }: Guarded,
+  { report, check, replacedAt }: Judging,
+): Promise<boolean> {
+  log.warn({ findings: report.findings }, 'the database found damage in its files; it is checked again');
+  await wait(limits.confirmAfterMs, signal);
+  const again = signal.aborted ? undefined : await check();
+  const findings = report.findings.filter((one) => again?.findings.includes(one));
+  if (findings.length === 0) return false;
+  const isSoon = performance.now() - replacedAt < limits.restoreEachMs;
+  if (!files || isSoon) {
+    const remedy = files ? databaseRemedies.startAgain : databaseRemedies.restore;
+    log.error({ findings, remedy }, 'files of the database are damaged; its operator has to act');
+    return false;
+  }
+  log.error({ findings }, 'files of the database are damaged; it is set aside and made anew from the log');
+  await files.replace();
+  return true;
+}
+
+/**
+ * Whether the database's own checks can be asked for: tables only from PostgreSQL 14 on, nothing where the extension is
+ * not to be had.
+ */
+type Able = { readonly tables: boolean; readonly indexes: boolean; why?: string };
+
+/** What is wrong with the database's files, in words; `unchecked` says why less than all was looked at. */
+export type DatabaseReport = Readonly<{ findings: readonly string[]; unchecked?: string }>;
+
+/** Of one relation; more of the same tells nothing new. */
+const mostPerRelation = 5;
+
+/** What belongs to us, and what the database needs to find it. */
+const relations = `
+  select one.oid, one.oid::regclass::text as name, one.relkind
+  from pg_class one join pg_namespace home on home.oid = one.relnamespace join pg_am method on method.oid = one.relam
+  where (home.nspname like 'annals\\_%' or home.nspname = 'pg_catalog')
+    and (one.relkind = 'r' or (one.relkind = 'i' and method.amname = 'btree')) and one.relpersistence = 'p'
+  order by one.oid`;
+
+/**
+ * Asks PostgreSQL to check its own tables and indexes (extension amcheck): pages, rows, and the order of entries.
+ *
+ * Changes nothing but to create the extension once. Goes through one relation after the other on one connection, which
+ * gives way to others.
+ */
+export async function checkDatabase(pools: Pools, signal: AbortSignal): Promise<DatabaseReport> {
+  const findings: string[] = [];
+  const unchecked = await withClient(pools.archive, async (client) => {
+    try {
+      await lowerBackend(client);
+      const able = await ableOf(client);
+      const { rows } = await client.query<{ oid: number; name: string; relkind: 'r' | 'i' }>(relations);
+      for (const { oid, name, relkind } of rows) {
+        if (signal.aborted) break;
+        if (!(relkind === 'r' ? able.tables : able.indexes)) continue;
+        const { found, refused } = await checkOne(client, { oid, name, relkind });
+        findings.push(...found);
+        if (refused !== undefined) able.why ??= refused;
+      }
+      return able.why;
+    } catch (caught) {
+      if (!isDamage(caught)) throw caught;
+      findings.push(`the catalogue: ${caught.message}`);
+      return undefined;
+    }
+  });
+  return { findings, ...(unchecked === undefined ? {} : { unchecked }) };
+}
+
+async function ableOf(client: pg.ClientBase): Promise<Able> {
+  try {
+    await client.query('create extension if not exists amcheck');
+  } catch (caught) {
+    if (isDamage(caught)) throw caught;
+    const why = `the database's own checks are not to be had: ${caught instanceof Error ? caught.message : String(caught)}`;
+    return { tables: false, indexes: false, why };
+  }
+  const { rows } = await client.query<{ found: string | null }>(`select to_regproc('verify_heapam')::text as found`);
+  const tables = rows[0]?.found != null;
+  return { indexes: true, tables, ...(tables ? {} : { why: 'tables are checked from PostgreSQL 14 on' }) };
+}
+
+type Relation = Readonly<{ oid: number; name: string; relkind: 'r' | 'i' }>;
+
+/** What was found in one relation, or why it could not be checked. */
+type Checked = Readonly<{ found: readonly string[]; refused?: string }>;
+
+async function checkOne(client: pg.ClientBase, { oid, name, relkind }: Relation): Promise<Checked> {
+  try {
+    if (relkind === 'i') {
+      await client.query('select bt_index_check($1::regclass)', [oid]);
+      return { found: [] };
+    }
+    const { rows } = await client.query<{ blkno: string; msg: string }>(
+      'select blkno, msg from verify_heapam($1::regclass) limit $2',
+      [oid, mostPerRelation],
+    );
+    return { found: rows.map(({ blkno, msg }) => `${name}, block ${blkno}: ${msg}`) };
+  } catch (caught) {
+    if (isDamage(caught)) return { found: [`${name}: ${caught.message}`] };
+    // What was dropped meanwhile is gone, and a busy relation is checked the next time; nothing else passes for sound.
+    if (caught instanceof pg.DatabaseError && passing.includes(caught.code ?? '')) return { found: [] };
+    return {
+      found: [],
+      refused: `${name} was not checked: ${caught instanceof Error ? caught.message : String(caught)}`,
+    };
+  }
+}
+
+/** A relation that is gone, a lock that was not to be had, a statement that took too long. */
+const passing = ['42P01', '42704', '55P03', '57014'];
