@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { toAppError } from './kit/errors.ts';
 import type { Config } from './config.ts';
-import { addressList } from './edges/cli/output.ts';
+import { addressList } from './kit/net-address.ts';
 import { announce, type Instance } from './engine/servers/instance.ts';
 import type { Logger } from './kit/logger.ts';
 import { type Phase, shutDown, stopSignal, strayFailure } from './kit/shutdown.ts';
 import { configuredRoles } from './roles/all.ts';
 import { type Context, openStores } from './roles/context.ts';
-import { missedRoles } from './roles/names.ts';
+import { missedRoles } from './role-names.ts';
 import { startOperations } from './roles/operations.ts';
 import { assertPortsFree, plannedPorts } from './roles/ports.ts';
 import { type Part, urlOf } from './roles/role.ts';

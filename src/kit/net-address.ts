@@ -24,3 +24,11 @@ export function callerOf(ip: string): string {
     .map((part) => part.toString(16))
     .join(':')}::/64`;
 }
+
+/** Named addresses, one a line, for people. */
+export function addressList(urls: Readonly<Record<string, string>>): string {
+  const width = Math.max(...Object.keys(urls).map((name) => name.length));
+  return Object.entries(urls)
+    .map(([name, url]) => `  ${name.padEnd(width)}  ${url}`)
+    .join('\n');
+}

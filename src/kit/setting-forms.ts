@@ -1,6 +1,5 @@
 import ipaddr from 'ipaddr.js';
 import parseDuration from 'parse-duration';
-import { type Network, parseNetwork } from '../events/ids.ts';
 
 /** A text that a setting does not take; the message says what it takes. */
 export class Unfit extends Error {}
@@ -114,13 +113,6 @@ export function subnet(value: string): string {
   if (!/^127(\.(\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])){2}$/.test(value))
     throw new Unfit('three numbers of a loopback address, such as 127.0.1');
   return value;
-}
-
-/** The name of a network. */
-export function network(value: string): Network {
-  const name = parseNetwork(value);
-  if (name === undefined) throw new Unfit('lower-case letters, digits and _, a letter first, at most 31 characters');
-  return name;
 }
 
 /** Addresses and subnets, such as `10.0.0.1` and `10.0.0.0/8`, separated by commas; none where empty. */

@@ -20,3 +20,8 @@ export function setting<T>(
 ): Setting<T> {
   return { env, default: fallback, meaning, parse, secret };
 }
+
+/** The values of a table of settings, by name. */
+export type Parsed<Table extends Readonly<Record<string, Setting<unknown>>>> = {
+  readonly [Name in keyof Table]: Table[Name] extends Setting<infer Value> ? Value : never;
+};

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import { failureOf } from '../kit/failure.ts';
 import { type Observed, observedOf } from '../kit/observed.ts';
 import type { Context } from './context.ts';
-import type { RoleName } from './names.ts';
+import type { RoleName } from '../role-names.ts';
 
 /** A port that is about to be opened, and the setting that names it. */
 export type PlannedPort = Readonly<{ setting: string; host: string; port: number }>;

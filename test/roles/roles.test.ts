@@ -1,8 +1,8 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { parseConfig } from '../../src/config.ts';
 import { configuredRoles, roles } from '../../src/roles/all.ts';
-import { roleHelp } from '../../src/edges/cli/setting-help.ts';
-import { missedRoles, type RoleName, roleNames } from '../../src/roles/names.ts';
+import { roleHelp } from '../../src/cli/setting-help.ts';
+import { missedRoles, type RoleName, roleNames } from '../../src/role-names.ts';
 import { plannedPorts } from '../../src/roles/ports.ts';
 import { looping, type Role } from '../../src/roles/role.ts';
 

@@ -45,7 +45,7 @@ export type Program = Readonly<{
   kill: () => Promise<void>;
 }>;
 
-const entry = fileURLToPath(new URL('../../src/edges/cli/main.ts', import.meta.url));
+const entry = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const stopWithinMs = 40_000;
 
 /**

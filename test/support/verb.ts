@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** What a verb of the command line came to. */
 export type Ran = Readonly<{ status: number; stdout: string; stderr: string }>;
 
-const entry = fileURLToPath(new URL('../../src/edges/cli/main.ts', import.meta.url));
+const entry = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 const command = ['--disable-warning=ExperimentalWarning', entry];
 

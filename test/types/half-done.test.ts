@@ -24,7 +24,7 @@ const halfDone = [
   },
   {
     what: 'a role',
-    file: 'src/roles/names.ts',
+    file: 'src/role-names.ts',
     before: '  indexer: {',
     added: "  oracle: { does: 'answers', runsUnasked: () => false },\n",
     unanswered: ['src/roles/all.ts'],

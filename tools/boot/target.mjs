@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from './paths.mjs';
 
-const CLI = 'src/edges/cli/main.ts';
+const CLI = 'src/cli/main.ts';
 
 /** Node 22 still warns that running TypeScript is experimental. */
 const QUIET = '--disable-warning=ExperimentalWarning';

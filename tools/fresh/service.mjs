@@ -50,7 +50,7 @@ export async function checkService(clone, { time, note }) {
 
   const again = start();
   await time('npm start once more, until ready', () => until(again, UP_WITHIN_MS, '200 from /readyz', isReady));
-  const program = leftProcesses(clone).find(({ command }) => command.includes('src/edges/cli/main.ts'));
+  const program = leftProcesses(clone).find(({ command }) => command.includes('src/cli/main.ts'));
   await time('kill -9 of the program, nothing left', async () => {
     process.kill(program.pid, 'SIGKILL');
     await untilNoneLeft(clone, DOWN_WITHIN_MS);

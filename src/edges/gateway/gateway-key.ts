@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { AppError } from '../../kit/errors.ts';
 import type { KeyType } from '../../commands/ledger/chain.ts';
-import type { Config } from '../../config.ts';
+import type { Parsed } from '../../kit/setting.ts';
+import type { gatewaySettings } from './settings.ts';
 import { type ChainClient, type ChainClientOptions, createChainClient } from '../chain/sign/chain-client.ts';
 import { ensureKeyFile, readKeyFile } from '../chain/sign/key-file.ts';
 import { accountOf, type PrivateKey, publicKeyOf } from '../chain/sign/keys.ts';
@@ -10,6 +11,10 @@ import { fund } from '../local-network/fund.ts';
 
 /** The key that nodes are spoken to with; asked for with every connection. */
 export type KeySource = () => Promise<PrivateKey>;
+
+/** What tells which key the gateway has. */
+type KeyConfig = Pick<Parsed<typeof gatewaySettings>, 'gatewayKeyFile' | 'gatewayKeyType'> &
+  Readonly<{ isLocal: boolean; dataDir: string; network: string }>;
 
 /** Types of keys, in the order in which the accounts of one are looked for. */
 const types: readonly KeyType[] = ['eth_secp256k1', 'secp256k1'];
@@ -22,7 +27,7 @@ const types: readonly KeyType[] = ['eth_secp256k1', 'secp256k1'];
  *
  * Fails with `INVALID_ARGUMENT` where a real network has none, or the file cannot be used.
  */
-export async function gatewayKey(config: Config, chainUrl: string, profile: ChainClientOptions): Promise<KeySource> {
+export async function gatewayKey(config: KeyConfig, chainUrl: string, profile: ChainClientOptions): Promise<KeySource> {
   const { gatewayKeyFile: file, gatewayKeyType: type, isLocal } = config;
   const chain = createChainClient(chainUrl, profile);
   if (file !== undefined) {

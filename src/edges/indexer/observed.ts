@@ -4,14 +4,15 @@ import { FleetStatistics } from '../../projections/fleet/queries.ts';
 import { SyncRounds } from '../../projections/rounds/queries.ts';
 import type { RoundRow } from '../../projections/tables.ts';
 import { ask } from '../bus.ts';
-import type { Config } from '../../config.ts';
 import { figures } from '../../kit/figures.ts';
 import type { Figures, Finding, Findings, Observed } from '../../kit/observed.ts';
+import type { Parsed } from '../../kit/setting.ts';
+import type { indexerSettings } from './settings.ts';
 import { isBeingBuilt, type ObservedModels } from '../../engine/models/observed.ts';
 
 /** How often the sources of sync are read. */
 export type SyncIntervals = Pick<
-  Config,
+  Parsed<typeof indexerSettings>,
   'actionsSyncIntervalMs' | 'supernodesSyncIntervalMs' | 'validatorsSyncIntervalMs'
 >;
 

@@ -1,8 +1,9 @@
-import type { Config } from '../../config.ts';
 import { figures } from '../../kit/figures.ts';
 import type { Observed } from '../../kit/observed.ts';
 import { metaSchema } from '../models/engine/generations.ts';
 import { type Pools, throughPool } from '../models/pool.ts';
+import type { Parsed } from '../../kit/setting.ts';
+import type { auditorSettings } from './settings.ts';
 import { createStandings, type Loss, type Standing } from './store.ts';
 
 /** How the archive of each stream stands, and what neither store has any more. */
@@ -42,7 +43,7 @@ export function archiveFindings(
 }
 
 /** How often and how fast the archive is compared with the log. */
-export type ScrubSettings = Pick<Config, 'scrubIntervalMs' | 'scrubPerSecond'>;
+export type ScrubSettings = Parsed<typeof auditorSettings>;
 
 /** How the archive of each stream stands, what the last comparison found, and what neither store has any more. */
 export function observeArchive(

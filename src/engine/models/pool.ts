@@ -1,3 +1,4 @@
+import type { Statement } from '../../kit/shims/pg/batch.ts';
 import pg from 'pg';
 import { CopyIn } from '../../kit/shims/pg/copy-in.ts';
 import { sendTogether } from '../../kit/shims/pg/cork.ts';
@@ -158,9 +159,6 @@ export async function withClient<T>(pool: pg.Pool, use: (client: pg.PoolClient) 
     throw toDatabaseError(caught);
   }
 }
-
-/** A statement as `pg` takes it; a named one is parsed once per connection. COPY takes in rows as text. */
-export type Statement = Readonly<{ name?: string; text: string; values?: unknown[]; rows?: string }>;
 
 /** Runs one statement and gives back its rows. */
 export type Query = <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type pg from 'pg';
 import { AppError } from '../../kit/errors.ts';
-import type { Config } from '../../config.ts';
+import type { StoreConfig } from './settings.ts';
 import { writeDurably } from './durable-file.ts';
 import { isAlive } from './predecessor.ts';
 
@@ -19,15 +19,17 @@ export type Instance = Readonly<{
   postgres: pg.ClientConfig;
 }>;
 
+type Place = Pick<StoreConfig, 'dataDir' | 'network'>;
+
 /** Folder of one network's data. */
-export function dataFolder({ dataDir, network }: Pick<Config, 'dataDir' | 'network'>): string {
+export function dataFolder({ dataDir, network }: Place): string {
   return path.resolve(dataDir, network);
 }
 
 const fileOf = (folder: string): string => path.join(folder, 'run.json');
 
 /** Leaves word of this process in the network's folder; returns what takes it away again. */
-export async function announce(config: Config, instance: Instance): Promise<() => Promise<void>> {
+export async function announce(config: Place, instance: Instance): Promise<() => Promise<void>> {
   const folder = dataFolder(config);
   const file = fileOf(folder);
   await mkdir(folder, { recursive: true });
@@ -41,7 +43,7 @@ export async function announce(config: Config, instance: Instance): Promise<() =
  *
  * Fails with `UNAVAILABLE` and says how to start one.
  */
-export async function findInstance(config: Config): Promise<Instance> {
+export async function findInstance(config: Place): Promise<Instance> {
   const own = await readInstance(dataFolder(config));
   if (own) return own;
   const folders = await readdir(config.dataDir).catch(() => []);

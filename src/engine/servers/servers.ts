@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import type { Config } from '../../config.ts';
+import type { StoreConfig } from './settings.ts';
 import { dataFolder } from './instance.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { keepRunning } from '../../kit/supervise.ts';
@@ -26,7 +26,7 @@ export type Servers = Readonly<{
  * Addresses stay the same over restarts, so that clients find a server again by themselves. Fails before anything is
  * started when another process uses the data folder.
  */
-export async function startServers(config: Config, log: Logger, signal: AbortSignal): Promise<Servers> {
+export async function startServers(config: StoreConfig, log: Logger, signal: AbortSignal): Promise<Servers> {
   if (config.natsUrl === undefined || config.dbDsn === undefined) await lockDir(dataFolder(config));
   const say = (message: string): void => log.info(message);
   const folder = dataFolder(config);
@@ -66,7 +66,7 @@ type Tools = Readonly<{ log: Logger; say: (message: string) => void; signal: Abo
 
 /** Starts the embedded nats-server and keeps it running. */
 async function embeddedNats(
-  config: Config,
+  config: StoreConfig,
   dir: string,
   tools: Tools,
 ): Promise<{ access: NatsAccess; stop: () => Promise<void> }> {
@@ -119,7 +119,7 @@ function once(): () => boolean {
 }
 
 /** Starts the embedded PostgreSQL and keeps it running. */
-async function embeddedPostgres(config: Config, dir: string, tools: Tools): Promise<RunningPostgres> {
+async function embeddedPostgres(config: StoreConfig, dir: string, tools: Tools): Promise<RunningPostgres> {
   const mayReplace = once();
   const { pgPort, postgresPassword: password } = config;
   const start = (signal: AbortSignal): ReturnType<typeof startPostgres> =>

@@ -1,6 +1,8 @@
 import type { Reading } from '../../../projections/reading.ts';
 import type { CascadeChain } from '../../chain/files/chain.ts';
-import type { Config } from '../../../config.ts';
+import type { Parsed } from '../../../kit/setting.ts';
+import type { Origins } from '../../../kit/setting-forms.ts';
+import type { gatewaySettings } from '../settings.ts';
 import type { Observed } from '../../../kit/observed.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import type { Log } from '../../../engine/log/log.ts';
@@ -13,12 +15,9 @@ export const longestMs = 86_400_000;
 
 /** The settings that the gateway's routes depend on. */
 export type GatewaySettings = Pick<
-  Config,
-  | 'corsAllowOrigins'
-  | 'trustedProxies'
+  Parsed<typeof gatewaySettings>,
   | 'uploadMaxSize'
   | 'uploadStallTimeoutMs'
-  | 'network'
   | 'uploadMinRate'
   | 'uploadTempMaxAgeMs'
   | 'uploadsMaxPerAddress'
@@ -31,7 +30,14 @@ export type GatewaySettings = Pick<
   | 'downloadKeepMs'
   | 'publicDownloads'
   | 'signatures'
->;
+> &
+  Readonly<{
+    /** Web origins whose pages may call. */
+    corsAllowOrigins: Origins;
+    /** Subnets of proxies whose forwarded address is believed. */
+    trustedProxies: readonly string[];
+    network: string;
+  }>;
 
 /** Everything that the gateway's routes take from outside. */
 export type GatewayDependencies = Readonly<{

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Followed, Reading } from '../../../projections/reading.ts';
-import type { Config } from '../../../config.ts';
+import type { Parsed } from '../../../kit/setting.ts';
+import type { indexerSettings } from '../settings.ts';
 import type { Cursors } from '../../http/cursor.ts';
 import type { Observed } from '../../../kit/observed.ts';
 import type { Logger } from '../../../kit/logger.ts';
@@ -12,8 +13,10 @@ import type { Ranks } from './ranks.ts';
 type SyncRequest = Readonly<{ position: Followed; at: string }>;
 
 /** The settings that the API depends on. */
-type RestSettings = Pick<Config, 'corsAllowOrigins' | 'allowManualSync' | 'syncToken' | 'trustedProxies'> &
+type RestSettings = Pick<Parsed<typeof indexerSettings>, 'corsAllowOrigins' | 'allowManualSync' | 'syncToken'> &
   Readonly<{
+    /** Subnets of proxies whose forwarded address is believed. */
+    trustedProxies: readonly string[];
     /** Name of the network, the label of every figure. */
     network: string;
     /**

@@ -4,7 +4,8 @@ import type { Recorded } from '../../../commands/ports.ts';
 import { createConsequences, fold, type Keyed, keyed } from './fold.ts';
 import type { Folding, StoredRow } from './folding.ts';
 import { channelOf, type Generation, metaSchema } from './generations.ts';
-import { sendAll, type Statement } from '../pool.ts';
+import type { Statement } from '../../../kit/shims/pg/batch.ts';
+import { sendAll } from '../pool.ts';
 import { createWriter, type Writer } from './write.ts';
 
 /** Brings one generation's tables forward. */

@@ -14,7 +14,7 @@ import { copyInto, copyText } from './copy.ts';
 import { summedColumns } from './counter-sums.ts';
 import type { Consequences, Rows } from './fold.ts';
 import { type Folding, type StoredRow, keyOfParts, keyParts, mainRow, type Row, withOwnColumns } from './folding.ts';
-import type { Statement } from '../pool.ts';
+import type { Statement } from '../../../kit/shims/pg/batch.ts';
 
 /** The statements that read and write one generation's tables, each parsed once per connection. */
 export type Writer = Readonly<{

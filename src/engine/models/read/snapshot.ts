@@ -13,9 +13,8 @@ import { AppError } from '../../../kit/errors.ts';
 import { type ProjectionName, projectionNames } from '../../../projections/projection.ts';
 import type { Followed, Reading } from '../../../projections/reading.ts';
 import type { Tables } from '../../../projections/tables.ts';
-import { type Ask, type Rows, sendBatch } from '../../../kit/shims/pg/batch.ts';
+import { type Ask, type Rows, sendBatch, type Statement } from '../../../kit/shims/pg/batch.ts';
 import { metaSchema } from '../engine/generations.ts';
-import type { Statement } from '../pool.ts';
 
 /** A live generation as readers see it. */
 export type Live = Readonly<{ projection: ProjectionName; version: number; schema: string; followed: Followed }>;

@@ -1,5 +1,7 @@
 import type pg from 'pg';
-import type { Statement } from '../../../engine/models/pool.ts';
+
+/** A statement as `pg` takes it; a named one is parsed once per connection. COPY takes in rows as text. */
+export type Statement = Readonly<{ name?: string; text: string; values?: unknown[]; rows?: string }>;
 
 /** The rows of an answer, by the names of their columns. */
 export type Rows = readonly Readonly<Record<string, unknown>>[];

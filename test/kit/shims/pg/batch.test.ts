@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { sendBatch } from '../../../../src/kit/shims/pg/batch.ts';
-import type { Statement } from '../../../../src/engine/models/pool.ts';
+import { sendBatch, type Statement } from '../../../../src/kit/shims/pg/batch.ts';
 import { openDatabase } from '../../../engine/models/engine.ts';
 
 async function connected() {

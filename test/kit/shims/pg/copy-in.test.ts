@@ -1,9 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { copyInto, copyText } from '../../../../src/engine/models/engine/copy.ts';
-import { sendAll, type Statement } from '../../../../src/engine/models/pool.ts';
+import { sendAll } from '../../../../src/engine/models/pool.ts';
 import type { Row } from '../../../../src/engine/models/engine/folding.ts';
 import type { Table } from '../../../../src/projections/columns.ts';
 import { openDatabase } from '../../../engine/models/engine.ts';
+import type { Statement } from '../../../../src/kit/shims/pg/batch.ts';
 
 const table: Table = { name: 'copied', columns: { id: 'text', n: 'int8', j: 'jsonb' }, key: ['id'] };
 

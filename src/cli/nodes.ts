@@ -1,0 +1,87 @@
+import { AppError } from '../kit/errors.ts';
+import { BansOfNode } from '../projections/storage/queries.ts';
+import { ask } from '../edges/bus.ts';
+import { configFromEnvironment } from '../config.ts';
+import { createReader, type Reader } from '../engine/models/read/reading.ts';
+import { withStores } from './stores.ts';
+import { print, table } from './output.ts';
+
+/** What a local SuperNode says of itself, or that it does not answer. */
+type Told = Readonly<{
+  name: string;
+  /** Where clients reach it, as it says itself; of one that does not answer, its host. */
+  address: string;
+  url: string;
+  answers: boolean;
+  peers: readonly string[];
+  files: number;
+  pieces: number;
+  bytes: number;
+  bans: readonly string[];
+}>;
+
+const answerWithinMs = 5_000;
+
+/** `annals nodes`: the SuperNodes of the local network with their peers, files, pieces and bans. */
+export async function nodes({ json }: { json: boolean }): Promise<void> {
+  await withStores(configFromEnvironment(), 'nodes', async ({ instance, pools, network }) => {
+    const told = await tellOfAll(instance.urls, createReader({ pools, network }));
+    print({ nodes: told }, { json, human: () => tableOf(told) });
+  });
+}
+
+async function tellOfAll(urls: Readonly<Record<string, string>>, models: Reader): Promise<Told[]> {
+  const found = Object.entries(urls).filter(([name]) => /^node( |$)/.test(name) && !name.endsWith('grpc'));
+  if (found.length === 0) throw new AppError('NOT_FOUND', 'No SuperNode runs here: start one with the role node');
+  return await Promise.all(found.map(([name, url]) => tellOf(name, url, models)));
+}
+
+async function tellOf(name: string, url: string, models: Reader): Promise<Told> {
+  const status = await asked(url);
+  const held = await asked(url.replace(/status$/, 'files'));
+  const node = held?.['node'];
+  const bans = typeof node === 'string' ? await models.read((reading) => ask(reading, new BansOfNode({ node }))) : [];
+  const stored = list(held?.['files']).filter(({ state }) => state === 'stored');
+  const network = object(status?.['network']);
+  const sum = (field: string): number => stored.reduce((all, file) => all + Number(file[field] ?? 0), 0);
+  return {
+    name: name.replace(/ status$/, ''),
+    address: typeof status?.['ip_address'] === 'string' ? status['ip_address'] : new URL(url).hostname,
+    url,
+    answers: status !== undefined,
+    peers: Array.isArray(network['peer_addresses']) ? network['peer_addresses'].map(String) : [],
+    files: stored.length,
+    pieces: sum('pieces'),
+    bytes: sum('bytes'),
+    bans: bans.map(({ peer }) => peer),
+  };
+}
+
+async function asked(url: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(answerWithinMs) });
+    return answer.ok ? object(await answer.json()) : undefined;
+  } catch {
+    // A node that is down is shown as such.
+    return undefined;
+  }
+}
+
+function object(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
+
+function list(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value.map(object) : [];
+}
+
+function tableOf(told: readonly Told[]): string {
+  return table(
+    ['NODE', 'ADDRESS', 'PEERS', 'FILES', 'PIECES', 'BYTES', 'BANS'],
+    told.map(({ name, address, answers, peers, files, pieces, bytes, bans }) =>
+      answers
+        ? [name, address, peers.length, files, pieces, bytes, bans.join(', ') || '–']
+        : [name, address, 'does not answer'],
+    ),
+  );
+}
