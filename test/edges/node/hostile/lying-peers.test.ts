@@ -56,8 +56,9 @@ describe('a peer that lies', () => {
     const { ledger, nodes, ask } = await networkWithLiar(4);
     const { file, actionId, truth } = await pending(ledger, 'l');
     const same = bytesOf('z', pieceBytes);
-    const vast = { ...truth, size: 9900 * pieceBytes, pieces: Array.from({ length: 9900 }, () => hashPiece(same)) };
-    const lie = { ...truth, pieces: truth.pieces.map(() => hashPiece(same)) };
+    const piece = hashPiece(same);
+    const vast = { ...truth, size: 9900 * pieceBytes, pieces: Array.from({ length: 9900 }, () => piece) };
+    const lie = { ...truth, pieces: truth.pieces.map(() => piece) };
     for (const at of nodes.keys()) {
       expect(await ask(put(lie), at)).toBe(true);
       expect(await ask({ case: 'putPiece', value: same }, at)).toBe(true);
