@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CascadeChain } from '../../../src/edges/chain/files/chain.ts';
+import { createAcceptance } from '../../../src/edges/node/peers/acceptance.ts';
 import { createBans } from '../../../src/edges/node/peers/bans.ts';
 import { createCopies } from '../../../src/edges/node/peers/copies.ts';
 import type { Peer } from '../../../src/edges/node/peers/directory.ts';
@@ -60,7 +61,10 @@ async function networkOf(count: number, isUp: (account: string) => boolean = () 
   const neighbours = createNeighbours({ ...common, host, directory, repairAfterMs: 600_000 });
   const placement = createPlacement({ ...common, chain, neighbours });
   const messages = (): number => asked.length;
-  return { copies: createCopies({ ...common, neighbours, placement }), asked, held, messages };
+  const lies: string[] = [];
+  const acceptance = createAcceptance({ storage, mostOffered: 2 ** 30, onLie: (by) => lies.push(by.account) });
+  const copies = createCopies({ ...common, neighbours, placement, isTrue: acceptance.isTrue });
+  return { copies, acceptance, storage, peers, lies, asked, held, messages };
 }
 
 describe('a file', () => {
@@ -86,5 +90,18 @@ describe('a file', () => {
     await copies.repair();
     await copies.repair();
     expect(asked.length).toBe(before);
+  });
+
+  it('that a peer gave is judged before it is passed on', async () => {
+    const { copies, acceptance, storage, peers, lies, held } = await networkOf(3);
+    await storage.forget(manifest.actionId);
+    const other = Buffer.from('none of its bytes');
+    const lie = { ...manifest, actionId: '8', size: other.length, pieces: [hashPiece(other)] };
+    const [, liar] = peers;
+    expect(liar && (await acceptance.manifest(lie, liar))).toBe(true);
+    await storage.pieces.put(other);
+    await copies.repair();
+    expect([...held.keys()]).toEqual([]);
+    expect([lies, storage.index.file('8')]).toEqual([['node 1'], undefined]);
   });
 });

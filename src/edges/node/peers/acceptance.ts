@@ -15,6 +15,8 @@ export type Acceptance = Readonly<{
   wants: (hash: PieceHash) => boolean;
   /** Judges the offers that a piece completes; called after it was stored. */
   arrived: (hash: PieceHash) => Promise<void>;
+  /** Whether the manifest that is kept of an action may be given to others; one that peers gave is judged before. */
+  isTrue: (actionId: string) => Promise<boolean>;
 }>;
 
 /** What a node accepts into, how many bytes of unfinished files one peer may offer, and who receives its lies. */
@@ -64,6 +66,7 @@ export function createAcceptance({ storage, mostOffered, onLie }: AcceptanceOpti
         if (offers.all(actionId).some(({ manifest }) => isHere(manifest)))
           await inTurn(actionId, () => settle(actionId));
     },
+    isTrue: async (actionId) => await inTurn(actionId, async () => !offers.has(actionId) || (await settle(actionId))),
   };
 }
 

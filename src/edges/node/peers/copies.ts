@@ -3,7 +3,7 @@ import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Peer } from './directory.ts';
 import { createGiving, type Giving } from './giving.ts';
 import { createPieceReaders, type PieceReader, type ReaderOptions } from './piece-reader.ts';
-import { createRepair } from './repair.ts';
+import { createRepair, type RepairOptions } from './repair.ts';
 
 /** Copies of files on other nodes. */
 export type Copies = Readonly<{
@@ -20,7 +20,9 @@ export type Copies = Readonly<{
 }>;
 
 /** What copies are made with, and how many there should be. */
-export type CopiesOptions = ReaderOptions & Readonly<{ diagnostics: Pick<Diagnostics, 'stores'>; copies: number }>;
+export type CopiesOptions = ReaderOptions &
+  Pick<RepairOptions, 'isTrue'> &
+  Readonly<{ diagnostics: Pick<Diagnostics, 'stores'>; copies: number }>;
 
 /** Keeps as many copies of files as there should be. */
 export function createCopies(options: CopiesOptions): Copies {

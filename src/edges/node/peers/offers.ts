@@ -9,6 +9,8 @@ export type Offer = Readonly<{ manifest: Manifest; by?: Peer; atMs: number }>;
 /** Manifests of peers whose pieces are not all here, in memory. */
 export type Offers = Readonly<{
   add: (offer: Offer) => void;
+  /** Whether a peer gave a manifest of an action that is not settled. */
+  has: (actionId: string) => boolean;
   /** All of an action, the one that is kept first. */
   all: (actionId: string) => readonly Offer[];
   /** The same, and forgets them. */
@@ -41,6 +43,7 @@ export function createOffers(index: Pick<StorageIndex, 'file' | 'lacking'>): Off
   };
   return {
     all,
+    has: (actionId) => (offers.get(actionId) ?? []).length > 0,
     add: (offer) => {
       if (!offer.by) return;
       const given = offers.get(offer.manifest.actionId) ?? [];

@@ -64,7 +64,7 @@ export async function joinPeers(options: PeersOptions): Promise<Peers> {
   });
   const neighbours = createNeighbours({ ...options, host, directory, bans });
   const placement = createPlacement({ ...options, chain, neighbours });
-  const copies = createCopies({ ...options, neighbours, placement, bans });
+  const copies = createCopies({ ...options, neighbours, placement, bans, isTrue: acceptance.isTrue });
   answering.resolve(answerFrom({ storage, directory, chain, bans, acceptance, placement, onLie }));
   const addressed = (remote: Remote): string => {
     const { account, ip, port } = directory.known(remote.account) ?? remote;

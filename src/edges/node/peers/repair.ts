@@ -5,6 +5,7 @@ import type { KeptFile } from '../storage/manifest.ts';
 import type { Peer } from './directory.ts';
 import { createGiving, type Giving } from './giving.ts';
 import type { Placement } from './placement.ts';
+import type { Acceptance } from './acceptance.ts';
 import { createPull, type PullOptions } from './pull.ts';
 import type { Neighbours } from './neighbours.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
@@ -16,6 +17,7 @@ export type RepairOptions = PullOptions &
     neighbours: Neighbours;
     placement: Pick<Placement, 'holdersNow'>;
     diagnostics: Pick<Diagnostics, 'stores'>;
+    isTrue: Acceptance['isTrue'];
   }>;
 
 const filesATurn = 200;
@@ -78,13 +80,20 @@ async function repairAt(peer: Peer, { page, options, giving }: PageAt): Promise<
   const missing = new Set(answer.names);
   const done: KeptFile[] = [];
   for (const file of page) {
-    // Only a complete file was judged here: a false one that another node gave is not passed on.
-    const isComplete = options.storage.index.lacking(file.actionId).length === 0;
-    const here = isComplete ? file.pieces.filter((hash) => missing.has(hash)) : [];
     const isMissing = file.pieces.length === 0 || file.pieces.some((hash) => missing.has(hash));
+    const here = isMissing && (await isToGive(file, options)) ? file.pieces.filter((hash) => missing.has(hash)) : [];
     if (!isMissing || (await giveFile(peer, { file, here, giving }))) done.push(file);
   }
   return done.filter(({ pieces }) => pieces.every((hash) => !missing.has(hash) || options.storage.index.isHere(hash)));
+}
+
+/** Whether a file is complete and true: a false one that another node gave is not passed on. */
+async function isToGive(
+  { actionId, pieces }: KeptFile,
+  { storage: { index }, isTrue }: RepairOptions,
+): Promise<boolean> {
+  if (index.lacking(actionId).length > 0) return false;
+  return (await isTrue(actionId)) && index.file(actionId)?.pieces === pieces;
 }
 
 async function giveFile(
