@@ -24,7 +24,7 @@ export const roleTable = {
     runsUnasked: () => true,
   },
   evm: {
-    does: 'the EVM’s JSON-RPC of the local network’s chain, or of the one that EVM_GENESIS names',
+    does: 'the EVM’s JSON-RPC of the local network’s chain',
     runsUnasked: ({ isLocal }) => isLocal,
   },
   node: {

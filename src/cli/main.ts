@@ -16,8 +16,6 @@ program
   .command('up')
   .description('start the program: everything on one machine, or the roles that are named')
   .option('--roles <list>', `${roleNames.join(', ')}; separated by commas (default: ROLES)`)
-  .option('--genesis <file>', 'serve another Ethereum chain over JSON-RPC, and nothing else')
-  .option('--import <file>', 'blocks of that chain, in RLP')
   .addOption(json)
   .addHelpText(
     'after',

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { pino } from 'pino';
 import { type Ledger, runLedger } from '../../src/edges/ledger/run-ledger.ts';
+import { executeInMemory } from './memory-nodes.ts';
 import { localBeginning } from '../../src/edges/local-network/beginning.ts';
 import { castOf, type RealNode } from '../../src/edges/local-network/cast.ts';
 import { registerNodes } from '../../src/edges/local-network/local-network.ts';
@@ -30,6 +31,7 @@ export async function openLedgerWorld(undo: AsyncDisposableStack): Promise<Ledge
   undo.defer(async () => await connection.close());
   await ensureStreams(connection, network);
   const ledger = await runLedger({
+    execution: executeInMemory,
     log: createLog(connection, network),
     beginning: () => localBeginning(castSeed, Date.now()),
     host,

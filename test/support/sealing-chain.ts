@@ -1,9 +1,9 @@
 import { createAddressFromPrivateKey } from '@ethereumjs/util';
 import type { TypedTransaction } from '@ethereumjs/tx';
 import { contentsOf } from '../../src/edges/evm/chain/block-contents.ts';
-import { MemoryBlocks } from '../../src/edges/evm/chain/memory-blocks.ts';
+import { MemoryBlocks } from './memory-blocks.ts';
 import { News } from '../../src/edges/evm/chain/news.ts';
-import { readTransaction } from '../../src/edges/evm/chain/pending-pool.ts';
+import { readBlobTransaction } from '../../tools/foreign-chain/shown-pool.ts';
 import { nextBaseFee } from '../../src/edges/evm/executor/base-fee.ts';
 import type { Sealed } from '../../src/edges/evm/executor/executor.ts';
 import { createForks } from '../../src/edges/evm/executor/forks.ts';
@@ -71,7 +71,7 @@ export async function startSealingChain(options: Options = {}): Promise<SealingC
   const seal = (): Promise<void> => (last = last.then(sealNow));
   const submit = async (raw: Uint8Array): Promise<string> => {
     const { number, fields } = await blocks.head();
-    const tx = readTransaction(raw, forks.at({ number: number + 1n, timestamp: fields.timestamp }));
+    const tx = readBlobTransaction(raw, forks.at({ number: number + 1n, timestamp: fields.timestamp }));
     waiting.push(tx);
     news.tellPending(tx);
     void seal();

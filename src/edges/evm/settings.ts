@@ -1,5 +1,5 @@
 import { setting } from '../../kit/setting.ts';
-import { duration, oneOf, optional, origins, port, whole } from '../../kit/setting-forms.ts';
+import { duration, oneOf, origins, port, whole } from '../../kit/setting-forms.ts';
 import { namespaces } from './namespaces.ts';
 
 const namespaceList = (value: string) => value.split(',').map((word) => oneOf(...namespaces)(word.trim()));
@@ -34,11 +34,4 @@ export const evmSettings = {
   ),
   evmGasCap: setting('EVM_GAS_CAP', '50000000', whole(21_000, 10_000_000_000), 'Most gas that a call may use'),
   evmReadThreads: setting('EVM_READ_THREADS', '2', whole(1, 64), 'Threads that answer calls at the same time'),
-  evmGenesis: setting(
-    'EVM_GENESIS',
-    '',
-    optional,
-    'Genesis file (as geth has it) of another Ethereum chain: that one is served over JSON-RPC, and nothing of the local network runs (--genesis)',
-  ),
-  evmImport: setting('EVM_IMPORT', '', optional, 'File of that chain’s blocks in RLP, one behind the other (--import)'),
 } as const;

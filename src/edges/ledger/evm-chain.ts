@@ -7,10 +7,9 @@ import { itemOf } from './opening.ts';
 import { evmAddress } from '../chain/sign/addresses.ts';
 import { networkFees, nextBaseFee } from '../evm/executor/base-fee.ts';
 import { readHeader } from '../evm/executor/blocks.ts';
-import { createExecutor, type Sealed } from '../evm/executor/executor.ts';
+import type { Sealed } from '../evm/executor/executor.ts';
 import { createForks, type Forks } from '../evm/executor/forks.ts';
 import { type ChainConfig, type GenesisAccounts, networkChain } from '../evm/executor/genesis.ts';
-import { createMemoryNodes } from '../evm/executor/memory-nodes.ts';
 import type { StoredHeader } from '../evm/executor/node-store.ts';
 import type { Hex } from '../evm/executor/outcome.ts';
 import type { Attributes, Item } from '../evm/executor/sealing.ts';
@@ -52,13 +51,6 @@ type Parts = Readonly<{
   /** Bytes that the fact of the block has already. */
   bytes: number;
 }>;
-
-/** Executes in this thread, over a state that ends with the process: each start executes all blocks again. */
-export function executeInMemory(config: ChainConfig): EvmExecution {
-  const nodes = createMemoryNodes();
-  const executor = createExecutor({ config, nodes });
-  return { ...executor, head: nodes.head, forget: () => Promise.resolve(executor.forget()) };
-}
 
 /**
  * The virtual machine's side of the local chain: the same blocks, with its state below them.

@@ -3,7 +3,7 @@ import type { Common } from '@ethereumjs/common';
 import { AppError } from '../../kit/errors.ts';
 import { failureOf } from '../../kit/failure.ts';
 import { hostPort } from '../../kit/net-address.ts';
-import { executeInMemory, type OpenExecution } from './evm-chain.ts';
+import type { OpenExecution } from './evm-chain.ts';
 import { followPool } from '../evm/pool/follow-pool.ts';
 import type { Leasing } from '../../engine/log/leases.ts';
 import type { Logger } from '../../kit/logger.ts';
@@ -26,8 +26,8 @@ export type LedgerOptions = Readonly<{
   leases?: Leasing;
   /** Asked only when the log has no chain yet. */
   beginning: () => Beginning;
-  /** What executes blocks; without it this thread, and each start executes all of them again. */
-  execution?: OpenExecution;
+  /** What executes blocks. */
+  execution: OpenExecution;
   host: string;
   lcdPort: number;
   /** Without it the ledger has no CometBFT RPC. */
@@ -89,7 +89,7 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   const { log, leases, logger } = options;
   const own = new AbortController();
   const signal = AbortSignal.any([options.signal, own.signal]);
-  const { beginning, execution = executeInMemory } = options;
+  const { beginning, execution } = options;
   const chain = await openChain(log, { beginning, execution }, signal);
   const sealer = new Sealer(chain, log, logger);
   const serving = { chain: () => chain, sealer, jsonRpc: options.jsonRpc ?? (() => undefined) };

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createExecutor, type Sealed } from '../../../src/edges/evm/executor/executor.ts';
 import { networkChain } from '../../../src/edges/evm/executor/genesis.ts';
 import { loggedReceipt } from '../../../src/edges/evm/executor/logged-receipt.ts';
-import { createMemoryNodes } from '../../../src/edges/evm/executor/memory-nodes.ts';
+import { createMemoryNodes } from '../../support/memory-nodes.ts';
 import type { Outcome } from '../../../src/edges/evm/executor/outcome.ts';
 import type { SealingLimits } from '../../../src/edges/evm/executor/sealing-limits.ts';
 

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { methods } from '../../../src/edges/evm/methods/all.ts';
 import { namespaces } from '../../../src/edges/evm/namespaces.ts';
 import type { ServedRpc } from '../../../src/edges/evm/rpc/serve-rpc.ts';
-import { runForeignChain } from '../../../src/edges/evm/run-foreign-chain.ts';
 import { createLogger } from '../../../src/kit/logger.ts';
 import { migrate } from '../../../src/engine/models/migrate.ts';
 import { createPools } from '../../../src/engine/models/pool.ts';
+import { serveForeignChain } from '../../../tools/foreign-chain/serve.ts';
 import { freshDatabase, freshNetwork } from '../../support/servers.ts';
 import { emptyAccounts, furtherCases } from './further-cases.ts';
 
@@ -76,7 +76,7 @@ describe('the recordings of the execution-apis suite', () => {
     const pools = createPools(postgres, { applicationName: 'test' });
     await migrate({ pools, network });
     await pools.end();
-    chain = await runForeignChain({
+    chain = await serveForeignChain({
       postgres,
       network,
       genesis: JSON.parse(readFileSync(`${folder}genesis.json`, 'utf8')),
@@ -86,7 +86,7 @@ describe('the recordings of the execution-apis suite', () => {
       wsPort: 0,
       namespaces,
       gasCap: 50_000_000n,
-      callTimeoutMs: 5_000,
+      callTimeoutMs: 60_000,
       readThreads: 1,
       version: '0.0.0',
       logger: createLogger({ level: 'error', format: 'json' }),

@@ -3,7 +3,6 @@ import { RLP } from '@ethereumjs/rlp';
 import { bytesToHex } from '@ethereumjs/util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { News } from '../../../src/edges/evm/chain/news.ts';
-import { createShownPool } from '../../../src/edges/evm/chain/pending-pool.ts';
 import { readModelBlocks } from '../../../src/edges/evm/chain/read-blocks.ts';
 import { createForks } from '../../../src/edges/evm/executor/forks.ts';
 import { networkChain } from '../../../src/edges/evm/executor/genesis.ts';
@@ -59,10 +58,7 @@ beforeAll(async () => {
   const reads = createStateReads({ access, threads: 1, timeoutMs: 1_000 });
   const reader = { read: <T>(use: (reading: typeof loaded.reading) => Promise<T>) => use(loaded.reading) };
   const blocks = readModelBlocks({ reader, reads, forks });
-  const pool = createShownPool(
-    () => Promise.resolve(forks.at({ number: 1n, timestamp: 1n })),
-    () => undefined,
-  );
+  const pool = { submit: () => Promise.reject(new Error()), pending: () => [], queued: () => [], get: () => undefined };
   const context = { config, forks, blocks, reads, pool, news: new News(), gasCap: 1n, version: '0.0.0' };
   const logger = createLogger({ level: 'error', format: 'json' });
   const place = { host: '127.0.0.1', httpPort: 0, wsPort: 0, logger };

@@ -8,6 +8,7 @@ import { createLeases } from '../../../src/engine/log/leases.ts';
 import { createLog } from '../../../src/engine/log/log.ts';
 import { ensureStreams } from '../../../src/engine/log/streams.ts';
 import { runLedger } from '../../../src/edges/ledger/run-ledger.ts';
+import { executeInMemory } from '../../support/memory-nodes.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { messagesOf } from '../../../src/edges/local-network/deeds.ts';
 import { ask, cast, seed, send, silent } from './ledger-under-test.ts';
@@ -33,6 +34,7 @@ test('what is submitted while the broker is away is sealed once when it is back'
   await ensureStreams(nc, 'local');
   const { signal } = new AbortController();
   const ledger = await runLedger({
+    execution: executeInMemory,
     log: createLog(nc, 'local'),
     leases: createLeases(nc, 'local'),
     beginning: () => localBeginning(seed, Date.now()),

@@ -5,6 +5,7 @@ import { signedTransaction } from '../../../src/edges/chain/sign/wallet.ts';
 import * as wire from '../../../src/edges/gen/chain/query/v1/query_pb.ts';
 import { AuthInfoSchema, TxRawSchema } from '../../../src/edges/gen/chain/tx/v1/tx_pb.ts';
 import { runLedger, type Ledger } from '../../../src/edges/ledger/run-ledger.ts';
+import { executeInMemory } from '../../support/memory-nodes.ts';
 import { localBeginning, localChainId } from '../../../src/edges/local-network/beginning.ts';
 import { cast, freshLog, seed, silent } from './ledger-under-test.ts';
 
@@ -17,7 +18,7 @@ beforeAll(async () => {
   const beginning = () => localBeginning(seed, Date.now());
   const { signal } = new AbortController();
   const ports = { host: '127.0.0.1', lcdPort: 0, rpcPort: 0 };
-  ledger = await runLedger({ log: fresh.log, beginning, ...ports, logger: silent, signal });
+  ledger = await runLedger({ execution: executeInMemory, log: fresh.log, beginning, ...ports, logger: silent, signal });
   close = async () => {
     await ledger.stop();
     await fresh[Symbol.asyncDispose]();

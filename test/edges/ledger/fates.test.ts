@@ -9,6 +9,7 @@ import { createLeases } from '../../../src/engine/log/leases.ts';
 import { createLog, type Log } from '../../../src/engine/log/log.ts';
 import { ensureStreams } from '../../../src/engine/log/streams.ts';
 import { type Ledger, type LedgerOptions, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
+import { executeInMemory } from '../../support/memory-nodes.ts';
 import { localBeginning, localChainId } from '../../../src/edges/local-network/beginning.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
 import { until } from '../../support/polling.ts';
@@ -31,7 +32,15 @@ async function start(
     return { ...begun, genesis: { ...begun.genesis, accounts } };
   };
   const { signal } = new AbortController();
-  const ledger = await runLedger({ beginning, host: '127.0.0.1', lcdPort: 0, logger: silent, signal, ...options });
+  const ledger = await runLedger({
+    execution: executeInMemory,
+    beginning,
+    host: '127.0.0.1',
+    lcdPort: 0,
+    logger: silent,
+    signal,
+    ...options,
+  });
   return { ...ledger, [Symbol.asyncDispose]: ledger.stop };
 }
 

@@ -3,6 +3,7 @@ import { connectNats } from '../../../src/engine/log/connection.ts';
 import { createLog, type Log } from '../../../src/engine/log/log.ts';
 import { ensureStreams } from '../../../src/engine/log/streams.ts';
 import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
+import { executeInMemory } from '../../support/memory-nodes.ts';
 import type { RestOptions } from '../../../src/edges/ledger/rest/answer.ts';
 import { signerOf, type Message } from '../../../src/commands/ledger/messages.ts';
 import { signedTransaction } from '../../../src/edges/chain/sign/wallet.ts';
@@ -32,7 +33,16 @@ export async function freshLog(): Promise<AsyncDisposable & { log: Log }> {
 export async function startLedger(log: Log, rest: RestOptions = {}): Promise<Ledger & AsyncDisposable> {
   const { signal } = new AbortController();
   const beginning = () => localBeginning(seed, Date.now());
-  const ledger = await runLedger({ log, beginning, host: '127.0.0.1', lcdPort: 0, logger: silent, signal, rest });
+  const ledger = await runLedger({
+    execution: executeInMemory,
+    log,
+    beginning,
+    host: '127.0.0.1',
+    lcdPort: 0,
+    logger: silent,
+    signal,
+    rest,
+  });
   return { ...ledger, [Symbol.asyncDispose]: ledger.stop };
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { Message } from '../../../src/commands/ledger/messages.ts';
 import { distance } from '../../../src/edges/chain/sign/addresses.ts';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
+import { executeInMemory } from '../../support/memory-nodes.ts';
 import { runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import type { Log } from '../../../src/engine/log/log.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
@@ -144,6 +145,7 @@ describe('runLedger', () => {
     const lcdPort = Number(new URL(ledger.url).port);
     const { signal } = new AbortController();
     const second = runLedger({
+      execution: executeInMemory,
       log: fresh.log,
       beginning: () => localBeginning(seed, 0),
       host: '127.0.0.1',

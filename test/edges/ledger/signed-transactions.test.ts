@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
 import { runLedger } from '../../../src/edges/ledger/run-ledger.ts';
+import { executeInMemory } from '../../support/memory-nodes.ts';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
 import { signTransaction } from '../../../src/edges/chain/sign/transaction-codec.ts';
 import { localBeginning, localChainId } from '../../../src/edges/local-network/beginning.ts';
@@ -23,7 +24,15 @@ beforeAll(async () => {
     return { ...begun, genesis: { ...begun.genesis, accounts } };
   };
   const { signal } = new AbortController();
-  ledger = await runLedger({ log: fresh.log, beginning, host: '127.0.0.1', lcdPort: 0, logger: silent, signal });
+  ledger = await runLedger({
+    execution: executeInMemory,
+    log: fresh.log,
+    beginning,
+    host: '127.0.0.1',
+    lcdPort: 0,
+    logger: silent,
+    signal,
+  });
   close = async () => {
     await ledger.stop();
     await fresh[Symbol.asyncDispose]();

@@ -2,7 +2,7 @@ import { createFeeMarket1559Tx } from '@ethereumjs/tx';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { signedTransaction } from '../../../src/edges/chain/sign/wallet.ts';
-import { executeInMemory } from '../../../src/edges/ledger/evm-chain.ts';
+import { executeInMemory } from '../../support/memory-nodes.ts';
 import type { OpenExecution } from '../../../src/edges/ledger/evm-chain.ts';
 import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import { localBeginning, localChainId } from '../../../src/edges/local-network/beginning.ts';
@@ -15,7 +15,11 @@ const wallets = developmentAccounts().filter(({ key }) => key.type === 'eth_secp
 const person = (index: number) => people[index] ?? expect.fail(`there is no account ${index}`);
 
 /** A ledger whose development accounts have so many ulume each; it stops with the test. */
-async function rich(log: Log, balance: string, execution?: OpenExecution): Promise<Ledger & AsyncDisposable> {
+async function rich(
+  log: Log,
+  balance: string,
+  execution: OpenExecution = executeInMemory,
+): Promise<Ledger & AsyncDisposable> {
   const beginning = () => {
     const begun = localBeginning(seed, Date.now());
     const accounts = developmentAccounts().map(({ account }) => ({ address: account, balance }));
@@ -23,7 +27,7 @@ async function rich(log: Log, balance: string, execution?: OpenExecution): Promi
   };
   const { signal } = new AbortController();
   const options = { log, beginning, host: '127.0.0.1', lcdPort: 0, logger: silent, signal };
-  const ledger = await runLedger({ ...options, ...(execution && { execution }) });
+  const ledger = await runLedger({ ...options, execution });
   return { ...ledger, [Symbol.asyncDispose]: ledger.stop };
 }
 

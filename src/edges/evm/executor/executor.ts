@@ -54,7 +54,7 @@ export type ExecutorOptions = Readonly<{ config: ChainConfig; nodes: NodeStore; 
  * Makes an executor of a chain over a store of its state.
  *
  * @example
- * const executor = createExecutor({ config, nodes: createMemoryNodes() });
+ * const executor = createExecutor({ config, nodes: openPostgresNodes(postgres, network) });
  * const first = await executor.genesis();
  * await first.commit();
  * const next = await executor.seal(first.header, attributes, [{ kind: 'transaction', raw }]);

@@ -1,5 +1,8 @@
-import { AppError } from '../../../kit/errors.ts';
-import type { NodeStore, StoredHeader } from './node-store.ts';
+import type { EvmExecution } from '../../src/edges/ledger/evm-chain.ts';
+import { createExecutor } from '../../src/edges/evm/executor/executor.ts';
+import type { ChainConfig } from '../../src/edges/evm/executor/genesis.ts';
+import { AppError } from '../../src/kit/errors.ts';
+import type { NodeStore, StoredHeader } from '../../src/edges/evm/executor/node-store.ts';
 
 /** A store that lives and ends with the process: for chains that are only looked at. */
 export function createMemoryNodes(): NodeStore {
@@ -20,4 +23,11 @@ export function createMemoryNodes(): NodeStore {
       await Promise.resolve();
     },
   };
+}
+
+/** Executes in this thread, over a state that ends with the process: each start executes all blocks again. */
+export function executeInMemory(config: ChainConfig): EvmExecution {
+  const nodes = createMemoryNodes();
+  const executor = createExecutor({ config, nodes });
+  return { ...executor, head: nodes.head, forget: () => Promise.resolve(executor.forget()) };
 }

@@ -1,9 +1,9 @@
 import { bytesToHex } from '@ethereumjs/util';
 import { LRUCache } from 'lru-cache';
-import { readBlock, readHeader } from '../executor/blocks.ts';
-import type { Sealed } from '../executor/executor.ts';
-import type { Forks } from '../executor/forks.ts';
-import type { ExecutedTransaction } from '../executor/outcome.ts';
+import { readBlock, readHeader } from '../../src/edges/evm/executor/blocks.ts';
+import type { Sealed } from '../../src/edges/evm/executor/executor.ts';
+import type { Forks } from '../../src/edges/evm/executor/forks.ts';
+import type { ExecutedTransaction } from '../../src/edges/evm/executor/outcome.ts';
 import {
   type BlockOutline,
   type ChainBlocks,
@@ -13,7 +13,7 @@ import {
   type ChainReceipt,
   headOf,
   type LogSearch,
-} from './chain-blocks.ts';
+} from '../../src/edges/evm/chain/chain-blocks.ts';
 
 type Added = Readonly<{ head: ChainHead; rlp: Uint8Array; executed: readonly ExecutedTransaction[] }>;
 
