@@ -87,6 +87,7 @@ describe('the recordings of the execution-apis suite', () => {
       namespaces,
       gasCap: 50_000_000n,
       callTimeoutMs: 60_000,
+      messageMs: 60_000,
       readThreads: 1,
       version: '0.0.0',
       logger: createLogger({ level: 'error', format: 'json' }),
