@@ -4,7 +4,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createDataHasher } from '../../src/edges/chain/files/data-hash.ts';
 import { registerAction } from '../../src/edges/chain/files/register-action.ts';
 import { signText } from '../../src/edges/chain/files/signatures.ts';
-import { createChainClient } from '../../src/edges/chain/sign/chain-client.ts';
+import { createChainClient } from '../../src/edges/chain/rest/client.ts';
+import { loadProfile } from '../../src/edges/chain/rest/profile.ts';
+import { createSigner } from '../../src/edges/chain/sign/signer.ts';
 import { developmentAccounts } from '../../src/edges/local-network/development-accounts.ts';
 import type { Program } from '../../test/support/run-program.ts';
 
@@ -52,7 +54,7 @@ export async function registerOne({ chain = '' }: Program['instance']['urls'], s
   const { key } = person();
   const dataHash = await hashOf(size);
   const named = { dataHash, size, fileName: 'bench.bin', isPublic: true };
-  const { actionId } = await registerAction(createChainClient(chain), key, named);
+  const { actionId } = await registerAction(createSigner(createChainClient(chain, loadProfile('local'))), key, named);
   return { actionId, signature: signText(key, dataHash) };
 }
 

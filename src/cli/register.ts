@@ -3,8 +3,9 @@ import { AppError } from '../kit/errors.ts';
 import { hashFile } from '../edges/chain/files/data-hash.ts';
 import { type Registered, registerAction } from '../edges/chain/files/register-action.ts';
 import { configFromEnvironment } from '../config.ts';
-import { createChainClient } from '../edges/chain/sign/chain-client.ts';
-import { accountOf, publicKeyOf } from '../edges/chain/sign/keys.ts';
+import { createChainClient } from '../edges/chain/rest/client.ts';
+import { loadProfile } from '../edges/chain/rest/profile.ts';
+import { createSigner } from '../edges/chain/sign/signer.ts';
 import { findInstance } from '../engine/servers/instance.ts';
 import { fund } from '../edges/local-network/fund.ts';
 import { print } from './output.ts';
@@ -43,8 +44,13 @@ export async function registerFile(
     throw new AppError('FORBIDDEN', 'Only on the local network are files registered this way: it does not run here');
   const key = await userKey(options, config);
   const { dataHash, size } = await hashFile(file);
-  const chain = createChainClient(url);
-  await fund(chain, accountOf(publicKeyOf(key)));
-  const named = { fileName: path.basename(file), isPublic: options.public ?? false };
-  return { dataHash, size, ...(await registerAction(chain, key, { dataHash, size, ...named })) };
+  const client = createChainClient(url, loadProfile(config.network));
+  const signer = createSigner(client);
+  try {
+    await fund(signer, key);
+    const named = { fileName: path.basename(file), isPublic: options.public ?? false };
+    return { dataHash, size, ...(await registerAction(signer, key, { dataHash, size, ...named })) };
+  } finally {
+    await client.close();
+  }
 }

@@ -1,12 +1,12 @@
 import path from 'node:path';
 import { gatewayKey } from '../edges/gateway/gateway-key.ts';
 import { createGatewayChain } from '../edges/gateway/nodes/candidates.ts';
-import { createFailures } from '../edges/gateway/nodes/failures.ts';
 import { createGateway } from '../edges/gateway/rest/rest.ts';
 import { openTransferFiles } from '../edges/gateway/tasks/files.ts';
 import { openGatewayTasks } from '../edges/gateway/tasks/gateway-tasks.ts';
 import { keepSwept } from '../edges/gateway/tasks/sweep.ts';
 import { createChainClient } from '../edges/chain/rest/client.ts';
+import { createOwnGateway } from '../edges/local-network/own-gateway.ts';
 import { dataFolder } from '../engine/servers/instance.ts';
 import { observedIn, type Part, type Role, type RoleContext, urlOf } from './role.ts';
 import { serve } from './serve.ts';
@@ -23,24 +23,25 @@ export const gateway = {
 async function startGateway(context: RoleContext): Promise<Part> {
   const { config, network, profile, version, broker, reader, lag, logger } = context;
   const { log, leases } = broker;
-  const own = new AbortController();
-  const signal = AbortSignal.any([context.signal, own.signal]);
+  const ending = new AbortController();
+  const signal = AbortSignal.any([context.signal, ending.signal]);
   const chainUrl = urlOf(context.running, 'chain') ?? config.chainUrl;
   const client = createChainClient(chainUrl, profile);
   const { addressPrefix } = profile;
   const allowPrivate = config.probePrivateAddresses;
   const registeredPorts = config.nodePorts === 'registered';
   const allowHostNames = config.probeHostNames;
-  const failures = createFailures();
   const dialled = { addressPrefix, allowPrivate, allowHostNames, registeredPorts };
-  const chain = createGatewayChain(client, { ...dialled, signal, reader, failures });
-  const key = config.nodeTransport === 'secure' ? await gatewayKey(config, chainUrl, profile) : undefined;
+  const { chain, failures } = createGatewayChain(client, { ...dialled, signal, reader });
+  const own = config.isLocal ? createOwnGateway(client, path.join(dataFolder(config), 'keys', 'gateway')) : undefined;
+  const key = config.nodeTransport === 'secure' ? await gatewayKey(config, client, own?.makeKey) : undefined;
   const files = await openTransferFiles(
     config.transferDir ?? path.join(dataFolder(config), 'transfers'),
     config.transferSpace,
   );
   const nodes = {
     chain,
+    failures,
     dialling: { key, leases, handshakes: new Map() },
     stallMs: config.nodeStallTimeoutMs,
     processingMs: config.nodeProcessingTimeoutMs,
@@ -52,7 +53,7 @@ async function startGateway(context: RoleContext): Promise<Part> {
   const app = createGateway({
     ...shared,
     settings: config,
-    localChain: config.isLocal ? chainUrl : undefined,
+    pageUser: own?.pageUser,
     observed: () => observedIn(context),
     clock: () => Date.now(),
   });
@@ -71,7 +72,7 @@ async function startGateway(context: RoleContext): Promise<Part> {
     checks: [...part.checks, ...checks],
     gauges: runner.gauges,
     stop: async () => {
-      own.abort();
+      ending.abort();
       await Promise.all([part.stop(), ended(), sweeping]);
       await Promise.all([files.close(), client.close()]);
     },

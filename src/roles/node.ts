@@ -47,7 +47,7 @@ async function runOwn({
     );
   const chainUrl = urlOf(running, 'chain') ?? config.chainUrl;
   const chain = createChainClient(chainUrl, profile);
-  const { cascade, failed } = await prepareOwnFiles(config, { chainUrl, profile, signal });
+  const { cascade, failed } = await prepareOwnFiles(config, { chain, signal });
   const { ports, observe, stop } = await startNode({
     host,
     ports: { grpc: grpcPort, p2p: p2pPort, http: nodeHttpPort },

@@ -1,7 +1,7 @@
 import { AppError } from '../kit/errors.ts';
 import type { Config } from '../config.ts';
-import { type ChainClient, createChainClient } from '../edges/chain/sign/chain-client.ts';
-import type { NetworkProfile } from '../edges/chain/rest/profile.ts';
+import type { ChainClient } from '../edges/chain/rest/client.ts';
+import { createSigner, type Signer } from '../edges/chain/sign/signer.ts';
 import { failureOf } from '../kit/failure.ts';
 import { wait } from '../kit/wait.ts';
 import type { NodeOptions } from '../edges/node/start-node.ts';
@@ -18,14 +18,13 @@ export type OwnFiles = Readonly<{ cascade: NodeOptions['cascade']; failed: Promi
 /** Prepares an operator's node to take files where `NODE_CASCADE` is on; fails where its chain is none of Annals. */
 export async function prepareOwnFiles(
   config: Config,
-  { chainUrl, profile, signal }: Readonly<{ chainUrl: string; profile: NetworkProfile; signal: AbortSignal }>,
+  { chain, signal }: Readonly<{ chain: ChainClient; signal: AbortSignal }>,
 ): Promise<OwnFiles> {
   if (!config.nodeCascade) return { cascade: undefined, failed: failureOf([], signal) };
-  const signing = createChainClient(chainUrl, profile);
-  const checking = requireAnnalsChain(signing, signal);
+  const checking = requireAnnalsChain(createSigner(chain), signal);
   const failed = failureOf([checking], signal);
   await Promise.race([checking, wait(firstAnswerMs, signal)]);
-  return { cascade: { ...fileBoundsOf(config), storageFolder: config.storageDir, signing }, failed };
+  return { cascade: { ...fileBoundsOf(config), storageFolder: config.storageDir }, failed };
 }
 
 /**
@@ -34,7 +33,7 @@ export async function prepareOwnFiles(
  * The other SuperNodes of such a chain keep other pieces, so nobody but this node could find a file that it takes. A
  * chain that does not answer is queried until it does: its Register waits for the chain as well.
  */
-export async function requireAnnalsChain(chain: Pick<ChainClient, 'program'>, signal: AbortSignal): Promise<void> {
+export async function requireAnnalsChain(chain: Pick<Signer, 'program'>, signal: AbortSignal): Promise<void> {
   for (; !signal.aborted; await wait(retryMs, signal)) {
     const name = await chain.program().catch((caught: unknown) => {
       if (!(caught instanceof AppError) || caught.code !== 'UNAVAILABLE') throw caught;

@@ -2,7 +2,7 @@ import { AppError, toAppError } from '../../kit/errors.ts';
 import { type CascadeChain, createCascadeChain, type StoringNode } from '../chain/files/chain.ts';
 import { createDataHasher } from '../chain/files/data-hash.ts';
 import { registerAction } from '../chain/files/register-action.ts';
-import { createChainClient as createSigningClient } from '../chain/sign/chain-client.ts';
+import { createSigner } from '../chain/sign/signer.ts';
 import { connectNode } from '../gateway/nodes/connection.ts';
 import { SupernodeEventType } from '../gen/cascade/service_pb.ts';
 import { createChainClient } from '../chain/rest/client.ts';
@@ -75,7 +75,7 @@ export async function storeFirstFiles(options: FirstFilesOptions): Promise<void>
     const file = { dataHash: hasher.digest(), size: bytes.length, fileName: name, isPublic: true };
     const found = await findAction(chain, await listed(), file.dataHash);
     if (found?.isStored) return;
-    const actionId = found?.id ?? (await registerAction(createSigningClient(chainUrl), key, file)).actionId;
+    const actionId = found?.id ?? (await registerAction(createSigner(reading), key, file)).actionId;
     await give(chain, { actionId, bytes, signal });
     logger.info({ file: name, action: actionId }, 'local network stored a file');
   };

@@ -1,4 +1,5 @@
-import type { ChainClient } from '../chain/sign/chain-client.ts';
+import type { Signer } from '../chain/sign/signer.ts';
+import { accountOf, type PrivateKey, publicKeyOf } from '../chain/sign/keys.ts';
 import { developmentAccounts } from './development-accounts.ts';
 
 /** Both in ulume: whoever has less than the first is given the second. */
@@ -6,10 +7,11 @@ const enough = 1_000_000n;
 const gift = '1000000000';
 
 /**
- * Gives a new account of the local network, or one that has nearly nothing left, coins of the first development
- * account.
+ * Gives the account of a key on the local network, where it is new or has nearly nothing left, coins of the first
+ * development account.
  */
-export async function fund(chain: ChainClient, account: string): Promise<void> {
+export async function fund(chain: Signer, key: PrivateKey): Promise<void> {
+  const account = accountOf(publicKeyOf(key));
   const known = await chain.account(account);
   if (known !== undefined && known.balance >= enough) return;
   const [giver] = developmentAccounts();

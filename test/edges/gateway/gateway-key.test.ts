@@ -3,6 +3,7 @@ import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
 import { parseConfig } from '../../../src/config.ts';
+import { createChainClient } from '../../../src/edges/chain/rest/client.ts';
 import { accountOf, publicKeyOf } from '../../../src/edges/chain/sign/keys.ts';
 import { gatewayKey, knownOnChain } from '../../../src/edges/gateway/gateway-key.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
@@ -50,7 +51,7 @@ it(
     const GATEWAY_KEY_FILE = path.join(folder, 'key');
     const real = { CHAIN_API_BASE: 'http://127.0.0.1:1', ROLES: 'gateway', GATEWAY_KEY_TYPE: 'secp256k1' };
     const keyOf = async (env: Record<string, string>) =>
-      (await gatewayKey(parseConfig(env), real.CHAIN_API_BASE, {}))();
+      (await gatewayKey(parseConfig(env), createChainClient(real.CHAIN_API_BASE, { restPrefix: '' })))();
     await expect(keyOf(real)).rejects.toThrow('GATEWAY_KEY_FILE');
     await expect(keyOf({ ...real, GATEWAY_KEY_FILE })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     writeFileSync(GATEWAY_KEY_FILE, ` ${Buffer.from(bytes).toString('hex')}\r\n`);

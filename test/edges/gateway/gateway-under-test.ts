@@ -7,7 +7,7 @@ import type { CascadeAction, CascadeChain } from '../../../src/edges/chain/files
 import { createFileHasher } from '../../../src/edges/chain/files/data-hash.ts';
 import { parseConfig } from '../../../src/config.ts';
 import { accountOf, publicKeyOf, type PrivateKey } from '../../../src/edges/chain/sign/keys.ts';
-import type { Failures } from '../../../src/edges/gateway/nodes/failures.ts';
+import { createFailures, type Failures } from '../../../src/edges/gateway/nodes/failures.ts';
 import type { GatewayDependencies, GatewaySettings } from '../../../src/edges/gateway/rest/dependencies.ts';
 import { createGateway } from '../../../src/edges/gateway/rest/rest.ts';
 import { openTransferFiles, type TransferFiles } from '../../../src/edges/gateway/tasks/files.ts';
@@ -83,8 +83,8 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
   // Nodes are spoken to plainly.
   const stallMs = changes.stallMs ?? 2_000;
   const limits = { stallMs, processingMs: changes.processingMs ?? stallMs, pollMs: 20, pauseScale: 0.002 };
-  const memory = changes.failures === undefined ? {} : { failures: changes.failures };
-  const nodes = { chain, dialling: { key: undefined, handshakes: new Map() }, ...limits, ...memory };
+  const failures = changes.failures ?? createFailures();
+  const nodes = { chain, dialling: { key: undefined, handshakes: new Map() }, ...limits, failures };
   const { runner, elsewhere, open, ended } = openGatewayTasks({
     connection: nc,
     network,
@@ -110,7 +110,7 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
     signal,
     settings,
     reader: changes.reader ?? noReader,
-    localChain: undefined,
+    pageUser: undefined,
     observed: () => ({ checks: [], gauges: [] }),
     clock: () => Date.now() + ahead,
     version: '1.2.3',

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Code } from '@connectrpc/connect';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createChainClient } from '../../../src/edges/chain/sign/chain-client.ts';
+import { signerAt } from '../../support/signer-at.ts';
 import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts';
 import { registerNodes } from '../../../src/edges/local-network/local-network.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
@@ -15,7 +15,7 @@ import {
   bytesOf,
   creator,
   downloaded,
-  filesOf,
+  fileBounds,
   pendingAction,
   registering,
   signatureOf,
@@ -40,7 +40,7 @@ beforeAll(async () => {
       chainUrl: ledger.url,
       key: first.account.key,
       snapshotMs: 20,
-      cascade: { ...filesOf(ledger), storageFolder: storage.folder, maxFileBytes: 3_000_000 },
+      cascade: { ...fileBounds, storageFolder: storage.folder, maxFileBytes: 3_000_000 },
     }),
   );
 });
@@ -102,7 +102,7 @@ describe('Register and Download', () => {
       await expect(downloaded(node.grpc, actionId, signatureOf(creator, `${actionId}0`))).rejects.toMatchObject({
         code: Code.PermissionDenied,
       });
-      await createChainClient(ledger.url).send(creator.key, [
+      await signerAt(ledger.url).send(creator.key, [
         { '@type': '/lumera.action.v1.MsgApproveAction', creator: creator.account, actionId },
       ]);
       expect((await downloaded(node.grpc, actionId, signatureOf(creator, actionId))).bytes.equals(file)).toBe(true);
@@ -143,11 +143,11 @@ describe('Register and Download', () => {
       const file = bytesOf('n', 2_000_000);
       const actionId = await pendingAction(ledger, file);
       const other = { chainUrl: ledger.url, key: second.account.key };
-      await using unlisted = await nodeUnderTest({ ...other, cascade: filesOf(ledger) });
+      await using unlisted = await nodeUnderTest({ ...other, cascade: fileBounds });
       await expect(upload(unlisted.grpc, actionId, file)).rejects.toMatchObject({ code: Code.FailedPrecondition });
       await using small = await nodeUnderTest({
         ...other,
-        cascade: { ...filesOf(ledger), storageBytes: 1_500_000 },
+        cascade: { ...fileBounds, storageBytes: 1_500_000 },
       });
       await expect(upload(small.grpc, actionId, file)).rejects.toMatchObject({ code: Code.ResourceExhausted });
     },
@@ -194,7 +194,7 @@ describe('Register and Download', () => {
     const own = freshFolder();
     folders.defer(own.remove);
     const logger = pino({ level: 'warn' }, { write: (line) => void logged.push(line) });
-    await using alone = await nodeUnderTest({ cascade: { ...filesOf(ledger), storageFolder: own.folder }, logger });
+    await using alone = await nodeUnderTest({ cascade: { ...fileBounds, storageFolder: own.folder }, logger });
     const drafts = () => readdirSync(path.join(own.folder, 'incoming')).length;
     const session = connect(`http://${alone.grpc}`).on('error', () => undefined);
     const stream = session.request({
@@ -215,7 +215,7 @@ describe('Register and Download', () => {
   });
 
   it('are UNAVAILABLE while the chain is out of reach', { tags: ['S1.register.codes'] }, async () => {
-    await using alone = await nodeUnderTest({ cascade: filesOf(ledger) });
+    await using alone = await nodeUnderTest({ cascade: fileBounds });
     await expect(downloaded(alone.grpc, '1')).rejects.toMatchObject({ code: Code.Unavailable });
   });
 });

@@ -2,7 +2,7 @@ import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { createDataHasher } from '../../../src/edges/chain/files/data-hash.ts';
 import { registrationMetadata } from '../../../src/edges/chain/files/registration.ts';
-import { createChainClient } from '../../../src/edges/chain/sign/chain-client.ts';
+import { signerAt } from '../../support/signer-at.ts';
 import { sign } from '../../../src/edges/chain/sign/keys.ts';
 import { CascadeService, type SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
 import type { CascadeOptions } from '../../../src/edges/node/cascade/cascade.ts';
@@ -20,16 +20,13 @@ export function bytesOf(letter: string, size: number): Buffer {
 }
 
 /** What a node takes files with. */
-export function filesOf(ledger: Ledger): CascadeOptions {
-  return {
-    signing: createChainClient(ledger.url),
-    storageBytes: 2 ** 30,
-    maxFileBytes: 2 ** 30,
-    copies: 3,
-    repairAfterMs: 600_000,
-    allowPrivate: true,
-  };
-}
+export const fileBounds: CascadeOptions = {
+  storageBytes: 2 ** 30,
+  maxFileBytes: 2 ** 30,
+  copies: 3,
+  repairAfterMs: 600_000,
+  allowPrivate: true,
+};
 
 type Registration = { isPublic?: boolean; signatures?: string };
 
@@ -46,7 +43,7 @@ export async function pendingFile(
   { dataHash, size }: Readonly<{ dataHash: string; size: number }>,
   { isPublic = true, signatures }: Registration = {},
 ): Promise<string> {
-  const chain = createChainClient(ledger.url);
+  const chain = signerAt(ledger.url);
   const file = { dataHash, fileName: 'file.bin', isPublic, counter: 7, ids: 6 };
   const kilobytes = Math.ceil(size / 1024);
   const { events } = await chain.send(creator.key, [

@@ -4,7 +4,6 @@ import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { createCascadeChain } from '../../../src/edges/chain/files/chain.ts';
 import { CascadeService, SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
-import { createChainClient as createSigningClient } from '../../../src/edges/chain/sign/chain-client.ts';
 import { createChainClient } from '../../../src/edges/chain/rest/client.ts';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
 import type { RealNode } from '../../../src/edges/local-network/cast.ts';
@@ -143,8 +142,7 @@ async function checkServed(killed: KilledNode, { actionId, file, state }: Regist
 }
 
 async function startAgain({ ledger, node, folder }: KilledNode) {
-  const cascade = { ...bounds, signing: createSigningClient(ledger.url) };
-  return await nodeUnderTest({ folder, key: node.account.key, chainUrl: ledger.url, cascade });
+  return await nodeUnderTest({ folder, key: node.account.key, chainUrl: ledger.url, cascade: bounds });
 }
 
 /** Some hours later the store holds the files of finalized actions, each of their pieces, and nothing else. */

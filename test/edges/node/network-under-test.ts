@@ -8,7 +8,7 @@ import { type Answering, openPeerHost, type PeerHost } from '../../../src/edges/
 import { createDiagnostics } from '../../../src/edges/node/status/diagnostics.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
 import { freshLog, seed, silent, startLedger } from '../ledger/ledger-under-test.ts';
-import { filesOf } from './files-under-test.ts';
+import { fileBounds } from './files-under-test.ts';
 import { type NodeUnderTest, nodeUnderTest } from './node-under-test.ts';
 
 export const ports = { grpc: 4444, p2p: 4445, http: 8002 };
@@ -42,7 +42,7 @@ export async function networkUnderTest(
     start: async ({ host, account }, given, own = {}) => {
       const storageFolder = given ?? folderOf(undo);
       const cascade = {
-        ...filesOf(ledger),
+        ...fileBounds,
         repairAfterMs: 60_000,
         repairEachMs: 500,
         ...bounds,

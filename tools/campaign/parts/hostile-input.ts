@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { pino } from 'pino';
 import { besiege } from '../../../test/edges/node/hostile/besiege.ts';
-import { filesOf } from '../../../test/edges/node/files-under-test.ts';
+import { fileBounds } from '../../../test/edges/node/files-under-test.ts';
 import { nodeUnderTest } from '../../../test/edges/node/node-under-test.ts';
 import { openLedgerWorld } from '../../../test/support/ledger-world.ts';
 import type { PartOptions, Tally } from '../part.ts';
@@ -19,7 +19,7 @@ export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
   const tally = { passed: 0, failed: 0 };
   await using undo = new AsyncDisposableStack();
   const { ledger, node: listed } = await openLedgerWorld(undo);
-  const options = { key: listed.account.key, chainUrl: ledger.url, cascade: filesOf(ledger), silenceMs };
+  const options = { key: listed.account.key, chainUrl: ledger.url, cascade: fileBounds, silenceMs };
   const node = undo.use(await nodeUnderTest({ ...options, logger: pino({ level: 'error' }, process.stderr) }));
   await besiege(node, 'grpc', { count: 200, seed: 'warm' });
   const before = heapMib();

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { AppError } from '../../../kit/errors.ts';
-import type { ChainClient, Sealed } from '../sign/chain-client.ts';
+import type { Sealed, Signer } from '../sign/signer.ts';
 import { accountOf, type PrivateKey, publicKeyOf } from '../sign/keys.ts';
 import { registrationMetadata } from './registration.ts';
 
@@ -14,8 +14,8 @@ export type Registered = Readonly<{ actionId: string; creator: string; height: n
 const idsWanted = 6;
 const lifetimeSeconds = 86_400 + 3600;
 
-/** Registers a file by a transaction of a key's account; fails as `ChainClient.send` does. */
-export async function registerAction(chain: ChainClient, key: PrivateKey, file: Registrable): Promise<Registered> {
+/** Registers a file by a transaction of a key's account; fails as `Signer.send` does. */
+export async function registerAction(chain: Signer, key: PrivateKey, file: Registrable): Promise<Registered> {
   const { size, ...named } = file;
   const creator = accountOf(publicKeyOf(key));
   const metadata = registrationMetadata(key, { ...named, counter: randomInt(1, 50), ids: idsWanted });

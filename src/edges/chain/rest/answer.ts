@@ -11,7 +11,9 @@ export type Answer = Readonly<{ body: unknown; height: number | undefined; bytes
 /** One request: what it asks for, in words that may be shown, and what ends it. */
 export type Call = Readonly<{
   route: string;
-  height: number | undefined;
+  height?: number | undefined;
+  /** What is posted, where something is. */
+  sent?: object;
   agent: Dispatcher;
   signal: AbortSignal;
   timeLimitMs: number;
@@ -21,15 +23,18 @@ export type Call = Readonly<{
  * Asks once; fails with a `ChainFailure` unless the answer is a 200 in plain JSON, within its bounds of time, size and
  * shape.
  */
-export async function ask(url: string, { route, height, agent, signal, timeLimitMs }: Call): Promise<Answer> {
+export async function ask(url: string, call: Call): Promise<Answer> {
+  const { route, height, agent, signal, timeLimitMs, sent } = call;
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]);
   const headers = {
     accept: 'application/json',
     'accept-encoding': 'identity',
     ...(height === undefined ? {} : { 'x-cosmos-block-height': String(height) }),
+    ...(sent && { 'content-type': 'application/json' }),
   };
   try {
-    const answer = await request(url, { dispatcher: agent, signal: limited, headers });
+    const posted = sent && { method: 'POST' as const, body: JSON.stringify(sent) };
+    const answer = await request(url, { dispatcher: agent, signal: limited, headers, ...posted });
     const { text, bytes } = await readBounded(answer.body, route);
     const isPlain = ['identity', ''].includes(String(answer.headers['content-encoding'] ?? ''));
     const isJson = isPlain && String(answer.headers['content-type'] ?? '').includes('json');

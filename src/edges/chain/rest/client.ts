@@ -19,6 +19,8 @@ export type ChainSession = Readonly<{
   get: (route: string, asking?: Asking) => Promise<Answer>;
   /** The same, where 404 is an answer: undefined. */
   find: (route: string, asking?: Asking) => Promise<Answer | undefined>;
+  /** Sends JSON to a route once, for up to 30 s: without an answer nobody knows what became of it. */
+  post: (route: string, sent: object) => Promise<Answer>;
   /** HTTP requests made so far, repeated ones included. */
   requests: () => number;
 }>;
@@ -27,7 +29,7 @@ export type ChainSession = Readonly<{
 export type ClientLimits = Readonly<{ timeLimitMs: number; startMs: number; averageMs: number; repeatMs: number }>;
 
 /** A chain's REST, bounded in every way. */
-export type ChainClient = Readonly<{ session: (signal: AbortSignal) => ChainSession; close: () => Promise<void> }>;
+export type ChainClient = Readonly<{ session: (signal?: AbortSignal) => ChainSession; close: () => Promise<void> }>;
 
 const timeLimitMs = 10_000;
 /**
@@ -35,12 +37,14 @@ const timeLimitMs = 10_000;
  */
 const patience = { startMs: 600_000, averageMs: 5_000 };
 const atOnce = 8;
+/** A chain may answer what it is sent only once its block is there. */
+const postLimitMs = 30_000;
 const repeats = { retries: 3, maxTimeout: 2_000, factor: 2, randomize: true };
 
 /**
  * A client of a chain's REST at a base address.
  *
- * At most 8 requests at once, 10 s and 8 MB each; redirects are not followed and anything but plain JSON is refused.
+ * At most 8 reads at once, 10 s and 8 MB each; redirects are not followed and anything but plain JSON is refused.
  * 429, 5xx and broken connections are tried three times more with jitter, unless the node says that it has pruned what
  * is asked for; a wait that it asks for is kept up to 10 s, and longer ones end the round. A chain that is slow with
  * every answer ends it too.
@@ -53,12 +57,13 @@ export function createChainClient(
   limits: ClientLimits = { timeLimitMs, ...patience, repeatMs: 200 },
 ): ChainClient {
   const agent = new Agent({ connections: atOnce, connect: { timeout: limits.timeLimitMs } });
+  const posting = new Agent({ connect: { timeout: limits.timeLimitMs } });
   const limit = pLimit(atOnce);
   const urlOf = (route: string, query: Asking['query']): string => {
     const search = new URLSearchParams(query).toString().replaceAll('+', '%20');
     return `${base.replace(/\/+$/, '')}${route.replace(/^~/, profile.restPrefix)}${search === '' ? '' : `?${search}`}`;
   };
-  const session = (signal: AbortSignal): ChainSession => {
+  const session = (signal = new AbortController().signal): ChainSession => {
     let requests = 0;
     let waitedMs = 0;
     const once = (route: string, { query, height }: Asking): Promise<Answer> =>
@@ -90,9 +95,14 @@ export function createChainClient(
         throw caught;
       }
     };
-    return { get, find, requests: () => requests };
+    const post: ChainSession['post'] = async (route, sent) => {
+      requests += 1;
+      const call = { route: route.replace(/^~/, ''), agent: posting, signal, timeLimitMs: postLimitMs, sent };
+      return await ask(urlOf(route, undefined), call);
+    };
+    return { get, find, post, requests: () => requests };
   };
-  return { session, close: () => agent.destroy() };
+  return { session, close: async () => void (await Promise.all([agent.destroy(), posting.destroy()])) };
 }
 
 /** The chain's head: everything of a round is read as it was at this height. */

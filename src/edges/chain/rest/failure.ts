@@ -18,6 +18,8 @@ export class ChainFailure extends AppError {
   readonly isBeyondEnd: boolean;
   /** HTTP status, where there was one. */
   readonly status: number | undefined;
+  /** The chain's own words, where it refused with some; may hold what a caller sent. */
+  readonly words: string | undefined;
 
   constructor(
     reason: FailureReason,
@@ -27,6 +29,7 @@ export class ChainFailure extends AppError {
       isTooLarge?: boolean;
       lowestHeight?: number | undefined;
       status?: number;
+      words?: string | undefined;
       retryAfterMs?: number;
       isBeyondEnd?: boolean;
       cause?: unknown;
@@ -39,6 +42,7 @@ export class ChainFailure extends AppError {
     this.isTooLarge = details.isTooLarge ?? false;
     this.isBeyondEnd = details.isBeyondEnd ?? false;
     this.status = details.status;
+    this.words = details.words;
     this.retryAfterMs = details.retryAfterMs;
   }
 }
@@ -55,23 +59,27 @@ export function refusal(
   route: string,
   { status, body, retryAfterMs }: Readonly<{ status: number; body: unknown; retryAfterMs: number }>,
 ): ChainFailure {
-  const text = typeof body === 'object' && body !== null && 'message' in body ? String(body.message) : '';
+  const said: unknown = typeof body === 'object' && body !== null && 'message' in body ? body.message : undefined;
+  const words = typeof said === 'string' ? said : undefined;
+  const text = words ?? '';
   const lowest = /lowest height is (\d{1,10})/.exec(text)?.[1];
   if (lowest !== undefined) {
     return new ChainFailure('pruned', `The chain has pruned what ${route} asks for: its lowest height is ${lowest}`, {
       lowestHeight: Number(lowest),
       status,
+      words,
     });
   }
   if (text.includes('version does not exist'))
-    return new ChainFailure('pruned', `The chain no longer has the state that ${route} asks for`, { status });
+    return new ChainFailure('pruned', `The chain no longer has the state that ${route} asks for`, { status, words });
   if (text.includes('page should be within'))
-    return new ChainFailure('bad_answer', `The pages of ${route} have changed`, { status, isBeyondEnd: true });
+    return new ChainFailure('bad_answer', `The pages of ${route} have changed`, { status, words, isBeyondEnd: true });
   const isPassing = (status === 429 || (status >= 500 && status !== 501)) && retryAfterMs <= longestWaitMs;
   const reason: FailureReason = status === 429 || (status >= 502 && status <= 504) ? 'unreachable' : 'bad_answer';
   return new ChainFailure(reason, `The chain answered ${status} to ${route}`, {
     isPassing,
     status,
+    words,
     retryAfterMs,
   });
 }

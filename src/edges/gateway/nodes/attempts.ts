@@ -49,7 +49,7 @@ export type Trying = Readonly<{
   /** State that an attempt begins with. */
   status: string;
   /** Remembers who failed. */
-  failures?: Failures;
+  failures: Failures;
   /** Attempts of the same run that were made before. */
   after?: Readonly<{ iteration: number; previousError: string }>;
 }>;
@@ -102,14 +102,14 @@ export async function* tryNodes<T>(
     const attemptId = `${taskId}-${last + iteration}`;
     try {
       const value = yield* work({ node, iteration, attemptId, dialling, about, watch, countEvent: counter(), reach });
-      memory?.succeeded(node.account);
+      memory.succeeded(node.account);
       return { value };
     } catch (caught) {
       signal.throwIfAborted();
       if (caught instanceof DiskFailure) throw caught;
       const failure = failureOf(caught, { node, place, watch });
       previousError = failure.reason;
-      memory?.failed(node.account);
+      memory.failed(node.account);
       failures.push(failure);
     } finally {
       watch.stop();

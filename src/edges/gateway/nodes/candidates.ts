@@ -10,14 +10,21 @@ import {
 import type { ChainClient } from '../../chain/rest/client.ts';
 import { rememberingKeys } from '../intake/known-keys.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
-import type { Failures } from './failures.ts';
+import { createFailures, type Failures } from './failures.ts';
 
-/** The chain as a gateway asks it: nodes that are known to be available come first, keys are remembered. */
+/**
+ * The chain as a gateway asks it: nodes that are known to be available come first, keys are remembered; and what is to
+ * remember the nodes that fail.
+ */
 export function createGatewayChain(
   client: ChainClient,
-  { reader, failures, ...options }: CascadeChainOptions & Ordering,
-): CascadeChain {
-  return rememberingKeys(availableFirst(createCascadeChain(client, options), { reader, failures }));
+  { reader, ...options }: CascadeChainOptions & Pick<Ordering, 'reader'>,
+): Readonly<{ chain: CascadeChain; failures: Failures }> {
+  const failures = createFailures();
+  return {
+    chain: rememberingKeys(availableFirst(createCascadeChain(client, options), { reader, failures })),
+    failures,
+  };
 }
 
 /** What the order of nodes follows. */

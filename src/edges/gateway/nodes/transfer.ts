@@ -19,7 +19,7 @@ export type NodeTransfers = Readonly<{
   /** The same limit while a node works with a file that it has. */
   processingMs: number;
   /** Remembers who failed, so that others come first. */
-  failures?: Failures;
+  failures: Failures;
   /** How often the chain is queried for a finalization. */
   pollMs?: number;
   /** Pauses of downloads are so many times as long as usual. */

@@ -2,8 +2,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Type } from 'typebox';
 import { serveDocs, serveFiles } from '../../http/pages/pages.ts';
+import type { Registrable } from '../../chain/files/register-action.ts';
 import type { App } from '../../http/schema.ts';
-import { createLocalUser, type LocalUser } from './local-user.ts';
 
 const folder = path.join(import.meta.dirname, 'public');
 
@@ -12,13 +12,22 @@ const hashing = ['blake3', 'blake2', '_blake', '_md', '_u64', 'utils'];
 const hashFolder = path.dirname(fileURLToPath(import.meta.resolve('@noble/hashes/blake3.js')));
 
 /**
+ * The user of the local network's page: registers and signs as one of the development accounts, whose keys are known to
+ * everybody. There is no such user on any other network.
+ */
+export type PageUser = Readonly<{
+  /** Registers a file that waits for its bytes then; `signature` uploads it. */
+  prepare: (file: Registrable) => Promise<Readonly<{ actionId: string; creator: string; signature: string }>>;
+  /** Over the id of an action: what fetches a private file of this user's. */
+  sign: (actionId: string) => string;
+}>;
+
+/**
  * Serves `/transfers`, where files are stored and fetched in a browser, `/docs`, and what they load.
  *
- * On the local network, whose chain REST is `localChain`, the page registers and signs by itself; elsewhere it asks for
- * the action and the signature.
+ * With a user of its own the page registers and signs by itself; elsewhere it asks for the action and the signature.
  */
-export async function registerPages(app: App, localChain: string | undefined): Promise<void> {
-  const user = localChain === undefined ? undefined : createLocalUser(localChain);
+export async function registerPages(app: App, user: PageUser | undefined): Promise<void> {
   await serveDocs(app, { page: '/docs', document: '/openapi.json' });
   await serveFiles(app, {
     '/transfers': path.join(folder, 'transfers.html'),
@@ -41,7 +50,7 @@ const registration = Type.Object({
   public: Type.Boolean(),
 });
 
-function userRoutes(app: App, user: LocalUser): void {
+function userRoutes(app: App, user: PageUser): void {
   const hide = true;
   app.post('/transfers/registrations', { schema: { hide, body: registration } }, async ({ body }, reply) => {
     const { data_hash: dataHash, file_name: fileName, size, public: isPublic } = body;

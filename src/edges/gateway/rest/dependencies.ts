@@ -6,6 +6,7 @@ import type { gatewaySettings } from '../settings.ts';
 import type { Observed } from '../../../kit/observed.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import type { Log } from '../../../engine/log/log.ts';
+import type { PageUser } from '../pages/pages.ts';
 import type { TransferFiles } from '../tasks/files.ts';
 import type { Elsewhere } from '../tasks/elsewhere.ts';
 import type { Runner } from '../tasks/runner.ts';
@@ -48,8 +49,8 @@ export type GatewayDependencies = Readonly<{
   runner: Runner;
   elsewhere: Elsewhere;
   settings: GatewaySettings;
-  /** Chain REST of the local network, where the page has a user of its own. */
-  localChain: string | undefined;
+  /** Who registers and signs on the page of the local network. */
+  pageUser: PageUser | undefined;
   observed: () => Observed;
   logger: Logger;
   /** Milliseconds since 1970. */

@@ -5,7 +5,6 @@
  * It hears of Ctrl-C as the whole terminal does, and leaves the end to its parent.
  */
 import { AppError, toAppError } from '../../../kit/errors.ts';
-import { createChainClient as createSigningClient } from '../../chain/sign/chain-client.ts';
 import { readKeyFile } from '../../chain/sign/key-file.ts';
 import { createChainClient } from '../../chain/rest/client.ts';
 import type { obstacleIn } from '../../../engine/archive/archive.ts';
@@ -33,7 +32,7 @@ async function hostOf(plan: HostPlan): Promise<Host> {
     version,
     snapshotMs,
     secure,
-    cascade: { ...files, signing: createSigningClient(chainUrl) },
+    cascade: files,
     processor: sampleProcessors(new AbortController().signal),
     logger: createLogger(log),
   };

@@ -1,6 +1,5 @@
 import path from 'node:path';
 import type { ConnectRouter } from '@connectrpc/connect';
-import type { ChainClient as SigningClient } from '../../chain/sign/chain-client.ts';
 import type { PrivateKey } from '../../chain/sign/keys.ts';
 import { CascadeService } from '../../gen/cascade/service_pb.ts';
 import type { ChainClient } from '../../chain/rest/client.ts';
@@ -36,8 +35,6 @@ export type FileBounds = Readonly<{
 /** What a node that takes files needs beside what every node does. */
 export type CascadeOptions = FileBounds &
   Readonly<{
-    /** Sends the node's own transactions. */
-    signing: SigningClient;
     /** Where files lie; by default in the node's folder. */
     storageFolder?: string | undefined;
   }>;
@@ -75,7 +72,7 @@ export type CascadeNode = Readonly<{
 
 /** Opens the files of a node, and removes now and then what belongs to none. */
 export async function openCascade(options: CascadeOptions, node: CascadeNode): Promise<Cascade> {
-  const { signing, storageBytes: bound, storageFolder = path.join(node.folder, 'storage') } = options;
+  const { storageBytes: bound, storageFolder = path.join(node.folder, 'storage') } = options;
   let recorder: Recorder | undefined;
   const storage = await openStorage({
     folder: storageFolder,
@@ -99,8 +96,7 @@ export async function openCascade(options: CascadeOptions, node: CascadeNode): P
     account: node.account,
     chain,
     copies: peers.copies,
-    signing,
-    finalizer: createFinalizer(signing, node.key),
+    finalizer: createFinalizer(node.chain, node.key),
     storage,
     tasks,
     diagnostics,

@@ -1,4 +1,3 @@
-import type { ChainClient as SigningClient } from '../../chain/sign/chain-client.ts';
 import type { Copies } from '../peers/copies.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { CascadeChain } from '../../chain/files/chain.ts';
@@ -11,7 +10,6 @@ export type CascadeDependencies = Readonly<{
   /** The node's own. */
   account: string;
   chain: CascadeChain;
-  signing: SigningClient;
   finalizer: Finalizer;
   storage: Storage;
   copies: Copies;

@@ -1,11 +1,13 @@
 import pLimit from 'p-limit';
 import { AppError } from '../../../kit/errors.ts';
-import type { ChainClient as SigningClient } from '../../chain/sign/chain-client.ts';
+import type { ChainClient } from '../../chain/rest/client.ts';
 import { accountOf, type PrivateKey, publicKeyOf } from '../../chain/sign/keys.ts';
+import { createSigner, type Signer } from '../../chain/sign/signer.ts';
 import { refusal } from './refusals.ts';
 
 /** Finalizes actions under a node's account. */
 export type Finalizer = Readonly<{
+  actionFee: Signer['actionFee'];
   /** Fails with FAILED_PRECONDITION where the chain would not take the finalization. */
   simulate: (actionId: string, ids: readonly string[]) => Promise<void>;
   /**
@@ -17,7 +19,8 @@ export type Finalizer = Readonly<{
 }>;
 
 /** A finalizer that sends one transaction after the other, as their sequence numbers must follow each other. */
-export function createFinalizer(signing: SigningClient, key: PrivateKey): Finalizer {
+export function createFinalizer(chain: ChainClient, key: PrivateKey): Finalizer {
+  const signer = createSigner(chain);
   const oneAtATime = pLimit(1);
   const creator = accountOf(publicKeyOf(key));
   const messageOf = (actionId: string, ids: readonly string[]) =>
@@ -29,10 +32,11 @@ export function createFinalizer(signing: SigningClient, key: PrivateKey): Finali
       metadata: JSON.stringify({ rq_ids_ids: ids }),
     }) as const;
   return {
+    actionFee: signer.actionFee,
     simulate: async (actionId, ids) =>
-      await oneAtATime(() => signing.simulate(key, [messageOf(actionId, ids)]).catch(asRefusal)),
+      await oneAtATime(() => signer.simulate(key, [messageOf(actionId, ids)]).catch(asRefusal)),
     finalize: async (actionId, ids) => {
-      const { txhash, events } = await oneAtATime(() => signing.send(key, [messageOf(actionId, ids)]).catch(asRefusal));
+      const { txhash, events } = await oneAtATime(() => signer.send(key, [messageOf(actionId, ids)]).catch(asRefusal));
       if (events.some(({ type }) => type === 'action_finalized')) return txhash;
       const rejected = events.find(({ type }) => type === 'action_finalization_rejected');
       const why = rejected?.attributes.find(({ key: name }) => name === 'error')?.value ?? 'it says nothing of it';

@@ -45,7 +45,7 @@ export async function* register(
 }
 
 async function* checkAction(
-  { chain, signing, account }: CascadeDependencies,
+  { chain, finalizer, account }: CascadeDependencies,
   actionId: string,
   draft: Draft,
 ): AsyncGenerator<Told, { action: CascadeAction; file: ActionFile }> {
@@ -57,7 +57,7 @@ async function* checkAction(
   yield told(Step.ACTION_RETRIEVED, `Action ${actionId} of ${record.creator}`);
   if (draft.size() > mostBytesOf(record))
     throw refusal('notNow', `Action ${actionId} is for ${record.fileSizeKbs} KB; the file has ${draft.size()} bytes`);
-  const fee = await signing.actionFee(Math.ceil(draft.size() / 1024));
+  const fee = await finalizer.actionFee(Math.ceil(draft.size() / 1024));
   const price = BigInt(record.price?.amount ?? '0');
   if (price < fee) throw refusal('notNow', `The action pays ${price}; a file of this size costs ${fee}`);
   yield told(Step.ACTION_FEE_VERIFIED, `The price of ${price} pays for the file`);

@@ -9,7 +9,7 @@ import { accountOf, publicKeyOf } from '../../../../src/edges/chain/sign/keys.ts
 import { openPeerHost } from '../../../../src/edges/node/peers/host.ts';
 import { createNode } from '../../../../src/edges/node/peers/libp2p-node.ts';
 import { createDiagnostics } from '../../../../src/edges/node/status/diagnostics.ts';
-import { creator, filesOf } from '../files-under-test.ts';
+import { creator, fileBounds } from '../files-under-test.ts';
 import { nodeKey, type NodeUnderTest, nodeUnderTest } from '../node-under-test.ts';
 import { askBoth, besiege } from './besiege.ts';
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
     },
   });
   const logger = pino({ level: 'warn' }, stream);
-  node = undo.use(await nodeUnderTest({ chainUrl: ledger.url, cascade: filesOf(ledger), logger, silenceMs: 1_000 }));
+  node = undo.use(await nodeUnderTest({ chainUrl: ledger.url, cascade: fileBounds, logger, silenceMs: 1_000 }));
 });
 afterAll(() => undo.disposeAsync());
 

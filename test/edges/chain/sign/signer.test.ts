@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createChainClient } from '../../../../src/edges/chain/sign/chain-client.ts';
 import type { PrivateKey } from '../../../../src/edges/chain/sign/keys.ts';
 import { hashOf } from '../../../../src/edges/chain/sign/transaction-codec.ts';
 import { requireAnnalsChain } from '../../../../src/roles/own-files.ts';
+import { signerAt } from '../../../support/signer-at.ts';
 
 const key: PrivateKey = { type: 'secp256k1', bytes: new Uint8Array(32).fill(3) };
 const message = { '@type': '/lumera.action.v1.MsgApproveAction', creator: 'lumera1a', actionId: '7' } as const;
@@ -69,32 +69,32 @@ async function realChain({ blocksAfter = 2, checkCode = 0, blockCode = 0, progra
 describe('a transaction of ours', () => {
   it('goes to a chain that has no mode BLOCK, and is there with its block', { tags: ['S1.chain.sync'] }, async () => {
     const { url, modes } = await realChain();
-    const { height, events } = await createChainClient(url).send(key, [message]);
+    const { height, events } = await signerAt(url).send(key, [message]);
     expect([height, events.map(({ type }) => type), modes]).toEqual([9, ['action_approved'], ['BROADCAST_MODE_SYNC']]);
   });
 
   it('is waited for where the chain has it already', { tags: ['S1.chain.sync'] }, async () => {
     const { url } = await realChain({ checkCode: 19 });
-    expect(await createChainClient(url).send(key, [message])).toMatchObject({ height: 9 });
+    expect(await signerAt(url).send(key, [message])).toMatchObject({ height: 9 });
   });
 
   it('fails as the chain refuses it, at once or in its block', { tags: ['S1.chain.sync'] }, async () => {
     for (const how of [{ checkCode: 5 }, { blockCode: 5 }]) {
       const { url } = await realChain(how);
-      await expect(createChainClient(url).send(key, [message])).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+      await expect(signerAt(url).send(key, [message])).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     }
   });
 
   it('that no block takes is of unknown fate', { tags: ['S1.chain.sync'] }, async () => {
     const { url } = await realChain({ blocksAfter: Infinity });
-    const sending = createChainClient(url, { sealedWithinMs: 100 }).send(key, [message]);
+    const sending = signerAt(url, { sealedWithinMs: 100 }).send(key, [message]);
     await expect(sending).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/unknown/) });
   });
 });
 
 it('the price of an action is asked for below the prefix of the network', { tags: ['S1.chain.sync'] }, async () => {
   const { url } = await realChain();
-  expect(await createChainClient(url, { restPrefix: '/Other/chain' }).actionFee(3)).toBe(12n);
+  expect(await signerAt(url, { restPrefix: '/Other/chain' }).actionFee(3)).toBe(12n);
 });
 
 it('an answer without an end is given up', { tags: ['S1.chain.sync'] }, async () => {
@@ -108,17 +108,17 @@ it('an answer without an end is given up', { tags: ['S1.chain.sync'] }, async ()
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => server.close().closeAllConnections());
-  const client = createChainClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const client = signerAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   await expect(client.actionFee(3)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   expect(sent).toBeLessThan(64 * 2 ** 20);
 });
 
 it('files are taken over a chain of Annals alone', { tags: ['S1.cascade.real-chain'] }, async () => {
   const { signal } = new AbortController();
-  const real = createChainClient((await realChain()).url);
+  const real = signerAt((await realChain()).url);
   await expect(requireAnnalsChain(real, signal)).rejects.toMatchObject({
     code: 'INVALID_ARGUMENT',
     message: expect.stringContaining('NODE_CASCADE=off'),
   });
-  await requireAnnalsChain(createChainClient((await realChain({ program: 'annals' })).url), signal);
+  await requireAnnalsChain(signerAt((await realChain({ program: 'annals' })).url), signal);
 });
