@@ -5,6 +5,7 @@ import { type Repairable, repairStream } from '../engine/archive/repair.ts';
 import { scrub as scrubStream } from '../engine/archive/scrub.ts';
 import { archivedStreams, bothStoresOf } from '../engine/archive/archive.ts';
 import { configFromEnvironment } from '../config.ts';
+import { dataFolder } from '../engine/servers/instance.ts';
 import type { Log } from '../engine/log/log.ts';
 import { withStores } from './stores.ts';
 import { print, table } from './output.ts';
@@ -43,8 +44,14 @@ export async function repair({ json, dryRun = false }: { json: boolean; dryRun?:
 async function each(verb: string, { json }: { json: boolean }, examine: Examine): Promise<void> {
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
-  await withStores(configFromEnvironment(), verb, async ({ connection: nc, network, pools, log }) => {
-    const stores = { ...bothStoresOf(nc, { network, pools }), source: log, log };
+  const config = configFromEnvironment();
+  await withStores(config, verb, async ({ connection: nc, network, pools, log }) => {
+    const stores = {
+      ...bothStoresOf(nc, { network, pools }),
+      source: log,
+      log,
+      folder: dataFolder({ ...config, network }),
+    };
     for (const stream of archivedStreams(stores)) {
       const bar = json || !process.stderr.isTTY ? undefined : progressBar(stream);
       const onProgress = (done: number, total: number): void => {
@@ -65,16 +72,13 @@ async function each(verb: string, { json }: { json: boolean }, examine: Examine)
 }
 
 /** `last` is where the stream ends; null where there is none. */
-function printSeen(
-  { report: { foreign, ...report }, done, last }: Seen & { last: number | null },
-  json: boolean,
-): void {
-  const damaged = isDamaged({ foreign, ...report });
-  const findings = sentences({ foreign, ...report });
+function printSeen({ report, done, last }: Seen & { last: number | null }, json: boolean): void {
+  const damaged = isDamaged(report);
+  const findings = sentences(report);
   const { stream, events, position } = report;
   const head = `${stream}: ${events} events compared, archived to ${position} of ${last ?? 'none'}: ${damaged ? 'damaged' : 'sound'}`;
   print(
-    { ...report, last, foreign: foreign.length, damaged, findings, done },
+    { ...report, last, damaged, findings, done },
     { json, human: () => [head, ...[...findings, ...done].map((one) => `  ${one}`)].join('\n') },
   );
 }

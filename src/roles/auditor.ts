@@ -19,14 +19,13 @@ export const auditor = {
 } as const satisfies Role;
 
 async function audit(context: RoleContext, signal: AbortSignal): Promise<void> {
-  const { config, nats, postgres, broker, pools, network, logger: log } = context;
+  const { config, nats, postgres, folder, broker, pools, network, logger: log } = context;
   const { connection, leases, log: source } = broker;
   const { scrubIntervalMs, scrubPerSecond } = config;
   await runAuditor({
     ...bothStoresOf(connection, { network, pools }),
-    access: { nats, postgres, network, policies: streamTable },
+    access: { nats, postgres, network, policies: streamTable, folder },
     rebuild: rebuildingInWorker({ nats, postgres, network, pools, source }),
-    source,
     leases,
     log,
     scrubIntervalMs,

@@ -28,6 +28,7 @@ export type Context = Readonly<{
   leadership: Leadership;
   postgres: Servers['postgres'];
   database: Servers['database'];
+  folder: Servers['folder'];
   pools: Database['pools'];
   /** Does what a start needs of the database, on one made anew where it turns out to be damaged. */
   onSoundDatabase: Database['onSound'];
@@ -57,7 +58,8 @@ export async function openStores(
   const broker = await openBroker(servers.nats, {
     network,
     wanted,
-    heal: (connection) => onSound(() => restoreMissing(connection, { network, pools, logger, signal })),
+    heal: (connection) =>
+      onSound(() => restoreMissing(connection, { network, pools, folder: servers.folder, logger, signal })),
     obstacle: obstacleIn({ network, pools }),
     streams: { replicas: config.streamReplicas, maxBytes: config.streamMaxBytes },
     ...leadership,
@@ -81,6 +83,7 @@ export async function openStores(
     nats: servers.nats,
     postgres: servers.postgres,
     database: servers.database,
+    folder: servers.folder,
   };
 }
 

@@ -15,8 +15,7 @@ import type { Leasing } from '../log/leases.ts';
 import { ensureStreams, incarnationOf, streamName } from '../log/streams.ts';
 import type { Pools } from '../models/pool.ts';
 import { chained, hashOf, isSame, type RawLog, rawFrom, readRaw, streamInfo } from './chain.ts';
-import { heldMark, restoringKey } from './restore.ts';
-import { brakes, type Range, type StreamState, streamStates } from './states.ts';
+import { brakes, type Range, stateOf, type StreamState, streamStates } from './states.ts';
 import { type ArchiveHead, type ArchiveStore, createArchiveStore } from './store.ts';
 
 /** Both stores of one network. */
@@ -53,18 +52,14 @@ const atOnce = 2000;
 const restPerWork = 1;
 const betweenFeedsMs = 200;
 
-/** How a stream stands against the archive's end, told from its ends alone. */
-export async function stateOf(stores: BothStores, stream: StreamName, head: ArchiveHead): Promise<StreamState> {
-  const info = await streamInfo(stores, stream);
-  if (!info) return 'missing';
-  const mark = info.config.metadata?.[restoringKey];
-  if (mark !== undefined && mark !== heldMark) return 'restoring';
-  const sound = mark === heldMark ? 'held' : 'whole';
-  if (head.position === 0) return sound;
-  const { messages, last_seq: last } = info.state;
-  if (incarnationOf(info) !== head.incarnation) return messages === 0 ? 'emptied' : 'replaced';
-  if (last < Math.max(head.position, head.followed)) return 'short';
-  return !forgets(stores.policies[stream]) && messages + head.lost < last ? 'holes' : sound;
+/** The state of a stream as the broker answers now; `head` is undefined where nothing was ever archived of it. */
+export async function currentState(
+  stores: BothStores,
+  stream: StreamName,
+): Promise<Readonly<{ head: ArchiveHead | undefined; state: StreamState }>> {
+  const head = await stores.store.head(stream);
+  const state = head ? stateOf(await streamInfo(stores, stream), head, stores.policies[stream]) : 'whole';
+  return { head, state };
 }
 
 /**
@@ -76,7 +71,7 @@ export async function stateOf(stores: BothStores, stream: StreamName, head: Arch
 export async function archiveStream(stores: BothStores, begun: ArchiveHead, signal: AbortSignal): Promise<void> {
   const { stream } = begun;
   let head = begun;
-  const lost = (await stores.store.losses()).filter((loss) => loss.stream === stream);
+  const lost = await stores.store.gaps(stream);
   while (!signal.aborted) {
     await checkJoint(stores, head);
     const feed = await Feed.open(stores.nc, streamName(stream, stores.network), { after: head.position });
@@ -215,7 +210,7 @@ async function followOnce(options: KeeperOptions, stream: StreamName, signal: Ab
   const info = await streamInfo(options, stream);
   // Where nothing was archived there is nothing that could be brought back.
   if (!info && (known?.position ?? 0) === 0) return await ensureStreams(nc, network, { policies });
-  const state = known ? await stateOf(options, stream, known) : 'whole';
+  const state = known ? stateOf(info, known, policies[stream]) : 'whole';
   if (state !== 'whole' || !info) throw new Error(`${stream} is ${state}: what it lacks comes back first`);
   const led = await store.lead(stream, incarnationOf(info));
   const ending = new AbortController();
@@ -272,8 +267,7 @@ export function obstacleIn({
 ) => Promise<string | undefined> {
   return async (nc, stream) => {
     const stores = bothStoresOf(nc, { network, pools });
-    const head = await stores.store.head(stream);
-    const isWhole = !head || streamStates[await stateOf(stores, stream, head)].mayWrite;
-    return isWhole ? undefined : 'it may have lost events, and they are not back yet';
+    const { state } = await currentState(stores, stream);
+    return streamStates[state].mayWrite ? undefined : 'it may have lost events, and they are not back yet';
   };
 }

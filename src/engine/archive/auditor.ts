@@ -7,13 +7,12 @@ import { runInWorker } from '../../kit/worker.ts';
 import type { Leasing } from '../log/leases.ts';
 import type { Rebuild } from '../models/build/rebuild-in-worker.ts';
 import { onDamage } from '../models/pool.ts';
-import { archivedStreams, type BothStores, stateOf } from './archive.ts';
-import type { Repairable } from './repair.ts';
+import { archivedStreams, type BothStores, currentState } from './archive.ts';
 import { type Brakes, brakes as usual, type Observation, type StreamState, streamStates } from './states.ts';
 import type * as thread from './thread.ts';
 
 /** What auditing takes. */
-export type Auditing = Repairable &
+export type Auditing = BothStores &
   Readonly<{
     /** For the threads that compare. */
     access: thread.StoresAccess;
@@ -172,11 +171,11 @@ function watchStream(
   const watch = async (): Promise<void> => {
     while (!signal.aborted && !suspected.signal.aborted) {
       await wait(watchEachMs, signal);
-      const look = signal.aborted ? undefined : await standOf(stores, stream).catch(() => undefined);
-      if (!look) continue;
-      told = look.state;
+      const now = signal.aborted ? undefined : await currentState(stores, stream).catch(() => undefined);
+      if (!now?.head) continue;
+      told = now.state;
       const isNews = told !== seen && streamStates[told].repair !== 'no repair';
-      if (look.isSuspected || isNews) suspected.abort();
+      if (now.head.suspicion !== null || isNews) suspected.abort();
     }
   };
   const watching = watch();
@@ -188,18 +187,6 @@ function watchStream(
       await watching;
     },
   };
-}
-
-/**
- * How a stream stands by what can be told quickly, and whether somebody suspects it; undefined where nothing was
- * archived.
- */
-async function standOf(
-  stores: BothStores,
-  stream: StreamName,
-): Promise<Readonly<{ state: StreamState; isSuspected: boolean }> | undefined> {
-  const head = await stores.store.head(stream);
-  return head && { state: await stateOf(stores, stream, head), isSuspected: head.suspicion !== null };
 }
 
 async function auditModels(auditing: Auditing, { paced, models }: Shared): Promise<void> {

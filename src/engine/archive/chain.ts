@@ -140,6 +140,26 @@ export async function* readRaw(
   }
 }
 
+/** Reads a stream's events up to one sequence after the other. */
+export function stepwise(log: RawLog, stream: StreamName, end: number) {
+  const reading = readRaw(log, stream, { after: 0, upTo: end });
+  let held: RawEvent[] = [];
+  let isOver = false;
+  return {
+    upTo: async (sequence: number): Promise<Map<number, RawEvent>> => {
+      while (!isOver && (held.at(-1)?.sequence ?? 0) < sequence) {
+        const { value, done } = await reading.next();
+        isOver = done === true;
+        if (value) held.push(...value);
+      }
+      const taken = held.filter((event) => event.sequence <= sequence);
+      held = held.slice(taken.length);
+      return new Map(taken.map((event) => [event.sequence, event]));
+    },
+    close: async () => void (await reading.return()),
+  };
+}
+
 /** A feed may be lost so often without anything read between. */
 const mostLost = 3;
 

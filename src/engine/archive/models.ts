@@ -14,12 +14,17 @@ import type { BothStores } from './archive.ts';
 /** What read models are made from and lie in. */
 type Models = Readonly<{ pools: Pools; network: string; source: Source }>;
 
-/** Lets projections of a stream go on that had stopped because it was not what they followed. */
+/**
+ * Lets projections of a stream go on that had stopped because it was not what they followed.
+ *
+ * Every leader is refused from now on, also one that met the stream half restored and has yet to record its stop; the
+ * next one finds the stream as it is now.
+ */
 export async function resumeModels({ pools, network }: Models, stream: StreamName): Promise<void> {
   await withClient(pools.write, (client) =>
     client.query(
       `update ${metaSchema(network)}.generations set epoch = epoch + 1, stopped_at = null, stopped_reason = null
-        where stream = $1 and status = 'live' and stopped_at is not null`,
+        where stream = $1 and status = 'live'`,
       [stream],
     ),
   );

@@ -1,6 +1,4 @@
 import { forgets, type StreamName } from '../../events/streams.ts';
-import { AppError } from '../../kit/errors.ts';
-import { wait } from '../../kit/wait.ts';
 import type { Source } from '../models/engine/source.ts';
 import type { BothStores } from './archive.ts';
 import {
@@ -15,14 +13,22 @@ import {
   streamInfo,
 } from './chain.ts';
 import { rebuildModels, resumeModels } from './models.ts';
-import { holdStream, restoreStream } from './restore.ts';
+import { archiveBeyond, holdStream, restoreStream, saveForeign } from './restore.ts';
 import type { Anchor } from './retention.ts';
 import { scrub, type ScrubOptions } from './scrub.ts';
-import { findingOf, isDamaged, isStreamDamaged, type Range, type ScrubReport, sentences } from './states.ts';
-import type { Loss } from './store.ts';
+import {
+  findingOf,
+  isOtherLife,
+  isDamaged,
+  isStreamDamaged,
+  type Range,
+  type ScrubReport,
+  sentences,
+} from './states.ts';
+import { wentBack } from './store.ts';
 
-/** Both stores, and the log as read models take it. */
-export type Repairable = BothStores & Readonly<{ source: Source }>;
+/** Both stores, the log as read models take it, and the folder of the network's data, where foreign events are saved. */
+export type Repairable = BothStores & Readonly<{ source: Source; folder: string }>;
 
 /** What a repair did, in sentences; `isExact` when every event is again where it was. */
 export type Repaired = Readonly<{
@@ -37,12 +43,11 @@ export type Repaired = Readonly<{
  */
 export type RepairOptions = ScrubOptions & Readonly<{ isDryRun?: boolean; expected?: string | undefined }>;
 
-const settleMs = 1500;
 const chunk = 1000;
 
 /**
  * Brings a stream and its archive forward from each other, then lets the read models of it go on, or makes them anew
- * where events changed their places. What neither has is recorded as lost.
+ * where they may have followed other events. What neither has is recorded as lost.
  *
  * Only one process repairs at a time; an archive that somebody keeps stands still meanwhile, or the repair is refused
  * and begins again.
@@ -56,16 +61,13 @@ export async function repairStream(stores: Repairable, stream: StreamName, optio
   if (repaired.isRestored) {
     if (!repaired.isExact) rebuilt.push(...(await rebuildModels(models, stream, options.signal)));
     await resumeModels(models, stream);
-    // A projection that met the stream half restored may record its stop only now.
-    await wait(settleMs, options.signal);
-    await resumeModels(models, stream);
   }
   const done = [...repaired.done, ...rebuilt];
   await store.recordRepair(stream, [...sentences(repaired.report), ...done]);
   return { ...repaired, done };
 }
 
-async function repairStores(stores: BothStores, stream: StreamName, options: RepairOptions): Promise<Repaired> {
+async function repairStores(stores: Repairable, stream: StreamName, options: RepairOptions): Promise<Repaired> {
   const report = await scrub(stores, stream, { ...options, isPruning: false });
   const nothing = { report, done: [], isExact: true, isRestored: false };
   const isExpected = options.expected === undefined || options.expected === findingOf(report);
@@ -92,71 +94,40 @@ async function recordLosses({ store }: BothStores, report: ScrubReport): Promise
   }
 }
 
-/** Restores the stream; what it holds beyond the archive is archived first, so that nothing hangs on this process. */
+/**
+ * Restores the stream from the archive. What it holds beyond is archived first; where it holds the events of another
+ * life, or others in place of archived ones, those are written to a file instead.
+ */
 async function repairStreamItself(
-  stores: BothStores,
+  stores: Repairable,
   report: ScrubReport,
   { onProgress }: ScrubOptions,
 ): Promise<{ isExact: boolean; saying: string }> {
   const { store } = stores;
-  const { stream, state, inBoth } = report;
-  const before = await streamInfo(stores, stream);
-  const isReadable = before !== undefined && state !== 'restoring';
-  // Two lives of a stream are joined when somebody asks for it, who is asked again where that is cut off.
-  if (isReadable && state !== 'replaced' && state !== 'emptied') await holdStream(stores, before);
-  const info = await streamInfo(stores, stream);
+  const { stream, inBoth, foreign } = report;
+  const held = await holdStream(stores, stream);
   const head = await store.lead(stream, '');
-  const beyond = isReadable && info ? await rawBetween(stores, stream, head.position, info.state.last_seq) : [];
-  const end = beyond.at(-1)?.sequence ?? head.position;
-  if (head.followed > end) await store.recordLoss(wentBack(stream, end + 1, head.followed));
-  const written = [...report.foreign, ...beyond];
-  const news = await withoutRepeated(stores, report, written);
-  const isExact =
-    report.foreign.length === 0 &&
-    news.length === beyond.length &&
-    head.followed <= end &&
-    (beyond.length === 0 || (state !== 'replaced' && state !== 'emptied'));
-  const added = isExact ? beyond : renumbered(news, head.position + 1);
-  const links = chained(stream, added, head.hash);
-  if (!(await store.extend(head, links)))
-    throw new AppError('CONFLICT', `Somebody else writes the archive of ${stream}`);
-  const last = links.at(-1) ?? { sequence: head.position, hash: head.hash };
+  const beyond = { first: head.position + 1, last: held?.state.last_seq ?? 0 };
+  const isForked = held !== undefined && (foreign.length > 0 || isOtherLife(held, head));
+  const saved = isForked ? await saveForeign(stores, stream, [...foreign, beyond]) : undefined;
+  const end = isForked ? head : await archiveBeyond(stores, head, beyond);
+  const isExact = saved === undefined && head.followed <= end.position;
+  if (head.followed > end.position) {
+    const reason = saved
+      ? `${wentBack}; what it held in their place is in ${saved.file}`
+      : `${wentBack}; only the read models had seen them`;
+    await store.recordLoss({ stream, first: end.position + 1, last: head.followed, ids: [], reason });
+  }
   const { incarnation, lastSequence } = await restoreStream(stores, {
     stream,
-    position: last.sequence,
+    position: end.position,
     incarnation: isExact ? head.incarnation : undefined,
     onProgress,
   });
-  await store.moveHead({ stream, position: last.sequence, hash: last.hash, incarnation });
+  await store.moveHead({ ...end, incarnation });
   const but = inBoth.length > 0 ? ', but for what is lost' : '';
-  const moved =
-    added.length === 0 || isExact
-      ? ''
-      : `; ${added.length} events written after it had gone back follow at new sequences`;
-  return { isExact, saying: `${stream} was restored from the archive to ${lastSequence}${but}${moved}.` };
-}
-
-const wentBack = (stream: StreamName, first: number, last: number): Loss => ({
-  stream,
-  first,
-  last,
-  ids: [],
-  reason: 'the stream went back before they were archived; only the read models had seen them',
-});
-
-const renumbered = (events: readonly RawEvent[], first: number): RawEvent[] =>
-  events.map((event, index) => ({ ...event, sequence: first + index }));
-
-/** Without facts that were only written again because the stream did not have them any more. */
-async function withoutRepeated(
-  { store }: BothStores,
-  { stream, foreign, inStream }: ScrubReport,
-  events: readonly RawEvent[],
-): Promise<readonly RawEvent[]> {
-  const first = Math.min(foreign[0]?.sequence ?? Infinity, inStream[0]?.first ?? Infinity);
-  if (first === Infinity) return events;
-  const known = await store.idsFrom(stream, first);
-  return events.filter(({ id }) => !known.has(id));
+  const others = saved ? `; ${saved.events} events that were in its place are in ${saved.file}` : '';
+  return { isExact, saying: `${stream} was restored from the archive to ${lastSequence}${but}${others}.` };
 }
 
 /**

@@ -1,25 +1,35 @@
+import { mkdir, open } from 'node:fs/promises';
+import path from 'node:path';
 import { JetStreamApiError, type StreamInfo, type StreamUpdateConfig } from '@nats-io/jetstream';
+import { syncFolder } from '../../kit/durable.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { StreamName } from '../../events/streams.ts';
 import { Pipeline } from '../log/append/pipeline.ts';
 import { incarnationKey, incarnationOf, type Shape, shapeOf, streamName } from '../log/streams.ts';
+import { messageAt } from '../log/direct.ts';
 import { eventMediaType } from '../log/envelope.ts';
-import { managerOf, type RawEvent, type RawLog, storedHeader, streamInfo } from './chain.ts';
+import {
+  chained,
+  managerOf,
+  provesItself,
+  type RawEvent,
+  type RawLog,
+  readRaw,
+  storedHeader,
+  streamInfo,
+} from './chain.ts';
 import { dropsOf } from './retention.ts';
-import type { ArchiveStore } from './store.ts';
+import { heldMark, type Range, restoringKey } from './states.ts';
+import type { ArchiveHead, ArchiveStore } from './store.ts';
 
-/** Metadata of a stream that is being restored: it takes nothing in from anybody else, and is not the log yet. */
-export const restoringKey = 'annals-restoring';
-
-/** Its value while the stream still holds what it held, and takes nothing in any more. */
-export const heldMark = 'held';
+type Stores = RawLog & Readonly<{ store: ArchiveStore }>;
 
 /** What a stream is restored with. */
 type Restoration = Readonly<{
   stream: StreamName;
   /** The archive's end. */
   position: number;
-  /** The life it goes on with; undefined where events change their places, so that it has to be a new one. */
+  /** The life it goes on with; undefined where readers have followed other events, so that it has to be a new one. */
   incarnation: string | undefined;
   onProgress?: ((done: number, total: number) => void) | undefined;
 }>;
@@ -38,10 +48,7 @@ const emptySubject = 'lost';
  * restoration that was cut off is begun again. Sequences that nobody has any more stay empty. Whatever the stream held
  * before is gone: read it first.
  */
-export async function restoreStream(
-  stores: RawLog & Readonly<{ store: ArchiveStore }>,
-  restoration: Restoration,
-): Promise<Restored> {
+export async function restoreStream(stores: Stores, restoration: Restoration): Promise<Restored> {
   const { nc, network, policies, store } = stores;
   const { stream, position, incarnation } = restoration;
   const manager = await managerOf(nc);
@@ -50,7 +57,7 @@ export async function restoreStream(
   const first = await firstKept(stores, stream);
   const shape = { ...shapeOf(stream, network, policies[stream]), ...choiceIn(before), first_seq: first };
   await createEmpty(stores, stream, shape);
-  const lost = (await store.losses()).filter((loss) => loss.stream === stream);
+  const lost = await store.gaps(stream);
   const isLost = (sequence: number): boolean => lost.some((one) => one.first <= sequence && sequence <= one.last);
   const filler = fill(stores, stream, first);
   for (let after = first - 1; after < position;) {
@@ -71,10 +78,7 @@ export async function restoreStream(
 }
 
 /** The first sequence of the archive that the stream would not drop by itself. */
-async function firstKept(
-  { store, policies }: RawLog & Readonly<{ store: ArchiveStore }>,
-  stream: StreamName,
-): Promise<number> {
+async function firstKept({ store, policies }: Stores, stream: StreamName): Promise<number> {
   const drops = await dropsOf(store, stream, { policy: policies[stream], now: Date.now() });
   let next = 1;
   for (;;) {
@@ -89,19 +93,90 @@ async function firstKept(
 
 /**
  * From now on a stream takes nothing in from anybody, so that nothing is written to it between reading what it holds
- * and making it anew.
+ * and making it anew; gives back what it holds, undefined where that is nothing of its own.
  *
- * Whoever waits for an acknowledgement meanwhile is refused and asks again. One that the broker cannot change any more
- * is left as it is.
+ * A writer that waits for an acknowledgement meanwhile is refused and tries again. A stream that the broker cannot
+ * change any more is left as it is.
  */
-export async function holdStream({ nc }: RawLog, { config }: StreamInfo): Promise<void> {
-  const manager = await managerOf(nc);
+export async function holdStream(log: RawLog, stream: StreamName): Promise<StreamInfo | undefined> {
+  const info = await streamInfo(log, stream);
+  const mark = info?.config.metadata?.[restoringKey];
+  if (!info || (mark !== undefined && mark !== heldMark)) return undefined;
+  const { config } = info;
+  const manager = await managerOf(log.nc);
   const held = { ...config.metadata, [restoringKey]: heldMark };
   try {
     await manager.streams.update(config.name, { ...config, subjects: [`restore.${config.name}.>`], metadata: held });
   } catch (caught) {
     if (!(caught instanceof JetStreamApiError)) throw caught;
   }
+  return await streamInfo(log, stream);
+}
+
+/** Archives what a held stream has beyond the archive's end; gives back the new end. */
+export async function archiveBeyond(stores: Stores, head: ArchiveHead, beyond: Range): Promise<ArchiveHead> {
+  const { stream } = head;
+  let end = head;
+  for await (const events of allWithin(stores, stream, beyond)) {
+    const links = chained(stream, events, end.hash);
+    if (!(await stores.store.extend(end, links)))
+      throw new AppError('CONFLICT', `Somebody else writes the archive of ${stream}`);
+    const last = links.at(-1);
+    if (last) end = { ...end, position: last.sequence, hash: last.hash };
+  }
+  return end;
+}
+
+/** Writes events of a held stream to a new file, one a line, durably; undefined where there are none. */
+export async function saveForeign(
+  stores: Stores & Readonly<{ folder: string }>,
+  stream: StreamName,
+  ranges: readonly Range[],
+): Promise<Readonly<{ file: string; events: number }> | undefined> {
+  const filled = ranges.filter(({ first, last }) => first <= last);
+  if (filled.length === 0) return undefined;
+  const folder = path.join(stores.folder, 'foreign-events');
+  await mkdir(folder, { recursive: true });
+  const file = path.join(folder, `${stream}-${new Date().toISOString().replaceAll(/[:.]/g, '-')}.jsonl`);
+  const handle = await open(file, 'wx', 0o600);
+  let written = 0;
+  try {
+    for (const range of filled) {
+      for await (const events of allWithin(stores, stream, range)) {
+        await handle.appendFile(events.map(lineOf).join(''));
+        written += events.length;
+      }
+    }
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await syncFolder(folder);
+  return { file, events: written };
+}
+
+/** The event as it is stored, beside its place in the stream; as bytes where it is not the text of an event. */
+function lineOf({ sequence, subject, id, storedNanos, body }: RawEvent): string {
+  const place = JSON.stringify({ sequence, subject, id, storedNanos });
+  const content = provesItself({ subject, body })
+    ? `"event":${Buffer.from(body).toString()}`
+    : `"bytes":"${Buffer.from(body).toString('base64')}"`;
+  return `${place.slice(0, -1)},${content}}\n`;
+}
+
+/** All events of a range of a stream; fails where the broker has more of it than it hands over in time. */
+async function* allWithin(
+  stores: Stores,
+  stream: StreamName,
+  { first, last }: Range,
+): AsyncGenerator<readonly RawEvent[], void, undefined> {
+  let at = first - 1;
+  for await (const events of readRaw(stores, stream, { after: at, upTo: last })) {
+    yield events;
+    at = events.at(-1)?.sequence ?? at;
+  }
+  if (at < last && (await messageAt(stores.nc, streamName(stream, stores.network), last)) !== undefined)
+    throw new AppError('UNAVAILABLE', `The broker did not hand over all of ${stream} in time; it is tried again`);
 }
 
 /** What an operator chose for the stream stays. */

@@ -3,10 +3,20 @@ import { wait } from '../../kit/wait.ts';
 import { forgets, type StreamName } from '../../events/streams.ts';
 import { messageAt } from '../log/direct.ts';
 import { streamName } from '../log/streams.ts';
-import { type BothStores, stateOf } from './archive.ts';
-import { beginning, hashOf, isSame, isSound, type Link, provesItself, type RawEvent, readRaw } from './chain.ts';
+import type { BothStores } from './archive.ts';
+import {
+  beginning,
+  hashOf,
+  isSame,
+  isSound,
+  type Link,
+  provesItself,
+  type RawEvent,
+  stepwise,
+  streamInfo,
+} from './chain.ts';
 import { type Anchor, createRuns, type Dropped, type Drops, dropsOf, type Walked } from './retention.ts';
-import { joined, type Range, Ranges, type ScrubReport, type StreamState } from './states.ts';
+import { isOtherLife, joined, type Range, Ranges, type ScrubReport, stateOf, type StreamState } from './states.ts';
 import type { ArchiveHead } from './store.ts';
 
 /** How fast, whether what the stream has dropped is dropped here too, and who wants to hear how far it is. */
@@ -41,8 +51,10 @@ export async function scrub(stores: BothStores, stream: StreamName, options: Scr
   const head = await store.head(stream);
   const none = { inStream: [], inArchive: [], inBoth: [], foreign: [] };
   if (!head) return { stream, state: 'whole', events: 0, position: 0, ...none };
-  const state = await stateOf(stores, stream, head);
-  const found = await compare(stores, head, { ...options, isStreamThere: state !== 'missing' });
+  const info = await streamInfo(stores, stream);
+  const state = stateOf(info, head, stores.policies[stream]);
+  const life = { isStreamThere: info !== undefined, isOtherLife: info !== undefined && isOtherLife(info, head) };
+  const found = await compare(stores, head, { ...options, ...life });
   const missing = isTold(state) ? await reallyMissing(stores, stream, found.missing) : found.missing;
   return {
     stream,
@@ -56,21 +68,21 @@ export async function scrub(stores: BothStores, stream: StreamName, options: Scr
   };
 }
 
-type Comparison = ScrubOptions & Readonly<{ isStreamThere: boolean }>;
+type Comparison = ScrubOptions & Readonly<{ isStreamThere: boolean; isOtherLife: boolean }>;
 
 async function compare(
   stores: BothStores,
   head: ArchiveHead,
-  { isStreamThere, ...options }: Comparison,
+  { isStreamThere, isOtherLife: isOther, ...options }: Comparison,
 ): Promise<Found> {
   const { store, policies } = stores;
   const { stream, position } = head;
   const policy = policies[stream];
-  const losses = (await store.losses()).filter((loss) => loss.stream === stream);
+  const losses = await store.gaps(stream);
   const drops = await dropsOf(store, stream, { policy, now: options.now ?? Date.now() });
-  const judge = new Judge(stream, { isWhole: !forgets(policy), losses, drops });
+  const judge = new Judge(stream, { isWhole: !forgets(policy), isOtherLife: isOther, losses, drops });
   const isPruning = options.isPruning === true && policy.archive === 'keeps';
-  const messages = isStreamThere ? batches(stores, stream, position) : undefined;
+  const messages = isStreamThere ? stepwise(stores, stream, position) : undefined;
   try {
     for (let after = 0; after < position;) {
       const began = performance.now();
@@ -144,26 +156,6 @@ async function provenState(
   return isProven || (state !== 'holes' && state !== 'short') ? state : 'whole';
 }
 
-/** A stream's events up to one sequence after the other. */
-function batches(stores: BothStores, stream: StreamName, end: number) {
-  const reading = readRaw(stores, stream, { after: 0, upTo: end });
-  let held: RawEvent[] = [];
-  let isOver = false;
-  return {
-    upTo: async (sequence: number): Promise<Map<number, RawEvent>> => {
-      while (!isOver && (held.at(-1)?.sequence ?? 0) < sequence) {
-        const { value, done } = await reading.next();
-        isOver = done === true;
-        if (value) held.push(...value);
-      }
-      const taken = held.filter((event) => event.sequence <= sequence);
-      held = held.slice(taken.length);
-      return new Map(taken.map((event) => [event.sequence, event]));
-    },
-    close: async () => void (await reading.return()),
-  };
-}
-
 async function keepPace(began: number, events: number, { perSecond, signal }: ScrubOptions): Promise<void> {
   if (perSecond === undefined) return;
   const restMs = (events / perSecond) * 1000 - (performance.now() - began);
@@ -184,14 +176,14 @@ export type Found = Readonly<{
   inArchive: readonly Range[];
   inBoth: readonly Range[];
   missing: readonly Range[];
-  foreign: readonly RawEvent[];
+  foreign: readonly Range[];
 }>;
 
 /**
- * How a walk judges: whether the stream keeps everything, what is known to be lost, and what the stream drops by
- * itself.
+ * How a walk judges: whether the stream keeps everything, whether it was created anew, what is known to be lost, and
+ * what the stream drops by itself.
  */
-export type Judging = Readonly<{ isWhole: boolean; losses: readonly Range[]; drops: Drops }>;
+type Judging = Readonly<{ isWhole: boolean; isOtherLife: boolean; losses: readonly Range[]; drops: Drops }>;
 
 /** So many rows that seem to be missing are looked at again once the walk is over. */
 const mostLate = 100_000;
@@ -202,8 +194,13 @@ export class Judge {
   events = 0;
   readonly #stream: StreamName;
   readonly #how: Judging;
-  readonly #found = { inStream: new Ranges(), inArchive: new Ranges(), inBoth: new Ranges(), missing: new Ranges() };
-  readonly #foreign: RawEvent[] = [];
+  readonly #found = {
+    inStream: new Ranges(),
+    inArchive: new Ranges(),
+    inBoth: new Ranges(),
+    missing: new Ranges(),
+    foreign: new Ranges(),
+  };
   readonly #late: Walked[] = [];
   #last = 0;
   #lastKept = 0;
@@ -249,14 +246,14 @@ export class Judge {
     const dropped = await this.#how.drops.droppedSince(this.#late);
     const missing = new Ranges();
     for (const { sequence } of this.#late) if (!dropped.has(sequence)) missing.add(sequence);
-    const { inStream, inArchive, inBoth, missing: others } = this.#found;
+    const { inStream, inArchive, inBoth, missing: others, foreign } = this.#found;
     return {
       events: this.events,
       inStream: inStream.all(),
       inArchive: inArchive.all(),
       inBoth: inBoth.all(),
       missing: [...missing.all(), ...others.all()],
-      foreign: this.#foreign,
+      foreign: foreign.all(),
     };
   }
 
@@ -270,8 +267,8 @@ export class Judge {
   }
 
   #judge(sequence: number, link: Link | undefined, event: RawEvent | undefined): void {
-    const { inStream, inArchive, inBoth } = this.#found;
-    if (!link) return inArchive.add(sequence);
+    const { inStream, inArchive, inBoth, foreign } = this.#found;
+    if (!link) return (this.#how.isOtherLife ? foreign : inArchive).add(sequence);
     const follows = this.#tie === undefined || isSame(link.previous, this.#tie);
     const isLinkSound = isSound(this.#stream, link);
     if (!event) {
@@ -280,10 +277,13 @@ export class Judge {
       if (!follows) inArchive.add(sequence);
     } else if (isSame(hashOf(this.#stream, event, link.previous), link.hash)) {
       if (!isLinkSound || !follows) inArchive.add(sequence);
-    } else if (isLinkSound) {
-      inStream.add(sequence);
-      if (provesItself(event) && event.id !== link.id) this.#foreign.push(event);
-    } else (provesItself(event) ? inArchive : provesItself(link) ? inStream : inBoth).add(sequence);
+    } else {
+      const isEventSound = provesItself(event);
+      const isForeign = isEventSound && event.id !== link.id && (isLinkSound || this.#how.isOtherLife);
+      if (isForeign) foreign.add(sequence);
+      if (isLinkSound) inStream.add(sequence);
+      else (isEventSound && !isForeign ? inArchive : provesItself(link) ? inStream : inBoth).add(sequence);
+    }
   }
 
   #noteMissing({ sequence, subject }: Link): void {

@@ -1,5 +1,7 @@
-import type { StreamName, StreamPolicy } from '../../events/streams.ts';
-import type { RawEvent } from './chain.ts';
+import type { StreamInfo } from '@nats-io/jetstream';
+import { forgets, type StreamName, type StreamPolicy } from '../../events/streams.ts';
+import { incarnationOf } from '../log/streams.ts';
+import type { ArchiveHead } from './store.ts';
 
 /**
  * What a repair of a stream in some state needs: nothing is wrong, nothing is destroyed, two observations, an operator.
@@ -16,10 +18,8 @@ export const streamStates = {
   whole: { repair: 'no repair', mayWrite: true },
   /** The broker has no such stream. */
   missing: { repair: 'nothing more', mayWrite: false },
-  /** A restoration was cut off: what the stream held before is gone already. */
+  /** A restoration that was decided on was cut off: the stream takes nothing in. */
   restoring: { repair: 'nothing more', mayWrite: false },
-  /** It takes nothing in, because a restoration that was decided on was about to begin. */
-  held: { repair: 'nothing more', mayWrite: false },
   /** It ends before the archive, or before what a read model has followed. */
   short: { repair: 'confirmation', mayWrite: false },
   /** It keeps everything and holds fewer events than it counts. */
@@ -31,6 +31,32 @@ export const streamStates = {
 } as const satisfies Record<string, State>;
 
 export type StreamState = keyof typeof streamStates;
+
+/** Metadata of a stream that is being restored: it takes nothing in from anybody else, and is not the log yet. */
+export const restoringKey = 'annals-restoring';
+
+/** Its value while the stream still holds what it held before. */
+export const heldMark = 'held';
+
+/** Whether a stream was created anew since its archive began, so that it holds the events of another life. */
+export function isOtherLife(info: StreamInfo, { position, incarnation }: ArchiveHead): boolean {
+  return position > 0 && incarnationOf(info) !== incarnation;
+}
+
+/** The state of a stream against the archive's end, by what the broker says of it: undefined where it has none. */
+export function stateOf(
+  info: StreamInfo | undefined,
+  head: ArchiveHead,
+  policy: Pick<StreamPolicy, 'keeps'>,
+): StreamState {
+  if (!info) return 'missing';
+  if (info.config.metadata?.[restoringKey] !== undefined) return 'restoring';
+  if (head.position === 0) return 'whole';
+  const { messages, last_seq: last } = info.state;
+  if (isOtherLife(info, head)) return messages === 0 ? 'emptied' : 'replaced';
+  if (last < Math.max(head.position, head.followed)) return 'short';
+  return !forgets(policy) && messages + head.lost < last ? 'holes' : 'whole';
+}
 
 /** Sequences from one to another, both included. */
 export type Range = Readonly<{ first: number; last: number }>;
@@ -49,11 +75,8 @@ export type ScrubReport = Readonly<{
   inArchive: readonly Range[];
   /** Damaged in both. */
   inBoth: readonly Range[];
-  /**
-   * Events of the stream, sound in themselves, at sequences where the archive holds others: written after the stream
-   * had gone back.
-   */
-  foreign: readonly RawEvent[];
+  /** Sound in the stream, where the archive holds others: written after it had gone back, or was created anew. */
+  foreign: readonly Range[];
 }>;
 
 /** Whether there is anything to repair. */
@@ -101,7 +124,6 @@ export function sentences(report: ScrubReport): string[] {
     whole: [],
     missing: [`The broker has no stream ${stream}; the archive holds it to ${position}.`],
     restoring: [`${stream} was being restored from the archive, and that did not come to its end.`],
-    held: [`${stream} was about to be restored from the archive, and that did not come to its end.`],
     short: [`${stream} ends before ${position}, which the archive holds: it has lost its end, or is an old copy.`],
     holes: [`${stream} has lost events in its middle.`],
     emptied: [`${stream} was created anew and holds nothing; the archive holds the one before it to ${position}.`],
@@ -120,7 +142,9 @@ export function sentences(report: ScrubReport): string[] {
       .filter(([ranges]) => ranges.length > 0)
       .map(([ranges, where]) => `Events ${list(ranges)} of ${stream} are missing or damaged in ${where}.`),
     ...(report.foreign.length > 0
-      ? [`${report.foreign.length} events of ${stream} were written over others after it had gone back.`]
+      ? [
+          `Events ${list(report.foreign)} of ${stream} are others than the archive holds: a repair moves them to a file.`,
+        ]
       : []),
   ];
 }
@@ -161,7 +185,10 @@ export type Grounds = Readonly<{
 export function decide(report: ScrubReport, { policy, before, restoredMsAgo, brakes: limits, now }: Grounds): Decision {
   const { repair } = streamStates[report.state];
   if (repair === 'an operator')
-    return { kind: 'ask', why: `Both may be wanted: look with annals scrub, then join them with annals repair.` };
+    return {
+      kind: 'ask',
+      why: `Both may be wanted: annals repair restores those of the archive, and writes the others to a file.`,
+    };
   if (policy.restore === 'operator')
     return { kind: 'ask', why: `${report.stream} is restored only by an operator: annals repair.` };
   if (repair === 'nothing more') return { kind: 'restore' };
@@ -178,5 +205,5 @@ export function decide(report: ScrubReport, { policy, before, restoredMsAgo, bra
  * What a report says against a stream, as a text that is the same for the same damage however far the log has grown.
  */
 export function findingOf({ state, inStream, inBoth, foreign }: ScrubReport): string {
-  return JSON.stringify([state, inStream, inBoth, foreign.map(({ sequence, id }) => [sequence, id])]);
+  return JSON.stringify([state, inStream, inBoth, foreign]);
 }

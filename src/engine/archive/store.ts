@@ -78,14 +78,6 @@ function reading(query: Query, schema: string) {
       const text = `select count(*) as found from ${schema}.archive where stream = $1`;
       return (await query<{ found: number }>(text, [stream]))[0]?.found ?? 0;
     },
-    /** Ids of all events from a sequence on. */
-    idsFrom: async (stream: StreamName, sequence: number): Promise<Set<string>> => {
-      const rows = await query<{ id: string }>(
-        `select id from ${schema}.archive where stream = $1 and sequence >= $2`,
-        [stream, sequence],
-      );
-      return new Set(rows.map(({ id }) => id));
-    },
   };
 }
 
@@ -155,7 +147,7 @@ async function aloneNow<T>(pools: Pools, schema: string, work: () => Promise<T>)
 const headColumns = (schema: string): string => `stream, incarnation, position, hash, epoch,
   coalesce((select max(position) from ${schema}.generations as one where one.stream = had.stream
     and one.incarnation = had.incarnation and status = 'live'), 0) as followed,
-  coalesce((select sum(last - first + 1) from ${schema}.archive_losses as loss where loss.stream = had.stream), 0)::int8 as lost,
+  coalesce((select sum(last - first + 1) from ${gapsIn(schema)} where gap.stream = had.stream), 0)::int8 as lost,
   suspicion, (extract(epoch from now() - restored_at) * 1000)::int8 as "restoredMsAgo"`;
 
 const given = `select $1, * from unnest($2::int8[], $3::text[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::bytea[])`;
@@ -225,8 +217,17 @@ export type Standings = Readonly<{
   recordRestoration: (stream: StreamName) => Promise<void>;
   recordLoss: (loss: Loss) => Promise<void>;
   losses: () => Promise<Loss[]>;
+  /** Losses of a stream whose sequences stay empty. */
+  gaps: (stream: StreamName) => Promise<Loss[]>;
   standings: () => Promise<Standing[]>;
 }>;
+
+/** How the reason of losses beyond the archive's end begins: new events of the restored stream have their sequences. */
+export const wentBack = 'the stream went back before they were archived';
+
+const lossColumns = 'stream, first, last, reason, ids';
+const gapsIn = (schema: string): string =>
+  `(select * from ${schema}.archive_losses where reason not like '${wentBack}%') as gap`;
 
 const instant = (column: string): string => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
@@ -262,8 +263,9 @@ export function createStandings(query: Query, schema: string): Standings {
         [stream, first, last, reason, JSON.stringify(ids)],
       );
     },
-    losses: () =>
-      query<Loss>(`select stream, first, last, reason, ids from ${schema}.archive_losses order by stream, first`),
+    losses: () => query<Loss>(`select ${lossColumns} from ${schema}.archive_losses order by stream, first`),
+    gaps: (stream) =>
+      query<Loss>(`select ${lossColumns} from ${gapsIn(schema)} where stream = $1 order by first`, [stream]),
     standings: () =>
       query<Standing>(
         `select stream, position, ${instant('scrubbed_at')} as "scrubbedAt", findings, ${instant('mended_at')} as "repairedAt",

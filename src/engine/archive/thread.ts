@@ -6,7 +6,7 @@ import type { TaskContext } from '../../kit/worker.ts';
 import { connectNats } from '../log/connection.ts';
 import { createLog } from '../log/log.ts';
 import { createPools, type Pools } from '../models/pool.ts';
-import { archivedStreams, bothStoresOf, stateOf } from './archive.ts';
+import { archivedStreams, bothStoresOf, currentState } from './archive.ts';
 import type { Repairable, Repaired, RepairOptions } from './repair.ts';
 import { scrub } from './scrub.ts';
 import {
@@ -27,6 +27,8 @@ export type StoresAccess = Readonly<{
   postgres: pg.ClientConfig;
   network: string;
   policies: StreamPolicies;
+  /** Of the network's data. */
+  folder: string;
 }>;
 
 /** One comparison of a stream with its archive, and the repair that may follow it. */
@@ -68,13 +70,13 @@ export async function examineModel(
 }
 
 async function withStores<T>(
-  { nats, postgres, network, policies }: StoresAccess,
+  { nats, postgres, network, policies, folder }: StoresAccess,
   use: (stores: Repairable) => Promise<T>,
 ): Promise<T> {
   const nc = await connectNats({ ...nats, name: `annals ${network} auditor` });
   const pools = createPools(postgres, { applicationName: `annals ${network} auditor` });
   try {
-    return await use({ ...bothStoresOf(nc, { network, pools, policies }), source: createLog(nc, network) });
+    return await use({ ...bothStoresOf(nc, { network, pools, policies }), source: createLog(nc, network), folder });
   } finally {
     await Promise.allSettled([nc.close(), pools.end()]);
   }
@@ -139,7 +141,7 @@ export async function examine(
 }
 
 /** What a look at the log before the start takes. */
-type StartOptions = Readonly<{ network: string; pools: Pools; logger: Logger; signal: AbortSignal }>;
+type StartOptions = Readonly<{ network: string; pools: Pools; folder: string; logger: Logger; signal: AbortSignal }>;
 
 /**
  * Brings streams back from the archive that the broker does not have any more, or only half restored, before anybody
@@ -149,12 +151,11 @@ type StartOptions = Readonly<{ network: string; pools: Pools; logger: Logger; si
  */
 export async function restoreMissing(
   nc: NatsConnection,
-  { network, pools, logger, signal }: StartOptions,
+  { network, pools, folder, logger, signal }: StartOptions,
 ): Promise<void> {
-  const stores = { ...bothStoresOf(nc, { network, pools }), source: createLog(nc, network) };
+  const stores = { ...bothStoresOf(nc, { network, pools }), source: createLog(nc, network), folder };
   for (const stream of archivedStreams(stores)) {
-    const head = await stores.store.head(stream);
-    const state = head ? await stateOf(stores, stream, head) : 'whole';
+    const { state } = await currentState(stores, stream);
     const isForUs = stores.policies[stream].restore === 'itself' && streamStates[state].repair === 'nothing more';
     if (!isForUs) continue;
     logger.warn({ stream, state }, 'the broker has lost events; restoring them from the archive');

@@ -22,7 +22,7 @@ export type Instance = Readonly<{
 type Place = Pick<StoreConfig, 'dataDir' | 'network'>;
 
 /** Folder of one network's data. */
-export function dataFolder({ dataDir, network }: Place): string {
+export function dataFolder({ dataDir, network }: Readonly<{ dataDir: string; network: string }>): string {
   return path.resolve(dataDir, network);
 }
 

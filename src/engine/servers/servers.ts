@@ -17,6 +17,8 @@ export type Servers = Readonly<{
   postgres: pg.ClientConfig;
   /** Where the files of an embedded database lie, and what sets them aside, running or not, and makes new ones. */
   database: Readonly<{ folder: string; replace: () => Promise<void> }> | undefined;
+  /** Of the network's data; external servers keep nothing in it. */
+  folder: string;
   stop: () => Promise<void>;
 }>;
 
@@ -41,6 +43,7 @@ export async function startServers(config: StoreConfig, log: Logger, signal: Abo
       ...(config.natsMonitorUrl === undefined ? {} : { monitorUrl: config.natsMonitorUrl }),
     },
     postgres: postgres?.access ?? { connectionString: config.dbDsn },
+    folder,
     database: postgres && { folder: postgres.folder, replace: postgres.replace },
     stop: async () => {
       await Promise.all([nats?.stop(), postgres?.stop()]);

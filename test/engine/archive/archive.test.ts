@@ -1,3 +1,5 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { expect, test } from 'vitest';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { metaSchema } from '../../../src/engine/models/engine/generations.ts';
@@ -5,6 +7,7 @@ import { withClient } from '../../../src/engine/models/pool.ts';
 import { streamName } from '../../../src/engine/log/streams.ts';
 import { drainArchive } from '../../../src/engine/archive/archive.ts';
 import { repairStream } from '../../../src/engine/archive/repair.ts';
+import { restoreStream } from '../../../src/engine/archive/restore.ts';
 import { scrub } from '../../../src/engine/archive/scrub.ts';
 import { isDamaged } from '../../../src/engine/archive/states.ts';
 import { streamInfo } from '../../../src/engine/archive/chain.ts';
@@ -140,6 +143,82 @@ async function everythingBut({ log }: Kept, hole: number): Promise<unknown[]> {
   const { lastSequence } = await log.head('ACTIONS');
   const sequences = Array.from({ length: lastSequence }, (_, index) => index + 1).filter((one) => one !== hole);
   return await Promise.all(sequences.map((sequence) => log.readOne('ACTIONS', sequence)));
+}
+
+test('repairStream restores what is archived of a stream that was created anew, and writes what it held to a file', async () => {
+  const kept = await archived();
+  const [before, head] = [await everything(kept.log, 'ACTIONS'), await kept.log.head('ACTIONS')];
+  await (await jetstreamManager(kept.nc)).streams.delete(streamName('ACTIONS', kept.network));
+  await ensureStreams(kept.nc, kept.network);
+  await appendFacts(kept.log, [actionOf('another'), actionOf('one more')]);
+  const report = await scrub(kept, 'ACTIONS', options);
+  expect(report).toMatchObject({ state: 'replaced', foreign: [{ first: 1, last: 2 }], inArchive: [] });
+
+  const { done } = await repairStream(kept, 'ACTIONS', options);
+  expect(await everything(kept.log, 'ACTIONS')).toEqual(before);
+  expect(await kept.log.head('ACTIONS')).not.toMatchObject({ incarnation: head.incarnation });
+  const [file = ''] = await foreignFiles(kept);
+  expect(done[0]).toContain(`2 events that were in its place are in ${file}`);
+  expect(await actionsIn(file)).toEqual(['another', 'one more']);
+  expect(isDamaged(await scrub(kept, 'ACTIONS', options))).toBe(false);
+});
+
+test('repairStream writes to a file what a stream took in after it had gone back, and the archive goes on', async () => {
+  const kept = await archived();
+  const [before, head] = [await everything(kept.log, 'ACTIONS'), await kept.store.head('ACTIONS')];
+  const { incarnation, position } = head ?? { incarnation: '', position: 0 };
+  const goneBackTo = position - 3;
+  await restoreStream(kept, { stream: 'ACTIONS', position: goneBackTo, incarnation });
+  const facts = Array.from({ length: 5 }, (_, index) => actionOf(`other ${index}`));
+  await appendFacts(kept.log, facts);
+  const foreign = [{ first: goneBackTo + 1, last: position }];
+  expect(await scrub(kept, 'ACTIONS', options)).toMatchObject({ state: 'whole', foreign, inStream: foreign });
+
+  await repairStream(kept, 'ACTIONS', options);
+  expect(await everything(kept.log, 'ACTIONS')).toEqual(before);
+  const [file = ''] = await foreignFiles(kept);
+  expect(await actionsIn(file)).toEqual(facts.map(({ data }) => data.action));
+  kept.start();
+  await appendFacts(kept.log, [actionOf('a new one')]);
+  await untilArchived(kept, 'ACTIONS');
+  expect(isDamaged(await scrub(kept, 'ACTIONS', options))).toBe(false);
+});
+
+test('what follows events that only a read model had seen is restored like the others', async () => {
+  const kept = await archived();
+  const head = await kept.store.head('ACTIONS');
+  const { incarnation, position } = head ?? { incarnation: '', position: 0 };
+  await withClient(kept.store.pools.bulk, (client) =>
+    client.query(
+      `insert into ${metaSchema(kept.network)}.generations
+        (projection, generation, version, fingerprint, schema_name, status, stream, incarnation, position, epoch)
+        values ('seen', 1, 1, '', 'none', 'live', 'ACTIONS', $1, $2, 1)`,
+      [incarnation, position + 2],
+    ),
+  );
+  await repairStream(kept, 'ACTIONS', options);
+  expect(await kept.store.losses()).toMatchObject([{ first: position + 1, last: position + 2 }]);
+  const { stop } = kept.start();
+  await appendFacts(kept.log, [actionOf('a new one'), actionOf('one more')]);
+  await untilArchived(kept, 'ACTIONS');
+  await stop();
+  const { lastSequence } = await kept.log.head('ACTIONS');
+  expect(lastSequence).toBe(position + 2);
+  await (await jetstreamManager(kept.nc)).streams.delete(streamName('ACTIONS', kept.network));
+  await repairStream(kept, 'ACTIONS', options);
+  expect(await kept.log.readOne('ACTIONS', lastSequence)).toMatchObject({ fact: actionOf('one more') });
+});
+
+/** The files of foreign events, in order. */
+async function foreignFiles({ folder }: Kept): Promise<string[]> {
+  const own = path.join(folder, 'foreign-events');
+  return (await readdir(own)).toSorted().map((name) => path.join(own, name));
+}
+
+/** The actions that the events in a file of foreign events are about. */
+async function actionsIn(file: string): Promise<string[]> {
+  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+  return lines.map((line) => (JSON.parse(line) as { event: { data: { action: string } } }).event.data.action);
 }
 
 test('the auditor restores by itself what is damaged, and the archive goes on', async () => {

@@ -3,7 +3,7 @@ import { isDamaged } from '../../../src/engine/archive/states.ts';
 import { examine } from '../../../src/engine/archive/thread.ts';
 import { scrub } from '../../../src/engine/archive/scrub.ts';
 import { streamInfo } from '../../../src/engine/archive/chain.ts';
-import { stateOf } from '../../../src/engine/archive/archive.ts';
+import { currentState } from '../../../src/engine/archive/archive.ts';
 import { until } from '../../support/polling.ts';
 import { randomHistory } from '../../support/random-history.ts';
 import { testNats } from '../../support/servers.ts';
@@ -60,7 +60,7 @@ test('a stream that answers old counters is believed by its events, and is not d
   const old = String(head.position - 1).padStart(String(head.position).length, '1');
   for (const key of ['last_seq', 'messages'] as const) {
     link.rewrite(`"${key}":${head.position}`, `"${key}":${old}`);
-    expect(await stateOf(kept, 'ACTIONS', head)).toBe(key === 'last_seq' ? 'short' : 'holes');
+    expect((await currentState(kept, 'ACTIONS')).state).toBe(key === 'last_seq' ? 'short' : 'holes');
     expect(isDamaged(await scrub(kept, 'ACTIONS', { signal }))).toBe(false);
   }
   kept.audit();

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type StreamName, type StreamPolicies, streamTable } from '../../../src/events/streams.ts';
 import { type BothStores, bothStoresOf, keepArchive } from '../../../src/engine/archive/archive.ts';
@@ -17,6 +20,7 @@ export type Kept = BothStores &
   Readonly<{
     log: Log;
     source: Log;
+    folder: string;
     /** Keeps the archive until it is stopped. */
     start: () => { stop: () => Promise<void> };
     /** Audits both stores until the test ends. */
@@ -46,8 +50,10 @@ export async function keptLog({
   await migrate({ pools, network });
   const stores = bothStoresOf(nc, { network, pools, policies });
   const leases = createLeases(nc, network, { ttlMs: 1000 });
-  const common = { ...stores, leases, source: log, log: silent, scrubIntervalMs, scrubPerSecond: 100_000 };
-  const access = { nats: { ...testNats(), ...nats }, postgres, network, policies };
+  const common = { ...stores, leases, log: silent, scrubIntervalMs, scrubPerSecond: 100_000 };
+  const folder = await mkdtemp(path.join(tmpdir(), 'annals-kept-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const access = { nats: { ...testNats(), ...nats }, postgres, network, policies, folder };
   const rebuild = rebuildingInWorker({ ...access, pools, source: log });
   const begin = (run: (signal: AbortSignal) => Promise<void>) => {
     const ending = new AbortController();
@@ -63,6 +69,7 @@ export async function keptLog({
     ...stores,
     log,
     source: log,
+    folder,
     start: () => begin((signal) => keepArchive({ ...common, signal })),
     audit: () => void begin((signal) => runAuditor({ ...common, access, rebuild, brakes, signal })),
   };

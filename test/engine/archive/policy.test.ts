@@ -57,7 +57,7 @@ test('a stream is restored once an hour at most, then an operator is asked', () 
 
 test('where nothing is deleted a stream is restored at once, where both copies may be wanted never, and where the policy says so never', () => {
   const now = Object.entries(streamStates).flatMap(([state, { repair }]) => (repair === 'nothing more' ? [state] : []));
-  expect(now).toEqual(['missing', 'restoring', 'held']);
+  expect(now).toEqual(['missing', 'restoring']);
   expect(decide(report({ state: 'missing' }), grounds())).toEqual({ kind: 'restore' });
   expect(decide(report({ state: 'replaced' }), grounds({ before: seenAt(0) }))).toMatchObject({ kind: 'ask' });
   const policy = { restore: 'operator' } as const;

@@ -51,7 +51,7 @@ async function once(log: (line: string) => void): Promise<string[]> {
     await agedArchive(stores, age);
     log('the archive is filled');
     const { url, user, pass } = nats;
-    const access = { nats: { url, user, pass }, postgres: database.config, network, policies };
+    const access = { nats: { url, user, pass }, postgres: database.config, network, policies, folder };
     const { p999Ms, grownMb, seconds, findings } = await audited({ access, perSecond });
     log(`p99.9 ${p999Ms.toFixed(1)} ms, ${grownMb.toFixed(0)} MB more, in ${seconds.toFixed(0)} s`);
     const left = await stores.store.count('PROBES');
