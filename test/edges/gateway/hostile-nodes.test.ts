@@ -6,18 +6,21 @@ import { actionOver, creatorKey, finalize, gatewayUnderTest } from './gateway-un
 import { bytes, foreverMs, good, misdeeds, oddly, refusing, stalling, still } from './misdeeds.ts';
 import { finalized, historyOf, type Misdeed, type Served, serveNodes, taken, type Told } from './nodes-under-test.ts';
 
-async function start(nodes: readonly Served[], chainState: string) {
+/** How long nothing may move: where a node is to be left for that, and where it is not, however busy the machine is. */
+const [shortMs, patientMs] = [400, 20_000];
+
+async function start(nodes: readonly Served[], chainState: string, stallMs = patientMs) {
   const storers = await serveNodes(good, nodes, (id) => finalize(gateway, id));
   const chain = { storers: async () => await Promise.resolve({ nodes: storers, total: storers.length }) };
-  const gateway = await gatewayUnderTest({ chain, stallMs: 400 });
+  const gateway = await gatewayUnderTest({ chain, stallMs });
   onTestFinished(async () => await gateway[Symbol.asyncDispose]());
   const action = await actionOver(bytes, { chainState, isPublic: true });
   gateway.actions.set('7', action);
   return { gateway, url: gateway.url, signature: signText(creatorKey, action.file?.dataHash ?? '') };
 }
 
-async function fetched(nodes: readonly Served[]) {
-  const { url } = await start(nodes, 'done');
+async function fetched(nodes: readonly Served[], stallMs?: number) {
+  const { url } = await start(nodes, 'done', stallMs);
   const asked = await fetch(`${url}/api/v1/actions/cascade/7/downloads?public=true`, { method: 'POST' });
   const { task_id: task } = (await asked.json()) as { task_id: string };
   const history = await historyOf(url, 'downloads', task);
@@ -25,8 +28,8 @@ async function fetched(nodes: readonly Served[]) {
   return { history, status: file.status, body: Buffer.from(await file.arrayBuffer()) };
 }
 
-async function uploaded(nodes: readonly Served[]): Promise<Told[]> {
-  const { url, signature } = await start(nodes, 'pending');
+async function uploaded(nodes: readonly Served[], stallMs?: number): Promise<Told[]> {
+  const { url, signature } = await start(nodes, 'pending', stallMs);
   return await uploadedTo(url, signature);
 }
 
@@ -47,11 +50,12 @@ const endOf = (history: readonly Told[]) =>
   history.filter(({ data }) => data['code'] !== undefined).map(({ status, data }) => [status, data['code']]);
 
 describe.each(misdeeds)('a SuperNode that %s', (_, misdeed, ofDownload, ofUpload) => {
+  const stallMs = misdeed === stalling ? shortMs : undefined;
   it('costs one attempt, and the next node serves', { tags: ['S3.nodes.hostile'] }, async () => {
-    const { history, status, body } = await fetched([misdeed, () => ({})]);
+    const { history, status, body } = await fetched([misdeed, () => ({})], stallMs);
     expect([history.at(-1)?.status, status, body.equals(bytes)]).toEqual(['sdk:completed', 200, true]);
     expect(attempts(history)).toMatchObject([{ iteration: 1 }, { iteration: 2, previous_error: expect.any(String) }]);
-    const upload = await uploaded([misdeed, () => ({})]);
+    const upload = await uploaded([misdeed, () => ({})], stallMs);
     expect(upload.at(-1)?.status).toBe('sdk:completed');
     expect(attempts(upload)).toMatchObject([{ iteration: 1 }, { iteration: 2, previous_error: expect.any(String) }]);
   });
@@ -60,12 +64,12 @@ describe.each(misdeeds)('a SuperNode that %s', (_, misdeed, ofDownload, ofUpload
     'that is the only one ends the task with what it did, and no byte is given out',
     { tags: ['S3.nodes.hostile', 'S3.nodes.rounds', 'S3.states.failure', 'C8.11'] },
     async () => {
-      const { history, status, body } = await fetched([misdeed]);
+      const { history, status, body } = await fetched([misdeed], stallMs);
       expect(attempts(history)).toHaveLength(2);
       expect(endOf(history)).toEqual([['sdk:failed', 'SERVICE_UNAVAILABLE']]);
       expect(history.at(-1)?.data['error']).toContain(ofDownload);
       expect([status, JSON.parse(body.toString())]).toMatchObject([409, { code: 'CONFLICT' }]);
-      const upload = await uploaded([misdeed]);
+      const upload = await uploaded([misdeed], stallMs);
       expect(attempts(upload)).toHaveLength(2);
       expect(endOf(upload).at(-1)).toEqual(['sdk:failed', 'SERVICE_UNAVAILABLE']);
       expect(upload.at(-1)?.data['error']).toContain(ofUpload);
@@ -103,7 +107,7 @@ it(
   'a node that has the whole file and says no more ends the task as its processing',
   { tags: ['S3.states.failure', 'C8.11'] },
   async () => {
-    const history = await uploaded([stalling]);
+    const history = await uploaded([stalling], shortMs);
     expect(attempts(history)).toMatchObject([{ iteration: 1 }, { iteration: 2 }]);
     expect(history.slice(-2)).toMatchObject([
       { status: 'sdk:processing_timeout', data: { code: 'SERVICE_UNAVAILABLE' } },
@@ -116,15 +120,14 @@ it(
   'a node that takes a quarter of a file and no more is not told as processing it',
   { tags: ['S3.states.failure'] },
   async () => {
-    const history = await uploaded([
-      () => ({
-        async *register(requests) {
-          await taken(requests, bytes.length / 4);
-          await pause(foreverMs, undefined, { ref: false });
-          yield finalized;
-        },
-      }),
-    ]);
+    const halting: Misdeed = () => ({
+      async *register(requests) {
+        await taken(requests, bytes.length / 4);
+        await pause(foreverMs, undefined, { ref: false });
+        yield finalized;
+      },
+    });
+    const history = await uploaded([halting], shortMs);
     expect(history.map(({ status }) => status)).not.toContain('sdk:upload_completed');
     expect(endOf(history)).toEqual([['sdk:failed', 'SERVICE_UNAVAILABLE']]);
     expect(history.at(-1)?.data['error']).toContain(still);
