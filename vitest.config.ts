@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-const e2e = 'test/e2e/**/*.test.ts';
+const e2e = ['test/e2e/**/*.test.ts', 'test/infra/observed.test.ts'];
 const clients = 'test/clients/*.test.ts';
 
 /** The rows that tests name as their tags: `--tags-filter=S2.actions.limit` runs the tests of a row. */
@@ -12,9 +12,10 @@ const tags = readdirSync(lists)
   .flatMap(({ rows }) => rows.map(({ id, what }) => ({ name: id, description: what })));
 
 /**
- * One nats-server and one PostgreSQL per project; two workers, because the servers want cores as well. What starts
- * whole programs comes afterwards, one file at a time: those judge how programs behave, not how they starve beside one
- * another. Last come the clients of others, which are installed then.
+ * One nats-server and one PostgreSQL per project. Tests of parts wait for those servers about a third of their time, so
+ * three workers keep two cores busy; a worker loads a module once for all of its files, so no module of a test holds
+ * what another file may see. Files that start complete programs come afterwards, two at a time, each in a process of
+ * its own, and so do the clients of others, which are installed before.
  */
 export default defineConfig({
   test: {
@@ -24,7 +25,6 @@ export default defineConfig({
     // Every run reads the sources as they are; what a cache on disk saves is less than a second.
     fsModuleCache: false,
     tags,
-    maxWorkers: 2,
     testTimeout: 90_000,
     hookTimeout: 120_000,
     projects: [
@@ -33,13 +33,15 @@ export default defineConfig({
         test: {
           name: 'parts',
           include: ['test/**/*.test.ts'],
-          exclude: [e2e, clients, '**/node_modules/**'],
+          exclude: [...e2e, clients, '**/node_modules/**'],
+          isolate: false,
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },
       {
         extends: true,
-        test: { name: 'e2e', include: [e2e], fileParallelism: false, maxWorkers: 1, sequence: { groupOrder: 1 } },
+        test: { name: 'e2e', include: e2e, maxWorkers: 2, sequence: { groupOrder: 1 } },
       },
       {
         extends: true,
@@ -47,9 +49,8 @@ export default defineConfig({
           name: 'clients',
           include: [clients],
           globalSetup: ['test/support/install-clients.ts'],
-          fileParallelism: false,
-          maxWorkers: 1,
-          sequence: { groupOrder: 2 },
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { dataFolder } from '../support/program.ts';
+import { temporaryFolder } from '../support/processes.ts';
 import { runVerb } from '../support/verb.ts';
 
 const refusal = (message: string) => ({
@@ -9,7 +9,7 @@ const refusal = (message: string) => ({
 });
 
 it('annals refuses with one line of JSON where a machine reads, whatever is misspelt', async () => {
-  const folder = dataFolder();
+  const folder = temporaryFolder();
   const misspelt: [string, string[]][] = [
     ["unknown option '--nope'", ['status', '--nope', '--json']],
     ['ROLES is "cook"', ['up', '--roles', 'cook', '--json']],
@@ -22,7 +22,7 @@ it('annals refuses with one line of JSON where a machine reads, whatever is miss
 }, 60_000);
 
 it('annals refuses with a sentence where a person reads', async () => {
-  const { status, stderr } = await runVerb(dataFolder(), 'foo');
+  const { status, stderr } = await runVerb(temporaryFolder(), 'foo');
   expect([status, stderr]).toEqual([1, "error: unknown command 'foo'\n(annals --help lists the verbs)\n"]);
 });
 
@@ -30,6 +30,6 @@ it('annals --version says the version of the package', async () => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
     version: string;
   };
-  const { status, stdout } = await runVerb(dataFolder(), '--version');
+  const { status, stdout } = await runVerb(temporaryFolder(), '--version');
   expect([status, stdout]).toEqual([0, `${version}\n`]);
 });

@@ -29,7 +29,8 @@ export function dataFolder(): string {
 }
 
 /**
- * Starts `annals up` as `runProgram` does; it ends with the test file in any case.
+ * Starts `annals up` as `runProgram` does; it ends with the test file in any case, which runs in a process of its own
+ * (`vitest.config.ts`).
  *
  * @example const program = await startProgram({ env: { CHAIN_API_BASE: chain.url } })
  */
