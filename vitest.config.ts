@@ -25,6 +25,7 @@ export default defineConfig({
     // Every run reads the sources as they are; what a cache on disk saves is less than a second.
     fsModuleCache: false,
     tags,
+    expect: { poll: { timeout: 60_000, interval: 25 } },
     testTimeout: 90_000,
     hookTimeout: 120_000,
     projects: [

@@ -25,3 +25,21 @@ export async function until<T>(
     await pause(lookEveryMs);
   }
 }
+
+/**
+ * Checks again and again until a check holds, and gives back what it gives; fails with what it failed with last, after a
+ * minute.
+ *
+ * @example await eventually(() => expect(seen).toContain('a'))
+ */
+export async function eventually<T>(check: () => Promise<T> | T): Promise<T> {
+  const deadline = performance.now() + 60_000;
+  for (;;) {
+    try {
+      return await check();
+    } catch (caught) {
+      if (performance.now() > deadline) throw caught;
+    }
+    await pause(lookEveryMs);
+  }
+}

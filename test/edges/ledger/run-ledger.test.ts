@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Message } from '../../../src/commands/ledger/messages.ts';
 import { distance } from '../../../src/edges/chain/sign/addresses.ts';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
@@ -9,6 +9,7 @@ import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { moduleAddress } from '../../../src/edges/local-network/cast.ts';
 import { messagesOf } from '../../../src/edges/local-network/deeds.ts';
 import { ask, cast, freshLog, playHistory, seed, send, silent, startLedger } from './ledger-under-test.ts';
+import { eventually } from '../../support/polling.ts';
 
 const lumera = (path: string) => `/LumeraProtocol/lumera/${path}`;
 const register = (lifetimeSeconds = 90_000, atMs = Date.now(), creator = 0): Message[] =>
@@ -103,7 +104,7 @@ describe('runLedger', () => {
     const receipts = await Promise.all([byAlice(), byBob(), byAlice(), byBob(), byAlice(), byBob()]);
     expect(new Set(receipts.map(({ hash }) => hash)).size).toBe(6);
     const list = async (ledger: Ledger) => (await ask(ledger, lumera('action/v1/list_actions'))).body;
-    await vi.waitFor(async () => expect(await list(one)).toEqual(await list(other)));
+    await eventually(async () => expect(await list(one)).toEqual(await list(other)));
     expect(await list(one)).toMatchObject({ total: '6' });
   });
 

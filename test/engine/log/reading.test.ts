@@ -1,8 +1,9 @@
 import { jetstreamManager } from '@nats-io/jetstream';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { PoisonEvent } from '../../../src/engine/log/envelope.ts';
 import { streamName } from '../../../src/engine/log/streams.ts';
 import { actionOf, cause, decision, freshLog, probeOf, validatorOf } from './fresh-log.ts';
+import { eventually } from '../../support/polling.ts';
 
 const page = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, i) => decision(0, validatorOf(`v${from + i}`, 'x'.repeat(500))));
@@ -81,7 +82,7 @@ test('watch passes over a subject that nobody here would write', async () => {
   const stop = log.watch(['probe'], (_kind, entity) => seen.push(entity));
   onTestFinished(stop);
   const publish = (entity: string): void => nc.publish(`evt.probe.${network}.${entity}`, 'nothing of ours');
-  await vi.waitFor(() => {
+  await eventually(() => {
     publish('%zz');
     publish('plain');
     expect(seen).toContain('plain');

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Recorded } from '../../../src/commands/ports.ts';
 import { createApplier } from '../../../src/engine/models/engine/apply.ts';
 import { foldingOf, storedTables } from '../../../src/engine/models/engine/folding.ts';
@@ -11,6 +11,7 @@ import { type Database, dump, openDatabase } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 import { expected } from './small-model.ts';
 import { factsOfNodes, small } from './small-projection.ts';
+import { eventually } from '../../support/polling.ts';
 
 const folding = foldingOf(small);
 
@@ -86,7 +87,7 @@ test('apply leaves tables and checkpoint as they were when its connection is cut
   const cut = await withClient(pools.bulk, async (other) => {
     await other.query(`begin; lock table ${generation.schema}.notes in exclusive mode`);
     const applying = apply().catch((caught: unknown) => caught);
-    await vi.waitFor(async () => expect(await cutWhoeverWaits(pools.read)).toBe(1));
+    await eventually(async () => expect(await cutWhoeverWaits(pools.read)).toBe(1));
     await other.query('rollback');
     return applying;
   });

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { checkHandlers } from '../../../src/engine/models/engine/projector.ts';
 import { rebuild } from '../../../src/engine/models/build/rebuild.ts';
 import type { AnyProjection } from '../../../src/projections/all.ts';
@@ -6,6 +6,7 @@ import { nodeFacts } from '../../support/facts.ts';
 import { openDatabase, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 import { small } from './small-projection.ts';
+import { eventually } from '../../support/polling.ts';
 
 const changed: typeof small = {
   ...small,
@@ -38,18 +39,18 @@ test('runProjector writes nothing with handlers that were changed without a new 
   const log = new MemoryLog();
   const first = startProjector(database, log);
   log.append(nodeFacts('a').listed(), nodeFacts('a').removed(), nodeFacts('b').listed());
-  await vi.waitFor(async () => expect(await database.live()).toMatchObject({ position: 3 }), { timeout: 10_000 });
+  await eventually(async () => expect(await database.live()).toMatchObject({ position: 3 }));
   await first.stop();
 
   const second = startProjector(database, log, { projections: [changed] });
   log.append(nodeFacts('c').listed());
   const refused = { generation: 1, position: 3, stoppedReason: expect.stringMatching(/changed without a new version/) };
-  await vi.waitFor(async () => expect(await database.live()).toMatchObject(refused), { timeout: 10_000 });
+  await eventually(async () => expect(await database.live()).toMatchObject(refused));
   await second.stop();
 
   startProjector(database, log, { projections: [raised] });
   const built = { generation: 2, version: 2, position: 4, stoppedReason: null };
-  await vi.waitFor(async () => expect(await database.live()).toMatchObject(built), { timeout: 10_000 });
+  await eventually(async () => expect(await database.live()).toMatchObject(built));
   expect((await database.tables()).nodes).toMatchObject([{ id: 'a' }, { id: 'b' }, { id: 'c' }]);
   expect((await database.tables()).nodes).toMatchObject([{ removed: false }, { removed: false }, { removed: false }]);
 });

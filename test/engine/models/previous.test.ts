@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { dropRetired } from '../../../src/engine/models/engine/generation-tables.ts';
 import { withClient } from '../../../src/engine/models/pool.ts';
 import { dropPrevious, switchBack } from '../../../src/engine/models/build/switch.ts';
@@ -10,6 +10,7 @@ import { MemoryLog } from './memory-log.ts';
 import { readOn } from './reading-on.ts';
 import { expected } from './small-model.ts';
 import { factsOfNodes, small } from './small-projection.ts';
+import { eventually } from '../../support/polling.ts';
 
 const many = (count: number) => fc.sample(factsOfNodes, { numRuns: count, seed: 23 });
 const signal = new AbortController().signal;
@@ -23,7 +24,7 @@ const options = ({ pools, network }: Database, log: MemoryLog, projection: AnyPr
 });
 
 const reaches = (database: Database, position: number) =>
-  vi.waitFor(async () => expect(await database.live()).toMatchObject({ position }), { timeout: 10_000 });
+  eventually(async () => expect(await database.live()).toMatchObject({ position }));
 
 test('switchBack makes the previous generation live again, up to the log, and the projector follows it', async () => {
   const database = await openDatabase();
@@ -62,9 +63,7 @@ test('switching forth and back under writes and readers: no read fails, no posit
   for (const generation of [1, 2, 1]) {
     seen.clear();
     expect(await switchBack(options(elsewhere, log))).toMatchObject({ generation });
-    await vi.waitFor(() => expect(seen).toContain(`annals_${database.network}_supernodes_g${generation}`), {
-      timeout: 10_000,
-    });
+    await eventually(() => expect(seen).toContain(`annals_${database.network}_supernodes_g${generation}`));
   }
   ending.abort();
   await writing;
@@ -123,7 +122,7 @@ test('dropPrevious waits as long as readers may still look, and ends with its si
   for (let n = 0; n < 2; n++) await rebuild(options(database, log));
   const ending = new AbortController();
   const dropping = dropPrevious({ pools, network, signal: ending.signal }, small.name);
-  await vi.waitFor(async () => expect(switchBack(options(database, log))).rejects.toMatchObject({ code: 'CONFLICT' }));
+  await eventually(async () => expect(switchBack(options(database, log))).rejects.toMatchObject({ code: 'CONFLICT' }));
   ending.abort();
   await expect(dropping).rejects.toMatchObject({ name: 'AbortError' });
   expect(await switchBack(options(database, log))).toMatchObject({ generation: 1 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import pg from 'pg';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { migrate } from '../../../src/engine/models/migrate.ts';
 import { metaSchema } from '../../../src/engine/models/engine/generations.ts';
 import { rebuild } from '../../../src/engine/models/build/rebuild.ts';
@@ -9,18 +9,17 @@ import { type Database, openDatabase, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 import { expected } from './small-model.ts';
 import { factsOfNodes, small } from './small-projection.ts';
+import { eventually } from '../../support/polling.ts';
 
 const a = nodeFacts('a');
 const b = nodeFacts('b');
 const many = (count: number) => fc.sample(factsOfNodes, { numRuns: count, seed: 7 });
 
 const reaches = (database: Database, position: number) =>
-  vi.waitFor(async () => expect(await database.live()).toMatchObject({ position, stoppedReason: null }), {
-    timeout: 10_000,
-  });
+  eventually(async () => expect(await database.live()).toMatchObject({ position, stoppedReason: null }));
 
 const stops = (database: Database, reason: RegExp) =>
-  vi.waitFor(async () => expect((await database.live())?.stoppedReason).toMatch(reason), { timeout: 10_000 });
+  eventually(async () => expect((await database.live())?.stoppedReason).toMatch(reason));
 
 test('runProjector makes the first generation of an empty log live at once, then follows', async () => {
   const database = await openDatabase();
@@ -56,7 +55,7 @@ test('runProjector refuses a leader whose lease another one took, and three that
     log.append(fact);
     await new Promise(setImmediate);
   }
-  await vi.waitFor(async () => expect((await database.live())?.epoch).toBeGreaterThanOrEqual(3), { timeout: 10_000 });
+  await eventually(async () => expect((await database.live())?.epoch).toBeGreaterThanOrEqual(3));
   await reaches(database, log.append(...many(5)));
   expect(await database.tables()).toEqual(expected(log.facts));
 });
@@ -93,7 +92,7 @@ test('runProjector waits for a switch that keeps its row locked, and does not en
   database.pools.bulk.on('release', () => looks++);
   startProjector(database, log);
   // Twice it looked for a frozen writer, and found none.
-  await vi.waitFor(() => expect(looks).toBeGreaterThan(1), { timeout: 10_000 });
+  await eventually(() => expect(looks).toBeGreaterThan(1));
   await switching.query('commit');
   await reaches(database, log.append(...many(5)));
   expect(await database.tables()).toEqual(expected(log.facts));
@@ -202,12 +201,12 @@ test('runProjector of a newer version builds the next generation, and one of an 
   await reaches(database, log.append(...many(20)));
   await old.stop();
   const newer = startProjector(database, log, { projections: [{ ...small, version: 2 }] });
-  await vi.waitFor(async () => expect(await database.live()).toMatchObject({ generation: 2, version: 2 }));
+  await eventually(async () => expect(await database.live()).toMatchObject({ generation: 2, version: 2 }));
   await reaches(database, log.append(...many(20)));
   await newer.stop();
   startProjector(database, log);
   startProjector(database, log, { projections: [{ ...small, version: 2 }] });
-  await vi.waitFor(async () => expect(await database.live()).toMatchObject({ epoch: 3 }));
+  await eventually(async () => expect(await database.live()).toMatchObject({ epoch: 3 }));
   await reaches(database, log.append(...many(20)));
   expect(await database.live()).toMatchObject({ generation: 2, version: 2 });
   expect(await database.tables()).toEqual(expected(log.facts));
@@ -219,7 +218,7 @@ test('runProjector records why the first generation cannot be built', async () =
   log.poison = 2;
   log.append(...many(5));
   startProjector(database, log);
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect(await database.reader.generations()).toMatchObject([
       { status: 'building', stoppedReason: expect.stringMatching(/Unknown/) },
     ]);
@@ -235,7 +234,7 @@ test('runProjector makes its tables in a database that was made anew, though it 
   let looks = 0;
   database.pools.write.on('release', () => looks++);
   startProjector(database, log);
-  await vi.waitFor(() => expect(looks).toBeGreaterThan(2), { timeout: 10_000 });
+  await eventually(() => expect(looks).toBeGreaterThan(2));
   await migrate(database);
   await reaches(database, 20);
   expect(await database.tables()).toEqual(expected(log.facts));
@@ -268,7 +267,7 @@ test('runProjector has statements planned anew once tables that were empty have 
   startProjector(database, log);
   await reaches(database, 0);
   await reaches(database, log.append(...Array.from({ length: 600 }, (_, n) => nodeFacts(`n${n}`).listed())));
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { rows } = await database.pools.read.query(
       `select relname from pg_stat_user_tables where schemaname = $1 and analyze_count > 0 order by 1`,
       [`annals_${database.network}_supernodes_g1`],

@@ -1,18 +1,19 @@
 import { sql } from 'kysely';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { onDamage } from '../../../src/engine/models/pool.ts';
 import { createReader } from '../../../src/engine/models/read/reading.ts';
 import { nodeFacts } from '../../support/facts.ts';
 import { databaseOf, openDatabase, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 import { countOfNodes } from './reading-on.ts';
+import { eventually } from '../../support/polling.ts';
 
 async function withOneNode() {
   const database = await openDatabase();
   const log = new MemoryLog();
   log.append(nodeFacts('a').listed({ note: 'hello' }));
   startProjector(database, log);
-  await vi.waitFor(async () => expect(await database.live()).toMatchObject({ position: 1 }), 20_000);
+  await eventually(async () => expect(await database.live()).toMatchObject({ position: 1 }));
   return { ...database, log };
 }
 
@@ -64,7 +65,7 @@ test('read sees one instant, whatever is written meanwhile: what was asked befor
       if (seen.length > 1) {
         const last = Number((await live())?.position);
         log.append(nodeFacts('a').changed({ note: `after ${last}` }));
-        await vi.waitFor(async () => expect(await live()).toMatchObject({ position: last + 1 }));
+        await eventually(async () => expect(await live()).toMatchObject({ position: last + 1 }));
       }
       for (const row of await position.execute()) run.push(row.position);
     });
@@ -94,7 +95,7 @@ test('read runs again, and gives and confirms nothing before, where the generati
   expect(await look()).toEqual([1, [{ position: 1 }]]);
   expect(await look()).toEqual([1, [{ position: 1 }]]);
   log.append(nodeFacts('a').changed({ note: 'again' }));
-  await vi.waitFor(async () => expect(await live()).toMatchObject({ position: 2 }));
+  await eventually(async () => expect(await live()).toMatchObject({ position: 2 }));
   expect(await look()).toEqual([2, [{ position: 2 }]]);
   expect(await look()).toEqual([2, [{ position: 2 }]]);
   expect(runs).toEqual([

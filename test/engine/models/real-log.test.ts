@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { catalogue, type Fact } from '../../../src/events/catalogue.ts';
 import { createLeases } from '../../../src/engine/log/leases.ts';
 import type { Log } from '../../../src/engine/log/log.ts';
@@ -9,6 +9,7 @@ import { foldAll } from '../../support/load-projection.ts';
 import { randomHistory } from '../../support/random-history.ts';
 import { appendFacts, freshLog } from '../log/fresh-log.ts';
 import { type Database, openDatabase, startProjector } from './engine.ts';
+import { eventually } from '../../support/polling.ts';
 
 test('runProjector makes every read model from the real log, hands over, and a rebuild makes them again', async () => {
   const { nc, network, log } = await freshLog();
@@ -40,9 +41,7 @@ async function followsAll(database: Database, log: Log, facts: readonly Fact[]):
   for (const projection of projections) {
     const { lastSequence } = await log.head(projection.stream);
     const atTheEnd = { position: lastSequence, stoppedReason: null };
-    await vi.waitFor(async () => expect(await database.live(projection.name)).toMatchObject(atTheEnd), {
-      timeout: 15_000,
-    });
+    await eventually(async () => expect(await database.live(projection.name)).toMatchObject(atTheEnd));
     expect(await kept(database, projection)).toEqual(folded(projection, facts));
   }
 }

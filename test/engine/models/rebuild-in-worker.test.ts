@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createLeases } from '../../../src/engine/log/leases.ts';
 import type { Progress } from '../../../src/engine/models/build/load.ts';
 import { rebuild } from '../../../src/engine/models/build/rebuild.ts';
@@ -12,6 +12,7 @@ import { randomHistory } from '../../support/random-history.ts';
 import { freshDatabase, testNats } from '../../support/servers.ts';
 import { appendFacts, freshLog } from '../log/fresh-log.ts';
 import { type Database, databaseOf, silent } from './engine.ts';
+import { eventually } from '../../support/polling.ts';
 
 const signal = new AbortController().signal;
 
@@ -115,7 +116,7 @@ describe('runProjector with rebuilds in a worker', () => {
     await appendFacts(log, randomHistory(6, { actions: 0 }));
     for (const { name, stream } of projections) {
       const { lastSequence: position } = await log.head(stream);
-      await vi.waitFor(async () => expect(await database.live(name)).toMatchObject({ position }), { timeout: 30_000 });
+      await eventually(async () => expect(await database.live(name)).toMatchObject({ position }));
     }
   });
 });

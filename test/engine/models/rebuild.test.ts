@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import pg from 'pg';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { dropRetired } from '../../../src/engine/models/engine/generation-tables.ts';
 import type { Progress } from '../../../src/engine/models/build/load.ts';
 import { withClient } from '../../../src/engine/models/pool.ts';
@@ -12,6 +12,7 @@ import { MemoryLog } from './memory-log.ts';
 import { readOn } from './reading-on.ts';
 import { expected } from './small-model.ts';
 import { factsOfNodes, small } from './small-projection.ts';
+import { eventually } from '../../support/polling.ts';
 
 const many = (count: number) => fc.sample(factsOfNodes, { numRuns: count, seed: 11 });
 
@@ -23,7 +24,7 @@ const run = (
 ) => rebuild({ pools, network, source, projection: small, signal, ...(onProgress ? { onProgress } : {}) });
 
 const reaches = (database: Database, position: number) =>
-  vi.waitFor(async () => expect(await database.live()).toMatchObject({ position }), { timeout: 10_000 });
+  eventually(async () => expect(await database.live()).toMatchObject({ position }));
 
 test('rebuild makes the tables of the live generation anew and tells how far it is', async () => {
   const database = await openDatabase();
@@ -57,7 +58,7 @@ test('rebuild from another process lets writes and reads go on: no read fails, n
   const elsewhere = databaseOf(database.config, database.network);
   for (const generation of [2, 3, 4]) {
     expect(await run(elsewhere, log)).toMatchObject({ generation });
-    await vi.waitFor(() => expect(seen).toContain(`annals_${database.network}_supernodes_g${generation}`));
+    await eventually(() => expect(seen).toContain(`annals_${database.network}_supernodes_g${generation}`));
   }
   ending.abort();
   await writing;
@@ -104,8 +105,8 @@ test('rebuild finishes its tables over one connection when it gets no other', as
   };
   const running = run(database, held);
   running.catch(() => undefined);
-  await vi.waitFor(() => expect(load.waitingCount).toBe(1), { timeout: 10_000 });
-  await vi.waitFor(() => expect(load.waitingCount).toBe(0), { timeout: 10_000 });
+  await eventually(() => expect(load.waitingCount).toBe(1));
+  await eventually(() => expect(load.waitingCount).toBe(0));
   await blocking.query('commit');
   expect(await running).toMatchObject({ generation: 1, position: 50 });
 });

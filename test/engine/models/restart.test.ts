@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startPostgres } from '../../../src/engine/servers/postgres/postgres.ts';
 import { migrate } from '../../../src/engine/models/migrate.ts';
 import { createWakeups } from '../../../src/engine/models/read/wakeups.ts';
@@ -7,6 +7,7 @@ import { temporaryFolder } from '../../support/processes.ts';
 import { databaseOf, silent, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 import { expected } from './small-model.ts';
+import { eventually } from '../../support/polling.ts';
 
 test('projector, reader and wake-ups come back by themselves after PostgreSQL was killed', async () => {
   const dir = temporaryFolder();
@@ -21,7 +22,7 @@ test('projector, reader and wake-ups come back by themselves after PostgreSQL wa
   let seen = -1;
   wakeups.onMoved(({ sequence }) => (seen = sequence));
   startProjector(database, log);
-  await vi.waitFor(() => expect(seen).toBe(0), { timeout: 10_000 });
+  await eventually(() => expect(seen).toBe(0));
 
   for (const round of [1, 2]) {
     log.append(nodeFacts('a').listed({ note: `before ${round}` }));
@@ -30,7 +31,7 @@ test('projector, reader and wake-ups come back by themselves after PostgreSQL wa
     await expect(database.tables()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     const last = log.append(nodeFacts('b').listed({ note: `while away ${round}` }), nodeFacts('a').changed());
     server = await start();
-    await vi.waitFor(() => expect(seen).toBe(last), { timeout: 20_000 });
+    await eventually(() => expect(seen).toBe(last));
     expect(await database.tables()).toEqual(expected(log.facts));
   }
 }, 60_000);

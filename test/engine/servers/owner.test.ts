@@ -1,9 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { runsWith } from '../../../src/engine/servers/predecessor.ts';
 import { runScript, temporaryFolder, type Script } from '../../support/processes.ts';
+import { eventually } from '../../support/polling.ts';
 
 type Running = { postgres: number; nats: number; config: pg.ClientConfig; url: string };
 
@@ -31,9 +32,9 @@ test('an owner killed with kill -9 takes both servers along, and the next one op
   expect(await query(after.config, 'select value from kept')).toEqual([{ value: 7 }]);
 
   second.child.kill('SIGKILL');
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect(await Promise.all([runsWith(after.postgres, dir), runsWith(after.nats, dir)])).toEqual([false, false]);
-  }, 10_000);
+  });
 });
 
 test('watchLifeline notices that the other end was closed', async () => {

@@ -1,9 +1,10 @@
 import { pino } from 'pino';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { requestSync } from '../../../../src/edges/indexer/rounds/request-sync.ts';
 import { runSync, type SyncOptions } from '../../../../src/edges/indexer/rounds/run-sync.ts';
 import type { Fact } from '../../../../src/events/catalogue.ts';
 import { syncing, type Syncing } from '../../../support/chain-stub-rounds.ts';
+import { eventually } from '../../../support/polling.ts';
 
 const hourMs = 3_600_000;
 const longIntervals = { actions: hourMs, supernodes: hourMs, validators: hourMs };
@@ -32,13 +33,10 @@ function run({ url, log, profile }: Syncing, options: Partial<SyncOptions> = {})
 /** Gathers facts of the `SYNC` stream until they are as expected. */
 async function roundsUntil({ news }: Syncing, isEnough: (facts: readonly Fact[]) => boolean): Promise<readonly Fact[]> {
   const facts: Fact[] = [];
-  await vi.waitFor(
-    async () => {
-      facts.push(...(await news('SYNC')));
-      if (!isEnough(facts)) throw new Error(`still only ${facts.map(({ type }) => type).join(', ')}`);
-    },
-    { timeout: 20_000, interval: 20 },
-  );
+  await eventually(async () => {
+    facts.push(...(await news('SYNC')));
+    if (!isEnough(facts)) throw new Error(`still only ${facts.map(({ type }) => type).join(', ')}`);
+  });
   return facts;
 }
 const completed = (facts: readonly Fact[]): string[] =>

@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { KnownNode } from '../../../../src/commands/probing.ts';
 import { createLogger } from '../../../../src/kit/logger.ts';
 import { connectNats } from '../../../../src/engine/log/connection.ts';
@@ -11,9 +11,9 @@ import type { Fact } from '../../../../src/events/catalogue.ts';
 import { probeFacts } from '../../../support/facts.ts';
 import { freshNetwork, testNats } from '../../../support/servers.ts';
 import { asRecorded, closedPort, dialInstead, type Doors, recorded, startBlackHole, startNode } from './fake-node.ts';
+import { eventually } from '../../../support/polling.ts';
 
 const logger = createLogger({ level: 'error', format: 'json' });
-const soon = { timeout: 15_000, interval: 20 };
 const limits = { connectMs: 300, statusMs: 1_500, servicesMs: 500, maxBytes: 1_048_576 };
 
 let nc: NatsConnection;
@@ -112,18 +112,17 @@ describe('runProbing', () => {
     await using node = await startNode();
     await list({ early: '1.1.1.1:4444' });
     start(() => node.doors);
-    await vi.waitFor(
-      async () => expect(await lastKnown()).toMatchObject({ early: { passed: true, services: ['cascade'] } }),
-      soon,
+    await eventually(async () =>
+      expect(await lastKnown()).toMatchObject({ early: { passed: true, services: ['cascade'] } }),
     );
     await list({ late: '1.1.1.2', hidden: '10.0.0.1:4444', named: 'node.example.org:4444' });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await lastKnown()).toMatchObject({
         late: { passed: true, consecutiveFailures: 0 },
         hidden: { passed: false, consecutiveFailures: 1 },
         named: { passed: false, consecutiveFailures: 1 },
       });
-    }, soon);
+    });
     const refused = (await probes()).find(({ data }) => data.node === 'hidden');
     expect(refused).toMatchObject({
       type: 'ProbeFailed',
@@ -140,23 +139,21 @@ describe('runProbing', () => {
       const closed = await closedPort();
       await list({ one: '1.1.1.1' });
       start(() => (isDown ? { 4444: closed, 4445: closed, 8002: closed } : node.doors), { intervalMs: 150 });
-      await vi.waitFor(async () => expect(await lastKnown()).toMatchObject({ one: { passed: true } }), soon);
+      await eventually(async () => expect(await lastKnown()).toMatchObject({ one: { passed: true } }));
       isDown = true;
-      await vi.waitFor(async () => expect((await lastKnown())['one']?.consecutiveFailures).toBeGreaterThan(2), soon);
+      await eventually(async () => expect((await lastKnown())['one']?.consecutiveFailures).toBeGreaterThan(2));
       const { one } = await lastKnown();
       expect(one?.lastSeenAt).toBeDefined();
       expect(one).toMatchObject({ figures: { version: 'v2.6.2-testnet' }, services: ['cascade'] });
       isDown = false;
-      await vi.waitFor(
-        async () => expect(await lastKnown()).toMatchObject({ one: { passed: true, consecutiveFailures: 0 } }),
-        soon,
+      await eventually(async () =>
+        expect(await lastKnown()).toMatchObject({ one: { passed: true, consecutiveFailures: 0 } }),
       );
       const counters = (await probes()).map(({ data }) => data.known.consecutiveFailures);
       expect(counters).toEqual(counters.map((count, index) => (count === 0 ? 0 : (counters[index - 1] ?? 0) + 1)));
       await list({ one: undefined, two: '1.1.1.2' });
-      await vi.waitFor(
-        async () => expect((await probes()).filter(({ data }) => data.node === 'two').length).toBeGreaterThan(2),
-        soon,
+      await eventually(async () =>
+        expect((await probes()).filter(({ data }) => data.node === 'two').length).toBeGreaterThan(2),
       );
       expect((await probes()).slice(-2).map(({ data }) => data.node)).toEqual(['two', 'two']);
     },
@@ -170,13 +167,13 @@ describe('runProbing', () => {
     });
     await list({ one: '1.1.1.1' });
     start(() => node.doors, { intervalMs: 150 });
-    await vi.waitFor(async () => expect((await probes()).length).toBeGreaterThan(2), soon);
+    await eventually(async () => expect((await probes()).length).toBeGreaterThan(2));
     stop.abort();
     await probing;
     stop = new AbortController();
     const before = (await probes()).length;
     start(() => node.doors, { intervalMs: 150 });
-    await vi.waitFor(async () => expect((await probes()).length).toBeGreaterThan(before + 1), soon);
+    await eventually(async () => expect((await probes()).length).toBeGreaterThan(before + 1));
     expect(asked).toBe(1);
     expect(await lastKnown()).toMatchObject({ one: { services: ['cascade'] } });
   });
@@ -185,14 +182,14 @@ describe('runProbing', () => {
     await using node = await startNode();
     await list({ one: '1.1.1.1', two: '1.1.1.2' });
     start(() => node.doors);
-    await vi.waitFor(async () => expect(await probes()).toHaveLength(2), soon);
+    await eventually(async () => expect(await probes()).toHaveLength(2));
     await completeRound();
     await completeRound('request-1');
-    await vi.waitFor(async () => expect(await probes()).toHaveLength(4), soon);
+    await eventually(async () => expect(await probes()).toHaveLength(4));
     const round = (await log.last('sync', ['supernodes'])).get('supernodes');
     expect((await log.last('probe', ['one'])).get('one')?.causation).toBe(round?.id);
     await completeRound('request-2');
-    await vi.waitFor(async () => expect(await probes()).toHaveLength(6), soon);
+    await eventually(async () => expect(await probes()).toHaveLength(6));
   });
 
   it('makes one probe for all nodes that share a host, however they spell it', async () => {
@@ -200,7 +197,7 @@ describe('runProbing', () => {
     await list({ one: '1.1.1.1:1', two: '1.1.1.1:2', three: '1.1.1.1' });
     await list({ four: '2606:4700::1111', five: '[2606:4700:0:0:0::1111]:4444', six: '2606:4700:0000::1111' });
     start(() => node.doors);
-    await vi.waitFor(async () => expect(Object.keys(await lastKnown())).toHaveLength(6), soon);
+    await eventually(async () => expect(Object.keys(await lastKnown())).toHaveLength(6));
     expect(node.http.accepted(), 'status and services of either host').toBe(4);
   });
 
@@ -214,7 +211,7 @@ describe('runProbing', () => {
     await using node = await startNode();
     await list({ healthy: '1.1.1.1', slow: '1.1.1.2' });
     start((ip) => (ip === '1.1.1.2' ? slow.doors : node.doors), { intervalMs: 150 });
-    await vi.waitFor(async () => expect(await lastKnown()).toMatchObject({ slow: { passed: false } }), soon);
+    await eventually(async () => expect(await lastKnown()).toMatchObject({ slow: { passed: false } }));
     const nodes = (await probes()).map(({ data }) => data.node);
     expect(nodes.indexOf('slow')).toBeGreaterThan(3);
     expect(most).toBe(1);
@@ -227,7 +224,7 @@ describe('runProbing', () => {
     const index = Array.from({ length: 200 }, (_, n) => n);
     await list(Object.fromEntries(index.map((n) => [`node${n}`, `1.1.${n % 2}.${n}:4444`])));
     start((ip) => (ip.startsWith('1.1.1.') ? dark : node.doors), { limits: undefined });
-    await vi.waitFor(async () => expect(Object.keys(await lastKnown())).toHaveLength(200), soon);
+    await eventually(async () => expect(Object.keys(await lastKnown())).toHaveLength(200));
     const known = await lastKnown();
     expect(index.filter((n) => known[`node${n}`]?.passed)).toEqual(index.filter((n) => n % 2 === 0));
   });
@@ -239,15 +236,15 @@ describe('runProbing', () => {
     start(() => node.doors, { signal: firstStop.signal });
     const first = probing;
     // Whoever asks for the lease first has it: the second replica begins only once the first one is known to hold it.
-    await vi.waitFor(async () => expect(await probes()).toHaveLength(1), soon);
+    await eventually(async () => expect(await probes()).toHaveLength(1));
     start(() => node.doors);
     await list({ two: '1.1.1.2' });
-    await vi.waitFor(async () => expect(await probes()).toHaveLength(2), soon);
+    await eventually(async () => expect(await probes()).toHaveLength(2));
     const whileFirst = node.http.accepted();
     firstStop.abort();
     await first;
     await list({ three: '1.1.1.3' });
-    await vi.waitFor(async () => expect(await probes()).toHaveLength(3), soon);
+    await eventually(async () => expect(await probes()).toHaveLength(3));
     // A probe takes two connections to that port: for the status, and for the services.
     expect([whileFirst, node.http.accepted()]).toEqual([4, 6]);
   });
@@ -263,7 +260,7 @@ describe('runProbing', () => {
     await log.append(decisions, { at: at() });
     start(() => node.doors);
     const made = async () => (await probes()).slice(decisions.length).map(({ data }) => data.node);
-    await vi.waitFor(async () => expect(await made()).toContain('late'), soon);
+    await eventually(async () => expect(await made()).toContain('late'));
     expect((await made())[0]).toBe('early');
   });
 
@@ -274,6 +271,6 @@ describe('runProbing', () => {
     await log.append([probed], { at: at() });
     start(() => node.doors);
     await list({ young: '1.1.1.3' });
-    await vi.waitFor(async () => expect((await probes()).map(({ data }) => data.node)).toEqual(['old', 'young']), soon);
+    await eventually(async () => expect((await probes()).map(({ data }) => data.node)).toEqual(['old', 'young']));
   });
 });
