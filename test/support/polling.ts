@@ -27,8 +27,7 @@ export async function until<T>(
 }
 
 /**
- * Checks again and again until a check holds, and gives back what it gives; fails with what it failed with last, after a
- * minute.
+ * Repeats a check until it holds, and gives back what it gives; after a minute fails with what it failed with last.
  *
  * @example await eventually(() => expect(seen).toContain('a'))
  */
