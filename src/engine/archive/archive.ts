@@ -9,6 +9,7 @@ import {
 } from '../../events/streams.ts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Logger } from '../../kit/logger.ts';
+import { poll, repeat } from '../../kit/repeat.ts';
 import { wait } from '../../kit/wait.ts';
 import { Feed, FeedLost } from '../log/feed.ts';
 import type { Leasing } from '../log/leases.ts';
@@ -144,19 +145,17 @@ const drainAskedEachMs = 50;
  * Gives back whether it does. Whoever keeps the archive goes on meanwhile, and nobody else should write.
  */
 export async function drainArchive(stores: BothStores, withinMs: number): Promise<boolean> {
-  const deadline = performance.now() + withinMs;
   const ends = await Promise.all(
     archivedStreams(stores).map(async (stream) => ({
       stream,
       last: (await streamInfo(stores, stream))?.state.last_seq ?? 0,
     })),
   );
-  for (;;) {
+  const isDrained = async (): Promise<true | undefined> => {
     const heads = await Promise.all(ends.map(({ stream }) => stores.store.head(stream)));
-    if (ends.every(({ last }, at) => (heads[at]?.position ?? 0) >= last)) return true;
-    if (performance.now() > deadline) return false;
-    await wait(drainAskedEachMs);
-  }
+    return ends.every(({ last }, at) => (heads[at]?.position ?? 0) >= last) || undefined;
+  };
+  return (await poll(isDrained, { everyMs: drainAskedEachMs, withinMs })) ?? false;
 }
 
 /** What keeping the archive takes. */
@@ -173,13 +172,11 @@ const watchEachMs = 1000;
  */
 export async function keepArchive(options: KeeperOptions): Promise<void> {
   const { leases, log, signal } = options;
-  while (!signal.aborted) {
-    const held = leases.hold('archive', signal, async (lease) => {
+  const hold = (): Promise<void> =>
+    leases.hold('archive', signal, async (lease) => {
       await Promise.all(archivedStreams(options).map((stream) => keepStream(options, stream, lease.signal)));
     });
-    await held.catch((err: unknown) => log.warn({ err }, 'archive gave up its lease'));
-    await wait(afterFailureMs, signal);
-  }
+  await repeat('archive gave up its lease', hold, { everyMs: afterFailureMs, log, signal });
 }
 
 /** A gap that was met, and when. */
@@ -188,19 +185,19 @@ type Gap = Readonly<{ range: Range; at: number }>;
 async function keepStream(options: KeeperOptions, stream: StreamName, signal: AbortSignal): Promise<void> {
   const { store, log } = options;
   let gap: Gap | undefined;
-  while (!signal.aborted) {
+  const follow = async (): Promise<void> => {
     try {
       await followOnce(options, stream, signal);
     } catch (err) {
-      if (signal.aborted) return;
-      log.warn({ err, stream }, 'archive of a stream waits');
-      if (err instanceof StreamBroken) {
+      if (err instanceof StreamBroken && !signal.aborted) {
         await store.suspect(stream, err.message).catch(() => undefined);
         gap = await judgeGap(options, stream, { met: err.gap, before: gap }).catch(() => gap);
       }
-      await wait(afterFailureMs, signal);
+      throw err;
     }
-  }
+  };
+  const again = { everyMs: 0, retryMs: afterFailureMs, log: log.child({ stream }), signal };
+  await repeat('archive of a stream waits', follow, again);
 }
 
 /** Follows the stream until something is wrong with it. */
@@ -226,12 +223,11 @@ async function followOnce(options: KeeperOptions, stream: StreamName, signal: Ab
 
 /** Ends when the archive is not the one that is led here: another leads, or the database was made anew. */
 async function watchHead({ store }: KeeperOptions, led: ArchiveHead, signal: AbortSignal): Promise<void> {
-  for (let isOurs = true; isOurs && !signal.aborted;) {
-    await wait(watchEachMs, signal);
-    if (signal.aborted) return;
-    const head = await store.head(led.stream).catch(() => led);
-    isOurs = head?.epoch === led.epoch;
-  }
+  const watch = async (): Promise<'done' | void> => {
+    const head = await store.head(led.stream);
+    if (head?.epoch !== led.epoch) return 'done';
+  };
+  await repeat('the archive was not watched', watch, { everyMs: watchEachMs, firstMs: watchEachMs, signal });
 }
 
 /**

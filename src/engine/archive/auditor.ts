@@ -2,6 +2,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { StreamName } from '../../events/streams.ts';
 import { type AnyProjection, projections } from '../../projections/all.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { repeat } from '../../kit/repeat.ts';
 import { wait } from '../../kit/wait.ts';
 import { runInWorker } from '../../kit/worker.ts';
 import type { Leasing } from '../log/leases.ts';
@@ -44,20 +45,18 @@ export const routineThread = { ...auditThread, memoryMb: 40 };
  */
 export async function runAuditor(auditing: Auditing): Promise<void> {
   const { leases, log, signal } = auditing;
-  while (!signal.aborted) {
-    const held = leases.hold('audit', signal, async (lease) => {
-      const paced = pLimit(1);
-      const models = new ModelSuspicion();
-      const stop = onDamage(auditing.store.pools, () => models.tell());
-      const during = { ...auditing, signal: lease.signal };
-      await Promise.all([
-        ...archivedStreams(auditing).map((stream) => auditStream(during, stream, { paced, models })),
-        auditModels(during, { paced, models }),
-      ]).finally(stop);
-    });
-    await held.catch((err: unknown) => log.warn({ err }, 'the auditor gave up its lease'));
-    await wait(afterFailureMs, signal);
-  }
+  const audit = async (during: Auditing): Promise<void> => {
+    const paced = pLimit(1);
+    const models = new ModelSuspicion();
+    const stop = onDamage(auditing.store.pools, () => models.tell());
+    await Promise.all([
+      ...archivedStreams(auditing).map((stream) => auditStream(during, stream, { paced, models })),
+      auditModels(during, { paced, models }),
+    ]).finally(stop);
+  };
+  const hold = (): Promise<void> =>
+    leases.hold('audit', signal, (lease) => audit({ ...auditing, signal: lease.signal }));
+  await repeat('the auditor gave up its lease', hold, { everyMs: afterFailureMs, log, signal });
 }
 
 /** Wakes the comparison of the read models. */
@@ -168,17 +167,17 @@ function watchStream(
   const [suspected, over] = [new AbortController(), new AbortController()];
   const signal = AbortSignal.any([outer, over.signal]);
   let told: StreamState | undefined;
-  const watch = async (): Promise<void> => {
-    while (!signal.aborted && !suspected.signal.aborted) {
-      await wait(watchEachMs, signal);
-      const now = signal.aborted ? undefined : await currentState(stores, stream).catch(() => undefined);
-      if (!now?.head) continue;
-      told = now.state;
-      const isNews = told !== seen && streamStates[told].repair !== 'no repair';
-      if (now.head.suspicion !== null || isNews) suspected.abort();
-    }
+  const watch = async (): Promise<'done' | void> => {
+    const { head, state } = await currentState(stores, stream);
+    if (!head) return;
+    told = state;
+    const isNews = told !== seen && streamStates[told].repair !== 'no repair';
+    if (head.suspicion === null && !isNews) return;
+    suspected.abort();
+    return 'done';
   };
-  const watching = watch();
+  const each = { everyMs: watchEachMs, firstMs: watchEachMs, signal };
+  const watching = repeat('a stream was not watched', watch, each);
   return {
     suspected: suspected.signal,
     told: () => told,
@@ -191,12 +190,17 @@ function watchStream(
 
 async function auditModels(auditing: Auditing, { paced, models }: Shared): Promise<void> {
   const { signal, scrubIntervalMs } = auditing;
-  await wait(afterStartMs, signal);
-  while (!signal.aborted) {
+  const auditAll = async (): Promise<void> => {
     const told = models.next();
     for (const projection of projections) await paced(() => auditModel(auditing, projection));
     await wait(scrubIntervalMs, AbortSignal.any([signal, told]));
-  }
+  };
+  await repeat('read models were not compared', auditAll, {
+    everyMs: 0,
+    retryMs: afterFailureMs,
+    firstMs: afterStartMs,
+    signal,
+  });
 }
 
 async function auditModel(auditing: Auditing, projection: AnyProjection): Promise<void> {

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Logger } from '../../kit/logger.ts';
+import { poll, repeat } from '../../kit/repeat.ts';
 import { wait } from '../../kit/wait.ts';
 import { isDamage } from '../models/database-error.ts';
 import { metaSchema } from '../models/engine/generations.ts';
@@ -81,17 +82,14 @@ export async function guardDatabase(guarded: Guarded): Promise<void> {
 }
 
 async function keepTables({ pools, network, log, signal }: Guarded): Promise<void> {
-  while (!signal.aborted) {
-    await wait(pollEachMs, signal);
-    if (signal.aborted) return;
-    try {
-      if (await hasTables(pools, network)) continue;
-      log.warn('the database is empty; making its tables');
-      await migrate({ pools, network });
-    } catch (err) {
-      log.debug({ err }, 'the database does not answer');
-    }
-  }
+  const keep = async (): Promise<void> => {
+    if (await hasTables(pools, network)) return;
+    log.warn('the database is empty; making its tables');
+    await migrate({ pools, network });
+  };
+  const quietly = (): Promise<void> =>
+    keep().catch((err: unknown) => log.debug({ err }, 'the database does not answer'));
+  await repeat('tables were not kept', quietly, { everyMs: pollEachMs, firstMs: pollEachMs, signal });
 }
 
 async function hasTables(pools: Pools, network: string): Promise<boolean> {
@@ -116,8 +114,9 @@ async function keepChecking(guarded: Guarded): Promise<void> {
   };
   let replacedAt = -Infinity;
   let saidUnchecked = '';
+  const isDue = (): true | undefined => met.length >= believedFrom || undefined;
   while (!signal.aborted) {
-    await untilDue(() => met.length >= believedFrom, scrubIntervalMs, signal);
+    await poll(isDue, { everyMs: Math.min(pollEachMs, scrubIntervalMs), withinMs: scrubIntervalMs, signal });
     if (signal.aborted) break;
     const report = await check();
     const { unchecked = '' } = report;
@@ -135,12 +134,6 @@ function keptMeeting(met: readonly Error[]): string[] {
   const times = new Map<string, number>();
   for (const { message } of met) times.set(message, (times.get(message) ?? 0) + 1);
   return [...times].filter(([, count]) => count >= believedFrom).map(([message]) => message);
-}
-
-/** Ends after `intervalMs`, or sooner once something is due or the signal aborts. */
-async function untilDue(isDue: () => boolean, intervalMs: number, signal: AbortSignal): Promise<void> {
-  for (let waited = 0; waited < intervalMs && !isDue() && !signal.aborted; waited += pollEachMs)
-    await wait(Math.min(pollEachMs, intervalMs), signal);
 }
 
 type Judging = Readonly<{

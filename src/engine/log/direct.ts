@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { jetstreamManager } from '@nats-io/jetstream';
+import { wait } from '../../kit/wait.ts';
 import { AppError } from '../../kit/errors.ts';
 import { onBreak, unlessBroken } from './breaks.ts';
 import { subscribe } from './subscribe.ts';
@@ -59,7 +59,7 @@ export async function lastAtLeader(nc: NatsConnection, stream: string, subject: 
     } catch (cause) {
       if (performance.now() > deadline || nc.isClosed())
         throw new AppError('UNAVAILABLE', `The leader of ${stream} did not answer a read`, { cause });
-      await pause(100 + Math.random() * 200);
+      await wait(100 + Math.random() * 200);
     }
   }
 }
@@ -86,7 +86,7 @@ async function ask(nc: NatsConnection, stream: string, question: Question): Prom
     if (typeof answer !== 'string') return answer;
     if (performance.now() > deadline || nc.isClosed())
       throw new AppError('UNAVAILABLE', `The broker did not answer a read of ${stream}: ${answer}`);
-    await pause(100 + Math.random() * 200);
+    await wait(100 + Math.random() * 200);
   }
 }
 

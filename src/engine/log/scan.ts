@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { wait } from '../../kit/wait.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { Kind } from '../../events/streams.ts';
 import type { Stored } from './direct.ts';
@@ -37,7 +37,7 @@ export async function lastOfEach(nc: NatsConnection, stream: string, pattern: st
       why = caught;
     });
     if (found) return [...found.values()];
-    await pause(500 + Math.random() * 500);
+    await wait(500 + Math.random() * 500);
   }
   throw new AppError(
     'UNAVAILABLE',

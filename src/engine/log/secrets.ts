@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { wait } from '../../kit/wait.ts';
 import { AppError } from '../../kit/errors.ts';
 import { openBucket } from './bucket.ts';
 import { refusedWith } from './breaks.ts';
@@ -31,7 +31,7 @@ export async function sharedSecret(nc: NatsConnection, network: string, name: st
       // A damaged one is made anew.
       bucket = undefined;
     }
-    await pause(waitMs);
+    await wait(waitMs);
   }
   throw new AppError('UNAVAILABLE', `Secret ${name} of ${network} can neither be read nor created`, { cause });
 }

@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type Kind, streamOfKind } from '../../events/streams.ts';
-import { wait } from '../../kit/wait.ts';
+import { repeat } from '../../kit/repeat.ts';
 import { Feed } from './feed.ts';
 import { entityIn, everyEntity } from './scan.ts';
 import { streamName } from './streams.ts';
@@ -66,10 +66,11 @@ type Watching = Readonly<{
 async function watchSubjects(watching: Watching): Promise<void> {
   const { nc, signal } = watching;
   let after: number | undefined;
-  while (!signal.aborted && !nc.isClosed()) {
+  const watch = async (): Promise<'done' | void> => {
+    if (nc.isClosed()) return 'done';
     after = await watchOnce(watching, after);
-    await wait(100 + Math.random() * 200, signal);
-  }
+  };
+  await repeat('a watch broke', watch, { everyMs: 300, jitter: 2 / 3, signal });
 }
 
 /** Watches on one feed until it breaks; gives back how far it came. */

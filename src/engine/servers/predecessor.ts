@@ -1,5 +1,5 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { setTimeout as pause } from 'node:timers/promises';
+import { wait } from '../../kit/wait.ts';
 import { ask } from './commands.ts';
 
 const KILL_AFTER_MS = 10_000;
@@ -19,7 +19,7 @@ export async function endPredecessor(pidFile: string, argument: string, signal: 
     const deadline = performance.now() + KILL_AFTER_MS;
     while (await runsWith(pid, argument)) {
       if (performance.now() > deadline) send(pid, 'SIGKILL');
-      await pause(LOOK_EVERY_MS);
+      await wait(LOOK_EVERY_MS);
     }
   }
   await rm(pidFile, { force: true });

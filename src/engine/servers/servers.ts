@@ -1,9 +1,9 @@
 import path from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { StoreConfig } from './settings.ts';
 import { dataFolder } from './instance.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { poll } from '../../kit/repeat.ts';
 import { keepRunning } from '../../kit/supervise.ts';
 import { lockDir } from './lock.ts';
 import { type EmbeddedNats, startNats } from './nats/nats-server.ts';
@@ -140,7 +140,7 @@ async function embeddedPostgres(config: StoreConfig, dir: string, tools: Tools):
     const before = current();
     damaged = before;
     await before.stop();
-    while (current() === before && !tools.signal.aborted) await pause(50);
+    await poll(() => (current() === before ? undefined : true), { everyMs: 50, signal: tools.signal });
   };
   return { access: first.config, folder: clusterFolder(dir), replace, stop };
 }

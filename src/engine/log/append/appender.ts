@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { wait } from '../../../kit/wait.ts';
 import { AppError } from '../../../kit/errors.ts';
 import type { Appended, FactLog } from '../../../commands/ports.ts';
 import { codes } from '../breaks.ts';
@@ -44,7 +44,7 @@ export function createAppender(nc: NatsConnection, network: string, options: App
     const appended = await lanes(subjects, () => deliver(batch));
     if (appended) return appended;
     options.onRefused?.(batch.stream);
-    await pause(Math.random() * conflictPauseMs);
+    await wait(Math.random() * conflictPauseMs);
     throw new AppError(
       'CONFLICT',
       `Others have written ${subjects.length === 1 ? subjects[0] : `one of ${subjects.length} subjects`} meanwhile`,
@@ -77,7 +77,7 @@ function deliverOn(
       if (verdict !== 'again' || performance.now() > deadline || nc.isClosed()) {
         throw new AppError('UNAVAILABLE', `${problems[verdict]}: ${name}, ${saying(reply)}`);
       }
-      await pause(Math.min(50 * 2 ** attempt, 1000) * (0.5 + Math.random()));
+      await wait(Math.min(50 * 2 ** attempt, 1000) * (0.5 + Math.random()));
     }
   };
 }

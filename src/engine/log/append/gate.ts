@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { wait } from '../../../kit/wait.ts';
 import { AppError } from '../../../kit/errors.ts';
 import type { StreamName } from '../../../events/streams.ts';
 import { onBreak } from '../breaks.ts';
@@ -35,7 +35,7 @@ export function createGate(
       if (obstacle === undefined) seenWhole.set(stream, before);
       else if (performance.now() > deadline)
         throw new AppError('UNAVAILABLE', `Nobody writes to ${stream} at present: ${obstacle}`);
-      else await pause(askAgainMs);
+      else await wait(askAgainMs);
     }
   };
 }

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
+import { wait } from '../../../kit/wait.ts';
 import { AppError } from '../../../kit/errors.ts';
 import type { AnyProjection } from '../../../projections/all.ts';
 import type { ProjectionName } from '../../../projections/projection.ts';
@@ -142,7 +142,8 @@ export async function dropPrevious(
   return withClient(pools.bulk, (client) =>
     withBuildLock(client, { network, projection }, async () => {
       const { generation, retiredForMs } = await existingPrevious(client, { network, projection });
-      await delay(Math.max(0, readableForMs - retiredForMs), undefined, { signal });
+      await wait(Math.max(0, readableForMs - retiredForMs), signal);
+      signal?.throwIfAborted();
       await dropRetired(client, network, { projection, keepPrevious: false });
       return { generation };
     }),

@@ -1,5 +1,6 @@
 import type { AnyProjection } from '../../../projections/all.ts';
 import type { Logger } from '../../../kit/logger.ts';
+import { repeat } from '../../../kit/repeat.ts';
 import { wait } from '../../../kit/wait.ts';
 import type { Leasing } from '../../log/leases.ts';
 import type { Rebuild } from '../build/rebuild-in-worker.ts';
@@ -53,14 +54,9 @@ export async function runProjector({ projections, leases, signal, ...rest }: Pro
 }
 
 async function runOne(task: Task, leases: Leasing, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await leases.hold(`projection.${task.folding.name}`, signal, (lease) => lead(task, lease.signal));
-    } catch (err) {
-      task.log.warn({ err }, 'projection gave up its lease');
-    }
-    await wait(betweenLeasesMs, signal);
-  }
+  const hold = (): Promise<void> =>
+    leases.hold(`projection.${task.folding.name}`, signal, (lease) => lead(task, lease.signal));
+  await repeat('projection gave up its lease', hold, { everyMs: betweenLeasesMs, log: task.log, signal });
 }
 
 /** One projection to run; `rebuilding` is how and where a generation is built, in this thread where nothing is said. */
@@ -183,19 +179,19 @@ type Stop = Readonly<{ reason: string; epoch: number | undefined }>;
 async function standStopped(task: Task, { reason, epoch }: Stop, signal: AbortSignal): Promise<void> {
   const { pools, network, folding } = task;
   let stopped: { generation: number | undefined } | undefined;
-  while (!signal.aborted) {
-    try {
-      const live = await look(task);
-      const stop = { network, projection: folding.name, epoch: epoch ?? 0, reason };
-      const isRecorded = stopped !== undefined || (await recordStop(pools.write, stop));
-      if (!live && !isRecorded) return await wait(lookAgainMs, signal);
-      stopped ??= { generation: live?.generation };
-      if (live?.generation !== stopped.generation || live?.epoch !== epoch) return;
-    } catch {
-      // The database is away: the stop is recorded when it is back.
+  const stand = async (): Promise<'done' | void> => {
+    const live = await look(task);
+    const stop = { network, projection: folding.name, epoch: epoch ?? 0, reason };
+    const isRecorded = stopped !== undefined || (await recordStop(pools.write, stop));
+    if (!live && !isRecorded) {
+      await wait(lookAgainMs, signal);
+      return 'done';
     }
-    await wait(lookAgainMs, signal);
-  }
+    stopped ??= { generation: live?.generation };
+    if (live?.generation !== stopped.generation || live?.epoch !== epoch) return 'done';
+  };
+  // It fails while the database is away: the stop is recorded when it is back.
+  await repeat('a stop was not recorded', stand, { everyMs: lookAgainMs, signal });
 }
 
 /** Takes away what nobody reads any more; what cannot be dropped now is dropped another time. */

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import pgListen from 'pg-listen';
 import { type ProjectionName, projectionNames } from '../../../projections/projection.ts';
 import type { Logger } from '../../../kit/logger.ts';
-import { wait } from '../../../kit/wait.ts';
+import { repeat } from '../../../kit/repeat.ts';
 import { channelOf, metaSchema } from '../engine/generations.ts';
 import type { Pools } from '../pool.ts';
 
@@ -82,15 +82,9 @@ function pollCheckpoints({ write }: Pools, network: string, note: Note) {
     const { rows } = await write.query<Checkpoint>(asked);
     for (const { projection, generation, position } of rows) note(projection, generation, Number(position));
   };
-  const lookQuietly = (): Promise<void> => look().catch(() => undefined);
-  const polling = (async () => {
-    while (!stop.signal.aborted) {
-      await lookQuietly();
-      await wait(pollEachMs, stop.signal);
-    }
-  })();
+  const polling = repeat('checkpoints were not read', look, { everyMs: pollEachMs, signal: stop.signal });
   return {
-    now: () => void lookQuietly(),
+    now: () => void look().catch(() => undefined),
     close: async () => {
       stop.abort();
       await polling;

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { wait } from '../../../kit/wait.ts';
 import { isDataDamage, setAside } from '../aside.ts';
 import { type Say, whileSaying } from '../commands.ts';
 import { AppError } from '../../../kit/errors.ts';
@@ -42,7 +42,7 @@ async function addressesOf(daemon: Daemon, folder: string, { host, signal }: Omi
     if (addresses) return addresses;
     if (daemon.hasExited()) throw endedBy(await daemon.exited);
     if (performance.now() > deadline) throw notReady(daemon, folder);
-    await pause(20);
+    await wait(20);
   }
 }
 

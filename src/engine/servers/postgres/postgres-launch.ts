@@ -1,8 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
+import { wait } from '../../../kit/wait.ts';
 import { isDataDamage } from '../aside.ts';
 import { startDaemon, type Daemon } from '../daemon.ts';
 import type { Cluster } from './postgres-cluster.ts';
@@ -105,7 +105,7 @@ async function launchOnce(launch: Sized): Promise<Daemon> {
         await daemon.stop();
         throw error;
       }
-      await pause(200);
+      await wait(200);
     }
   }
 }
@@ -152,7 +152,7 @@ async function untilReady(daemon: Daemon, { config, signal }: Launch): Promise<v
       if (daemon.hasExited()) throw endedBy(await daemon.exited, error);
       if (isRefusal(error)) throw notWell(error);
       if (performance.now() > deadline) throw new Error('PostgreSQL did not become ready', { cause: error });
-      await pause(25);
+      await wait(25);
     }
   }
 }

@@ -1,6 +1,6 @@
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { wait } from '../../../kit/wait.ts';
 import { isAlive, runsWith } from '../predecessor.ts';
 
 /** How long a lock file may hold nothing while the server that made it is about to write into it. */
@@ -20,7 +20,7 @@ export async function removeStaleLocks(cluster: string, socket: string): Promise
 
 async function isStale(file: string, cluster: string): Promise<boolean> {
   if ((await textOf(file)) === '') {
-    await pause(EMPTY_MS);
+    await wait(EMPTY_MS);
     return (await textOf(file)) === '';
   }
   const pid = Number((await textOf(file))?.split('\n', 1)[0]);
