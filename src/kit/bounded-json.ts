@@ -5,7 +5,7 @@ const closing: readonly number[] = [0x5d, 0x7d];
 const comma = 0x2c;
 
 /** What JSON from outside may be: how deep, and of how many values. */
-type JsonBounds = Readonly<{ depth: number; values: number }>;
+export type JsonBounds = Readonly<{ depth: number; values: number }>;
 
 const usual: JsonBounds = { depth: 64, values: 1_000_000 };
 

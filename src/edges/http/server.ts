@@ -71,7 +71,7 @@ const readers: Readonly<Record<string, typeof queryReader | undefined>> = {
 };
 
 /** No route reads a body, so one of any kind may come, is bounded and dropped. */
-function readNoBodies(app: App): void {
+export function readNoBodies(app: Pick<App, 'removeAllContentTypeParsers' | 'addContentTypeParser'>): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
 }

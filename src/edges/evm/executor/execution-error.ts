@@ -1,3 +1,4 @@
+import { RpcError } from '../../json-rpc/rpc-error.ts';
 import type { Hex } from './outcome.ts';
 
 /** Codes with which an execution can fail towards a client of JSON-RPC. */
@@ -16,14 +17,11 @@ export const plainReason = (caught: unknown): string =>
   (caught instanceof Error ? caught.message : String(caught)).replace(/ \((?:vm hf|tx type)=.*$/s, '');
 
 /** Why something could not be executed: a fault of the request, or of the contract that it calls. */
-export class ExecutionError extends Error {
-  readonly code: number;
-  readonly data: Hex | undefined;
+export class ExecutionError extends RpcError {
+  declare readonly data: Hex | undefined;
 
   constructor(code: number, message: string, data?: Hex) {
-    super(message);
+    super(code, message, data);
     this.name = 'ExecutionError';
-    this.code = code;
-    this.data = data;
   }
 }

@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import type { ChainHead } from '../chain/chain-blocks.ts';
 import type { blockId } from '../rpc/forms.ts';
 import type { MethodContext } from '../rpc/registry.ts';
-import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
+import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 
 /** Which block is meant. */
 export type BlockId = Static<typeof blockId>;

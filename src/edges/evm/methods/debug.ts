@@ -5,7 +5,7 @@ import { encodedReceipt } from '../chain/read-receipts.ts';
 import type { TraceOptions } from '../executor/trace.ts';
 import { blockId, blockOverrides, bytes, callRequest, hash, stateOverrides } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
-import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
+import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 import { knownBlock } from './block-of.ts';
 
 const of = { name: 'block', schema: blockId } as const;

@@ -5,7 +5,7 @@ import { nextBaseFee } from '../executor/base-fee.ts';
 import { quantity as hex } from '../executor/block-forms.ts';
 import { blockId, quantity } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
-import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
+import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 import { knownBlock } from './block-of.ts';
 
 /** A tip where nobody bids. */

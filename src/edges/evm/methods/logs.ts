@@ -3,7 +3,7 @@ import { type LogForm, logForm } from '../chain/log-form.ts';
 import type { ExecutedLog } from '../executor/outcome.ts';
 import { address, blockId, hash } from '../rpc/forms.ts';
 import type { MethodContext } from '../rpc/registry.ts';
-import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
+import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 import { blockOf } from './block-of.ts';
 
 /**

@@ -4,7 +4,7 @@ import { quantity as hex } from '../executor/block-forms.ts';
 import type { Hex } from '../executor/outcome.ts';
 import { address, blockId, bytes, hash, quantity, slot } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
-import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
+import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 import { type BlockId, knownBlock } from './block-of.ts';
 
 const of = { name: 'address', schema: address } as const;

@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile';
 import { headForm, transactionForm } from '../executor/block-forms.ts';
 import { identifier } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
-import { rpcCodes, RpcError } from '../rpc/rpc-error.ts';
+import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 import { logCondition, logMatcher } from './logs.ts';
 
 type Tell = (result: unknown) => void;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { rpcCodes, RpcError } from './rpc-error.ts';
+import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 
 /** Subscriptions of one connection at most. */
 const mostSubscriptions = 100;

@@ -1,18 +1,15 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { toAppError } from '../../../kit/errors.ts';
 import { TooComplex } from '../../../kit/bounded-json.ts';
 import type { Logger } from '../../../kit/logger.ts';
-import { ExecutionError } from '../executor/execution-error.ts';
 import { boundReads } from '../workers/state-reads.ts';
+import { answerBatch, errorText, resultText } from '../../json-rpc/answers.ts';
 import type { Connection } from './connection.ts';
-import { type Message, parseMessage } from './parse-message.ts';
+import { type Message, parseMessage } from '../../json-rpc/message.ts';
 import type { Method, ServedContext } from './registry.ts';
-import { type ErrorBody, errorBody, rpcCodes, RpcError } from './rpc-error.ts';
+import { errorBody, rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 
 /** Requests of one batch at most, and characters of its answers from which on the rest is refused. */
 const limits = { requests: 1000, responseSize: 25_000_000 };
-/** How long a batch goes on before others are answered. */
-const turnMs = 10;
 /** How long one message may take, a request or a batch as a whole. */
 const usualMessageMs = 30_000;
 
@@ -27,7 +24,7 @@ export type Dispatcher = (text: string, sender: Sender) => Promise<string | unde
 /** Where one message is answered: until when, and for whom. */
 type Turn = Sender & Readonly<{ message: Message; isLate: () => boolean }>;
 
-type Answer = (one: unknown, turn: Turn) => Promise<string | undefined>;
+type Answer = (one: unknown, turn: Turn, isFull?: boolean) => Promise<string | undefined>;
 
 /** Makes a dispatcher for methods, of which those in enabled namespaces can be called. */
 export function createDispatcher(
@@ -44,20 +41,21 @@ export function createDispatcher(
     const reads = boundReads(context.reads, { caller, signal });
     return await method.call({ ...context, reads, caller, connection }, params);
   };
-  const answer: Answer = async (one, turn) => {
+  const answer: Answer = async (one, turn, isFull) => {
     if (isNotification(one)) {
       await call(one, turn).catch((caught: unknown) => report(caught, logger));
       return undefined;
     }
-    const id = idOf(one, turn.message);
+    const id = turn.message.idOf(one);
     try {
+      if (isFull) throw new RpcError(rpcCodes.responseTooLarge, 'response too large');
       if (id === undefined) throw new RpcError(rpcCodes.invalidRequest, 'invalid request');
       if (turn.isLate()) throw late();
-      return `{"jsonrpc":"2.0","id":${id},"result":${json(await call(one, turn))}}`;
+      return resultText(id, await call(one, turn));
     } catch (caught) {
       const error = errorBody(turn.isLate() && toAppError(caught).code === 'CANCELLED' ? late() : caught);
       report(caught, logger);
-      return failed(id ?? 'null', error);
+      return errorText(id ?? 'null', error);
     }
   };
   return async (text, sender) => {
@@ -77,43 +75,24 @@ export function createDispatcher(
   };
 }
 
-/** Answers a batch, one request after the other; nothing where its sender has gone. */
+/** Answers a batch; nothing where its sender has gone. */
 async function answerAll(given: readonly unknown[], turn: Turn, answer: Answer): Promise<string | undefined> {
   const refusal = refusalOf(given, turn.message);
   if (refusal !== undefined) return refusal;
-  const answers: string[] = [];
-  let size = 0;
-  let since = performance.now();
-  for (const one of given) {
-    if (performance.now() - since > turnMs) {
-      await nextTurn();
-      since = performance.now();
-    }
-    if (turn.signal.aborted && !turn.isLate()) return undefined;
-    const tooMuch = { code: rpcCodes.responseTooLarge, message: 'response too large' };
-    const text =
-      size > limits.responseSize && !isNotification(one)
-        ? failed(idOf(one, turn.message) ?? 'null', tooMuch)
-        : await answer(one, turn);
-    if (text === undefined) continue;
-    size += text.length;
-    answers.push(text);
-  }
-  return answers.length === 0 ? undefined : `[${answers.join(',')}]`;
+  return await answerBatch(given, {
+    answer: async (one, isFull) => await answer(one, turn, isFull),
+    mostCharacters: limits.responseSize,
+    isGone: () => turn.signal.aborted && !turn.isLate(),
+  });
 }
 
 const late = (): RpcError => new RpcError(rpcCodes.timeout, 'request timed out');
 
 /** Logs what is a fault of this program; a simulation may fail with that code because of what it asks for. */
 function report(caught: unknown, logger: Logger): void {
-  if (caught instanceof ExecutionError || errorBody(caught).code !== rpcCodes.internal) return;
+  if (caught instanceof RpcError || errorBody(caught).code !== rpcCodes.internal) return;
   logger.error({ err: caught }, 'JSON-RPC request failed');
 }
-
-const json = (value: unknown): string => JSON.stringify(value ?? null);
-
-const failed = (id: string, error: ErrorBody): string =>
-  `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
 
 /** What is sent, or the answer to what cannot be read. */
 function parsed(text: string): Message | string {
@@ -121,23 +100,17 @@ function parsed(text: string): Message | string {
     return parseMessage(text);
   } catch (caught) {
     const why = caught instanceof TooComplex ? ': nested too deep, or too many values' : '';
-    return failed('null', { code: rpcCodes.parse, message: `parse error${why}` });
+    return errorText('null', { code: rpcCodes.parse, message: `parse error${why}` });
   }
 }
 
 /** The answer to a batch of none or too many; as geth does, under the id of its first request. */
 function refusalOf(given: readonly unknown[], message: Message): string | undefined {
-  if (given.length === 0) return failed('null', { code: rpcCodes.invalidRequest, message: 'empty batch' });
+  if (given.length === 0) return errorText('null', { code: rpcCodes.invalidRequest, message: 'empty batch' });
   if (given.length <= limits.requests) return undefined;
-  const first = given.find((one) => !isNotification(one) && idOf(one, message) !== undefined);
+  const first = given.find((one) => !isNotification(one) && message.idOf(one) !== undefined);
   const error = { code: rpcCodes.invalidRequest, message: 'batch too large' };
-  return `[${failed(idOf(first, message) ?? 'null', error)}]`;
-}
-
-/** The id of a request as it is sent back: null where it has none, undefined where it is none. */
-function idOf(given: unknown, message: Message): string | undefined {
-  if (given === null || typeof given !== 'object' || Array.isArray(given) || !('id' in given)) return 'null';
-  return message.idOf(given.id, given);
+  return `[${errorText(message.idOf(first) ?? 'null', error)}]`;
 }
 
 function isNotification(given: unknown): boolean {

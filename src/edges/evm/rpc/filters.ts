@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Hex } from '../executor/outcome.ts';
-import { rpcCodes, RpcError } from './rpc-error.ts';
+import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 
 /** Bounds of filters: how many of one caller and of all, bytes that they collect, and how long one lives unread. */
 export type FilterBounds = Readonly<{

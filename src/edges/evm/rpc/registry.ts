@@ -9,7 +9,7 @@ import type { Namespace } from '../namespaces.ts';
 import type { Catalogue, Described, Parameter } from './catalogue.ts';
 import type { Connection } from './connection.ts';
 import type { Filters } from './filters.ts';
-import { RpcError, rpcCodes } from './rpc-error.ts';
+import { RpcError, rpcCodes } from '../../json-rpc/rpc-error.ts';
 import type { PendingPool } from '../chain/pending-pool.ts';
 
 /** What methods answer from. */

@@ -10,7 +10,7 @@ import { parseQuery } from '../search-query.ts';
 import type { SimulatedOn } from '../simulate.ts';
 import { bytesIn, type Parameters, textIn, wholeIn } from './parameters.ts';
 import { queries } from './queries.ts';
-import { RpcError } from './rpc-error.ts';
+import { RpcError } from '../../json-rpc/rpc-error.ts';
 
 type Method = (serving: SimulatedOn, parameters: Parameters) => unknown;
 

@@ -1,4 +1,4 @@
-import { RpcError } from './rpc-error.ts';
+import { RpcError } from '../../json-rpc/rpc-error.ts';
 
 /** The parameters of one call by name; from a JSON body as they stand, from an address as texts. */
 export type Parameters = Readonly<Record<string, unknown>>;

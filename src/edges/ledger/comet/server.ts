@@ -1,38 +1,42 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { parseBounded } from '../../../kit/bounded-json.ts';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Logger } from '../../../kit/logger.ts';
+import { BodyTooLarge, createPlainServer, readBody, send, sendUnread } from '../../http/plain-server.ts';
+import { answerBatch, errorText, resultText } from '../../json-rpc/answers.ts';
+import { type Message, parseMessage } from '../../json-rpc/message.ts';
+import { RpcError, rpcCodes } from '../../json-rpc/rpc-error.ts';
 import type { Chain } from '../chain.ts';
 import { RestError } from '../rest/answer.ts';
 import type { Sealer } from '../sealer.ts';
 import { methods } from './methods.ts';
 import { type Parameters, parametersInQuery } from './parameters.ts';
-import { errorRecord, RpcError } from './rpc-error.ts';
+import { errorRecord } from './rpc-error.ts';
 
 const mostBodyBytes = 512 * 1024;
 const mostUrlLength = 256 * 1024;
 const mostCalls = 20;
+const shape = { depth: 16, values: 2000 };
+const plainText = { 'content-type': 'text/plain; charset=utf-8' };
+const tooLong = new RpcError(rpcCodes.invalidRequest, `the body is longer than ${mostBodyBytes} bytes`);
 
 type Serving = Readonly<{ chain: () => Chain; sealer: Sealer }>;
-type Id = string | number | null;
-type Answer = Readonly<{ jsonrpc: '2.0'; id: Id; result?: unknown; error?: ReturnType<typeof errorRecord> }>;
 
 /**
  * The CometBFT RPC over a chain, for wallets and the network's clients; not listening yet.
  *
  * JSON-RPC 2.0 by POST to `/`, one call or up to twenty, and the same methods by GET at `/method?parameter=…`. An
- * answer has the id of its call; one to GET has -1.
+ * answer has the id of its call; one to GET has -1. A message that is refused as a whole is 400.
  */
 export function createCometServer(serving: Serving, logger: Logger): Server {
-  const server = createServer({ maxHeaderSize: mostUrlLength + 16_384 }, (request, response) => {
-    respond(serving, request, response, logger).catch((caught: unknown) => {
+  return createPlainServer(
+    { headerBytes: mostUrlLength + 16_384, headersMs: 10_000, requestMs: 15_000 },
+    async (request, response) => await respond(serving, request, response, logger),
+    async (caught, response) => {
+      if (caught instanceof BodyTooLarge)
+        return await sendUnread(response, 400, errorText('null', errorRecord(tooLong)));
       if (!(caught instanceof RpcError)) logger.error({ err: caught }, 'chain RPC request failed');
-      const status = caught instanceof RpcError ? 400 : 500;
-      send(response, status, { jsonrpc: '2.0', id: null, error: errorRecord(caught) });
-    });
-  });
-  server.requestTimeout = 15_000;
-  server.headersTimeout = 10_000;
-  return server;
+      send(response, caught instanceof RpcError ? 400 : 500, errorText('null', errorRecord(caught)));
+    },
+  );
 }
 
 async function respond(
@@ -45,10 +49,9 @@ async function respond(
     carryOut({ chain: chain(), sealer }, method, parameters, logger);
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   if (request.method === 'GET') return await byAddress(call, { path, query }, response);
-  if (request.method !== 'POST' || path !== '/') return sendText(response, 404, '404 page not found\n');
-  const answers = await answersTo(call, await bodyOf(request));
-  if (answers === undefined) response.writeHead(204).end();
-  else send(response, 200, answers);
+  if (request.method !== 'POST' || path !== '/') return send(response, 404, '404 page not found\n', plainText);
+  const answers = await answersTo(call, await readBody(request, mostBodyBytes));
+  send(response, answers === undefined ? 204 : 200, answers);
 }
 
 type Call = (method: string, parameters: Parameters) => Promise<unknown>;
@@ -59,56 +62,49 @@ async function byAddress(
   response: ServerResponse,
 ): Promise<void> {
   const method = path.slice(1);
-  if (method === '')
-    return sendText(
-      response,
-      200,
-      `${Object.keys(methods)
-        .map((name) => `/${name}`)
-        .join('\n')}\n`,
-    );
-  if (!Object.hasOwn(methods, method)) return sendText(response, 404, '404 page not found\n');
+  const names = Object.keys(methods).map((name) => `/${name}\n`);
+  if (method === '') return send(response, 200, names.join(''), plainText);
+  if (!Object.hasOwn(methods, method)) return send(response, 404, '404 page not found\n', plainText);
   try {
     const result = await call(method, parametersInQuery(new URLSearchParams(query)));
-    send(response, 200, { jsonrpc: '2.0', id: -1, result });
+    send(response, 200, resultText('-1', result));
   } catch (caught) {
-    send(response, 500, { jsonrpc: '2.0', id: -1, error: errorRecord(caught) });
+    send(response, 500, errorText('-1', errorRecord(caught)));
   }
 }
 
 /** Answers to a body: one, those of a batch, or undefined where nothing in it wants one. */
-async function answersTo(call: Call, body: string): Promise<Answer | readonly Answer[] | undefined> {
-  let parsed: unknown;
-  try {
-    parsed = parseBounded(body, { depth: 16, values: 2000 });
-  } catch {
-    throw new RpcError(-32700, 'the body is not JSON that can be read');
-  }
-  if (!Array.isArray(parsed)) return await answerTo(call, parsed);
-  if (parsed.length === 0 || parsed.length > mostCalls)
-    throw new RpcError(-32600, `a batch holds 1 to ${mostCalls} calls, not ${parsed.length}`);
-  const answers: Answer[] = [];
-  for (const one of parsed) {
-    const answer = await answerTo(call, one);
-    if (answer !== undefined) answers.push(answer);
-  }
-  return answers.length === 0 ? undefined : answers;
+async function answersTo(call: Call, body: string): Promise<string | undefined> {
+  const message = messageIn(body);
+  const { value } = message;
+  if (!Array.isArray(value)) return await answerTo(call, message, value);
+  if (value.length === 0 || value.length > mostCalls)
+    throw new RpcError(rpcCodes.invalidRequest, `a batch holds 1 to ${mostCalls} calls, not ${value.length}`);
+  return await answerBatch(value, { answer: async (one) => await answerTo(call, message, one) });
 }
 
-/** A call without an id is a notification, which nobody answers. */
-async function answerTo(call: Call, asked: unknown): Promise<Answer | undefined> {
+function messageIn(body: string): Message {
+  try {
+    return parseMessage(body, shape);
+  } catch {
+    throw new RpcError(rpcCodes.parse, 'the body is not JSON that can be read');
+  }
+}
+
+/** A call without an id is a notification, which nobody answers or carries out; an id that is none counts as null. */
+async function answerTo(call: Call, { idOf }: Message, asked: unknown): Promise<string | undefined> {
   const fields: Readonly<Record<string, unknown>> = typeof asked === 'object' && asked !== null ? { ...asked } : {};
-  const { id, method, params = {} } = fields;
-  const echoed: Id = typeof id === 'string' || typeof id === 'number' ? id : null;
+  const { method, params = {} } = fields;
+  const id = idOf(asked) ?? 'null';
   try {
     if (fields['jsonrpc'] !== '2.0' || typeof method !== 'string')
-      throw new RpcError(-32600, 'a call has jsonrpc "2.0" and the name of a method');
-    if (id === undefined) return undefined;
+      throw new RpcError(rpcCodes.invalidRequest, 'a call has jsonrpc "2.0" and the name of a method');
+    if (fields['id'] === undefined) return undefined;
     if (typeof params !== 'object' || params === null || Array.isArray(params))
-      throw new RpcError(-32602, 'parameters are given by name, in an object');
-    return { jsonrpc: '2.0', id: echoed, result: await call(method, { ...params }) };
+      throw new RpcError(rpcCodes.invalidParameters, 'parameters are given by name, in an object');
+    return resultText(id, await call(method, { ...params }));
   } catch (caught) {
-    return { jsonrpc: '2.0', id: echoed, error: errorRecord(caught) };
+    return errorText(id, errorRecord(caught));
   }
 }
 
@@ -119,7 +115,8 @@ async function carryOut(
   logger: Logger,
 ): Promise<unknown> {
   const method = Object.hasOwn(methods, name) ? methods[name] : undefined;
-  if (method === undefined) throw new RpcError(-32601, `there is no method ${JSON.stringify(name.slice(0, 100))}`);
+  if (method === undefined)
+    throw new RpcError(rpcCodes.methodNotFound, `there is no method ${JSON.stringify(name.slice(0, 100))}`);
   try {
     return await method(serving, parameters);
   } catch (caught) {
@@ -127,27 +124,4 @@ async function carryOut(
       logger.warn({ err: caught, method: name }, 'chain RPC call failed');
     throw caught;
   }
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request) {
-    const bytes: Buffer = chunk;
-    length += bytes.length;
-    if (length > mostBodyBytes) throw new RpcError(-32600, `the body is longer than ${mostBodyBytes} bytes`);
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function send(response: ServerResponse, status: number, body: unknown): void {
-  if (response.headersSent) return;
-  // Who stops reading a request cannot read the next one of its connection.
-  const end = response.req.destroyed ? { connection: 'close' } : {};
-  response.writeHead(status, { 'content-type': 'application/json', ...end }).end(JSON.stringify(body));
-}
-
-function sendText(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(text);
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isJson } from '../../evm/rpc/http-server.ts';
+import { isJson } from '../../json-rpc/message.ts';
 
 /** Path of the catalogue of the chain's JSON-RPC. */
 export const openRpcPath = '/openrpc.json';

@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Logger } from '../../../kit/logger.ts';
 import type { Chain } from '../chain.ts';
+import { BodyTooLarge, createPlainServer, readBody, send, sendUnread } from '../../http/plain-server.ts';
 import { actionRoutes } from './actions.ts';
 import { type Asked, RestError, type RestOptions, type Routes } from './answer.ts';
 import type { Sealer } from '../sealer.ts';
@@ -16,6 +17,7 @@ const table = Object.entries(routes).map(([pattern, answer]) => ({ segments: pat
 
 const maxUrlLength = 8192;
 const mostBodyBytes = 512 * 1024;
+const tooLong = new RestError(3, `the body is longer than ${mostBodyBytes} bytes`, true);
 const page =
   '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8" /><title>lumera</title></head>\n<body><p>Chain REST of the local network.</p></body>\n</html>\n';
 
@@ -34,15 +36,16 @@ export type Serving = Readonly<{
  * like GET, a doubled slash is redirected.
  */
 export function createRestServer(serving: Serving, options: RestOptions, logger: Logger): Server {
-  const server = createServer({ maxHeaderSize: 16_384 }, (request, response) => {
-    respond(serving, request, response, options).catch((caught: unknown) => {
-      if (!(caught instanceof RestError)) logger.error({ err: caught, url: request.url }, 'chain REST request failed');
+  return createPlainServer(
+    { headerBytes: 16_384, headersMs: 10_000, requestMs: 15_000 },
+    async (request, response) => await respond(serving, request, response, options),
+    async (caught, response) => {
+      if (caught instanceof BodyTooLarge) return await sendUnread(response, tooLong.status, errorText(tooLong));
+      if (!(caught instanceof RestError))
+        logger.error({ err: caught, url: response.req.url }, 'chain REST request failed');
       sendError(response, caught instanceof RestError ? caught : new RestError(13, 'internal error'));
-    });
-  });
-  server.requestTimeout = 15_000;
-  server.headersTimeout = 10_000;
-  return server;
+    },
+  );
 }
 
 async function respond(
@@ -61,10 +64,13 @@ async function respond(
     return;
   }
   if (rawPath === openRpcPath)
-    return await answerOpenRpc(request, response, { jsonRpc: jsonRpc(), body: () => bodyOf(request) });
+    return await answerOpenRpc(request, response, { jsonRpc: jsonRpc(), body: () => readBody(request, mostBodyBytes) });
   if (request.method !== 'GET' && request.method !== 'POST') throw notImplemented();
   const post = request.method === 'POST' ? postRoutes[rawPath] : undefined;
-  if (post) return send(response, 200, await post({ chain, sealer, body: await bodyOf(request) }));
+  if (post) {
+    const posted = { chain, sealer, body: await readBody(request, mostBodyBytes) };
+    return send(response, 200, JSON.stringify(await post(posted)));
+  }
   request.resume();
   if (rawPath === '/') {
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(page);
@@ -75,24 +81,11 @@ async function respond(
   const height = String(view.height);
   const asked: Asked = { chain, view, params, query: new URLSearchParams(search.join('?')), options };
   try {
-    send(response, 200, await answer(asked), height);
+    send(response, 200, JSON.stringify(await answer(asked)), atHeight(height));
   } catch (caught) {
     if (!(caught instanceof RestError)) throw caught;
     sendError(response, caught, height);
   }
-}
-
-/** The text of a body of bounded length. */
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request) {
-    const bytes: Buffer = chunk;
-    length += bytes.length;
-    if (length > mostBodyBytes) throw new RestError(3, `the body is longer than ${mostBodyBytes} bytes`, true);
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function routeOf(rawPath: string): { answer: (asked: Asked) => unknown; params: Record<string, string> } {
@@ -149,18 +142,13 @@ function notImplemented(): RestError {
 }
 
 function sendError(response: ServerResponse, error: RestError, height?: string): void {
-  send(
-    response,
-    error.status,
-    { code: error.grpcCode, message: error.message, details: [] },
-    error.isBare ? undefined : height,
-  );
+  send(response, error.status, errorText(error), atHeight(error.isBare ? undefined : height));
 }
 
-function send(response: ServerResponse, status: number, body: unknown, height?: string): void {
-  const heightHeader = height === undefined ? {} : { 'grpc-metadata-x-cosmos-block-height': height };
-  // Who stops reading a request cannot read the next one of its connection.
-  const end = response.req.destroyed ? { connection: 'close' } : {};
-  const headers = { 'content-type': 'application/json', ...heightHeader, ...end };
-  response.writeHead(status, headers).end(JSON.stringify(body));
+function errorText({ grpcCode: code, message }: RestError): string {
+  return JSON.stringify({ code, message, details: [] });
+}
+
+function atHeight(height: string | undefined): Readonly<Record<string, string>> {
+  return height === undefined ? {} : { 'grpc-metadata-x-cosmos-block-height': height };
 }

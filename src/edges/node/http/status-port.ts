@@ -9,6 +9,7 @@ import { FilesOfNode } from '../../../projections/storage/queries.ts';
 import { ask } from '../../bus.ts';
 import type { Reader } from '../../../engine/models/read/reading.ts';
 import { serveDocs } from '../../http/pages/pages.ts';
+import { readNoBodies } from '../../http/server.ts';
 import type { GiveStatus, ServicesServed } from '../services.ts';
 import { documentOf } from './document.ts';
 import { protoJson } from './proto-json.ts';
@@ -151,12 +152,6 @@ function isAskedFor(query: URLSearchParams): boolean {
 
 function refuse(kind: keyof typeof refusals): never {
   throw new Refusal(kind);
-}
-
-/** No route reads a body, so one of any kind may come, is bounded and dropped. */
-function readNoBodies(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
 }
 
 function refuseInForm(app: FastifyInstance, logger: Logger): void {

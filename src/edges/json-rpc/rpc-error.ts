@@ -1,5 +1,4 @@
-import { toAppError, type ErrorCode } from '../../../kit/errors.ts';
-import { ExecutionError } from '../executor/execution-error.ts';
+import { toAppError, type ErrorCode } from '../../kit/errors.ts';
 
 /** Codes of JSON-RPC, and the one of whatever else went wrong with a request. */
 export const rpcCodes = {
@@ -15,14 +14,16 @@ export const rpcCodes = {
   limit: -32005,
 } as const;
 
-/** Why a request has no result. */
+/** Why a request has no result; `data` goes to the client as well. */
 export class RpcError extends Error {
   readonly code: number;
+  readonly data: unknown;
 
-  constructor(code: number, message: string) {
+  constructor(code: number, message: string, data?: unknown) {
     super(message);
     this.name = 'RpcError';
     this.code = code;
+    this.data = data;
   }
 }
 
@@ -39,8 +40,7 @@ const codes: Readonly<Partial<Record<ErrorCode, number>>> = {
 
 /** What a client is told of any caught value; details of our own faults are not sent. */
 export function errorBody(caught: unknown): ErrorBody {
-  if (caught instanceof RpcError) return { code: caught.code, message: caught.message };
-  if (caught instanceof ExecutionError) {
+  if (caught instanceof RpcError) {
     const { code, message, data } = caught;
     return { code, message, ...(data !== undefined && { data }) };
   }

@@ -1,0 +1,92 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+
+/** How large and how slow a request of a plain server may be, and how long a connection may rest between two. */
+export type PlainBounds = Readonly<{ headerBytes?: number; headersMs?: number; requestMs: number; idleMs?: number }>;
+
+type Headers = Readonly<Record<string, string>>;
+
+/** What is read and dropped of a body that is too large, so that its sender comes to reading the answer. */
+const drained = { bytes: 32 * 1024 * 1024, ms: 5_000 };
+
+/** A body is longer than it may be; the rest of it is unread, so the answer has to be `sendUnread`. */
+export class BodyTooLarge extends Error {}
+
+/**
+ * A server for wires that have forms of their own, such as JSON-RPC: nothing but its bounds; not listening yet.
+ *
+ * What `answer` fails with is answered by `failed`; a connection for which that fails too is cut.
+ */
+export function createPlainServer(
+  { headerBytes, headersMs, requestMs, idleMs }: PlainBounds,
+  answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+  failed: (caught: unknown, response: ServerResponse) => Promise<void> | void,
+): Server {
+  const bounds = {
+    requestTimeout: requestMs,
+    ...(headerBytes !== undefined && { maxHeaderSize: headerBytes }),
+    ...(headersMs !== undefined && { headersTimeout: headersMs }),
+    ...(idleMs !== undefined && { keepAliveTimeout: idleMs }),
+  };
+  return createServer(bounds, (request, response) => {
+    answer(request, response)
+      .catch(async (caught: unknown) => await failed(caught, response))
+      .catch(() => response.destroy());
+  });
+}
+
+/** Text of a request's body, whose pieces `count` hears of; fails with `BodyTooLarge` beyond so many bytes. */
+export async function readBody(
+  request: IncomingMessage,
+  mostBytes: number,
+  count: (bytes: number) => void = () => undefined,
+): Promise<string> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of piecesOf(request)) {
+    size += piece.length;
+    if (size > mostBytes) throw new BodyTooLarge();
+    count(piece.length);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+async function* piecesOf(request: IncomingMessage): AsyncGenerator<Buffer> {
+  for await (const part of request.iterator({ destroyOnReturn: false })) {
+    const piece: unknown = part;
+    if (piece instanceof Buffer) yield piece;
+  }
+}
+
+/** Answers, with JSON unless the headers say otherwise; nothing where an answer has begun already. */
+export function send(response: ServerResponse, status: number, body?: string, headers: Headers = {}): void {
+  if (response.headersSent) return;
+  const type = body === undefined ? {} : { 'content-type': 'application/json' };
+  response.writeHead(status, { ...type, ...headers }).end(body);
+}
+
+/**
+ * The same for a request whose body is not read to its end: answers at once, reads on for a while and closes then.
+ *
+ * A connection that closes over unread bytes takes the answer along.
+ */
+export async function sendUnread(response: ServerResponse, status: number, body?: string): Promise<void> {
+  if (response.headersSent) return;
+  const type = body === undefined ? {} : { 'content-type': 'application/json' };
+  response.writeHead(status, { ...type, connection: 'close', 'content-length': Buffer.byteLength(body ?? '') });
+  if (body === undefined) response.flushHeaders();
+  else response.write(body);
+  const { req: request } = response;
+  const timer = setTimeout(() => request.destroy(), drained.ms);
+  let size = 0;
+  try {
+    for await (const piece of piecesOf(request)) {
+      size += piece.length;
+      if (size > drained.bytes) break;
+    }
+  } catch {
+    // Its sender has gone, or takes too long.
+  }
+  clearTimeout(timer);
+  response.end();
+}

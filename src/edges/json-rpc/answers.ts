@@ -1,0 +1,49 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ErrorBody } from './rpc-error.ts';
+
+/** How long a batch goes on before others are answered. */
+const turnMs = 10;
+
+/** The answer to a request, by the text of its id. */
+export const resultText = (id: string, result: unknown): string =>
+  `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result ?? null)}}`;
+
+/** The same where it failed. */
+export const errorText = (id: string, error: ErrorBody): string =>
+  `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
+
+/** What a batch is answered with, and until when. */
+export type BatchOptions = Readonly<{
+  /** Answers one request, undefined where nothing is to be answered; `isFull` once the others fill an answer. */
+  answer: (one: unknown, isFull: boolean) => Promise<string | undefined>;
+  /** Characters from which on an answer is full. */
+  mostCharacters?: number;
+  /** Whether nobody waits for the answers any more. */
+  isGone?: () => boolean;
+}>;
+
+/**
+ * Answers a batch, one request after the other, and lets others have a turn now and then.
+ *
+ * Undefined where nothing is to be answered, or nobody waits for it.
+ */
+export async function answerBatch(
+  requests: readonly unknown[],
+  { answer, mostCharacters = Infinity, isGone = () => false }: BatchOptions,
+): Promise<string | undefined> {
+  const answers: string[] = [];
+  let size = 0;
+  let since = performance.now();
+  for (const one of requests) {
+    if (performance.now() - since > turnMs) {
+      await nextTurn();
+      since = performance.now();
+    }
+    if (isGone()) return undefined;
+    const text = await answer(one, size > mostCharacters);
+    if (text === undefined) continue;
+    size += text.length;
+    answers.push(text);
+  }
+  return answers.length === 0 ? undefined : `[${answers.join(',')}]`;
+}
