@@ -1,6 +1,7 @@
 import { readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import pLimit from 'p-limit';
+import { bytesLeftFree } from '../../../kit/disk-room.ts';
 import { AppError } from '../../../kit/errors.ts';
 
 /** Room of one file that grows; what of it is on the disk already is not counted twice. */
@@ -24,8 +25,6 @@ export type Use = 'upload' | 'download';
 /** Bytes of one step. */
 const stepBytes = 8 * 2 ** 20;
 
-const leastShare = 0.1;
-const leastBytes = 5 * 2 ** 30;
 /** Of `mostBytes`, what downloads may fill. */
 const downloadShare = 0.75;
 
@@ -52,7 +51,7 @@ export function createSpace(folder: string, mostBytes: number | undefined): Spac
         throw full('for files that are fetched');
     }
     const { bavail, blocks, bsize } = await statfs(folder);
-    const kept = Math.min(blocks * bsize * leastShare, leastBytes);
+    const kept = bytesLeftFree(blocks * bsize);
     if (bavail * bsize - coming.all - more < kept * (use === 'download' ? 2 : 1)) throw full('on the disk');
   };
   return {

@@ -1,3 +1,4 @@
+import { bytesLeftFree } from '../../../kit/disk-room.ts';
 import { AppError } from '../../../kit/errors.ts';
 import { readVolume, type Volume } from '../machine/volume.ts';
 
@@ -18,8 +19,6 @@ export type Room = Readonly<{
   giveBack: (bytes: number) => void;
 }>;
 
-const mostLeftFree = 5 * 2 ** 30;
-
 /**
  * Bounds a folder to so many bytes (-1: only by its disk) and leaves a part of the disk free: 10 % of it or 5 GiB,
  * whichever is less.
@@ -35,8 +34,7 @@ export function createRoom(
       if (bound >= 0 && used + bytes > bound) throw new NoRoom(`its ${bound} bytes (STORAGE_SPACE) are used`);
       used += bytes;
       const { total, available } = await volumeOf(folder);
-      const leftFree = Math.min(Number(total) / 10, mostLeftFree);
-      if (Number(available) - bytes >= leftFree) return;
+      if (Number(available) - bytes >= bytesLeftFree(Number(total))) return;
       used -= bytes;
       throw new NoRoom('its disk is nearly full');
     },
