@@ -1,6 +1,6 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { expect } from 'vitest';
-import { StatusRequestSchema, StatusResponseSchema } from '../../src/edges/gen/chain/supernode/v1/supernode_pb.ts';
+import { SpecSupernodeService } from '../../src/edges/node/services.ts';
 import { callGrpc } from '../support/grpc-client.ts';
 import { until } from '../support/polling.ts';
 
@@ -13,10 +13,11 @@ export async function expectToldByNodes(
   available: () => Promise<readonly Readonly<Record<string, unknown>>[]>,
   metrics: string,
 ): Promise<void> {
-  const request = toBinary(StatusRequestSchema, create(StatusRequestSchema, { includeP2pMetrics: true }));
+  const { input, output } = SpecSupernodeService.method.getStatus;
+  const request = toBinary(input, create(input, { includeP2pMetrics: true }));
   for (const host of [1, 2, 3].map((last) => `${subnet}.${last}`)) {
     const method = '/chain.supernode.v1.SupernodeService/GetStatus';
-    const told = await callGrpc(`${host}:4444`, method, { request, output: StatusResponseSchema });
+    const told = await callGrpc(`${host}:4444`, method, { request, output });
     expect(told).toMatchObject({ ipAddress: `${host}:4444`, p2pMetrics: { disk: {} } });
     expect(metrics).toContain(`annals_node_up{node="${host}"} 1`);
     const listed = await until(`the API lists ${host}`, async () => (await available()).find(({ ip }) => ip === host));

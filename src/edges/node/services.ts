@@ -1,15 +1,20 @@
 import type { DescService } from '@bufbuild/protobuf';
 import type { ConnectRouter } from '@connectrpc/connect';
-import { SupernodeService as SpecSupernodeService } from '../gen/chain/supernode/v1/supernode_pb.ts';
 import { CascadeService } from '../gen/cascade/service_pb.ts';
 import { Health } from '../gen/grpc/health/v1/health_pb.ts';
 import { ServerReflection } from '../gen/grpc/reflection/v1/reflection_pb.ts';
-import { ServerReflection as ServerReflectionAlpha } from '../gen/grpc/reflection/v1alpha/reflection_pb.ts';
 import { SupernodeService } from '../gen/supernode/supernode_pb.ts';
 import type { Cascade } from './cascade/cascade.ts';
 import { registerHealth } from '../rpc/health.ts';
-import { registerReflection } from '../rpc/reflection.ts';
+import { registerReflection, ServerReflectionAlpha } from '../rpc/reflection.ts';
+import { serviceIn } from '../rpc/service-in.ts';
 import type { statusOf } from './status/status.ts';
+
+/** The status of a SuperNode under the name of specification 1; the real network has it as `supernode`. */
+export const SpecSupernodeService = serviceIn(SupernodeService, {
+  packageName: 'chain.supernode.v1',
+  file: 'chain/supernode/v1/supernode.proto',
+});
 
 /** Gives a node's status, with or without its heavy part. */
 export type GiveStatus = (withP2pMetrics: boolean) => ReturnType<typeof statusOf>;

@@ -1,55 +1,37 @@
-import {
-  create,
-  createRegistry,
-  type DescFile,
-  type DescService,
-  fromBinary,
-  type MessageInitShape,
-  toBinary,
-} from '@bufbuild/protobuf';
+import { createRegistry, type DescFile, type DescService, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { Code, type ConnectRouter } from '@connectrpc/connect';
 import {
   ServerReflection,
   type ServerReflectionRequest as Request,
-  ServerReflectionRequestSchema as RequestSchema,
-  type ServerReflectionResponse as Response,
-  ServerReflectionResponseSchema as ResponseSchema,
+  type ServerReflectionResponseSchema as ResponseSchema,
 } from '../gen/grpc/reflection/v1/reflection_pb.ts';
-import {
-  ServerReflection as ServerReflectionAlpha,
-  ServerReflectionRequestSchema as AlphaRequestSchema,
-  ServerReflectionResponseSchema as AlphaResponseSchema,
-} from '../gen/grpc/reflection/v1alpha/reflection_pb.ts';
+import { serviceIn } from './service-in.ts';
+
+/** Reflection under the older name, which many clients still use. */
+export const ServerReflectionAlpha = serviceIn(ServerReflection, {
+  packageName: 'grpc.reflection.v1alpha',
+  file: 'grpc/reflection/v1alpha/reflection.proto',
+});
 
 type Answer = NonNullable<MessageInitShape<typeof ResponseSchema>['messageResponse']>;
 
 /**
- * Serves reflection of both versions: the services that are given, and its own.
- *
- * The versions differ in their names alone, so that the bytes of one are those of the other.
+ * Serves reflection of both versions, which differ in their names alone: of the listed services, and of itself.
  */
 export function registerReflection(router: ConnectRouter, served: readonly DescService[]): void {
   const answerOf = createAnswers([...served, ServerReflection, ServerReflectionAlpha]);
-  const respond = (request: Request): Response =>
-    create(ResponseSchema, {
-      validHost: request.host,
-      originalRequest: request,
-      messageResponse: answerOf(request),
+  const respond = (request: Request): MessageInitShape<typeof ResponseSchema> => ({
+    validHost: request.host,
+    originalRequest: request,
+    messageResponse: answerOf(request),
+  });
+  for (const service of [ServerReflection, ServerReflectionAlpha])
+    router.service(service, {
+      async *serverReflectionInfo(requests) {
+        for await (const request of requests) yield respond(request);
+      },
     });
-  router.service(ServerReflection, {
-    async *serverReflectionInfo(requests) {
-      for await (const request of requests) yield respond(request);
-    },
-  });
-  router.service(ServerReflectionAlpha, {
-    async *serverReflectionInfo(requests) {
-      for await (const request of requests) {
-        const response = respond(fromBinary(RequestSchema, toBinary(AlphaRequestSchema, request)));
-        yield fromBinary(AlphaResponseSchema, toBinary(ResponseSchema, response));
-      }
-    },
-  });
 }
 
 function createAnswers(services: readonly DescService[]): (request: Request) => Answer {

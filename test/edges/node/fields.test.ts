@@ -3,7 +3,7 @@ import path from 'node:path';
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
 import { afterEach, describe, expect, it } from 'vitest';
-import { StatusResponseSchema as SpecStatus } from '../../../src/edges/gen/chain/supernode/v1/supernode_pb.ts';
+import { SpecSupernodeService } from '../../../src/edges/node/services.ts';
 import { StatusResponseSchema } from '../../../src/edges/gen/supernode/supernode_pb.ts';
 import { until } from '../../support/polling.ts';
 import { bytesOf, downloaded, pendingAction, upload } from './files-under-test.ts';
@@ -56,7 +56,7 @@ describe('the status of a node', () => {
         type,
       }));
       expect(listed).toEqual(leavesOf(StatusResponseSchema));
-      expect(leavesOf(SpecStatus)).toEqual(listed);
+      expect(leavesOf(SpecSupernodeService.method.getStatus.output)).toEqual(listed);
       const status = await busyStatus();
       for (const { field, type } of listed) {
         const values = valuesAt(status, field.split('.'));

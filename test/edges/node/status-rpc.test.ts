@@ -6,7 +6,7 @@ import { createClient, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Health } from '../../../src/edges/gen/grpc/health/v1/health_pb.ts';
-import * as named from '../../../src/edges/gen/chain/supernode/v1/supernode_pb.ts';
+import { SpecSupernodeService } from '../../../src/edges/node/services.ts';
 import {
   StatusRequestSchema,
   type StatusResponse,
@@ -62,13 +62,13 @@ describe('GetStatus', () => {
         callGrpc(node.grpc, '/supernode.SupernodeService/GetStatus', { request, output: StatusResponseSchema }),
         callGrpc(node.grpc, '/chain.supernode.v1.SupernodeService/GetStatus', {
           request,
-          output: named.StatusResponseSchema,
+          output: SpecSupernodeService.method.getStatus.output,
         }),
       ]);
       expectWhole(real);
-      expect(toJson(named.StatusResponseSchema, { ...spec, uptimeSeconds: real.uptimeSeconds })).toEqual(
-        expect.objectContaining({ version: 'v1.2.3' }),
-      );
+      expect(
+        toJson(SpecSupernodeService.method.getStatus.output, { ...spec, uptimeSeconds: real.uptimeSeconds }),
+      ).toEqual(expect.objectContaining({ version: 'v1.2.3' }));
       expect(Object.keys(spec).toSorted()).toEqual(Object.keys(real).toSorted());
     },
   );

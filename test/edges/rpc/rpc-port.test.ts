@@ -14,7 +14,7 @@ import {
   HealthCheckResponseSchema,
 } from '../../../src/edges/gen/grpc/health/v1/health_pb.ts';
 import { ServerReflection } from '../../../src/edges/gen/grpc/reflection/v1/reflection_pb.ts';
-import { ServerReflection as ServerReflectionAlpha } from '../../../src/edges/gen/grpc/reflection/v1alpha/reflection_pb.ts';
+import { ServerReflectionAlpha } from '../../../src/edges/rpc/reflection.ts';
 import { codeOf } from '../../../src/edges/rpc/codes.ts';
 import { createRpcHandler } from '../../../src/edges/rpc/handler.ts';
 import { registerHealth } from '../../../src/edges/rpc/health.ts';
@@ -267,7 +267,7 @@ describe('reflection', () => {
     ['v1', ServerReflection],
     ['v1alpha', ServerReflectionAlpha],
   ] as const)('%s lists services, finds files and says what it does not know', async (version, service) => {
-    const client = createClient<typeof ServerReflection>(service as typeof ServerReflection, grpc(await port()));
+    const client = createClient(service, grpc(await port()));
     const requests = asked(
       { messageRequest: { case: 'listServices' as const, value: '' } },
       { messageRequest: { case: 'fileContainingSymbol' as const, value: 'grpc.health.v1.Health.Check' } },
