@@ -1,58 +1,222 @@
 /**
- * Shows that a fresh clone runs: HEAD is cloned into a temporary folder with an empty HOME and empty caches, `npm
- * start` must come alive and end cleanly, `npm test` must pass. As root this is done twice, as root and as an ordinary
- * user.
+ * Shows that a fresh clone of HEAD runs: in a temporary folder with an empty HOME and empty caches `npm start` comes up
+ * on free ports, every address that it lists answers, the API shows content, and neither SIGTERM nor kill -9 leaves a
+ * process behind; then `npm test` passes. Needs Linux (`/proc`); a check as `nobody` needs root.
  */
+import { execFileSync, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { freshClone } from './fresh/clone.mjs';
-import { leftProcesses } from './fresh/processes.mjs';
-import { checkService } from './fresh/service.mjs';
-import { stopwatch } from './fresh/stopwatch.mjs';
-import { checkTests } from './fresh/tests.mjs';
+import { root } from './boot/paths.mjs';
 
-const USAGE = `Usage: tools/fresh-check [options]
-
-  --user root|nobody|both   whom to try it as (default: both as root, else oneself)
-  --no-start                leave out npm start
-  --no-test                 leave out npm test
-  --keep                    keep the temporary folders, with start.log and test.log
-  --caches <folder>         use this folder for the caches instead of empty ones, to repeat quickly
-`;
-
+const settings = 'PORT NATS_PORT NATS_WS_PORT LCD_PORT RPC_PORT GATEWAY_PORT EVM_HTTP_PORT EVM_WS_PORT'.split(' ');
+const routes = {
+  '/v1/actions': 'actions',
+  '/v1/supernodes/metrics': 'supernodes',
+  '/v1/supernodes/unavailable': 'supernodes',
+};
+const nobody = 65534;
 const { values: options } = parseArgs({
   options: {
     user: { type: 'string', default: process.getuid() === 0 ? 'both' : 'self' },
-    'no-start': { type: 'boolean', default: false },
     'no-test': { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
-    caches: { type: 'string' },
-    help: { type: 'boolean', default: false },
   },
 });
 
-if (options.help) {
-  process.stdout.write(USAGE);
-} else {
-  const users = options.user === 'both' ? ['root', 'nobody'] : [options.user];
-  for (const user of users) if (!(await check(user))) process.exitCode = 1;
+for (const user of options.user === 'both' ? ['root', 'nobody'] : [options.user]) {
+  console.log(`\nfresh clone as ${user}`);
+  const base = mkdtempSync(path.join(tmpdir(), 'annals-fresh-'));
+  try {
+    const run = await step('clone', () => cloned(base, user));
+    await checkStart(base, run);
+    if (!options['no-test']) await checkTests(base, run);
+    console.log('           everything: ok');
+  } catch (error) {
+    console.log(`           FAILED: ${error.message}`);
+    process.exitCode = 1;
+    for (const { pid } of processesIn(base)) process.kill(pid, 'SIGKILL');
+  } finally {
+    if (options.keep) console.log(`           kept: ${base}`);
+    else rmSync(base, { recursive: true, force: true });
+  }
 }
 
-/** One clone and one user; prints each step as it ends and the reason of a failure. */
-async function check(user) {
-  console.log(`\nfresh clone as ${user}`);
-  const { time, note } = stopwatch();
-  const clone = await time('clone', () => freshClone(user, options.caches));
+/** Runs a step and prints how long it took, and what it returned where that is text. */
+async function step(name, work) {
+  const started = performance.now();
+  const result = await work();
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  console.log(`${seconds.padStart(8)} s  ${name}${typeof result === 'string' ? `: ${result}` : ''}`);
+  return result;
+}
+
+/** Clones HEAD for a user; returns what starts a command there, of whose environment only the network's part is ours. */
+function cloned(base, user) {
+  chmodSync(base, 0o711);
+  const folder = path.join(base, 'annals');
+  execFileSync('git', ['clone', '--quiet', '--no-hardlinks', root, folder]);
+  const [home, npm, cache, tmp] = ['home', 'npm', 'cache', 'tmp'].map((name) => path.join(base, name));
+  for (const one of [home, npm, cache, tmp]) mkdirSync(one);
+  if (user === 'nobody') execFileSync('chown', ['-R', `${nobody}:${nobody}`, base]);
+  const network = /^(PATH|LANG|LC_ALL|https?_proxy|no_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
+  const configured = (name) => execFileSync('npm', ['config', 'get', name], { encoding: 'utf8' }).trim();
+  const authority = configured('cafile');
+  const environment = {
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => network.test(name))),
+    ...(authority !== '' && authority !== 'null' && { npm_config_cafile: authority }),
+    HOME: home,
+    TMPDIR: tmp,
+    ANNALS_CACHE: cache,
+    ANNALS_FRESH: base,
+    npm_config_cache: npm,
+    npm_config_registry: configured('registry'),
+    npm_config_update_notifier: 'false',
+  };
+  const wrap = user === 'nobody' ? ['setpriv', `--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'] : [];
+  return (command, logName, more = {}) => {
+    const file = path.join(base, logName);
+    const log = openSync(file, 'w');
+    const [program, ...args] = [...wrap, ...command];
+    const stdio = ['ignore', log, log];
+    const child = spawn(program, args, { cwd: folder, env: { ...environment, ...more }, stdio, detached: true });
+    closeSync(log);
+    const started = { child, ended: once(child, 'exit'), hasEnded: false, output: () => readFileSync(file, 'utf8') };
+    child.once('exit', () => (started.hasEnded = true));
+    return started;
+  };
+}
+
+async function checkStart(base, run) {
+  const servers = settings.map(() => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  // A subnet of its own, so that it runs beside another local network.
+  const subnet = `127.${randomInt(20, 220)}.${randomInt(256)}`;
+  const ports = { LOCAL_SUBNET: subnet };
+  for (const [at, server] of servers.entries()) ports[settings[at]] = server.address().port;
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  const api = `http://127.0.0.1:${ports.PORT}`;
+  const start = () => run(['npm', 'start'], 'start.log', ports);
+  const readiness = async () => (await fetch(`${api}/readyz`).catch(() => ({ status: 0 }))).status;
+
+  const service = start();
+  const statuses = [];
+  await step('npm start until /readyz is 200', async () => {
+    await until(service, 300_000, 'readiness', async () => {
+      const status = await readiness();
+      if (statuses.at(-1) !== status) statuses.push(status);
+      return status === 200;
+    });
+    return statuses.join(' -> ');
+  });
+  if (statuses[0] === 200) throw new Error('/readyz was 200 from the first moment on');
+  for (const [route, list] of Object.entries(routes))
+    await step(route, async () => {
+      let count = 0;
+      await until(service, 120_000, `content at ${route}`, async () => {
+        const answer = await fetch(`${api}${route}`);
+        if (answer.status !== 200) throw new Error(`${route} answered ${answer.status} after /readyz was 200`);
+        count = (await answer.json())[list].length;
+        return count > 0;
+      });
+      return `${count} listed`;
+    });
+  const listed = /^ +.*\b((?:https?|wss?|nats):\/\/(?:127\.[\d.]+|localhost):\d+\S*)$/gm;
+  await step('each listed address answers', async () => {
+    await until(service, 30_000, 'the list of addresses', () => service.output().includes(`:${ports.PORT}/`));
+    const urls = [...new Set([...service.output().matchAll(listed)].map(([, url]) => url))];
+    for (const url of urls) await until(service, 30_000, `an answer from ${url}`, () => answers(url));
+    return urls.join(' ');
+  });
+  await step('memory of the whole tree', () => `${memoryOf(base)} MB`);
+  await step('SIGTERM, nothing left', () => gone(base, () => service.child.kill('SIGTERM')));
+
+  const again = start();
+  await step('npm start once more', () => until(again, 300_000, 'readiness', async () => (await readiness()) === 200));
+  const program = processesIn(base).find(({ command }) => command.includes('cli/main.ts'));
+  await step('kill -9 of the program, nothing left', () => gone(base, () => process.kill(program.pid, 'SIGKILL')));
+}
+
+async function checkTests(base, run) {
+  const tests = run(['npm', 'test'], 'test.log');
+  const [code] = await step('npm test', () => tests.ended);
+  const [tally, failed] = [...tests.output().matchAll(/^\d+ passed, (\d+) failed/gm)].at(-1) ?? ['no tally'];
+  console.log(`           ${tally}`);
+  if (code !== 0 || failed !== '0') throw new Error(`npm test ended with ${code}.\n${lastLines(tests, 60)}`);
+  await gone(base, () => undefined);
+}
+
+/** Whether an address answers as its scheme requires. */
+async function answers(url) {
+  const { protocol, hostname: host, port } = new URL(url);
+  if (protocol.startsWith('http'))
+    return await fetch(url).then(
+      ({ status }) => status < 500,
+      () => false,
+    );
+  const upgrade = `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`;
+  const socket = connect({ host, port: Number(port), timeout: 10_000 });
+  if (protocol === 'ws:') socket.write(upgrade);
+  const first = await once(socket, 'data').then(
+    ([data]) => data.toString(),
+    () => '',
+  );
+  socket.destroy();
+  return first.startsWith(protocol === 'ws:' ? 'HTTP/1.1 101' : 'INFO ');
+}
+
+/** Waits for something; fails when the time is up or the service has ended, with what it wrote last. */
+async function until(service, withinMs, what, isThere) {
+  const deadline = performance.now() + withinMs;
+  while (!(await isThere())) {
+    if (service.hasEnded || performance.now() > deadline)
+      throw new Error(`Waited for ${what} in vain. Its last lines:\n${lastLines(service, 25)}`);
+    await pause(50);
+  }
+}
+
+function lastLines(service, count) {
+  return service.output().trimEnd().split('\n').slice(-count).join('\n');
+}
+
+/** Processes of the clone: they carry its folder in their environment or on their command line. */
+function processesIn(base) {
+  const own = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  const all = own.map((pid) => ({
+    pid: Number(pid),
+    command: proc(pid, 'cmdline').replaceAll('\0', ' '),
+    env: proc(pid, 'environ'),
+  }));
+  return all.filter(
+    ({ command, env }) => command !== '' && (command.includes(base) || env.includes(`ANNALS_FRESH=${base}`)),
+  );
+}
+
+/** Ends what runs and waits until no process is left. */
+async function gone(base, end) {
+  end();
+  for (let left = processesIn(base), tries = 0; left.length > 0; left = processesIn(base), tries += 1) {
+    if (tries > 600)
+      throw new Error(`still running:\n${left.map(({ pid, command }) => `${pid} ${command}`).join('\n')}`);
+    await pause(50);
+  }
+}
+
+/** Memory of the clone's processes in MB, shared pages counted once. */
+function memoryOf(base) {
+  const sizes = processesIn(base).map(({ pid }) => Number(/^Pss:\s+(\d+)/m.exec(proc(pid, 'smaps_rollup'))?.[1] ?? 0));
+  return Math.round(sizes.reduce((sum, size) => sum + size, 0) / 1024);
+}
+
+function proc(pid, name) {
   try {
-    if (!options['no-start']) await checkService(clone, { time, note });
-    if (!options['no-test']) await checkTests(clone, { time, note });
-    note('everything', 'ok');
-    return true;
-  } catch (error) {
-    note('FAILED', error.message);
-    for (const { pid } of leftProcesses(clone)) process.kill(pid, 'SIGKILL');
-    return false;
-  } finally {
-    if (options.keep) note('kept', clone.base);
-    else clone.remove();
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  } catch {
+    return '';
   }
 }

@@ -72,7 +72,7 @@ export type ExpectedStep = Readonly<{
 
 type Earned = Readonly<{ owner: string; denom: string; total_amount: string; transactions: number }>;
 
-/** What an independent count of the recordings came to (`tools/expect-recorded.mjs`). */
+/** What an independent count of the recordings came to; `test/fixtures/chain-rest/README.md` says how it counted. */
 export type Expectations = Readonly<{
   chain_id: string;
   steps: readonly ExpectedStep[];

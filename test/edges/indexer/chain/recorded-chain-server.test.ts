@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RecordedChain, startRecordedChain } from '../../../support/recorded-chain.ts';
 import { readAnswers, type RecordedAnswer } from '../../../support/recorded-chain/records.ts';
@@ -117,11 +115,5 @@ describe('startRecordedChain', () => {
     const before = chain.requests.length;
     await get(`${action}get_action/1`);
     expect(chain.requests.slice(before)).toEqual([`${action}get_action/1`]);
-  });
-});
-
-describe('recorded-expectations.json', () => {
-  it('is what tools/expect-recorded.mjs counts', async () => {
-    await promisify(execFile)(process.execPath, ['tools/expect-recorded.mjs', '--check']);
   });
 });
