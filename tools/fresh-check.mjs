@@ -56,7 +56,7 @@ async function step(name, work) {
   return result;
 }
 
-/** Clones HEAD for a user; returns what starts a command there, of whose environment only the network's part is ours. */
+/** Clones HEAD for a user; returns what starts a command there, with nothing of this environment but the network's. */
 function cloned(base, user) {
   chmodSync(base, 0o711);
   const folder = path.join(base, 'annals');

@@ -7,7 +7,7 @@ import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
  * The result has a file descriptor of its own, so that reflection shows both. The service's file imports no other.
  *
  * @example
- * serviceIn(ServerReflection, { packageName: 'grpc.reflection.v1alpha', file: 'grpc/reflection/v1alpha/reflection.proto' })
+ * serviceIn(SupernodeService, { packageName: 'chain.supernode.v1', file: 'chain/supernode/v1/supernode.proto' })
  */
 export function serviceIn<Service extends DescService>(
   service: Service,
