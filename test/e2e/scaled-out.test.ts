@@ -86,17 +86,6 @@ describe.each(majors)('two indexers and two projectors on three nats-servers and
     });
   };
 
-  test('every stream and bucket has three copies', async () => {
-    const connection = await connectNats({ url: cluster.url, name: 'test' });
-    const manager = await jetstreamManager(connection);
-    const copies = new Map<string, number>();
-    for await (const { config } of manager.streams.list())
-      if (config.name.endsWith(stores.network)) copies.set(config.name, config.num_replicas);
-    await connection.close();
-    expect([...copies.values()]).toEqual([...copies].map(() => 3));
-    expect(copies.size).toBe(streams.length + 2);
-  });
-
   test('a projector that comes back after its lease was taken is refused by its epoch, and counts it', async ({
     annotate,
   }) => {
@@ -120,88 +109,103 @@ describe.each(majors)('two indexers and two projectors on three nats-servers and
     await annotate(`refused batches: ${counted}`);
   }, 90_000);
 
-  test('an indexer that comes back after its lease was taken is refused by the expected sequence', async ({
-    annotate,
-    onTestFinished,
-  }) => {
-    const { network } = stores;
-    // Nobody probes a node that has left, so none may leave while all are waited for.
-    clearInterval(growth);
-    onTestFinished(keepGrowing);
-    await untilRead();
-    const listed = [...stub.chain.supernodes.values()].map((node) => String(node['validator_address']));
-    const [deposed, next] = await byLease(indexers, 'sync');
-    const refused = async (): Promise<number> => {
-      const figures = streams.map((stream) => figure(deposed, `annals_appends_refused_total{stream="${stream}"}`));
-      return (await Promise.all(figures)).reduce<number>((sum, one) => sum + (one ?? 0), 0);
-    };
-    const refusedBefore = await refused();
-    const bytes = await deposed.nats.holdFrom(`HPUB evt.sync.${network}.actions `);
-    process.kill(deposed.program.pid, 'SIGSTOP');
-    const before = await log.last('probe', listed);
-    const rounds = await log.last('sync', sources);
-    await untilHolds(next, indexerLeases);
-    await until('the other one has written about all of it', async () => {
-      const isLater = (old: ReadonlyMap<string, Recorded>, now: ReadonlyMap<string, Recorded>): boolean =>
-        [...old].every(([entity, { sequence }]) => (now.get(entity)?.sequence ?? 0) > sequence);
-      return isLater(before, await log.last('probe', listed)) && isLater(rounds, await log.last('sync', sources));
+  // What the broker alone decides is the same whatever PostgreSQL lies beside it.
+  if (major === majors[0]) {
+    test('every stream and bucket has three copies', async () => {
+      const connection = await connectNats({ url: cluster.url, name: 'test' });
+      const manager = await jetstreamManager(connection);
+      const copies = new Map<string, number>();
+      for await (const { config } of manager.streams.list())
+        if (config.name.endsWith(stores.network)) copies.set(config.name, config.num_replicas);
+      await connection.close();
+      expect([...copies.values()]).toEqual([...copies].map(() => 3));
+      expect(copies.size).toBe(streams.length + 2);
     });
-    const answers = deposed.nats.release();
-    process.kill(deposed.program.pid, 'SIGCONT');
-    const refusals = (): number => (answers().match(/"err_code":10071/g) ?? []).length;
-    await until('what was kept back has been refused', async () => refusals() > 0);
-    await untilRead();
-    expect(bytes).toContain('Nats-Expected-Last-Subject-Sequence');
-    const acknowledged = new RegExp(`\\{"stream":"(${streams.join('|')})_${network}", ?"seq":`, 'g');
-    expect(answers().match(acknowledged)).toBeNull();
-    const counted = (await refused()) - refusedBefore;
-    await annotate(`refused appends: ${refusals()} by the broker's answers, ${counted} by its own count`);
-  }, 90_000);
 
-  test('the kill of a nats-server that leads a stream loses nothing that was acknowledged', async () => {
-    const before = await factsNow(log);
-    const node = await cluster.leaderOf(`ACTIONS_${stores.network}`);
-    await node.kill();
-    await untilRead();
-    node.start();
-    await cluster.untilWhole();
-    await untilRead();
-    const after = await factsNow(log);
-    expect(after.map((facts, n) => facts.slice(0, before[n]?.length))).toEqual(before);
-    const written = ['ACTIONS', 'NODES', 'PROBES', 'SYNC'];
-    const grown = streams.filter((_, n) => (after[n]?.length ?? 0) > (before[n]?.length ?? 0));
-    expect(grown).toEqual(expect.arrayContaining(written));
-  }, 120_000);
+    test('an indexer that comes back after its lease was taken is refused by the expected sequence', async ({
+      annotate,
+      onTestFinished,
+    }) => {
+      const { network } = stores;
+      // Nobody probes a node that has left, so none may leave while all are waited for.
+      clearInterval(growth);
+      onTestFinished(keepGrowing);
+      await untilRead();
+      const listed = [...stub.chain.supernodes.values()].map((node) => String(node['validator_address']));
+      const [deposed, next] = await byLease(indexers, 'sync');
+      const refused = async (): Promise<number> => {
+        const figures = streams.map((stream) => figure(deposed, `annals_appends_refused_total{stream="${stream}"}`));
+        return (await Promise.all(figures)).reduce<number>((sum, one) => sum + (one ?? 0), 0);
+      };
+      const refusedBefore = await refused();
+      const bytes = await deposed.nats.holdFrom(`HPUB evt.sync.${network}.actions `);
+      process.kill(deposed.program.pid, 'SIGSTOP');
+      const before = await log.last('probe', listed);
+      const rounds = await log.last('sync', sources);
+      await untilHolds(next, indexerLeases);
+      await until('the other one has written about all of it', async () => {
+        const isLater = (old: ReadonlyMap<string, Recorded>, now: ReadonlyMap<string, Recorded>): boolean =>
+          [...old].every(([entity, { sequence }]) => (now.get(entity)?.sequence ?? 0) > sequence);
+        return isLater(before, await log.last('probe', listed)) && isLater(rounds, await log.last('sync', sources));
+      });
+      const answers = deposed.nats.release();
+      process.kill(deposed.program.pid, 'SIGCONT');
+      const refusals = (): number => (answers().match(/"err_code":10071/g) ?? []).length;
+      await until('what was kept back has been refused', async () => refusals() > 0);
+      await untilRead();
+      expect(bytes).toContain('Nats-Expected-Last-Subject-Sequence');
+      const acknowledged = new RegExp(`\\{"stream":"(${streams.join('|')})_${network}", ?"seq":`, 'g');
+      expect(answers().match(acknowledged)).toBeNull();
+      const counted = (await refused()) - refusedBefore;
+      await annotate(`refused appends: ${refusals()} by the broker's answers, ${counted} by its own count`);
+    }, 90_000);
 
-  test('the kill of the leading projector and indexer hands everything over within two lease times, and readers see no error', async ({
-    annotate,
-    onTestFinished,
-  }) => {
-    const connection = await connectNats({ url: cluster.url, name: 'test' });
-    onTestFinished(() => connection.close());
-    const watch = await watchLeases(connection, stores.network);
-    for (const [pair, lease, leases, clock] of [
-      [projectors, 'projection.actions', projectorLeases, 'sync'],
-      [indexers, 'sync', indexerLeases, 'projection.actions'],
-    ] as const) {
-      const [doomed, heir] = await byLease(pair, lease);
-      const at = pair.indexOf(doomed);
-      if (pair === indexers) expectNoComplaint(await (pollers[at] as Pollers).stop());
-      const rounds = await log.head('SYNC');
-      await watch.seen(lease);
-      await doomed.program.kill();
-      await untilHolds(heir, leases);
-      const renewals = await watch.renewalsUntilTaken(lease, clock);
-      await annotate(`${lease} was taken after ${renewals} renewals of ${clock}`);
-      expect(renewals).toBeGreaterThan(0);
-      expect(renewals, 'within two lease times').toBeLessThanOrEqual(2 * renewalsPerLease);
-      await untilRead(pair === indexers ? [heir] : indexers);
-      if (pair === indexers) await annotate(`sync stood still for ${await gap(log, rounds.lastSequence)} lease times`);
-      pair[at] = await startReplica(stores, pair === indexers ? 'indexer' : 'projector', stub.url);
-      await pair[at]?.program.untilReady();
-    }
-    for (const one of pollers) expectNoComplaint(await one.stop());
-  }, 120_000);
+    test('the kill of a nats-server that leads a stream loses nothing that was acknowledged', async () => {
+      const before = await factsNow(log);
+      const node = await cluster.leaderOf(`ACTIONS_${stores.network}`);
+      await node.kill();
+      await untilRead();
+      node.start();
+      await cluster.untilWhole();
+      await untilRead();
+      const after = await factsNow(log);
+      expect(after.map((facts, n) => facts.slice(0, before[n]?.length))).toEqual(before);
+      const written = ['ACTIONS', 'NODES', 'PROBES', 'SYNC'];
+      const grown = streams.filter((_, n) => (after[n]?.length ?? 0) > (before[n]?.length ?? 0));
+      expect(grown).toEqual(expect.arrayContaining(written));
+    }, 120_000);
+
+    test('the kill of the leading projector and indexer hands everything over within two lease times, and readers see no error', async ({
+      annotate,
+      onTestFinished,
+    }) => {
+      const connection = await connectNats({ url: cluster.url, name: 'test' });
+      onTestFinished(() => connection.close());
+      const watch = await watchLeases(connection, stores.network);
+      for (const [pair, lease, leases, clock] of [
+        [projectors, 'projection.actions', projectorLeases, 'sync'],
+        [indexers, 'sync', indexerLeases, 'projection.actions'],
+      ] as const) {
+        const [doomed, heir] = await byLease(pair, lease);
+        const at = pair.indexOf(doomed);
+        if (pair === indexers) expectNoComplaint(await (pollers[at] as Pollers).stop());
+        const rounds = await log.head('SYNC');
+        await watch.seen(lease);
+        await doomed.program.kill();
+        await untilHolds(heir, leases);
+        const renewals = await watch.renewalsUntilTaken(lease, clock);
+        await annotate(`${lease} was taken after ${renewals} renewals of ${clock}`);
+        expect(renewals).toBeGreaterThan(0);
+        expect(renewals, 'within two lease times').toBeLessThanOrEqual(2 * renewalsPerLease);
+        await untilRead(pair === indexers ? [heir] : indexers);
+        if (pair === indexers)
+          await annotate(`sync stood still for ${await gap(log, rounds.lastSequence)} lease times`);
+        pair[at] = await startReplica(stores, pair === indexers ? 'indexer' : 'projector', stub.url);
+        await pair[at]?.program.untilReady();
+      }
+      for (const one of pollers) expectNoComplaint(await one.stop());
+    }, 120_000);
+  }
 
   test('every replica answers the same, as does a single process that reads the log anew', async () => {
     clearInterval(growth);

@@ -55,7 +55,7 @@ test.for(Object.entries(harms))(
     const { state, database, schema, stateNow } = stored;
     await using fresh = await freshLog();
     const { height } = await whileRunning(fresh.log, state, async (ledger) => {
-      await playHistory(ledger);
+      await playHistory(ledger, 15);
       await ledger.submitEthereum(transfer(ledger, 0));
       await database.query(harm(schema));
       await ledger.submitEthereum(transfer(ledger, 1));

@@ -55,12 +55,13 @@ export async function send(ledger: Ledger, messages: readonly Message[], at?: nu
   return await ledger.submit(signedTransaction(person.key, messages, { chainId, denom: 'ulume', ...info }), at);
 }
 
-/** Plays the short history of the local network's timeline. */
-export async function playHistory(ledger: Ledger): Promise<void> {
+/** Plays the short history of the local network's timeline, or the beginning of it. */
+export async function playHistory(ledger: Ledger, most = Infinity): Promise<void> {
   const startedAt = Date.parse(ledger.status().startedAt);
   const player = playerOf({ ledger, seed });
+  let left = most;
   for (const { atMs, deed, isHistory } of timeline(seed)) {
-    if (!isHistory) break;
+    if (!isHistory || left-- <= 0) break;
     await player.play(deed, startedAt + atMs);
   }
 }
