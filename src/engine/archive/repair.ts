@@ -27,7 +27,7 @@ import {
 } from './states.ts';
 import { wentBack } from './store.ts';
 
-/** Both stores, the log as read models take it, and the folder of the network's data, where foreign events are saved. */
+/** Both stores, the log as read models take it, and the network’s data folder, where foreign events are saved. */
 export type Repairable = BothStores & Readonly<{ source: Source; folder: string }>;
 
 /** What a repair did, in sentences; `isExact` when every event is again where it was. */
