@@ -3,6 +3,7 @@ import type { Command, Decider } from './decider.ts';
 import { AppError } from '../kit/errors.ts';
 import { handle, type Handled } from './handle.ts';
 import type { FactLog } from './ports.ts';
+import { AdvanceChain, sealing } from './ledger/sealing.ts';
 import { settling, SettleSubmissions, submitting, SubmitTransactions } from './ledger/submit.ts';
 import { banning, RecordBans } from './node/bans.ts';
 import { RecordFiles, storing } from './node/files.ts';
@@ -32,6 +33,7 @@ export const commands: readonly CommandEntry[] = [
   ...decidedBy(probing, RecordProbes),
   ...decidedBy(storing, RecordFiles),
   ...decidedBy(banning, RecordBans),
+  ...decidedBy(sealing, AdvanceChain),
   ...decidedBy(submitting, SubmitTransactions),
   ...decidedBy(settling, SettleSubmissions),
   ...decidedBy(transferring, RecordTransfers),

@@ -1,8 +1,11 @@
+import { forgetStates } from '../edges/evm/executor/forget-states.ts';
 import { createExecution, type Execution } from '../edges/evm/workers/execution.ts';
 import { openAsked } from '../edges/evm/asked.ts';
 import { failureOf } from '../kit/failure.ts';
 import { cadenceOf } from '../edges/ledger/cadence.ts';
+import { projectedBlocks } from '../edges/ledger/projected-blocks.ts';
 import { runLedger } from '../edges/ledger/run-ledger.ts';
+import { openSnapshots } from '../edges/ledger/snapshots.ts';
 import { localBeginning } from '../edges/local-network/beginning.ts';
 import { startLocalNetwork } from '../edges/local-network/local-network.ts';
 import { type Part, type Role, type RoleContext, urlOf } from './role.ts';
@@ -28,6 +31,9 @@ async function startLocal(context: RoleContext): Promise<Part> {
   const { localSeed: seed, localSubnet: subnet, localNodes: nodes } = config;
   let execution: Execution | undefined;
   const chain = await runLedger({
+    snapshots: openSnapshots(postgres, name),
+    forget: (height) => forgetStates(postgres, name, height),
+    blocks: (whole) => projectedBlocks(context.reader, whole),
     execution: (evm) => (execution = createExecution({ postgres, network: name, config: evm })),
     log,
     leases,

@@ -38,7 +38,7 @@ export async function startEvm(options: EvmOptions): Promise<Evm> {
   const news = new News();
   const { pool, settle, ended } = openPool({ log, config, forks, blocks, reads, news, signal });
   const enabled = new Set(options.namespaces);
-  const context = { config, forks, blocks, reads, pool, gasCap, version, enabled, news };
+  const context = { config, forks, blocks, reads, pool, gasCap, version, enabled, news, forgetsStates: true };
   const served = await serveRpc(context, options).catch(async (caught: unknown) => {
     await reads.close();
     throw caught;

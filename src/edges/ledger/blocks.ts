@@ -12,8 +12,6 @@ export type SealedTransaction = Readonly<{
   time: string;
   code: number;
   log: string;
-  gasWanted: number;
-  gasUsed: number;
   /** Of its block in the log. */
   sequence: number;
 }>;
@@ -24,7 +22,7 @@ export type Content =
   | Readonly<{ kind: 'ethereum'; raw: Uint8Array; from: string; gasPrice: bigint; error: string | undefined }>;
 
 /** What a transaction said and did. */
-export type Body = Readonly<{ events: readonly ChainEvent[]; content: Content }>;
+export type Body = Readonly<{ events: readonly ChainEvent[]; content: Content; gasWanted: number; gasUsed: number }>;
 
 /** A transaction with what it did, as the log has it. */
 export type WholeTransaction = SealedTransaction & Body;
@@ -47,13 +45,14 @@ export type Block = Readonly<{
   dataHash: string;
 }>;
 
-type Parts = Omit<SealedTransaction, 'gasWanted' | 'gasUsed' | 'hash'> & Readonly<{ sent: SentTransaction }>;
-
-/** Fills in what follows from a transaction's bytes. */
-export function transactionOf({ sent, ...rest }: Parts): SealedTransaction {
+/** What a transaction of the chain's own kind said and did, as its block in the log has it. */
+export function bodyOf(
+  sent: SentTransaction,
+  { code, events }: Readonly<{ code: number }> & Pick<Body, 'events'>,
+): Body {
   const { messages, gasLimit } = sent.transaction;
-  const used = Math.min(gasUsed(messages, rest.code === 0), gasLimit);
-  return { ...rest, hash: sent.hash, gasWanted: gasLimit, gasUsed: used };
+  const used = Math.min(gasUsed(messages, code === 0), gasLimit);
+  return { events, content: { kind: 'chain', sent }, gasWanted: gasLimit, gasUsed: used };
 }
 
 const hashOfNothing = sha256('');

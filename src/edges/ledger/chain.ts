@@ -1,32 +1,29 @@
 import pLimit from 'p-limit';
 import type { Refusal } from '../../commands/ledger/ante.ts';
-import type { Changes, Genesis } from '../../commands/ledger/chain.ts';
+import type { Genesis } from '../../commands/ledger/chain.ts';
 import { genesisState, parseGenesis } from '../../commands/ledger/genesis.ts';
 import type { SignedTransaction } from '../evm/pool/read-transaction.ts';
 import type { Fact } from '../../events/catalogue.ts';
 import { distance } from '../chain/sign/addresses.ts';
-import { type SentTransaction, sentIn } from '../chain/sign/transaction-codec.ts';
+import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
 import type { Sealed as EvmSealed } from '../evm/executor/executor.ts';
-import { type Block, blockOf, type SealedTransaction, transactionOf, type Whole } from './blocks.ts';
+import { type Block, blockOf, type SealedTransaction, type Whole } from './blocks.ts';
 import { carryOut, encodedBytes } from './carry-out.ts';
-import { EvmChain, mayBeLost, type OpenExecution } from './evm-chain.ts';
-import {
-  chainHash,
-  ethereumTransactions,
-  receiptChanges,
-  type SentAs,
-  withSenderKey,
-} from './ethereum-transactions.ts';
-import { evmBlockOf, rawTransactions } from './evm-block.ts';
+import type { ChainSnapshot, ChainStores, Checkpointed, LoggedBlock } from './chain-stores.ts';
+import { EvmChain, mayBeLost } from './evm-chain.ts';
+import { chainHash, ethereumTransactions } from './ethereum-transactions.ts';
+import { evmBlockOf } from './evm-block.ts';
 import { History } from './history.ts';
 import { openingOf } from './opening.ts';
-import { TransactionIndex } from './transaction-index.ts';
+import { applyBlock, replayRules } from './replay.ts';
+import { RecentBlocks, type SealedBlocks, type SearchPage, type SearchResult } from './sealed-blocks.ts';
+import type { Condition } from './transaction-index.ts';
+
+/** Heights whose state can be read: the last ones. */
+export const keptHeights = 1_000;
 
 type Initialised = Extract<Fact, { type: 'ChainInitialised' }>;
 type Sealed = Extract<Fact, { type: 'BlockSealed' }>;
-
-/** A block as the log has it; `drafted` where it was executed here already. */
-export type LoggedBlock = Readonly<{ fact: Sealed; sequence: number; drafted?: EvmSealed }>;
 
 /** A block that is no block of the chain before the log has it. */
 export type DraftBlock = Readonly<{
@@ -45,19 +42,31 @@ export class Chain {
   readonly history: History;
   readonly whole: Whole;
   readonly evm: EvmChain;
-  readonly transactions = new TransactionIndex();
-  readonly #blocks: Block[] = [];
+  readonly #blocks: SealedBlocks;
+  readonly #recent: RecentBlocks;
+  #head: Block | undefined;
+  #firstBlock: Block | undefined;
   readonly #oneAtATime = pLimit(1);
   #expiry: Readonly<{ sequence: number; at: number | undefined }> | undefined;
   readonly #blocksAfter: ChainStores['blocksAfter'];
+  readonly #common = () => this.evm.bounds.common;
+  readonly #newestSnapshot: ChainStores['newestSnapshot'];
   /** Of the beginning, in the log. */
   readonly #first: number;
   /** In the log. */
   sequence: number;
+  /** Of both kinds. */
+  transactionCount = 0;
+  /** Is called with the chain as it is at each attested state. */
+  onCheckpoint: ((snapshot: ChainSnapshot) => void) | undefined;
 
-  private constructor(fact: Initialised, sequence: number, { whole, blocksAfter }: ChainStores, evm: EvmChain) {
+  private constructor(fact: Initialised, sequence: number, stores: ChainStores, evm: EvmChain) {
+    const { whole, blocks, blocksAfter, newestSnapshot } = stores;
     this.whole = whole;
+    this.#blocks = blocks;
+    this.#recent = new RecentBlocks(sequence);
     this.#blocksAfter = blocksAfter;
+    this.#newestSnapshot = newestSnapshot;
     this.#first = sequence;
     this.evm = evm;
     this.chainId = fact.data.chainId;
@@ -80,11 +89,16 @@ export class Chain {
   }
 
   get head(): Block | undefined {
-    return this.#blocks.at(-1);
+    return this.#head;
   }
 
   get height(): number {
-    return this.#blocks.length;
+    return this.#head?.height ?? 0;
+  }
+
+  /** The first block; undefined before it is sealed. */
+  get firstBlock(): Block | undefined {
+    return this.#firstBlock;
   }
 
   /** Time of the last block, or of the beginning. */
@@ -92,8 +106,25 @@ export class Chain {
     return this.head?.time ?? this.startedAt;
   }
 
-  block(height: number): Block | undefined {
-    return this.#blocks[height - 1];
+  /** A block; fails with `UNAVAILABLE` while an older one cannot be read. */
+  async block(height: number): Promise<Block | undefined> {
+    if (height < 1 || height > this.height) return undefined;
+    return this.#recent.block(height) ?? (await this.#blocks.block(height, this.#recent));
+  }
+
+  /** A transaction (upper-case hex) of the last blocks; undefined of one that is older or in no block. */
+  recentTransaction(hash: string): SealedTransaction | undefined {
+    return this.#recent.transaction(hash);
+  }
+
+  /** A transaction (upper-case hex) of any block; fails with `UNAVAILABLE` while older ones cannot be read. */
+  async transaction(hash: string): Promise<SealedTransaction | undefined> {
+    return this.#recent.transaction(hash) ?? (await this.#blocks.transaction(hash, this.#recent));
+  }
+
+  /** A page of the transactions that meet all conditions, those of the head included. */
+  async search(conditions: readonly Condition[], page: SearchPage): Promise<SearchResult> {
+    return await this.#blocks.search(conditions, page, this);
   }
 
   /**
@@ -170,75 +201,83 @@ export class Chain {
     if (!stored) return false;
     const history = new History(this.genesis);
     let { header } = stored;
-    for await (const { fact, sequence } of this.#blocksAfter(this.#first)) {
+    const snapshot = await this.#newestSnapshot(stored.height);
+    if (snapshot) history.restore(snapshot.history);
+    for await (const { fact, sequence } of this.#blocksAfter(snapshot?.sequence ?? this.#first)) {
+      if (sequence === this.sequence && fact.type === 'StateCheckpointed') return true;
+      if (fact.type === 'StateCheckpointed') continue;
       const { height, evm } = fact.data;
-      const { changes } = this.#carriedOut(history, fact.data);
+      const changes = replayRules(history, fact.data);
       if (height > stored.height && evm) header = await this.evm.restore(header, changes, evm);
-      this.#applyTo(history, fact.data, changes);
+      applyBlock(history, fact.data, { changes, common: this.#common });
       if (sequence === this.sequence) return true;
     }
     throw new Error(`The ledger stopped before it read the blocks after ${stored.height} again`);
   }
 
-  async #take({ fact: { data }, sequence, drafted }: LoggedBlock): Promise<void> {
+  async #take(block: LoggedBlock): Promise<void> {
+    const { fact, sequence } = block;
+    if (fact.type === 'StateCheckpointed') return this.#checkpoint(fact.data, sequence);
+    const { data } = fact;
+    const drafted = 'drafted' in block ? block.drafted : undefined;
     const { height, evm } = data;
     if (height !== this.height + 1)
       throw new Error(`Block ${height} follows block ${this.height} in the log of the ledger`);
     if (!evm) throw new Error('The chain was begun without a virtual machine (annals reset begins anew)');
-    const { pending, changes } = this.#carriedOut(this.history, data);
+    const changes = replayRules(this.history, data);
     if (drafted) await this.evm.commit(drafted);
     else if (!this.evm.passes(height, evm)) await this.evm.apply(changes, evm);
-    this.#applyTo(this.history, data, changes);
-    this.#addBlock(data, pending, sequence);
+    applyBlock(this.history, data, { changes, common: this.#common });
+    this.#addBlock(data, sequence);
   }
 
-  /** What the rules make of a block of the log; fails where that is not what the log says. */
-  #carriedOut(history: History, { height, time, transactions }: Sealed['data']) {
-    const pending = transactions.map((stored) => sentIn(stored));
-    const block = { height, time, distance };
-    const { executed, changes } = carryOut(history.state, { block, pending, isDraft: false });
-    for (const [index, { hash, code }] of transactions.entries())
-      if (executed[index]?.code !== code)
-        throw new Error(
-          `Transaction ${hash} of block ${height} was sealed under other rules (annals reset begins anew)`,
-        );
-    return { pending, changes };
+  /** Forgets what is older than the heights that are kept, and lets what remains be stored. */
+  #checkpoint({ height, root }: Checkpointed['data'], sequence: number): void {
+    if (height !== this.height)
+      throw new Error(`The state of block ${height} is attested after block ${this.height} in the log of the ledger`);
+    this.sequence = sequence;
+    this.history.forgetBefore(this.lowestHeight);
+    const { head, firstBlock, transactionCount } = this;
+    if (!head || !firstBlock) return;
+    const kept = { height, sequence, root, head, firstBlock, transactionCount };
+    const header = Buffer.from(this.evm.header).toString('base64');
+    this.onCheckpoint?.({ ...kept, header, history: this.history.text() });
   }
 
-  #applyTo(history: History, { height, evm }: Sealed['data'], changes: readonly Changes[]): void {
-    for (const one of changes) history.apply(height, one);
-    for (const [index, receipt] of (evm?.receipts ?? []).entries()) {
-      const changed = receiptChanges(history.state, receipt);
-      history.apply(
-        height,
-        withSenderKey(changed, receipt, () => this.#sentAs(evm?.block ?? '', index)),
-      );
-    }
+  /** The lowest height whose state can be read. */
+  get lowestHeight(): number {
+    return Math.max(0, this.height - keptHeights + 1);
   }
 
-  #sentAs(block: string, index: number): SentAs {
-    const raw = rawTransactions(Buffer.from(block, 'base64'))[index] ?? new Uint8Array();
-    return { raw, common: this.evm.bounds.common };
+  /** Starts from a snapshot of this chain where the state of the virtual machine is stored as far; whether it is. */
+  startFrom({ height, sequence, head, firstBlock, transactionCount, header, history }: ChainSnapshot): boolean {
+    if (this.height > 0 || !this.evm.startFrom(height, Buffer.from(header, 'base64'))) return false;
+    this.history.restore(history);
+    this.#head = head;
+    this.#firstBlock = firstBlock;
+    this.transactionCount = transactionCount;
+    this.sequence = sequence;
+    this.#recent.sequence = sequence;
+    return true;
   }
 
-  #addBlock(
-    { height, time, transactions, evm }: Sealed['data'],
-    pending: readonly SentTransaction[],
-    sequence: number,
-  ): void {
-    const sealed: SealedTransaction[] = [];
-    for (const [index, { code, log, events }] of transactions.entries()) {
-      const sent = pending[index];
-      if (!sent) continue;
-      const transaction = transactionOf({ code, log, sent, height, time, sequence });
-      this.transactions.add(transaction, events);
-      sealed.push(transaction);
-    }
-    for (const { transaction, events } of evm ? ethereumTransactions(evm, { height, time, sequence }) : []) {
-      this.transactions.add(transaction, events);
-      sealed.push(transaction);
-    }
-    this.#blocks.push(blockOf(this.chainId, this.head, { height, time, transactions: sealed }));
+  #addBlock({ height, time, transactions, evm }: Sealed['data'], sequence: number): void {
+    const of = { height, time, sequence };
+    const own = transactions.map(({ hash, code, log, events }) => ({
+      transaction: { hash, code, log, ...of },
+      events,
+    }));
+    const all = [...own, ...(evm ? ethereumTransactions(evm, of) : [])];
+    const sealed = all.map(({ transaction }) => transaction);
+    const block = blockOf(this.chainId, this.#head, { height, time, transactions: sealed });
+    this.#blocks.add(
+      block,
+      all.map(({ events }) => events),
+    );
+    this.#recent.add(block, sequence);
+    this.#head = block;
+    this.#firstBlock ??= block;
+    this.transactionCount += all.length;
     this.sequence = sequence;
   }
 
@@ -253,11 +292,3 @@ export class Chain {
     return this.#expiry.at;
   }
 }
-
-/** Where a chain finds what it does not keep in memory. */
-export type ChainStores = Readonly<{
-  whole: Whole;
-  execution: OpenExecution;
-  /** Blocks after a sequence of the log, in order; ends where the ledger stops. */
-  blocksAfter: (sequence: number) => AsyncIterable<LoggedBlock>;
-}>;

@@ -24,13 +24,10 @@ export function ethereumTransactions(
   { receipts }: EvmBlock,
   place: Pick<SealedTransaction, 'height' | 'time' | 'sequence'>,
 ): EthereumSealed[] {
-  return receipts.map((receipt, index) => {
-    const { gasLimit: gasWanted, gasUsed } = receipt;
-    return {
-      transaction: { hash: chainHash(receipt.hash), code: 0, log: '', gasWanted, gasUsed, ...place },
-      events: eventsOf(receipt, index),
-    };
-  });
+  return receipts.map((receipt, index) => ({
+    transaction: { hash: chainHash(receipt.hash), code: 0, log: '', ...place },
+    events: eventsOf(receipt, index),
+  }));
 }
 
 /** What one of them said and did; undefined where the block does not hold it. */
@@ -39,8 +36,10 @@ export function ethereumBody({ block, receipts }: EvmBlock, hash: string): Body 
   const receipt = receipts[index];
   const raw = rawTransactions(Buffer.from(block, 'base64'))[index];
   if (!receipt || !raw) return undefined;
-  const { from, effectiveGasPrice, error } = receipt;
+  const { from, effectiveGasPrice, error, gasLimit: gasWanted, gasUsed } = receipt;
   return {
+    gasWanted,
+    gasUsed,
     events: eventsOf(receipt, index),
     content: { kind: 'ethereum', raw, from, gasPrice: BigInt(effectiveGasPrice), error },
   };
@@ -73,9 +72,9 @@ export function withSenderKey(changes: Changes, { from }: Receipt, sent: () => S
 /** A transaction's bytes, and the rules that they are read by. */
 export type SentAs = Readonly<{ raw: Uint8Array; common: Common }>;
 
-/** The hash as the chain's REST writes it. */
+/** The hash of a transaction of either kind as the chain's REST writes it. */
 export function chainHash(hash: string): string {
-  return hash.slice(2).toUpperCase();
+  return hash.startsWith('0x') ? hash.slice(2).toUpperCase() : hash;
 }
 
 /** As the chain tells a transaction of the virtual machine; what its contracts did stands between. */

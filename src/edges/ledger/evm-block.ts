@@ -32,6 +32,13 @@ export function headerIn(block: Uint8Array): Uint8Array {
   return RLP.encode(header);
 }
 
+/** The root of the state after a block, of the RLP of its header. */
+export function stateRootIn(header: Uint8Array): string {
+  const root = listOf(RLP.decode(header))[3];
+  if (!(root instanceof Uint8Array)) throw new Error('A header has no root of the state');
+  return `0x${Buffer.from(root).toString('hex')}`;
+}
+
 type Decoded = Uint8Array | Decoded[];
 
 function listOf(value: unknown): Decoded[] {

@@ -135,6 +135,18 @@ export class EvmChain {
     this.#head = () => sealed.header;
   }
 
+  /** RLP of the header of the head. */
+  get header(): Uint8Array {
+    return this.#header;
+  }
+
+  /** Starts from a block (RLP of its header) whose state is stored; whether it is. */
+  startFrom(height: number, header: Uint8Array): boolean {
+    if (!this.#stored || height > this.#stored.number) return false;
+    this.#head = () => header;
+    return true;
+  }
+
   /** Takes in a block of the log whose state is stored already; whether it is one. */
   passes(height: number, { hash, block }: EvmBlock): boolean {
     if (!this.#stored || height > this.#stored.number) return false;

@@ -11,9 +11,11 @@ import {
 import { genesisState } from '../../commands/ledger/genesis.ts';
 import { operatorKey } from '../chain/sign/addresses.ts';
 
+type Version<T> = Readonly<{ height: number; value: T }>;
+
 /** Everything that a thing has been, by the height at which it became so. */
 class Versions<T> {
-  readonly #all = new Map<string, { height: number; value: T }[]>();
+  readonly #all = new Map<string, Version<T>[]>();
 
   set(key: string, height: number, value: T): void {
     const versions = this.#all.get(key) ?? [];
@@ -24,6 +26,22 @@ class Versions<T> {
 
   has(key: string): boolean {
     return this.#all.has(key);
+  }
+
+  /** Drops what no height from this one on shows. */
+  forgetBefore(height: number): void {
+    for (const versions of this.#all.values()) {
+      const from = versions.findLastIndex((version) => version.height <= height);
+      if (from > 0) versions.splice(0, from);
+    }
+  }
+
+  entries(): [string, readonly Version<T>[]][] {
+    return [...this.#all];
+  }
+
+  restore(entries: Iterable<readonly [string, readonly Version<T>[]]>): void {
+    for (const [key, versions] of entries) this.#all.set(key, [...versions]);
   }
 
   at(key: string, height: number): T | undefined {
@@ -82,6 +100,43 @@ export class History {
     };
   }
 
+  /** Drops what the chain was before a height, but for what that height still shows. */
+  forgetBefore(height: number): void {
+    this.#actions.forgetBefore(height);
+    this.#nodes.forgetBefore(height);
+  }
+
+  /** All that is known, as text that `restore` reads. */
+  text(): string {
+    return JSON.stringify(
+      {
+        tallies: this.#tallies,
+        actions: this.#actions.entries(),
+        nodes: this.#nodes.entries(),
+        accounts: [...this.#accounts.values()],
+        registered: this.#registered,
+      },
+      (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value),
+    );
+  }
+
+  /** Takes the place of what is known; the text is our own writing, and is taken as such. */
+  restore(text: string): void {
+    const { tallies, actions, nodes, accounts, registered } = JSON.parse(text) as StoredHistory;
+    this.#tallies = tallies;
+    this.#actions.restore(actions.map(([id, versions]) => [id, versions.map(actionVersion)]));
+    this.#nodes.restore(nodes);
+    for (const account of accounts)
+      this.#accounts.set(account.address, { ...account, balance: BigInt(account.balance) });
+    this.#registered.push(...registered);
+    this.#actionIds.push(...registered.map(({ id }) => id).toSorted(byText));
+    this.#operators = nodes.map(([operator]) => operator).toSorted(byKey);
+    for (const { id } of registered) {
+      const action = this.#actions.at(id, Number.MAX_SAFE_INTEGER);
+      if (action && isOpen(action)) this.#open.set(id, action);
+    }
+  }
+
   /** The chain as it was when the block of a height was sealed. */
   view(height: number): ChainView {
     return {
@@ -122,11 +177,28 @@ export class History {
 
   #applyNode(height: number, node: SuperNode): void {
     if (!this.#nodes.has(node.operator)) {
-      this.#operators = [...this.#operators, node.operator].toSorted((a, b) => operatorKey(a).compare(operatorKey(b)));
+      this.#operators = [...this.#operators, node.operator].toSorted(byKey);
     }
     this.#nodes.set(node.operator, height, node);
   }
 }
+
+type Stored<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>;
+type StoredAction = Version<Stored<Action, 'price'>>;
+type StoredHistory = Readonly<{
+  tallies: Tallies;
+  actions: readonly (readonly [string, readonly StoredAction[]])[];
+  nodes: readonly (readonly [string, readonly Version<SuperNode>[]])[];
+  accounts: readonly Stored<Account, 'balance'>[];
+  registered: readonly Readonly<{ id: string; creator: string }>[];
+}>;
+
+function actionVersion({ height, value }: StoredAction): Version<Action> {
+  return { height, value: { ...value, price: BigInt(value.price) } };
+}
+
+const byKey = (a: string, b: string): number => operatorKey(a).compare(operatorKey(b));
+const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 /** Where a text belongs in a sorted list. */
 function placeOf(sorted: readonly string[], text: string): number {

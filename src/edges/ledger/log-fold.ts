@@ -1,4 +1,5 @@
 import { AppError, passes, toAppError } from '../../kit/errors.ts';
+import { AdvanceChain } from '../../commands/ledger/sealing.ts';
 import type { Genesis } from '../../commands/ledger/chain.ts';
 import type { FactLog, Recorded } from '../../commands/ports.ts';
 import type { Fact } from '../../events/catalogue.ts';
@@ -6,10 +7,14 @@ import type { StreamName } from '../../events/streams.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { wait } from '../../kit/wait.ts';
 import { sentIn } from '../chain/sign/transaction-codec.ts';
-import type { Body, SealedTransaction, Whole } from './blocks.ts';
+import { type Body, bodyOf, type SealedTransaction, type Whole } from './blocks.ts';
 import { ethereumBody } from './ethereum-transactions.ts';
-import { Chain, type LoggedBlock } from './chain.ts';
+import { dispatch } from '../bus.ts';
+import { Chain } from './chain.ts';
+import type { ChainSnapshot, LoggedBlock } from './chain-stores.ts';
 import type { OpenExecution } from './evm-chain.ts';
+import { blocksInMemory, type SealedBlocks } from './sealed-blocks.ts';
+import type { Snapshots } from './snapshots.ts';
 
 /** What the ledger needs of the log: appends, a stream read from any place on, and single facts. */
 export type LedgerLog = FactLog &
@@ -30,26 +35,63 @@ export type Beginning = Readonly<{
   genesis: Genesis;
 }>;
 
-/** The chain as its log has it; a log without one is given the beginning first. */
+/** What a chain is opened with; without `blocks` all of them are kept in memory. */
+export type ChainSources = Readonly<{
+  beginning: () => Beginning;
+  execution: OpenExecution;
+  blocks?: ((whole: Whole) => SealedBlocks) | undefined;
+  /** Without it each start reads the whole log. */
+  snapshots?: Snapshots | undefined;
+}>;
+
+/**
+ * The chain as its log has it; a log without one is given the beginning first.
+ *
+ * It starts from the newest snapshot that the log attests, and reads the blocks after it.
+ */
 export async function openChain(
   log: LedgerLog,
-  { beginning, execution }: Readonly<{ beginning: () => Beginning; execution: OpenExecution }>,
+  { beginning, execution, snapshots, blocks: blocksBy = blocksInMemory }: ChainSources,
   signal: AbortSignal,
 ): Promise<Chain> {
-  let chain: Chain | undefined;
   const whole = bodiesIn(async (sequence) => (await log.readOne('LEDGER', sequence))?.fact);
   const blocksAfter = (sequence: number) => loggedBlocks(log, sequence, signal);
+  const newestSnapshot = async (height: number) => await attested(log, await snapshots?.newest(height));
   const last = (await lastSequence(log)) || (await initialise(log, beginning()));
-  for await (const { facts } of log.follow('LEDGER', 0, { signal })) {
-    const [first, ...rest] = facts;
-    const isBeginning = first?.fact.type === 'ChainInitialised';
-    const blocks = blocksIn(isBeginning ? rest : facts);
-    if (isBeginning) chain = await Chain.open(first.fact, first.sequence, { whole, execution, blocksAfter });
-    if (!chain && first) throw new AppError('INTERNAL', 'The log of the ledger does not begin with its beginning');
-    await chain?.apply(blocks);
-    if (!chain || chain.sequence < last) continue;
-    await chain.evm.begun;
-    return chain;
+  const first = await log.readOne('LEDGER', firstSequence);
+  if (first?.fact.type !== 'ChainInitialised')
+    throw new AppError('INTERNAL', 'The log of the ledger does not begin with its beginning');
+  const stores = { whole, blocks: blocksBy(whole), execution, blocksAfter, newestSnapshot };
+  const chain = await Chain.open(first.fact, first.sequence, stores);
+  const snapshot = await newestSnapshot(highest);
+  if (snapshot) chain.startFrom(snapshot);
+  if (chain.sequence < last) await readOn(chain, { log, last }, signal);
+  await chain.evm.begun;
+  return chain;
+}
+
+const firstSequence = 1;
+const highest = 2 ** 31 - 1;
+
+/** A snapshot where the log says the same of the state after its block. */
+async function attested(
+  log: Pick<LedgerLog, 'readOne'>,
+  snapshot: ChainSnapshot | undefined,
+): Promise<ChainSnapshot | undefined> {
+  if (!snapshot) return undefined;
+  const fact = (await log.readOne('LEDGER', snapshot.sequence))?.fact;
+  const isAttested = fact?.type === 'StateCheckpointed' && fact.data.height === snapshot.height;
+  return isAttested && fact.data.root === snapshot.root ? snapshot : undefined;
+}
+
+async function readOn(
+  chain: Chain,
+  { log, last }: Readonly<{ log: LedgerLog; last: number }>,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const { facts } of log.follow('LEDGER', chain.sequence, { signal })) {
+    await chain.apply(blocksIn(facts));
+    if (chain.sequence >= last) return;
   }
   throw new AppError('UNAVAILABLE', 'Reading the log of the ledger was stopped before its end');
 }
@@ -57,11 +99,7 @@ export async function openChain(
 /** Takes in what the log has beyond the chain. */
 export async function catchUp(chain: Chain, log: LedgerLog, signal: AbortSignal): Promise<void> {
   const last = await lastSequence(log);
-  if (last <= chain.sequence) return;
-  for await (const { facts } of log.follow('LEDGER', chain.sequence, { signal })) {
-    await chain.apply(blocksIn(facts));
-    if (chain.sequence >= last) return;
-  }
+  if (last > chain.sequence) await readOn(chain, { log, last }, signal);
 }
 
 /** Takes in every block that any process seals, until the signal aborts; waits while a store is out of reach. */
@@ -93,7 +131,7 @@ async function* loggedBlocks(log: LedgerLog, after: number, signal: AbortSignal)
 
 function blocksIn(facts: readonly Recorded[]): LoggedBlock[] {
   return facts.map(({ fact, sequence }) => {
-    if (fact.type === 'BlockSealed') return { fact, sequence };
+    if (fact.type === 'BlockSealed' || fact.type === 'StateCheckpointed') return { fact, sequence } as LoggedBlock;
     throw new AppError('INTERNAL', `The log of the ledger holds a ${fact.type} at ${sequence}, out of place`);
   });
 }
@@ -103,33 +141,31 @@ async function lastSequence(log: LedgerLog): Promise<number> {
 }
 
 async function initialise(log: LedgerLog, { chainId, time, genesis }: Beginning): Promise<number> {
-  const fact = {
-    type: 'ChainInitialised',
-    data: { chain: 'chain', chainId, time, genesis: JSON.stringify(genesis) },
-  } as const;
-  try {
-    return (await log.append([{ kind: 'ledger', entity: 'chain', facts: [fact], expected: 0 }], { at: time })).sequence;
-  } catch (caught) {
-    if (toAppError(caught).code !== 'CONFLICT') throw caught;
-    return await lastSequence(log);
-  }
+  const chain = { chain: 'chain', chainId, time, genesis: JSON.stringify(genesis) };
+  const step = { kind: 'initialise', chain } as const;
+  const { last } = await dispatch(log, new AdvanceChain(new Map([['chain', step]]), { at: time }));
+  return last?.sequence ?? (await lastSequence(log));
 }
 
-/** What transactions did is left in the log, where it takes no memory, and read from there whenever it is asked for. */
+/** What transactions did is left in the log and read from there on request, each block once for all that it holds. */
 function bodiesIn(read: (sequence: number) => Promise<Fact | undefined>): Whole {
-  return async (transactions) =>
-    Promise.all(
+  return async (transactions) => {
+    const facts = new Map<number, Promise<Fact | undefined>>();
+    return await Promise.all(
       transactions.map(async (transaction) => {
-        const fact = await read(transaction.sequence);
+        const reading = facts.get(transaction.sequence) ?? read(transaction.sequence);
+        facts.set(transaction.sequence, reading);
+        const fact = await reading;
         const body = fact?.type === 'BlockSealed' ? bodyIn(fact.data, transaction) : undefined;
         if (body) return { ...transaction, ...body };
         throw new AppError('UNAVAILABLE', `The log does not give transaction ${transaction.hash} of the ledger now`);
       }),
     );
+  };
 }
 
 function bodyIn(block: Fact<'BlockSealed'>['data'], { hash }: SealedTransaction): Body | undefined {
   const found = block.transactions.find((one) => one.hash === hash);
-  if (found) return { events: found.events, content: { kind: 'chain', sent: sentIn(found) } };
+  if (found) return bodyOf(sentIn(found), found);
   return block.evm === undefined ? undefined : ethereumBody(block.evm, hash);
 }

@@ -1,3 +1,4 @@
+import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { Refusal } from '../../commands/ledger/ante.ts';
 
@@ -17,3 +18,14 @@ export const tooLarge: Refusal = { code: 21, log: 'what the transaction does fit
 export function refusedError({ code, log }: Refusal): AppError {
   return new AppError('INVALID_ARGUMENT', `The ledger takes no such transaction: ${log} (code ${code})`);
 }
+
+/** A transaction of the chain's own kind that waits for a block. */
+export type WaitingTransaction = Readonly<{
+  sent: SentTransaction;
+  /** Of its block, in unix milliseconds; undefined means as soon as possible. */
+  at: number | undefined;
+  settled: PromiseWithResolvers<Receipt>;
+}> & {
+  /** Whether a block may take it: what has no time of its own has to lie in the log first. */
+  isLogged: boolean;
+};

@@ -1,23 +1,22 @@
-import type { Server } from 'node:http';
 import type { Common } from '@ethereumjs/common';
 import { AppError } from '../../kit/errors.ts';
 import { failureOf } from '../../kit/failure.ts';
-import { hostPort } from '../../kit/net-address.ts';
 import type { OpenExecution } from './evm-chain.ts';
 import { followPool } from '../evm/pool/follow-pool.ts';
 import type { Leasing } from '../../engine/log/leases.ts';
 import type { Logger } from '../../kit/logger.ts';
 import type { Cadence } from './cadence.ts';
 import type { Chain } from './chain.ts';
-import { listen, type Place } from '../../kit/listen.ts';
+import { openPorts } from './open-ports.ts';
 import { createCometServer } from './comet/server.ts';
-import { type Beginning, keepUp, type LedgerLog, openChain } from './log-fold.ts';
+import { type Beginning, type ChainSources, keepUp, type LedgerLog, openChain } from './log-fold.ts';
 import type { RestOptions } from './rest/answer.ts';
 import { decodeTransaction, type SentTransaction } from '../chain/sign/transaction-codec.ts';
 import { createRestServer } from './rest/server.ts';
 import { submitEthereum } from './submit-ethereum.ts';
 import type { Receipt } from './receipt.ts';
 import { Sealer } from './sealer.ts';
+import { keepCheckpoints, type Snapshots } from './snapshots.ts';
 
 /** What a ledger runs on. */
 export type LedgerOptions = Readonly<{
@@ -28,6 +27,12 @@ export type LedgerOptions = Readonly<{
   beginning: () => Beginning;
   /** What executes blocks. */
   execution: OpenExecution;
+  /** Where starts find the chain as it was; without it each one reads the whole log. */
+  snapshots?: Snapshots;
+  /** Drops the states up to a height, of which none is read any more; without it all of them stay. */
+  forget?: (height: number) => Promise<unknown>;
+  /** Where blocks are read from; without it all of them are kept in memory. */
+  blocks?: ChainSources['blocks'];
   host: string;
   lcdPort: number;
   /** Without it the ledger has no CometBFT RPC. */
@@ -89,8 +94,9 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   const { log, leases, logger } = options;
   const own = new AbortController();
   const signal = AbortSignal.any([options.signal, own.signal]);
-  const { beginning, execution } = options;
-  const chain = await openChain(log, { beginning, execution }, signal);
+  const { beginning, execution, blocks, snapshots } = options;
+  const chain = await openChain(log, { beginning, execution, blocks, snapshots }, signal);
+  const checkpoints = keepCheckpoints(chain, options);
   const sealer = new Sealer(chain, log, logger);
   const serving = { chain: () => chain, sealer, jsonRpc: options.jsonRpc ?? (() => undefined) };
   const { host, lcdPort, rpcPort } = options;
@@ -122,6 +128,7 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
       own.abort();
       sealer.submissions.close();
       await Promise.allSettled([sealing, following, pooling]);
+      await checkpoints.done();
       await opened.close();
     },
   };
@@ -129,26 +136,6 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
 
 const restPlace = { what: 'the chain REST', remedy: 'Stop what uses it, or set LCD_PORT.' };
 const rpcPlace = { what: 'the chain’s CometBFT RPC', remedy: 'Stop what uses it, or set RPC_PORT.' };
-
-type Opened = Readonly<{ urls: readonly string[]; close: () => Promise<void> }>;
-
-/** Opens servers, all of them or none. */
-async function openPorts(places: readonly (Place & Readonly<{ server: Server }>)[]): Promise<Opened> {
-  const close = async (): Promise<void> => {
-    for (const { server } of places) {
-      server.closeAllConnections();
-      if (server.listening) await new Promise((resolve) => server.close(resolve));
-    }
-  };
-  try {
-    const urls: string[] = [];
-    for (const { server, ...place } of places) urls.push(`http://${hostPort(place.host, await listen(server, place))}`);
-    return { urls, close };
-  } catch (caught) {
-    await close();
-    throw caught;
-  }
-}
 
 function decoded(bytes: Uint8Array): SentTransaction {
   try {
@@ -162,5 +149,5 @@ function decoded(bytes: Uint8Array): SentTransaction {
 
 function statusOf(chain: Chain): ReturnType<Ledger['status']> {
   const { chainId, startedAt, height, time } = chain;
-  return { chainId, startedAt, height, time, transactions: chain.transactions.count };
+  return { chainId, startedAt, height, time, transactions: chain.transactionCount };
 }

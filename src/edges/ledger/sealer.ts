@@ -1,13 +1,16 @@
+import { AdvanceChain } from '../../commands/ledger/sealing.ts';
 import { type ErrorCode, toAppError } from '../../kit/errors.ts';
 import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
 import type { SignedTransaction } from '../evm/pool/read-transaction.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { dispatch } from '../bus.ts';
 import { type Cadence, onDemand } from './cadence.ts';
 import type { Chain, DraftBlock } from './chain.ts';
+import { stateRootIn } from './evm-block.ts';
 import { HeadAge, leadOf } from './head-age.ts';
-import { type Receipt, refusedError, tooLarge } from './receipt.ts';
+import { type Receipt, refusedError, tooLarge, type WaitingTransaction } from './receipt.ts';
 import { catchUp, type LedgerLog } from './log-fold.ts';
-import { Submissions, type WaitingTransaction } from './submissions.ts';
+import { Submissions } from './submissions.ts';
 
 /** What one block is to hold: the rules' transactions, and those of the virtual machine. */
 type BlockPart = Readonly<{ batch: readonly WaitingTransaction[]; ready: readonly SignedTransaction[] }>;
@@ -60,7 +63,7 @@ export class Sealer {
 
   /** Settles with the block of a transaction; fails with `INVALID_ARGUMENT` where the chain refuses it. */
   async receiptOf(sent: SentTransaction, at?: number): Promise<Receipt> {
-    const submitted = this.submissions.submit(sent, at);
+    const submitted = await this.submissions.submit(sent, at);
     if ('refusal' in submitted) throw refusedError(submitted.refusal);
     return await submitted.sealed;
   }
@@ -128,16 +131,20 @@ export class Sealer {
     this.submissions.drop(draft);
     const isEmpty = fact.data.transactions.length === 0 && fact.data.evm?.receipts.length === 0;
     if (isEmpty && draft.refused.size + draft.refusals.size > 0) return;
-    const decision = { kind: 'ledger', entity: 'chain', facts: [fact], expected: chain.sequence } as const;
+    const before = chain.sequence;
+    const known = new Map([['chain', { state: chain.height, sequence: before }]]);
+    const step = { kind: 'seal', block: fact.data, root: stateRootIn(evm.header) } as const;
     try {
-      const { sequence } = await this.#log.append([decision], { at: time });
-      await chain.apply([{ fact, sequence, drafted: evm }]);
+      const { last } = await dispatch(this.#log, new AdvanceChain(new Map([['chain', step]]), { at: time }, known));
+      if (last) await chain.apply([{ fact, sequence: last.sequence - last.ids.length + 1, drafted: evm }]);
+      // Another one has sealed, or more than the block was written.
+      if (last?.ids.length !== 1) await catchUp(chain, this.#log, signal);
     } catch (caught) {
       if (toAppError(caught).code === 'INVALID_ARGUMENT' && part.batch.length + part.ready.length > 0)
         return await this.#sealLess(part, wanted, signal);
       // Whether the block is stored is unknown, or somebody else sealed one: the log tells.
       await catchUp(chain, this.#log, signal);
-      if (chain.sequence === decision.expected) throw caught;
+      if (chain.sequence === before) throw caught;
     }
   }
 

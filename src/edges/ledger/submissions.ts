@@ -1,4 +1,4 @@
-import { AppError, toAppError } from '../../kit/errors.ts';
+import { AppError, passes, toAppError } from '../../kit/errors.ts';
 import type { Refusal } from '../../commands/ledger/ante.ts';
 import { poolLimits } from '../../commands/ledger/pool.ts';
 import { type Fate, SettleSubmissions, SubmitTransactions } from '../../commands/ledger/submit.ts';
@@ -9,22 +9,13 @@ import { accountOfEvm } from '../chain/sign/addresses.ts';
 import { decodeTransaction, type SentTransaction } from '../chain/sign/transaction-codec.ts';
 import type { PoolFollower, SubmissionFate } from '../evm/pool/follow-pool.ts';
 import { readTransaction, type SignedTransaction } from '../evm/pool/read-transaction.ts';
+import type { SealedTransaction } from './blocks.ts';
 import type { Chain, DraftBlock } from './chain.ts';
 import { checkTransaction } from './check-transaction.ts';
 import { chainHash } from './ethereum-transactions.ts';
-import { fullPool, type Receipt, refusedError, type Submitted } from './receipt.ts';
+import { fullPool, type Receipt, refusedError, type Submitted, type WaitingTransaction } from './receipt.ts';
 
-/** A transaction of the chain's own kind that waits for a block. */
-export type WaitingTransaction = Readonly<{
-  sent: SentTransaction;
-  /** Of its block, in unix milliseconds; undefined means as soon as possible. */
-  at: number | undefined;
-  settled: PromiseWithResolvers<Receipt>;
-}> & {
-  /** Whether a block may take it: what has no time of its own has to lie in the log first. */
-  isLogged: boolean;
-};
-
+const wrongSequence = 32;
 /** Of the chain's own kind; beyond them its code for a full pool. */
 const mostWaiting = 5000;
 const mostWaitingBytes = 64 * 1024 * 1024;
@@ -50,6 +41,8 @@ export class Submissions {
   readonly #onChange: () => void;
   readonly #pool = new TransactionPool<SignedTransaction>();
   readonly #fates = new Map<string, Fate>();
+  /** Fates of submissions, but for those that an older block holds. */
+  readonly #older = new Map<string, Fate>();
   #queue: WaitingTransaction[] = [];
 
   constructor({ chain, log, onChange }: SubmissionsOptions) {
@@ -63,13 +56,16 @@ export class Submissions {
    *
    * Without a time of its own it goes through the log, so that another process may seal it.
    */
-  submit(sent: SentTransaction, at?: number): Submitted {
+  async submit(sent: SentTransaction, at?: number): Promise<Submitted> {
     const known = this.#queue.find((waiting) => waiting.sent.hash === sent.hash);
     if (known) return { sealed: known.settled.promise };
     const before = this.#receipt(sent.hash);
     if (before) return { sealed: Promise.resolve(before) };
     const refusal = this.#isFull(sent) ? fullPool : this.check(sent);
-    if (refusal !== undefined) return { refusal };
+    if (refusal !== undefined) {
+      const older = refusal.code === wrongSequence ? await this.#olderReceipt(sent.hash) : undefined;
+      return older ? { sealed: Promise.resolve(older) } : { refusal };
+    }
     const waiting = this.#add(sent, { at, isLogged: at !== undefined });
     if (at === undefined) void this.#send(waiting);
     return { sealed: waiting.settled.promise };
@@ -94,7 +90,7 @@ export class Submissions {
       const at = Date.parse(data.at);
       const raw = Buffer.from(data.raw, 'base64');
       const refusal = type === 'EvmTransactionSubmitted' ? this.#takeEvm(raw, at) : this.#takeOwn(raw, data.hash);
-      if (refusal) this.#decide(data.hash, refusal);
+      if (refusal) this.#older.set(data.hash, refusal);
       this.#onChange();
     },
     onFate: (fate) => this.#takeFate(fate),
@@ -153,6 +149,10 @@ export class Submissions {
 
   /** Writes the fates that are decided and not in the log yet; those of others decide nothing. */
   async writeFates(): Promise<void> {
+    for (const [hash, fate] of this.#older) {
+      const sealed = await this.#chain.transaction(chainHash(hash));
+      if (this.#older.delete(hash)) this.#fates.set(hash, sealed ? { kind: 'sealed', height: sealed.height } : fate);
+    }
     if (this.#fates.size === 0) return;
     const at = new Date().toISOString();
     const decided = [...this.#fates];
@@ -184,7 +184,7 @@ export class Submissions {
     const { sender } = sent;
     const balance = this.#chain.history.account(accountOfEvm(sender))?.balance ?? 0n;
     const answer = this.#pool.admit(sent, { account: { nonce: this.#nonceOf(sender), balance }, ...bounds });
-    if (answer.kind === 'refused') return this.#fateOf(sent.hash, answer.reason);
+    if (answer.kind === 'refused') return { kind: 'dropped', reason: answer.reason, code: 0 };
     if (answer.kind === 'known') return undefined;
     if (answer.replaced) this.#decide(answer.replaced.hash, { kind: 'replaced', by: sent.hash });
     for (const { hash } of answer.evicted) this.#decide(hash, { kind: 'dropped', reason: 'txpool is full', code: 0 });
@@ -212,6 +212,7 @@ export class Submissions {
 
   #takeFate({ type, data }: SubmissionFate): void {
     this.#fates.delete(data.hash);
+    this.#older.delete(data.hash);
     if (type === 'SubmissionSealed') return this.#pool.seal(data.hash);
     this.#pool.remove(data.hash);
     if (type !== 'SubmissionDropped') return;
@@ -252,14 +253,24 @@ export class Submissions {
     return waiting;
   }
 
-  #fateOf(hash: string, reason = 'nonce too low: another transaction of the account is in a block'): Fate {
-    const sealed = this.#chain.transactions.byHash(chainHash(hash));
+  #fateOf(hash: string): Fate {
+    const sealed = this.#chain.recentTransaction(chainHash(hash));
+    const reason = 'nonce too low: another transaction of the account is in a block';
     return sealed ? { kind: 'sealed', height: sealed.height } : { kind: 'dropped', reason, code: 0 };
   }
 
   #receipt(hash: string): Receipt | undefined {
-    const sealed = this.#chain.transactions.byHash(hash);
-    return sealed && { hash: sealed.hash, height: sealed.height, code: sealed.code };
+    return receiptOf(this.#chain.recentTransaction(hash));
+  }
+
+  /** The block of a transaction that is not among the last ones; undefined, too, while that cannot be read. */
+  async #olderReceipt(hash: string): Promise<Receipt | undefined> {
+    try {
+      return receiptOf(await this.#chain.transaction(hash));
+    } catch (caught) {
+      if (passes(caught)) return undefined;
+      throw caught;
+    }
   }
 
   #nonceOf(sender: string): bigint {
@@ -277,3 +288,6 @@ export class Submissions {
     return this.#queue.length >= mostWaiting || waiting > mostWaitingBytes;
   }
 }
+
+const receiptOf = (sealed: SealedTransaction | undefined): Receipt | undefined =>
+  sealed && { hash: sealed.hash, height: sealed.height, code: sealed.code };

@@ -22,7 +22,7 @@ export async function submitEthereum(
   const submission = { kind: 'evm', hash, raw: Buffer.from(raw).toString('base64'), at } as const;
   await dispatch(log, new SubmitTransactions(new Map([[hash, submission]]), { at }));
   while (!signal.aborted && Date.now() - now < withinMs) {
-    const sealed = chain.transactions.byHash(chainHash(hash));
+    const sealed = chain.recentTransaction(chainHash(hash));
     if (sealed) return { hash: sealed.hash, height: sealed.height, code: sealed.code };
     await wait(lookEachMs, signal);
   }

@@ -22,10 +22,6 @@ export class TransactionIndex {
   /** By `type.key`. */
   readonly #postings = new Map<string, Postings>();
 
-  get count(): number {
-    return this.#all.length;
-  }
-
   byHash(hash: string): SealedTransaction | undefined {
     return this.#byHash.get(hash);
   }
@@ -100,7 +96,8 @@ function isLooked({ key, operator }: Condition): boolean {
   return operator !== '=' || looked.has(key.slice(key.lastIndexOf('.') + 1));
 }
 
-function hasAttribute({ events }: WholeTransaction, condition: Condition): boolean {
+/** Whether an event of a transaction has an attribute as a condition wants it. */
+export function hasAttribute({ events }: WholeTransaction, condition: Condition): boolean {
   return events.some(({ type, attributes }) =>
     attributes.some(({ key, value }) => `${type}.${key}` === condition.key && meets(value, condition)),
   );
@@ -126,6 +123,7 @@ const comparisons = {
   '<': (left, right) => Number(left) < Number(right),
 } satisfies Record<Condition['operator'], (left: string, right: string) => boolean>;
 
-function meets(found: string, { operator, value }: Condition): boolean {
+/** Whether a value is as a condition wants it. */
+export function meets(found: string, { operator, value }: Condition): boolean {
   return comparisons[operator](found, value);
 }

@@ -72,6 +72,18 @@ const steps: readonly (readonly string[])[] = [
     `create table evm_nodes (hash bytea primary key, node bytea not null)`,
     `create table evm_headers (number int8 primary key, hash bytea not null, header bytea not null)`,
   ],
+  [
+    // A node that was there before this step counts as written by the last block.
+    `alter table evm_nodes add column height int8 not null default 0, add column is_kept bool not null default false`,
+    `update evm_nodes set height = (select max(number) from evm_headers) where exists (select from evm_headers)`,
+    `create index evm_nodes_forgettable on evm_nodes (height) where not is_kept`,
+    `create table ledger_snapshots (
+      height int8 primary key,
+      edition int4 not null,
+      snapshot bytea not null,
+      hash bytea not null
+    )`,
+  ],
 ];
 
 /**

@@ -2,7 +2,8 @@ import { createFeeMarket1559Tx } from '@ethereumjs/tx';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { createExecution, type Execution } from '../../../src/edges/evm/workers/execution.ts';
-import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
+import { type Ledger, type LedgerOptions, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
+import { openSnapshots } from '../../../src/edges/ledger/snapshots.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
 import type { Log } from '../../../src/engine/log/log.ts';
@@ -10,7 +11,8 @@ import { metaSchema } from '../../../src/engine/models/engine/generations.ts';
 import { migrate } from '../../../src/engine/models/migrate.ts';
 import { createPools } from '../../../src/engine/models/pool.ts';
 import { freshDatabase, freshNetwork } from '../../support/servers.ts';
-import { cast, freshLog, playHistory, seed, send, silent } from './ledger-under-test.ts';
+import { until } from '../../support/polling.ts';
+import { ask, cast, freshLog, playHistory, seed, send, silent } from './ledger-under-test.ts';
 
 const gwei = 10n ** 9n;
 const [key] = developmentAccounts().flatMap((one) => (one.key.type === 'eth_secp256k1' ? [one.key.bytes] : []));
@@ -71,6 +73,65 @@ test.for(Object.entries(harms))(
   },
 );
 
+test('a ledger starts from the newest snapshot that its log attests, and reads the blocks after it alone', async () => {
+  await using stored = await openStored();
+  const { state, database, schema } = stored;
+  await using fresh = await freshLog();
+  const snapshots = openSnapshots(state.postgres, state.network);
+  const starts: number[] = [];
+  const log: Log = {
+    ...fresh.log,
+    follow: (stream, after, options) => {
+      if (stream === 'LEDGER') starts.push(after);
+      return fresh.log.follow(stream, after, options);
+    },
+  };
+  const chainNow = async (ledger: Ledger) =>
+    await Promise.all(stateOf.map(async (path) => (await ask(ledger, path)).body));
+  const run = async (work: (ledger: Ledger) => Promise<void>) =>
+    await whileRunning(log, state, work, { snapshots, forget: () => Promise.reject(new Error('none is so old')) });
+  let attested = 0;
+  await run(async (ledger) => {
+    await playHistory(ledger);
+    attested = await attest(fresh.log, ledger.status().height);
+    await until('a snapshot is stored', async () => await snapshots.newest(1_000_000));
+    await ledger.submitEthereum(transfer(ledger, 0));
+  });
+  const before = await run(async (ledger) => {
+    const all = await chainNow(ledger);
+    await whileRunning(log, state, async (plain) => expect(all).toEqual(await chainNow(plain)));
+  });
+  expect(starts.slice(-4)).toEqual([attested, before.height + 2, 1, before.height + 2]);
+
+  const forge = async (text: string): Promise<void> => {
+    await database.query(text);
+    starts.length = 0;
+    expect(await run(() => Promise.resolve())).toEqual(before);
+    expect(starts[0], 'what the log does not attest is passed over').toBe(1);
+  };
+  await forge(`update ${schema}.ledger_snapshots set hash = '\\x00'`);
+  const [first] = [await snapshots.newest(1_000_000)];
+  expect(first).toBeUndefined();
+});
+
+/** What follows from the rules' state alone. */
+const stateOf = [
+  '/LumeraProtocol/lumera/action/v1/list_actions?pagination.limit=1000',
+  '/LumeraProtocol/lumera/supernode/v1/list_super_nodes',
+  '/LumeraProtocol/lumera/supernode/v1/get_top_super_nodes_for_block/30',
+  `/cosmos/auth/v1beta1/accounts/${alice}`,
+  '/cosmos/base/node/v1beta1/status',
+];
+
+/** Attests the state of the last block as each thousandth is attested; gives the position in the log. */
+async function attest(log: Log, height: number): Promise<number> {
+  const { sequence = 0 } = (await log.last('ledger', ['chain'])).get('chain') ?? {};
+  const data = { chain: 'chain', height, root: `0x${'11'.repeat(32)}` };
+  const facts = [{ type: 'StateCheckpointed', data }] as const;
+  const decision = { kind: 'ledger', entity: 'chain', facts, expected: sequence } as const;
+  return (await log.append([decision], { at: new Date().toISOString() })).sequence;
+}
+
 /** A database with the tables of a network's state, and what lies in them. */
 async function openStored() {
   const [postgres, network] = [await freshDatabase(), freshNetwork()];
@@ -99,9 +160,11 @@ async function whileRunning(
   log: Log,
   state: Readonly<{ postgres: pg.ClientConfig; network: string }>,
   work: (ledger: Ledger) => Promise<void>,
+  more: Pick<LedgerOptions, 'snapshots' | 'forget'> = {},
 ): Promise<ReturnType<Ledger['status']>> {
   let execution: Execution | undefined;
   const ledger = await runLedger({
+    ...more,
     log,
     beginning: () => localBeginning(seed, Date.now()),
     execution: (config) => (execution = createExecution({ ...state, config })),

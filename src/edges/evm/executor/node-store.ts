@@ -62,11 +62,12 @@ export class TrieDb implements DB<string, string | Uint8Array> {
 
   async put(key: string, value: string | Uint8Array): Promise<void> {
     if (typeof value === 'string') throw new Error('Nodes are bytes');
-    if (!this.#cache.has(key)) this.#dirty.set(key, value);
+    // One that is stored already as well: it counts as the last block's that wrote it.
+    this.#dirty.set(key, value);
     await Promise.resolve();
   }
 
-  /** Nothing is deleted: every state that ever was can be read. */
+  /** Nothing is deleted here: what old states alone have goes by `forgetStates`. */
   async del(): Promise<void> {
     await Promise.resolve();
   }

@@ -16,7 +16,8 @@ const headerColumns = `number::text as number, '0x' || encode(hash, 'hex') as ha
 /**
  * Opens the store of a network's state; its tables are there once the database was brought up to date.
  *
- * What a crash takes away of the last blocks is executed again: a block and its nodes are written together.
+ * A node counts as of the last block that wrote it (`forgetStates`). What a crash takes away of the last blocks is
+ * executed again: a block and its nodes are written together.
  */
 export function openPostgresNodes(postgres: pg.ClientConfig, network: string): PostgresNodes {
   const schema = metaSchema(network);
@@ -59,14 +60,11 @@ export function openPostgresNodes(postgres: pg.ClientConfig, network: string): P
           [String(header.number), Buffer.from(header.hash.slice(2), 'hex'), header.rlp],
         );
         if (rowCount === 0) await refuseOther(client, schema, header);
-        await client.query(
-          `insert into ${schema}.evm_nodes (hash, node) select * from unnest($1::bytea[], $2::bytea[])
-           on conflict do nothing`,
-          [
-            [...nodes.keys()].map((hash) => Buffer.from(hash, 'hex')),
-            [...nodes.values()].map((node) => Buffer.from(node)),
-          ],
-        );
+        await client.query(writing(schema), [
+          [...nodes.keys()].map((hash) => Buffer.from(hash, 'hex')),
+          [...nodes.values()].map((node) => Buffer.from(node)),
+          String(header.number),
+        ]);
         await client.query('commit');
         client.release();
       } catch (caught) {
@@ -95,3 +93,8 @@ async function refuseOther(client: pg.ClientBase, schema: string, { number, hash
 function rethrow(caught: unknown): never {
   throw toReadError(caught);
 }
+
+const writing = (schema: string): string => `
+  insert into ${schema}.evm_nodes as known (hash, node, height)
+  select hash, node, $3::int8 from unnest($1::bytea[], $2::bytea[]) written (hash, node)
+  on conflict (hash) do update set height = excluded.height where known.height < excluded.height`;

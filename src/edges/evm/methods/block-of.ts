@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { keptStates } from '../executor/forget-states.ts';
 import type { ChainHead } from '../chain/chain-blocks.ts';
 import type { blockId } from '../rpc/forms.ts';
 import type { MethodContext } from '../rpc/registry.ts';
@@ -22,4 +23,22 @@ export async function knownBlock(context: MethodContext, id?: BlockId): Promise<
   const block = await blockOf(context, id);
   if (!block) throw new RpcError(rpcCodes.server, 'header not found');
   return block;
+}
+
+/** The block that is meant, whose state is read. Fails where the chain has none, or has forgotten its state. */
+export async function stateBlock(context: MethodContext, id?: BlockId): Promise<ChainHead> {
+  const block = await knownBlock(context, id);
+  await requireState(context, block);
+  return block;
+}
+
+/** Fails where the state of a block is forgotten. */
+export async function requireState({ blocks, forgetsStates }: MethodContext, { number }: ChainHead): Promise<void> {
+  if (forgetsStates !== true || number % BigInt(keptStates.each) === 0n) return;
+  if (number + BigInt(keptStates.last) > (await blocks.head()).number) return;
+  const { last, each } = keptStates;
+  throw new RpcError(
+    rpcCodes.server,
+    `historical state of block ${number} is not available: of the last ${last} blocks and of each ${each}th it is`,
+  );
 }

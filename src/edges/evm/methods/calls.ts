@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { quantity as hex } from '../executor/block-forms.ts';
 import * as forms from '../rpc/forms.ts';
 import { type Method, method } from '../rpc/registry.ts';
-import { knownBlock } from './block-of.ts';
+import { stateBlock } from './block-of.ts';
 
 const request = { name: 'call', schema: forms.callRequest } as const;
 const at = { name: 'block', schema: forms.blockId, optional: true } as const;
@@ -33,7 +33,7 @@ export const callMethods: readonly Method[] = [
     params: [request, at, stateOverrides, blockOverrides],
     result: forms.bytes,
     handler: async (context, call, id, states, block) => {
-      const { header } = await knownBlock(context, id);
+      const { header } = await stateBlock(context, id);
       const overrides = { stateOverrides: states, blockOverrides: block };
       const given = { at: header, request: call, gasCap: context.gasCap, ...overrides };
       return bytesToHex(await context.reads.read('call', given));
@@ -46,7 +46,7 @@ export const callMethods: readonly Method[] = [
     params: [request, at, stateOverrides, blockOverrides],
     result: forms.quantity,
     handler: async (context, call, id, states, block) => {
-      const { header } = await knownBlock(context, id);
+      const { header } = await stateBlock(context, id);
       const overrides = { stateOverrides: states, blockOverrides: block };
       const given = { at: header, request: call, gasCap: context.gasCap, ...overrides };
       return hex(await context.reads.read('estimate', given));
@@ -63,7 +63,7 @@ export const callMethods: readonly Method[] = [
       error: optional(Type.String()),
     }),
     handler: async (context, call, id, states) => {
-      const { header } = await knownBlock(context, id);
+      const { header } = await stateBlock(context, id);
       const given = { at: header, request: call, gasCap: context.gasCap, stateOverrides: states };
       const { accessList, gasUsed, error } = await context.reads.read('accessList', given);
       return { accessList, gasUsed: hex(gasUsed), ...(error !== undefined && { error }) };
@@ -76,7 +76,7 @@ export const callMethods: readonly Method[] = [
     params: [{ name: 'simulation', schema: simulation }, at],
     result: Type.Array(Type.Object({ hash: forms.hash, calls: Type.Array(Type.Unknown()) })),
     handler: async (context, { blockStateCalls, ...options }, id) => {
-      const { header } = await knownBlock(context, id);
+      const { header } = await stateBlock(context, id);
       return await context.reads.read('simulate', {
         at: header,
         blockStateCalls,

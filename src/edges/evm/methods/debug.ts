@@ -6,7 +6,7 @@ import type { TraceOptions } from '../executor/trace.ts';
 import { blockId, blockOverrides, bytes, callRequest, hash, stateOverrides } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
-import { knownBlock } from './block-of.ts';
+import { knownBlock, requireState, stateBlock } from './block-of.ts';
 
 const of = { name: 'block', schema: blockId } as const;
 const optional = Type.Optional;
@@ -34,13 +34,15 @@ const traced = Type.Array(Type.Object({ txHash: hash, result: Type.Unknown() }))
 type Traces = readonly Readonly<{ txHash: string; result: unknown }>[];
 
 async function traces(
-  { reads, blocks }: MethodContext,
+  context: MethodContext,
   head: ChainHead,
   wanted: TraceOptions = {},
   index?: number,
 ): Promise<Traces> {
+  const { reads, blocks } = context;
   const parent = await blocks.byNumber(head.number - 1n);
   if (!parent) throw new RpcError(rpcCodes.server, 'genesis is not traceable');
+  await requireState(context, parent);
   const { rlp: block, opening } = await blocks.body(head);
   const given = { parent: parent.header, block, opening, index, options: wanted };
   return await reads.read('trace', given);
@@ -123,7 +125,7 @@ export const debugMethods: readonly Method[] = [
     params: [{ name: 'call', schema: callRequest }, { ...of, optional: true }, callOptions],
     result: Type.Unknown(),
     handler: async (context, request, id, how) => {
-      const { header } = await knownBlock(context, id);
+      const { header } = await stateBlock(context, id);
       const { stateOverrides: states, blockOverrides: block, ...wanted } = how ?? {};
       const given = { at: header, request, gasCap: context.gasCap, stateOverrides: states, blockOverrides: block };
       return await context.reads.read('traceCall', { ...given, options: wanted });

@@ -2,22 +2,25 @@ import { Type } from 'typebox';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, hexToBytes } from '@ethereumjs/util';
 import { quantity as hex } from '../executor/block-forms.ts';
+import { keptStates } from '../executor/forget-states.ts';
 import { chainIdOf } from '../executor/genesis.ts';
 import { bytes, hash, quantity } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { forkConfiguration } from './fork-configuration.ts';
 
-async function capabilities({ blocks }: MethodContext): Promise<unknown> {
+async function capabilities({ blocks, forgetsStates }: MethodContext): Promise<unknown> {
   const { number, hash: headHash } = await blocks.head();
   const all = { disabled: false, oldestBlock: '0x0' };
+  const oldest = forgetsStates === true ? number - BigInt(keptStates.last) + 1n : 0n;
+  const states = { ...all, oldestBlock: hex(oldest > 0n ? oldest : 0n) };
   return {
     head: { number: hex(number), hash: headHash },
-    state: all,
+    state: states,
     tx: all,
     logs: all,
     receipts: all,
     blocks: all,
-    stateproofs: all,
+    stateproofs: states,
   };
 }
 

@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { quantity as hex, transactionForm } from '../executor/block-forms.ts';
 import * as forms from '../rpc/forms.ts';
 import { type Method, method } from '../rpc/registry.ts';
-import { knownBlock } from './block-of.ts';
+import { stateBlock } from './block-of.ts';
 
 const waiting = Type.Record(Type.String(), Type.Unknown());
 
@@ -77,7 +77,7 @@ export const poolMethods: readonly Method[] = [
     ],
     result: Type.Object({ executionPayload: Type.Unknown(), blockValue: forms.quantity }),
     handler: async (context, parent, attributes, transactions, extraData = '0x') => {
-      const { header } = await knownBlock(context, parent);
+      const { header } = await stateBlock(context, parent);
       const given = transactions ?? undefined;
       const pending = context.pool.pending().map((tx) => `0x${Buffer.from(tx.serialize()).toString('hex')}` as const);
       return await context.reads.read('buildPayload', {

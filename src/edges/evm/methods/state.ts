@@ -5,7 +5,7 @@ import type { Hex } from '../executor/outcome.ts';
 import { address, blockId, bytes, hash, quantity, slot } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
-import { type BlockId, knownBlock } from './block-of.ts';
+import { type BlockId, stateBlock } from './block-of.ts';
 
 const of = { name: 'address', schema: address } as const;
 const at = { name: 'block', schema: blockId, optional: true } as const;
@@ -13,7 +13,7 @@ const at = { name: 'block', schema: blockId, optional: true } as const;
 const mostSlots = 1024;
 
 const header = async (context: MethodContext, id: BlockId | undefined): Promise<Uint8Array> =>
-  (await knownBlock(context, id)).header;
+  (await stateBlock(context, id)).header;
 
 async function storageValues(
   context: MethodContext,

@@ -19,6 +19,8 @@ export type MethodContext = Readonly<{
   blocks: ChainBlocks;
   reads: StateReads;
   pool: PendingPool;
+  /** Whether the states of old blocks go; they stay where it is left out. */
+  forgetsStates?: boolean;
   /** Most gas of a call. */
   gasCap: bigint;
   version: string;

@@ -4,7 +4,7 @@ import type { Chain } from '../chain.ts';
 import { decodeTransaction, hashOf, UnreadableTransaction } from '../../chain/sign/transaction-codec.ts';
 import { codespaceOf } from '../../../commands/ledger/failure.ts';
 import { blockRecord, nodeInfo, proposerOf } from '../rest/base.ts';
-import { nanoTime, RestError } from '../rest/answer.ts';
+import { nanoTime, prunedState, RestError } from '../rest/answer.ts';
 import { dataOf, eventRecords } from '../rest/transactions.ts';
 import { parseQuery } from '../search-query.ts';
 import type { SimulatedOn } from '../simulate.ts';
@@ -38,7 +38,7 @@ export const methods: Readonly<Record<string, Method>> = {
         -32603,
         `height ${height} must be less than or equal to the current blockchain height ${chain.height}`,
       );
-    const block = chain.block(height);
+    const block = await chain.block(height);
     if (block === undefined) throw new RpcError(-32603, `height must be greater than 0, but got ${height}`);
     const { block_id, block: shown } = hashesInHex(await blockRecord(chain, block)) as Record<string, unknown>;
     return { block_id, block: shown };
@@ -48,17 +48,17 @@ export const methods: Readonly<Record<string, Method>> = {
     const hash = Buffer.from(bytesIn(parameters, 'hash', 'base64'))
       .toString('hex')
       .toUpperCase();
-    const found = chain.transactions.byHash(hash);
+    const found = await chain.transaction(hash);
     const [whole] = found ? await chain.whole([found]) : [];
     if (whole === undefined) throw new RpcError(-32603, `tx (${hash}) not found`);
-    return transactionRecord(chain, whole);
+    return await transactionRecord(chain, whole);
   },
   tx_search: search,
 };
 
 function statusOf(chain: Chain): object {
   const { head, genesis, height } = chain;
-  const first = chain.block(1);
+  const first = chain.firstBlock;
   const [validator] = genesis.validators;
   return {
     node_info: nodeInfo(chain, { idName: 'id', channels: '402021222330386061' }),
@@ -94,6 +94,7 @@ function abciQuery(serving: SimulatedOn, parameters: Parameters): object {
   if (ask === undefined) return refused(6, `unknown query path ${path.slice(0, 200)}: unknown request`);
   if (height > chain.height)
     return refused(26, 'cannot query with height in the future; please provide a valid height: invalid height');
+  if (height > 0 && height < chain.lowestHeight) return refused(38, `${prunedState(chain, height)}: not found`);
   try {
     const view = chain.history.view(height || chain.height);
     const value = ask({ ...serving, view }, bytesIn(parameters, 'data', 'hex'));
@@ -102,7 +103,14 @@ function abciQuery(serving: SimulatedOn, parameters: Parameters): object {
   } catch (caught) {
     if (!(caught instanceof RestError)) throw caught;
     const isMissing = caught.grpcCode === 5;
-    const status = { 2: 'Unknown', 3: 'InvalidArgument', 5: 'NotFound', 12: 'Unimplemented', 13: 'Internal' };
+    const status = {
+      2: 'Unknown',
+      3: 'InvalidArgument',
+      5: 'NotFound',
+      12: 'Unimplemented',
+      13: 'Internal',
+      14: 'Unavailable',
+    };
     return refused(
       isMissing ? 22 : 18,
       `rpc error: code = ${status[caught.grpcCode]} desc = ${caught.message}: ${isMissing ? 'key not found' : 'invalid request'}`,
@@ -121,7 +129,7 @@ async function broadcast({ sealer }: SimulatedOn, parameters: Parameters): Promi
     return { code, data: '', log, codespace, hash: hashOf(bytes) };
   };
   try {
-    const submitted = sealer.submissions.submit(decodeTransaction(bytes));
+    const submitted = await sealer.submissions.submit(decodeTransaction(bytes));
     if ('refusal' in submitted) return checked(submitted.refusal.code, submitted.refusal.log);
     await submitted.sealed;
     return checked(0, '');
@@ -132,22 +140,24 @@ async function broadcast({ sealer }: SimulatedOn, parameters: Parameters): Promi
 }
 
 async function search({ chain }: SimulatedOn, parameters: Parameters): Promise<object> {
-  const found = await chain.transactions.search(parseQuery(textIn(parameters, 'query')), chain.whole);
-  const order = textIn(parameters, 'order_by');
-  if (order !== '' && order !== 'asc' && order !== 'desc')
+  const conditions = parseQuery(textIn(parameters, 'query'));
+  const order = textIn(parameters, 'order_by') || 'asc';
+  if (order !== 'asc' && order !== 'desc')
     throw new RpcError(-32603, 'expected order_by to be either `asc` or `desc` or empty');
-  const perPage = Math.min(wholeIn(parameters, 'per_page') || usualPerPage, mostPerPage);
+  const limit = Math.min(wholeIn(parameters, 'per_page') || usualPerPage, mostPerPage);
   const page = wholeIn(parameters, 'page') ?? 1;
-  const pages = Math.max(1, Math.ceil(found.length / perPage));
+  const offset = Math.max(0, (page - 1) * limit);
+  const { total, transactions } = await chain.search(conditions, { order, offset, limit });
+  const pages = Math.max(1, Math.ceil(total / limit));
   if (page < 1 || page > pages) throw new RpcError(-32603, `page should be within [1, ${pages}] range, given ${page}`);
-  const ordered = order === 'desc' ? found.toReversed() : found;
-  const shown = await chain.whole(ordered.slice((page - 1) * perPage, page * perPage));
-  return { txs: shown.map((one) => transactionRecord(chain, one)), total_count: String(found.length) };
+  const shown = await chain.whole(transactions);
+  const txs = await Promise.all(shown.map((one) => transactionRecord(chain, one)));
+  return { txs, total_count: String(total) };
 }
 
-function transactionRecord(chain: Chain, transaction: WholeTransaction): object {
+async function transactionRecord(chain: Chain, transaction: WholeTransaction): Promise<object> {
   const { hash, height, code, log, gasWanted, gasUsed, events } = transaction;
-  const index = chain.block(height)?.transactions.findIndex((one) => one.hash === hash) ?? 0;
+  const index = (await chain.block(height))?.transactions.findIndex((one) => one.hash === hash) ?? 0;
   return {
     hash,
     height: String(height),

@@ -2,7 +2,7 @@ import type { Chain } from '../chain.ts';
 import type { ChainView } from '../history.ts';
 
 /** gRPC codes that the chain's REST answers with, and the HTTP status of each. */
-const statusOf = { 2: 500, 3: 400, 5: 404, 12: 501, 13: 500 } as const;
+const statusOf = { 2: 500, 3: 400, 5: 404, 12: 501, 13: 500, 14: 503 } as const;
 export type GrpcCode = keyof typeof statusOf;
 
 /** A refusal as the chain words it; a bare one comes from the gateway itself and names no height. */
@@ -90,4 +90,11 @@ export function enumQuery<const T extends string>(
 /** A time with the nine digits that the chain gives it. */
 export function nanoTime(time: string): string {
   return new Date(time).toISOString().replace('Z', '000000Z');
+}
+
+/** As the chain says that the state of a height is gone. */
+export function prunedState(chain: Pick<Chain, 'height'>, height: number): string {
+  const version = 'version mismatch on immutable IAVL tree; version does not exist';
+  const why = `Version has either been pruned, or is for a future block height (latest height: ${chain.height})`;
+  return `failed to load state at height ${height}; ${version}. ${why}`;
 }

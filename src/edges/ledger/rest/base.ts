@@ -33,12 +33,13 @@ export function nodeInfo(chain: Chain, { idName, channels }: NodeForm): object {
 /** Blocks, the node itself, accounts and balances. */
 export const baseRoutes: Routes = {
   [`${tendermint}/blocks/latest`]: ({ chain }) => blockRecord(chain, chain.head ?? fail(13, 'no block is sealed yet')),
-  [`${tendermint}/blocks/{height}`]: (asked) => {
+  [`${tendermint}/blocks/{height}`]: async (asked) => {
     const height = wholeParam(asked, 'height');
     if (height < 1) fail(2, `height must be greater than 0, but got ${height}`);
-    const block = asked.chain.block(height) ?? fail(3, 'requested block height is bigger then the chain length');
+    if (height > asked.chain.height) fail(3, 'requested block height is bigger then the chain length');
     requireKept(asked, height, 2);
-    return blockRecord(asked.chain, block);
+    const block = (await asked.chain.block(height)) ?? fail(14, `block ${height} cannot be read now`);
+    return await blockRecord(asked.chain, block);
   },
   [`${tendermint}/node_info`]: ({ chain }) => ({
     default_node_info: nodeInfo(chain, { idName: 'default_node_id', channels: 'QCAhIiMwOGBh' }),

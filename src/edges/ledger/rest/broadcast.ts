@@ -40,11 +40,11 @@ async function broadcast({ chain, sealer, body }: Posted): Promise<object> {
     if (!(caught instanceof UnreadableTransaction)) throw caught;
     return checked(hashOf(bytes), { code: 2, log: caught.message });
   }
-  const submitted = sealer.submissions.submit(sent);
+  const submitted = await sealer.submissions.submit(sent);
   if ('refusal' in submitted) return checked(sent.hash, submitted.refusal);
   const { hash } = await submitted.sealed;
   if (mode !== 'BROADCAST_MODE_BLOCK') return checked(hash, { code: 0, log: '' });
-  const sealed = chain.transactions.byHash(hash) ?? fail(5, `tx not found: ${hash}`);
+  const sealed = (await chain.transaction(hash)) ?? fail(5, `tx not found: ${hash}`);
   const [whole = fail(5, `tx not found: ${hash}`)] = await chain.whole([sealed]);
   return { tx_response: responseRecord(whole, transactionRecord(chain, whole)) };
 }

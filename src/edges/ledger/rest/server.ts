@@ -1,9 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { AppError, passes } from '../../../kit/errors.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import type { Chain } from '../chain.ts';
 import { BodyTooLarge, createPlainServer, readBody, send, sendUnread } from '../../http/plain-server.ts';
 import { actionRoutes } from './actions.ts';
-import { type Asked, RestError, type RestOptions, type Routes } from './answer.ts';
+import { type Asked, prunedState, RestError, type RestOptions, type Routes } from './answer.ts';
 import type { Sealer } from '../sealer.ts';
 import { baseRoutes } from './base.ts';
 import { postRoutes } from './broadcast.ts';
@@ -41,11 +42,19 @@ export function createRestServer(serving: Serving, options: RestOptions, logger:
     async (request, response) => await respond(serving, request, response, options),
     async (caught, response) => {
       if (caught instanceof BodyTooLarge) return await sendUnread(response, tooLong.status, errorText(tooLong));
-      if (!(caught instanceof RestError))
-        logger.error({ err: caught, url: response.req.url }, 'chain REST request failed');
-      sendError(response, caught instanceof RestError ? caught : new RestError(13, 'internal error'));
+      const refusal = refusalOf(caught);
+      if (!refusal) logger.error({ err: caught, url: response.req.url }, 'chain REST request failed');
+      sendError(response, refusal ?? new RestError(13, 'internal error'));
     },
   );
+}
+
+/** What is answered to a failure that is no fault of ours. */
+function refusalOf(caught: unknown): RestError | undefined {
+  if (caught instanceof RestError) return caught;
+  if (!(caught instanceof AppError)) return undefined;
+  if (caught.code === 'INVALID_ARGUMENT') return new RestError(3, caught.message);
+  return passes(caught) ? new RestError(14, caught.message) : undefined;
 }
 
 async function respond(
@@ -111,7 +120,7 @@ function decoded(path: string): string {
 }
 
 /** The height that a request asks for; none and 0 mean the latest. */
-function heightOf(chain: Chain, request: IncomingMessage, { lowestHeight = 0 }: RestOptions): number {
+function heightOf(chain: Chain, request: IncomingMessage, options: RestOptions): number {
   const text = String(request.headers['x-cosmos-block-height'] ?? '0');
   const refuse = (message: string): never => {
     throw new RestError(2, message, true);
@@ -129,11 +138,8 @@ function heightOf(chain: Chain, request: IncomingMessage, { lowestHeight = 0 }: 
     refuse(
       'codespace sdk code 26: invalid height: cannot query with height in the future; please provide a valid height',
     );
-  if (height > 0 && height < lowestHeight) {
-    const version = 'version mismatch on immutable IAVL tree; version does not exist';
-    const why = `Version has either been pruned, or is for a future block height (latest height: ${chain.height})`;
-    refuse(`codespace sdk code 38: not found: failed to load state at height ${height}; ${version}. ${why}`);
-  }
+  if (height > 0 && height < Math.max(options.lowestHeight ?? 0, chain.lowestHeight))
+    refuse(`codespace sdk code 38: not found: ${prunedState(chain, height)}`);
   return height || chain.height;
 }
 

@@ -21,19 +21,18 @@ export const transactionRoutes: Routes = {
     const order = enumQuery(query, 'order_by', 'tx.OrderBy', orders);
     const limit = Math.min(unsignedQuery(query, 'limit') || maxLimit, maxLimit);
     const page = unsignedQuery(query, 'page') || 1;
-    const found = await chain.transactions.search(parseQuery(query.get('query') ?? ''), chain.whole);
-    const pages = Math.max(1, Math.ceil(found.length / limit));
+    const [offset, conditions] = [(page - 1) * limit, parseQuery(query.get('query') ?? '')];
+    const found = await chain.search(conditions, { order: order === 'ORDER_BY_DESC' ? 'desc' : 'asc', offset, limit });
+    const pages = Math.max(1, Math.ceil(found.total / limit));
     if (page > pages) fail(13, `failed to search for txs: page should be within [1, ${pages}] range, given ${page}`);
-    const ordered = order === 'ORDER_BY_DESC' ? found.toReversed() : found;
-    const wanted = ordered.slice((page - 1) * limit, page * limit);
-    for (const transaction of wanted) requireKept(asked, transaction.height, 13);
-    const shown = await chain.whole(wanted);
+    for (const transaction of found.transactions) requireKept(asked, transaction.height, 13);
+    const shown = await chain.whole(found.transactions);
     const bodies = shown.map((transaction) => transactionRecord(chain, transaction));
     return {
       txs: bodies,
       tx_responses: shown.map((transaction, index) => responseRecord(transaction, bodies[index])),
       pagination: null,
-      total: String(found.length),
+      total: String(found.total),
     };
   },
   [`${base}/{hash}`]: async (asked) => {
@@ -42,7 +41,7 @@ export const transactionRoutes: Routes = {
     const odd = /[^0-9a-fA-F]/.exec(hash)?.[0];
     if (odd) fail(2, `encoding/hex: invalid byte: U+${codePoint(odd)} '${odd}'`);
     if (hash.length % 2 === 1) fail(2, 'encoding/hex: odd length hex string');
-    const sealed = chain.transactions.byHash(hash.toUpperCase()) ?? fail(5, `tx not found: ${hash}`);
+    const sealed = (await chain.transaction(hash.toUpperCase())) ?? fail(5, `tx not found: ${hash}`);
     requireKept(asked, sealed.height, 2);
     const [transaction = fail(5, `tx not found: ${hash}`)] = await chain.whole([sealed]);
     const body = transactionRecord(chain, transaction);

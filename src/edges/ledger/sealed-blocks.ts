@@ -1,0 +1,79 @@
+import type { ChainEvent } from '../../commands/ledger/draft.ts';
+import type { Block, SealedTransaction, Whole } from './blocks.ts';
+import { type Condition, TransactionIndex } from './transaction-index.ts';
+
+/** The part of a search that is wanted; order is that of the blocks. */
+export type SearchPage = Readonly<{ order: 'asc' | 'desc'; offset: number; limit: number }>;
+
+/** A page of a search, and how many transactions match in all. */
+export type SearchResult = Readonly<{ total: number; transactions: readonly SealedTransaction[] }>;
+
+/** What a read has to know of the chain: that it answers for all blocks up to a position of the log. */
+export type UpTo = Readonly<{ sequence: number }>;
+
+/** Where the blocks of a chain are read from; a read that cannot be answered in full fails with `UNAVAILABLE`. */
+export type SealedBlocks = Readonly<{
+  /** Takes in the next block, with the events of each transaction. */
+  add: (block: Block, events: readonly (readonly ChainEvent[])[]) => void;
+  block: (height: number, upTo: UpTo) => Promise<Block | undefined>;
+  /** By upper-case hex. */
+  transaction: (hash: string, upTo: UpTo) => Promise<SealedTransaction | undefined>;
+  search: (conditions: readonly Condition[], page: SearchPage, upTo: UpTo) => Promise<SearchResult>;
+}>;
+
+/** Keeps all blocks in memory, as a chain without a database does. */
+export function blocksInMemory(whole: Whole): SealedBlocks {
+  const blocks: Block[] = [];
+  const index = new TransactionIndex();
+  return {
+    add: (block, events) => {
+      blocks.push(block);
+      for (const [place, transaction] of block.transactions.entries()) index.add(transaction, events[place] ?? []);
+    },
+    block: (height) => Promise.resolve(blocks[height - 1]),
+    transaction: (hash) => Promise.resolve(index.byHash(hash)),
+    search: async (conditions, page) => pageOf(await index.search(conditions, whole), page),
+  };
+}
+
+/** A page of transactions that are all there, oldest first. */
+export function pageOf(all: readonly SealedTransaction[], { order, offset, limit }: SearchPage): SearchResult {
+  const ordered = order === 'desc' ? all.toReversed() : all;
+  return { total: all.length, transactions: ordered.slice(offset, offset + limit) };
+}
+
+const most = { blocks: 1_000, transactions: 20_000 } as const;
+
+type Recent = Readonly<{ block: Block; sequence: number }>;
+
+/** The last blocks of a chain and their transactions, bounded by the number of both; the newest one is always there. */
+export class RecentBlocks {
+  readonly #blocks = new Map<number, Recent>();
+  readonly #byHash = new Map<string, SealedTransaction>();
+  /** Position in the log of the last block that is not among them. */
+  sequence: number;
+
+  constructor(sequence: number) {
+    this.sequence = sequence;
+  }
+
+  add(block: Block, sequence: number): void {
+    this.#blocks.set(block.height, { block, sequence });
+    for (const one of block.transactions) this.#byHash.set(one.hash, one);
+    for (const [height, oldest] of this.#blocks) {
+      const isFull = this.#blocks.size > most.blocks || this.#byHash.size > most.transactions;
+      if (!isFull || height === block.height) break;
+      this.#blocks.delete(height);
+      for (const { hash } of oldest.block.transactions) this.#byHash.delete(hash);
+      this.sequence = oldest.sequence;
+    }
+  }
+
+  block(height: number): Block | undefined {
+    return this.#blocks.get(height)?.block;
+  }
+
+  transaction(hash: string): SealedTransaction | undefined {
+    return this.#byHash.get(hash);
+  }
+}
