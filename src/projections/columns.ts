@@ -2,10 +2,10 @@ import { type RawBuilder, sql } from 'kysely';
 
 /**
  * What a cell that is not null holds, by the type of its column. Cells are plain data, which JSON and structured clones
- * keep.
+ * preserve.
  *
  * - `text` sorts bytewise; `int8` is exact as far as doubles are.
- * - `numeric` and `uint256` are decimal text; the first has any size, the second is a whole number from 0 to 2^256 - 1.
+ * - `numeric` and `uint256` are decimal text; the first has any size, the second is an integer from 0 to 2^256 - 1.
  * - `bytea` is `0x` and hexadecimal digits in lower case, two for each byte.
  */
 export type CellTypes = Readonly<{
@@ -29,7 +29,7 @@ type GeneratedType = 'int8' | '"char"';
 
 declare const cell: unique symbol;
 
-/** A column type that says more of its cells than the type alone does. */
+/** A column type that narrows the type of its cells. */
 type Column<T> = ColumnType & Readonly<{ [cell]: T }>;
 
 /** What the cells of a column hold. */

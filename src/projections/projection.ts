@@ -3,7 +3,8 @@ import type { Kind, StreamName } from '../events/streams.ts';
 import type { RowOf, Table } from './columns.ts';
 
 /**
- * A row of another table that follows from one row alone, as its key says: a pair to join by, a payment, a period.
+ * A row of another table that is derived from one row alone: a pair to join by, a payment, a period. The row's key
+ * names its source.
  *
  * `values` holds every column, keys too.
  */
@@ -15,8 +16,8 @@ export type Derived<T extends Table = Table> = T extends Table
  * A table of counters, and what a row of the main table adds to it: to which of its keys, and how much to each other
  * column.
  *
- * `int8` columns take numbers, `numeric` ones whole numbers of any size as decimal text. Counters that are all zero are
- * no rows.
+ * `int8` columns hold numbers, `numeric` ones integers of any size as decimal text. Counters that are all zero are no
+ * rows.
  *
  * @example
  * const table = { name: 'counters', columns: { name: 'text', n: 'int8' }, key: ['name'] };
@@ -54,13 +55,13 @@ export type Handler<Row, T extends FactTypeIn<StreamName>> =
   ((data: Fact<T>['data']) => readonly Touch<Row>[]) | 'ignored';
 
 /**
- * A read model: keyed rows, folded from one stream, and what follows from each row.
+ * A read model: keyed rows, folded from one stream, and the rows derived from them.
  *
- * Pure. The engine folds a whole batch in memory, then writes the rows that changed, the derived rows and the
- * counters set-wise, together with its checkpoint, in one transaction. A row that was last touched at or after a
- * fact's position is left alone, so redelivery and replay change nothing; a removed row stays as a tombstone with its
- * position (`removed`, `position`: two columns that the engine adds to the main table). `on` answers for every fact of
- * the stream; a type that the catalogue does not know stops the projection. Facts of several streams meet when they are
+ * Pure. The engine folds a batch in memory, then writes the rows that changed, the derived rows and the counters
+ * set-wise, together with its checkpoint, in one transaction. A row that was last touched at or after a fact's position
+ * is left alone, so redelivery and replay change nothing; a removed row stays as a tombstone with its position
+ * (`removed`, `position`: two columns that the engine adds to the main table). `on` has a handler for every fact of the
+ * stream; a type that the catalogue does not know stops the projection. Facts of several streams meet when they are
  * read, never here: that keeps the tables independent of how the streams interleave. `version` is raised whenever
  * anything below changes.
  */

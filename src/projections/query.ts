@@ -1,9 +1,9 @@
 import type { Reading } from './reading.ts';
 
 /**
- * A query as the bus carries it: what is asked of the read models, and the type of its answer.
+ * A query as the bus carries it: the question to the read models, and the type of its answer.
  *
- * Each query is a class of its own, named as what it asks for, and stands in the table `all.ts` beside what answers it.
+ * Each query is a class of its own, named after its answer, and listed in the table `all.ts` beside its handler.
  */
 export abstract class Query<Asked, Answer> {
   readonly asked: Asked;

@@ -13,21 +13,20 @@ export type Followed = Readonly<{
 }>;
 
 /**
- * One consistent look at the live generations: all queries made with it see the same instant, and `followed` is of that
- * instant.
+ * A snapshot of the live generations: all its queries see the same instant, and `followed` is of that instant.
  *
  * @example reading.db.withSchema(reading.schemas.actions).selectFrom('actions').selectAll()
  */
 export type Reading = Readonly<{
   db: Kysely<Tables>;
-  /** The same for all looks at one database: what is kept of looks is kept by it. */
+  /** The same object for all snapshots of one database: caches across snapshots use it as their key. */
   reader: object;
   /** Schema that holds the tables of a projection. */
   schemas: Readonly<Record<ProjectionName, string>>;
   followed: Readonly<Record<ProjectionName, Followed>>;
   /**
-   * Waits until it is sure that `schemas` and `followed` are of that instant; before it nothing that was read may be
-   * kept.
+   * Waits until it is certain that `schemas` and `followed` are of that instant; before that the caller must not cache
+   * what it read.
    */
   confirmed: () => Promise<void>;
 }>;

@@ -11,10 +11,10 @@ class Slot {
   }
 }
 
-/** A place in a statement for a value that each run gives anew. */
+/** The position of a value in a statement; each run passes its own value. */
 export const slot = (name: string): RawBuilder<unknown> => sql`${new Slot(name)}`;
 
-/** A statement of one shape: `shape` tells its text from all others, also those over other generations. */
+/** A statement of one shape: `shape` distinguishes its text from all others, also from those for other generations. */
 export type Statement = Readonly<{ shape: string; text: () => RawBuilder<unknown>; given: Given }>;
 
 /** More than there are shapes; those of dropped generations make room when it is full. */
@@ -22,8 +22,8 @@ const mostShapes = 500;
 const texts = new Map<string, CompiledQuery>();
 
 /**
- * Runs a statement and gives its rows. The text is made the first time and the same from then on: making it takes
- * longer than all else that an answer needs.
+ * Runs a statement and returns its rows. The text is built the first time and reused from then on, because building it
+ * takes longer than all else that a query needs.
  *
  * @example
  * run<{ n: number }>(reading, { shape: 'sum', text: () => sql`select ${slot('a')}::int4 + 1 as n`, given: { a: 1 } })

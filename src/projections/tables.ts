@@ -20,14 +20,14 @@ export type SuperNodeRow = RowOf<typeof supernodeTable>;
 export type SuperNodeAccountRow = RowOf<typeof supernodeAccounts>;
 /** One listed validator. */
 export type ValidatorRow = RowOf<typeof validatorTable>;
-/** What the latest probe of a node found. */
+/** The result of a node's latest probe. */
 export type AvailabilityRow = RowOf<typeof availabilityTable>;
 /** What is known of one source of sync. */
 export type RoundRow = RowOf<typeof roundTable>;
 
 /** A file at a SuperNode. */
 export type StoredFileRow = RowOf<typeof storedFileTable>;
-/** How a peer stands with a SuperNode. */
+/** The state of a peer for a SuperNode. */
 export type PeerBanRow = RowOf<typeof peerTable>;
 /** One task of the gateway. */
 export type TransferRow = RowOf<typeof transferTable>;

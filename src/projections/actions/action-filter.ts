@@ -12,7 +12,9 @@ export type ActionFilter = Readonly<{
   toHeight?: number | undefined;
 }>;
 
-/** What a filter asks for, whatever the values: statements of one shape have one text, with a slot for each value. */
+/**
+ * The conditions of a filter without their values: statements of one shape have one text, with a slot for each value.
+ */
 export type Shape = Readonly<{ [Name in keyof ActionFilter]?: boolean }>;
 
 /** The shape of a filter, and the values of its slots. */
@@ -21,6 +23,6 @@ export function shapeOf(filter: ActionFilter): { shape: Shape; given: Given } {
   return { shape: Object.fromEntries(given.map(([name]) => [name, true])), given: Object.fromEntries(given) };
 }
 
-/** Whether the actions of a creator and of accounts are asked for, of which there is no counter. */
+/** Returns whether a filter names both a creator and accounts, a pair for which there is no counter. */
 export const isPair = ({ creator, supernode }: { readonly creator?: unknown; readonly supernode?: unknown }): boolean =>
   creator !== undefined && supernode !== undefined;

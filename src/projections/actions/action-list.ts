@@ -10,7 +10,7 @@ import type { ActionRow } from '../tables.ts';
 
 export type { ActionFilter } from './action-filter.ts';
 
-/** What a list tells of an action; the rest is many times as much. */
+/** The columns of an action in a list; the others are many times as large. */
 const shown = [
   'id',
   'type',
@@ -23,7 +23,7 @@ const shown = [
   'finalize_tx',
   'approve_tx',
 ] as const;
-/** An action as a list tells of it. */
+/** An action as a list shows it. */
 export type ListedAction = Pick<ActionRow, (typeof shown)[number]>;
 
 /** One page of the list, and how many actions match on every page. */
@@ -33,7 +33,9 @@ export type ActionPage = Readonly<{
   hasMore: boolean;
 }>;
 
-/** More than any page holds: a plan that does not know the limit must not expect a part of the whole table. */
+/**
+ * More rows than any page holds: the planner does not know the limit, and must not expect a part of the whole table.
+ */
 const mostListed = 1000;
 
 type Listed = (ListedAction | { readonly id: null }) & { readonly total: number };
@@ -41,8 +43,8 @@ type Listed = (ListedAction | { readonly id: null }) & { readonly total: number 
 /**
  * A page of actions, the newest first: by id as a number of any size, descending, those below `after`.
  *
- * Page and total come from one statement, hence from one snapshot; the total is exact for every filter. Each kind
- * is a branch of its own where type or state is asked for, which reads its index in the order of the list.
+ * Page and total come from one statement, hence from one snapshot; the total is exact for every filter. Where the
+ * filter names a type or state, each kind is a branch of its own, which reads its index in the order of the list.
  */
 export async function listActions(
   reading: Reading,

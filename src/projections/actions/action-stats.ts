@@ -37,7 +37,7 @@ type KindCount = Readonly<{ kind: string; expired: boolean; n: number }>;
 /**
  * How many actions there are by type, status and expiry; equal to the totals of the list.
  *
- * Whole days and months, or all actions, are added up from counters. An action of unknown time is in no window.
+ * Complete days and months, or all actions, are added up from counters. An action of unknown time is in no window.
  */
 export async function actionStats(reading: Reading, { type, from, to }: StatsFilter): Promise<ActionStats> {
   const { periods, edges } = splitWindow(from, to);

@@ -15,7 +15,8 @@ export type PaymentOf = Readonly<{
 }>;
 
 /**
- * The main table: one action, as its facts tell it. Times are RFC 3339 text, UTC, to the second; heights are of blocks.
+ * The main table: one action, folded from its facts. Times are RFC 3339 text, UTC, to the second; heights are of
+ * blocks.
  *
  * The list walks its indexes in the order of the ids, one kind at a time where type or state is asked for.
  */
@@ -59,9 +60,9 @@ export const actionTable = defineTable({
 /**
  * Which account finalized which action, with all that the list filters by.
  *
- * A creator and an account are found together by 128 bits that they hash to: both addresses would make the rows of the
- * index more than twice as long, and such lists are counted row by row. Heights would as well; they are compared for
- * few of them.
+ * A creator and an account together are indexed by a hash of 128 bits: both addresses would make the rows of the index
+ * more than twice as long, and such lists are counted row by row. Heights would as well; they are compared for few of
+ * them.
  */
 export const actionAccounts = defineTable({
   name: 'action_accounts',

@@ -90,7 +90,9 @@ function approved(row: ActionRow | undefined, { action, transaction, known }: Da
   return { ...before, ...carried(before, known), status: 'approved', ...approvedBy(transaction) };
 }
 
-/** A transaction found late fills what was unknown; a further finalize transaction adds its accounts and payments. */
+/**
+ * A transaction recorded late fills what was unknown; a further finalize transaction adds its accounts and payments.
+ */
 function found(row: ActionRow | undefined, data: Data<'ActionTransactionFound'>): ActionRow {
   const { action, step, transaction, known } = data;
   const before = existing(row, action, 'add a transaction to');
@@ -123,7 +125,7 @@ function observed(row: ActionRow, known: Data<'ActionExpired'>['known']): Action
   return { ...row, ...carried(row, known) };
 }
 
-/** What every fact says anew; a hash once known is never emptied. */
+/** The values that every fact repeats; a known hash is never emptied. */
 function carried(before: Pick<ActionRow, 'data_hash' | 'expires_at'>, known: Data<ActionFactType>['known']) {
   return {
     chain_state: known.chainState,
@@ -163,8 +165,8 @@ type Paid = Fact<'ActionFinalized'>['data']['payments'];
 /**
  * An action's payments with those of one transaction.
  *
- * One entry per account, denomination and transaction; transfers of the same three inside one fact add up. What a
- * transaction is known to have paid is replaced by what is said of it later.
+ * One entry per account, denomination and transaction; transfers of the same three inside one fact add up. A later fact
+ * about a transaction replaces its known payments.
  */
 function withPayments(row: ActionRow, paid: Paid, transaction: Transaction | undefined): readonly PaymentOf[] {
   if (paid.length === 0) return row.payments;

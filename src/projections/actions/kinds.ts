@@ -1,6 +1,6 @@
 import { actionStates, type ActionState, actionTypes, type ActionType } from '../../events/words.ts';
 
-/** A letter for each type and state of actions, by which indexes and counters tell them apart: their kind. */
+/** A letter for each type and state of actions, their kind: indexes and counters distinguish actions by it. */
 const letters: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   cascade: { registered: 'r', finalized: 'f', approved: 'a' },
   sense: { registered: 'R', finalized: 'F', approved: 'A' },
@@ -15,7 +15,8 @@ export const kindOf = (type: string, state: string): string => letters[type]?.[s
 type Asked = Readonly<{ type?: string | undefined; state?: string | undefined }>;
 
 /**
- * The kinds that may match; null is one that no action is of. How many there are depends on what is asked for alone.
+ * The kinds that may match; null is a kind that no action has. Their number depends only on which conditions the filter
+ * has.
  */
 export const kindsIn = ({ type, state }: Asked): (string | null)[] =>
   (type === undefined ? actionTypes : [type]).flatMap((one) =>

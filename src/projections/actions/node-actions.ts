@@ -66,7 +66,7 @@ async function disputed({ db, schemas }: Reading): Promise<SuperNodeAccountRow[]
 
 type OwnedCount = Readonly<{ place: number; cascade: number; sense: number }>;
 
-/** How many actions accounts finalized while they were somebody's, by the place in the list. */
+/** How many actions accounts finalized while an operator owned them, by index in the list. */
 async function countOwned(reading: Reading, owned: readonly Owned[]): Promise<readonly OwnedCount[]> {
   const owners = (await withIdRanges(reading, owned.map(ownershipRange))).map((owner, place) => ({ owner, place }));
   const counters = owners.flatMap(({ owner, place }) => countersOf(owner).map((range) => ({ range, place })));

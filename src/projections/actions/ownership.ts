@@ -13,8 +13,8 @@ export type Owned = Readonly<{ operator: string; account: string }> & Heights;
 /**
  * The operator that an account belonged to at a height, or null: at most one.
  *
- * Where several claim the account, the one whose stated beginning is the latest at or before the height; a claim that
- * only reaches back before its stated beginning counts where there is no other.
+ * Where several claim the account, the one whose stated start is the latest at or before the height wins; a claim that
+ * only reaches back before its stated start counts where there is no other.
  */
 export function ownerAt(
   { schemas }: Reading,

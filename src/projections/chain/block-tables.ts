@@ -38,7 +38,7 @@ export const blockTable = defineTable({
   columns: {
     number: 'int8',
     hash: 'bytea',
-    /** RLP of the header, and what the header says of time, in seconds. */
+    /** RLP of the header, and the time in it, in seconds. */
     header: 'bytea',
     timestamp: 'int8',
     /** How many transactions it holds, and how long its RLP is. */
@@ -61,7 +61,7 @@ export const blockTable = defineTable({
   indexes: ['hash'],
 });
 
-/** Every transaction of the chain, of either kind; `place` counts in the block. */
+/** Every transaction of the chain, of either kind; `place` is its index in the block. */
 export const chainTransactions = defineTable({
   name: 'chain_transactions',
   columns: { number: 'int8', place: 'int4', hash: 'bytea', code: 'int4', log: 'text' },
@@ -98,7 +98,7 @@ export const blockTransactions = defineTable({
   indexes: ['number, place'],
 });
 
-/** What contracts wrote down, to be searched; `place` counts in the block. */
+/** The events of contracts, indexed for searches; `place` is the index in the block. */
 export const blockLogs = defineTable({
   name: 'block_logs',
   columns: {

@@ -15,7 +15,7 @@ export type ChainBlockRow = Readonly<{
   transactions: readonly Omit<ChainTransaction, 'terms'>[];
 }>;
 
-/** A transaction of either kind; its block's time and position in the log stand with it. */
+/** A transaction of either kind, with its block's time and position in the log. */
 export type ChainTransactionRow = Readonly<{
   number: number;
   place: number;

@@ -5,8 +5,8 @@ import type { Reading } from '../reading.ts';
 import type { blockLogs } from './block-tables.ts';
 
 /**
- * Logs of blocks from one to another, both included, by address and by the topic at each place; an empty list takes
- * any. `transaction` leaves those of one, by its place in the block.
+ * Logs of blocks from one to another, both included, by address and by the topic at each position; an empty list
+ * matches any. `transaction` selects those of one transaction, by its index in the block.
  */
 export type LogSearch = Readonly<{
   from: number;
@@ -21,7 +21,7 @@ export type LogSearch = Readonly<{
 /** How many logs an answer may hold, and how many bytes of data in them. */
 export type LogBounds = Readonly<{ logs: number; dataBytes: number }>;
 
-/** A log with what its block says of itself. */
+/** A log with its block's hash and time. */
 export type LogRow = RowOf<typeof blockLogs> & Readonly<{ hash: string; timestamp: number }>;
 
 /** The logs that match, oldest first, or which bound they exceed; beyond it nothing of them is read. */

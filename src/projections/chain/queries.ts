@@ -6,14 +6,14 @@ import { bytea, LogsMatching, matchingLogs } from './log-queries.ts';
 
 const headColumns = ['number', 'hash', 'header', 'timestamp', 'transaction_count', 'size_bytes'] as const;
 
-/** What a block says of itself, without its transactions and what came of them. */
+/** The header fields of a block, without its transactions and their results. */
 export type HeadRow = Pick<RowOf<typeof blockTable>, (typeof headColumns)[number]>;
 /** Where a transaction lies, and its receipt without logs. */
 export type TransactionRow = RowOf<typeof blockTransactions>;
 
 type Nothing = Readonly<Record<string, never>>;
 type OfNumber = Readonly<{ number: number }>;
-/** Transactions of a block: one of them, or all where there is no `place`. */
+/** Transactions of a block: the one at index `place`, or all of them without it. */
 type OfPlace = OfNumber & Readonly<{ place?: number | undefined }>;
 
 /** The latest block that the read model has; undefined before the first. */
@@ -28,7 +28,7 @@ export class BlocksBetween extends Query<Readonly<{ from: number; to: number }>,
 /** The block of a hash (0x and 64 digits). */
 export class BlockByHash extends Query<Readonly<{ hash: string }>, HeadRow | undefined> {}
 
-/** The block that a transaction is in, and its place there. */
+/** The block that holds a transaction, and the transaction's index in it. */
 export class BlockOfTransaction extends Query<
   Readonly<{ hash: string }>,
   Readonly<{ block: HeadRow; place: number }> | undefined

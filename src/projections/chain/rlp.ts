@@ -1,4 +1,4 @@
-/** One item of RLP: where it begins, where its content does, where it ends; `isList` as its first byte says. */
+/** One item of RLP: where it starts, where its content starts, where it ends; `isList` is read from its first byte. */
 type Item = Readonly<{ from: number; content: number; end: number; isList: boolean }>;
 
 const timestampAt = 11;

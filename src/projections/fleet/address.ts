@@ -6,7 +6,7 @@ const name = /^([a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?\.?)(?::\d{1,5})?$/i;
  * The host part of an address as the chain keeps it (`ip`, `ip:port`, `[v6]:port`, `v6`, `host`, `host:port`);
  * undefined for any other text.
  *
- * Says nothing about whether the host is an address at all, or one that may be dialled.
+ * Does not check that the host is an address, or one that may be dialled.
  *
  * @example hostOf('203.0.113.7:4444') // '203.0.113.7'
  */

@@ -5,7 +5,7 @@ import type { AvailabilityRow } from '../tables.ts';
 
 type Known = Fact<'ProbeFailed'>['data']['known'];
 
-/** What the latest probe of every node found. Each probe carries all that is known, so earlier ones may be gone. */
+/** The result of every node's latest probe. Each probe carries all that is known, so earlier ones may be gone. */
 export const availability = defineProjection({
   name: 'availability',
   version: 3,

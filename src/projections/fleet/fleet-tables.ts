@@ -18,11 +18,7 @@ export const supernodeTable = defineTable({
   key: ['id'],
 });
 
-/**
- * An account of an operator, from a height on until another follows (null: still in use).
- *
- * The first account's period begins at 0, whatever height the chain states for it.
- */
+/** An account of an operator, from a height until another follows (null: still in use). */
 export const supernodeAccounts = defineTable({
   name: 'supernode_accounts',
   columns: {
@@ -30,7 +26,7 @@ export const supernodeAccounts = defineTable({
     account: 'text',
     from_height: 'int8',
     until_height: nullable('int8'),
-    /** Height that the chain states for the beginning. */
+    /** The start height that the chain states. */
     stated_height: 'int8',
   },
   key: ['operator', 'account', 'from_height'],
@@ -44,7 +40,7 @@ export const validatorTable = defineTable({
   key: ['id'],
 });
 
-/** What the latest probe of a node found, and the last figures known. */
+/** The result of a node's latest probe, and the last known figures. */
 export const availabilityTable = defineTable({
   name: 'availability',
   columns: {

@@ -5,7 +5,9 @@ import type { Reading } from '../reading.ts';
 import { run, slot } from '../statement.ts';
 import type { AvailabilityRow, SuperNodeRow, ValidatorRow } from '../tables.ts';
 
-/** A SuperNode's record with what its probes found and its validator; before the first probe it is unavailable. */
+/**
+ * A SuperNode's record with the result of its latest probe and its validator; before the first probe it is unavailable.
+ */
 export type FleetNode = SuperNodeRow &
   Omit<AvailabilityRow, 'id' | 'probed_at' | 'status_answer'> &
   Readonly<{
@@ -30,7 +32,7 @@ export type FleetFilter = Readonly<{
   minFailedProbeCounter?: number | undefined;
 }>;
 
-/** A SuperNode that is not available, as far as its list tells of it. */
+/** An unavailable SuperNode, with the fields that the list of unavailable ones shows. */
 export type UnavailableNode = Pick<FleetNode, 'id' | 'address' | 'failed_probe_counter' | 'last_seen_at'>;
 
 /** `total` counts all that match, on every page. */

@@ -33,7 +33,7 @@ export class SuperNodeById extends Query<Readonly<{ operator: string }>, FleetNo
 /** The SuperNodes that are not available. */
 export class UnavailableNodes extends Query<Readonly<{ currentState?: CurrentState | undefined }>, UnavailableNode[]> {}
 
-/** Accounts of the SuperNodes that the last probe found unavailable. */
+/** Accounts of the SuperNodes whose latest probe failed. */
 export class AccountsOfUnavailable extends Query<Nothing, string[]> {}
 
 /** Figures of all listed SuperNodes together. */

@@ -47,11 +47,10 @@ function listed({ node, record }: Data): SuperNodeRow {
 }
 
 /**
- * The accounts of an operator as periods that follow one another: it has one at a time, in whatever order they are
- * told.
+ * The accounts of an operator as consecutive periods: it has one at a time, in whatever order the chain lists them.
  *
- * The first reaches back to height 0: before it nothing else is known of the operator. Where another operator is stated
- * to have had the account then, that counts for more (`ownerAt`).
+ * The first reaches back to height 0, because no earlier account of the operator is known. Where the chain states that
+ * another operator had the account then, that claim wins (`ownerAt`).
  */
 export function periods({ id, account, accounts }: SuperNodeRow): SuperNodeAccountRow[] {
   const history = accounts.length > 0 ? accounts.toSorted((a, b) => a.height - b.height) : [{ account, height: 0 }];

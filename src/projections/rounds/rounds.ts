@@ -68,7 +68,7 @@ export async function rounds({ db, schemas }: Reading): Promise<RoundRow[]> {
     .execute();
 }
 
-/** What a fact says of the rounds before it, and what only the row still knows. */
+/** A fact's account of the rounds before it, and the values that only the row still holds. */
 function carried(row: RoundRow | undefined, source: string, known: Known): RoundRow {
   const { completedRound: last } = known;
   return {

@@ -8,7 +8,7 @@ export const storedFileTable = defineTable({
   indexes: ['node, length(action), action', 'action'],
 });
 
-/** How a peer stands with a SuperNode. */
+/** The state of a peer for a SuperNode. */
 export const peerTable = defineTable({
   name: 'peer_bans',
   columns: {

@@ -26,7 +26,7 @@ export function addendsOf(filter: ActionFilter, owners: readonly OwnershipRange[
   return { parts, inner: [...unbounded, ...bounded], counters: [] };
 }
 
-/** Tells the texts of `totalOf` from one another; one that reads nothing is cheaper. */
+/** Distinguishes the texts of `totalOf`; an addend that reads nothing is left out, which is cheaper. */
 export const shapeOfTotal = ({ parts, inner, counters }: Addends): string =>
   Object.entries({ parts, inner, counters })
     .filter(([, some]) => some.length > 0)

@@ -72,8 +72,8 @@ const firstOfGroup = (block: bigint): bigint => block - (block % groupBlocks);
 export const wholeRange = (scope: Scope): CounterRange => ({ ...scope, span: wholeSpan, first: 0n, last: 0n });
 
 /**
- * The fewest counters of some blocks of a scope; where its smallest counters are of groups, the blocks are whole
- * groups.
+ * The fewest counters that cover some blocks of a scope; where its smallest counters are of groups, the blocks are
+ * complete groups.
  */
 export function counterRanges(scope: Scope, { first, last }: Blocks): CounterRange[] {
   const from = firstOfGroup(first + groupBlocks - 1n);
@@ -90,8 +90,8 @@ export function counterRanges(scope: Scope, { first, last }: Blocks): CounterRan
 }
 
 /**
- * The counters of the ranges in a slot as rows `place`, `kind` and `n`; `ofKinds`: those of the kinds in the slot
- * `kinds` alone.
+ * The counters of the ranges in a slot as rows `place` (the range's index), `kind` and `n`; `ofKinds` limits them to
+ * the kinds in the slot `kinds`.
  */
 export function countersIn(
   { schemas }: Reading,

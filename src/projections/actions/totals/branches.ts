@@ -8,9 +8,10 @@ import { type Given, slot } from '../../statement.ts';
 export type Branch = Readonly<{ kind?: RawBuilder<unknown> }>;
 
 /**
- * The branches of a filter, which together hold all that matches: one where neither type nor state is asked for.
+ * The branches of a filter, which together hold all matches: a single one where the filter names neither type nor
+ * state.
  *
- * What one account finalized of one creator is little enough to be read whole, other lists are not.
+ * The actions that one account finalized of one creator are few enough for a full read; other lists are not.
  */
 export function branchesOf(shape: Shape): Branch[] {
   return isPair(shape) || !(shape.type || shape.state) ? [{}] : kindsOf(shape);
@@ -29,11 +30,11 @@ const kindSlots = ({ type, state }: Shape): RawBuilder<unknown>[] =>
     (_, at) => sql`${slot(`kind.${at}`)}::"char"`,
   );
 
-/** What a pair asks for of the kind, which its index has last. */
+/** The condition on the kind for a pair, whose index has the kind last. */
 const kindsOfPair = (shape: Shape): RawBuilder<unknown>[] =>
   isPair(shape) && (shape.type || shape.state) ? [sql`m.kind in (${sql.join(kindSlots(shape))})`] : [];
 
-/** Heights asked for; an unknown height of a finalization is beyond all others. */
+/** The conditions on heights; an unknown height of a finalization is above all others. */
 function withinHeights(shape: Shape): RawBuilder<unknown>[] {
   return [
     ...(shape.fromHeight ? [sql`m.height >= ${slot('fromHeight')}`] : []),
@@ -50,7 +51,7 @@ function withinHeights(shape: Shape): RawBuilder<unknown>[] {
 /** A column of an index and what it has to be. */
 type Fixed = Readonly<{ column: RawBuilder<unknown>; value: RawBuilder<unknown> }>;
 
-/** What the index of a branch begins with; its ids follow. */
+/** The first columns of a branch's index; the id follows them. */
 function fixed(shape: Shape, { kind }: Branch): Fixed[] {
   const { supernode, creator } = shape;
   if (isPair(shape)) return [pairFits('pair', 0), pairFits('pair_again', 1)];
@@ -98,8 +99,7 @@ export type RowCount = Readonly<{ shape: Shape; among: Among }>;
 /**
  * How many rows of a branch match, of those whose id is within those of the row range `own`, as a row `kind, n`.
  *
- * Only what the index of the branch begins with decides where it is read, so that PostgreSQL compares whole pages of
- * it.
+ * Only the first columns of the branch's index decide where it is read, so that PostgreSQL compares pages as a whole.
  */
 export function countOf(reading: Reading, branch: Branch, { shape, among }: RowCount): RawBuilder<unknown> {
   const same = fixed(shape, branch).map(({ column, value }) => sql`${column} = ${value}`);

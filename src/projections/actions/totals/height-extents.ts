@@ -4,7 +4,7 @@ import type { Reading } from '../../reading.ts';
 import { run, slot } from '../../statement.ts';
 import type { ActionRow } from '../../tables.ts';
 
-/** A height of an action: of its register transaction, or the one at which its accounts count as somebody's. */
+/** A height of an action: of its register transaction, or the one at which its accounts count as an operator's. */
 export type Step = 'registered' | 'finalized';
 
 /** Between which heights the actions of a block of ids lie; `hasUnknown`: some are of no known height. */
@@ -18,8 +18,8 @@ const unknownCell = -1;
 /**
  * How many actions of a block of ids have a height within a cell of 4,096 heights; the cell of unknown heights is -1.
  *
- * They tell where among the ids the actions of a height are. Ids and heights rise together, so there are few cells of a
- * block; where they do not, totals are as exact and only slower.
+ * They locate the actions of a height among the ids. Ids and heights rise together, so there are few cells of a block;
+ * where they do not, totals are as exact and only slower.
  */
 export const heightCounters: Counters<ActionRow> = {
   table: {
@@ -57,7 +57,7 @@ export function blockOf(id: string, span = 1): number | string {
 type Extents = Map<Step, readonly Extent[]>;
 const cache = new WeakMap<object, Readonly<{ position: string; extents: Extents }>>();
 
-/** The extents of one database, cached for as long as the actions stand at one position. */
+/** The extents of one database, cached for as long as the actions' generation and position stay the same. */
 function cachedExtents({ reader, schemas, followed }: Reading): Extents {
   const position = JSON.stringify([schemas.actions, followed.actions]);
   const before = cache.get(reader);
@@ -92,7 +92,7 @@ export async function extentsOf(reading: Reading, step: Step): Promise<readonly 
 /** The least and the greatest cell of heights of a block; `low` is null where all heights are unknown. */
 type BlockCells = Readonly<{ block: string; low: number | null; high: number; hasUnknown: boolean }>;
 
-/** What the cells of a block say of its heights. */
+/** The heights that the cells of a block span. */
 export const extentOf = ({ block, low, high, hasUnknown }: BlockCells): Extent => ({
   block: BigInt(block),
   low: low === null ? Infinity : low * heightsPerCell,

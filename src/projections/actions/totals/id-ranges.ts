@@ -18,7 +18,7 @@ export type Blocks = Readonly<{ first: bigint; last: bigint }>;
 /**
  * The ids that can be within bounds.
  *
- * - `whole`: every action of these blocks matches, and counters tell how many there are.
+ * - `whole`: every action of these blocks matches, and counters hold how many there are.
  * - `inner`: every action of these ids matches, but no counter is as small as they are.
  * - `parts`: some actions of these ids may match, so that each row's heights have to be compared.
  *
@@ -34,7 +34,7 @@ type Group = Omit<Extent, 'block'> & Readonly<{ blocks: readonly Extent[] }>;
 const skipped = 16n;
 
 /**
- * Finds the ids that can be within all bounds; `span` is how many blocks the smallest counter has.
+ * Returns the ids that can be within all bounds; `span` is how many blocks the smallest counter has.
  *
  * Blocks are compared one by one only where their group as a whole neither matches nor fails to.
  */

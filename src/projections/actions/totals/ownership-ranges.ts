@@ -30,7 +30,7 @@ export async function ownershipRangesOf(reading: Reading, filter: ActionFilter):
   return await withIdRanges(reading, owned.map(ownershipRange), filter);
 }
 
-/** What an account finalized while it was somebody's. */
+/** The actions that an account finalized while an operator owned it. */
 export const ownershipRange = ({ account, from, to }: Omit<Owned, 'operator'>): OwnershipRange => ({
   scope: 'account',
   address: account,
@@ -67,12 +67,12 @@ const isWithin = ({ finalized: { from, to } }: OwnershipRange) => from > 0 || to
 export const countersOf = (owner: OwnershipRange): CounterRange[] =>
   owner.ranges ? owner.ranges.whole.flatMap((blocks) => counterRanges(owner, blocks)) : [wholeRange(owner)];
 
-/** Rows to read: those of an ownership range among some ids, among all where none are given. */
+/** Rows to read: those of an ownership range among some ids, or among all where `ids` is undefined. */
 export type RowRange = Readonly<{ owner: OwnershipRange; ids: Ids | undefined }>;
 
 /**
  * The row ranges in a slot as rows: `account`, the ids `low` and `high`, the heights `since` and `until`, null where
- * there is no bound, and their `place`.
+ * there is no bound, and `place`, the index of the range.
  */
 export function rowRangesFrom(of: string): RawBuilder<unknown> {
   return sql`(select * from unnest(

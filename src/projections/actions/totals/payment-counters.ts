@@ -22,7 +22,7 @@ export const paymentCounters: Counters<ActionRow> = {
 /** Heights in one cell: 73 days of them. */
 const heightsPerCell = 1_048_576;
 
-/** A transaction counts with the first action that it is told of with. */
+/** A transaction counts with the first of its actions. */
 function paymentCounts({ payments }: ActionRow): Count[] {
   return payments.map(({ account, denom, amount, height, again }) => {
     const cell = Math.floor(height / heightsPerCell);
@@ -34,7 +34,7 @@ function paymentCounts({ payments }: ActionRow): Count[] {
 type Cells = Readonly<{ account: string; first: number; last: number | null }>;
 type Edge = Readonly<{ account: string }> & Heights;
 
-/** The whole cells within some heights, and the heights beside them. */
+/** The complete cells within some heights, and the heights beside them. */
 function split({ account, from, to }: Owned): { cells: Cells[]; edges: Edge[] } {
   const first = Math.ceil(from / heightsPerCell);
   const end = Math.floor((to + 1) / heightsPerCell);
@@ -49,7 +49,7 @@ function split({ account, from, to }: Owned): { cells: Cells[]; edges: Edge[] } 
   };
 }
 
-/** What was paid to accounts while they were somebody's, by denomination; exact. */
+/** The payments to accounts while an operator owned them, by denomination; exact. */
 export async function paidTo(reading: Reading, owned: readonly Owned[]): Promise<PaidTotal[]> {
   const parts = owned.map(split);
   const cells = parts.flatMap((part) => part.cells);

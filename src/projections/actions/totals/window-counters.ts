@@ -23,7 +23,7 @@ type Unit = 'all' | 'month' | 'day';
 /** Periods of a unit between two others, neither of them included. */
 type Periods = Readonly<{ unit: Unit; after: string; before: string }>;
 
-/** A window as whole periods, which counters tell of, and as edges, both ends included, to be counted row by row. */
+/** A window as complete periods, which counters hold, and as edges, both ends included, to be counted row by row. */
 export type Window = Readonly<{
   periods: readonly Periods[];
   edges: readonly Readonly<{ from?: string; to?: string }>[];
