@@ -12,7 +12,7 @@ import type { Cause, Recorded } from './ports.ts';
 export type Decider<Command, State, K extends Kind> = Readonly<{
   kind: K;
   initialState: State;
-  /** `recorded` tells id and sequence of a fact that was read from the log; few decisions look at them. */
+  /** `recorded` holds the id and sequence of a fact that was read from the log; few decisions need them. */
   after: (fact: FactOf<K>, recorded?: Pick<Recorded, 'id' | 'sequence'>) => State;
   decide: (command: Command, state: State) => readonly FactOf<K>[];
 }>;
@@ -21,10 +21,9 @@ export type Decider<Command, State, K extends Kind> = Readonly<{
 export type Known<State> = Readonly<{ state: State; sequence: number }>;
 
 /**
- * A command as the bus carries it: what is to be decided about each of some entities of one kind, a page of them or
- * one.
+ * A command as the bus carries it: what the bus decides about each of some entities of one kind: a page of them or one.
  *
- * Each command is a class of its own, named in the imperative, and stands in the table `commands/all.ts` beside its
+ * Each command is a class of its own, named in the imperative, and listed in the table `commands/all.ts` beside its
  * decider.
  */
 export abstract class Command<Given, State> {

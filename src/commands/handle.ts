@@ -7,11 +7,11 @@ import { type Appended, type Cause, type Decision, type FactLog, maxBatch, type 
 /** Each try lets at least one writer through, so this many may meet on one entity. */
 const attempts = 64;
 
-/** What handling commands came to. */
+/** The result of handling commands. */
 export type Handled<State> = Readonly<{
   /** Facts written. */
   facts: number;
-  /** Where the last append ended; none where there was nothing to say. */
+  /** Position of the last append; undefined where nothing was appended. */
   last: Appended | undefined;
   /** Every entity as it is now. */
   states: ReadonlyMap<string, Known<State>>;
@@ -20,9 +20,9 @@ export type Handled<State> = Readonly<{
 /**
  * Loads the last fact of each entity, decides, appends.
  *
- * Entities are taken in slices, each appended as one batch. What is `known` of an entity is not loaded. A batch that
- * meets a conflict is loaded and decided anew; what is in the log already decides nothing. Fails with `UNAVAILABLE`
- * when conflicts do not end.
+ * Entities are handled in slices, each appended as one batch. An entity whose state is in `known` is not loaded. A
+ * batch that meets a conflict is loaded and decided anew; what is in the log already decides nothing. Fails with
+ * `UNAVAILABLE` when conflicts do not end.
  *
  * @example await handle(log, probing, new Map([[probe.node, probe]]), { at })
  */
@@ -119,7 +119,7 @@ class Slice<Given, State, K extends Kind> {
   }
 }
 
-/** What the last fact of an entity tells a decider; another kind of fact on its subject is an error of the log. */
+/** The state of an entity after its last fact; fails where the last record on its subject is of another kind. */
 export function knownFrom<State, K extends Kind>(
   { kind, after, initialState }: Pick<Decider<never, State, K>, 'kind' | 'after' | 'initialState'>,
   entity: string,

@@ -8,7 +8,7 @@ export type Recorded<F extends Fact = Fact> = Readonly<{
   id: string;
   /** In its stream, from 1. */
   sequence: number;
-  /** RFC 3339, UTC; when it happened as its writer says. */
+  /** RFC 3339, UTC; when the event happened, by its writer's clock. */
   time: string;
   /** Id of the event that it followed from. */
   causation?: string | undefined;
@@ -18,7 +18,7 @@ export type Recorded<F extends Fact = Fact> = Readonly<{
 export type Cause = Readonly<{
   /** RFC 3339, UTC. */
   at: string;
-  /** Id of what the whole chain of events began with. */
+  /** Id of the first event in the chain of causes. */
   correlation?: string | undefined;
   /** Id of the event that these follow from. */
   causation?: string | undefined;

@@ -4,7 +4,7 @@ import { Command, type Decider } from './decider.ts';
 /** What every probe of a node carries on. */
 export type KnownNode = FactOf<'probe'>['data']['known'];
 
-/** What a node said of itself. */
+/** The figures that a node reported about itself. */
 export type NodeFigures = NonNullable<KnownNode['figures']>;
 
 /** How a connection to one port went; `not_dialled` where the node's address may not be dialled. */
@@ -26,15 +26,13 @@ export type RecordProbe = Readonly<{
   figures?: NodeFigures | undefined;
   /** Services that the status answer names; none without one. */
   reported: readonly string[];
-  /** Where the node's list of services was asked for: when, and what it names (nothing, where no good answer came). */
+  /** When the probe requested the node's list of services, and the names in it (none where no valid response came). */
   listed?: Readonly<{ at: string; services: readonly string[] }>;
 }>;
 
 type State = Readonly<{ at: string; known: KnownNode }>;
 
-/**
- * No probe comes this late, so one that is further behind the known one tells that the clock was set back meanwhile.
- */
+/** No probe is this late: one that is further behind the known one shows that the clock was set back meanwhile. */
 const latestMs = 5 * 60_000;
 
 /**

@@ -54,8 +54,8 @@ export function requestAction(draft: Draft, message: Request, block: Block): voi
 /**
  * Finalizes an action and pays its price out: the pool's share first, the rest to the finalizing node.
  *
- * A Cascade finalization that is not acceptable succeeds as a transaction, with `action_finalization_rejected` in place
- * of `action_finalized`; a Sense one fails.
+ * A Cascade finalization that is not acceptable succeeds as a transaction, with the event
+ * `action_finalization_rejected` instead of `action_finalized`; a Sense one fails.
  */
 export function finalizeAction(draft: Draft, message: Finalize, block: Block): void {
   const action = draft.action(message.actionId);
@@ -159,7 +159,7 @@ function wholeNumber(text: string, what: string): number {
   return Number(text);
 }
 
-/** Whole unix seconds of an RFC 3339 time. */
+/** Unix seconds of an RFC 3339 time, rounded down. */
 export function unixSeconds(time: string): number {
   return Math.floor(Date.parse(time) / 1000);
 }

@@ -6,12 +6,12 @@ import { signerOf, type Transaction } from './messages.ts';
 export type Refusal = Readonly<{ code: number; log: string }>;
 
 /**
- * What the chain asks of a transaction's account: `ahead` of its transactions wait already; `height` is that of the
+ * What the chain requires of a transaction's account: `ahead` of its transactions wait already; `height` is that of the
  * next block.
  */
 export type Ante = Readonly<{ height: number; ahead: number }>;
 
-/** Gas that a transaction may ask for, and what each hundred units cost at least. */
+/** The most gas that a transaction may request, and the least price of each hundred units. */
 const mostGas = 25_000_000;
 const gasPerCoin = 100;
 const longestMemo = 256;

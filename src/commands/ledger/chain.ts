@@ -66,7 +66,7 @@ export type Validator = Readonly<{
   isJailed: boolean;
 }>;
 
-/** What the rules ask for; amounts as decimal text, durations in seconds. */
+/** The parameters that the rules read; amounts as decimal text, durations in seconds. */
 export type Params = Readonly<{
   denom: string;
   baseActionFee: string;

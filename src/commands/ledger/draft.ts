@@ -68,7 +68,7 @@ export class Draft {
     this.events.push({ type, attributes: all.map(([key, value]) => ({ key, value })) });
   }
 
-  /** Moves ulume and says so as the chain's bank does; an account that never had any begins with it. */
+  /** Transfers ulume and emits the events of the chain's bank; a recipient without an account gets one. */
   pay(sender: string, recipient: string, amount: bigint): void {
     const from = this.account(sender);
     const coins = `${amount}${this.state.genesis.params.denom}`;

@@ -6,7 +6,7 @@ import { TransactionFailed } from './failure.ts';
 import { gasUsed, type Message, type MessageOf, signerOf, type Transaction } from './messages.ts';
 import { deregisterNode, registerNode, startNode, stopNode, updateNode } from './supernodes.ts';
 
-/** What a transaction came to: code 0 where it was carried out, else `log` says why not. */
+/** The result of a transaction: code 0 where it succeeded, else `log` names the reason. */
 export type Executed = Readonly<{ changes: Changes; events: readonly ChainEvent[]; code: number; log: string }>;
 
 /**
@@ -59,7 +59,9 @@ export function endBlock(state: ChainState, block: Block): Pick<Executed, 'chang
 
 const noChanges: Omit<Changes, 'tallies'> = { actions: new Map(), nodes: new Map(), accounts: new Map() };
 
-/** By a loop: a chain that starts asks this of each of its blocks, and of hardly any is something due. */
+/**
+ * A loop, because a starting chain calls this for each of its blocks, and hardly any block has an action that is due.
+ */
 function dueActions(state: ChainState, now: number): Action[] {
   const due: Action[] = [];
   for (const action of state.openActions()) if (isOpen(action) && action.expirationTime <= now) due.push(action);
@@ -117,7 +119,7 @@ function joined(first: Changes, second: Changes): Changes {
   };
 }
 
-/** Moves coins from the signer to another account, which begins with them where it had none. */
+/** Transfers coins from the signer to another account, which is created where it does not exist. */
 export function send(draft: Draft, message: MessageOf<'/cosmos.bank.v1beta1.MsgSend'>): void {
   const { denom } = draft.state.genesis.params;
   const [coin] = message.amount;

@@ -21,7 +21,7 @@ export class TransactionFailed extends Error {
   }
 }
 
-/** The codespace of a failed transaction; the log does not hold it, the closing words tell it. */
+/** The codespace of a failed transaction; the log does not hold it, so the last words of the log decide. */
 export function codespaceOf(code: number, log: string): string {
   if (code === 0) return '';
   const ofSdk = [reasons.request, reasons.funds, reasons.coins, reasons.gas];

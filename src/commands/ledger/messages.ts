@@ -93,10 +93,10 @@ export function gasUsed(messages: readonly Message[], isCarriedOut: boolean): nu
   return messages.reduce((sum, message) => sum + Math.round(gasLimits[message['@type']] * share), 0);
 }
 
-/** How a signer says what it signs: protobuf bytes, or amino JSON. */
+/** How a transaction encodes what its signer signs: protobuf bytes, or amino JSON. */
 export type SignMode = 'SIGN_MODE_DIRECT' | 'SIGN_MODE_LEGACY_AMINO_JSON';
 
-/** Messages of one signer, carried out whole or not at all; what is signed, and the signature (base64). */
+/** Messages of one signer, of which all take effect or none; with the signed bytes and the signature (base64). */
 export type Transaction = Readonly<{
   messages: readonly Message[];
   /** Account of the first message's signer. */

@@ -6,7 +6,7 @@ export type ActionType = 'ACTION_TYPE_SENSE' | 'ACTION_TYPE_CASCADE';
 
 type Limits = Readonly<{ maxRaptorQSymbols: number; maxDdAndFingerprints: number }>;
 
-/** What a Cascade action says about its file; ids come with the finalization. */
+/** A Cascade action's record of its file; the ids follow with the finalization. */
 export type CascadeMetadata = Readonly<{
   kind: 'cascade';
   dataHash: string;
@@ -18,7 +18,7 @@ export type CascadeMetadata = Readonly<{
   isPublic: boolean;
 }>;
 
-/** What a Sense action says about its image, as long as it is not finalized. */
+/** A Sense action's record of its image until the action is finalized. */
 export type SenseMetadata = Readonly<{
   kind: 'sense';
   dataHash: string;
@@ -27,7 +27,7 @@ export type SenseMetadata = Readonly<{
   groupId: string;
   idsMax: number;
 }>;
-/** What an action says of its content. */
+/** An action's record of its content. */
 export type Metadata = CascadeMetadata | SenseMetadata;
 
 /** Reads the JSON text of a registration; the chain adds how many ids it wants. */

@@ -50,9 +50,10 @@ const types: ReadonlySet<number> = new Set([0, 1, 2, 4]);
 export type SenderLine<T extends PoolTransaction = PoolTransaction> = Readonly<{ nonce: bigint; own: readonly T[] }>;
 
 /**
- * Why a transaction is not taken beside those of its sender, in words that wallets know; undefined when it is; pure.
+ * Why the pool refuses a transaction beside those of its sender, in words that wallets know; undefined when it accepts
+ * it; pure.
  *
- * One with the nonce of another of its sender replaces that one when it offers a tenth more of both fees.
+ * A transaction with the nonce of another of its sender replaces that one when both of its fees are a tenth higher.
  */
 export function refusalOfTransaction(
   transaction: PoolTransaction,
@@ -117,7 +118,7 @@ function underbid(transaction: PoolTransaction, rival: PoolTransaction): string 
   const isEnough = (offered: bigint, before: bigint): boolean =>
     offered > before && offered * 100n >= before * (100n + poolLimits.replacementPercent);
   const { maxFeePerGas, maxPriorityFeePerGas } = transaction;
-  // A rival without a tip asks for none of a replacement.
+  // A rival without a tip requires no tip of its replacement.
   const tips = rival.maxPriorityFeePerGas === 0n || isEnough(maxPriorityFeePerGas, rival.maxPriorityFeePerGas);
   return tips && isEnough(maxFeePerGas, rival.maxFeePerGas) ? undefined : 'replacement transaction underpriced';
 }
@@ -170,7 +171,7 @@ function isBefore(a: PoolTransaction | undefined, b: PoolTransaction | undefined
   return left === right ? a.submittedAt < b.submittedAt : left > right;
 }
 
-/** What whoever seals is left with of each unit of gas. */
+/** The part of each unit of gas's price that the sealer receives. */
 function tipOf({ maxFeePerGas, maxPriorityFeePerGas }: PoolTransaction, baseFee: bigint): bigint {
   const left = maxFeePerGas - baseFee;
   return left < maxPriorityFeePerGas ? left : maxPriorityFeePerGas;

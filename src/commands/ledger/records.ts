@@ -35,7 +35,10 @@ export function recordsOf({ actions, nodes, tallies }: Changes): LedgerRecord[] 
   ];
 }
 
-/** What contracts changed, as changes of the chain; no accounts. Rows are our own writing, and are taken as such. */
+/**
+ * The records of contracts as changes of the chain; accounts excluded. Annals wrote the rows itself, so they are not
+ * validated.
+ */
 export function recordChanges(state: Pick<ChainState, 'tallies'>, records: readonly LedgerRecord[]): Changes {
   const actions = new Map<string, Action>();
   const nodes = new Map<string, SuperNode>();

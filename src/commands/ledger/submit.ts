@@ -52,7 +52,7 @@ export const submitting: Decider<Submission, SubmissionState, 'submission'> = {
   },
 };
 
-/** Every submission has one fate, and whoever seals decides it. */
+/** Every submission has one fate, and the sealer decides it. */
 export const settling: Decider<SettledSubmission, SubmissionState, 'submission'> = {
   ...life,
   decide: (fate, state) => (state === 'waiting' ? [settled(fate)] : []),

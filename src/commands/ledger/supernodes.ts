@@ -13,7 +13,7 @@ type Deregister = MessageOf<'/lumera.supernode.v1.MsgDeregisterSupernode'>;
 const longest = { ipAddress: 256, supernodeAccount: 128, p2p_port: 32, note: 1_024, reason: 1_024 } as const;
 const mostEntries = 256;
 
-/** Registers the SuperNode of a validator; a node that was taken off the list may come back. */
+/** Registers the SuperNode of a validator; a removed node may register again. */
 export function registerNode(draft: Draft, message: Register, { height }: Block): void {
   const operator = message.validatorAddress;
   requireOperator(message);

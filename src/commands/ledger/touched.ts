@@ -10,9 +10,9 @@ export type TouchedAccount = Readonly<{
 }>;
 
 /**
- * What the virtual machine did to accounts, as changes of the chain; one that never was begins with it.
+ * The virtual machine's changes to accounts, as changes of the chain; a new account is created.
  *
- * An account that stays as it was, and one that is still empty and new, is none.
+ * An unchanged account, and a new one that is still empty, makes no change.
  */
 export function touchedChanges(state: ChainState, touched: readonly TouchedAccount[]): Changes {
   const accounts = new Map<string, Account>();

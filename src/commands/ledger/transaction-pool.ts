@@ -48,7 +48,10 @@ export class TransactionPool<T extends PoolTransaction> {
     return [...this.#lines.values()].flatMap((line) => divided(line).queued);
   }
 
-  /** Takes a transaction in, or says why not; evicts queued ones first, the cheapest first. */
+  /**
+   * Admits a transaction or returns the reason of its refusal; a full pool evicts queued ones first, the cheapest
+   * first.
+   */
   admit(transaction: T, admission: Admission): PoolAnswer<T> {
     if (this.#byHash.has(transaction.hash)) return { kind: 'known' };
     const { sender } = transaction;

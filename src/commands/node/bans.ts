@@ -4,7 +4,7 @@ import { Command, type Decider } from '../decider.ts';
 /** What is known of a peer at a node. */
 export type KnownBan = Fact<'PeerBanned'>['data']['known'];
 
-/** How a peer stands with a node by now; undefined: it is not banned. */
+/** The current state of a peer for a node; `undefined`: the node does not ban it. */
 export type RecordBan = Readonly<{
   pair: string;
   /** Bech32 accounts. */
@@ -32,5 +32,5 @@ export const banning: Decider<RecordBan, State, 'peer'> = {
   },
 };
 
-/** How peers stand with nodes by now. */
+/** Records the current states of peers for nodes. */
 export class RecordBans extends Command<RecordBan, State> {}

@@ -17,7 +17,7 @@ export type FoundStep = Readonly<{
 export type ActionRecord = Readonly<
   Pick<Registered, 'kind' | 'height' | 'price' | 'fileSizeKbs' | 'metadata'> & {
     creator: string;
-    /** Empty where neither the record nor anything else tells it. */
+    /** Empty where neither the record nor a transaction holds it. */
     dataHash: string;
     chainState: ChainState;
     expiresAt: string | undefined;
@@ -38,7 +38,7 @@ export type RecordAction = Readonly<{
 /** All that is known of an action; every fact of it carries this. */
 export type KnownAction = Fact<'ActionRegistered'>['data']['known'];
 
-/** The steps of an action that transactions tell of. */
+/** The steps of an action that transactions prove. */
 export const steps = ['register', 'finalize', 'approve'] as const;
 export type Step = (typeof steps)[number];
 
@@ -73,13 +73,13 @@ function rankOf(known: string): number {
   return state === undefined ? rank.pending : rank[state];
 }
 
-/** The steps that an action in this state has surely taken. */
+/** The steps that an action in this state has certainly completed. */
 export function stepsOf(state: ChainState): readonly Step[] {
   if (state === 'approved') return steps;
   return state === 'done' ? ['register', 'finalize'] : ['register'];
 }
 
-/** The steps that were recorded, as the fact says it with its last one. */
+/** The steps that were recorded, derived from the last one, which the fact holds. */
 export function stepsReached(reached: string): readonly Step[] {
   if (reached === 'approved') return steps;
   return reached === 'finalized' ? ['register', 'finalize'] : ['register'];

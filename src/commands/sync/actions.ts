@@ -17,11 +17,11 @@ import {
 type State = KnownAction | undefined;
 
 /**
- * What happens to an action: each step once, in order, with the transactions that tell of it (DESIGN section 4).
+ * What happens to an action: each step once, in order, with the transactions that prove it (DESIGN section 4).
  *
- * An action that the log does not know gets every fact of it so far. A record behind what is known and a
- * transaction that is known decide nothing; another transaction of a step that was recorded is a fact of its own. What
- * was known stays: the data hash and the step reached outlive an emptied record and an expiry.
+ * An action that the log does not know gets every fact of it so far. A record behind what is known and a transaction
+ * that is known decide nothing; another transaction of a step that was recorded is a fact of its own. Known values
+ * stay: the data hash and the step reached outlive an emptied record and an expiry.
  */
 export const actions: Decider<RecordAction, State, 'action'> = {
   kind: 'action',
@@ -128,7 +128,7 @@ class FactBuilder {
     this.#add({ type: 'ActionApproved', data: this.#take('approve') });
   }
 
-  /** Records a chain state that no step tells of; an expired action keeps the step that it reached. */
+  /** Records a chain state that no step explains; an expired action keeps the step that it reached. */
   observe(): void {
     const { record, height } = this.#command;
     if (record === undefined || !isAhead(record.chainState, this.#known.chainState)) return;

@@ -1,7 +1,10 @@
 import type { Fact, FactOf } from '../../events/catalogue.ts';
 import { Command, type Decider } from '../decider.ts';
 
-/** What a list of the chain, read whole at one height, says of one of its operators; no record: it is not on it. */
+/**
+ * One operator's entry in a list of the chain, which was read completely at one height; `record` is undefined where the
+ * list does not name the operator.
+ */
 export type RecordListed<Entry> = Readonly<{ operator: string; height: number; record: Entry | undefined }>;
 
 /** What is known of an operator on a list: the record that was seen last, and at which height. */
@@ -20,8 +23,8 @@ type ListNames<K extends ListKind, Entry> = Readonly<{
 }>;
 
 /**
- * Decides who is on a list of the chain and what it says of each; a list read before the last known one decides
- * nothing.
+ * Decides which operators a list of the chain names and what their entries hold; a list older than the last known one
+ * decides nothing.
  */
 export function listed<K extends ListKind, Entry>(
   kind: K,
@@ -45,8 +48,8 @@ export function listed<K extends ListKind, Entry>(
 }
 
 /**
- * Whether two plain values say the same; an absent field and one that is undefined are alike, the order of fields is
- * not looked at.
+ * Returns whether two plain values are equal; an absent field equals an undefined one, and the order of fields does not
+ * matter.
  */
 function same(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -63,7 +66,7 @@ function present(value: object): Map<string, unknown> {
 /** A SuperNode as the chain's list describes it. */
 export type SuperNodeRecord = Fact<'SuperNodeListed'>['data']['record'];
 
-/** Which SuperNodes the chain lists, and what it says of them. */
+/** Decides which SuperNodes the chain lists, and what their entries hold. */
 export const supernodes = listed<'node', SuperNodeRecord>('node', {
   listed: 'SuperNodeListed',
   changed: 'SuperNodeChanged',
@@ -72,7 +75,7 @@ export const supernodes = listed<'node', SuperNodeRecord>('node', {
   fact: (type, node, seen) => ({ type, data: { node, ...seen } }),
 });
 
-/** What a list, read whole at one height, says of SuperNodes. */
+/** Records the entries of a list of SuperNodes, which was read completely at one height. */
 export class RecordSuperNodes extends Command<
   RecordListed<SuperNodeRecord>,
   ListedState<SuperNodeRecord> | undefined
@@ -90,7 +93,7 @@ export const validators = listed<'validator', ValidatorRecord>('validator', {
   fact: (type, validator, seen) => ({ type, data: { validator, ...seen } }),
 });
 
-/** What a list, read whole at one height, says of validators. */
+/** Records the entries of a list of validators, which was read completely at one height. */
 export class RecordValidators extends Command<
   RecordListed<ValidatorRecord>,
   ListedState<ValidatorRecord> | undefined

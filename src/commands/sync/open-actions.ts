@@ -10,11 +10,11 @@ export type OpenActions = NonNullable<KnownSource['openActions']>;
 const mostCharacters = 262_144;
 
 /**
- * Open actions by id, with the time of their expiry (RFC 3339, UTC, whole seconds), in few characters: two to four for
+ * Open actions by id, with the time of their expiry (RFC 3339, UTC, to the second), in few characters: two to four for
  * each where ids and expiries follow one another.
  *
- * Those that expire first go first. What does not fit is left out, and the result says from when on; `completeUntil`
- * tells from when on some are missing in `open` already.
+ * Those that expire first go first. The rest is left out, and the result holds the time from which on entries are
+ * missing; `completeUntil` is the time from which on `open` itself lacks some.
  */
 export function packOpen(
   open: ReadonlyMap<string, string>,

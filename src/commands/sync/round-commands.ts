@@ -18,7 +18,7 @@ export class IdentifyChain extends Command<SourceCommand, KnownSource> {
   }
 }
 
-/** Record what a round of a source came to, and what it learned for the next one. */
+/** Records the result of a source's round, and what it learned for the next one. */
 export class CompleteRound extends Command<SourceCommand, KnownSource> {
   constructor(round: Of<RoundCompletion>, cause: Cause) {
     super(new Map([[round.source, { type: 'CompleteRound', ...round }]]), cause);
@@ -32,7 +32,7 @@ export class FailRound extends Command<SourceCommand, KnownSource> {
   }
 }
 
-/** Ask for a round of SuperNodes and validators at once. */
+/** Requests an immediate round of SuperNodes and validators. */
 export class RequestSync extends Command<SourceCommand, KnownSource> {
   constructor(cause: Cause) {
     super(new Map([['supernodes', { type: 'RequestSync', at: cause.at }]]), cause);

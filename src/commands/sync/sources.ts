@@ -16,7 +16,7 @@ export type FailureReason = 'unreachable' | 'wrong_chain' | 'chain_behind' | 'ba
 /** The first contact with a chain. */
 export type ChainMet = Readonly<{ type: 'IdentifyChain'; chainId: string; height: number; at: string }>;
 
-/** Everything of a round is in the log: what it came to, and what it learned for the next one. */
+/** Every fact of a round is in the log: this is its result, and what it learned for the next one. */
 export type RoundCompletion = Readonly<
   { type: 'CompleteRound'; source: Source } & Pick<
     Completed,
@@ -32,7 +32,7 @@ export type RoundCompletion = Readonly<
         KnownSource,
         'cursor' | 'openActions' | 'lastAction' | 'lowestHeight' | 'minimumVersion' | 'unread'
       >;
-      /** Id of the request that was pending when the round began. */
+      /** Id of the request that was pending when the round started. */
       answers: string | undefined;
     }
 >;
@@ -47,7 +47,7 @@ export type RoundFailure = Readonly<{
   message: string;
 }>;
 
-/** Somebody wants SuperNodes and validators read at once. */
+/** A request to read SuperNodes and validators at once. */
 type SyncWish = Readonly<{ type: 'RequestSync'; at: string }>;
 
 /** Everything that can be recorded of a source. */

@@ -12,17 +12,17 @@ export type Requested = Readonly<{ holder?: string }> &
     | Readonly<{ direction: 'download'; isPrivate: boolean } & Omit<Fact<'DownloadRequested'>['data'], 'task'>>
   );
 
-/** The name under which a private file's task stands in the log: SHA-256 of its id, in hexadecimal digits. */
+/** The name of a private file's task in the log: SHA-256 of its id, in hexadecimal digits. */
 export type TaskName = string;
 
 /**
- * Begins a task: what was asked for and its first state, `sdk:started`, in one batch.
+ * Starts a task: its request and its first state, `sdk:started`, in one batch.
  *
  * `task` is a random id, for a private file the SHA-256 of one; a private file has no fact of its request.
  */
 export class RequestTransfer extends Command<Requested, KnownTransfer | undefined> {}
 
-/** Carries the beginning of tasks out; fails with `CONFLICT` where one has begun. */
+/** Starts tasks; fails with `CONFLICT` where one is started already. */
 export async function requestTransfer(log: FactLog, command: object): Promise<Handled<KnownTransfer>> {
   if (!(command instanceof RequestTransfer)) throw new AppError('INTERNAL', 'A RequestTransfer was expected');
   const begun = [...command.given].map(([task, requested]) => beginning(task, requested));

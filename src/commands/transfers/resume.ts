@@ -1,7 +1,7 @@
 import { Command, type Decider } from '../decider.ts';
 import type { KnownTransfer } from './steps.ts';
 
-/** Who goes on with a task that a process which is gone has carried out. */
+/** A task that another process resumes after the process that ran it is gone. */
 export type Resumption = Readonly<{
   task: string;
   /** The process that is gone; undefined for tasks that name none. */
@@ -25,5 +25,8 @@ export const resuming: Decider<Resumption, State, 'transfer'> = {
   },
 };
 
-/** Transfers that go on in another process; those of private files cannot, for nobody else has their signature. */
+/**
+ * Transfers that another process resumes; those of private files cannot resume, for no other process has their
+ * signature.
+ */
 export class ResumeTransfers extends Command<Resumption, State> {}

@@ -8,10 +8,10 @@ export type TransferEvent = NonNullable<Fact<'TransferStarted'>['data']['event']
 /** What a state carries. */
 export type StepDetail = NonNullable<TransferEvent['detail']>;
 
-/** A state that a transfer comes to: `sdk:…` or `supernode:…`, and what it carries. */
+/** A state that a transfer enters: `sdk:…` or `supernode:…`, with its details. */
 export type Step = Readonly<{ status: string; detail?: StepDetail }>;
 
-/** States that a task comes to one after another, to be written together. */
+/** States that a task enters one after another, to be written together. */
 export type Steps = Readonly<{
   /** Task id, or its SHA-256 where the file is private. */
   task: string;
@@ -29,7 +29,7 @@ type State = KnownTransfer | undefined;
 /**
  * The next states of a task, numbered on from the last one; none once it has ended.
  *
- * A task begins with its request (`RequestTransfer`): before that nothing is decided.
+ * A task starts with its request (`RequestTransfer`): without one nothing is decided.
  */
 export const transferring: Decider<Steps, State, 'transfer'> = {
   kind: 'transfer',
@@ -42,7 +42,7 @@ export const transferring: Decider<Steps, State, 'transfer'> = {
     })),
 };
 
-/** The same for the fetching of a private file, for which only the SHA-256 of its task id stands. */
+/** The same for the fetching of a private file, which the log knows only by the SHA-256 of its task id. */
 export const retrieving: Decider<Steps, State, 'retrieval'> = {
   kind: 'retrieval',
   initialState: undefined,
@@ -54,10 +54,10 @@ export const retrieving: Decider<Steps, State, 'retrieval'> = {
     })),
 };
 
-/** States that transfers of public files and uploads have come to. */
+/** Records the states of uploads and of downloads of public files. */
 export class RecordTransfers extends Command<Steps, State> {}
 
-/** States that retrievals of private files have come to. */
+/** Records the states of retrievals of private files. */
 export class RecordRetrievals extends Command<Steps, State> {}
 
 /** States after which nothing comes. */
