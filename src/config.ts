@@ -47,7 +47,7 @@ const localDefaults: Readonly<Partial<Record<keyof typeof settings, string>>> = 
 
 type Settings = typeof settings;
 
-/** What the environment says, with the defaults that depend on one another filled in. */
+/** The settings of the environment, with the defaults that depend on one another filled in. */
 export type Config = Omit<Parsed<Settings>, 'network' | 'probePrivateAddresses' | 'roles'> &
   Readonly<{
     network: Network;
@@ -57,7 +57,7 @@ export type Config = Omit<Parsed<Settings>, 'network' | 'probePrivateAddresses' 
     areRolesNamed: boolean;
     /** Whether the local network runs and is what is indexed. */
     isLocal: boolean;
-    /** Chain REST that is indexed; that of the local network where none is given, unless its port is 0. */
+    /** Chain REST that is indexed; by default that of the local network, unless its port is 0. */
     chainUrl: string;
   }>;
 

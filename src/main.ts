@@ -14,9 +14,9 @@ import { type Part, urlOf } from './roles/role.ts';
 import { startServers } from './engine/servers/servers.ts';
 
 /**
- * Runs the configured roles until the process is told to stop, one of them fails, or an error comes that nobody caught.
+ * Runs the configured roles until a signal stops the process, a role fails, or an error occurs that no code caught.
  *
- * The order of a start and of a stop is what can be read here, top to bottom.
+ * This function shows the order of a start and of a stop, top to bottom.
  */
 export async function main(config: Config, logger: Logger, { json }: { json: boolean }): Promise<void> {
   const phases: Phase[] = [];

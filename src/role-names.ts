@@ -39,13 +39,13 @@ export const roleTable = {
   indexer: { does: 'sync with the chain, probes of SuperNodes, the indexing REST API', runsUnasked: () => true },
 } as const satisfies Readonly<Record<string, Named>>;
 
-/** Name of a role, as it stands in `ROLES`. */
+/** Name of a role, as written in `ROLES`. */
 export type RoleName = keyof typeof roleTable;
 
 /** Every name, in the order of the start. */
 export const roleNames = Object.keys(roleTable) as readonly RoleName[];
 
-/** What is told of roles that most want and that do not run; `unasked` are those that run where none is named. */
+/** Notes about roles that most users want and that do not run; `unasked` are the roles that run by default. */
 export function missedRoles(unasked: readonly RoleName[]): string[] {
   return roleNames
     .filter((name) => !unasked.includes(name))

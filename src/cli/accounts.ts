@@ -3,10 +3,7 @@ import { configFromEnvironment } from '../config.ts';
 import { developmentAccounts, developmentMnemonic } from '../edges/local-network/development-accounts.ts';
 import { print, table } from './output.ts';
 
-/**
- * `annals accounts`: the funded development accounts, each key with both of its addresses; the keys are known to
- * everybody.
- */
+/** `annals accounts`: the funded development accounts, each key with both of its addresses; the keys are public. */
 export async function accounts({ json }: { json: boolean }): Promise<void> {
   const config = configFromEnvironment();
   if (!config.isLocal)

@@ -27,9 +27,9 @@ export async function scrub({ json }: { json: boolean }): Promise<void> {
 }
 
 /**
- * `annals repair`: brings each store forward from the other, and says what neither has; with `dryRun` it only looks.
+ * `annals repair`: brings each store forward from the other, and reports what neither has; with `dryRun` it only reads.
  *
- * Exit status 1 when damage is left as it is.
+ * Exit status 1 when damage remains.
  */
 export async function repair({ json, dryRun = false }: { json: boolean; dryRun?: boolean }): Promise<void> {
   await each('repair', { json }, (stores, stream, options) =>

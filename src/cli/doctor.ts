@@ -10,8 +10,8 @@ import { print, table } from './output.ts';
 type Finding = Readonly<{ what: string; ok: boolean; found: string }>;
 
 /**
- * `annals doctor`: what a start would use, from where, and what stands in its way. Changes nothing; exit status 1 when
- * something does.
+ * `annals doctor`: the settings of a start, the source of each, and what would prevent it. Changes nothing; exit status
+ * 1 when something would.
  */
 export async function doctor({ json }: { json: boolean }): Promise<void> {
   const config = configFromEnvironment();

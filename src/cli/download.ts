@@ -16,8 +16,8 @@ type DownloadOptions = OpeningOptions & Readonly<{ json: boolean; out?: string }
 /**
  * `annals download ID`: fetches the file of an action through a gateway, shows every state, and writes it.
  *
- * Nothing that is there is overwritten, and no half of a file is left under its name. A connection that is cut is taken
- * up by a range of the same content.
+ * Overwrites no file, and leaves no partial file under the final name. After a lost connection it resumes with a range
+ * of the same content.
  */
 export async function download(actionId: string, options: DownloadOptions): Promise<void> {
   if (options.out !== undefined) await requireFree(options.out);
@@ -52,7 +52,7 @@ async function requireFree(file: string): Promise<void> {
   });
 }
 
-/** Writes beside the place and moves the whole file there. */
+/** Writes to a file beside the target and renames it once it is complete. */
 async function write({ bytes, size }: Fetched, out: string, progress: Progress): Promise<number> {
   const part = `${out}.part-${process.pid}`;
   const onBytes = progress.bytes('fetching', size);

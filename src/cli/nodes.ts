@@ -6,10 +6,10 @@ import { createReader, type Reader } from '../engine/models/read/reading.ts';
 import { withStores } from './stores.ts';
 import { print, table } from './output.ts';
 
-/** What a local SuperNode says of itself, or that it does not answer. */
+/** A local SuperNode's own report, or that it does not answer. */
 type Told = Readonly<{
   name: string;
-  /** Where clients reach it, as it says itself; of one that does not answer, its host. */
+  /** The address for clients, as the node reports it; of one that does not answer, its host. */
   address: string;
   url: string;
   answers: boolean;

@@ -6,7 +6,7 @@ import { ownVersion } from '../kit/version.ts';
 /** Whether answers and refusals are read by a machine. */
 const isForMachines: boolean = process.argv.includes('--json');
 
-/** Runs a verb; an error becomes one line that says what to do, and exit status 1. */
+/** Runs a verb; an error becomes one line that names the remedy, and exit status 1. */
 export function run<Args extends readonly unknown[]>(
   verb: (...args: Args) => Promise<void>,
 ): (...args: Args) => Promise<void> {

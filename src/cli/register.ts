@@ -11,7 +11,7 @@ import { fund } from '../edges/local-network/fund.ts';
 import { print } from './output.ts';
 import { type KeyOptions, userKey } from './transfer/network.ts';
 
-/** Options of `annals register`; exactly one of `public` and `private` is given. */
+/** Options of `annals register`; exactly one of `public` and `private` is present. */
 type RegisterOptions = KeyOptions & Readonly<{ json: boolean; public?: boolean; private?: boolean }>;
 
 /**

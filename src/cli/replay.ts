@@ -13,10 +13,10 @@ type ReplayOptions = Readonly<{ json: boolean; back?: boolean; dropPrevious?: bo
 
 /**
  * `annals replay <projection|all>`: rebuilds from the log beside the live generation, compares with an independent
- * fold, then switches readers over; or goes back to the generation before, which stays until the next rebuild or until
- * it is dropped.
+ * fold, then switches readers over; or switches back to the generation before, which stays until the next rebuild or
+ * until it is dropped.
  *
- * A rebuild gives way to readers on the same machine (`Stores.giveWay`).
+ * A rebuild runs at idle priority, behind readers on the same machine (`Stores.giveWay`).
  */
 export async function replay(name: string, options: ReplayOptions): Promise<void> {
   const wanted = projections.filter((projection) => name === 'all' || projection.name === name);

@@ -13,7 +13,7 @@ export type Stores = Readonly<{
   connection: NatsConnection;
   log: Log;
   pools: Pools;
-  /** Lets everybody else on this machine go first from now on; call it before the pools are used. */
+  /** Runs this process and its database backends at idle priority from now on; call it before the pools are used. */
   giveWay: () => Promise<void>;
 }>;
 

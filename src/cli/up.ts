@@ -6,7 +6,7 @@ import { main } from '../main.ts';
 /** `roles` as in `ROLES`, which it replaces. */
 export type UpOptions = Readonly<{ roles?: string; json: boolean }>;
 
-/** `annals up`: runs until it is told to stop. */
+/** `annals up`: runs until a signal stops it. */
 export async function up(options: UpOptions): Promise<void> {
   const { roles, json } = options;
   const config = configFromEnvironment({ ROLES: roles, LOG_FORMAT: json ? 'json' : undefined });

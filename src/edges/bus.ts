@@ -21,11 +21,10 @@ const readings = new WeakMap<object, Reading>();
 let buses: Promise<Buses> | undefined;
 
 /**
- * Makes the container of all handlers, once for the process and when somebody first needs it: verbs that only read do
- * without.
+ * Makes the container of all handlers once for the process, at its first use: verbs that only read do without.
  *
  * It holds nothing but the two tables, bound by plain calls, so that no decorator syntax is needed and nothing has to
- * be closed. Facts never travel here: they go to the log, and whoever follows it learns of them.
+ * be closed. Facts never travel here: they go to the log, and its readers receive them there.
  */
 export async function openBuses(): Promise<Buses> {
   buses ??= createBuses();
@@ -33,7 +32,7 @@ export async function openBuses(): Promise<Buses> {
 }
 
 /**
- * Decides about a command, appends what it comes to, and gives back the state of each entity.
+ * Decides about a command, appends the resulting facts, and returns the state of each entity.
  *
  * @example await dispatch(log, new RecordProbes(probes, { at }))
  */

@@ -97,7 +97,7 @@ export type FactTypeIn<S extends StreamName> = FactTypeOf<
 /** The facts of a kind: all that can lie on the subject of one of its entities. */
 export type FactOf<K extends Kind> = K extends Kind ? Fact<FactTypeOf<K>> : never;
 
-/** The entity that a fact is about, as it stands in the fact. */
+/** The id of the entity that a fact is about, read from the fact's data. */
 export function entityOf(fact: Fact): string {
   const id: unknown = Reflect.get(fact.data, catalogue[fact.type].entity);
   if (typeof id !== 'string' || id === '') throw new Error(`Fact ${fact.type} names no ${catalogue[fact.type].entity}`);

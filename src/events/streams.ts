@@ -1,19 +1,19 @@
 /**
- * What a stream keeps: everything, the last so many facts of each entity, or what is younger than so many days by the
- * broker's clock.
+ * The facts that a stream retains: all of them, the last so many of each entity, or those younger than so many days by
+ * the broker's clock.
  *
- * An entity never loses its last fact where a number is kept; by days it does.
+ * An entity never loses its last fact where a number is retained; by days it does.
  */
 export type Keeps = 'forever' | Readonly<{ perEntity: number }> | Readonly<{ days: number }>;
 
 /**
- * How one stream is set up, archived and restored; nothing else decides any of it.
+ * How one stream is set up, archived and restored; this is the only source of these rules.
  *
  * - `kinds`: what its subjects are about, and whether outsiders may read a kind as `live.<kind>.<network>.<entity>`.
  *   JetStream republishes one pattern for each stream: of its kinds none, one, or all can be live.
  * - `archive`: `all` for ever, what the stream `keeps`, or `nothing`.
- * - `restore`: whether a damaged stream is restored from the archive by the program itself (with brakes), or when an
- *   operator asks for it.
+ * - `restore`: whether a damaged stream is restored from the archive by the program (with brakes), or when an operator
+ *   requests it.
  */
 export type StreamPolicy = Readonly<{
   kinds: Readonly<Record<string, Readonly<{ live: boolean }>>>;
@@ -51,7 +51,7 @@ export type StreamName = keyof typeof streamTable;
 /** What a subject is about: the second token of `evt.<kind>.<network>.<entity>`. */
 export type Kind = { [Name in StreamName]: keyof (typeof streamTable)[Name]['kinds'] }[StreamName];
 
-/** The policies by stream, as whoever works with streams takes them. */
+/** The policies by stream, as code that works with streams receives them. */
 export type StreamPolicies = Readonly<Record<StreamName, StreamPolicy>>;
 
 /** The names of all streams, in the order of the table. */

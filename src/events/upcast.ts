@@ -8,7 +8,7 @@ export function eventType(type: FactType): string {
 /**
  * Any version of an event ever shipped as the newest fact.
  *
- * A type that this code does not know is an error, never a guess: it stops whoever reads it.
+ * A type that this code does not know is an error, never a guess: it stops the reader.
  */
 export function upcast(type: string, data: unknown): Fact {
   const name = /^annals\.([A-Za-z]+)\.v1$/.exec(type)?.[1] ?? '';

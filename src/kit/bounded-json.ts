@@ -36,7 +36,7 @@ export function parseBounded(text: string, { depth, values }: JsonBounds = usual
   return JSON.parse(text) as unknown;
 }
 
-/** Where the text that begins at a quote ends; beyond the end where it never does. */
+/** Offset of the quote that ends the text which starts at `begin`; beyond the end where no quote follows. */
 function endOfText(text: string, begin: number): number {
   let at = begin + 1;
   while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1;

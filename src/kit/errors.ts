@@ -21,7 +21,7 @@ export const errorCodes = [
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 
-/** The one error of Annals: a stable code and a sentence that says what was done, what was found and what to do. */
+/** The one error of Annals: a stable code and a sentence that names the action, what went wrong and the remedy. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
@@ -34,7 +34,7 @@ export class AppError extends Error {
 /**
  * Any caught value as an AppError; what is not one already has the value as its cause.
  *
- * A `TimeoutError` becomes `DEADLINE` and an `AbortError` becomes `CANCELLED`, whoever threw them; anything else is
+ * A `TimeoutError` becomes `DEADLINE` and an `AbortError` becomes `CANCELLED`, whatever their source; anything else is
  * `INTERNAL`.
  */
 export function toAppError(caught: unknown): AppError {

@@ -1,6 +1,6 @@
 const never = new Promise<never>(() => undefined);
 
-/** Rejects with the first failure of some lasting work, unless the signal told it to end before; never resolves. */
+/** Rejects with the first failure of some lasting work, unless the signal aborted before; never resolves. */
 export function failureOf(work: readonly Promise<unknown>[], signal: AbortSignal): Promise<never> {
   const failed = Promise.all(work).then(
     () => never,

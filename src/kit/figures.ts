@@ -2,16 +2,16 @@ import { Gauge, Registry } from 'prom-client';
 import { within } from './wait.ts';
 import type { Figures } from './observed.ts';
 
-/** Makes a gauge whose name begins with `annals_`. */
+/** Makes a gauge whose name starts with `annals_`. */
 type MakeGauge = <L extends string>(name: string, help: string, ...labels: readonly L[]) => Gauge<L>;
 
 const lookTimeoutMs = 3000;
 
 /**
- * Figures that are read whenever somebody asks for them, from one look.
+ * Figures that are read at each scrape, by one call of `look`.
  *
- * `show` sets the gauges, all of them empty before. Of a look that fails or takes too long it gets nothing, so that
- * what is not known is missing rather than stale.
+ * `show` sets the gauges, all of them empty before. It is not called where `look` fails or takes too long, so that
+ * unknown figures are missing rather than stale.
  *
  * @example
  * figures((gauge) => ({ up: gauge('broker_up', 'Whether the broker answers') }), ask, ({ up }, seen) => up.set(+seen))

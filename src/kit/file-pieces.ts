@@ -5,14 +5,15 @@ export type Pieces = Readonly<{
   first: number;
   last: number;
   pieceBytes: number;
-  /** So many pieces are whole at a time, the one that was given last among them; 1 unless said. */
+  /** The number of pieces that are valid at a time, counting from the last one; 1 by default. */
   held?: number;
 }>;
 
 /**
  * Reads a part of a file in pieces, always into the same few buffers: a large file leaves no garbage behind.
  *
- * The bytes of a piece are others once `held` more were asked for. Fails where the file ends before its part does.
+ * A piece's buffer is overwritten once the caller requested `held` more. Fails where the file ends before its part
+ * does.
  */
 export async function* piecesOf(
   handle: FileHandle,

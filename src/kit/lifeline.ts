@@ -3,8 +3,8 @@ import { Socket } from 'node:net';
 /**
  * Calls `onGone` once when the process that started this one is gone, killed with `kill -9` included.
  *
- * Whoever runs the program as a child may pass it the end of a pipe (`ANNALS_LIFELINE_FD`); without it nothing is
- * watched. Does not keep the event loop alive.
+ * A process that runs the program as a child may pass it the end of a pipe (`ANNALS_LIFELINE_FD`); without one nothing
+ * is watched. Does not keep the event loop alive.
  */
 export function watchLifeline(onGone: () => void): void {
   const fd = Number(process.env.ANNALS_LIFELINE_FD);

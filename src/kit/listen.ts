@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { AppError } from './errors.ts';
 
-/** Where a server is to listen, and what to say when it cannot. */
+/** Where a server listens, and the words of its error when it cannot. */
 export type Place = Readonly<{ host: string; port: number; what: string; remedy: string }>;
 
-/** Opens a port and says which it became; fails with `UNAVAILABLE` that names the port and what it is for. */
+/** Opens a port and returns its number; fails with `UNAVAILABLE` that names the port and its purpose. */
 export async function listen(server: Server, { host, port, what, remedy }: Place): Promise<number> {
   server.listen(port, host);
   try {

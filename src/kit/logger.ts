@@ -4,7 +4,7 @@ import { AppError } from './errors.ts';
 
 export type { Logger };
 
-/** How log lines look: for a person on a terminal, or one JSON object a line. */
+/** The form of log lines: for a person on a terminal, or one JSON object a line. */
 export type LogOptions = Readonly<{ level: 'debug' | 'info' | 'warn' | 'error'; format: 'pretty' | 'json' | '' }>;
 
 /** The logger of the process; lines go to standard error, so that standard output stays for answers. */
@@ -21,7 +21,7 @@ export function createLogger({ level, format }: LogOptions): Logger {
   return pino(options, pretty({ destination: 2, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname', sync: true }));
 }
 
-/** An error as fields of a log line: an expected one by what it says, any other with the place that it came from. */
+/** An error as fields of a log line: an expected one by its message, any other with its stack. */
 export function describeError(error: Error): object {
   const { stack, ...fields } = pino.stdSerializers.err(error);
   return error instanceof AppError && error.code !== 'INTERNAL' ? fields : { ...fields, stack };

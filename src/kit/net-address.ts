@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * A host and a port as they stand in an address: an IPv6 host in brackets.
+ * A host and a port joined as in an address: an IPv6 host in brackets.
  *
  * @example hostPort('::1', 1317) // [::1]:1317
  */

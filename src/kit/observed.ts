@@ -1,27 +1,24 @@
-/** Something found: what it is about, and a sentence. */
+/** The component that a check reports on, and a sentence. */
 export type Finding = Readonly<{ component: string; message: string }>;
 
-/** What one look found: reasons against relying on the process, and what makes no answer wrong. */
+/** The result of one check: reasons against relying on the process, and warnings, which make no answer wrong. */
 export type Findings = Readonly<{
   reasons?: readonly Finding[];
   warnings?: readonly Finding[];
-  /** Grade in force of the log, from the one look that reads it. */
+  /** The log's effective grade of durability, from the one check that reads it. */
   durability?: string;
 }>;
 
 /**
- * One look at how something is, for `/readyz`.
+ * A check of one component, for `/readyz`.
  *
- * A look that fails or takes too long is a reason by itself: `component` does not answer. Without a `component` it is
- * passed over, for another check tells the same. Findings are plain data, so that a child process can send its own over
- * a channel.
+ * A check that fails or takes too long is itself a reason: `component` does not answer. Without a `component` its
+ * failure is ignored, for another check reports the same. Findings are plain data, so that a child process can send its
+ * own over a channel.
  */
 export type Check = Readonly<{ component?: string; look: () => Promise<Findings> }>;
 
-/**
- * Figures for `/metrics` in Prometheus' text format: a registry of this process, or what a child process says of
- * itself.
- */
+/** Figures for `/metrics` in Prometheus' text format: a registry of this process, or a child process's own figures. */
 export type Figures = Readonly<{ metrics: () => Promise<string> }>;
 
 /** What is observed of a part of the process as long as it runs. */

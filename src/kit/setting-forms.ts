@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import parseDuration from 'parse-duration';
 
-/** A text that a setting does not take; the message says what it takes. */
+/** A text that a setting does not accept; the message names what it accepts. */
 export class Unfit extends Error {}
 
 /** Any text. */
@@ -12,7 +12,7 @@ export const optional = (value: string): string | undefined => (value === '' ? u
 /** The name or address of a host; an IPv6 address may be written in brackets, which go. */
 export const host = (value: string): string => value.replace(/^\[(.*)\]$/, '$1');
 
-/** A whole number within bounds, both included. */
+/** An integer within bounds, both included. */
 export function whole(from: number, to: number): (value: string) => number {
   return (value) => {
     const n = Number(value);

@@ -10,7 +10,7 @@ export type Setting<T> = Readonly<{
   secret?: boolean;
 }>;
 
-/** A row of a table of settings; `parse` fails with `Unfit` that says what the setting takes. */
+/** A row of a table of settings; `parse` fails with `Unfit` that names what the setting accepts. */
 export function setting<T>(
   env: string,
   fallback: string,

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { watchLifeline } from './lifeline.ts';
 import type { Logger } from './logger.ts';
 
-/** One step of shutting down; it is given up after `capMs`. */
+/** One step of shutting down; it is abandoned after `capMs`. */
 export type Phase = Readonly<{ name: string; capMs: number; run: () => Promise<unknown> }>;
 
 /**
@@ -23,11 +23,7 @@ export async function shutDown(phases: readonly Phase[], log: Logger): Promise<v
   }
 }
 
-/**
- * Rejects with the first exception or rejection that nobody caught; later ones are logged. Never resolves.
- *
- * From now on such an error ends the process through its phases, not at once.
- */
+/** Rejects with the first exception or rejection that no code caught; later ones are logged. Never resolves. */
 export function strayFailure(log: Logger): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => undefined);

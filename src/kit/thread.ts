@@ -18,7 +18,10 @@ export type Call = Readonly<{
   onProgress?: (value: never) => void;
 }>;
 
-/** A worker strips types by itself, like the process that starts it; Node 22 has to be told not to say so each time. */
+/**
+ * A worker strips types without an option, like the process that starts it; this keeps Node 22 from warning of it each
+ * time.
+ */
 const execArgv = ['--disable-warning=ExperimentalWarning'];
 
 const usualGraceMs = 2_000;
@@ -48,7 +51,7 @@ export class Thread {
     this.#worker.unref();
   }
 
-  /** False once the thread has ended; whoever holds it then starts another. */
+  /** False once the thread has ended; its holder then starts another. */
   get isAlive(): boolean {
     return this.#ended === undefined;
   }

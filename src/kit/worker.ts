@@ -3,7 +3,7 @@ import { createSlots } from './slots.ts';
 import { Thread, type ThreadOptions } from './thread.ts';
 
 /**
- * What a task is given beside its input. A task is an exported function of a module that workers load:
+ * The context of a task beside its input. A task is an exported function of a module that workers load:
  *
  * `export async function compare(input: Input, { signal, progress }: TaskContext<Progress>): Promise<Output>`
  *
@@ -11,11 +11,11 @@ import { Thread, type ThreadOptions } from './thread.ts';
  */
 export type TaskContext<Progress = never> = Readonly<{
   /**
-   * Aborts when the caller wants no result any more; a task that goes on nevertheless is ended together with its
+   * Aborts when the caller wants no result any more; a task that continues nevertheless is ended together with its
    * thread.
    */
   signal: AbortSignal;
-  /** Tells the caller something before the result; in order. */
+  /** Reports to the caller before the result; in order. */
   progress: (value: Progress) => void;
 }>;
 
@@ -30,7 +30,7 @@ export type TaskName<Module> = { [Key in keyof Module]: Module[Key] extends Func
 /** What may end a call, and what is done beside it; `transfer` hands memory over instead of copying it. */
 type CallOptions<Progress> = Readonly<{
   signal?: AbortSignal;
-  /** From when a thread begins with it: waiting for a free one, or for its module, does not count. */
+  /** Counts from the moment a thread starts the task: waiting for a free thread, or for its module, does not count. */
   timeoutMs?: number;
   onProgress?: (value: Progress) => void;
   transfer?: readonly Transferable[];

@@ -41,10 +41,10 @@ export type Context = Readonly<{
 }>;
 
 /**
- * Connects to the database and the broker and makes what is missing there: tables, streams (from the archive, where it
- * holds them).
+ * Connects to the database and the broker and creates what is missing there: tables, streams (from the archive, where
+ * it holds them).
  *
- * Safe while other replicas do the same. Fails when the log is less durable than `DURABILITY` asks for.
+ * Safe while other replicas do the same. Fails when the log is less durable than `DURABILITY` requires.
  */
 export async function openStores(
   config: Config,

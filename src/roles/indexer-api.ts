@@ -12,7 +12,8 @@ import { createRest } from '../edges/indexer/rest/rest.ts';
 /**
  * The indexing REST API with its pages, listening, and the operations of the process.
  *
- * The start page tells everybody `chainUrl`, so it is that of the local network or null: another one may hold a key.
+ * The start page shows `chainUrl` to every reader, so it is that of the local network or null: another URL may hold a
+ * key.
  */
 export async function startApi(context: RoleContext, chainUrl: string | null): Promise<Part> {
   const { config, network, profile, version, broker, pools, reader, lag, logger, signal } = context;

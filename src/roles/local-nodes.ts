@@ -21,7 +21,7 @@ const usualPorts: NodePorts = { grpc: 4444, p2p: 4445, http: 8002 };
 /**
  * The SuperNodes of the local network, in processes of their own, and now and then an outage of one.
  *
- * The processes are begun at once: they load their modules while the chain is being read.
+ * The processes start at once: they load their modules while the chain is being read.
  */
 export function startLocalSuperNodes(context: RoleContext): AsyncIterable<Part> {
   const { localNodes, localNodesApart } = context.config;
@@ -70,7 +70,7 @@ async function hostNodes(context: RoleContext, begun: readonly ChildProcess[]): 
   };
 }
 
-/** What the settings say of a SuperNode's files. */
+/** The settings of a SuperNode's files. */
 export function fileBoundsOf({
   storageSpace: storageBytes = -1,
   maxFileBytes,

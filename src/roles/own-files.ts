@@ -30,8 +30,8 @@ export async function prepareOwnFiles(
 /**
  * Fails with `INVALID_ARGUMENT` once the chain shows that it is none of Annals; resolves once it shows that it is.
  *
- * The other SuperNodes of such a chain keep other pieces, so nobody but this node could find a file that it takes. A
- * chain that does not answer is queried until it does: its Register waits for the chain as well.
+ * The other SuperNodes of such a chain store other pieces, so only this node could find a file that it accepts. A chain
+ * that does not answer is queried until it does: its Register waits for the chain as well.
  */
 export async function requireAnnalsChain(chain: Pick<Signer, 'program'>, signal: AbortSignal): Promise<void> {
   for (; !signal.aborted; await wait(retryMs, signal)) {

@@ -22,9 +22,7 @@ export function plannedPorts(config: Config): PlannedPort[] {
   ];
 }
 
-/**
- * Fails with `UNAVAILABLE` and names every setting whose port is taken, before anything is started.
- */
+/** Fails with `UNAVAILABLE` and names every setting whose port is in use, before anything is started. */
 export async function assertPortsFree(ports: readonly PlannedPort[]): Promise<void> {
   const taken = (await Promise.all(ports.map(async (port) => ((await isFree(port)) ? [] : [port])))).flat();
   if (taken.length === 0) return;

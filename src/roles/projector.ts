@@ -6,10 +6,10 @@ import { checkHandlers, runProjector } from '../engine/models/engine/projector.t
 import { looping, type Part, type Role, type RoleContext } from './role.ts';
 
 /**
- * Every projection and the archive, each kept by one process at a time; fails when a projection was changed without a
+ * Every projection and the archive, each run by one process at a time; fails when a projection was changed without a
  * new version.
  *
- * Ends only when it is stopped, after everybody who writes: what was written last is archived before.
+ * The process stops it after all writers, so that their last facts are archived before.
  */
 export const projector = {
   name: 'projector',

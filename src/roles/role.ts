@@ -17,7 +17,7 @@ export type Part = Observed &
   Readonly<{
     name: string;
     urls: Readonly<Record<string, string>>;
-    /** Rejects when the part cannot go on; never resolves. */
+    /** Rejects when the part cannot continue; never resolves. */
     failed: Promise<never>;
     stop: () => Promise<void>;
   }>;
@@ -42,8 +42,8 @@ export type Role = Readonly<{
   /** Ports that it opens; checked before anything is started. */
   ports: (config: Config) => readonly PlannedPort[];
   /**
-   * Gives each of its parts once that runs; a process stops them in the opposite order. Called for every role before
-   * the first of them runs, so that a role may begin what needs none of the others.
+   * Yields each of its parts once that runs; a process stops them in the opposite order. Called for every role before
+   * the first of them runs, so that a role may start what needs none of the others.
    */
   start: (context: RoleContext) => AsyncIterable<Part>;
 }>;
@@ -71,7 +71,7 @@ export function urlOf(running: readonly Part[], name: string): string | undefine
   return running.map(({ urls }) => urls[name]).find((url) => url !== undefined);
 }
 
-/** What is observed of the whole process: its stores, and the parts that run. */
+/** The checks and figures of the process: of its stores, and of the parts that run. */
 export function observedIn({ observed, running }: RoleContext): Observed {
   return observedOf([observed, ...running]);
 }

@@ -8,7 +8,7 @@ import { refusalOf } from './gateway-refusal.ts';
 export type Fetched = Readonly<{
   name: string | undefined;
   size: number | undefined;
-  /** All of them, once each, or it fails: a connection that is cut is taken up where it was. */
+  /** All bytes, once each, or it fails: after a lost connection it resumes at the same offset. */
   bytes: AsyncIterable<Uint8Array>;
 }>;
 
@@ -34,7 +34,7 @@ export async function openFile(gateway: string, taskId: string): Promise<Fetched
   return { name, size, bytes: untilWhole({ url, size, etag }, response.body) };
 }
 
-/** The base name of a `Content-Disposition`, whatever path stands in it. */
+/** The base name of a `Content-Disposition`, without any path in it. */
 export function fileNameIn(disposition: string): string | undefined {
   const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1];
   const given = encoded === undefined ? /filename="([^"]*)"/i.exec(disposition)?.[1] : decodeURIComponent(encoded);
@@ -42,7 +42,7 @@ export function fileNameIn(disposition: string): string | undefined {
   return name === '' || name === '.' || name === '..' ? undefined : name;
 }
 
-/** The bytes of a file; wherever a connection is cut, the rest is asked for as a range of the same content. */
+/** The bytes of a file; after each lost connection it requests the rest as a range of the same content. */
 async function* untilWhole(file: Whole, first: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let at = 0;
   let body: AsyncIterable<Uint8Array> | undefined = first;
@@ -63,11 +63,11 @@ async function* untilCut(body: AsyncIterable<Uint8Array> | readonly Uint8Array[]
   try {
     yield* body;
   } catch {
-    // The connection was cut; whoever reads counts what came.
+    // The connection was cut; the caller counts the bytes that came.
   }
 }
 
-/** What follows a place of a file; undefined where the gateway cannot be reached now. */
+/** The bytes of a file from an offset on; undefined where the gateway cannot be reached now. */
 async function restOf({ url, size, etag }: Whole, at: number): Promise<AsyncIterable<Uint8Array> | undefined> {
   const headers = { range: `bytes=${at}-`, ...(etag === '' ? {} : { 'if-range': etag }) };
   const response = await fetch(url, { headers }).catch(() => undefined);

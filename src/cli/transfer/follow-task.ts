@@ -3,7 +3,7 @@ import { parseBounded } from '../../kit/bounded-json.ts';
 import { wait } from '../../kit/wait.ts';
 import { refusalOf } from './gateway-refusal.ts';
 
-/** A state of a task as the gateway tells it (spec 3). */
+/** A state of a task as the gateway reports it (spec 3). */
 export type StatusEvent = Readonly<{
   id: string;
   task_id: string;
@@ -12,7 +12,7 @@ export type StatusEvent = Readonly<{
   created_at: string;
 }>;
 
-/** Tasks of a gateway, by where their states are told. */
+/** Tasks of a gateway, by the path that reports their states. */
 type Direction = 'upload' | 'download';
 
 const paths = { upload: 'actions/cascade/tasks', download: 'downloads/cascade' } as const;
@@ -30,8 +30,8 @@ export function isEnd({ status }: StatusEvent): boolean {
 /**
  * The states of a task, each once, from the first to the last, as they come.
  *
- * A stream that is cut is taken up where it was, by `Last-Event-ID`. Fails with `UNAVAILABLE` when it was cut ten times
- * with nothing new, and with the gateway's code when that knows no such task.
+ * A stream that is cut is resumed after the last event received, by `Last-Event-ID`. Fails with `UNAVAILABLE` when it
+ * was cut ten times with nothing new, and with the gateway's code when that knows no such task.
  */
 export async function* followTask(gateway: string, direction: Direction, taskId: string): AsyncGenerator<StatusEvent> {
   const url = `${gateway}/api/v1/${paths[direction]}/${taskId}/status`;
@@ -53,7 +53,7 @@ export async function* followTask(gateway: string, direction: Direction, taskId:
 
 const never = new AbortController().signal;
 
-/** What comes after a place until the stream is cut, however that happens; only a refusal fails. */
+/** The events after a sequence until the stream is cut, however that happens; only a refusal fails. */
 async function* untilCut(url: string, last: number): AsyncGenerator<StatusEvent> {
   try {
     for await (const event of readStream(url, last)) if (Number(event.id) > last) yield event;
@@ -82,7 +82,7 @@ async function* readStream(url: string, last: number): AsyncGenerator<StatusEven
 
 const mostFrame = 1 << 20;
 
-/** The event of a frame; undefined for comments, and for the last state told once more under its name. */
+/** The event of a frame; undefined for comments, and for the last state that the gateway repeats under its name. */
 function eventIn(frame: string): StatusEvent | undefined {
   const lines = frame.split(/\r?\n/);
   const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(5).trimStart());

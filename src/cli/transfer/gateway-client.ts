@@ -13,7 +13,7 @@ import { type Answered, refusalOf, taskIn } from './gateway-refusal.ts';
 /** A file to upload, for an action that is on the chain. */
 export type Upload = Readonly<{ file: string; size: number; actionId: string; signature: string }>;
 
-/** Hears how many bytes went by since it heard last. */
+/** Receives the number of bytes transferred since its last call. */
 type OnBytes = (count: number) => void;
 
 const tries = 5;
@@ -22,9 +22,9 @@ const largeBytes = 1 << 20;
 const refusalWithinMs = 200;
 
 /**
- * Uploads a file to a gateway and gives the id of the task; the file is read as it is sent.
+ * Uploads a file to a gateway and returns the id of the task; the file is read as it is sent.
  *
- * An action that the gateway does not find yet is asked for again, five times, three seconds apart (spec 3). Every
+ * An action that the gateway does not know yet is requested again, five times, three seconds apart (spec 3). Every
  * other refusal fails with the gateway's code and words.
  */
 export async function uploadFile(gateway: string, upload: Upload, onBytes: OnBytes): Promise<string> {
@@ -36,7 +36,7 @@ export async function uploadFile(gateway: string, upload: Upload, onBytes: OnByt
   }
 }
 
-/** Asks a gateway to fetch a file; without a signature it must be a public one. Gives the id of the task. */
+/** Requests a gateway to fetch a file; without a signature it must be a public one. Returns the id of the task. */
 export async function requestDownload(gateway: string, actionId: string, signature?: string): Promise<string> {
   const query = signature === undefined ? '?public=true' : '';
   const url = `${gateway}/api/v1/actions/cascade/${encodeURIComponent(actionId)}/downloads${query}`;
@@ -48,7 +48,7 @@ export async function requestDownload(gateway: string, actionId: string, signatu
   return taskIn(answered);
 }
 
-/** Runs a request; where nothing answers it fails with `UNAVAILABLE` and says what to look at. */
+/** Runs a request; where no server answers it fails with `UNAVAILABLE` and names what to check. */
 export async function reach<T>(gateway: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
@@ -64,7 +64,7 @@ export async function reach<T>(gateway: string, ask: () => Promise<T>): Promise<
   }
 }
 
-/** Sends the form and gives the answer, which may come before the whole form was sent. */
+/** Sends the form and returns the response, which may come before the complete form was sent. */
 async function sendForm(url: string, upload: Upload, onBytes: OnBytes): Promise<Answered> {
   const boundary = `annals-${randomBytes(16).toString('hex')}`;
   const fields = { action_id: upload.actionId, signature: upload.signature };

@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode, errorCodes } from '../../kit/errors.ts';
 import { parseBounded } from '../../kit/bounded-json.ts';
 
-/** What a gateway answered with, as far as it matters to who asked. */
+/** A gateway's response, as far as the caller needs it. */
 export type Answered = Readonly<{ status: number; text: string }>;
 
 const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
@@ -35,7 +35,7 @@ function fieldsOf(text: string): Readonly<Record<string, unknown>> {
     const parsed = parseBounded(text, { depth: 8, values: 1000 });
     return typeof parsed === 'object' && parsed !== null ? { ...parsed } : {};
   } catch {
-    // Not a gateway's own answer, such as a proxy's page: the status says what there is to say.
+    // Not a gateway's own response, but for instance a proxy's page: the status is all that can be reported.
     return {};
   }
 }

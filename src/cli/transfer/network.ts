@@ -20,7 +20,10 @@ export async function userKey({ keyFile, keyType }: KeyOptions, config: Config):
 /** How a transfer is opened: `--signature`, else a key; without either only public files are had. */
 export type OpeningOptions = KeyOptions & Readonly<{ signature?: string; gateway?: string }>;
 
-/** The signature over a text: as given, or by the user's key; undefined where there is no key to sign with. */
+/**
+ * The signature over a text: the one in the options, or one by the user's key; undefined where there is no key to sign
+ * with.
+ */
 export async function signatureOver(text: string, options: OpeningOptions): Promise<string | undefined> {
   if (options.signature !== undefined) return options.signature;
   const config = configFromEnvironment();
@@ -28,7 +31,7 @@ export async function signatureOver(text: string, options: OpeningOptions): Prom
   return signText(await userKey(options, config), text);
 }
 
-/** Address of the gateway: as given, else that of the running program. */
+/** Address of the gateway: the one in the options, else that of the running program. */
 export async function gatewayUrl({ gateway }: Pick<OpeningOptions, 'gateway'>): Promise<string> {
   if (gateway !== undefined) return checkedUrl(gateway);
   const { urls } = await running();

@@ -4,7 +4,7 @@ import { isEnd, type StatusEvent } from './follow-task.ts';
 
 /** Shows a transfer as it goes: bars on a terminal, a line of each state otherwise, JSON for machines. */
 export type Progress = Readonly<{
-  /** Begins to show bytes that go by; `total` undefined where their number is unknown. */
+  /** Starts a display of transferred bytes; `total` is undefined where their number is unknown. */
   bytes: (what: string, total: number | undefined) => (count: number) => void;
   state: (event: StatusEvent) => void;
   /** Takes the bars away; what is printed afterwards stays. */
@@ -59,7 +59,7 @@ function onTerminal(usual: number): Progress {
   };
 }
 
-/** A state as a line for people: when, what, and the most telling of its details. */
+/** A state as a line for people: time, name, and the most useful of its details. */
 function lineOf({ created_at, status, data }: StatusEvent): string {
   const told = ['supernode', 'txhash', 'message', 'error', 'previous_error']
     .map((name) => data[name])

@@ -11,12 +11,7 @@ export function grpcMessageOf(message: string): string {
   return message.replaceAll(/[^ -$&-~]+/gu, encodeURIComponent);
 }
 
-/**
- * An answer whose message is no more encoded than gRPC asks for.
- *
- * The library encodes commas and colons as well, and clients that decode only what had to be encoded (grpc-js) show
- * `%2C` to people. It sets the trailer at the end of the body.
- */
+/** A response whose message is percent-encoded no further than gRPC requires. */
 export function withPlainMessage(response: UniversalServerResponse): UniversalServerResponse {
   const { body, trailer } = response;
   return body && trailer ? { ...response, body: thenPlain(body, trailer) } : response;

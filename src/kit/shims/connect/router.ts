@@ -11,7 +11,7 @@ import { createHandlerFactory as createConnectFactory } from '@connectrpc/connec
 import { createHandlerFactory as createGrpcWebFactory } from '@connectrpc/connect/protocol-grpc-web';
 import { createGrpcFactory } from './unary-grpc.ts';
 
-/** Connect's router, but for the way that gRPC's calls of one message take. */
+/** Connect's router, except for the path of gRPC's calls of one message. */
 export function createRouter(base: Partial<UniversalHandlerOptions>): ConnectRouter {
   const handlers: UniversalHandler[] = [];
   const protocolsFor = (options?: Partial<UniversalHandlerOptions>): ProtocolHandlerFactory[] => {

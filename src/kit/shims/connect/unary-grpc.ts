@@ -18,11 +18,11 @@ import { correctBlame } from './client-mistakes.ts';
 const prefixBytes = 5;
 
 /**
- * gRPC for Connect's router; calls with one message each way take a shorter way than the library's.
+ * gRPC for Connect's router; calls with one message in each direction take a shorter path than the library's.
  *
- * The library leads each call through some ten generators that it makes anew. V8 keeps such a function, and the whole
- * call with it, until the old generation is collected: 28 KiB a call, which at 500 calls a second is most of what one
- * in a hundred of them waits for. Here the library's own parts do the same without generators, and nothing is
+ * The library leads each call through some ten generators that it makes anew. V8 keeps such a function, and the
+ * complete call with it, until the old generation is collected: 28 KiB a call, which at 500 calls a second is most of
+ * what one in a hundred of them waits for. Here the library's own parts do the same without generators, and nothing is
  * compressed.
  *
  * @see https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md

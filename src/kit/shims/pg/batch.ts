@@ -6,7 +6,7 @@ export type Statement = Readonly<{ name?: string; text: string; values?: unknown
 /** The rows of an answer, by the names of their columns. */
 export type Rows = readonly Readonly<Record<string, unknown>>[];
 
-/** Asks for the rows of a statement. */
+/** Requests the rows of a statement. */
 export type Ask = (statement: Statement) => Promise<Rows>;
 
 /** Columns of a statement's rows, in their order. */
@@ -20,11 +20,12 @@ type Sent = Readonly<{
 }>;
 
 /**
- * Sends statements in one piece and gives their rows, one promise for each; nothing else may be under way on the
+ * Sends statements in one piece and returns their rows, one promise for each; nothing else may be under way on the
  * connection.
  *
- * They are one transaction, unless they begin or end one, and take one trip: PostgreSQL answers once all are done.
- * After a failure the statements behind it are not run and fail alike. A named statement is parsed once per connection.
+ * They are one transaction, unless they start or end one, and take one round trip: PostgreSQL answers once all are
+ * done. After a failure the statements behind it are not run and fail alike. A named statement is parsed once per
+ * connection.
  *
  * @example await Promise.all(sendBatch(client, [{ text: 'select 1 as a' }, { text: 'select 2 as b' }]))
  */
@@ -44,15 +45,13 @@ export function sendBatch(client: pg.ClientBase, statements: readonly Statement[
 type Link = { readonly parsed: Map<string, Columns>; watch?: NodeJS.Timeout; isWaiting: boolean };
 const links = new WeakMap<pg.ClientBase, Link>();
 
-/**
- * Longer than any statement may take: a server that says nothing for so long stands still, or the way to it is lost.
- */
+/** Longer than any statement may take: a server that is silent for so long hangs, or the connection to it is lost. */
 const answerWithinMs = 10_000;
 
 /**
- * The part of `pg`'s own queries that its client asks for; see pg-cursor for another one.
+ * The part of `pg`'s query interface that its client calls; see pg-cursor for another implementation.
  *
- * A connection has one timer, which is wound up again: one for each query keeps what it was for in memory long after.
+ * A connection has one timer, which each query restarts: a timer of its own would keep each query in memory long after.
  */
 class Batch {
   readonly #client: pg.ClientBase;

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Hears how it ended. */
+/** Receives the outcome. */
 type Tell = (error: Error | undefined, result: pg.QueryResult) => void;
 
 /**
@@ -24,7 +24,7 @@ export class CopyIn extends pg.Query {
     connection.stream.write(messagesOf(this.#rows));
   };
 
-  /** The rows are on their way already. */
+  /** The rows are under way already. */
   handleCopyInResponse(): void {}
 }
 
