@@ -1,7 +1,7 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 
-/** Error codes of the broker's API by what they say; its descriptions are free to change, the numbers are not. */
+/** Error codes of the broker's API by their meaning; the descriptions may change, the numbers do not. */
 export const codes = {
   clusterIncomplete: 10_004,
   noSuitablePeers: 10_005,
@@ -16,7 +16,7 @@ export const codes = {
   wrongLastSequence: 10_071,
   replicasNeedCluster: 10_074,
   notEnabled: 10_076,
-  /** A full stream, a conflict or a disk that does not write: only the description tells. */
+  /** A full stream, a conflict or a failed write to disk: only the description distinguishes them. */
   storeFailed: 10_077,
   streamOffline: 10_118,
   sequenceInFlight: 10_164,
@@ -35,10 +35,10 @@ type Listener = (why: string) => void;
 const listeners = new WeakMap<NatsConnection, Set<Listener>>();
 
 /**
- * Tells when a connection breaks, comes back or is closed; the client forgets what it had not sent by then, and
- * consumers may be gone.
+ * Calls the listener when a connection breaks, comes back or is closed; the client forgets what it had not sent by
+ * then, and consumers may be gone.
  *
- * Gives back how to stop listening.
+ * Returns a function that removes the listener.
  */
 export function onBreak(nc: NatsConnection, listener: Listener): () => void {
   const all = listeners.get(nc) ?? startListening(nc);

@@ -14,7 +14,7 @@ import { subscribe } from './subscribe.ts';
 /** Where a broker is, and who we are there; `user` only where we know the anonymous side of the server too. */
 export type BrokerAccess = Readonly<{ url: string; user?: string; pass?: string; monitorUrl?: string | undefined }>;
 
-/** What a broker says of itself: the durability in force, and what of it falls short of the start. */
+/** A broker's report of itself: the durability in force, and where it falls short of what the start requires. */
 type BrokerState = Readonly<{ durability: Durability; warnings: readonly string[] }>;
 
 /** Everything that the program does with one network's broker. */
@@ -33,7 +33,7 @@ export type Broker = Readonly<{
   close: () => Promise<void>;
 }>;
 
-/** How a network's broker is opened, and who hears of what it refuses and of the leases that are held there. */
+/** Options of a network's broker, with listeners for its refusals and for the leases that are held there. */
 type BrokerOptions = Readonly<{
   network: string;
   /** The least durability that is accepted. */
@@ -42,7 +42,7 @@ type BrokerOptions = Readonly<{
   streams?: StreamOptions | 'as they are';
   /** Brings back what the broker has lost, before what is missing is made empty. */
   heal?: (connection: NatsConnection) => Promise<void>;
-  /** What stands in the way of writing to a stream; nobody writes before it says that nothing does. */
+  /** Returns what prevents writes to a stream; no write is sent before it returns undefined. */
   obstacle?: (connection: NatsConnection, stream: StreamName) => Promise<string | undefined>;
   onAppendRefused?: (stream: string) => void;
   onLease?: (lease: string, isHeld: boolean) => void;
@@ -98,9 +98,9 @@ async function stateOf(
 }
 
 /**
- * Calls back with every event that outsiders may see, as the JSON text that lies in the log, from now on.
+ * Calls back with every event that outsiders may see, as its JSON text in the log, from now on.
  *
- * Nothing is kept while the broker is away. Returns what ends it.
+ * Events are lost while the broker is away. Returns a function that ends the subscription.
  */
 export function liveEvents(nc: NatsConnection, network: string, onEvent: (json: string) => void): () => void {
   const kinds = Object.values(streamTable).flatMap(liveKinds);

@@ -1,14 +1,14 @@
 import { connect, type ConnectionOptions, type NatsConnection, wsconnect } from '@nats-io/transport-node';
 import { AppError } from '../../kit/errors.ts';
 
-/** Where a broker is and as whom to speak to it; `user` and `pass` give way to what the address itself holds. */
+/** Address and credentials of a broker; credentials in the address take precedence over `user` and `pass`. */
 export type NatsOptions = Readonly<{ url: string; user?: string; pass?: string; name: string }>;
 
 const pingIntervalMs = 10_000;
 const firstConnectWithinMs = 10_000;
 
 /**
- * Connects to a broker, or to one of several separated by commas; once connected it comes back by itself for ever.
+ * Connects to a broker, or to one of several separated by commas; once connected it reconnects without end.
  *
  * Fails with `UNAVAILABLE` when none answers at first. Secrets never appear in the message.
  *
@@ -44,7 +44,10 @@ type Address = Readonly<{
   pass: string | undefined;
 }>;
 
-/** The client takes no credentials in addresses, so they are taken out here; the first that has any speaks for all. */
+/**
+ * The client accepts no credentials in addresses, so this removes them; the first address that has any provides those
+ * for all.
+ */
 function readAddress({ url, user, pass }: NatsOptions): Address {
   const urls = url.split(',').map((one) => new URL(one.trim()));
   const named = urls.find(({ username }) => username !== '');

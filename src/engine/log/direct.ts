@@ -21,7 +21,7 @@ type Question = Readonly<
   | { seq: number }
 >;
 
-/** Messages that were asked for together; `left` counts those that match as well and did not fit. */
+/** Messages of one request; `left` counts further matches that did not fit. */
 export type Page = Readonly<{ messages: readonly Stored[]; left: number; last: number; upTo: number }>;
 
 /**
@@ -78,7 +78,7 @@ export async function messagesOf(
   return ask(nc, stream, { next_by_subj: subject, seq: from, batch: most, max_bytes: maxReplyBytes });
 }
 
-/** Asks until there is a whole answer: reading may be repeated freely. */
+/** Repeats the request until its answer is complete: reads are safe to repeat. */
 async function ask(nc: NatsConnection, stream: string, question: Question): Promise<Page> {
   const deadline = performance.now() + giveUpAfterMs;
   for (;;) {

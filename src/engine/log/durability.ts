@@ -9,9 +9,9 @@ export const grades = ['unknown', 'relaxed', 'bounded', 'strict'] as const satis
 
 /**
  * Reads the durability in force from a server's monitoring address, or from those of several servers, separated by
- * commas: the least of those that say counts.
+ * commas: the lowest one reported counts.
  *
- * `unknown` when there is none, none answers, or none says: never a guess.
+ * `unknown` when there is no address, no answer, or no durability in an answer: never a guess.
  *
  * @example await readDurability('http://127.0.0.1:8222') // 'strict'
  */

@@ -39,7 +39,7 @@ function causesOf({ correlation, causation, traceparent }: Cause): string {
 }
 
 const typeKey = '"type":"';
-/** Source, id and all that stands before the type of an event of ours. */
+/** Enough bytes for the source, the id and all that precedes the type of an event of ours. */
 const headBytes = 400;
 
 /**

@@ -12,7 +12,7 @@ export type Delivered = Readonly<{
   bytes: Uint8Array;
   /** When the broker stored it: nanoseconds since 1970. */
   storedNanos: string;
-  /** Headers are read only where somebody asks. */
+  /** Headers are parsed only when this is called. */
   header: (name: string) => string | undefined;
 }>;
 
@@ -22,7 +22,7 @@ export type Delivered = Readonly<{
  */
 type FeedStart = Readonly<{ after: number } | { lastPer: string } | { newOf: string; after: number | undefined }>;
 
-/** The feed broke (connection, consumer, a message lost on the way); a new one goes on after the last message. */
+/** The feed broke (connection, consumer, a message lost in transit); a new one continues after the last message. */
 export class FeedLost extends Error {}
 
 const pullMessages = 1000;
@@ -32,7 +32,7 @@ const maxPullBytes = 16 * 1024 * 1024;
 const pullExpiresMs = 30_000;
 const heartbeatMs = 5000;
 const consumerLivesMs = 60_000;
-/** No more is asked for while this many messages wait for the reader. */
+/** No more messages are requested while this many wait for the reader. */
 const highWater = 6000;
 
 const pull = JSON.stringify({
@@ -49,7 +49,7 @@ const pull = JSON.stringify({
  * A slow reader holds a bounded number of messages and bytes; the broker keeps the rest.
  */
 export class Feed {
-  /** Messages that were there when the feed began. */
+  /** Messages that the stream held beyond the start when the feed opened. */
   readonly pendingAtStart: number;
   readonly #nc: NatsConnection;
   readonly #consumer: string;
@@ -62,7 +62,7 @@ export class Feed {
   #lost: FeedLost | undefined;
   #wake: () => void = () => undefined;
 
-  /** Creates the consumer and begins to read; fails as the broker's API fails. */
+  /** Creates the consumer and starts reading; fails as the broker's API fails. */
   static async open(nc: NatsConnection, stream: string, start: FeedStart): Promise<Feed> {
     const manager = await jetstreamManager(nc, { checkAPI: false });
     const info = await unlessBroken(nc, manager.consumers.add(stream, consumerConfig(start)));
@@ -173,7 +173,8 @@ function consumerConfig(start: FeedStart): Partial<ConsumerConfig> {
 }
 
 /**
- * Where the tokens after the consumer's name begin: older servers and a plain setup name neither domain nor account.
+ * Number of tokens of an acknowledgement's subject where older servers and a plain setup name neither domain nor
+ * account.
  */
 const shortForm = 9;
 

@@ -46,7 +46,10 @@ export async function* followStream(
 
 type Step = Readonly<{ batch: FollowBatch; poison: PoisonEvent | undefined; last: number }>;
 
-/** Reads on one feed until it breaks; what breaks it is passed over, for a new one goes on where it ended. */
+/**
+ * Reads on one feed until it breaks; the error that breaks it is ignored, for a new feed continues after the last
+ * message.
+ */
 async function* untilLost(following: Following, start: number): AsyncGenerator<Step, void, undefined> {
   const feed = await openFeed(following, start);
   if (!feed) return;

@@ -5,9 +5,9 @@ import { AppError } from '../../kit/errors.ts';
 import { unlessBroken } from './breaks.ts';
 import { incarnationOf, streamName } from './streams.ts';
 
-/** Where a stream begins and ends. */
+/** The first and the last sequence of a stream. */
 export type Head = Readonly<{
-  /** Which life of the stream this is; sequences of another one say nothing. */
+  /** The incarnation of the stream; sequences of another one cannot be compared. */
   incarnation: string;
   /** 0 while nothing has ever been written. */
   firstSequence: number;
@@ -16,7 +16,7 @@ export type Head = Readonly<{
   lastTime: string;
 }>;
 
-/** Asks the broker where a stream ends; fails with `UNAVAILABLE` when it does not say. */
+/** Reads the head of a stream from the broker; fails with `UNAVAILABLE` when it does not answer. */
 export async function readHead(nc: NatsConnection, name: string): Promise<Head> {
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });

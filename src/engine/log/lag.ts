@@ -7,7 +7,7 @@ import { within } from '../../kit/wait.ts';
 /** The end of a stream; `lastTime` is RFC 3339 by the broker's clock, absent while the stream is empty. */
 export type Head = Readonly<{ lastSequence: number; lastTime?: string | undefined }>;
 
-/** The ends of the streams that the broker told of. */
+/** The last known heads of the streams. */
 export type Heads = Readonly<Partial<Record<StreamName, Head>>>;
 
 /** Knows how long ago the log went beyond a position. */
@@ -16,7 +16,7 @@ export type LagTracker = Readonly<{
   lagMs: (stream: StreamName, sequence: number) => number;
   /** Last sequence seen of each stream. */
   heads: () => Heads;
-  /** Settles once the broker was asked for the first time. */
+  /** Settles once the first request to the broker has ended. */
   ready: Promise<void>;
 }>;
 
@@ -30,7 +30,7 @@ const mostSeen = 1024;
  * Watches the heads of the streams each second until the signal ends it.
  *
  * A head that was written before it was first seen counts from when it was written, so a start does not hide a lag.
- * While the broker does not answer, what was seen last goes on to age.
+ * While the broker does not answer, the age of the last known heads continues to grow.
  */
 export function trackLag(
   readHeads: () => Promise<Heads>,
@@ -86,7 +86,7 @@ function repeat(poll: () => Promise<void>, signal: AbortSignal): void {
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
 }
 
-/** What a log's server says of itself: the durability in force, and what of it falls short. */
+/** A log server's report of itself: the durability in force, and where it falls short. */
 export type LogState = Readonly<{ durability: string; warnings: readonly string[] }>;
 
 /**

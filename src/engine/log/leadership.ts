@@ -6,11 +6,11 @@ import { projectionNames } from '../../projections/projection.ts';
 export type Leadership = Readonly<{
   /** Where the figures are; shown with those of the API. */
   registry: Registry;
-  /** A lease was taken (true), lost or given back (false). */
+  /** A lease was acquired (true), lost or released (false). */
   onLease: (lease: string, isHeld: boolean) => void;
-  /** The log did not take an append, because its subject had moved on. */
+  /** The log refused an append, because its subject had advanced. */
   onAppendRefused: (stream: string) => void;
-  /** The database did not take a batch, because the checkpoint had moved on or belongs to a later epoch. */
+  /** The database refused a batch, because the checkpoint had advanced or belongs to a later epoch. */
   onBatchRefused: (projection: string) => void;
 }>;
 

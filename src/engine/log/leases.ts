@@ -15,10 +15,10 @@ export type Lease = Readonly<{ revision: number; signal: AbortSignal }>;
 /** Leadership among the processes of a network, one lease per name. */
 export type Leases = Readonly<{
   /**
-   * Waits until the lease is free, then runs `run`; a lease that is lost is waited for and run again.
+   * Waits until the lease is free, then runs `run`; after the loss of a lease it waits again and runs `run` again.
    *
    * Ends when `run` ends while the lease is held (with its error, if any), or when `signal` aborts and `run` has ended.
-   * The lease is given back at once then; that of a dead holder becomes free within two lease times.
+   * The lease is released at once then; that of a dead holder becomes free within two lease times.
    */
   hold: (name: string, signal: AbortSignal, run: (lease: Lease) => Promise<void>) => Promise<void>;
   /** Who holds a lease, as `<host>/<pid>/<random>`. */
@@ -26,7 +26,8 @@ export type Leases = Readonly<{
 }>;
 
 /**
- * `ttlMs`: how long a lease outlives its last renewal. `onChange` hears when one is wanted, taken, lost or given back.
+ * `ttlMs`: how long a lease outlives its last renewal. `onChange` is called when one is requested, acquired, lost or
+ * released.
  */
 type LeaseOptions = Readonly<{
   ttlMs?: number;
@@ -35,7 +36,7 @@ type LeaseOptions = Readonly<{
   bucketName?: string;
 }>;
 
-/** How long a lease outlives its last renewal, where nothing else is said. */
+/** How long a lease outlives its last renewal, by default. */
 export const leaseMs = 3000;
 
 /** How often its holder renews a lease while it would last. */
@@ -69,13 +70,13 @@ export function createLeases(nc: NatsConnection, network: string, options: Lease
 type Held = Required<Omit<LeaseOptions, 'bucketName'>> &
   Readonly<{ kv: KV; revision: number; name: string; me: string; since: number }>;
 
-/** Fails while somebody else has it, and while the broker is away. */
+/** Fails while another process holds the lease, and while the broker is away. */
 async function take(bucket: () => Promise<KV>, name: string, me: string): Promise<Pick<Held, 'kv' | 'revision'>> {
   const kv = await bucket();
   return { kv, revision: await kv.create(name, me) };
 }
 
-/** Whether the lease was lost; then whatever `run` came to does not count, for it runs again. */
+/** Returns whether the lease was lost; then the outcome of `run` does not count, for it runs again. */
 async function runWhileHeld(held: Held, outer: AbortSignal, run: (lease: Lease) => Promise<void>): Promise<boolean> {
   const lost = new AbortController();
   const ended = new AbortController();
@@ -165,9 +166,9 @@ export type Leasing = Readonly<{
 }>;
 
 /**
- * A log that takes nothing more once the lease it is written under has ended.
+ * A log that accepts no append once its lease has ended.
  *
- * What is on its way then is guarded by the sequence that it expects: it is refused where the next holder has written
+ * An append under way then is guarded by the sequence that it expects: it is refused where the next holder has written
  * since.
  */
 export function whileHeld<L extends FactLog>(log: L, signal: AbortSignal): L {

@@ -26,13 +26,13 @@ export type Log = FactLog &
      * may answer every other read. For what is answered with 404 and for every decision to delete.
      */
     confirmedLast: (kind: Kind, entity: string) => Promise<Recorded | undefined>;
-    /** Asks the broker; fails with `UNAVAILABLE` when it does not answer. */
+    /** Reads the head from the broker; fails with `UNAVAILABLE` when it does not answer. */
     head: (stream: StreamName) => Promise<Head>;
     /**
      * All facts after a sequence, in order, then live ones, in batches of what is there; never waits to fill a batch.
      *
-     * Comes back by itself when the broker was away and ends when the signal aborts. Throws `PoisonEvent` on an event
-     * that cannot be read, on a log shorter than `after`, and, in streams that keep everything, on a gap.
+     * Resumes when the broker was away, and ends when the signal aborts. Throws `PoisonEvent` on an event that cannot
+     * be read, on a log shorter than `after`, and, in streams that keep everything, on a gap.
      *
      * @example for await (const { facts } of log.follow('ACTIONS', 41, { signal })) await project(facts)
      */
@@ -56,10 +56,9 @@ export type Log = FactLog &
     readOne: (stream: StreamName, sequence: number) => Promise<Recorded | undefined>;
     /**
      * Calls back for every fact of these kinds once it is stored, or for those of one entity: a hint to read again.
-     * Gives back how to stop. However many watch, the broker tells each fact once.
+     * Returns a function that ends the watch. However many watch, the broker sends each fact once.
      *
-     * Hints may be lost in the first moments and while the broker is away, so whoever relies on them also looks from
-     * time to time.
+     * Hints may be lost in the first moments and while the broker is away, so a caller that relies on them also polls.
      */
     watch: Watch;
   }>;

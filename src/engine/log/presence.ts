@@ -11,7 +11,7 @@ export type Presence = Readonly<{
   name: string;
   /** Waits until this process is announced; the signal that it gives aborts before others may take it for gone. */
   term: (signal: AbortSignal) => Promise<AbortSignal>;
-  /** Everybody who is announced now, as the broker's leader has it; fails while it does not answer. */
+  /** All that are announced now, as the broker's leader has it; fails while it does not answer. */
   present: () => Promise<ReadonlySet<string>>;
   /** Settles once this process is announced no more, after its signal has aborted. */
   ended: Promise<void>;

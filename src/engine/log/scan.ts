@@ -14,8 +14,8 @@ export function everyEntity(kind: Kind, network: string): string {
 }
 
 /**
- * The entity that a subject names; the other way round from `subjectOf`. A token that `subjectOf` would never write
- * stays as it is.
+ * The entity that a subject names; the inverse of `subjectOf`. A token that `subjectOf` would never write stays as it
+ * is.
  */
 export function entityIn(subject: string): string {
   const token = subject.slice(subject.lastIndexOf('.') + 1);
@@ -27,7 +27,7 @@ export function entityIn(subject: string): string {
 }
 
 /**
- * The last message of every subject that a pattern matches, any number; begins again when the broker goes away
+ * The last message of every subject that a pattern matches, any number; starts again when the broker goes away
  * meanwhile.
  */
 export async function lastOfEach(nc: NatsConnection, stream: string, pattern: string): Promise<Stored[]> {

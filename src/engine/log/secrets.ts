@@ -12,10 +12,10 @@ const waitMs = 50;
 const withinMs = 20_000;
 
 /**
- * A secret that all processes of a network share: 32 random bytes, created once and kept beside the log for as long as
- * that is sound.
+ * A secret that all processes of a network share: 32 random bytes, created once and stored beside the log for as long
+ * as that is sound.
  *
- * Whoever asks first creates it; those that race agree.
+ * The first caller creates it; callers that race agree.
  */
 export async function sharedSecret(nc: NatsConnection, network: string, name: string): Promise<Uint8Array> {
   let bucket: KV | undefined;
@@ -41,7 +41,7 @@ async function read(bucket: KV, name: string): Promise<Uint8Array | undefined> {
   return entry?.operation === 'PUT' ? Uint8Array.from(entry.value) : undefined;
 }
 
-/** Undefined where somebody else was first. */
+/** Undefined where another process was first. */
 async function create(bucket: KV, name: string): Promise<Uint8Array | undefined> {
   const secret = Uint8Array.from(randomBytes(secretBytes));
   try {

@@ -32,7 +32,7 @@ import {
  */
 export const leastServer = '2.12.1';
 const duplicateWindowMs = 120_000;
-/** A cluster that has no leader yet drops what it is asked: it is asked again, for a minute. */
+/** A cluster that has no leader yet drops requests: they are repeated for a minute. */
 const answerWithinMs = 5000;
 const askedAgain = { retries: 11, minTimeout: 200, factor: 1 };
 
@@ -49,12 +49,12 @@ export function streamName(stream: StreamName, network: string): string {
   return `${stream}_${network}`;
 }
 
-/** Metadata of a stream that was restored event by event: the life that it goes on with. */
+/** Metadata of a stream that was restored event by event: the incarnation that it continues. */
 export const incarnationKey = 'annals-incarnation';
 
 /**
- * Which life of a stream this is: when it was created, RFC 3339. A stream created anew has sequences of its own; one
- * that was restored with the same events at the same sequences goes on with the life it had.
+ * Identity of a stream's sequences: the time of its creation, RFC 3339. A stream created anew has sequences of its own;
+ * one that was restored with the same events at the same sequences keeps the incarnation it had.
  */
 export function incarnationOf(info: StreamInfo): string {
   return info.config.metadata?.[incarnationKey] ?? info.created;
@@ -154,7 +154,7 @@ async function findStream(manager: JetStreamManager, name: string): Promise<Stre
   }
 }
 
-/** A configuration as far as it is ours to say. */
+/** The fields of a configuration that Annals decides. */
 export type Shape = Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'subjects'>;
 
 /** What makes a stream part of the log; nothing of it may differ, but that it gains kinds. */

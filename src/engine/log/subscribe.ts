@@ -2,10 +2,11 @@ import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
 import { toAppError } from '../../kit/errors.ts';
 
 /**
- * Subscribes with a callback that may fail: what it throws would end the client's reading of the whole connection, in
- * silence.
+ * Subscribes with a callback that may fail: without this, its exception would silently end the client's reading of the
+ * complete connection.
  *
- * `onFailure` hears what it threw, and what the client says of the subscription; without it the process warns of it.
+ * `onFailure` receives the exception, and the client's errors of the subscription; without it the process emits a
+ * warning.
  */
 export function subscribe(
   nc: NatsConnection,
@@ -25,7 +26,7 @@ export function subscribe(
   });
 }
 
-/** Calls a listener that may fail, where nobody waits for it. */
+/** Calls a listener that may fail, where no caller waits for it. */
 export function callSafely(listener: () => void): void {
   try {
     listener();

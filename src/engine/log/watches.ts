@@ -17,8 +17,8 @@ type Watched = Readonly<{ listeners: Map<string | undefined, Set<OnFact>>; stop:
 const atOnce = 5000;
 
 /**
- * Watches kinds of a network: however many watch one, the broker tells it once, from the first who does until the last
- * one stops.
+ * Watches kinds of a network: however many watch one, the broker sends each fact once, from the first watcher until the
+ * last one stops.
  */
 export function createWatches(nc: NatsConnection, network: string): Watch {
   const watched = new Map<Kind, Watched>();

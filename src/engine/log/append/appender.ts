@@ -11,11 +11,10 @@ import { createSender, type SenderOptions } from './groups.ts';
 import type { Reply } from './pipeline.ts';
 
 /**
- * What an appender may be given.
- *
- * - `giveUpAfterMs`: how long a restart of the broker, or an election, is waited for;
- * - `onRefused` hears of every append that ends as a conflict;
- * - `gate` is waited for before every try.
+ * Options of an appender.
+ * - `giveUpAfterMs`: how long it waits for a restart of the broker, or an election;
+ * - `onRefused` is called for every append that ends as a conflict;
+ * - `gate` must let it pass before every try.
  */
 export type AppenderOptions = SenderOptions &
   Readonly<{ giveUpAfterMs?: number; onRefused?: (stream: string) => void; gate?: Gate }>;
@@ -31,8 +30,8 @@ type Deliver = (batch: Batch) => Promise<Appended | undefined>;
  * Appends facts of a network: one message for one fact, else an atomic batch; facts that wait may share one.
  *
  * One append per entity is in flight at a time. An append whose answer was lost is repeated with the same ids; one that
- * turns out to be stored already succeeds. Fails as `FactLog.append` says, and with `INVALID_ARGUMENT` on an event too
- * large.
+ * turns out to be stored already succeeds. Fails as `FactLog.append` documents, and with `INVALID_ARGUMENT` on an event
+ * too large.
  */
 export function createAppender(nc: NatsConnection, network: string, options: AppenderOptions = {}): FactLog['append'] {
   const lanes = createLanes();
@@ -124,7 +123,7 @@ type Lanes = <T>(names: readonly string[], task: () => Promise<T>) => Promise<T>
 /**
  * Runs tasks so that no two that share a name run at the same time; tasks of a name run in the order they came.
  *
- * Names are taken all at once, so tasks never wait for each other in a circle.
+ * A task queues for all of its names at once, so tasks never wait for each other in a circle.
  */
 function createLanes(): Lanes {
   const tails = new Map<string, Promise<void>>();
@@ -140,10 +139,12 @@ function createLanes(): Lanes {
   };
 }
 
-/** A reply that does not say "stored". */
+/** A reply other than "stored". */
 export type Refusal = Exclude<Reply, { kind: 'stored' }>;
 
-/** What a refusal asks for: to try again, to look who was first, to stop because there is no room, to stop. */
+/**
+ * The reaction to a refusal: to try again, to read which writer was first, to stop because the stream is full, to stop.
+ */
 type Verdict = 'again' | 'conflict' | 'full' | 'refused';
 
 const conflictCodes: ReadonlySet<number> = new Set([codes.wrongLastSequence, codes.batchRepeatsId]);
@@ -165,7 +166,7 @@ const fullCodes: ReadonlySet<number> = new Set([
   codes.storageExceeded,
 ]);
 
-/** What a refusal asks for. */
+/** Returns the reaction to a refusal. */
 export function judge(refusal: Refusal): Verdict {
   if (refusal.kind === 'lost' || passingCodes.has(refusal.code)) return 'again';
   if (conflictCodes.has(refusal.code)) return 'conflict';

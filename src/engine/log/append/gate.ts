@@ -7,17 +7,17 @@ import { onBreak } from '../breaks.ts';
 /** Waits until a stream may be written to. */
 export type Gate = (stream: StreamName) => Promise<void>;
 
-/** Says what stands in the way of writing to a stream, as the end of a sentence; undefined when nothing does. */
+/** Returns what prevents writes to a stream, as the end of a sentence; undefined when nothing does. */
 type Obstacle = (stream: StreamName) => Promise<string | undefined>;
 
 const waitAtMostMs = 10_000;
 const askAgainMs = 200;
 
 /**
- * At first, and again after each break of the connection, lets nobody write to a stream before there is surely no
+ * At first, and again after each break of the connection, holds back all writes to a stream until there is certainly no
  * obstacle: a broker that lost events shows an older state, on which no decision may rest.
  *
- * What cannot be told stands in the way too. Fails with `UNAVAILABLE` when that takes long.
+ * An obstacle that cannot be determined counts as one. Fails with `UNAVAILABLE` when that takes long.
  */
 export function createGate(
   nc: NatsConnection,

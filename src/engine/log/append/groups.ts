@@ -6,7 +6,7 @@ import { Pipeline, type PipelineOptions, type Reply } from './pipeline.ts';
 
 type Task = Readonly<{ batch: Batch; settle: (reply: Reply) => void }>;
 
-/** One round in so many goes alone, to learn whether that has become the faster way. */
+/** One round in so many sends its facts alone, to measure whether that has become faster. */
 const roundsUntilAlone = 16;
 
 /**
@@ -15,8 +15,8 @@ const roundsUntilAlone = 16;
  * It serves the target of appends with an fsync per acknowledgement (DESIGN section 10): a group of many waits for the
  * same few writes to disk as one fact, which is 1.6 to 1.9 times as fast where a write is slow.
  *
- * A group keeps the expectation of each fact. One that is not stored is sent again fact by fact, so that each gets the
- * answer that it alone would have had. No two facts that are under way may be of one entity.
+ * A group keeps the expectation of each fact. A group that is not stored is sent again fact by fact, so that each fact
+ * gets the answer that it alone would have had. No two facts that are under way may be of one entity.
  */
 export class Groups {
   readonly #pipeline: Pipeline;
@@ -69,7 +69,7 @@ export class Groups {
     this.#pace.grouped(performance.now() - started);
   }
 
-  /** Whoever has just had an answer may come again before the next ones leave. */
+  /** A writer that has just had its answer may append again before the next batch leaves. */
   #gather(): void {
     this.#isGathering = true;
     setImmediate(() => this.#release());
@@ -84,10 +84,10 @@ export class Groups {
   }
 }
 
-/** `pace`: when facts that wait are sent in groups; each stream has one of its own where none is given. */
+/** `pace`: decides when facts that wait are sent in groups; by default each stream has one of its own. */
 export type SenderOptions = PipelineOptions & Readonly<{ pace?: Pace }>;
 
-/** Sends a batch once and says what became of it; never rejects. */
+/** Sends a batch once and returns its outcome; never rejects. */
 export type Sender = Readonly<{
   first: (batch: Batch) => Promise<Reply>;
   /** As a message of its own; `withId: false` makes the broker store what it has stored before. */
@@ -104,9 +104,9 @@ export function createSender(nc: NatsConnection, { pace, ...options }: SenderOpt
 
 /** Decides from what appends took whether many of them go faster as one group. */
 export type Pace = Readonly<{
-  /** Whether a group of so many is the faster way. */
+  /** Returns whether a group of so many is faster. */
   isForGroup: (size: number) => boolean;
-  /** An append on its own took so long, with so many under way when it was sent, itself counted. */
+  /** Records how long an append on its own took, with so many under way when it was sent, itself counted. */
   alone: (tookMs: number, underWay: number) => void;
   /** A group took so long. */
   grouped: (tookMs: number) => void;
@@ -132,8 +132,8 @@ export function createPace(): Pace {
     alone: (tookMs, underWay) => {
       if (underWay < leastGroup) return;
       aloneMs += (tookMs / underWay - aloneMs) / 256;
-      // A slow group is forgotten in time, else none would be tried again; both slowly, for a stall of the machine says
-      // nothing.
+      // A slow group is forgotten in time, else none would be tried again; both averages move slowly, for a stall of
+      // the machine proves nothing.
       groupMs += (quietGroupMs - groupMs) / 8192;
     },
     grouped: (tookMs) => {

@@ -117,7 +117,7 @@ export class Pipeline {
 
 type Ack = Readonly<{ seq?: number; duplicate?: boolean; error?: { err_code?: number; description?: string } }>;
 
-/** An empty reply without a status only says that a batch has begun. */
+/** An empty reply without a status only confirms that a batch has started. */
 function parseReply({ data, headers: status }: Msg): Reply | undefined {
   if (data.length === 0) return status?.code === 503 ? { kind: 'lost', why: 'no stream answers (503)' } : undefined;
   const { seq, duplicate, error }: Ack = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString());
