@@ -38,7 +38,7 @@ const decimal = {
   canonicalSql: castToText,
   parse: { oid: NUMERIC, read: asText },
 };
-/** As PostgreSQL writes bytes: digits behind `\\x` in place of `0x`. */
+/** Bytes in PostgreSQL's form: digits behind `\\x` instead of `0x`. */
 const bytesText = (cell: Content): string => `\\x${plainText(cell).slice(2)}`;
 
 /** Every type that a column of a read model can have; a new one is a line here and one in `CellTypes`. */
@@ -85,10 +85,7 @@ export const parsersByOid: ReadonlyMap<number, (text: string) => unknown> = new 
 
 const plainNumber = /^(?:0|-?[1-9]\d*)(?:\.\d+)?$/;
 
-/**
- * Decimal text without leading zeros or a sign that says nothing; PostgreSQL keeps the digits after the point as they
- * are.
- */
+/** Decimal text without leading zeros or a redundant sign; PostgreSQL keeps the digits after the point as they are. */
 function decimalText(text: string): string {
   if (plainNumber.test(text)) return text;
   const [, sign = '', whole = '', rest = ''] = /^([+-]?)0*(\d+)(\.\d+)?$/.exec(text) ?? [];

@@ -6,7 +6,7 @@ import { AppError } from '../../kit/errors.ts';
  * starts.
  */
 export class StopError extends AppError {
-  /** The fact that could not be taken, where it is one. */
+  /** The sequence of the fact that could not be applied, if one is the cause. */
   readonly sequence: number | undefined;
   constructor(message: string, options: { cause?: unknown; sequence?: number } = {}) {
     super('INTERNAL', message, options);
@@ -18,7 +18,7 @@ export class StopError extends AppError {
 /** Connections, resources, the operator, the system, lost races: all of it passes. */
 const passingClasses = ['08', '40', '53', '57', '58'];
 /**
- * A lock that was not to be had, a server that is a standby for now, and a session that stood still for too long in a
+ * A lock that was not available, a server that is a standby for now, and a session that was idle for too long in a
  * transaction.
  */
 const passingCodes = ['55P03', '25006', '25P03', '25P04'];
@@ -38,9 +38,10 @@ const brokenConnection =
   /connection terminated|connection ended|not queryable|timeout exceeded when trying to connect|read timeout|calling end on the pool/i;
 
 /**
- * What PostgreSQL or the way to it answered, as an error of ours; whatever is not theirs comes back as it is.
+ * An error of PostgreSQL or of the connection to it as an error of ours; any other error is returned unchanged.
  *
- * `UNAVAILABLE` is for what passes by itself, a restart of the server included; anything else is a `StopError`.
+ * `UNAVAILABLE` is for what passes without an operator, a restart of the server included; anything else is a
+ * `StopError`.
  */
 export function toDatabaseError(caught: unknown): Error {
   if (!(caught instanceof Error)) return new Error(String(caught));
@@ -57,8 +58,8 @@ export function toDatabaseError(caught: unknown): Error {
 const absentCodes = ['3D000', '42P01'];
 
 /**
- * The same for whoever only reads: what is not there is `UNAVAILABLE` to them, for it is being made, or was left behind
- * by a newer generation.
+ * The same for readers: a missing table is `UNAVAILABLE` to them, for it is being made, or was left behind by a newer
+ * generation.
  */
 export function toReadError(caught: unknown): Error {
   const isAbsent = caught instanceof pg.DatabaseError && absentCodes.includes(caught.code ?? '');

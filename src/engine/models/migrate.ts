@@ -113,7 +113,7 @@ export async function migrate({ pools, network }: { pools: Pools; network: strin
   });
 }
 
-/** Asks first, because `create schema if not exists` needs the right to create even when the schema is there. */
+/** Checks first, because `create schema if not exists` needs the right to create even when the schema is there. */
 async function createSchema(client: pg.ClientBase, schema: string): Promise<void> {
   const { rowCount } = await client.query('select from pg_namespace where nspname = $1', [schema]);
   if (rowCount === 0) await client.query(`create schema ${schema}`);

@@ -7,13 +7,13 @@ import type { Check, Figures, Finding, Observed } from '../../kit/observed.ts';
 import type { LagTracker } from '../log/lag.ts';
 import type { Generation as StoredGeneration } from './engine/generations.ts';
 
-/** How a generation of a projection stands; `stoppedReason` is null while it runs. */
+/** The state of a projection's generation; `stoppedReason` is null while it runs. */
 export type Generation = Pick<
   StoredGeneration,
   'projection' | 'generation' | 'status' | 'stream' | 'position' | 'stoppedReason'
 >;
 
-/** What is asked of the read models to say how they stand. */
+/** The queries for the state of the read models. */
 export type ObservedModels = Readonly<{
   read: <T>(use: (reading: Reading) => Promise<T>) => Promise<T>;
   generations: () => Promise<readonly Generation[]>;
@@ -51,7 +51,7 @@ export function observeModels({ read, generations }: ObservedModels, lag: Pick<L
   return { checks: [built, standing], gauges: [figuresOf(generations, lag)] };
 }
 
-/** Whether a read failed because a read model is not built yet; its message says which one. */
+/** Returns whether a read failed because a read model is not built yet; its message names the model. */
 export function isBeingBuilt(caught: unknown): caught is AppError {
   return caught instanceof AppError && caught.code === 'UNAVAILABLE' && !caught.cause;
 }

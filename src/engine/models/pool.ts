@@ -9,13 +9,13 @@ import { createSlots, type Slots } from '../../kit/slots.ts';
 import { type SessionSettings, withSettings } from './session-settings.ts';
 
 /**
- * Connections by what they are for.
+ * Connections by purpose.
  *
  * - `read` answers requests in batches; all statements of one transaction see the same instant.
  * - `write` carries live batches.
  * - `bulk` carries rebuilds and changes of tables.
- * - `archive` is the archive's alone: neither a burst of facts nor a rebuild keeps it waiting.
- * - `load` fills and reads whole tables, and plans as PostgreSQL would.
+ * - `archive` is the archive's alone: neither a burst of facts nor a rebuild delays it.
+ * - `load` fills and reads complete tables, with PostgreSQL's own plans.
  *
  * `write`, `bulk` and `archive` pipeline: statements sent without waiting go out together. `load` does not, so that it
  * can carry COPY.
@@ -42,8 +42,7 @@ const idleReaderMs = 30_000;
 const idleWriterMs = 15_000;
 const lifetimeSeconds = 600;
 /**
- * Readers come in bursts and would wait for a new connection; whoever writes does not mind, and each takes some 5 MB of
- * its own.
+ * Readers come in bursts and would wait for a new connection; writers can wait, and each connection takes some 5 MB.
  */
 const keptIdleMs = { read: 10_000, others: 1_000 };
 
@@ -52,9 +51,9 @@ const buildsAtOnce = 2;
 /** Connections of `load` that a rebuild finishes its tables with; see `finishTables`. */
 export const loadersOfBuild = 2;
 const most = {
-  /** Each projection has a batch under way, and a few look up where things stand. */
+  /** Each projection has a batch under way, and a few connections read positions. */
   write: projectionNames.length + 3,
-  /** Each rebuild holds one from beginning to end; two for what is swept away and for blockers that are ended. */
+  /** Each rebuild holds one from start to end; two more are for dropping generations and for ending blockers. */
   bulk: buildsAtOnce + 2,
   load: buildsAtOnce * loadersOfBuild,
   archive: 4,
@@ -62,7 +61,7 @@ const most = {
 
 /** One plan per named statement, whatever its parameters. */
 const readPlans = { plan_cache_mode: 'force_generic_plan', jit: 'off' };
-/** Whatever is asked together sees one instant, and changes nothing. */
+/** Statements that are sent together see one instant, and change nothing. */
 const readOnce = { default_transaction_isolation: 'repeatable read', default_transaction_read_only: 'on' };
 /** Every write finds its rows by key; a plan made while a table was empty must not scan it once it is full. */
 const writePlans = { ...readPlans, enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' };
@@ -74,8 +73,8 @@ const loadPlans = { ...loadMemory, max_parallel_workers_per_gather: '0', max_par
 /**
  * Opens the pools; no connection is made before one is needed.
  *
- * They survive restarts of the server: what is under way fails with `UNAVAILABLE`, what comes later connects anew.
- * Fails with `INVALID_ARGUMENT` when the address of the database contradicts what a pool relies on.
+ * They survive restarts of the server: statements under way fail with `UNAVAILABLE`, later ones connect anew. Fails
+ * with `INVALID_ARGUMENT` when the address of the database contradicts what a pool relies on.
  */
 export function createPools(config: pg.ClientConfig, { applicationName, readers = 4 }: PoolOptions): Pools {
   const open = (name: string, settings: SessionSettings, more: pg.PoolConfig): pg.Pool =>
@@ -124,7 +123,7 @@ export function createPools(config: pg.ClientConfig, { applicationName, readers 
 
 const damageListeners = new WeakMap<pg.Pool, Set<(damage: Error) => void>>();
 
-/** Tells of answers that show damage in the database's own files, until the returned function is called. */
+/** Calls `tell` with answers that show damage in the database's own files, until the returned function is called. */
 export function onDamage({ read, write, bulk, archive, load }: Pools, tell: (damage: Error) => void): () => void {
   const pools = [read, write, bulk, archive, load];
   for (const pool of pools) {
@@ -136,7 +135,7 @@ export function onDamage({ read, write, bulk, archive, load }: Pools, tell: (dam
   };
 }
 
-/** Reports an answer that a connection of the pool gave to whoever listens, if it shows damage. */
+/** Reports an answer of the pool's database to the listeners, if it shows damage. */
 export function reportDamage(pool: pg.Pool, caught: unknown): void {
   if (isDamage(caught)) for (const tell of damageListeners.get(pool) ?? []) tell(caught);
 }
@@ -178,8 +177,8 @@ export function send(client: pg.ClientBase, statement: Statement): Promise<pg.Qu
 }
 
 /**
- * Sends statements in one go, with whatever follows at once, and waits for all answers; fails with the first failure,
- * when nothing is under way any more.
+ * Sends statements without waiting in between, so that they share a write, and waits for all answers; fails with the
+ * first failure, when nothing is under way any more.
  */
 export async function sendAll(client: pg.ClientBase, statements: readonly Statement[]): Promise<pg.QueryResult[]> {
   sendTogether(client);
@@ -193,7 +192,7 @@ export async function sendAll(client: pg.ClientBase, statements: readonly Statem
 function openPool(config: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool(config);
   const ignore = (): void => undefined;
-  // A connection lost while idle, or between two statements, must not end the process; whoever uses it next sees it.
+  // A connection lost while idle, or between two statements, must not end the process; its next user gets the error.
   pool.on('error', ignore);
   pool.on('connect', (client) => client.on('error', ignore));
   return pool;

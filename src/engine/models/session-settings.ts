@@ -4,14 +4,14 @@ import { AppError } from '../../kit/errors.ts';
 /** Settings of PostgreSQL by their names, in force from the first statement of a connection on. */
 export type SessionSettings = Readonly<Record<string, string>>;
 
-/** Limits that `pg` would take from the address in place of ours. */
+/** Limits that `pg` would read from the address instead of ours. */
 const ourLimits = ['statement_timeout', 'query_timeout', 'idle_in_transaction_session_timeout'];
 
 /**
- * How to connect, with settings of ours beside those that the address (`?options=`) or the configuration asks for.
+ * The connection options, with settings of ours beside those of the address (`?options=`) or the configuration.
  *
- * `pg` lets an address override what it is told: without this, an address with `options` of its own took the isolation
- * from readers. Fails with `INVALID_ARGUMENT` when the address sets something else for what the program relies on.
+ * `pg` lets an address override its options: without this, an address with `options` of its own would remove the
+ * isolation of readers. Fails with `INVALID_ARGUMENT` when the address changes a setting that the program relies on.
  *
  * @example withSettings({ connectionString: 'postgres://db/a?options=endpoint%3Dx' }, { jit: 'off' })
  */
@@ -23,7 +23,7 @@ export function withSettings(config: pg.ClientConfig, ours: SessionSettings): pg
   for (const options of theirs) refuseOthers(options, ours);
   const limit = ourLimits.find((name) => url?.searchParams.has(name));
   if (limit !== undefined) throw contradiction(limit);
-  // Ours come last: should one be written in a way that is not recognised above, the last one counts.
+  // Ours come last: where the check above misses a spelling of theirs, the last one counts.
   const options = [...theirs, ...written].join(' ');
   if (!url) return { ...config, options };
   for (const name of ['options', 'application_name']) url.searchParams.delete(name);

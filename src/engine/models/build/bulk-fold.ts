@@ -11,7 +11,7 @@ export type Written = Readonly<{
   derived: ReadonlyMap<string, readonly Row[]>;
 }>;
 
-/** Folds a log from its beginning, and lets go of the rows that were touched longest ago when there are too many. */
+/** Folds a log from its first fact on, and releases the rows that were touched longest ago when there are too many. */
 export type BulkFold = Readonly<{
   take: (facts: readonly Recorded[]) => void;
   /**
@@ -19,15 +19,15 @@ export type BulkFold = Readonly<{
    * in the end.
    */
   letGo: (at?: 'end') => Written | undefined;
-  /** Takes out the facts of rows that were let go before: they change what has been written. */
+  /** Removes and returns the facts of rows that were released before: they change rows that have been written. */
   late: () => readonly Keyed[];
   lateCount: () => number;
-  /** Counters of all rows that were let go. */
+  /** Counters of all rows that were released. */
   counters: CounterSums;
 }>;
 
 const mostRowsHeld = 100_000;
-/** Few enough that whoever shares the process goes on meanwhile. */
+/** Few enough that other work of the process continues meanwhile. */
 const rowsAtOnce = 4000;
 
 /** Makes the fold; `mostRows` is for tests. */

@@ -35,7 +35,7 @@ const mostLateHeld = 20_000;
  * Prepares to fill a generation's tables; the checkpoint is the caller's.
  *
  * Rows are folded in memory and copied once they are final, or too many: about 100,000 are held, some 150 MB. Facts of
- * rows that were copied before are kept aside and written row by row, for which their tables get keys.
+ * rows that were copied before are held back and written row by row, for which their tables get keys.
  */
 export function createFilling(options: FillOptions): Filling {
   const { client, folding, schema, mostLate = mostLateHeld } = options;
@@ -47,7 +47,7 @@ export function createFilling(options: FillOptions): Filling {
   const write = async (written: Written): Promise<void> => {
     await copying;
     copying = copyAll(client, schema, { main, folding, written });
-    // Whoever waits for it next fails with it.
+    // The next caller that awaits it fails with it.
     copying.catch(() => undefined);
   };
   const writeLate = async (): Promise<void> => {

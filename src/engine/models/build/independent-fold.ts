@@ -9,7 +9,8 @@ import { openSpill, type Spill } from './spill.ts';
 export type See = (table: string, row: Row) => void;
 
 /**
- * What the log says that a projection's tables hold: its handlers, one fact after the other, and nothing of the engine.
+ * The contents of a projection's tables according to the log: its handlers, one fact after the other, and nothing of
+ * the engine.
  */
 export type IndependentFold = Readonly<{
   /** Takes the next facts of the log, each once and in order. */
@@ -31,11 +32,11 @@ const rowsAtOnce = 1000;
 type Shown = Readonly<{ folding: Folding; see: See; sums: CounterSums; mostRows: number }>;
 
 /**
- * Makes a fold in memory that shares nothing with how tables are written, to compare them with.
+ * Makes a fold in memory that shares no code with the writing of tables, to compare them with.
  *
- * With too many rows it spills those touched longest ago to disk, by partitions of their keys, and every later
- * fact of such a row after them; at the end each partition is folded by itself. So the log is read once, however late
- * its facts are, and memory is bounded whatever it holds.
+ * With too many rows it spills those touched longest ago to disk, by partitions of their keys, and every later fact of
+ * such a row after them; at the end each partition is folded on its own. So the log is read once, however late its
+ * facts are, and memory is bounded whatever it holds.
  */
 export function createIndependentFold(
   folding: Folding,
@@ -60,7 +61,10 @@ type Spilled =
 
 /** Rows that were spilled, and later facts of them, by partitions of their keys. */
 type Overflow = Readonly<{
-  /** Whether a key was spilled; may say so of one that was not, whose facts then meet in its partition as well. */
+  /**
+   * Returns whether a key was spilled; may return true for one that was not, whose facts then join its partition as
+   * well.
+   */
   mayHold: (key: string) => boolean;
   addRow: (key: string, kept: StoredRow) => void;
   addFact: (keys: readonly string[], recorded: Pick<Recorded, 'fact' | 'sequence'>) => void;

@@ -6,7 +6,7 @@ import type { Applier } from '../engine/apply.ts';
 import { replaced } from '../engine/generations.ts';
 import { type Batch, type Head, readAhead, type Source } from '../engine/source.ts';
 
-/** Brings a filled generation that nobody reads yet up to the log, in big batches. */
+/** Brings a filled generation without readers up to the log, in big batches. */
 export type Load = Readonly<{
   /** Until so little is missing that others can wait for it. */
   nearlyToTheEnd: () => Promise<void>;
@@ -14,17 +14,17 @@ export type Load = Readonly<{
   withinTransaction: (sequence: number, inTime: AbortSignal) => Promise<void>;
 }>;
 
-/** What a load reads, and who hears of it. */
+/** What a load reads, and the callback that counts it. */
 type LoadOptions = Readonly<{ source: Source; stream: StreamName; signal: AbortSignal; count: Count }>;
 
 const maxFacts = 20_000;
-/** Few enough that whoever shares the process goes on meanwhile. */
+/** Few enough that other work of the process continues meanwhile. */
 const maxFactsInMemory = 4000;
 const fewFacts = 2000;
 /** Longer than a broker takes to come back. */
 const usualSilenceMs = 20_000;
 
-/** Prepares the load of an applier's generation; `client` has no transaction open but where it says so. */
+/** Prepares the load of an applier's generation; `client` has a transaction open only where a method says so. */
 export function createLoad(client: pg.ClientBase, applier: Applier, options: LoadOptions): Load {
   const { source, stream, signal, count } = options;
   return {
@@ -55,7 +55,7 @@ export function createLoad(client: pg.ClientBase, applier: Applier, options: Loa
   };
 }
 
-/** Which facts to read: those of a stream from the first on, up to where `head` stands and to the end of that batch. */
+/** Which facts to read: those of a stream from the first on, up to `head` and to the end of that batch. */
 export type Reading = LoadOptions & Readonly<{ head: Head; longestSilenceMs?: number | undefined }>;
 
 /**
@@ -82,8 +82,8 @@ export async function readUpTo(
 type ReadOnOptions = Parameters<typeof readAhead>[2] & Readonly<{ longestSilenceMs?: number | undefined }>;
 
 /**
- * Reads a stream that has more to give, and fails where nothing comes for long: its last events may be gone, which only
- * a comparison with the archive can tell.
+ * Reads a stream that has more facts, and fails where none comes for long: its last events may be gone, which only a
+ * comparison with the archive can prove.
  */
 async function* readOn(
   source: Source,
@@ -120,10 +120,10 @@ function ended(signal: AbortSignal): AppError {
 /** How far a rebuild has come: facts read of about how many, and how many a second so far. */
 export type Progress = Readonly<{ done: number; total: number; perSecond: number }>;
 
-/** Counts facts that were taken; gives back how many there were so far. */
+/** Counts processed facts; returns how many there were so far. */
 export type Count = (facts: number) => number;
 
-/** Makes a counter that tells after each step how far it is of about `total`. */
+/** Makes a counter that reports after each step how far it is of about `total`. */
 export function createCount(total: number, tell: ((progress: Progress) => void) | undefined): Count {
   const began = performance.now();
   let done = 0;

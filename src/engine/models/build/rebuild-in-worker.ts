@@ -18,7 +18,7 @@ export type Rebuild = (
   options: Readonly<{ signal: AbortSignal; onProgress?: (progress: Progress) => void }>,
 ) => Promise<Rebuilt>;
 
-/** A thread takes most of a second to begin; a stream of fewer facts is folded by then, a little at a time. */
+/** A thread takes most of a second to start; a stream of fewer facts is folded by then, a little at a time. */
 const usuallyShort = 10_000;
 
 /**

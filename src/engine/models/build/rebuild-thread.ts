@@ -22,7 +22,7 @@ export type RebuildInput = Readonly<{
   name: ProjectionName;
 }>;
 
-/** A rebuild that ended, or the reason why no waiting helps, with the fact that could not be taken. */
+/** A rebuild that ended, or the reason why waiting does not help, with the fact that could not be applied. */
 type RebuildEnd = Rebuilt | Readonly<{ stopped: string; sequence: number | undefined }>;
 
 /** The task of the thread: rebuilds one projection as `rebuild` does. */

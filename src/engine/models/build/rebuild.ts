@@ -17,7 +17,7 @@ import { type Count, createCount, type Progress, readUpTo } from './load.ts';
 import { switchTo, withBuildLock } from './switch.ts';
 import { createVerification, type VerifyOptions } from './verify.ts';
 
-/** What a rebuild needs, and who wants to hear of it; `limits` bound its memory. */
+/** Options of a rebuild, with the callback for its progress; `limits` bound its memory. */
 type RebuildOptions = Readonly<{
   pools: Pools;
   source: Source;
@@ -37,7 +37,7 @@ export type Rebuilt = Readonly<{ generation: number; position: number; facts: nu
  *
  * May run in any process, beside the live projector and under readers: they see no error, and no position goes back
  * unless the log was replaced. A process runs a few at a time, the others wait for their turn. Fails with a `StopError`
- * that names what differs when the comparison fails; that generation stays to be looked at. Fails with `CONFLICT` while
+ * that names what differs when the comparison fails; that generation stays for inspection. Fails with `CONFLICT` while
  * another rebuild of the projection runs; what a rebuild left unfinished is dropped by the next one. The generation
  * that was live stays as the previous one (`switchBack`).
  *
@@ -65,7 +65,7 @@ async function build(client: pg.PoolClient, folding: Folding, options: RebuildOp
   return { generation: next.generation, position: switchedAt, facts: count(0) };
 }
 
-/** What is built, from what, and who hears of it; the limits are for tests. */
+/** What is built, from what, and the callback for its progress; the limits are for tests. */
 type BuildOptions = Readonly<{
   pools: Pools;
   source: Source;
@@ -83,9 +83,9 @@ export type Limits = Readonly<{ mostRows?: number; mostLate?: number; mostCompar
 
 /**
  * Fills a generation's empty tables from the log, makes their keys and indexes, and compares them with an independent
- * fold of the same facts; gives back the sequence that they stand at.
+ * fold of the same facts; returns the sequence that they hold.
  *
- * Fails with a `StopError` at a fact that cannot be taken, and when the tables differ from the fold.
+ * Fails with a `StopError` at a fact that cannot be applied, and when the tables differ from the fold.
  */
 async function buildTables(options: BuildOptions): Promise<number> {
   const { pools, folding, generation, limits, signal } = options;
@@ -136,8 +136,8 @@ type Finish = Readonly<{
 }>;
 
 /**
- * Makes keys and indexes and tells the planner, two tables at a time, the main one first, then all else; fails when all
- * have ended.
+ * Makes keys and indexes and refreshes the planner's statistics, two tables at a time, the main one first, then all
+ * else; fails when all have ended.
  */
 export async function finishTables({ pools, folding, schema, signal }: Filled, { keyed, each }: Finish): Promise<void> {
   const tables = storedTables(folding);
@@ -167,6 +167,6 @@ export async function finishTables({ pools, folding, schema, signal }: Filled, {
   };
   const ends = await Promise.allSettled(Array.from({ length: loadersOfBuild }, finish));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
-  // Whoever got no connection missed nothing where the other one did it all.
+  // An attempt without a connection missed nothing where the other one did all of the work.
   for (const end of ends) if (left.length > 0 && end.status === 'fulfilled' && end.value) throw end.value;
 }

@@ -12,7 +12,9 @@ import type { Source } from '../engine/source.ts';
 import { type Pools, withClient } from '../pool.ts';
 import { type Count, createCount, createLoad } from './load.ts';
 
-/** A generation that readers do not see yet, or not any more; `count` hears of the facts that it lacked. */
+/**
+ * A generation that readers do not see yet, or not any more; `count` is called with the number of facts that it lacked.
+ */
 type Next = Readonly<{ folding: Folding; next: Generation; count: Count }>;
 
 /** Where it is switched, and what it is brought up to. */
@@ -56,7 +58,7 @@ export async function switchTo(
   return applier.position();
 }
 
-/** Has the building, switching and dropping of a projection's generations to itself while `run` goes on. */
+/** Holds an exclusive lock on the building, switching and dropping of a projection's generations while `run` runs. */
 export async function withBuildLock<T>(
   client: pg.ClientBase,
   { network, projection }: { network: string; projection: string },
@@ -131,9 +133,9 @@ async function checkFit(folding: Folding, previous: Generation, source: Source):
 }
 
 /**
- * Drops the generation that was live before the last switch; gives back which one that was.
+ * Drops the generation that was live before the last switch; returns its number.
  *
- * Waits until no reader can look at it any more, a minute after the switch. Fails with `NOT_FOUND` when there is none.
+ * Waits until no reader can see it any more, a minute after the switch. Fails with `NOT_FOUND` when there is none.
  */
 export async function dropPrevious(
   { pools, network, signal }: Readonly<{ pools: Pools; network: string; signal: AbortSignal }>,

@@ -7,13 +7,13 @@ import { StopError } from '../database-error.ts';
 import { type Folding, storedTables } from '../engine/folding.ts';
 import { createIndependentFold, type IndependentFold, type See } from './independent-fold.ts';
 
-/** Compares tables with what the log says that they hold. */
+/** Compares tables with their contents according to the log. */
 type Verification = Readonly<{
   /** Takes the next facts of the log, each once and in order, up to the position of the tables. */
   take: IndependentFold['take'];
   /** Adds up one stored table; call it for each. */
   addStored: (client: pg.ClientBase, table: Table) => Promise<void>;
-  /** Adds up the fold of all that was taken; may run at the same time. */
+  /** Adds up the fold of all facts so far; may run concurrently. */
   addFolded: () => Promise<void>;
   /** Fails with a `StopError` that names the first rows that differ, once both sides are added up. */
   compare: () => Promise<void>;
@@ -24,7 +24,7 @@ type Verification = Readonly<{
 /** Rows of a table within some buckets as they are stored, by their key, and the position that they are of. */
 export type StoredRows = Readonly<{ rows: ReadonlyMap<string, string>; position: number }>;
 
-/** How differing rows are looked at again; `mostRows` is how many rows of the fold are held in memory. */
+/** Options of the second comparison of differing rows; `mostRows` is how many rows of the fold are held in memory. */
 export type VerifyOptions = Readonly<{
   folding: Folding;
   generation: number;

@@ -10,13 +10,13 @@ import { createWriter, type Writer } from './write.ts';
 
 /** Brings one generation's tables forward. */
 export type Applier = Readonly<{
-  /** Where the generation stands as far as its applier knows: after its last commit. */
+  /** The generation's position as far as its applier knows: after its last commit. */
   position: () => number;
   /**
-   * Applies a batch and moves the checkpoint, both or neither, in one transaction.
+   * Applies a batch and advances the checkpoint, both or neither, in one transaction.
    *
-   * Answers false, and changes nothing, when the checkpoint is not where this applier left it: another leader wrote, or
-   * another generation is live. Fails with a `StopError` at a fact that cannot be taken. After a failure of the
+   * Returns false, and changes nothing, when the checkpoint is not where this applier left it: another leader wrote, or
+   * another generation is live. Fails with a `StopError` at a fact that cannot be applied. After a failure of the
    * database it is unknown whether the batch was applied: read the generation again and make a new applier.
    */
   apply: (client: pg.ClientBase, facts: readonly Recorded[]) => Promise<boolean>;
@@ -95,7 +95,7 @@ async function sendChanges(
   }
   const rest = sendAll(client, [...writer.consequences(following.all()), ...last]);
   rest.catch(() => undefined);
-  // Whatever follows a failed statement fails too: the first failure is the one that says why.
+  // Statements after a failed one fail too: the first failure is the cause.
   for (const one of sent) await one;
   return rest;
 }
@@ -113,7 +113,7 @@ function checkpoint(network: string, one: Generation, { from, to }: { from: numb
   };
 }
 
-/** Says that readers of a projection can see more; a hint only, whoever waits reads the position again. */
+/** Notifies readers that a projection has advanced; a hint only: a waiting reader reads the position again. */
 export function notification(network: string, { projection, generation }: Generation, sequence: number): Statement {
   const payload = JSON.stringify({ p: projection, g: generation, s: sequence });
   return { name: 'notify', text: 'select pg_notify($1, $2)', values: [channelOf(network), payload] };

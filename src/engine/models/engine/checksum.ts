@@ -4,7 +4,7 @@ import type { Cell, ColumnType, Table } from '../../../projections/columns.ts';
 import type { Row } from './folding.ts';
 import { typeOf } from '../column-types.ts';
 
-/** Of the rows of a table whose hash begins with one byte: how many, and the sum of a part of their hashes. */
+/** For the rows of a table whose hash starts with one byte: their number, and the sum of a part of their hashes. */
 type Bucket = Readonly<{ rows: number; sum: number }>;
 
 /** A checksum of a table, whatever the order of its rows: a bucket for each first byte of a hash. */
@@ -93,8 +93,8 @@ const keyOf = ({ key, columns }: Table): [string, ColumnType][] => key.map((name
 const hashSql = (table: Table): string => `sha256(convert_to(${canonicalSql(columnsOf(table))}, 'UTF8'))`;
 
 /**
- * Between the cells of a row; text that holds it could only make two different rows look alike, never equal ones
- * unlike.
+ * Separates the cells of a row; text that holds it could only make two different rows equal, never equal ones
+ * different.
  */
 const between = '\u001f';
 

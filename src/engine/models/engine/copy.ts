@@ -9,7 +9,8 @@ import type { Row } from './folding.ts';
 const chunkLength = 48 * 1024;
 
 /**
- * Writes rows into a table in bulk; fails as a whole. `client` must not pipeline, and nobody else may use it meanwhile.
+ * Writes rows into a table in bulk; all of them, or none when it fails. `client` must not pipeline, and no other caller
+ * may use it meanwhile.
  */
 export async function copyRows(
   client: pg.ClientBase,

@@ -13,9 +13,9 @@ export type CounterSums = Readonly<{
 
 type Row = Readonly<Record<string, StoredCell>>;
 type Cell = Count[string];
-/** `numeric` columns are added up as whole numbers of any size, all others as doubles. */
+/** `numeric` columns are added up as integers of any size, all others as doubles. */
 type Sum = number | bigint;
-/** One map for each key column: to look cells up one by one is faster than to make one text of them. */
+/** One map for each key column: a lookup cell by cell is faster than one by a joined text. */
 type Node = { below?: Map<Cell, Node>; sums?: Sum[] };
 
 /** Makes sums that are all zero. */

@@ -46,7 +46,7 @@ function fingerprint(folding: Folding): string {
       refused.push(index);
     }
   }
-  // The history is short: nothing is spilled, and nobody waits.
+  // The history is short: nothing is spilled, and no caller waits.
   Array.from(fold.show());
   const rows = [...summings].map(([name, summing]) => [name, summing.checksum().filter((one) => one.rows > 0)]);
   return createHash('sha256')

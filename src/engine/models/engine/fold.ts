@@ -23,7 +23,7 @@ export type Consequences = Readonly<{
 /** A row that a fact touches, by the sequence of the fact. */
 export type Keyed = FoldingTouch & Readonly<{ sequence: number }>;
 
-/** The rows that facts touch, in the order of the facts. Fails with the sequence of the fact that cannot be taken. */
+/** The rows that facts touch, in the order of the facts. Fails with the sequence of the fact that cannot be applied. */
 export function keyed(folding: Folding, facts: readonly Recorded[]): Keyed[] {
   const found: Keyed[] = [];
   for (const { fact, sequence } of facts)
@@ -55,7 +55,7 @@ export function step(folding: Folding, kept: StoredRow | undefined, { next, sequ
   return { row: row && cleanRow(row, kept?.row), position: sequence };
 }
 
-/** Finds out what follows from changed rows, which may be given part by part; `before` holds them as they were. */
+/** Derives the consequences of changed rows, which may be added part by part; `before` holds the rows as they were. */
 export function createConsequences(
   folding: Folding,
   before: ReadonlyMap<string, StoredRow>,

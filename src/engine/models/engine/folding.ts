@@ -76,7 +76,7 @@ export function keyText(key: Key): string {
 /** The values of the key columns, in their order, of a key as one text. */
 export const keyParts = (key: string): string[] => key.split(betweenParts);
 
-/** The same the other way round. */
+/** The inverse. */
 export const keyOfParts = (parts: readonly unknown[]): string => parts.join(betweenParts);
 
 function check({ name, stream, table, derivedTables, counters = [], on }: AnyProjection): void {

@@ -5,7 +5,7 @@ import { fingerprintOf } from './fingerprint.ts';
 import { type Folding, storedTables } from './folding.ts';
 import { type Generation, generationColumns, generationSchema, metaSchema, previousGeneration } from './generations.ts';
 
-/** Readers may still look at a retired generation for this long. */
+/** Readers may still read a retired generation for this long. */
 export const readableForMs = 60_000;
 const dropLockTimeoutMs = 2000;
 
@@ -51,14 +51,14 @@ export async function createIndexes(client: pg.ClientBase, schema: string, table
   for (const index of indexes) await client.query(`create index on ${schema}.${quoted(name)} ${indexAsSql(index)}`);
 }
 
-/** Tells the planner what the tables hold, and every connection to plan anew. */
+/** Refreshes the planner's statistics of the tables, upon which every connection plans anew. */
 export async function analyzeTables(client: pg.ClientBase, folding: Folding, schema: string): Promise<void> {
   for (const { name } of storedTables(folding)) await client.query(`analyze ${schema}.${quoted(name)}`);
 }
 
-/** Cleans up a table that was filled and tells the planner what it holds; in no transaction. */
+/** Vacuums a table that was filled and refreshes its statistics; must run outside a transaction. */
 export async function vacuumTable(client: pg.ClientBase, schema: string, { name }: Table): Promise<void> {
-  // A table that was never looked at counts as small, one that was found empty as empty for ever.
+  // PostgreSQL counts a table without statistics as small, and one that was analyzed while empty as empty for ever.
   const { rowCount } = await client.query(`select from ${schema}.${quoted(name)} limit 1`);
   if (rowCount !== 0) await client.query(`vacuum (analyze) ${schema}.${quoted(name)}`);
 }
@@ -69,9 +69,10 @@ export async function dropUnfinished(client: pg.ClientBase, network: string, pro
 }
 
 /**
- * Takes away generations that nobody can look at any more, but for the previous one, where `keepPrevious` says so.
+ * Drops generations that no reader can see any more, except for the previous one, where `keepPrevious` is true.
  *
- * Gives way to whoever still holds one of their tables: then it fails with `55P03`, and a later call does it.
+ * Gives precedence to sessions that still hold one of their tables: then it fails with `55P03`, and a later call drops
+ * them.
  */
 export async function dropRetired(
   client: pg.ClientBase,
@@ -105,7 +106,7 @@ async function dropGenerations(
 }
 
 const notices = { autovacuum_vacuum_scale_factor: 0.02, autovacuum_analyze_scale_factor: 0.02 };
-/** Rows that change all the time get room to change in place. */
+/** Rows that change often get room for updates within their page. */
 const hot = { ...notices, fillfactor: 50 };
 
 function tableStatements(folding: Folding, schema: string): string[] {
@@ -119,8 +120,8 @@ function tableStatements(folding: Folding, schema: string): string[] {
 }
 
 /**
- * Rows of a table with indexes are looked for by what those hold: to learn about its other columns is dear and of no
- * use.
+ * PostgreSQL searches tables with indexes by the indexed columns: statistics of the other columns are expensive and of
+ * no use.
  */
 function withoutStatistics(schema: string, { name, key, covered = [], columns, indexes = [] }: Table): string[] {
   if (indexes.length === 0) return [];

@@ -102,7 +102,7 @@ export async function recordFilled(
   return filled;
 }
 
-/** Nobody else writes an unfinished generation, so a refusal means that its row is gone, or changed by hand. */
+/** No other process writes an unfinished generation, so a refusal means that its row is gone, or changed by hand. */
 export function replaced(stream: string): AppError {
   return new AppError(
     'UNAVAILABLE',
@@ -125,9 +125,9 @@ export async function raiseEpoch(
 }
 
 /**
- * Records why a projection does not go on: on its live generation, or on the one being built while there is none.
+ * Records why a projection stopped: on its live generation, or on the one being built while there is none.
  *
- * A live generation takes it only from its leader. Gives back whether there was one to take it.
+ * A live generation accepts it only from its leader. Returns whether a generation accepted it.
  */
 export async function recordStop(
   pool: pg.Pool,
@@ -167,7 +167,7 @@ export function generationSchema(network: string, projection: string, generation
   return `annals_${network}_${projection}_g${generation}`;
 }
 
-/** The one channel on which a network's live generations say that they moved. */
+/** The one channel on which a network's live generations announce that they advanced. */
 export function channelOf(network: string): string {
   return `annals_${network}`;
 }

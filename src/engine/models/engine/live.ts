@@ -14,7 +14,7 @@ export type Following = Readonly<{
   source: Source;
   folding: Folding;
   network: string;
-  /** Hears of every batch that the database refused. */
+  /** Is called for every batch that the database refused. */
   onRefused?: (projection: string) => void;
 }>;
 
@@ -23,11 +23,11 @@ const checkEachMs = 5000;
 const firstStatisticsAfter = 500;
 
 /**
- * Applies what the log holds beyond a live generation, and what comes, until the signal ends it.
+ * Applies the facts beyond a live generation, and each new one, until the signal ends it.
  *
- * Also ends when a checkpoint was refused, or when the generation is found to be gone while no fact comes: somebody
- * else leads, another generation is live, or the database was made anew. Fails with a `StopError` when the generation
- * cannot go on with this log, and at a fact that cannot be taken; the facts before it are applied then.
+ * Also ends when a checkpoint was refused, or when a check finds the generation gone while no fact comes: another
+ * process leads, another generation is live, or the database was made anew. Fails with a `StopError` when the
+ * generation cannot continue with this log, and at a fact that cannot be applied; the facts before it are applied then.
  */
 export async function followLive(following: Following, live: Generation, signal: AbortSignal): Promise<void> {
   const { pools, source, folding, network } = following;
@@ -59,8 +59,8 @@ export async function followLive(following: Following, live: Generation, signal:
 const gone = Symbol('the generation is not live any more');
 
 /**
- * Looks now and then whether log and generation are what they were: it may be long until the next fact. Gives a signal
- * for when they are not.
+ * Checks now and then that the generation is still live and its log unchanged, for it may be long until the next fact.
+ * Returns a signal that aborts when they are not.
  */
 function watchGround(
   { pools, source, network }: Following,
@@ -94,14 +94,15 @@ const isSame = (live: Generation, now: Generation | undefined): now is Generatio
   now?.generation === live.generation && now.epoch === live.epoch && now.incarnation === live.incarnation;
 
 /**
- * Refreshes what the planner knows each time that many more facts were written than the time before.
+ * Refreshes the planner's statistics each time that many more facts were written than the time before.
  *
- * PostgreSQL does so by itself, but only after a minute; until then plans made for empty tables would read full ones.
- * Nobody waits for it: on a big table it takes seconds, and as long as somebody else changes the table.
+ * PostgreSQL does so on its own, but only after a minute; until then plans made for empty tables would read full ones.
+ * The projector does not wait for it: on a big table it takes seconds, and it waits while another session changes the
+ * table.
  */
 function statisticsOf({ pools, folding }: Following, { schema, position }: Generation): (facts: number) => void {
   let written = 0;
-  // What was there before has been looked at by now.
+  // The facts up to `position` are in the statistics already.
   let due = Math.max(firstStatisticsAfter, position);
   let isUnderWay = false;
   const analyze = async (): Promise<void> => {
@@ -118,7 +119,7 @@ function statisticsOf({ pools, folding }: Following, { schema, position }: Gener
   };
 }
 
-/** Applies all facts, or those before the one that cannot be taken, which the error then names. */
+/** Applies all facts, or those before the one that cannot be applied, which the error then names. */
 async function applyAll(following: Following, applier: Applier, facts: readonly Recorded[]): Promise<boolean> {
   try {
     return await withClient(following.pools.write, (client) => applier.apply(client, facts));

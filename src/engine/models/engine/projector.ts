@@ -21,8 +21,8 @@ type ProjectorOptions = Omit<Task, 'projection' | 'folding'> &
 const betweenLeasesMs = 1000;
 
 /**
- * Fails with a `StopError` that says what to do when handlers were changed without a new version since their generation
- * was made: then nothing may be written, and the program does not start.
+ * Fails with a `StopError` that names the remedy when handlers were changed without a new version since their
+ * generation was made: then nothing may be written, and the program does not start.
  */
 export async function checkHandlers({
   pools,
@@ -39,8 +39,8 @@ export async function checkHandlers({
 /**
  * Runs projections until the signal ends it: each by one process at a time, from its checkpoint on.
  *
- * One that cannot go on stops alone, with its reason in its generation's row, until it is rebuilt or a process starts
- * anew. Failures of the database and of the log are waited out. Run `migrate` first.
+ * A projection that cannot continue stops alone, with its reason in its generation's row, until it is rebuilt or a
+ * process starts anew. The projector retries after failures of the database and of the log. Run `migrate` first.
  *
  * @example await runProjector({ pools, source: log, leases, projections, network, log: logger, signal })
  */
@@ -59,10 +59,12 @@ async function runOne(task: Task, leases: Leasing, signal: AbortSignal): Promise
   await repeat('projection gave up its lease', hold, { everyMs: betweenLeasesMs, log: task.log, signal });
 }
 
-/** One projection to run; `rebuilding` is how and where a generation is built, in this thread where nothing is said. */
+/** One projection to run; `rebuilding` builds its generations, by default in this thread. */
 type Task = Following & Readonly<{ projection: AnyProjection; rebuilding?: Rebuild; log: Logger }>;
 
-/** How a leader stands: the epoch that it raised, once there was a generation to raise it on, and failures in a row. */
+/**
+ * The state of a leader: the epoch that it raised, once there was a generation to raise it on, and failures in a row.
+ */
 type Standing = { epoch: number | undefined; failures: number };
 
 const longestWaitMs = 5000;
@@ -71,9 +73,10 @@ const lookAgainMs = 500;
 const sweepEachMs = 60_000;
 
 /**
- * Leads a projection until the signal ends it, or a further leader is found: then this one is refused and ends.
+ * Leads a projection until the signal ends it, or a later leader exists: then the database refuses this one, and it
+ * ends.
  *
- * Never fails; what goes wrong is waited out, or stops the projection and is recorded.
+ * Never fails; it retries after a passing failure, and any other one stops the projection and is recorded.
  */
 async function lead(task: Task, signal: AbortSignal): Promise<void> {
   const sweeping = setInterval(() => void sweep(task), sweepEachMs);
@@ -122,10 +125,10 @@ function look({ pools, network, folding }: Task): Promise<Generation | undefined
 }
 
 /**
- * Whoever led before is refused from now on.
+ * Raises the epoch: the database refuses earlier leaders from now on.
  *
- * Where a frozen one keeps the row locked, in the middle of what it was sending, no time limit of the database applies:
- * then its connection is ended.
+ * Where a frozen leader keeps the row locked, in the middle of a message, no time limit of the database applies: then
+ * its connection is ended.
  */
 function raise({ pools, network, folding }: Task): Promise<number | undefined> {
   return withClient(pools.write, async (client) => {
@@ -140,8 +143,8 @@ function raise({ pools, network, folding }: Task): Promise<number | undefined> {
 }
 
 /**
- * Ends writers of live batches alone: a switch lets go by itself after a moment, and an hour's rebuild may stand behind
- * it.
+ * Ends writers of live batches only: a switch releases its lock after a moment, and ending it could cost an hour's
+ * rebuild.
  */
 async function endBlockers({ bulk, write }: Pools, pid: number | undefined): Promise<void> {
   const text = `select pg_terminate_backend(pid) from pg_stat_activity
@@ -172,9 +175,9 @@ async function recover(task: Task, caught: unknown, standing: Standing, signal: 
 type Stop = Readonly<{ reason: string; epoch: number | undefined }>;
 
 /**
- * Records the stop, then keeps the lease and waits for another generation to be switched to, or another leader.
+ * Records the stop, then keeps the lease and waits for a switch to another generation, or for another leader.
  *
- * In a database that was made anew meanwhile there is nothing to record it in: then it begins again.
+ * Where the database was made anew meanwhile there is no row to record it in: then it starts again.
  */
 async function standStopped(task: Task, { reason, epoch }: Stop, signal: AbortSignal): Promise<void> {
   const { pools, network, folding } = task;
@@ -194,7 +197,7 @@ async function standStopped(task: Task, { reason, epoch }: Stop, signal: AbortSi
   await repeat('a stop was not recorded', stand, { everyMs: lookAgainMs, signal });
 }
 
-/** Takes away what nobody reads any more; what cannot be dropped now is dropped another time. */
+/** Drops generations without readers; those that cannot be dropped now are dropped another time. */
 async function sweep({ pools, network, folding, log }: Task): Promise<void> {
   try {
     await withClient(pools.bulk, (client) =>

@@ -70,7 +70,7 @@ export async function* readAhead(
   if (failure !== undefined) throw failure;
 }
 
-/** What was read and not yet taken; `changed` resolves at the next change by either side. */
+/** Facts that were read and not yet consumed; `changed` resolves at the next change by either side. */
 type Held = {
   facts: Recorded[];
   behind: number;

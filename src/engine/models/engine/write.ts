@@ -18,7 +18,7 @@ import type { Statement } from '../../../kit/shims/pg/batch.ts';
 
 /** The statements that read and write one generation's tables, each parsed once per connection. */
 export type Writer = Readonly<{
-  /** Rows of the main table by key, each with the key as it was asked for. */
+  /** Rows of the main table by key, each with the key as it was requested. */
   select: (keys: readonly string[]) => Statement;
   /** What `select` answered, as rows by key. */
   kept: (rows: readonly Record<string, unknown>[]) => Map<string, StoredRow>;
@@ -53,7 +53,7 @@ export function createWriter(folding: Folding, schema: string): Writer {
     rows: (rows, before) => {
       const stored = (isKnown: boolean): Row[] =>
         rows.filter(([key]) => before.has(key) === isKnown).map(([key, kept]) => mainRow(folding.table, key, kept));
-      // To look for conflicts where there can be none takes as long again as to insert.
+      // A search for conflicts where there can be none takes as long again as the insert.
       return [...insertMain(stored(false)), ...upsertMain(stored(true))];
     },
     consequences: ({ gone, fresh, changed, counters: sums }) => [
@@ -93,7 +93,7 @@ function bulk(
     rows.length === 0 ? [] : [{ ...statement, values: columns.map(([name, type]) => arrayText(rows, name, type)) }];
 }
 
-/** Names of the columns in which keys are asked for; no column of a table has a blank. */
+/** Names of the columns that hold the requested keys; no column of a table has a blank in its name. */
 const askedColumns = ({ key }: Table): string[] => key.map((name) => `asked ${name}`);
 
 function selectByKey(schema: string, table: Table): Sql {
@@ -112,10 +112,10 @@ function selectByKey(schema: string, table: Table): Sql {
 }
 
 /**
- * Looks one row up for each row given, by its key.
+ * Selects one row for each input row, by its key.
  *
- * `offset 0` keeps the planner from turning the look-up around: a plan made while the table was empty would go through
- * all of it once it is full.
+ * `offset 0` keeps the planner from reversing the join: a plan made while the table was empty would scan all of it once
+ * it is full.
  */
 function oneByOne(columns: Sql, where: Sql, match: Sql): Sql {
   return sql`select ${columns} from ${where} as kept where ${match} offset 0`;

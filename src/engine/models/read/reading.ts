@@ -13,14 +13,14 @@ export type Reader = Readonly<{
   /**
    * Runs queries against one snapshot of all live generations; their positions are of that same instant.
    *
-   * `use` runs again where the generations turn out to be others than it was told, and only the last run counts. Fails
-   * with `UNAVAILABLE` when PostgreSQL is away or its tables are being made, and when `use` asks for a projection that
-   * has no live generation of the version that this program reads.
+   * `use` runs again where the generations turn out to be others than assumed, and only the last run counts. Fails with
+   * `UNAVAILABLE` when PostgreSQL is away or its tables are being made, and when `use` reads a projection that has no
+   * live generation of the version that this program reads.
    *
    * @example await reader.read(rounds)
    */
   read: <T>(use: (reading: Reading) => Promise<T>) => Promise<T>;
-  /** How every projection stands, its unfinished generations included. */
+  /** The state of every projection, its unfinished generations included. */
   generations: () => Promise<readonly Generation[]>;
 }>;
 
@@ -36,9 +36,9 @@ const mostTries = 4;
 /**
  * Makes the reader of a network; it opens nothing of its own.
  *
- * A read takes the generations for what the one before found, and asks where they stand along with everything else:
- * most take one trip to PostgreSQL. Where they stand elsewhere, it runs again within a transaction that is held until
- * its end.
+ * A read assumes the generations that the previous read saw, and queries their positions along with everything else:
+ * most reads take one round trip to PostgreSQL. Where another generation is live, it runs again within a transaction
+ * that is held until its end.
  */
 export function createReader({ pools, network, projections = all }: ReaderOptions): Reader {
   const live = findLive(network);

@@ -21,7 +21,7 @@ export type Live = Readonly<{ projection: ProjectionName; version: number; schem
 /** The live generations by projection. */
 export type LiveGenerations = ReadonlyMap<ProjectionName, Live>;
 
-/** The generations are not what a look took them for: what was read may be wrong, and is read anew. */
+/** The live generations are not those that a snapshot assumed: its results may be wrong, and the read is repeated. */
 export class Moved extends AppError {
   constructor() {
     super('UNAVAILABLE', 'The read models were replaced again and again while they were read; try again soon');
@@ -110,7 +110,7 @@ function readingOf({ client, reader, versions, taken }: Asking, { named, ask, co
   return { db: kyselyOver(client, ask), reader, schemas: schemasOf(of), followed: positionsOf(of), confirmed };
 }
 
-/** Statements asked within one turn of the event loop leave together. */
+/** Statements that are sent within one turn of the event loop leave together. */
 function gather(send: (statements: readonly Statement[]) => readonly Promise<Rows>[]): Ask {
   let waiting: { statement: Statement; answer: (rows: Promise<Rows>) => void }[] = [];
   const leave = (): void => {
@@ -120,7 +120,7 @@ function gather(send: (statements: readonly Statement[]) => readonly Promise<Row
       const answers = send(all.map(({ statement }) => statement));
       all.forEach(({ answer }, at) => answer(answers[at] ?? Promise.resolve([])));
     } catch (caught) {
-      // What cannot be sent fails whoever asked, not the turn that it leaves in.
+      // A statement that cannot be sent fails its caller, not the turn that it leaves in.
       for (const { answer } of all) answer(Promise.reject(caught));
     }
   };
@@ -144,10 +144,7 @@ type Find = (name: ProjectionName) => Live;
 const schemasOf = recordsOf(({ schema }) => schema);
 const positionsOf = recordsOf(({ followed }) => followed);
 
-/**
- * Makes records whose values are found when they are asked for, so that a read needs only the projections that it
- * names.
- */
+/** Makes records whose values are computed on access, so that a read needs only the projections that it names. */
 function recordsOf<T>(value: (live: Live) => T): (find: Find) => Readonly<Record<ProjectionName, T>> {
   const shared = {};
   for (const name of projectionNames)
@@ -178,7 +175,7 @@ function nameOf(text: string): string {
 type Asker = { ask: Ask };
 const made = new WeakMap<pg.ClientBase, Readonly<{ db: Kysely<Tables>; asker: Asker }>>();
 
-/** Kysely over one connection, which stays the caller's; it asks as the last caller had it ask. */
+/** Kysely over one connection, which stays the caller's; it sends statements with the last caller's `ask`. */
 function kyselyOver(client: pg.ClientBase, ask: Ask): Kysely<Tables> {
   const known = made.get(client);
   if (known) {

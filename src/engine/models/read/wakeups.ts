@@ -9,7 +9,7 @@ import type { Pools } from '../pool.ts';
 /** A projection that shows more than before, up to a sequence of its stream. */
 export type Moved = Readonly<{ projection: ProjectionName; sequence: number }>;
 
-/** Tells when projections moved. */
+/** Notifies listeners when projections advance. */
 type Wakeups = Readonly<{
   /** Calls back at every move; a hint only, moves may come together. Returns what ends it. */
   onMoved: (tell: (moved: Moved) => void) => () => void;
@@ -19,13 +19,13 @@ type Wakeups = Readonly<{
 const pollEachMs = 500;
 const answerWithinMs = 3000;
 
-/** The database as it is listened to and as it is asked. */
+/** The database: `config` for the connection that listens, `pools` for queries. */
 type Woken = Readonly<{ config: pg.ClientConfig; pools: Pools; network: string }>;
 
 /**
- * Listens for moves of a network's live generations, and looks at their checkpoints each half second as well.
+ * Listens for notifications of a network's live generations, and reads their checkpoints each half second as well.
  *
- * Never fails: while PostgreSQL is away nothing is told, and afterwards everything that was missed.
+ * Never fails: while PostgreSQL is away it sends no notifications, and afterwards those of everything that was missed.
  */
 export function createWakeups({ config, pools, network }: Woken, log: Logger): Wakeups {
   const listeners = new Set<(moved: Moved) => void>();
@@ -52,7 +52,7 @@ export function createWakeups({ config, pools, network }: Woken, log: Logger): W
       const { p, g, s } = Object(payload);
       if (isProjection(p) && Number.isSafeInteger(g) && Number.isSafeInteger(s)) note(p, g, s);
     },
-    // Whatever was said while nobody listened is in the checkpoints.
+    // The checkpoints hold whatever was announced while nothing listened.
     onConnected: poll.now,
   });
   return {
@@ -96,7 +96,7 @@ type Listening = Readonly<{
   channel: string;
   log: Logger;
   onPayload: (payload: unknown) => void;
-  /** After the first connection and after each further one: what was said in between is lost. */
+  /** Is called after the first connection and after each further one: notifications in between are lost. */
   onConnected: () => void;
 }>;
 
@@ -107,8 +107,8 @@ const retryMs = { first: 50, longest: 5000 };
 /**
  * Listens on a channel for as long as it is not closed, whatever happens to the server.
  *
- * The library's own limits, which would end it after three seconds without a server, are lifted; where it gives up all
- * the same, another subscriber takes its place. Connect to PostgreSQL itself, not to a pooler of transactions.
+ * This lifts the library's own limits, which would end it after three seconds without a server; where it gives up all
+ * the same, another subscriber replaces it. Connect to PostgreSQL itself, not to a pooler of transactions.
  */
 function listen(config: pg.ClientConfig, listening: Listening): { close: () => Promise<void> } {
   let isClosed = false;
@@ -128,7 +128,7 @@ function listen(config: pg.ClientConfig, listening: Listening): { close: () => P
   };
 }
 
-/** One subscriber, until it fails beyond repair, which it says once, or is closed. */
+/** One subscriber, until it fails beyond repair, which it reports once, or is closed. */
 function subscribe(
   config: pg.ClientConfig,
   { channel, onPayload, onConnected }: Listening,
