@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import type { Say } from './commands.ts';
 
-/** What a server says at its end when what lies in its folder cannot be used. */
+/** A server's last words when its data folder cannot be used. */
 const evidence: readonly RegExp[] = [
   /invalid page in block|page verification failed|checksum (mismatch|error)|incorrect checksum/i,
   /\bcorrupt(ed|ion)?\b|\bmalformed\b|invalid magic number|bad (magic|checksum)/i,
@@ -13,23 +13,22 @@ const evidence: readonly RegExp[] = [
   /catalog is missing \d+ attribute|cache lookup failed for|could not find tuple for/i,
   /PANIC:/,
 ];
-/** What the surroundings do to a sound store; said with or without one of the words above. */
+/** Failures that the environment causes to a sound store; they may come with or without one of the words above. */
 const surroundings =
   /no space left|disk quota|input\/output error|too many open files|out of memory|cannot allocate|permission denied|read-only file system/i;
 
 /**
- * Whether the last words of a server that ended at its start say that its data are damaged.
+ * Returns whether the last words of a server that ended at its start report damaged data.
  *
- * Only words that say so count. A signal, a clean end, a missing library, an unknown setting or a full disk never does,
- * and neither does anything that is not known: then the start fails, and the store stays where it is.
+ * Only explicit words count. A signal, a clean end, a missing library, an unknown setting, a full disk or an unknown
+ * message never does: then the start fails, and the store stays where it is.
  */
 export function isDataDamage(lastWords: string): boolean {
   return !surroundings.test(lastWords) && evidence.some((words) => words.test(lastWords));
 }
 
 /**
- * Moves a damaged folder out of the way, where it stays until somebody removes it; gives back its new name, which
- * begins with `name`.
+ * Renames a damaged folder, which stays until its operator removes it; returns its new name, which starts with `name`.
  */
 export async function setAside(folder: string, say: Say, name = folder): Promise<string | undefined> {
   if (!existsSync(folder)) return undefined;

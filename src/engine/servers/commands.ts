@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-/** Receives one line of progress for whoever waits at the terminal. */
+/** Receives one line of progress for the person at the terminal. */
 export type Say = (message: string) => void;
 
 const execute = promisify(execFile);
@@ -66,7 +66,7 @@ function isExecutable(file: string): boolean {
 const QUIET_MS = 2_000;
 const REMIND_MS = 10_000;
 
-/** Does something that may take a while; says so after two seconds, and again every ten. */
+/** Runs work that may take a while; reports it after two seconds, and again every ten. */
 export async function whileSaying<T>(say: Say, what: string, work: () => Promise<T>): Promise<T> {
   const started = performance.now();
   const first = setTimeout(() => say(`${what} …`), QUIET_MS);

@@ -9,7 +9,7 @@ type DaemonOptions = Readonly<{
   args: readonly string[];
   /** Standard output and error are appended here. */
   logFile: string;
-  /** Asks the server to stop without waiting for its clients. */
+  /** Requests the server to stop without waiting for its clients. */
   stopSignal: 'SIGINT' | 'SIGTERM';
   uid?: number | undefined;
   gid?: number | undefined;
@@ -21,11 +21,11 @@ type DaemonOptions = Readonly<{
 /** A running server program. */
 export type Daemon = Readonly<{
   pid: number;
-  /** Resolves with the reason and the last log lines when the server has ended, asked or not. */
+  /** Resolves with the reason and the last log lines when the server has ended, requested or not. */
   exited: Promise<string>;
   hasExited(): boolean;
   stop(): Promise<void>;
-  /** Ends the server without asking it. */
+  /** Kills the server without a request to stop. */
   kill(): Promise<void>;
 }>;
 
@@ -34,8 +34,8 @@ const KILL_AFTER_MS = 13_000;
 const MOST_LOG_BYTES = 8 << 20;
 
 /**
- * Ends process $1 with signal $2 as soon as standard input closes, which happens in whatever way the owner dies; then
- * removes folder $3, if any. A dead process that nobody waits for counts as gone.
+ * Ends process $1 with signal $2 as soon as standard input closes, which happens however the owner dies; then removes
+ * folder $3, if any. A zombie counts as gone.
  */
 const GUARD = `
 gone() { ! kill -0 "$1" 2>/dev/null || grep -q "^State:.Z" "/proc/$1/status" 2>/dev/null; }
@@ -48,8 +48,8 @@ gone "$1" || kill -9 "$1" 2>/dev/null
 exit 0`;
 
 /**
- * Starts a server in a session of its own, so that Ctrl-C at the terminal reaches only its owner, together with a
- * guard that ends it when the owner dies in any way, `kill -9` included.
+ * Starts a server in a session of its own, so that Ctrl-C at the terminal reaches only its owner, together with a guard
+ * that ends it however the owner dies, `kill -9` included.
  *
  * Neither of the two keeps the owner's event loop alive.
  */
@@ -110,7 +110,7 @@ function spawnServer({ command, args, logFile, uid, gid, env }: DaemonOptions): 
 }
 
 /**
- * At each start of a server what it wrote before is kept once; a server writes warnings only, so that a log stays small
+ * At each start of a server its previous log is kept once; a server logs warnings only, so that a log stays small
  * between two starts.
  */
 function rotate(logFile: string): void {

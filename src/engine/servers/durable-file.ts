@@ -1,11 +1,7 @@
 import { open, rename } from 'node:fs/promises';
 import path from 'node:path';
 
-/**
- * Writes a small file so that it is whole or not there at all, also after a power cut, and returns once it is on disk.
- *
- * Only its owner may read it.
- */
+/** Writes a small file so that it is complete or absent, also after a power cut, and returns once it is on disk. */
 export async function writeDurably(file: string, text: string): Promise<void> {
   const unfinished = `${file}.new`;
   await using written = await open(unfinished, 'w', 0o600);

@@ -7,10 +7,11 @@ import { runsWith } from './predecessor.ts';
 import type { Pools } from '../models/pool.ts';
 
 /**
- * Lets everybody else on this machine go first from now on: this process runs where nobody else would, and so does what
- * an embedded database does for its `bulk` and `load` pools, which have no connection yet.
+ * Runs this process and its database backends at idle priority from now on: the backends are those of an embedded
+ * database for its `bulk` and `load` pools, which have no connection yet.
  *
- * What the system refuses stays as it is. A database that is not ours may run anywhere and is left alone.
+ * Where the system refuses, the priority stays as it is. An external database may run on another machine and is left
+ * alone.
  */
 export async function giveWay({ bulk, load }: Pools, postgres: pg.ClientConfig): Promise<void> {
   // Where each thread has a priority of its own that was the main one.
@@ -21,15 +22,15 @@ export async function giveWay({ bulk, load }: Pools, postgres: pg.ClientConfig):
   for (const pool of [bulk, load]) pool.on('connect', (client) => void lowerBackend(client));
 }
 
-/** Lets everybody else go first before what a connection to an embedded database asks for from now on. */
+/** Runs the backend of a connection to an embedded database at idle priority from now on. */
 export async function lowerBackend(client: pg.ClientBase): Promise<void> {
   const pid: unknown = Reflect.get(client, 'processID');
   if (typeof pid === 'number' && (await runsWith(pid, 'postgres'))) await goLast(pid);
 }
 
 /**
- * The idle class of Linux: whoever wakes up has the core at once, which the lowest priority, used elsewhere, does not
- * give him.
+ * The idle class of Linux: any process that wakes up gets the core at once, which the lowest priority, used elsewhere,
+ * does not guarantee.
  */
 async function goLast(pid: number): Promise<void> {
   lower(pid);

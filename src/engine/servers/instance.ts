@@ -38,11 +38,7 @@ export async function announce(config: Place, instance: Instance): Promise<() =>
   return () => rm(file, { force: true });
 }
 
-/**
- * The running instance of the configured network; without one there, the only one that runs under the data folder.
- *
- * Fails with `UNAVAILABLE` and says how to start one.
- */
+/** Fails with `UNAVAILABLE` and names the command that starts one. */
 export async function findInstance(config: Place): Promise<Instance> {
   const own = await readInstance(dataFolder(config));
   if (own) return own;

@@ -17,7 +17,8 @@ const ATTEMPTS = 5;
  * - on Linux one in the abstract namespace, which is no file, so that nothing stale is ever removed and of two starts
  *   exactly one wins;
  * - one whose file lies in the folder, for processes of other network namespaces (containers on one volume) and other
- *   systems. A stale file is replaced, and whoever replaced it looks twice whether it is itself who answers there.
+ *   systems. A stale file is replaced, and the process that replaced it checks twice that it is the one which answers
+ *   there.
  */
 export async function lockDir(dir: string): Promise<DirLock> {
   mkdirSync(dir, { recursive: true, mode: 0o711 });
@@ -63,7 +64,7 @@ function inUse(dir: string, owner = 'unknown'): AppError {
   );
 }
 
-/** The listening server, or undefined when somebody listens there, or did once. */
+/** The listening server, or undefined when another process listens there, or did once. */
 function listen(socket: string, answer: string): Promise<Server | undefined> {
   const server = createServer((client) => {
     client.on('error', () => undefined);
@@ -83,7 +84,7 @@ function close(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
 
-/** What whoever listens says of itself, its pid first; undefined when nobody does. */
+/** The answer of the process that listens, its pid first; undefined when none does. */
 function askOwner(socket: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     let answer = '';
@@ -100,7 +101,7 @@ const LONGEST_BYTES = 80;
 /**
  * The path itself when a Unix socket may lie there, else a short one derived from it in a private folder of this user.
  *
- * The same path always gives the same place.
+ * The same input always gives the same path.
  */
 export function socketPath(wanted: string): string {
   if (Buffer.byteLength(wanted) <= LONGEST_BYTES) return wanted;

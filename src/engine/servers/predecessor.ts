@@ -25,7 +25,7 @@ export async function endPredecessor(pidFile: string, argument: string, signal: 
   await rm(pidFile, { force: true });
 }
 
-/** A process may end between being seen and being told. */
+/** The process may end between the check and the signal. */
 function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -44,7 +44,7 @@ export async function runsWith(pid: number, argument: string): Promise<boolean> 
   return (await commandLine(pid))?.includes(argument) ?? false;
 }
 
-/** Whether a process of this number exists, whoever it belongs to. */
+/** Returns whether a process of this number exists, whatever its user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -54,7 +54,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** A dead process that nobody has waited for yet has an empty command line. */
+/** A dead process that its parent has not waited for yet has an empty command line. */
 async function commandLine(pid: number): Promise<string | undefined> {
   if (process.platform !== 'linux') return ask('ps', '-o', 'command=', '-p', String(pid));
   return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);

@@ -23,10 +23,10 @@ export type Servers = Readonly<{
 }>;
 
 /**
- * Starts the embedded servers that no setting replaces, both at once, and starts one again when it dies unasked.
+ * Starts the embedded servers that no setting replaces, both at once, and starts one again when it dies unexpectedly.
  *
- * Addresses stay the same over restarts, so that clients find a server again by themselves. Fails before anything is
- * started when another process uses the data folder.
+ * Addresses stay the same over restarts, so that clients reconnect to a server. Fails before anything is started when
+ * another process uses the data folder.
  */
 export async function startServers(config: StoreConfig, log: Logger, signal: AbortSignal): Promise<Servers> {
   if (config.natsUrl === undefined || config.dbDsn === undefined) await lockDir(dataFolder(config));
@@ -57,10 +57,7 @@ type NatsAccess = Readonly<{
   user?: string;
   pass?: string;
   wsUrl?: string;
-  /**
-   * Where the server can be asked about itself; to be read anew each time, for it changes when an embedded server
-   * starts again.
-   */
+  /** The server's monitoring address; read it anew each time, for it changes when an embedded server starts again. */
   monitorUrl?: string;
   from: string;
 }>;
@@ -111,7 +108,7 @@ type RunningPostgres = Readonly<{
   stop: () => Promise<void>;
 }>;
 
-/** Says yes once: a store is moved aside at most once while this process runs, and then its operator has to look. */
+/** Returns true once: a store is renamed at most once while this process runs; after that its operator has to check. */
 function once(): () => boolean {
   let isLeft = true;
   return () => {
@@ -130,7 +127,7 @@ async function embeddedPostgres(config: StoreConfig, dir: string, tools: Tools):
   const first = await start(tools.signal);
   let damaged: EmbeddedPostgres | undefined;
   const startAgain = async (signal: AbortSignal): ReturnType<typeof startPostgres> => {
-    // Only what ran when somebody asked is set aside; a crash of its successor is an ordinary one.
+    // Only the cluster that ran when the damage was reported is renamed; a crash of its successor is an ordinary one.
     if (damaged !== undefined && damaged === current()) await setClusterAside(dir, tools.say);
     damaged = undefined;
     return await start(signal);

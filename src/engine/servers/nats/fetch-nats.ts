@@ -7,7 +7,7 @@ import { leastServer } from '../../log/streams.ts';
 import { ask, cacheFolder, run, type Say, which, whileSaying } from '../commands.ts';
 import { fetchDebianPackage } from '../postgres/debian-package.ts';
 
-/** A nats-server program that was found to run, and where it comes from. */
+/** A nats-server program that runs on this machine, and its source. */
 type NatsProgram = Readonly<{ file: string; version: string; from: string }>;
 
 type Source = Readonly<{ from: string; fetch(target: string): Promise<void> }>;
@@ -78,11 +78,11 @@ const PINS: Readonly<Record<string, string>> = {
   'linux-arm64': 'cdc208f5a3f42963a52b6ab06ef65626bb870315dc936e26ba571780c6351112',
 };
 
-/** Long enough for a slow answer, short enough that a closed network goes on to the next source. */
+/** Long enough for a slow answer, short enough that without a network the next source is tried soon. */
 const ANSWER_WITHIN_MS = 5_000;
 const DOWNLOAD_WITHIN_MS = 180_000;
 
-/** Downloads the pinned official release of this platform to `target`; fails quickly where there is no way out. */
+/** Downloads the pinned official release of this platform to `target`; fails quickly where there is no network. */
 async function fetchRelease(target: string, signal?: AbortSignal): Promise<void> {
   const pin = PINS[`${process.platform}-${process.arch}`];
   if (!pin) throw new Error(`no pinned release for ${process.platform}-${process.arch}`);

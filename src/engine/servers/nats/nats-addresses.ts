@@ -21,14 +21,13 @@ type Waiting = Readonly<{ host: string; say: Say; signal?: AbortSignal }>;
 /** The server ended because of what lies in its folder. */
 export class DamagedStore extends Error {}
 
-/** Moves a damaged store out of the way, so that the next start makes an empty one. */
+/** Renames a damaged store, so that the next start makes an empty one. */
 export async function setStoreAside(dir: string, say: Say): Promise<void> {
   await setAside(path.join(path.resolve(dir), 'js'), say);
 }
 
 /**
- * Waits until the server has told where it listens. Fails with `DamagedStore` when it ends because of what lies in its
- * folder.
+ * Waits until the server has reported its addresses. Fails with `DamagedStore` when it ends because of its data folder.
  */
 export async function untilReady(daemon: Daemon, folder: string, { say, ...options }: Waiting): Promise<Addresses> {
   return await whileSaying(say, 'starting nats-server', () => addressesOf(daemon, folder, options));
@@ -46,7 +45,7 @@ async function addressesOf(daemon: Daemon, folder: string, { host, signal }: Omi
   }
 }
 
-/** Nothing is moved: whether the store is damaged, or only large, cannot be told from here. */
+/** Nothing is renamed: this process cannot distinguish a damaged store from a large one. */
 function notReady(daemon: Daemon, folder: string): AppError {
   const dir = path.dirname(folder);
   return new AppError(

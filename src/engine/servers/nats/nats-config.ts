@@ -19,9 +19,9 @@ const LIVE = 'live.>';
  * The configuration file: account CORE for ourselves, with JetStream; account PUBLIC for anyone who connects without
  * credentials, who may subscribe to `live.>` and publish nothing at all.
  *
- * How much may be stored is left to the disk: else the server takes three quarters of what is free when it starts for
- * all that it may ever hold, and refuses facts after a start on a disk that is nearly full. A port of 0 lets the server
- * pick a free one and tell it in `ports_file_dir`.
+ * The disk alone limits how much may be stored: else the server takes three quarters of the space free at its start as
+ * the limit of all that it may ever hold, and refuses facts after a start on a disk that is nearly full. A port of 0
+ * lets the server pick a free one and report it in `ports_file_dir`.
  */
 export function natsConfig({ dir, host, port, wsPort, user, pass, ephemeral }: NatsSettings): string {
   return `

@@ -21,10 +21,10 @@ export type EmbeddedNats = Readonly<{
   /** Where the program comes from, for people. */
   from: string;
   pid: number;
-  /** Resolves with the reason and the last log lines when the server has ended, asked or not. */
+  /** Resolves with the reason and the last log lines when the server has ended, requested or not. */
   exited: Promise<string>;
   stop(): Promise<void>;
-  /** Ends the server without asking it. */
+  /** Kills the server without a request to stop. */
   kill(): Promise<void>;
 }>;
 
@@ -35,7 +35,7 @@ export type NatsOptions = Readonly<{
   port: number;
   wsPort: number;
   ephemeral?: boolean;
-  /** Asked before a damaged store is moved aside; where it says no, the start fails. */
+  /** Is called before a damaged store is renamed; where it returns false, the start fails. */
   mayReplace?: () => boolean;
   say: Say;
   signal?: AbortSignal;
@@ -46,9 +46,9 @@ const USER = 'annals';
 /**
  * Starts nats-server with JetStream on `dir`, fetching the program when there is none, and returns once it listens.
  *
- * A store that the server itself calls damaged is moved aside; the archive has what was in it.
- * May be called again on the same folder after a crash, with the ports of before, so that clients find it again. The
- * caller holds the folder's lock (`lockDir`).
+ * A store that the server itself reports as damaged is renamed; the archive holds its contents. May be called again on
+ * the same folder after a crash, with the ports of before, so that clients find it again. The caller holds the folder's
+ * lock (`lockDir`).
  */
 export async function startNats(options: NatsOptions): Promise<EmbeddedNats> {
   try {

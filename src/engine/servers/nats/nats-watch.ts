@@ -5,7 +5,7 @@ import type { Say } from '../commands.ts';
 import type { EmbeddedNats } from './nats-server.ts';
 import { streamsFolder } from './nats-addresses.ts';
 
-/** Whom it concerns, and how often the server is asked. */
+/** The listeners, and the interval of the checks. */
 type WatchOptions = Readonly<{
   onStuck: (reason: string) => void;
   say: Say;
@@ -18,12 +18,12 @@ const answerWithinMs = 3000;
 const roomBytes = 32 << 20;
 
 /**
- * Ends a nats-server that is stuck, which whoever keeps it running starts anew:
- * - one that could not write once and takes nothing more since, as soon as its disk has room again;
+ * Ends a nats-server that is stuck, so that its supervisor starts it again:
+ * - one that failed to write once and has refused all writes since, as soon as its disk has room again;
  * - one that cannot write to a key-value bucket because a value in it is damaged, now and after each start: the bucket
- *   is set aside first.
+ *   is renamed first.
  *
- * What it had acknowledged of the log is not touched by that. Gives back how to end the watching.
+ * This leaves the acknowledged events of the log untouched. Returns a function that ends the watch.
  */
 export function watchServer(
   server: () => EmbeddedNats,
@@ -52,8 +52,8 @@ export function watchServer(
 }
 
 /**
- * Why a server is stuck; whether it would not hear that it shall stop, or must not write once more; the stream of a
- * damaged bucket.
+ * Why a server is stuck; whether it ignores a request to stop, or must not write once more; the stream of a damaged
+ * bucket.
  */
 type Stuck = Readonly<{ reason: string; isDeaf: boolean; bucket?: string | undefined }>;
 
@@ -67,7 +67,7 @@ async function stuckBy(monitorUrl: string, dir: string): Promise<Stuck | undefin
 
 const damagedBucket = /> (KV_[\w-]+)' write error: malformed or corrupt message/;
 
-/** What kept the server from writing, in its own words; nothing where it can write, or does not answer. */
+/** The server's own words for why it cannot write; undefined where it can, or does not answer. */
 async function writeError(monitorUrl: string): Promise<string | undefined> {
   const { error = '' } = await ask<{ error?: string }>(`${monitorUrl}/healthz`);
   return error.includes('write error') ? error : undefined;

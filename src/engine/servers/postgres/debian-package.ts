@@ -79,7 +79,7 @@ async function apt(scratch: string, args: readonly string[], signal?: AbortSigna
   const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
   const env = { ...process.env, LC_ALL: 'C' };
   const limits = { cwd: scratch, env, timeoutMs: APT_WITHIN_MS, ...(signal ? { signal } : {}) };
-  // The shell joins both outputs, so that one string holds everything apt has to say.
+  // The shell joins both outputs, so that one string holds all of apt's messages.
   const output = await run('sh', ['-c', 'exec apt-get "$@" 2>&1', 'apt-get', ...options, '-q', ...args], limits).catch(
     (error: Error & { stdout?: string }) => error.stdout || `E: ${error.message}`,
   );

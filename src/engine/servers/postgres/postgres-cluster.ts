@@ -41,7 +41,7 @@ export type Cluster = Readonly<{ folder: string; identity: Identity }>;
 /** How a cluster is opened. */
 export type Opening = Readonly<{ ephemeral: boolean; say: Say }>;
 
-/** Written beside the cluster once it is whole; holds the identity mode it was made in. */
+/** Written beside the cluster once it is complete; holds the identity mode it was made in. */
 const MARKER = `pg${POSTGRES_MAJOR}.mode`;
 
 const INITDB = [
@@ -54,15 +54,15 @@ export function clusterFolder(dir: string): string {
   return path.join(dir, `pg${POSTGRES_MAJOR}`);
 }
 
-/** Moves a damaged cluster out of the way, so that the next start makes a new one. */
+/** Renames a damaged cluster, so that the next start makes a new one. */
 export async function setClusterAside(dir: string, say: Say): Promise<void> {
   await setAside(clusterFolder(dir), say);
   await rm(path.join(dir, MARKER), { force: true });
 }
 
 /**
- * Opens the cluster in `dir`, or makes it. One that was left half made is made anew; one that lost its beginning is
- * moved aside.
+ * Opens the cluster in `dir`, or makes it. A partly initialised cluster is made anew; one that lost its `PG_VERSION`
+ * since is renamed.
  *
  * `ephemeral` leaves out the flush to disk.
  */
@@ -83,7 +83,7 @@ export async function openCluster(bin: string, dir: string, { ephemeral, say }: 
   return { folder, identity };
 }
 
-/** Undefined only where there is none: one that cannot be read says nothing about the cluster beside it. */
+/** Undefined only where there is no marker: an unreadable one proves nothing about the cluster beside it. */
 async function readMarker(marker: string): Promise<string | undefined> {
   try {
     return await readFile(marker, 'utf8');
@@ -94,7 +94,7 @@ async function readMarker(marker: string): Promise<string | undefined> {
 }
 
 /**
- * A server writes `postmaster.opts` when it first runs on a cluster: where it lies, the cluster was whole, and holds
+ * A server writes `postmaster.opts` when it first runs on a cluster: where it lies, the cluster was complete, and holds
  * data.
  */
 async function removeHalfMade(folder: string, marker: string): Promise<void> {
@@ -106,8 +106,8 @@ async function removeHalfMade(folder: string, marker: string): Promise<void> {
 }
 
 /**
- * Writes who may connect: over the private socket whoever can reach it, over TCP (where it is opened) only with a
- * password.
+ * Writes who may connect: over the private socket every process that can reach it, over TCP (where it is opened) only
+ * with a password.
  */
 export async function writeAccess({ folder, identity }: Cluster): Promise<void> {
   const file = path.join(folder, 'pg_hba.conf');

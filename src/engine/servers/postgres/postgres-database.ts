@@ -9,7 +9,7 @@ export const USER = 'postgres';
 /** The database that the program uses. */
 export const DATABASE = 'annals';
 
-/** Makes the database when it is missing, sets the password that TCP asks for, and returns the server's version. */
+/** Makes the database when it is missing, sets the password for TCP, and returns the server's version. */
 export function prepareDatabase(config: pg.ClientConfig, password?: string): Promise<string> {
   return withMaintenance(config, async (client) => {
     const { rows } = await client.query<{ version: string; made: boolean }>(

@@ -28,8 +28,8 @@ const LEFTOVERS = /pre-existing shared memory block|lock file ".*" already exist
 const MEGABYTE = 2 ** 20;
 
 /**
- * Memory for pages of the database, taken as it is filled: what its files hold, between 512 MB and 4 GB, a tenth of the
- * memory there is at most. Each gigabyte takes 20 MB from the start, whether it is filled or not.
+ * Memory for pages of the database, allocated as it is filled: as much as its files hold, between 512 MB and 4 GB, and
+ * at most a tenth of the machine's memory. Each gigabyte costs 20 MB from the start, whether it is filled or not.
  */
 function bufferSize(held: number): string {
   const most = Math.min(os.totalmem(), process.constrainedMemory() || Infinity) / 10;
@@ -43,7 +43,7 @@ const LEAN = {
   max_logical_replication_workers: '0',
   jit: 'off',
   max_wal_size: '512MB',
-  // By itself a thirty-second of the other memory; every process that writes comes to hold all of it.
+  // By default PostgreSQL takes a thirty-second of the other memory; every process that writes comes to hold all of it.
   wal_buffers: '4MB',
   io_method: 'sync',
   // Reads into memory at the start what was there when the server stopped.
@@ -65,8 +65,7 @@ export function endLeftPostgres(dir: string): Promise<void> {
 }
 
 /**
- * Starts the server and waits until it answers. Fails with `DamagedCluster` when its last words say that its data are
- * damaged.
+ * Starts the server and waits until it answers. Fails with `DamagedCluster` when its last words report damaged data.
  */
 export async function launchPostgres(launch: Launch): Promise<Daemon> {
   return await launchOnce({ ...launch, sharedBuffers: bufferSize(await bytesIn(launch.cluster.folder)) });
@@ -160,7 +159,7 @@ async function untilReady(daemon: Daemon, { config, signal }: Launch): Promise<v
 /** The server ended, or refuses to work, because of what lies in its folder. */
 export class DamagedCluster extends Error {}
 
-/** An error for a server that runs, and refuses what it is asked; of damage only where the refusal says so. */
+/** An error for a server that runs but refuses a request; of damage only where the refusal names it. */
 export function notWell(refusal: Error): Error {
   const isDamaged = hasDamageCode(refusal) || isDataDamage(refusal.message);
   const Failure = isDamaged ? DamagedCluster : Error;
@@ -176,7 +175,10 @@ function endedBy(lastWords: string, cause: unknown): Error {
   return new Failure(`PostgreSQL ${lastWords}`, { cause });
 }
 
-/** A server that is starting, stopping or out of resources says so with a code of its own; every other answer stays. */
+/**
+ * Returns whether an error is a refusal: a server that is starting, stopping or out of resources has codes of its own,
+ * every other code is one.
+ */
 export function isRefusal(error: unknown): error is Error {
   return error instanceof pg.DatabaseError && !/^(57|53)/.test(error.code ?? '57');
 }

@@ -14,7 +14,7 @@ export type EmbeddedPostgres = Readonly<{
   config: pg.ClientConfig;
   version: string;
   pid: number;
-  /** Resolves with the reason and the last log lines when the server has ended, asked or not. */
+  /** Resolves with the reason and the last log lines when the server has ended, requested or not. */
   exited: Promise<string>;
   stop(): Promise<void>;
 }>;
@@ -28,7 +28,7 @@ type PostgresOptions = Readonly<{
   ephemeral?: boolean;
   pgPort?: number | undefined;
   password?: string | undefined;
-  /** Asked before a damaged cluster is moved aside; where it says no, the start fails. */
+  /** Is called before a damaged cluster is renamed; where it returns false, the start fails. */
   mayReplace?: () => boolean;
   say: Say;
   signal?: AbortSignal;
@@ -37,9 +37,9 @@ type PostgresOptions = Readonly<{
 /**
  * Starts PostgreSQL on the cluster in `dir`, making it on first use, and returns once it answers.
  *
- * A cluster that the server itself calls damaged is moved aside, and a new one is made: nothing lies there that is not
- * in the log as well. May be called again on the same folder after a crash of the server or of its owner. The caller
- * holds the folder's lock (`lockDir`).
+ * A cluster that the server itself reports as damaged is renamed, and a new one is made: it held nothing that is not in
+ * the log as well. May be called again on the same folder after a crash of the server or of its owner. The caller holds
+ * the folder's lock (`lockDir`).
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
   try {
