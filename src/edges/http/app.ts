@@ -14,7 +14,10 @@ export type AppOptions = ServerOptions &
     network: string;
     /** What is observed of the process at this moment. */
     observed: () => Observed;
-    /** Origins that may read answers, the headers that they may read, what they may ask beside GET, HEAD and POST. */
+    /**
+     * Origins that may read answers, the headers that they may read, and the methods that they may use beside GET, HEAD
+     * and POST.
+     */
     cors?: Readonly<{
       origins: readonly string[] | '*';
       exposedHeaders: readonly string[];

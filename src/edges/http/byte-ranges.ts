@@ -1,17 +1,17 @@
 /** Bytes of a body from `first` to `last`, both included. */
 export type ByteRange = Readonly<{ first: number; last: number }>;
 
-/** What a `Range` asks for: all of the body, parts of it, or nothing that there is. */
+/** The result of a `Range`: all of the body, parts of it, or none, since no byte of it exists. */
 export type Ranges = 'whole' | 'unsatisfiable' | readonly ByteRange[];
 
-/** Of more than these the whole body is given. */
+/** Beyond this number of ranges the complete body is sent. */
 const mostRanges = 8;
 
 /**
- * What a `Range` header asks of a body of `size` bytes (RFC 9110, 14.1.2).
+ * The ranges that a `Range` header requests of a body of `size` bytes (RFC 9110, 14.1.2).
  *
  * An ill-formed one, one of another unit and one with more than eight ranges count as none. Ranges beyond the end are
- * dropped; where none is left, nothing can be given.
+ * dropped; where none is left, the result is `unsatisfiable`.
  *
  * @example rangesOf('bytes=-500', 10_000) // [{ first: 9500, last: 9999 }]
  */

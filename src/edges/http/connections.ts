@@ -7,7 +7,7 @@ import { callerOf } from '../../kit/net-address.ts';
 export type ConnectionLimits = Readonly<{
   most: number;
   mostPerAddress: number;
-  /** Addresses and subnets of proxies, which stand for many callers and are bounded by `most` alone. */
+  /** Addresses and subnets of proxies, which represent many callers and are bounded by `most` alone. */
   trustedProxies: readonly string[];
 }>;
 

@@ -10,7 +10,7 @@ import {
 import { base64urlnopad } from '@scure/base';
 import { AppError } from '../../kit/errors.ts';
 
-/** Where a walk through a list stands. */
+/** The position of a walk through a list. */
 export type Place = Readonly<{
   /** Id of the last record shown. */
   after: string;

@@ -41,10 +41,10 @@ export function bodyOf(error: AppError): ErrorBody {
 }
 
 /**
- * Answers every error of a route in one shape; what is not the caller's doing is logged with its detail.
+ * Answers every error of a route in one shape; an error that the caller did not cause is logged with its detail.
  *
- * A database that is away is `UNAVAILABLE`, not `INTERNAL`, whatever library says so. `bodyBytes` is how much a body
- * may have where any is read.
+ * A database that is away is `UNAVAILABLE`, not `INTERNAL`, whichever library reports it. `bodyBytes` is the limit of a
+ * body where any is read.
  */
 export function createErrorHandler(
   logger: Logger,
@@ -91,7 +91,7 @@ function tooLarge(bodyBytes: number | undefined): AppError {
   return new AppError('PAYLOAD_TOO_LARGE', `The request body is too large; it may have ${bodyBytes} bytes.`);
 }
 
-/** What a store says of itself names addresses; that is for the log. */
+/** A store's own message names addresses, which belong only in the log. */
 function withoutDetail(error: AppError): AppError {
   return new AppError('UNAVAILABLE', 'The database or the log does not answer; try again shortly.', { cause: error });
 }
@@ -115,7 +115,7 @@ function isClientError(caught: unknown): caught is FastifyError {
   return typeof caught.statusCode === 'number' && caught.statusCode >= 400 && caught.statusCode < 500;
 }
 
-/** The refusal of who asks too often; `after` says in words when to come back. */
+/** The refusal of a client that exceeds its rate; `after` holds in words when it may come back. */
 export function tooMany(_request: unknown, { after }: { after: string }): AppError {
   return new AppError('TOO_MANY_REQUESTS', `Too many of these requests; try again in ${after}.`);
 }

@@ -16,15 +16,15 @@ export type FileAnswer = Readonly<{
 }>;
 
 const type = 'application/octet-stream';
-/** More than a socket takes before it asks the writer to wait, so that each piece is sent before the next is. */
+/** More than a socket buffers before it signals backpressure, so that each piece is sent before the next is. */
 const pieceBytes = 256 * 1024;
 /** One at the socket, one that waits in the stream, one that is being read. */
 const piecesUnderWay = 4;
 
 /**
- * Answers with a file or the ranges of it that are asked for, as a download; closes the handle in the end.
+ * Answers with a file or its requested ranges, as a download; closes the handle in the end.
  *
- * `If-None-Match` and a strong `If-Range` are heard (RFC 9110). Fails with `RANGE_NOT_SATISFIABLE` where there is no
+ * Supports `If-None-Match` and a strong `If-Range` (RFC 9110). Fails with `RANGE_NOT_SATISFIABLE` where there is no
  * such byte.
  */
 export async function answerFile(request: FastifyRequest, reply: FastifyReply, file: FileAnswer): Promise<unknown> {
@@ -89,7 +89,7 @@ function bytesOf(handle: FileHandle, range: ByteRange): AsyncIterable<Buffer> {
   return piecesOf(handle, { ...range, pieceBytes, held: piecesUnderWay });
 }
 
-/** A stream that holds one piece, and asks for the next when that is taken. */
+/** A stream that holds one piece, and pulls the next when that is consumed. */
 function streamOf(pieces: AsyncIterable<Buffer>): Readable {
   return Readable.from(pieces, { objectMode: false, highWaterMark: 1 });
 }

@@ -1,4 +1,4 @@
-/** A moment as a caller gave it: whole seconds since 1970, and whether a fraction of a second came after them. */
+/** A moment of a caller's request: seconds since 1970, and whether a fraction of a second follows them. */
 export type Instant = Readonly<{ seconds: number; hasFraction: boolean }>;
 
 const shape = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
@@ -23,12 +23,12 @@ export function parseInstant(text: string): Instant | undefined {
   return { seconds, hasFraction: /[1-9]/.test(match[7] ?? '') };
 }
 
-/** The first whole second at or after a moment, as the read models write times. */
+/** The first full second at or after a moment, as the read models write times. */
 export function secondFrom({ seconds, hasFraction }: Instant): string {
   return asText(seconds + (hasFraction ? 1 : 0));
 }
 
-/** The last whole second at or before a moment, as the read models write times. */
+/** The last full second at or before a moment, as the read models write times. */
 export function secondUntil({ seconds }: Instant): string {
   return asText(seconds);
 }

@@ -5,7 +5,7 @@ import { type Component, sharedComponents } from './schema.ts';
 
 type Document = NonNullable<FastifyDynamicSwaggerOptions['openapi']>;
 
-/** What an app says of itself in its OpenAPI document; `components` are those of its own routes. */
+/** An app's metadata for its OpenAPI document; `components` are those of its own routes. */
 export type ApiDescription = Readonly<{
   title: string;
   version: string;

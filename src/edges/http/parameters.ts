@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { AppError } from '../../kit/errors.ts';
 import { type Instant, parseInstant } from './instant.ts';
 
-/** What the parameters' schemas use of JSON Schema: enough to read a text, and to say in words what is accepted. */
+/** The part of JSON Schema that parameters use: enough to read a text, and to describe in words what is accepted. */
 type ParameterSchema = Readonly<{
   type?: string;
   format?: string;
@@ -21,7 +21,7 @@ const booleans: Readonly<Record<string, boolean>> = { true: true, false: false, 
 /**
  * A reader of a query string, made from the schema that also makes its types and its documentation.
  *
- * Strict: a parameter given twice, left empty, out of range or not one of the listed words is `INVALID_ARGUMENT`,
+ * Strict: a parameter that is repeated, left empty, out of range or not one of the listed words is `INVALID_ARGUMENT`,
  * naming the parameter and what is accepted. Unknown parameters are dropped, defaults filled in.
  */
 export function queryReader(

@@ -4,10 +4,10 @@ import { AppError } from '../../kit/errors.ts';
 type Known = Readonly<{ pattern: RegExp; methods: Set<string> }>;
 
 /**
- * Answers what no route takes: 405 with `Allow` where the path exists for other methods, else 404.
+ * Answers requests that no route handles: 405 with `Allow` where the path exists for other methods, else 404.
  *
- * `guide` begins the sentence that says where to find what there is: `/openapi.json says`. To be called before the
- * routes are added: it watches them being added.
+ * `guide` is the start of the sentence that refers to the list of paths: `/openapi.json says`. Call it before the
+ * routes are added: it records each of them.
  */
 export function answerUnknownPaths(app: FastifyInstance, guide: string): void {
   const known = new Map<string, Known>();

@@ -13,8 +13,8 @@ type Window = { began: number; left: number };
 const mostCallers = 50_000;
 
 /**
- * Bounds the requests of one caller to the routes of a scope, and says in `RateLimit` and `RateLimit-Policy` how many
- * are left (draft-ietf-httpapi-ratelimit-headers); above, `TOO_MANY_REQUESTS` with `Retry-After`.
+ * Bounds the requests of one caller to the routes of a scope, and reports in `RateLimit` and `RateLimit-Policy` how
+ * many are left (draft-ietf-httpapi-ratelimit-headers); above, `TOO_MANY_REQUESTS` with `Retry-After`.
  *
  * A caller is an address, of IPv6 its first 64 bits. Counts are of this process.
  */

@@ -3,7 +3,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether answers of the route last until somebody hangs up. */
+    /** Whether answers of the route last until the client disconnects. */
     lasts?: boolean;
   }
 }

@@ -99,7 +99,7 @@ export function query<P extends Readonly<Record<string, TSchema>>>(properties: P
   return Type.Unsafe<{ [K in keyof P]: Static<P[K]> }>({ type: 'object', properties });
 }
 
-/** For a route whose schema documents what it is asked with, while its handler reads and judges it. */
+/** For a route whose schema documents its parameters, while its handler reads and checks them. */
 export const judgedByHandler = () => (value: unknown) => ({ value });
 
 /** A parameter that may be left out. */

@@ -22,18 +22,16 @@ export type ServerOptions = Readonly<{
   logger: Logger;
   /** Most bytes of a JSON body; without it no route reads a body, and one of any kind is dropped. */
   bodyBytes?: number;
-  /**
-   * Addresses and subnets whose `X-Forwarded-For` is believed; of everybody else the connection's own address counts.
-   */
+  /** Addresses and subnets whose `X-Forwarded-For` is believed; for any other the connection's own address counts. */
   trustedProxies?: readonly string[];
-  /** Where a caller finds what there is, as the beginning of a sentence. */
+  /** The document that lists the paths, as the start of a sentence. */
   guide?: string;
 }>;
 
 /**
- * A server without routes: its bounds, how it reads parameters, and one form for every error, whoever finds it.
+ * A server without routes: its bounds, how it reads parameters, and one form for every error, whatever its origin.
  *
- * Answers are serialised as they are: what a handler gives back is typed by its schema already.
+ * Answers are serialised as they are: the schema types a handler's result already.
  */
 export function createServer(options: ServerOptions): App {
   const { logger, bodyBytes, trustedProxies = [], guide = '/openapi.json says' } = options;
@@ -64,7 +62,7 @@ export function createServer(options: ServerOptions): App {
   return app;
 }
 
-/** What reads the parts of a request that a route has a schema for; the others are taken as they are. */
+/** The readers of those parts of a request that a route has a schema for; the others are not validated. */
 const readers: Readonly<Record<string, typeof queryReader | undefined>> = {
   querystring: queryReader,
   body: bodyReader,
@@ -76,7 +74,7 @@ export function readNoBodies(app: Pick<App, 'removeAllContentTypeParsers' | 'add
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
 }
 
-/** Bodies are JSON; one that is announced and then empty is as good as none, and the route says what it lacks. */
+/** Bodies are JSON; one that is announced and then empty counts as none, and the route names what is missing. */
 function readJson(app: App): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
@@ -106,7 +104,7 @@ const unreadable: Readonly<Record<string, string | undefined>> = {
 /**
  * A reader of a JSON body, made from the schema that also makes its types and its documentation.
  *
- * Strict: a body that does not fit is `INVALID_ARGUMENT`, naming the first place that does not. The schema holds no
+ * Strict: a body that does not fit is `INVALID_ARGUMENT`, naming the first field that does not. The schema holds no
  * references.
  */
 function bodyReader(schema: unknown): (given: unknown) => { value: Record<string, unknown> } | { error: AppError } {

@@ -3,7 +3,7 @@ import { AppError } from '../../kit/errors.ts';
 import { shown } from './parameters.ts';
 import type { SseClient, SseEvent } from './sse.ts';
 
-/** An event with its place in its history: places grow, and no other replica gives the event another one. */
+/** An event with its position in its history: positions grow, and every replica gives the event the same one. */
 export type PlacedEvent = SseEvent &
   Readonly<{
     id: number;
@@ -11,14 +11,14 @@ export type PlacedEvent = SseEvent &
     endsAs?: string;
   }>;
 
-/** What a reader is shown: what has happened from a place on, and then what happens. */
+/** A feed for one reader: the past events after a position, and then the new ones. */
 export type ResumableFeed = Readonly<{
-  /** All that is there after a place, in order; ends when that is all. */
+  /** All events after a position, in order; ends when there are no more. */
   history: (after: number) => AsyncIterable<PlacedEvent>;
   /** Calls back when there may be more, until the returned function is called. Hints may be lost. */
   watch: (onMore: () => void) => () => void;
   /**
-   * Time after which the history is asked without a hint, at first: longer and longer while nothing comes, up to 30 s.
+   * Time after which the history is read without a hint, at first: longer and longer while nothing comes, up to 30 s.
    */
   pollMs?: number;
 }>;
@@ -27,9 +27,9 @@ const usualPollMs = 5000;
 const longestPollMs = 30_000;
 
 /**
- * The place that a reader which comes back has seen last, from `Last-Event-ID`; 0 where it says none.
+ * The position of the last event that a returning reader has seen, from `Last-Event-ID`; 0 without that header.
  *
- * Fails with `INVALID_ARGUMENT` where it is not a place that a stream has given out.
+ * Fails with `INVALID_ARGUMENT` where it is not a position that a stream can have sent.
  */
 export function lastEventId({ headers }: Pick<FastifyRequest, 'headers'>): number {
   const given = headers['last-event-id'];
@@ -44,9 +44,8 @@ export function lastEventId({ headers }: Pick<FastifyRequest, 'headers'>): numbe
 }
 
 /**
- * Shows a feed to one reader after a place until either is over: every event once, in order, whatever was lost between.
- *
- * Nothing is buffered for a slow reader. Fails where the history does, with the stream ended.
+ * Sends a feed to one reader after a position until either is over: every event once, in order, whatever was lost
+ * between.
  *
  * @example await showFeed(client, feed, lastEventId(request))
  */
@@ -63,10 +62,11 @@ export async function showFeed(client: SseClient, feed: ResumableFeed, after: nu
 }
 
 /**
- * Hands over what a feed has after a place, and then what comes, one after the other, until its last event or an abort.
+ * Hands over the events of a feed after a position, and then new ones, one after the other, until its last event or an
+ * abort.
  *
- * A hint only makes the history be read on from the place reached, so events never overtake one another. Fails where
- * the history or the taker does.
+ * A hint only makes this read the history from the reached position on, so events never overtake one another. Fails
+ * where the history or the consumer does.
  */
 export async function followFeed(
   { history, watch, pollMs = usualPollMs }: ResumableFeed,
@@ -101,7 +101,7 @@ export async function followFeed(
   }
 }
 
-/** Hints as something to wait for, for a given time at most; small, since each idle reader has them. */
+/** Hints that a caller can await, for a limited time; small, since each idle reader has them. */
 function createHints() {
   let given = false;
   let wake: (() => void) | undefined;

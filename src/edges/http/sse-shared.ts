@@ -8,14 +8,14 @@ type Shared = {
   failed: Error | undefined;
 };
 
-/** Who is told of more asks for nothing besides. */
+/** A reader that receives hints need not poll. */
 const neverMs = 2 ** 31 - 1;
 
 /**
- * Lets many readers share feeds by their key: the history of each is read once, and what comes once, for all of them.
+ * Lets many readers share feeds by their key: the history of each is read once, and new events once, for all of them.
  *
  * All of a feed is kept in memory while it has readers, so this is for feeds of some hundred events. A feed that fails
- * fails for all of its readers; the next one begins it anew.
+ * fails for all of its readers; the next reader starts it anew.
  *
  * @example await showFeed(client, shared(task.name, feed), lastEventId(request))
  */

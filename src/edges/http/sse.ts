@@ -5,8 +5,8 @@ import { callerOf } from '../../kit/net-address.ts';
 import type { App } from './schema.ts';
 
 /**
- * A server-sent event; `id` is what a reader that comes back says it has seen last, `name` the type that browsers hand
- * it over by.
+ * A server-sent event; a returning reader sends `id` as the last it has seen, and browsers dispatch it as the type
+ * `name`.
  */
 export type SseEvent = Readonly<{ data: string; id?: number; name?: string }>;
 
@@ -23,20 +23,20 @@ export type SseOptions = Readonly<{
   remedy?: string;
 }>;
 
-/** One reader's stream; `signal` aborts once it is over, whoever ended it. */
+/** One reader's stream; `signal` aborts once it is over, whichever side ended it. */
 export type SseClient = Readonly<{
   signal: AbortSignal;
   send: (event: SseEvent) => void;
-  /** Sends what no reader takes for an event, but who looks at the bytes reads. */
+  /** Sends a comment, which no reader takes for an event, but a person who reads the bytes sees. */
   comment: (text: string) => void;
-  /** Settles once the reader has taken most of what was sent; one that takes too long is cut off. */
+  /** Settles once the reader has received most of what was sent; one that takes too long is cut off. */
   drained: () => Promise<void>;
   end: () => void;
 }>;
 
 /** The streams of one route. */
 export type SseStreams = Readonly<{
-  /** Begins a stream; undefined for a HEAD, which is answered. Fails with `UNAVAILABLE` where there are too many. */
+  /** Starts a stream; undefined for a HEAD, which is answered. Fails with `UNAVAILABLE` where there are too many. */
   open: (request: FastifyRequest, reply: FastifyReply) => SseClient | undefined;
   sendAll: (event: SseEvent) => void;
 }>;
@@ -52,7 +52,7 @@ const headers = {
 } as const;
 
 /**
- * Makes the streams of one route: each begins with the time to wait before coming back, has heartbeats, and is cut off
+ * Makes the streams of one route: each starts with the time to wait before coming back, has heartbeats, and is cut off
  * when its reader is too slow.
  */
 export function createStreams(app: Pick<App, 'addHook'>, options: SseOptions): SseStreams {

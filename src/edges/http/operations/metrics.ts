@@ -6,7 +6,7 @@ import type { Figures } from '../../../kit/observed.ts';
 /** The text of `/metrics` and its media type. */
 export type Metrics = Readonly<{ text: () => Promise<string>; contentType: string }>;
 
-/** Beginning of a line with a value in Prometheus' text format, up to its first label. */
+/** The start of a line with a value in Prometheus' text format, up to its first label. */
 const sample = /^([a-zA-Z_:][\w:]*)(?:\{(?=(.)))?/gm;
 
 /**

@@ -9,7 +9,7 @@ import { type App, errors, plainAnswer } from '../schema.ts';
 const tags = [operationTag.name];
 const noStore = { 'cache-control': 'no-store' };
 
-/** What the routes of operations show; `checks` are those of the parts that run when somebody asks. */
+/** What the routes of operations show; `checks` are those of the parts that run at the time of a request. */
 export type Operations = Readonly<{ checks: () => readonly Check[]; metrics: Metrics }>;
 
 /** `/healthz`, `/readyz`, `/openapi.json` and `/metrics`, for any app of any process. */

@@ -11,7 +11,7 @@ export type Readiness = Readonly<{
 /** As long as a read may take: a busy database is not one that is down. */
 const lookTimeoutMs = 5000;
 
-/** What stands against relying on this process: all that its checks find, in their order, the same thing once. */
+/** The reasons against relying on this process: the findings of all its checks, in their order, without duplicates. */
 export async function assess(checks: readonly Check[]): Promise<Readiness> {
   const found = await Promise.all(checks.map(attempt));
   return {
@@ -25,7 +25,7 @@ async function attempt({ component, look }: Check): Promise<Findings> {
   try {
     return await within(lookTimeoutMs, look(), 'no answer in time');
   } catch {
-    // What a store says of itself names addresses: the answer says only which one it was.
+    // A store's own message names addresses: the answer only names the store.
     return component === undefined ? {} : { reasons: [{ component, message: `The ${component} does not answer.` }] };
   }
 }

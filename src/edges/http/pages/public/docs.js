@@ -1,6 +1,6 @@
 import { html, render, useEffect, useState } from '/assets/htm-preact.js';
 
-/** Follows references inside the document, so that a schema can be shown whole. */
+/** Follows references inside the document, so that a schema can be shown in full. */
 function resolve(document, schema) {
   const path = schema?.$ref?.slice(2).split('/');
   return path ? path.reduce((place, name) => place[name], document) : schema;
@@ -65,7 +65,7 @@ function Field({ parameter, value, set }) {
   </label>`;
 }
 
-/** The address that a filled form asks for. */
+/** The address that a filled form requests. */
 function addressOf(path, parameters, values) {
   const filled = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? ''));
   const given = parameters.filter(({ name, in: place }) => place === 'query' && values[name]);

@@ -1,4 +1,4 @@
-/** What a checkpoint says of a tree. */
+/** A checkpoint's description of a tree. */
 type Checkpoint = { origin: string; size: number; root: Uint8Array };
 
 /** SHA-256 of bytes. */
@@ -7,13 +7,13 @@ export function sha256(...parts: Uint8Array[]): Promise<Uint8Array>;
 export function entryOf(eventBytes: Uint8Array): Promise<Uint8Array>;
 /** The text of a note that a key has signed. */
 export function openNote(note: string, vkey: string): Promise<string>;
-/** What a checkpoint that a key has signed says of its tree. */
+/** Verifies the signature of a checkpoint and returns its description of the tree. */
 export function openCheckpoint(note: string, vkey: string): Promise<Checkpoint>;
 /** Fails unless a tree has an entry at an index. */
 export function checkInclusion(
   proof: Readonly<{ entry: Uint8Array; index: number; hashes: readonly Uint8Array[]; size: number; root: Uint8Array }>,
 ): Promise<void>;
-/** Fails unless a tree begins with a smaller one. */
+/** Fails unless a tree starts with a smaller one. */
 export function checkConsistency(
   proof: Readonly<{
     old: number;

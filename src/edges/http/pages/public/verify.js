@@ -74,7 +74,7 @@ export async function checkInclusion({ entry, index, hashes, size, root }) {
   if (!isSame(hash, root)) throw new Error('The proof does not lead to the root of the checkpoint.');
 }
 
-/** Checks that a tree begins with a smaller one (RFC 9162, 2.1.4.2). */
+/** Checks that a tree starts with a smaller one (RFC 9162, 2.1.4.2). */
 export async function checkConsistency({ old, size, oldRoot, root, hashes }) {
   if (old > size) throw new Error(`A tree of ${size} leaves cannot begin with one of ${old}.`);
   if (old === 0 || old === size) {
