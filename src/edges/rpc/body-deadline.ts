@@ -28,7 +28,7 @@ function isBytes(body: UniversalServerRequest['body']): body is AsyncIterable<Ui
 
 const longestTimerMs = 2 ** 31 - 1;
 
-/** Chunks until the deadline; a timer runs only while somebody waits for one. */
+/** Chunks until the deadline; a timer runs only while the reader waits for one. */
 class BoundedBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #atMs: number;

@@ -3,13 +3,13 @@ import type { Http2SecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 
 /**
- * Closes connections of HTTP/1.1 that have no finished request within a time limit: from their beginning, and again
- * from the end of each answer. A client that drips its request ends so, and one that is idle.
+ * Closes connections of HTTP/1.1 that have no finished request within a time limit: from their start, and again from
+ * the end of each answer. This ends clients that drip their requests, and idle ones.
  *
- * Node's own limits do not hold on a server that is given its connections instead of listening. While a request is
- * being answered, no limit runs: how long that takes is up to the handler.
+ * Node's own limits do not apply to a server that receives its connections from another one instead of listening. While
+ * a request is being answered, no limit runs: how long that takes is up to the handler.
  *
- * @returns what a connection is given to when it begins
+ * @returns the function to call with each new connection
  */
 export function boundRequests(server: Server | Http2SecureServer, withinMs: number): (socket: Socket) => void {
   const deadlines = new WeakMap<Socket, NodeJS.Timeout>();

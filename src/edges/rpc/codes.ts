@@ -24,9 +24,9 @@ export const codeOf = {
 } as const satisfies Record<ErrorCode, Code>;
 
 /**
- * Any caught value as what its caller reads; errors that have an RPC code already keep it.
+ * Any caught value as the error that its caller receives; errors that have an RPC code already keep it.
  *
- * The message of an `INTERNAL` one stays here: whoever catches it logs it.
+ * The message of an `INTERNAL` one is not sent: the code that catches the error logs it.
  */
 export function toRpcError(caught: unknown): ConnectError {
   if (caught instanceof ConnectError) return caught;

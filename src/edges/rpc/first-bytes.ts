@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 
-/** What a client speaks, told by how it begins. */
+/** The protocol of a client, recognised by its first bytes. */
 export type Protocol = 'h2' | 'http1' | 'tls' | 'channel';
 
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
 /**
- * What the first bytes of a connection say; undefined while they could still become one or the other.
+ * The protocol that the first bytes of a connection show; undefined while they could still become one or the other.
  *
- * HTTP/2 begins with its preface, TLS with 0x16, the secure channel with 0x00 (the high byte of a length below 16 MiB);
+ * HTTP/2 starts with its preface, TLS with 0x16, the secure channel with 0x00 (the high byte of a length below 16 MiB);
  * all else is taken for HTTP/1.1, whose parser refuses what is not.
  */
 export function protocolOf(bytes: Buffer): Protocol | undefined {
@@ -19,11 +19,7 @@ export function protocolOf(bytes: Buffer): Protocol | undefined {
   return bytes.length >= preface.length ? 'h2' : undefined;
 }
 
-/**
- * Reads as much of a connection as tells its protocol, and puts it back; undefined when the connection ends before.
- *
- * The socket is paused then and nothing of it is lost. Its time limit is the caller's.
- */
+/** Reads as much of a connection as shows its protocol, and puts it back; undefined when the connection ends before. */
 export async function recognise(socket: Socket): Promise<Protocol | undefined> {
   const { promise, resolve } = Promise.withResolvers<Protocol | undefined>();
   let seen = Buffer.alloc(0);

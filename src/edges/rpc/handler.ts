@@ -16,7 +16,7 @@ export type RpcHandler = (
   response: ServerResponse | Http2ServerResponse,
 ) => void;
 
-/** A call that is no stream may have so many bytes; services that take more say so where they are registered. */
+/** The limit in bytes of a call that is no stream; services that accept more set theirs where they are registered. */
 const unaryBytes = 64 * 1024;
 
 /**

@@ -12,9 +12,9 @@ export type RpcServerOptions = Omit<TakerOptions, 'tls' | 'silenceMs'> &
     place: Place;
     /** With it, plain connections are refused; the files are read again when they change. */
     tls?: TlsFiles | undefined;
-    /** How often they are looked at. */
+    /** How often the files are checked. */
     tlsEveryMs?: number;
-    /** A connection or a call that has begun and brings no byte ends after so long. */
+    /** A connection or a call that sends no byte for so long is ended. */
     silenceMs?: number;
     logger: Logger;
   }>;
@@ -22,7 +22,7 @@ export type RpcServerOptions = Omit<TakerOptions, 'tls' | 'silenceMs'> &
 /** An open RPC port. */
 export type RpcServer = Readonly<{
   port: number;
-  /** Closes the port and cuts whoever is connected. */
+  /** Closes the port and disconnects every client. */
   close: () => Promise<void>;
 }>;
 
@@ -31,9 +31,9 @@ const connections = 4096;
 
 /**
  * Opens one port for gRPC over HTTP/2, HTTP/1.1 (gRPC-Web, Connect), either within TLS where that is set, and the
- * secure channel, told apart by their first bytes.
+ * secure channel, distinguished by their first bytes.
  *
- * Fails with `UNAVAILABLE` when the port is taken, with `INVALID_ARGUMENT` when certificate and key cannot be used.
+ * Fails with `UNAVAILABLE` when the port is in use, with `INVALID_ARGUMENT` when certificate and key cannot be used.
  */
 export async function openRpcPort(options: RpcServerOptions): Promise<RpcServer> {
   const { logger, silenceMs = usualSilenceMs, tls: files, tlsEveryMs } = options;

@@ -16,9 +16,9 @@ import type { TlsMaterial } from './tls.ts';
 /** What becomes of connections. */
 export type TakerOptions = Readonly<{
   handler: RpcHandler;
-  /** Opens a connection that begins with the secure channel's handshake; without it such connections are closed. */
+  /** Opens a connection that starts with the secure channel's handshake; without it such connections are closed. */
   openChannel?: ((socket: Socket) => Promise<Duplex>) | undefined;
-  /** With it, HTTP is taken within TLS alone. */
+  /** With it, HTTP is accepted within TLS only. */
   tls: TlsMaterial | undefined;
   silenceMs: number;
 }>;
@@ -31,12 +31,14 @@ export type Takers = Readonly<{
 }>;
 
 const streamsPerConnection = 100;
-/** With these, bytes are not held up by round trips, and a connection holds at most 16 MiB that nobody has read. */
+/**
+ * With these, transfers do not wait for round trips, and a connection holds at most 16 MiB that no handler has read.
+ */
 const streamWindowBytes = 8 * 2 ** 20;
 const connectionWindowBytes = 16 * 2 ** 20;
 const settings = { maxConcurrentStreams: streamsPerConnection, initialWindowSize: streamWindowBytes };
 
-/** Servers that listen nowhere themselves: each is given the connections that speak its protocol. */
+/** Servers that do not listen themselves: each receives the connections that speak its protocol. */
 export function createTakers(options: TakerOptions): Takers {
   const { handler, openChannel, tls, silenceMs } = options;
   const http2 = bounded(createHttp2Server({ settings }, handler), silenceMs);
@@ -90,7 +92,7 @@ function contextOf(material: TlsMaterial) {
   return { ...material, minVersion: 'TLSv1.2' } as const;
 }
 
-/** Windows of its connections, and the end of those that begin and go on with nothing. */
+/** Sets the windows of its connections, and ends connections and calls that stay silent. */
 function bounded<S extends Http2Server | Http2SecureServer>(http2: S, silenceMs: number): S {
   const server: Http2Server | Http2SecureServer = http2;
   server.on('session', (session) => {

@@ -31,8 +31,8 @@ export async function readTls({ cert, key, clientCa }: TlsFiles): Promise<TlsMat
 }
 
 /**
- * Looks at the files every few seconds and gives what they hold anew when it changed; what does not fit is left alone
- * with a warning.
+ * Checks the files every few seconds and passes on their new contents when they changed; contents that do not fit are
+ * ignored with a warning.
  */
 export async function followTls(
   files: TlsFiles,

@@ -14,7 +14,7 @@ export type ChannelTarget = Readonly<{ host: string; port: number; account: stri
 /**
  * The client's end of the real network's secure channel to the SuperNode of an account.
  *
- * Fails with `UNAUTHORIZED` where somebody else answers, with `UNAVAILABLE` where nobody does within the signal's time.
+ * Fails with `UNAUTHORIZED` where another account answers, with `UNAVAILABLE` where none does within the signal's time.
  */
 export async function dialChannel(
   { host, port, account }: ChannelTarget,

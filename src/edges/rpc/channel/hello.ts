@@ -8,7 +8,7 @@ import { PubKeySchema } from '../../gen/chain/tx/v1/tx_pb.ts';
 /** Who speaks. */
 export const peerTypes = { client: 1, superNode: 2 } as const;
 
-/** What a hello says that was found to be its account's. */
+/** The contents of a hello that its account's signature has verified. */
 export type Peer = Readonly<{ address: string; type: 'client' | 'superNode'; point: Uint8Array }>;
 
 /** A hello as it goes over the wire, and the signature over it. */
@@ -33,7 +33,7 @@ export function writeHello(key: PrivateKey, type: Peer['type'], point: Uint8Arra
  * Reads a hello and checks, in this order, that the key belongs to its address, the signature to the key, and that the
  * peer is of a known type.
  *
- * Fails with `UNAUTHORIZED`. Whether the chain knows the account is not looked at.
+ * Fails with `UNAUTHORIZED`. Does not check whether the chain knows the account.
  */
 export function readHello({ hello, signature }: SignedHello): Peer {
   const { address, peerType, publicKey: point, accountPublicKey } = decode(() => fromBinary(HelloSchema, hello));

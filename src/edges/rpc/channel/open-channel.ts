@@ -13,7 +13,7 @@ export type ChannelOptions = Readonly<{ key: PrivateKey; isWelcome: (peer: Peer)
 /**
  * The server's end of the real network's secure channel: a connection becomes the plain stream inside of it.
  *
- * The client is checked before anything is answered, and its fresh key lives in the connection alone, so that nobody
+ * The client is checked before anything is answered, and its fresh key lives in the connection alone, so that no client
  * can spoil the handshake of another. Fails with `UNAUTHORIZED` or `FORBIDDEN`; the caller closes the connection and
  * bounds its time.
  */

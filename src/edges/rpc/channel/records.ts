@@ -51,7 +51,10 @@ export function createSealer(keys: SessionKeys, sender: Sender): (plain: Buffer)
   };
 }
 
-/** Takes bytes as they come and gives the payloads of records that are whole by now; fails with `BrokenRecord`. */
+/**
+ * Consumes bytes as they come and returns the payloads of the records that are complete by now; fails with
+ * `BrokenRecord`.
+ */
 export function createOpener(keys: SessionKeys, sender: Sender): (bytes: Buffer) => Buffer[] {
   const nextKey = recordKeys(keys, sender);
   let held: Buffer[] = [];
@@ -73,7 +76,7 @@ export function createOpener(keys: SessionKeys, sender: Sender): (bytes: Buffer)
   };
 }
 
-/** How many bytes the record takes that begins here; as many as say so, where not even they are there. */
+/** Size in bytes of the record that starts here; the size of a header where not even that is there. */
 function neededOf(bytes: Buffer): number {
   if (bytes.length < headerBytes) return headerBytes;
   const length = bytes.readUInt32LE(0);
@@ -101,8 +104,8 @@ const sigma = new Uint32Array(Uint8Array.from(Buffer.from('expand 32-byte k')).b
  * The key of each record in turn: HChaCha20 of the session's key and the first 16 bytes of the nonce; the last 12 are
  * always zero.
  *
- * The nonce is a counter of 12 bytes, its last one telling the direction, under the mask. OpenSSL has no HChaCha20 but
- * ChaCha20, whose block is the same permutation with its input added: that is taken off again.
+ * The nonce is a counter of 12 bytes, whose last byte is the direction, under the mask. OpenSSL has no HChaCha20 but
+ * ChaCha20, whose block is the same permutation with its input added: this subtracts the input again.
  */
 function recordKeys({ key, mask }: SessionKeys, sender: Sender): () => Uint8Array {
   const nonce = new Uint32Array(4);
