@@ -21,13 +21,13 @@ type Clocked = Readonly<{ clock: () => number }>;
 /** A source is late after this many intervals without a completed round. */
 const lateAfterIntervals = 3;
 
-/** How sync stands, and what probes found; not to be relied on before every source has a completed round in the log. */
+/** The state of sync and the results of probes; unreliable until every source has a completed round in the log. */
 export function observeSync(read: ObservedModels['read'], options: SyncIntervals & Clocked): Observed {
   const look = async (): Promise<Findings> => {
     const [rows] = await Promise.allSettled([read((reading) => ask(reading, new SyncRounds({})))]);
     if (rows.status === 'fulfilled')
       return { reasons: neverCompleted(rows.value), warnings: rows.value.flatMap((row) => warningsOf(row, options)) };
-    // The check of the read models says which one is being built.
+    // The check of the read models reports which one is being built.
     if (isBeingBuilt(rows.reason)) return {};
     throw rows.reason;
   };

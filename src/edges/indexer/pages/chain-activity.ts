@@ -13,11 +13,11 @@ type ShownTransaction = Readonly<{
 /** What happened last on the chain. */
 export type ChainActivity = Readonly<{ height: number; transactions: readonly ShownTransaction[] }>;
 
-/** Blocks that are looked through for the latest transactions. */
+/** Number of blocks that are searched for the latest transactions. */
 const latestBlocks = 100;
 const mostTransactions = 24;
 const askWithinMs = 5_000;
-/** Every viewer of the page asks; the chain is asked so often at most. */
+/** Every viewer of the page sends requests; the chain receives one at most this often. */
 const freshMs = 1_000;
 
 /**

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ChainActivity } from './chain-activity.ts';
 import { serveDocs, serveFiles } from '../../http/pages/pages.ts';
 
-/** What the start page says of the instance it belongs to. */
+/** The start page's description of its instance. */
 export type About = Readonly<{
   network: string;
   chain: string | null;
@@ -18,7 +18,9 @@ export type About = Readonly<{
 
 const folder = path.join(import.meta.dirname, 'public');
 
-/** What the pages ask: what the instance is, and, on the local network, what happened last on its chain. */
+/**
+ * The sources of the pages: a description of the instance, and, on the local network, the latest activity on its chain.
+ */
 type PageSources = Readonly<{
   about: () => Promise<About>;
   activity: (() => Promise<ChainActivity>) | undefined;

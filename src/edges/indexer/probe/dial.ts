@@ -12,14 +12,14 @@ export type Dial = (ip: string, port: number, options: DialOptions) => Promise<D
 /** How long a connection may take, and what calls it off. */
 type DialOptions = Readonly<{ connectMs: number; signal: AbortSignal }>;
 
-/** Faults of this machine, which say nothing of the node. */
+/** Faults of this machine, which are no result of the node. */
 const ownFaults = ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'];
 
 /**
- * Connects to a port, and says how that went.
+ * Connects to a port, and returns the result.
  *
- * Fails only when it is called off, or with `UNAVAILABLE` when this machine has no socket left: neither is an outcome
- * of the node. Whoever gets a socket has to close it.
+ * Fails only when it is cancelled, or with `UNAVAILABLE` when this machine has no socket left: neither is a result of
+ * the node. The caller has to close the socket.
  */
 export const dialPort: Dial = (ip, port, { connectMs, signal }) =>
   new Promise((resolve, reject) => {
@@ -85,8 +85,8 @@ export class SocketBudget {
 /**
  * Runs work that dials some ports at once, with a socket for each of them.
  *
- * The socket of a port that is knocked at only comes back as soon as that is done, that of `asked` when the work is: a
- * node that is slow to answer keeps one socket busy, not all.
+ * A port that is only dialled frees its socket as soon as that is done, the port `asked` when the work is: a node that
+ * answers slowly occupies one socket, not all.
  */
 export async function withSockets<T>(
   budget: SocketBudget,

@@ -3,7 +3,10 @@ import type { Kind } from '../../../events/streams.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import { wait } from '../../../kit/wait.ts';
 
-/** What probing needs of the log: the last facts of a whole kind, and a hint whenever a fact of a kind is written. */
+/**
+ * The part of the log that probing needs: the last facts of a whole kind, and a hint whenever a fact of a kind is
+ * written.
+ */
 export type WatchedLog = FactLog &
   Readonly<{
     lastOfAll: (kind: Kind) => Promise<ReadonlyMap<string, Recorded>>;
@@ -18,7 +21,7 @@ type Fleet = Readonly<{
   refresh: () => Promise<void>;
 }>;
 
-/** Who is told of nodes that were not listed before, and for how long. */
+/** `onListed` is called with nodes that were not listed before, until the signal ends it. */
 type FleetOptions = Readonly<{
   onListed: (addresses: ReadonlyMap<string, string>) => void;
   logger: Logger;
@@ -27,9 +30,7 @@ type FleetOptions = Readonly<{
 
 const retryMs = 1_000;
 
-/**
- * Follows which SuperNodes are listed and where, until the signal ends it; the log alone is asked, never a read model.
- */
+/** Follows which SuperNodes are listed and where, until the signal ends it; reads only the log, never a read model. */
 export async function followFleet(log: WatchedLog, { onListed, logger, signal }: FleetOptions): Promise<Fleet> {
   let addresses: ReadonlyMap<string, string> = new Map();
   const refresh = async () => {

@@ -8,7 +8,7 @@ import { resolveTarget, targetOf, type TargetOptions } from '../../chain/rest/ta
 
 /** The ports that a node has to have open: gRPC, peers, HTTP; no other is ever dialled. */
 export const probePorts = [4444, 4445, 8002] as const;
-/** The port that is asked for the status, beyond being open. */
+/** The port that a probe requests the status from, beyond checking that it is open. */
 export const httpPort = 8002;
 
 /** Bounds of one probe (section 9 of the design). */
@@ -18,14 +18,14 @@ const defaultLimits: ProbeLimits = { connectMs: 2_000, statusMs: 6_000, services
 /** How a node is probed. */
 export type ProbeOptions = TargetOptions &
   Readonly<{
-    /** Whether the list of services is asked for, where the status names none. */
+    /** Whether to request the list of services where the status names none. */
     isServicesDue: boolean;
     signal: AbortSignal;
     dial?: Dial;
     limits?: ProbeLimits | undefined;
   }>;
 
-/** What a probe found out, to be recorded of every node at that address. */
+/** The result of a probe, to be recorded of every node at that address. */
 export type Probed = Omit<RecordProbe, 'node'>;
 
 type HttpPart = Readonly<{ outcome: PortResult; answer: StatusAnswer; status?: NodeStatus; listed?: Probed['listed'] }>;
@@ -99,7 +99,7 @@ type JsonAnswer =
   | Readonly<{ answer: 'ok'; body: unknown }>
   | Readonly<{ answer: 'timeout' | 'malformed' | 'too_large' | 'http_error' }>;
 
-/** What a request may take: a deadline for the whole of it, a size of its body, and what calls it off. */
+/** Limits of a request: a deadline for all of it, a size of its body, and the signal that cancels it. */
 type AskLimits = Readonly<{ wholeMs: number; maxBytes: number; signal: AbortSignal }>;
 
 class TooLarge extends Error {}
@@ -139,7 +139,7 @@ function requestOver(socket: Socket, path: string, signal: AbortSignal): Promise
     };
     const asked = request({ host, port, path, headers, signal, createConnection: () => socket }, resolve);
     asked.on('error', reject);
-    // Answers before the answer can go on for ever.
+    // Informational responses could continue without end.
     asked.on('information', () => asked.destroy(new Error('The node has more to say than its answer')));
     asked.on('close', () => reject(new Error('The connection ended without an answer')));
     asked.end();

@@ -11,7 +11,7 @@ import { hostKey, type TargetOptions } from '../../chain/rest/target.ts';
 type Sweep = Readonly<{
   nodes: ReadonlyMap<string, string>;
   reason: Reason;
-  /** Over how long the probes begin, so that they do not all begin at once. */
+  /** The time over which the starts of the probes are spread. */
   spreadMs: number;
   /** Whether a node that is being probed at this moment is probed once more afterwards; else that probe will do. */
   isFresh: boolean;
@@ -23,7 +23,7 @@ export type ProberOptions = TargetOptions &
     recorder: Recorder;
     logger: Logger;
     signal: AbortSignal;
-    /** When each node's list of services was last asked for; kept up to date here. */
+    /** The time of the last request for each node's list of services; this module keeps it up to date. */
     servicesAskedAt: Map<string, string>;
     dial?: Dial;
     limits?: ProbeLimits | undefined;

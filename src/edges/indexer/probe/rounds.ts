@@ -17,10 +17,10 @@ const retryMs = 1_000;
 
 /**
  * Probes every listed SuperNode each interval, at once when it is first listed, and at once after a round of sync that
- * somebody asked for; until the signal ends it. One replica at a time does so, under the lease `probe`.
+ * a caller requested; until the signal ends it. One replica at a time does so, under the lease `probe`.
  *
- * Whoever takes over goes on in the rhythm that the log shows: nodes see no storm where a process starts again and
- * again.
+ * The next holder of the lease continues in the rhythm that the log shows: nodes see no storm where a process starts
+ * again and again.
  *
  * @example
  * await runProbing({ log, leases, intervalMs: 60_000, allowPrivate: false, allowHostNames: false, logger, signal })
@@ -95,7 +95,7 @@ async function lastProbes(log: WatchedLog): Promise<Map<string, Probed>> {
 
 const entryOf = <T>(node: string, value: T | undefined): [string, T][] => (value === undefined ? [] : [[node, value]]);
 
-/** In how many milliseconds each node is due that was probed less than an interval ago; a time to come is nobody's. */
+/** Milliseconds until each node is due that was probed less than an interval ago; a time in the future is ignored. */
 function waitsOf(last: ReadonlyMap<string, Probed>, intervalMs: number): Map<string, number> {
   const now = Date.now();
   const waits = [...last].map(([node, { at }]) => [node, Date.parse(at) + intervalMs - now] as const);
@@ -104,18 +104,14 @@ function waitsOf(last: ReadonlyMap<string, Probed>, intervalMs: number): Map<str
 
 const source = 'supernodes';
 
-/** Who is told of answered requests, and for how long. */
+/** `onAnswered` is called with answered requests, until the signal ends it. */
 type RequestOptions = Readonly<{
   onAnswered: (reason: Reason) => Promise<void>;
   logger: Logger;
   signal: AbortSignal;
 }>;
 
-/**
- * Tells of every completed round of SuperNodes that answers somebody's request, until the signal ends it.
- *
- * Such a round names the request as its cause, or follows a fact in which the request was still pending.
- */
+/** Reports every completed round of SuperNodes that answers a request, until the signal ends it. */
 async function followRequests(log: WatchedLog, { onAnswered, logger, signal }: RequestOptions): Promise<void> {
   let seen = 0;
   let wasPending = false;

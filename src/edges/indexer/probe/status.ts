@@ -37,17 +37,17 @@ function numberIn(value: unknown, max: number = Number.MAX_SAFE_INTEGER): number
   return number >= 0 && number <= max ? number : undefined;
 }
 
-/** The same for a whole number; one with a fraction is malformed. */
+/** The same for an integer; one with a fraction is malformed. */
 function wholeIn(value: unknown, max?: number): number | undefined {
   const number = numberIn(value, max);
   if (number !== undefined && !Number.isInteger(number)) throw new Malformed();
   return number;
 }
 
-/** Where a node tells its status; without the parameter it leaves its peers out. */
+/** The path of a node's status; without the parameter it leaves its peers out. */
 export const statusPath = '/api/v1/status?include_p2p_metrics=true';
 
-/** What a status answer says. */
+/** The content of a status response. */
 export type NodeStatus = Readonly<{ figures: NodeFigures; services: readonly string[] }>;
 
 const bytesPerGb = 1024 ** 3;
@@ -55,10 +55,10 @@ const maxServices = 64;
 const maxVolumes = 1_000;
 
 /**
- * Reads a node's status answer as its protobuf JSON has it (64-bit integers as text); undefined for anything else.
+ * Reads a node's status response in its protobuf JSON (64-bit integers as text); undefined for anything else.
  *
- * What is absent, null, or a number that cannot be (a share above 100 %, a negative size) is left out; a value of a
- * wrong type makes the whole answer malformed. Storage adds up all volumes, and is left out where one of them is.
+ * What is absent, null, or an impossible number (a share above 100 %, a negative size) is left out; a value of a wrong
+ * type makes the complete response malformed. Storage adds up all volumes, and is left out where one of them is.
  */
 export function parseStatus(body: unknown): NodeStatus | undefined {
   try {
@@ -99,14 +99,14 @@ function sumGb(sizes: readonly (number | undefined)[]): number | undefined {
 /** Where a node lists its gRPC services. */
 export const servicesPath = '/api/v1/services';
 
-/** A node's list of services is asked for no more often than this. */
+/** The least time between requests for a node's list of services. */
 export const servicesEveryMs = 3_600_000;
 
 const maxListed = 256;
 /** What a gRPC service, by its name without package, makes a node: the words of spec 2. */
 const offered: Readonly<Record<string, string>> = { CascadeService: 'cascade', SenseService: 'sense' };
 
-/** What a node's list of services says it offers: `cascade`, `sense`; nothing for an ill-formed answer. */
+/** The services that a node's list offers: `cascade`, `sense`; none for an ill-formed response. */
 export function parseServices(body: unknown): readonly string[] {
   try {
     const names = list(record(body)['services'] ?? [], maxListed).map((service) => nodeText(record(service)['name']));
@@ -119,8 +119,8 @@ export function parseServices(body: unknown): readonly string[] {
 }
 
 /**
- * Whether it is time to ask for a node's list of services again; it is, too, where the clock was set back behind the
- * last time.
+ * Returns whether a node's list of services is due again; it is, too, where the clock was set back behind the last
+ * request.
  */
 export function isServicesDue(askedAt: string | undefined, nowMs: number): boolean {
   const ageMs = nowMs - Date.parse(askedAt ?? '');

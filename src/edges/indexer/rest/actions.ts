@@ -118,7 +118,7 @@ function readFilter(given: Given, accountPrefix: string): { filter: ActionFilter
   };
 }
 
-/** The window of the counts: whole seconds, as the read models write times. */
+/** The window of the counts, to the second, as the read models write times. */
 function readWindow({ type, from, to }: Static<typeof actionStatsQuery>): StatsFilter {
   requireOrder('from', 'to', !from || !to || isInOrder(from, to));
   return { type, from: from && secondFrom(from), to: to && secondUntil(to) };

@@ -15,10 +15,10 @@ const mostBytes = 16 * 2 ** 20;
 const ownBytes = 500;
 
 /**
- * Caches the last answers, each as long as none of its projections moves.
+ * Caches the last answers, each until one of its projections advances.
  *
- * An answer is told from the positions of the snapshot, which is read from the database each time, so it is never older
- * than any other read. Requests for the same one wait for the first. Refusals are not cached.
+ * The positions of the snapshot decide whether a cached answer holds. Each request reads them from the database, so an
+ * answer is never older than any other read. Requests for the same one wait for the first. Refusals are not cached.
  */
 export function cacheAnswers(read: Read): CachedRead {
   const cached = new Map<string, CachedAnswer>();
@@ -28,7 +28,7 @@ export function cacheAnswers(read: Read): CachedRead {
     cached.delete(url);
     bytes -= one.bytes;
   };
-  /** Puts an answer last in the order in which they are let go, and lets go of the first ones until all fit. */
+  /** Puts an answer last in the order of eviction, and evicts the first ones until all fit. */
   const put = (url: string, one: CachedAnswer, more: number): void => {
     drop(url, cached.get(url));
     one.bytes += more;

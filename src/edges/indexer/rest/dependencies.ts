@@ -33,11 +33,11 @@ export type RestDependencies = Readonly<{
   lag: LagTracker;
   /** What is observed of the process at this moment, for its operations. */
   observed: () => Observed;
-  /** Asks for a round of SuperNodes and validators at once; joins one that is asked for already. */
+  /** Requests a round of SuperNodes and validators at once; joins a pending request. */
   requestSync: (at: string, traceparent?: string) => Promise<SyncRequest>;
   /**
    * Calls back with every live event as one line of JSON, and with a name where it is not an event of the log but a
-   * hint that a read model moved; until the returned function is called.
+   * hint that a read model advanced; until the returned function is called.
    */
   subscribe: (onEvent: (json: string, name?: 'moved') => void) => () => void;
   settings: RestSettings;

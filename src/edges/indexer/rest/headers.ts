@@ -7,7 +7,7 @@ import type { RoundRow } from '../../../projections/tables.ts';
 export const exposedHeaders = ['Annals-Position', 'Annals-Lag-Ms', 'Annals-Chain-Age-Ms', 'Retry-After', 'Allow'];
 
 /**
- * A place in the log as an opaque, URL-safe token: stream, its incarnation and a sequence, the least where several
+ * A position in the log as an opaque, URL-safe token: stream, its incarnation and a sequence, the least where several
  * follow one stream.
  *
  * @example positionToken([{ stream: 'SYNC', incarnation: '2026-01-31T12:00:00Z', sequence: 7 }])

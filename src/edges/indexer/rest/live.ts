@@ -9,7 +9,7 @@ const mostPerMinute = 240;
 /**
  * `GET /live`: facts as they are written, as server-sent events whose data are the events of the log.
  *
- * Nothing is kept for who comes late, and who reads too slowly is cut off: positions and replay are the log's matter.
+ * Stores nothing for late readers, and disconnects slow ones: for positions and replay, clients use the log.
  */
 export function liveRoutes(app: App, { subscribe, signal }: Pick<RestDependencies, 'subscribe' | 'signal'>): void {
   const streams = createStreams(app, { signal, remedy: 'try again later or subscribe to the log' });

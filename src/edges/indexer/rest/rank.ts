@@ -11,12 +11,12 @@ const leftOut: readonly string[] = ['postponed', 'storage_full'];
 type HashOf = (operator: string) => Uint8Array | undefined;
 
 /**
- * Places, from 1, in the chain's top list for a height, by operator address; those whom the list leaves out are
+ * Ranks, from 1, in the chain's top list for a height, by operator address; operators whom the list leaves out are
  * missing.
  *
  * The list orders by BLAKE3 of the height's decimal text XOR BLAKE3 of the raw address bytes, as a big-endian number,
  * ascending, equal ones by address. It leaves out who registered later than the height. An address that is no Bech32
- * text has no place.
+ * text has no rank.
  *
  * @example ranksAt(682, [{ operator, state: 'active', registeredHeight: 36 }]).get(operator) // 1
  */
@@ -39,7 +39,7 @@ export function ranksAt(
   return new Map(places.map(({ operator }, at) => [operator, at + 1]));
 }
 
-/** Hashes that are computed once, and let go of when a ranking did not ask for them. */
+/** Hashes that are computed once, and released when a ranking did not use them. */
 export function createHashCache(): Readonly<{ hashOf: HashOf; letGoOfOthers: () => void }> {
   let before: ReadonlyMap<string, Uint8Array | undefined> = new Map();
   let asked = new Map<string, Uint8Array | undefined>();

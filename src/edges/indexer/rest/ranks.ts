@@ -10,7 +10,7 @@ export type Ranks = (snapshot: ReadSnapshot) => Promise<ReadonlyMap<string, numb
 
 type Known = Readonly<{ of: string; ranks: ReturnType<Ranks> }>;
 
-/** Ranks that are computed once per round and state of the list, however many ask at once. */
+/** Ranks that are computed once per round and state of the list, however many requests need them at once. */
 export function createRanks(): Ranks {
   const hashes = createHashCache();
   let known: Known | undefined;

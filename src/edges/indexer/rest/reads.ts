@@ -13,10 +13,7 @@ import { chainAgeMs, positionToken } from './headers.ts';
 /** What a route reads: projections, and the sources of sync that feed them. */
 export type Scope = Readonly<{ projections: readonly ProjectionName[]; sources: readonly Source[] }>;
 
-/**
- * One consistent snapshot, with the rounds that go with it; `ask` sends a query through the bus, to be answered from
- * this snapshot.
- */
+/** One consistent snapshot, with the rounds that go with it; `ask` runs a query of the bus on this snapshot. */
 export type ReadSnapshot = Readonly<{
   reading: Pick<Reading, 'schemas' | 'followed' | 'confirmed'>;
   rounds: readonly RoundRow[];

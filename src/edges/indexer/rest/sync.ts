@@ -20,12 +20,12 @@ const result = component(
 /** All components of this route. */
 export const syncComponents = [result];
 
-/** Without a token, or with one: the instance says which. */
+/** Without a token, or with one: the instance's settings decide. */
 const security: Record<string, string[]>[] = [{}, { syncToken: [] }];
 /** Requests of one caller a minute. */
 const mostPerMinute = 30;
 
-/** `POST /v1/supernodes/sync`: asks for a round of SuperNodes and validators, and a probe of all, at once. */
+/** `POST /v1/supernodes/sync`: requests a round of SuperNodes and validators, and a probe of all, at once. */
 export function syncRoutes(app: App, { requestSync, settings, clock }: RouteDependencies): void {
   const schema = {
     tags: ['SuperNodes'],
@@ -65,7 +65,7 @@ function traceOf(header: unknown): string | undefined {
   return typeof header === 'string' && /^00-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/.test(header) ? header : undefined;
 }
 
-/** Compares digests, so that the time taken tells nothing of the token or its length. */
+/** Compares digests, so that the duration reveals nothing of the token or its length. */
 function isBearer(header: string | undefined, token: string): boolean {
   const given = /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? '';
   return timingSafeEqual(digest(given), digest(token));

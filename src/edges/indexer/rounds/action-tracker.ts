@@ -7,7 +7,7 @@ import { packOpen, unpackOpen } from '../../../commands/sync/open-actions.ts';
 import type { KnownSource, RoundCompletion } from '../../../commands/sync/sources.ts';
 import { dispatch } from '../../bus.ts';
 
-/** Unread records that are remembered; where there may be more, the next round reads the whole list again. */
+/** Unread records that are remembered; where there may be more, the next round reads the complete list again. */
 export const mostUnread = 100;
 
 /**
@@ -16,7 +16,7 @@ export const mostUnread = 100;
  */
 const mostCached = 50_000;
 
-/** Reasons that are kept; a round shows fewer. */
+/** The most reasons that are stored; a round shows fewer. */
 const mostSkipped = 100;
 
 /**
@@ -99,7 +99,7 @@ export class ActionTracker {
     if (this.#unread.size < mostUnread) this.#unread.add(action);
   }
 
-  /** Says why something was left out. */
+  /** Records why something was left out. */
   skip(record: string, reason: string): void {
     if (this.#skipped.size < mostSkipped) this.#skipped.set(record, reason);
   }
@@ -118,7 +118,10 @@ export class ActionTracker {
     return [...this.#unread];
   }
 
-  /** Whether all open actions whose time has come by a block's time are known; else only the whole list tells. */
+  /**
+   * Returns whether all open actions whose time has come by a block's time are known; else only the complete list shows
+   * them.
+   */
   knowsDue(blockTime: string): boolean {
     return this.#completeUntil === undefined || blockTime < this.#completeUntil;
   }

@@ -20,7 +20,7 @@ const pageSize = 100;
 const mostBeyond = 1_000;
 const mostRefused = 10;
 
-/** Brings together the transactions found and the records read, and has them recorded. */
+/** Joins the transactions of a search with the records, and has them recorded. */
 export class ActionsReader {
   readonly #context: RoundContext;
   readonly #tracker: ActionTracker;
@@ -36,7 +36,7 @@ export class ActionsReader {
     for (const step of found.steps) this.#found.set(step.action, [...(this.#found.get(step.action) ?? []), step]);
   }
 
-  /** Records the whole list, a page at a time. An id far from all others does not count as the last one. */
+  /** Records the complete list, a page at a time. An id far from all others does not count as the last one. */
   async readList(isFirst: boolean): Promise<void> {
     const listed = new Set<string>();
     for await (const read of this.#listed()) {
@@ -48,8 +48,8 @@ export class ActionsReader {
   }
 
   /**
-   * Records what transactions, following ids, expiries and unread records name; after the whole list only what it left
-   * out.
+   * Records what transactions, following ids, expiries and unread records name; after the complete list only what it
+   * left out.
    */
   async readNew({ isAfterList, isFirst }: { isAfterList: boolean; isFirst: boolean }): Promise<void> {
     const { head } = this.#context;
@@ -63,7 +63,7 @@ export class ActionsReader {
     await this.#record(new Map([...beyond, ...(await this.#readSome(wanted))]), isFirst);
   }
 
-  /** Ids follow one another: those after the last are asked for until there is none. */
+  /** Ids are consecutive: this requests those after the last until one is missing. */
   async #readBeyond(): Promise<ReadonlyMap<string, ReadAction>> {
     const beyond = new Map<string, ReadAction>();
     while (beyond.size < mostBeyond) {
@@ -113,8 +113,8 @@ export class ActionsReader {
   }
 
   /**
-   * Hands records and transactions to the decider; steps that no transaction at hand tells of are searched, but in the
-   * first round, which has seen all.
+   * Hands records and transactions to the decider. It searches for steps that no transaction at hand explains, except
+   * in the first round, which has seen all.
    */
   async #record(read: ReadonlyMap<string, ReadAction>, isFirst: boolean): Promise<void> {
     const known = await this.#tracker.known([...read.keys()]);
@@ -171,7 +171,7 @@ function hasNews(found: readonly ActionStep[], known: KnownAction | undefined): 
   return found.some(({ step, transaction }) => !knowsTransaction(known, step, transaction.hash));
 }
 
-/** The steps that the record shows, that no transaction at hand tells of, and that the log has not recorded before. */
+/** The steps that the record shows, that no transaction at hand explains, and that the log has not recorded before. */
 function missingSteps(
   record: ActionRecord,
   { before, found, wasUnread }: { before: KnownAction | undefined; found: readonly ActionStep[]; wasUnread: boolean },

@@ -9,8 +9,8 @@ import { overlapBlocks, searchContext, type SearchResult, searchSteps } from '..
  * Reads what is new about actions: transactions by height, records of the actions that they name, ids beyond the last,
  * open actions whose time has come, records that could not be read before (DESIGN section 4).
  *
- * The first round walks from the first block and reads the whole list. Where the node has pruned old blocks, their
- * actions are recorded from their records; once a node shows those blocks, the transactions are found then.
+ * The first round searches from the first block and reads the complete list. Where the node has pruned old blocks,
+ * their actions are recorded from their records; once a node shows those blocks, a later round finds the transactions.
  */
 export async function readActions(context: RoundContext): Promise<RoundOutcome> {
   const { known, log, cause } = context;
@@ -21,7 +21,7 @@ export async function readActions(context: RoundContext): Promise<RoundOutcome> 
 
   const isFirst = known.completedHeight === undefined;
   const begun = Math.max(range.from, found.lowestHeight ?? 1);
-  // Blocks that were never searched are gone: what they held is taken from the records.
+  // Blocks that were never searched are gone: the records supply their contents.
   const isCut = !isFirst && begun > known.cursor + 1;
   const bound = range.isAll || isCut ? maximum(range.bound, begun > 1 ? begun : undefined) : range.bound;
   const isWhole = isFirst || isCut || known.unread.length >= mostUnread || !tracker.knowsDue(context.head.time);
@@ -74,7 +74,7 @@ async function searchAll({ session, profile, head, report }: RoundContext, from:
 const longAgoBlocks = 100;
 
 /**
- * Where the search begins, whether that is as low as the node shows, and the bound below which transactions stay
+ * The first height of the search, whether that is as low as the node shows, and the bound below which transactions stay
  * unknown.
  */
 export type Range = Readonly<{ from: number; isAll: boolean; bound: number | undefined }>;
@@ -83,8 +83,8 @@ export type Range = Readonly<{ from: number; isAll: boolean; bound: number | und
  * From the cursor less the overlap; from the first block on in the first round, and once the node shows blocks that
  * were pruned before.
  *
- * The node's lowest height is asked for only where it may matter: in the first round, while there is a bound, and
- * when the last round was long ago.
+ * It requests the node's lowest height only where that may matter: in the first round, while there is a bound, and when
+ * the last round was long ago.
  */
 async function searchRange({ session, head, known }: RoundContext): Promise<Range> {
   const { lowestHeight: bound, completedHeight } = known;

@@ -40,7 +40,7 @@ export async function readValidators(context: RoundContext): Promise<RoundOutcom
   return { ...outcome, learned: { unread: [] } };
 }
 
-/** A list that is read whole: how its records are read, and who decides what they mean. */
+/** A list that is read completely: the parser of its records, and the decider of their meaning. */
 type WholeList<Entry> = Readonly<{
   route: string;
   field: string;
@@ -50,12 +50,7 @@ type WholeList<Entry> = Readonly<{
   parse: (record: Readonly<Record<string, unknown>>) => Entry;
 }>;
 
-/**
- * Records what a list says, and who has left it.
- *
- * A removal is believed only of a list that was read to its end and whose every record names its operator; what could
- * be read is recorded in any case. A record that cannot be read keeps its operator as it was.
- */
+/** Records the entries of a list, and the operators that have left it. */
 async function recordList<Entry>(
   { session, head: { height }, log, cause, profile }: RoundContext,
   list: WholeList<Entry>,
@@ -95,7 +90,7 @@ class Roll<Entry> {
     this.#prefix = prefix;
   }
 
-  /** Somebody is listed who cannot be named. */
+  /** The list has an entry whose operator cannot be read. */
   readonly leaveOut = (reason: string): void => {
     this.isEveryoneNamed = false;
     this.skipped.push({ record: `one of ${this.#list.field}`, reason });

@@ -6,9 +6,9 @@ import { dispatch } from '../../bus.ts';
 type RequestedSync = Readonly<{ sequence: number; joined: boolean }>;
 
 /**
- * Asks for a round of SuperNodes and validators at once; one that is pending already is joined.
+ * Requests a round of SuperNodes and validators at once; joins a pending request.
  *
- * `at` is RFC 3339, UTC; `traceparent` is that of whoever asks (W3C Trace Context), and stands in the event. Resolves
+ * `at` is RFC 3339, UTC; `traceparent` is that of the caller (W3C Trace Context), and is written to the event. Resolves
  * when the request is in the log, not when it is answered.
  *
  * @example await requestSync(log, new Date().toISOString()) // { sequence: 17, joined: false }

@@ -34,7 +34,7 @@ export type RoundContext = Readonly<{
   report: Report;
 }>;
 
-/** What a round came to, once all its facts are in the log. */
+/** The result of a round, once all its facts are in the log. */
 export type RoundOutcome = Pick<RoundCompletion, 'facts' | 'skipped'> &
   Readonly<{ learned: Omit<RoundCompletion['learned'], 'cursor'> & { cursor?: number } }>;
 
@@ -45,11 +45,11 @@ export type RoundEnd = Readonly<{
   height?: number;
   failure?: FailureReason;
   error?: AppError;
-  /** How long the chain asks to be left alone. */
+  /** How long the chain requests the client to wait. */
   retryAfterMs?: number | undefined;
 }>;
 
-/** One round of a source: how it is read, and whether somebody has asked for it. */
+/** One round of a source: the means to read it, and the request that it answers. */
 export type Round = Readonly<{
   source: Source;
   client: ChainClient;
@@ -121,7 +121,7 @@ function causeOf(request: string | undefined): Cause {
   return { at: now(), ...(request === undefined ? {} : { causation: request, correlation: request }) };
 }
 
-/** What the last facts of sources tell the next round, by one read. */
+/** The state that the last facts of sources hand to the next round, by one read. */
 export async function knownOf(log: FactLog, ...entities: string[]): Promise<(entity: string) => KnownSource> {
   const last = await log.last('sync', entities);
   return (entity) => knownFrom(syncing, entity, last.get(entity)).state;
@@ -180,7 +180,7 @@ export type Progress = Readonly<{
   records: number;
 }>;
 
-/** Tells how far a round has come. */
+/** Reports how far a round has come. */
 export type Report = (progress: Progress) => void;
 
 const quietMs = 2_000;

@@ -42,9 +42,9 @@ const firstBackOffMs = 1_000;
 /**
  * Follows the chain while the lease `sync` is held: each source at once and then on its interval, one round at a time.
  *
- * A failed round comes again after a while that grows up to the interval, and no sooner than the chain asks for within
- * it. A pending request, found at the start or told by the log, is answered at once by a round of SuperNodes and one of
- * validators, which name it as their cause. Resolves when the signal aborts.
+ * A failed round is repeated after a time that grows up to the interval, and no sooner than the chain requests within
+ * it. A pending request, whether it is in the log at the start or comes later, is answered at once by a round of
+ * SuperNodes and one of validators, which name it as their cause. Resolves when the signal aborts.
  *
  * @example await runSync({ chainApiBase, profile: loadProfile('main'), log, leases, intervalsMs, logger, signal })
  */
@@ -132,7 +132,7 @@ class Bell {
     this.#wake?.abort();
   }
 
-  /** The request that the round about to begin answers. */
+  /** Returns the request that the next round answers. */
   take(): string | undefined {
     const request = this.#request;
     this.#lastAnswered = request ?? this.#lastAnswered;

@@ -1,13 +1,13 @@
 /** Texts for people: shortened addresses, ages, numbers with separators. */
 
-/** Beginning and end of a long address, without the prefix that all of its kind have. */
+/** Start and end of a long address, without the prefix that all of its kind have. */
 export function short(address) {
   return address && address.length > 22
     ? `${address.slice(address.indexOf('1') + 1, address.indexOf('1') + 6)}…${address.slice(-5)}`
     : (address ?? '–');
 }
 
-/** How long ago, in the largest unit that says something. */
+/** The time since a moment, in the largest unit that is useful. */
 export function age(time, now = Date.now()) {
   if (!time) return '–';
   const seconds = Math.max(0, Math.round((now - Date.parse(time)) / 1000));
@@ -44,7 +44,7 @@ const gists = {
     }`,
 };
 
-/** What an event says, in a few words. */
+/** The content of an event, in a few words. */
 export function gist(type, data) {
   const known = gists[type];
   if (known) return known(data);

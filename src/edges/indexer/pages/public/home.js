@@ -3,7 +3,7 @@ import { Blocks, Transactions } from '/assets/chain.js';
 import { age, gist, number, short, tone } from '/assets/format.js';
 
 const refreshMs = 5000;
-/** A busy read model moves many times a second; the page looks again at most this often. */
+/** A busy read model advances many times a second; the page reloads at most this often. */
 const movedMs = 1000;
 const feedLength = 60;
 
@@ -44,7 +44,7 @@ function useLook(moved) {
   return { seen, failure };
 }
 
-/** The latest events, and how often a read model has moved since the page was opened. */
+/** The latest events, and how often a read model has advanced since the page was opened. */
 function useFeed() {
   const [events, setEvents] = useState([]);
   const [moves, setMoves] = useState(0);
