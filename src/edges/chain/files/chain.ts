@@ -10,11 +10,11 @@ import { resolveTarget, targetOf } from '../rest/target.ts';
 import { type Registrant, signatoryOf } from './signatory.ts';
 import type { Signatory } from './signatures.ts';
 
-/** A Cascade action of the chain, and what it says of its file; undefined where its metadata cannot be read. */
+/** A Cascade action of the chain, and its description of the file; undefined where its metadata cannot be read. */
 export type CascadeAction = Readonly<{ id: string; record: ActionRecord; file: ActionFile | undefined }> &
   Pick<Registrant, 'appKey'>;
 
-/** What a Cascade action says of its file. */
+/** A Cascade action's description of its file. */
 export type ActionFile = Readonly<{
   dataHash: string;
   idsCounter: number;
@@ -26,13 +26,13 @@ export type ActionFile = Readonly<{
   name: string;
 }>;
 
-/** A SuperNode that files can be given to. */
+/** A SuperNode that can store files. */
 export type StoringNode = Readonly<{ account: string; ip: string; port: number }>;
 
 /** Nodes of an action's top list. */
 export type Storers = Readonly<{ nodes: readonly StoringNode[]; total: number; notPublic?: number }>;
 
-/** What the chain is asked about files; everything fails with `UNAVAILABLE` where it gives no answer to be read. */
+/** Queries of the chain about files; each fails with `UNAVAILABLE` where the chain gives no readable answer. */
 export type CascadeChain = Readonly<{
   /** As it is, or was at a height; undefined where the chain knows no such action, or it is of another kind. */
   action: (id: string, height?: number) => Promise<CascadeAction | undefined>;
@@ -49,7 +49,7 @@ export type CascadeChain = Readonly<{
   head: () => Promise<ChainHead>;
   /** How a transaction came out: 0 where it was carried out; undefined while no block has it. */
   outcome: (hash: string) => Promise<Readonly<{ code: number }> | undefined>;
-  /** Whose signatures count; undefined where nobody's do. */
+  /** The account whose signatures count for an action; undefined where there is none. */
   signatoryOf: (registrant: Registrant) => Promise<Signatory | undefined>;
 }>;
 
@@ -60,7 +60,7 @@ const mostIds = 1_000;
 /** The port of every SuperNode for files, whatever port its address names. */
 const nodePort = 4444;
 
-/** How a chain is read, and where nodes are found. */
+/** How the chain is read, and which addresses of nodes are accepted. */
 export type CascadeChainOptions = Readonly<{
   addressPrefix: string;
   /** Whether nodes at addresses that are not public may be dialled. */
@@ -72,7 +72,7 @@ export type CascadeChainOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Asks a chain about files. */
+/** Makes the queries about files over the client of a chain. */
 export function createCascadeChain(
   chain: ChainClient,
   { addressPrefix, allowPrivate = false, registeredPorts = false, allowHostNames = false, signal }: CascadeChainOptions,
@@ -147,7 +147,7 @@ async function storerOf(
 
 function unreachable(caught: unknown): never {
   if (!(caught instanceof ChainFailure)) throw caught;
-  // Without its cause, whose text is in this one: an error of ours with a cause is shown to nobody.
+  // Without its cause, whose text is in this message: an error of ours with a cause is not shown to callers.
   throw new AppError('UNAVAILABLE', `The chain cannot be asked: ${caught.message}`);
 }
 

@@ -4,7 +4,7 @@ import { base58 } from '@scure/base';
 import type { PrivateKey } from '../sign/keys.ts';
 import { signText } from './signatures.ts';
 
-/** What a Cascade registration says of its file, as JSON text in the message (field names are the chain's). */
+/** A Cascade registration's description of its file, as JSON text in the message (field names are the chain's). */
 export type RegistrationMetadata = Readonly<{
   data_hash: string;
   file_name: string;
@@ -26,7 +26,7 @@ export type FileToRegister = Readonly<{
 /**
  * The metadata of a registration: layout and index, each signed by the creator (network facts C.6).
  *
- * The layout names the whole file as one block: Annals nodes keep files in pieces of their own and read no layout.
+ * The layout names the complete file as one block: Annals nodes store files in pieces of their own and read no layout.
  */
 export function registrationMetadata(key: PrivateKey, file: FileToRegister): RegistrationMetadata {
   const layout = Buffer.from(JSON.stringify({ version: 1, data_hash: file.dataHash, blocks: 1 })).toString('base64');

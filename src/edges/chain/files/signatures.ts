@@ -22,7 +22,7 @@ export function signText(key: PrivateKey, text: string): string {
 /** What a signature may be over: the text itself or its ADR-036 document, or that document alone. */
 export type SignedForms = 'any' | 'adr036';
 
-/** A public key, and whom its documents name as their signer: where that is not said, the key's own account. */
+/** A public key, and the signer that its documents must name: by default the key's own account. */
 export type Signatory = PublicKey & Readonly<{ signer?: string }>;
 
 /**

@@ -5,7 +5,7 @@ import { dataHashOf, parseAction } from './records.ts';
 import { asObject, attempt, BadRecord } from './values.ts';
 import type { ActionType } from '../../../events/words.ts';
 
-/** An action's record, or why there is none: the chain does not know it, fails on it, or says what cannot be read. */
+/** An action's record, or why there is none: the chain does not know it, fails on it, or its answer cannot be read. */
 export type ReadAction = Readonly<
   { record: ActionRecord } | { reason: string; why: 'missing' | 'refused' | 'unreadable' }
 >;
@@ -45,10 +45,10 @@ export function recordOf(value: unknown, id: string, prefix: string): ReadAction
 }
 
 /**
- * Gives records whose metadata the chain has emptied what it held at registration.
+ * Restores metadata that the chain has emptied, as it was at registration.
  *
- * From the state at the height of registration, else the data hash alone from the register message, else nothing. A
- * node that has pruned one height is not asked for lower ones again.
+ * From the state at the height of registration, else the data hash alone from the register message, else nothing. It
+ * requests no lower heights from a node that has pruned one.
  */
 export function createMetadataRecovery({
   session,

@@ -5,10 +5,10 @@ import { ChainFailure, refusal } from './failure.ts';
 
 const greatestAnswerBytes = 8 * 1024 * 1024;
 
-/** An answer of the chain: JSON that nobody has looked at yet, the height that it was given at, and its size. */
+/** A response of the chain: JSON that is not validated yet, the height of its state, and its size. */
 export type Answer = Readonly<{ body: unknown; height: number | undefined; bytes: number }>;
 
-/** One request: what it asks for, in words that may be shown, and what ends it. */
+/** One request: its target, in words that may be shown, and the signal that ends it. */
 export type Call = Readonly<{
   route: string;
   height?: number | undefined;
@@ -20,8 +20,8 @@ export type Call = Readonly<{
 }>;
 
 /**
- * Asks once; fails with a `ChainFailure` unless the answer is a 200 in plain JSON, within its bounds of time, size and
- * shape.
+ * Sends one request; fails with a `ChainFailure` unless the response is a 200 in plain JSON, within its bounds of time,
+ * size and shape.
  */
 export async function ask(url: string, call: Call): Promise<Answer> {
   const { route, height, agent, signal, timeLimitMs, sent } = call;
@@ -101,7 +101,10 @@ function unreachable(route: string, caught: unknown, timeLimitMs: number): Chain
   });
 }
 
-/** What the chain asks to be waited for, in seconds or as a date; 0 where it asks for nothing that can be read. */
+/**
+ * How long the chain requests the client to wait, from seconds or a date; 0 where the header is absent or cannot be
+ * read.
+ */
 function retryAfter(value: string | string[] | undefined): number {
   const text = String(value ?? '').trim();
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();

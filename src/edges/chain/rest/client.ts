@@ -7,19 +7,19 @@ import { ChainFailure } from './failure.ts';
 import type { NetworkProfile } from './profile.ts';
 import { asObject, attempt, BadRecord, freeText, height as heightOf, timeOfText } from './values.ts';
 
-/** What a question is asked with: query parameters, and the height whose state is asked for (else the latest). */
+/** Options of a request: query parameters, and the height whose state it reads (by default the latest). */
 export type Asking = Readonly<{ query?: Readonly<Record<string, string>>; height?: number }>;
 
 /** The requests of one round, counted. */
 export type ChainSession = Readonly<{
   /**
-   * Asks a route; fails with a `ChainFailure` unless the answer is a 200. Routes that begin with `~` lie below the
-   * profile's prefix.
+   * Requests a route; fails with a `ChainFailure` unless the response is a 200. Routes that start with `~` lie below
+   * the profile's prefix.
    */
   get: (route: string, asking?: Asking) => Promise<Answer>;
   /** The same, where 404 is an answer: undefined. */
   find: (route: string, asking?: Asking) => Promise<Answer | undefined>;
-  /** Sends JSON to a route once, for up to 30 s: without an answer nobody knows what became of it. */
+  /** Sends JSON to a route once, for up to 30 s: without a response the outcome is unknown. */
   post: (route: string, sent: object) => Promise<Answer>;
   /** HTTP requests made so far, repeated ones included. */
   requests: () => number;
@@ -44,10 +44,10 @@ const repeats = { retries: 3, maxTimeout: 2_000, factor: 2, randomize: true };
 /**
  * A client of a chain's REST at a base address.
  *
- * At most 8 reads at once, 10 s and 8 MB each; redirects are not followed and anything but plain JSON is refused.
- * 429, 5xx and broken connections are tried three times more with jitter, unless the node says that it has pruned what
- * is asked for; a wait that it asks for is kept up to 10 s, and longer ones end the round. A chain that is slow with
- * every answer ends it too.
+ * At most 8 reads at once, 10 s and 8 MB each; redirects are not followed and anything but plain JSON is refused. The
+ * client retries 429, 5xx and broken connections three times with jitter, unless the node reports that it has pruned
+ * the state; it honours a requested wait up to 10 s, and longer ones end the round. A chain that is slow with every
+ * response ends it too.
  *
  * @example const { body } = await createChainClient(base, profile).session(signal).get('~/action/v1/params')
  */
@@ -112,7 +112,7 @@ export type ChainHead = Readonly<{
   /** RFC 3339, UTC, to the second. */ time: string;
 }>;
 
-/** Asks for the latest block. */
+/** Reads the latest block. */
 export async function readHead(session: ChainSession): Promise<ChainHead> {
   const { body } = await session.get('/cosmos/base/tendermint/v1beta1/blocks/latest');
   const read = attempt(() => headOf(body));
@@ -127,11 +127,7 @@ function headOf(body: unknown): ChainHead {
   return { chainId, height: heightOf(header?.['height'], 'height'), time };
 }
 
-/**
- * The height itself where the node shows its block, else the lowest height that it does show.
- *
- * Undefined where the node does not tell.
- */
+/** Undefined where the node does not report it. */
 export async function lowestShown(session: ChainSession, height: number): Promise<number | undefined> {
   try {
     await session.get(`/cosmos/base/tendermint/v1beta1/blocks/${height}`);

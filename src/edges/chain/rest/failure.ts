@@ -6,15 +6,15 @@ import type { FailureReason } from '../../../commands/sync/sources.ts';
  */
 export class ChainFailure extends AppError {
   readonly reason: FailureReason;
-  /** Whether asking again soon may help. */
+  /** Whether a retry soon may help. */
   readonly isPassing: boolean;
-  /** Least height that the node still has, where it says so. */
+  /** Least height that the node still has, where it reports one. */
   readonly lowestHeight: number | undefined;
   /** Whether the answer was larger than is read; a smaller page may do. */
   readonly isTooLarge: boolean;
-  /** How long the chain asks to be left alone. */
+  /** How long the chain requests the client to wait. */
   readonly retryAfterMs: number | undefined;
-  /** Whether the page asked for lies beyond the last one. */
+  /** Whether the requested page lies beyond the last one. */
   readonly isBeyondEnd: boolean;
   /** HTTP status, where there was one. */
   readonly status: number | undefined;
@@ -50,10 +50,10 @@ export class ChainFailure extends AppError {
 const longestWaitMs = 10_000;
 
 /**
- * What an answer other than 200 means.
+ * The meaning of a response other than 200.
  *
- * A node that has pruned a height says which is its lowest one, or that the state is gone: asking again does not help.
- * A wait that the chain asks for is worth it up to 10 s; for a longer one the round has to end.
+ * A node that has pruned a height reports its lowest one, or that the state is gone: a retry does not help. The client
+ * honours a requested wait up to 10 s; a longer one ends the round.
  */
 export function refusal(
   route: string,

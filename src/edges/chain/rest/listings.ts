@@ -11,9 +11,9 @@ type Listing = Readonly<{
   field: string;
   height: number;
   pageSize: number;
-  /** Size of all its pages together, where they are kept until the last one has come. */
+  /** Limit of the size of all its pages together, for a caller that holds them until the last one has come. */
   mostBytes?: number;
-  /** Hears of a record that cannot even be looked at; nothing may be concluded from its absence. */
+  /** Is called for a record that cannot be read at all; nothing may be concluded from its absence. */
   leaveOut: (reason: string) => void;
 }>;
 
@@ -24,10 +24,10 @@ const longestKey = 4_096;
 /**
  * The pages of a list, all as of one height.
  *
- * Pages become smaller where one is too large; one record that is too large alone is left out, and the pages go on
- * behind it by their place in the list, for up to ten such records. Ends normally only when all others were given: a
- * key that comes again, pages without end, a page of another height or without a list fail. What was given until then
- * is right, but nothing may be concluded from what is missing.
+ * Pages become smaller where one is too large; one record that is too large alone is left out, and the pages continue
+ * behind it by offset, for up to ten such records. Ends normally only when all others were yielded: a repeated key,
+ * pages without end, a page of another height or without a list fail. The records yielded until then are right, but
+ * nothing may be concluded from those that are missing.
  */
 export async function* pagesOf(
   session: ChainSession,

@@ -41,7 +41,7 @@ export function actionIdOf(record: unknown): string | undefined {
 /** The chain's enum has them in this order, from 1. */
 const typesByNumber = ['sense', 'cascade'] as const satisfies readonly ActionType[];
 
-/** An action's record; texts are taken as `freeText` says, addresses and amounts are refused unless they are right. */
+/** An action's record; texts are read by the rules of `freeText`, ill-formed addresses and amounts are refused. */
 export function parseAction(record: Json, prefix: string): ActionRecord {
   const kind = enumWord(record['actionType'], 'ACTION_TYPE_', typesByNumber);
   const metadata = bytesInBase64(record['metadata'], 'metadata');
@@ -76,7 +76,9 @@ function accountsIn(value: unknown, prefix: string): readonly string[] {
   return [...new Set(shortList(value, 'superNodes').map((one: unknown) => address(one, prefix, 'superNodes')))];
 }
 
-/** The operator that a SuperNode's record claims; fails where it claims none, so that nobody's absence is believed. */
+/**
+ * The operator that a SuperNode's record claims; fails where it claims none, so that no operator's absence is believed.
+ */
 export function operatorOf(record: Json, field: 'validator_address' | 'operator_address', prefix: string): string {
   return address(record[field], `${prefix}valoper`, field);
 }

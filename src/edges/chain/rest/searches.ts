@@ -9,10 +9,12 @@ import { asObject, attempt } from './values.ts';
 /** Blocks that a search goes over again: a node may show a transaction some blocks late. */
 export const overlapBlocks = 10;
 
-/** Which transactions are looked for: those of a step, within heights, of one action only where it is named. */
+/** The transactions to search for: those of a step, within heights, of one action only where it is named. */
 type Search = Readonly<{ step: Step; from: number; to: number; action?: string }>;
 
-/** What a search needs besides: the action module's account and the address prefix; told how high it has come. */
+/**
+ * The context of a search: the action module's account and the address prefix; `onHeight` receives the height reached.
+ */
 type SearchContext = Readonly<{
   account: string;
   prefix: string;
@@ -21,7 +23,7 @@ type SearchContext = Readonly<{
   mostHeld?: number;
 }>;
 
-/** What a search found, and what of it could not be read. */
+/** The result of a search, and the transactions that could not be read. */
 export type SearchResult = Readonly<{
   steps: readonly ActionStep[];
   unread: readonly { action: string; reason: string }[];
@@ -29,7 +31,7 @@ export type SearchResult = Readonly<{
   unreadable: readonly { record: string; reason: string }[];
   /** The lowest height that the node still shows, where it refused lower ones. */
   lowestHeight: number | undefined;
-  /** Least height that an answer was given at; a node behind the head has not shown everything up to it. */
+  /** Least height among the responses; a node behind the head has not shown everything up to it. */
   shownTo: number;
 }>;
 
@@ -53,8 +55,8 @@ const eventOf: Readonly<Record<Step, string>> = {
  * All transactions of a step at or above a height and not above another.
  *
  * Where the node has pruned the lower ones, the bound rises to its lowest height; where a page is too large, pages
- * become smaller, and one transaction that is too large alone is left out. A search that finds more than can be held
- * ends below its height, as `shownTo` tells; one that repeats itself fails.
+ * become smaller, and one transaction that is too large alone is left out. A search with more results than memory
+ * allows ends below its height, which `shownTo` reports; one that repeats itself fails.
  */
 export async function searchSteps(
   session: ChainSession,
@@ -110,7 +112,7 @@ async function walk(
   throw new ChainFailure('bad_answer', `The search for ${eventOf[step]} does not end`);
 }
 
-/** A page; one transaction alone can be too large, and after such a one nothing has told yet where the pages end. */
+/** A page; one transaction alone can be too large, and after such a one the end of the pages is still unknown. */
 async function askPage(
   session: ChainSession,
   query: Readonly<Record<'limit' | 'page', string> & Record<string, string>>,
@@ -187,7 +189,7 @@ class Findings {
     return this.#held;
   }
 
-  /** Notes a transaction that cannot even be looked at. */
+  /** Notes a transaction that cannot be read at all. */
   leaveOut(): void {
     this.#unreadable.set('a transaction', 'it is too large to be read');
   }

@@ -16,7 +16,9 @@ export type Target =
 const resolveMs = 2_000;
 const privateRanges: readonly string[] = ['loopback', 'private', 'uniqueLocal'];
 const globalUnicast6 = ipaddr.IPv6.parseCIDR('2000::/3');
-/** The last label begins with a letter: `127.1`, `0x7f.1` and `2130706433` are no names, though resolvers take them. */
+/**
+ * The last label starts with a letter: `127.1`, `0x7f.1` and `2130706433` are no names, though resolvers accept them.
+ */
 const hostName = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
@@ -45,7 +47,7 @@ export function hostKey(address: string, options: TargetOptions): string {
   return target.kind === 'ip' ? target.ip : target.name;
 }
 
-/** Resolves a name once; the address found has to pass the same check as a literal one. */
+/** Resolves a name once; the resulting address has to pass the same check as a literal one. */
 export async function resolveTarget(
   target: Target,
   options: TargetOptions,

@@ -9,11 +9,11 @@ type Event = Readonly<{ type: string; attributes: ReadonlyMap<string, string>; m
 export type ActionStep = FoundStep &
   Readonly<{
     action: string;
-    /** Of a register: the data hash in the message, empty where the message does not tell it. */
+    /** Of a register: the data hash in the message, empty where the message has none. */
     dataHash: string;
   }>;
 
-/** What a transaction tells of actions; those that it names and whose part cannot be read are told apart. */
+/** The steps of actions in a transaction, and the actions that it names but whose part cannot be read. */
 export type ReadTransaction = Readonly<{
   height: number;
   steps: readonly ActionStep[];
@@ -27,10 +27,10 @@ const stepOfEvent: ReadonlyMap<string, Step> = new Map([
 ]);
 
 /**
- * The steps of actions that one transaction of a search tells of.
+ * The steps of actions in one transaction of a search.
  *
- * Only events count: a successful finalize message may well be a rejected finalization. Several actions in one
- * transaction are told apart by `msg_index`, and within one message by the order of its events.
+ * Only events count: a successful finalize message may well be a rejected finalization. `msg_index` distinguishes
+ * several actions in one transaction, and the order of events those within one message.
  */
 export function parseTransaction(
   response: unknown,
@@ -98,7 +98,7 @@ function accountsOf(event: Event, prefix: string): readonly string[] {
 }
 
 /**
- * What the module paid for each finalized action, by the place of its event: transfers of the same message, up to its
+ * The module's payments for each finalized action, by the index of its event: transfers of the same message, up to its
  * next finalized action, and all of the message where there is but one.
  *
  * Read in one go: a transaction may have a hundred thousand events.
@@ -135,7 +135,7 @@ function paymentsIn(transfers: readonly Event[], before: ReadonlySet<string>): F
 
 const paidIn = ({ account, denom }: FoundStep['payments'][number]): string => `${account} ${denom}`;
 
-/** The message that an event belongs to; the only one where the event does not say. */
+/** The message that an event belongs to; the only one where the event names none. */
 function messageOf(answer: Json, { message }: Event): unknown {
   const messages = asObject(asObject(answer['tx'])?.['body'])?.['messages'];
   if (!Array.isArray(messages)) return undefined;

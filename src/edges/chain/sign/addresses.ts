@@ -10,7 +10,7 @@ export function addressOf(prefix: string, bytes: Uint8Array): string {
 }
 
 /**
- * The bytes of an address with the given prefix, or the words in which the chain refuses it.
+ * The bytes of an address with the expected prefix, or the words in which the chain refuses it.
  *
  * @example bytesOf('lumera', 'nonsense') // { problem: 'decoding bech32 failed: invalid separator index -1' }
  */
@@ -39,7 +39,7 @@ export function accountOfEvm(address: string): string {
   return addressOf(prefixes.account, Buffer.from(address.slice(2), 'hex'));
 }
 
-/** The library's type asks for the separator, which the caller has seen. */
+/** The library's type requires the separator, which the caller has seen. */
 function toBech32(address: string): `${string}1${string}` {
   return address as `${string}1${string}`;
 }
@@ -51,7 +51,7 @@ export function operatorKey(operator: string): Buffer {
   return Buffer.from(decoded.bytes);
 }
 
-/** Of operators that the chain let in, which are few and asked for with every finalization. */
+/** Hashes of operators that the chain has accepted, which are few and needed for every finalization. */
 const keyHashes = new Map<string, Uint8Array>();
 
 /**

@@ -5,11 +5,7 @@ import { AppError } from '../../../kit/errors.ts';
 import type { KeyType } from '../../../commands/ledger/chain.ts';
 import { isPrivateKey, type PrivateKey } from './keys.ts';
 
-/**
- * Reads a private key: 64 hex digits, blanks around them ignored.
- *
- * Fails with `INVALID_ARGUMENT` that names the file and never shows what stands in it.
- */
+/** Fails with `INVALID_ARGUMENT` that names the file and never shows its contents. */
 export async function readKeyFile(file: string, type: KeyType): Promise<PrivateKey> {
   const text = await readFile(file, 'utf8').catch((caught: unknown) => {
     throw new AppError('INVALID_ARGUMENT', `The key file ${file} cannot be read`, { cause: caught });

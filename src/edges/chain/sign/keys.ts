@@ -59,7 +59,7 @@ export function verify({ type, key }: PublicKey, message: Uint8Array, signature:
   try {
     return native.ecdsaVerify(pair, digest(type, message), Buffer.from(key, 'base64'));
   } catch {
-    // r or s out of range: the library refuses to look at it.
+    // r or s out of range: the library throws.
     return false;
   }
 }
@@ -69,7 +69,7 @@ export function fromDer(bytes: Uint8Array): Uint8Array | undefined {
   try {
     return secp256k1.Signature.fromBytes(bytes, 'der').toBytes('compact');
   } catch {
-    // Bytes from outside that are no DER: whoever asked has no signature.
+    // Bytes from outside that are no DER: the caller has no signature.
     return undefined;
   }
 }

@@ -14,7 +14,7 @@ export function directSignBytes(
   return toBinary(SignDocSchema, doc);
 }
 
-/** What a transaction says that an amino JSON signature is over. */
+/** The content of a transaction that an amino JSON signature covers. */
 export type AminoParts = Readonly<{
   messages: readonly Message[];
   memo: string;

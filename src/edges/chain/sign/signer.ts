@@ -33,7 +33,7 @@ export type Signer = Readonly<{
    * does not answer, or no block takes them in time: what became of them is unknown then.
    */
   send: (key: PrivateKey, messages: readonly Message[]) => Promise<Sealed>;
-  /** Asks whether the chain would carry messages out; fails like `send`, and nothing is sent. */
+  /** Requests the chain to simulate messages; fails like `send`, and sends no transaction. */
   simulate: (key: PrivateKey, messages: readonly Message[]) => Promise<void>;
   /** What the program that answers calls itself. */
   program: () => Promise<string>;
@@ -50,7 +50,7 @@ const nodeInfoPath = '/cosmos/base/tendermint/v1beta1/node_info';
 const transactionsPath = '/cosmos/tx/v1beta1/txs';
 
 /**
- * A signer over the client of a chain; a transaction that was taken in may wait for its block so long.
+ * A signer over the client of a chain; an accepted transaction may wait up to `sealedWithinMs` for its block.
  *
  * @example await createSigner(createChainClient(url, profile)).send(key, [message])
  */

@@ -8,7 +8,7 @@ import { isPublicKey, keyUrls, type PrivateKey, publicKeyOf, sign } from './keys
 import { BadMessage, decodeMessage, encodeMessage } from './message-codec.ts';
 import { aminoSignBytes, type Binding, directSignBytes } from './sign-bytes.ts';
 
-/** A transaction as it was sent: its bytes, its hash (SHA-256, upper-case hex), and what they say. */
+/** A sent transaction: its bytes, its hash (SHA-256, upper-case hex), and its decoded content. */
 export type SentTransaction = Readonly<{
   bytes: Uint8Array;
   hash: string;
@@ -31,11 +31,7 @@ export function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex').toUpperCase();
 }
 
-/**
- * Reads a transaction; fails with `UnreadableTransaction`. Whether its signature holds is not looked at.
- *
- * One that is only simulated may leave its sign mode open, as wallets do before they sign.
- */
+/** Reads a transaction; fails with `UnreadableTransaction`. Does not verify its signature. */
 export function decodeTransaction(bytes: Uint8Array, { isSimulated = false } = {}): SentTransaction {
   try {
     return decode(bytes, isSimulated ? { ...modes, 0: 'SIGN_MODE_DIRECT' } : modes);
@@ -97,7 +93,7 @@ export function sentIn({ hash, raw }: Readonly<{ hash: string; raw?: string | un
   return decodeTransaction(Buffer.from(raw, 'base64'));
 }
 
-/** Bytes that say the same in another way would have another hash, and nobody signed that way. */
+/** Another encoding of the same content would have another hash, and is not what the sender signed. */
 function requireCanonical(canonical: Uint8Array, found: Uint8Array | undefined): void {
   if (found === undefined || Buffer.compare(canonical, found) !== 0)
     throw new UnreadableTransaction('the encoding is not the canonical one: tx parse error');
@@ -106,7 +102,7 @@ function requireCanonical(canonical: Uint8Array, found: Uint8Array | undefined):
 type Parts = readonly (Readonly<{ $unknown?: readonly unknown[] | undefined }> | undefined)[];
 
 /**
- * What a transaction says beyond what this chain knows could change its meaning, so it is refused as the real chain
+ * Fields that this chain does not know could change the meaning of a transaction, so it is refused as the real chain
  * does.
  */
 function requireKnown(
