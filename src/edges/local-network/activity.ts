@@ -28,14 +28,14 @@ const passing = async (ms: number, signal: AbortSignal): Promise<void> => {
 const retryMs = 1000;
 
 /**
- * Plays the timeline of a seed on a ledger until the signal says stop: its history at once, the rest as time passes.
+ * Plays the timeline of a seed on a ledger until the signal aborts: its history at once, the rest as time passes.
  *
- * Goes on after the transactions that the chain has already.
+ * Continues after the transactions that the chain has already.
  */
 export async function playActivity({ wait = passing, ...options }: ActivityOptions): Promise<void> {
   const { signal } = options;
   if (signal.aborted) return;
-  // A transaction that waits for a broker out of reach keeps nobody from stopping.
+  // A transaction that waits for a broker out of reach does not delay a stop.
   await Promise.race([act({ ...options, wait }), once(signal, 'abort')]);
 }
 

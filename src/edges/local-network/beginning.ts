@@ -12,9 +12,9 @@ export const denom = 'ulume';
 const personBalance = '1000000000000';
 
 /**
- * What the local network's chain begins with: validators, accounts and parameters of a seed.
+ * The genesis of the local network's chain: validators, accounts and parameters of a seed.
  *
- * The chain begins as long before `now` (unix milliseconds) as its short history takes, so that it ends about now.
+ * The chain starts as long before `now` (unix milliseconds) as its short history takes, so that it ends about now.
  */
 export function localBeginning(seed: number, now: number, subnet?: string): Beginning {
   const cast = castOf(seed, subnet);

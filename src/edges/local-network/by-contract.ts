@@ -7,7 +7,7 @@ import type { Person } from './cast.ts';
 
 type Request = MessageOf<'/lumera.action.v1.MsgRequestAction'>;
 
-/** What registers an action, as the chain's own message tells it, allowed generously. */
+/** The content of the chain's own registration message, with generous gas. */
 const gasLimit = 500_000n;
 const tip = 10n ** 9n;
 const noCommitment = {
@@ -20,7 +20,7 @@ const noCommitment = {
   challengeIndices: [],
 };
 
-/** The signed transaction by which somebody registers an action through the contract, as a wallet does. */
+/** The signed transaction by which a person registers an action through the contract, as a wallet does. */
 export function registrationByContract(
   { key }: Person,
   { metadata, price, expirationTime, fileSizeKbs }: Request,

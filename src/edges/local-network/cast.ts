@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { addressOf, prefixes } from '../chain/sign/addresses.ts';
 import { accountBytes, type PrivateKey, publicKeyOf } from '../chain/sign/keys.ts';
 
-/** Somebody with a key of their own; both addresses are the same bytes. */
+/** A member of the cast with a key of their own; both addresses are the same bytes. */
 export type Person = Readonly<{ name: string; key: PrivateKey; account: string; operator: string }>;
 
 /** A SuperNode of the local network with the accounts that it works under in turn. */
@@ -17,7 +17,7 @@ export type CastNode = Readonly<{
 /** A SuperNode that runs; its account's key is the node's. */
 export type RealNode = Readonly<{ operator: Person; account: Person; host: string; address: string; moniker: string }>;
 
-/** Everybody on the local network. */
+/** All members of the local network. */
 export type Cast = Readonly<{
   /** The last one has a wallet of the virtual machine, and registers Cascade actions by contract. */
   creators: readonly [Person, ...Person[]];
@@ -31,7 +31,7 @@ export type Cast = Readonly<{
 /** First three numbers of the loopback addresses that the nodes live on. */
 const defaultSubnet = '127.0.1';
 
-/** An address that begins with a digit lacks its subnet; nothing answers on any of them. */
+/** An address that starts with a digit lacks its subnet; no server answers on any of them. */
 const nodes = [
   { moniker: 'aurora', address: '11:4444' },
   { moniker: 'borealis', address: '12:4444' },
@@ -76,7 +76,7 @@ export function castOf(seed: number, subnet = defaultSubnet): Cast {
   };
 }
 
-/** Everybody who acts in the script, once each. */
+/** Every actor of the script, once each. */
 export function peopleOf(cast: Cast): readonly Person[] {
   const ofNodes = cast.nodes.flatMap(({ operator, accounts }) => [operator, ...accounts]);
   return [...cast.creators, ...ofNodes, cast.bystander];

@@ -114,7 +114,7 @@ function finalize({ id, isSense }: Registration, finalizer: string, { seed, idOf
   };
 }
 
-/** Timelines name places of the cast only; another one is a mistake of ours. */
+/** Timelines name indices of the cast only; any other is a mistake of ours. */
 function at<T>(items: readonly T[], place: number): T {
   const item = items[place];
   if (item === undefined) throw new Error(`The cast has no place ${place}`);

@@ -2,8 +2,8 @@ import { hexToBytes } from '@noble/hashes/utils.js';
 import { accountBytes, accountOf, type PrivateKey, publicKeyOf } from '../chain/sign/keys.ts';
 
 /**
- * The mnemonic that development chains share; whoever knows it owns these accounts, so they are for the local network
- * only.
+ * The mnemonic that development chains share; it is public and unlocks these accounts, so they are for the local
+ * network only.
  */
 export const developmentMnemonic = 'test test test test test test test test test test test junk';
 

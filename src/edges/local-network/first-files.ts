@@ -11,7 +11,7 @@ import type { Logger } from '../../kit/logger.ts';
 import { wait } from '../../kit/wait.ts';
 import { developmentAccounts } from './development-accounts.ts';
 
-/** Files that the local network's SuperNodes hold from its beginning: a text and a picture. */
+/** Files that the local network's SuperNodes hold from its start: a text and a picture. */
 export const firstFiles: readonly Readonly<{ name: string; text: string }>[] = [
   {
     name: 'welcome.txt',

@@ -2,7 +2,7 @@ import type { Signer } from '../chain/sign/signer.ts';
 import { accountOf, type PrivateKey, publicKeyOf } from '../chain/sign/keys.ts';
 import { developmentAccounts } from './development-accounts.ts';
 
-/** Both in ulume: whoever has less than the first is given the second. */
+/** Both in ulume: an account with less than the first receives the second. */
 const enough = 1_000_000n;
 const gift = '1000000000';
 

@@ -19,7 +19,7 @@ type LocalNetwork = Readonly<{
 /**
  * Puts the local network's SuperNodes on its chain, and starts the activity there.
  *
- * Resolves once the history of the chain is in the log. The chain is a ledger that began with `localBeginning` of the
+ * Resolves once the history of the chain is in the log. The chain is a ledger whose genesis is `localBeginning` of the
  * same seed.
  *
  * @example await startLocalNetwork({ ledger, seed: 1, nodes: 3, logger, signal })

@@ -6,7 +6,7 @@ import { randomOf } from './random.ts';
 
 const firstOutage = { afterMs: 70_000, forMs: 75_000 };
 
-/** One node at a time goes down and comes back, every few minutes, until the signal says stop. */
+/** Stops one node at a time and starts it again, every few minutes, until the signal aborts. */
 export async function playOutages(
   nodes: readonly LocalNode[],
   { seed, logger, signal }: Readonly<{ seed: number; logger: Logger; signal: AbortSignal }>,

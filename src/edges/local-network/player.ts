@@ -10,7 +10,7 @@ import type { Deed } from './timeline.ts';
 
 /** The cast of a seed as signers on a ledger, among others who sign there. */
 export type Player = Readonly<{
-  /** How many transactions of the cast the chain holds: where the script goes on. */
+  /** How many transactions of the cast the chain holds: the script's position. */
   transactionsSoFar: () => number;
   /**
    * Signs a deed's transaction and waits for its block; `atMs` as in `Ledger.submit`. Fails with `INVALID_ARGUMENT`
@@ -20,8 +20,7 @@ export type Player = Readonly<{
 }>;
 
 /**
- * Everything that the script does is signed by a key of its cast; what others do on the chain changes none of its
- * places.
+ * A key of the cast signs everything that the script does; other transactions on the chain do not change its position.
  */
 export function playerOf({
   ledger,

@@ -2,14 +2,14 @@
 export type Random = Readonly<{
   /** From 0 up to 1, without it. */
   fraction: () => number;
-  /** A whole number, both ends included. */
+  /** An integer, both ends included. */
   between: (least: number, most: number) => number;
   pick: <T>(items: readonly [T, ...T[]]) => T;
   bytes: (count: number) => Buffer;
 }>;
 
 /**
- * A generator (mulberry32) that begins where the hash (FNV-1a) of a text says.
+ * A generator (mulberry32) whose seed is the hash (FNV-1a) of a text.
  *
  * @example randomOf('1/timeline').between(3, 12)
  */

@@ -4,7 +4,7 @@ import { type Random, randomOf } from './random.ts';
 /** A registration to come; its id is known, because ids count from 1. */
 export type Registration = Readonly<{ id: number; isSense: boolean; creator: number; lifetimeSeconds: number }>;
 
-/** What one transaction does; people and nodes are places in the cast. */
+/** The action of one transaction; people and nodes are indices in the cast. */
 export type Deed =
   | Readonly<{ kind: 'register-node'; node: number }>
   | Readonly<{ kind: 'stop-node'; node: number }>
@@ -15,7 +15,7 @@ export type Deed =
   | Readonly<{ kind: 'finalize-wrongly'; action: Registration }>
   | Readonly<{ kind: 'approve'; action: Registration; creator: number }>;
 
-/** One deed and its time since the chain began. */
+/** One deed and its time since the chain's start. */
 export type Step = Readonly<{ atMs: number; deed: Deed; isHistory: boolean }>;
 
 type Fate = 'finalized' | 'late' | 'approved' | 'expired' | 'rejected' | 'misapproved' | 'open';
@@ -50,7 +50,7 @@ const firstFates: readonly (readonly [Fate, 'cascade' | 'sense' | 'pair'])[] = [
   ['finalized', 'cascade'],
   ['finalized', 'cascade'],
 ];
-/** Out of twenty, how many go which way. */
+/** The fates of twenty actions. */
 const laterFates: readonly [Fate, ...Fate[]] = [
   'rejected',
   'misapproved',
@@ -74,9 +74,9 @@ const accountChangeEvery = 45;
 /**
  * Everything that ever happens on the local network of a seed, in order and without end.
  *
- * The longer it goes on the calmer it gets, so that what a chain keeps and reads at its start grows with the square
+ * The longer it runs the calmer it gets, so that the size of a chain and the time of its start grow with the square
  * root of its age: about 3,700 deeds on the first day, 10,000 in a week, 20,000 in a month. Pure, one transaction a
- * step: who knows how many transactions a chain has knows where to go on.
+ * step: the number of a chain's transactions is the position to continue from.
  */
 export function* timeline(seed: number): Generator<Step, never, undefined> {
   const script = new Script(randomOf(`${seed}/timeline`));
@@ -99,7 +99,7 @@ export function historySpanMs(seed: number): number {
 class Script {
   readonly #random: Random;
   #nowMs = 0;
-  /** Until every fate of the history has begun. */
+  /** True until every fate of the history has started. */
   #isHistory = true;
   #registered = 0;
   #groups = 0;

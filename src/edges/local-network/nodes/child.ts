@@ -23,12 +23,12 @@ export type NodesChild = Readonly<{
 const program = new URL('process.ts', import.meta.url);
 
 /**
- * What calls and files on their way leave survives for a while: a small young generation is gone through in 3 ms
- * instead of 17, and 99 of 100 callers wait no longer.
+ * Garbage of calls and file transfers survives for a while: a small young generation is collected in 3 ms instead of
+ * 17, and 99 of 100 callers wait no longer.
  */
 const smallYoungGeneration = '--max-semi-space-size=2';
 
-/** Begins a process that `startNodesChild` is given; it ends when this process does, however that ends. */
+/** Forks a process for `startNodesChild`; it ends when this process does, however that ends. */
 export function forkNodesChild(): ChildProcess {
   return fork(program, {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -36,7 +36,7 @@ export function forkNodesChild(): ChildProcess {
   });
 }
 
-/** Starts a process that hosts nodes, none at first, or goes on with one that was begun. */
+/** Starts a process that hosts nodes, none at first, or uses one that was forked already. */
 export async function startNodesChild(plan: HostPlan, child = forkNodesChild()): Promise<NodesChild> {
   const exited = once(child, 'exit').then(
     ([code, signal]) => (signal ? `signal ${String(signal)}` : `code ${String(code)}`),

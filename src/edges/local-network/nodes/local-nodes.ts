@@ -12,7 +12,7 @@ export type HostingOptions = Readonly<{
   nodes: readonly NodePlan[];
   /** A process for each node, instead of one for all. */
   apart: boolean;
-  /** Processes that were begun already (`forkNodesChild`); the others are begun when they are needed. */
+  /** Processes that were forked already (`forkNodesChild`); the others are forked when they are needed. */
   begun?: readonly ChildProcess[];
   logger: Logger;
   signal: AbortSignal;

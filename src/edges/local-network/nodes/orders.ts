@@ -23,12 +23,14 @@ export type HostPlan = Readonly<{
   snapshotMs: number;
   secure: boolean;
   files: FileBounds;
-  /** The stores of the network: nodes tell its log what they hold and answer from its read models; else neither. */
+  /**
+   * The stores of the network: nodes report to its log what they hold and answer from its read models; else neither.
+   */
   stores?: Readonly<{ nats: BrokerAccess; postgres: pg.ClientConfig; network: string }>;
   log: LogOptions;
 }>;
 
-/** What the parent tells the process that hosts nodes, one after the other; the first is `host`. */
+/** The parent's orders to the process that hosts nodes, one after the other; the first is `host`. */
 export type Order =
   | Readonly<{ do: 'host'; plan: HostPlan }>
   | Readonly<{ do: 'start'; node: NodePlan }>

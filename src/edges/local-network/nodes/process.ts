@@ -1,8 +1,8 @@
 /**
- * The process that hosts SuperNodes of the local network: does what its parent says over their channel, and ends with
- * it.
+ * The process that hosts SuperNodes of the local network: carries out its parent's orders on their channel, and ends
+ * with it.
  *
- * It hears of Ctrl-C as the whole terminal does, and leaves the end to its parent.
+ * It receives Ctrl-C like every process of the terminal, and leaves the end to its parent.
  */
 import { AppError, toAppError } from '../../../kit/errors.ts';
 import { readKeyFile } from '../../chain/sign/key-file.ts';
