@@ -12,16 +12,16 @@ export type Cadence = Readonly<{
 export const onDemand: Cadence = { leastMs: 0, emptyMs: () => undefined, onChange: () => undefined };
 
 const apartMs = 1_000;
-/** JSON-RPC that was asked within this time is thought to be watched. */
+/** JSON-RPC that received a request within this time is assumed to be watched. */
 const watchedMs = 60_000;
 const unwatchedMs = 60_000;
 
-/** What tells that the JSON-RPC is asked. */
+/** Reports requests to the JSON-RPC. */
 type Watched = Readonly<{ sinceMs: () => number; onAsked: (hear: () => void) => void }>;
 
 /**
  * Blocks a second apart at least, so that no two have the same timestamp; empty ones each `blockTimeMs` while the
- * JSON-RPC is asked, else one a minute. 0: on demand alone.
+ * JSON-RPC receives requests, else one a minute. 0: on demand alone.
  */
 export function cadenceOf(blockTimeMs: number, { sinceMs, onAsked }: Watched): Cadence {
   if (blockTimeMs === 0) return onDemand;

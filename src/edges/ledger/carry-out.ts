@@ -9,9 +9,9 @@ type LoggedTransaction = Fact<'BlockSealed'>['data']['transactions'][number];
 /** What the rules make of a block. */
 type CarriedOut = Readonly<{
   taken: readonly SentTransaction[];
-  /** Of each that was taken. */
+  /** The results of the accepted transactions. */
   executed: readonly Executed[];
-  /** Those that were taken, as the log has them. */
+  /** The accepted transactions in their form in the log. */
   logged: readonly LoggedTransaction[];
   /** Why the others were not, by hash. */
   refusals: ReadonlyMap<string, Refusal>;

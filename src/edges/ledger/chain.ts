@@ -75,7 +75,7 @@ export class Chain {
     this.sequence = sequence;
   }
 
-  /** The chain at its beginning; its blocks are executed by `execution`. */
+  /** The chain at its genesis; its blocks are executed by `execution`. */
   static async open(fact: Initialised, sequence: number, stores: ChainStores): Promise<Chain> {
     const genesis = parseGenesis(fact.data.genesis);
     const state = genesisState(genesis);
@@ -101,7 +101,7 @@ export class Chain {
     return this.#firstBlock;
   }
 
-  /** Time of the last block, or of the beginning. */
+  /** Time of the last block, or of the genesis. */
   get time(): string {
     return this.head?.time ?? this.startedAt;
   }
@@ -127,11 +127,7 @@ export class Chain {
     return await this.#blocks.search(conditions, page, this);
   }
 
-  /**
-   * What the next block would be with these transactions; what it says is not true before it is in the log.
-   *
-   * The rules' transactions and the end of the block come first, those of the virtual machine after them.
-   */
+  /** The next block with these transactions; its contents are not true before it is in the log. */
   async draftBlock(
     pending: readonly SentTransaction[],
     transactions: readonly SignedTransaction[],
@@ -172,9 +168,9 @@ export class Chain {
   }
 
   /**
-   * Takes in blocks of the log, in its order; those that it has already are passed over.
+   * Applies blocks of the log, in its order; blocks that it has already are skipped.
    *
-   * The rules must come to what the log says; where they do not, the log was written under other rules, and that stops
+   * The rules must produce what the log holds; where they do not, the log was written under other rules, and that stops
    * the chain.
    */
   async apply(blocks: readonly LoggedBlock[]): Promise<void> {

@@ -13,10 +13,10 @@ import { rawTransactions } from './evm-block.ts';
 type EvmBlock = NonNullable<Fact<'BlockSealed'>['data']['evm']>;
 type Receipt = EvmBlock['receipts'][number];
 
-/** The name of the message that stands for a transaction of the virtual machine. */
+/** The name of the message that represents a transaction of the virtual machine. */
 export const ethereumMessage = '/cosmos.evm.vm.v1.MsgEthereumTx';
 
-/** A transaction of the virtual machine among those of the chain, with what it did as the chain tells it. */
+/** A transaction of the virtual machine among those of the chain, with its effects as events of the chain. */
 export type EthereumSealed = Readonly<{ transaction: SealedTransaction; events: readonly ChainEvent[] }>;
 
 /** The transactions of the virtual machine in a block, in their order. */
@@ -30,7 +30,7 @@ export function ethereumTransactions(
   }));
 }
 
-/** What one of them said and did; undefined where the block does not hold it. */
+/** The content and effects of one of them; undefined where the block does not hold it. */
 export function ethereumBody({ block, receipts }: EvmBlock, hash: string): Body | undefined {
   const index = receipts.findIndex((one) => chainHash(one.hash) === hash);
   const receipt = receipts[index];
@@ -58,7 +58,7 @@ export function receiptChanges(state: ChainState, { touched, records }: Receipt)
   return { ...after, actions: changed.actions, nodes: changed.nodes };
 }
 
-/** The key of whoever sent a transaction: the chain knows an account's from its first one on. */
+/** The key of a transaction's sender: the chain knows an account's key from its first transaction on. */
 export function withSenderKey(changes: Changes, { from }: Receipt, sent: () => SentAs): Changes {
   const sender = changes.accounts.get(accountOfEvm(from));
   if (!sender || sender.publicKey) return changes;
@@ -77,7 +77,7 @@ export function chainHash(hash: string): string {
   return hash.startsWith('0x') ? hash.slice(2).toUpperCase() : hash;
 }
 
-/** As the chain tells a transaction of the virtual machine; what its contracts did stands between. */
+/** The chain's events of a transaction of the virtual machine; those of its contracts come in between. */
 function eventsOf(receipt: Receipt, index: number): ChainEvent[] {
   const { hash, from, to, type, gasUsed, gasLimit, effectiveGasPrice, events, error } = receipt;
   const sender = accountOfEvm(from);

@@ -64,11 +64,11 @@ export class EvmChain {
   readonly #stored: StoredHeader | undefined;
   readonly #coinbase: Hex;
   /**
-   * Settles once the first block is stored, or was found to be: the chain can be used from then on. Fails with
+   * Settles once the first block is stored, or is known to be stored: the chain can be used from then on. Fails with
    * `CONFLICT` where the state is another chain's.
    */
   readonly begun: Promise<void>;
-  /** Gives the header of the head: read out of its block when somebody asks, and never of all the blocks before. */
+  /** Returns the header of the head: decoded from its block on demand, and never from all the blocks before. */
   #head: (() => Uint8Array) | undefined;
 
   private constructor(config: ChainConfig, execution: EvmExecution, given: Opened) {
@@ -78,13 +78,13 @@ export class EvmChain {
     this.#stored = given.stored;
     this.#coinbase = given.coinbase;
     this.begun = this.#beginWith(given.first);
-    // Whoever opens the chain waits for it in the end, and hears of a failure then.
+    // The caller that opens the chain awaits it in the end, and receives its failure then.
     this.begun.catch(() => undefined);
   }
 
   /**
-   * Opens the chain at its genesis, whose state it stores where it is not there, while blocks whose state is stored
-   * may be taken in already.
+   * Opens the chain at its genesis, whose state it stores where it is missing, while it can apply blocks whose state is
+   * stored already.
    */
   static async open({ startedAt, genesis, accounts, open }: Beginning): Promise<EvmChain> {
     const config = localEvmConfig(startedAt, genesis, accounts);
@@ -109,7 +109,7 @@ export class EvmChain {
     return this.#head();
   }
 
-  /** Rules of the block after the head, and the least fee, for whoever reads transactions. */
+  /** Rules of the block after the head, and the least fee, for reading transactions. */
   get bounds(): TransactionBounds {
     const { number, timestamp } = readHeader(this.#header, this.#forks);
     const common = this.#forks.at({ number: number + 1n, timestamp });
@@ -211,7 +211,7 @@ export function timestampAfter(parent: bigint, time: string): bigint {
   return seconds > parent ? seconds : parent + 1n;
 }
 
-/** The local chain of a beginning; forks and fees follow from it, the accounts matter only for the first state. */
+/** The local chain of a genesis; forks and fees follow from it, the accounts matter only for the first state. */
 export function localEvmConfig(
   startedAt: string,
   genesis: Genesis,

@@ -8,7 +8,7 @@ const reportedMs = 5_000;
  * Measures how long ago the head was sealed, also where the machine's clock leaps.
  *
  * A clock that was ahead leaves a head of the future. Its age then counts from when this process first saw it, on the
- * monotonic clock, so that blocks go on at their pace.
+ * monotonic clock, so that blocks continue at their pace.
  */
 export class HeadAge {
   #height = -1;

@@ -62,8 +62,8 @@ export type ChainView = Readonly<{
 }>;
 
 /**
- * The state of the chain, and what actions and SuperNodes were at every height before; accounts are kept as they are
- * now.
+ * The state of the chain, and the actions and SuperNodes at every height before; of accounts it has only the current
+ * state.
  */
 export class History {
   readonly genesis: Genesis;

@@ -16,7 +16,7 @@ import type { OpenExecution } from './evm-chain.ts';
 import { blocksInMemory, type SealedBlocks } from './sealed-blocks.ts';
 import type { Snapshots } from './snapshots.ts';
 
-/** What the ledger needs of the log: appends, a stream read from any place on, and single facts. */
+/** The part of the log that the ledger needs: appends, a stream read from any position on, and single facts. */
 export type LedgerLog = FactLog &
   Readonly<{
     follow: (

@@ -11,7 +11,7 @@ export type Submitted = Readonly<{ refusal: Refusal } | { sealed: Promise<Receip
 /** No further transaction may wait. */
 export const fullPool: Refusal = { code: 20, log: 'mempool is full' };
 
-/** Of a transaction that is no block even by itself. */
+/** Refusal of a transaction that fits no block even alone. */
 export const tooLarge: Refusal = { code: 21, log: 'what the transaction does fits no block: tx too large' };
 
 /** A refusal as an error, for a caller that waits for a block. */

@@ -23,7 +23,7 @@ export type LedgerOptions = Readonly<{
   log: LedgerLog;
   /** Without it this process seals, and the log's expected sequence alone keeps others out. */
   leases?: Leasing;
-  /** Asked only when the log has no chain yet. */
+  /** Is called only when the log has no chain yet. */
   beginning: () => Beginning;
   /** What executes blocks. */
   execution: OpenExecution;
@@ -85,7 +85,7 @@ export type Ledger = Readonly<{
 /**
  * Runs the small chain of the local network: folds its log, then serves its REST and seals blocks.
  *
- * Nothing is shown that is not in the log. Fails with `UNAVAILABLE` when the port is taken.
+ * Shows nothing that is not in the log. Fails with `UNAVAILABLE` when the port is in use.
  *
  * @example
  * const { url, submit } = await runLedger({ log, beginning, host: '127.0.0.1', lcdPort: 1317, logger, signal })

@@ -18,7 +18,7 @@ type BlockPart = Readonly<{ batch: readonly WaitingTransaction[]; ready: readonl
 /** What goes by: a log out of reach, and another process that seals. */
 const passing: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'CONFLICT', 'DEADLINE']);
 const retryMs = 1000;
-/** Timers cannot be longer than 2^31 ms; the loop looks again anyway. */
+/** Timers cannot be longer than 2^31 ms; the loop runs again anyway. */
 const longestWaitMs = 3_600_000;
 
 /** Seals blocks: one when transactions wait, one when an action's time has come, none otherwise. */
@@ -120,7 +120,7 @@ export class Sealer {
     return { batch, ready: batch[0]?.at === undefined ? this.submissions.ready() : [] };
   }
 
-  /** Seals one block of what is given; less of it where the whole cannot be a block. */
+  /** Seals one block of a part; of less where all of it does not fit a block. */
   async #seal(part: BlockPart, wanted: number, signal: AbortSignal): Promise<void> {
     const chain = this.#chain;
     const leastMs = leadOf(chain) === undefined ? 1 : 1000;
@@ -142,13 +142,13 @@ export class Sealer {
     } catch (caught) {
       if (toAppError(caught).code === 'INVALID_ARGUMENT' && part.batch.length + part.ready.length > 0)
         return await this.#sealLess(part, wanted, signal);
-      // Whether the block is stored is unknown, or somebody else sealed one: the log tells.
+      // Whether the block is stored is unknown, or another process sealed one: the log decides.
       await catchUp(chain, this.#log, signal);
       if (chain.sequence === before) throw caught;
     }
   }
 
-  /** Drafts a block; undefined where something in it fails in a way that no waiting cures. */
+  /** Drafts a block; undefined where something in it fails in a way that waiting does not cure. */
   async #draft({ batch, ready }: BlockPart, time: string): Promise<DraftBlock | undefined> {
     const sent = batch.map((waiting) => waiting.sent);
     try {
@@ -163,7 +163,7 @@ export class Sealer {
 
   /**
    * Seals less where no message of the broker holds a block, or where it cannot be drafted: the rules' part alone, then
-   * halves; drops a single transaction that is no block by itself.
+   * halves; drops a single transaction that fits no block even alone.
    */
   async #sealLess({ batch, ready }: BlockPart, wanted: number, signal: AbortSignal): Promise<void> {
     const half = <T>(all: readonly T[]): readonly T[] => all.slice(0, Math.max(1, Math.floor(all.length / 2)));

@@ -9,16 +9,16 @@ import { fail } from './rest/answer.ts';
 import { responseData } from './rest/transactions.ts';
 import type { Sealer } from './sealer.ts';
 
-/** What a transaction would come to: the gas that it would use, its messages' responses and its events. */
+/** The result that a transaction would have: the gas that it would use, its messages' responses and its events. */
 export type Simulated = Readonly<{ gasUsed: number; data: Uint8Array; events: readonly ChainEvent[] }>;
 
 /** The chain as it is now, and who knows what waits for the next block. */
 export type SimulatedOn = Readonly<{ chain: Chain; sealer: Sealer }>;
 
 /**
- * Executes a transaction on the chain as it is now, without its signature; nothing is kept.
+ * Executes a transaction on the chain as it is now, without its signature; stores nothing.
  *
- * Fails with `RestError` and the chain's words where it would not be carried out.
+ * Fails with `RestError` and the chain's words where the transaction would fail.
  */
 export function simulate({ chain, sealer }: SimulatedOn, bytes: Uint8Array): Simulated {
   const { transaction } = decoded(bytes);

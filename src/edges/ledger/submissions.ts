@@ -22,7 +22,7 @@ const mostWaitingBytes = 64 * 1024 * 1024;
 /** Text of the transactions of one block; a message of the broker takes more, so that what they do fits as well. */
 const mostBlockBytes = 512 * 1024;
 
-/** What submissions are kept for. */
+/** Options of submissions. */
 type SubmissionsOptions = Readonly<{
   chain: Chain;
   log: FactLog;
@@ -52,9 +52,8 @@ export class Submissions {
   }
 
   /**
-   * Takes a transaction of the chain's own kind in, or says why not; the same bytes again share the first ones' block.
-   *
-   * Without a time of its own it goes through the log, so that another process may seal it.
+   * Admits a transaction of the chain's own kind, or returns the reason of its refusal; the same bytes again share the
+   * first ones' block.
    */
   async submit(sent: SentTransaction, at?: number): Promise<Submitted> {
     const known = this.#queue.find((waiting) => waiting.sent.hash === sent.hash);
@@ -71,7 +70,7 @@ export class Submissions {
     return { sealed: waiting.settled.promise };
   }
 
-  /** Why a transaction would not be taken in after those that wait; undefined when it would. */
+  /** Why a transaction would be refused after those that wait; undefined when it would be accepted. */
   check(sent: SentTransaction): Refusal | undefined {
     const { height, history, chainId } = this.#chain;
     const ahead = this.#ahead(sent.transaction.signer);

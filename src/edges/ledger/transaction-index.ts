@@ -7,15 +7,15 @@ export type Condition = Readonly<{ key: string; operator: 'EXISTS' | '=' | '>=' 
 /** Transactions with an attribute: in all, and by its value where values come again. */
 type Postings = Readonly<{ places: number[]; byValue: Map<string, number[]> }>;
 
-/** Transactions that are looked into at once. */
+/** Number of transactions that are searched at once. */
 const lookedAtOnce = 100;
 
-/** Attributes whose values hardly ever come again: found by looking, which saves most of the memory of an index. */
+/** Attributes whose values hardly ever repeat: a scan finds them, which saves most of the memory of an index. */
 const looked = new Set(
   'signature acc_seq amount fee error evidence_id height ethereumTxHash txIndex txGasUsed ethereumTxFailed'.split(' '),
 );
 
-/** Every transaction, found by hash and by the attributes of its events; order is that of the blocks. */
+/** Every transaction, indexed by hash and by the attributes of its events; order is that of the blocks. */
 export class TransactionIndex {
   readonly #all: SealedTransaction[] = [];
   readonly #byHash = new Map<string, SealedTransaction>();
@@ -39,7 +39,10 @@ export class TransactionIndex {
     }
   }
 
-  /** What meets all conditions, oldest first; what no index tells is looked for in those that meet the others. */
+  /**
+   * The transactions that meet all conditions, oldest first; conditions without an index are checked on those that meet
+   * the others.
+   */
   async search(conditions: readonly Condition[], whole: Whole): Promise<SealedTransaction[]> {
     const lists = conditions.map((condition) => this.#candidates(condition)).filter((list) => list !== undefined);
     const shortest = lists.toSorted((a, b) => a.length - b.length)[0] ?? Array.from(this.#all.keys());
@@ -90,7 +93,7 @@ export class TransactionIndex {
   }
 }
 
-/** Whether only the transactions themselves tell what meets a condition. */
+/** Returns whether only a scan of the transactions can decide a condition. */
 function isLooked({ key, operator }: Condition): boolean {
   if (key === 'tx.height' || key === 'tx.hash' || operator === 'EXISTS') return false;
   return operator !== '=' || looked.has(key.slice(key.lastIndexOf('.') + 1));
@@ -109,7 +112,7 @@ function addTo(lists: Map<string, number[]>, key: string, place: number): void {
   else lists.set(key, [place]);
 }
 
-/** Places only grow, so a repetition is the last one. */
+/** Offsets only grow, so a repetition is the last one. */
 function addOnce(list: number[], place: number): void {
   if (list.at(-1) !== place) list.push(place);
 }

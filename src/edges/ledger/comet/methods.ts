@@ -18,7 +18,7 @@ const emptyHash = createHash('sha256').update('').digest('hex').toUpperCase();
 const mostPerPage = 100;
 const usualPerPage = 30;
 
-/** What the RPC answers, by method: as much as wallets and the network's clients ask. */
+/** The methods of the RPC by name: those that wallets and the network's clients use. */
 export const methods: Readonly<Record<string, Method>> = {
   health: () => ({}),
   status: ({ chain }) => statusOf(chain),
@@ -120,7 +120,7 @@ function abciQuery(serving: SimulatedOn, parameters: Parameters): object {
 
 /**
  * Sends a transaction. The answer comes when its block is in the log, because nothing that was acknowledged may be
- * lost; it tells only whether the transaction was taken in, as the real chain's check does.
+ * lost; it reports only whether the transaction was accepted, as the real chain's check does.
  */
 async function broadcast({ sealer }: SimulatedOn, parameters: Parameters): Promise<object> {
   const bytes = bytesIn(parameters, 'tx', 'base64');

@@ -1,6 +1,6 @@
 import { RpcError } from '../../json-rpc/rpc-error.ts';
 
-/** The parameters of one call by name; from a JSON body as they stand, from an address as texts. */
+/** The parameters of one call by name; unchanged from a JSON body, as texts from an address. */
 export type Parameters = Readonly<Record<string, unknown>>;
 
 /** The parameters in an address: quoted texts, bytes as `0x…`, numbers and booleans bare. */
@@ -25,7 +25,7 @@ export function textIn(parameters: Parameters, name: string): string {
   throw new RpcError(-32602, `${name} is no text`);
 }
 
-/** A whole number, as text or as a number; undefined when absent. */
+/** An integer, as text or as a number; undefined when absent. */
 export function wholeIn(parameters: Parameters, name: string): number | undefined {
   const value = parameters[name];
   if (value === undefined || value === null || value === '') return undefined;

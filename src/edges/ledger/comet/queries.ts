@@ -19,7 +19,7 @@ import { actionStates, actionTypes } from '../rest/actions.ts';
 import { fail, integerProblem } from '../rest/answer.ts';
 import { type SimulatedOn, simulate } from '../simulate.ts';
 
-/** What a query is answered from: the chain as of the height that it asks for, and as it is now. */
+/** The context of a query: the chain as of the height that it names, and as it is now. */
 export type Queried = SimulatedOn & Readonly<{ view: ChainView }>;
 
 /** Queries by the path of `abci_query`; each takes and gives protobuf, and fails with `RestError`. */
@@ -32,7 +32,7 @@ export const queries: Readonly<Record<string, (queried: Queried, request: Uint8A
   '/lumera.action.v1.Query/GetAction': query(wire.ActionRequestSchema, wire.ActionResponseSchema, actionAnswer),
 };
 
-/** Puts protobuf around an answer; `undefined` stands for a request without fields, whose bytes are not looked at. */
+/** Encodes an answer as protobuf; `undefined` means a request without fields, whose bytes are ignored. */
 function query<Answer extends DescMessage>(
   asked: undefined,
   answered: Answer,
@@ -91,7 +91,7 @@ function balanceAnswer(
   return { balance: { denom, amount: String(balance) } };
 }
 
-/** Accounts are as they are now, whatever height is asked for. */
+/** Accounts are as they are now, whatever height the request names. */
 function accountAt(chain: Chain, address: string): Account | undefined {
   const decoded = bytesOf(prefixes.account, address);
   if ('problem' in decoded) fail(3, decoded.problem);
@@ -106,7 +106,7 @@ function simulateAnswer(
   return { gasInfo: { gasUsed: BigInt(gasUsed) }, result: { data } };
 }
 
-/** Shares are decimals, which protobuf carries as whole numbers of 10^-18. */
+/** Shares are decimals, which protobuf carries as integers of 10^-18. */
 const wholeShare = String(10n ** 18n);
 
 function paramsAnswer({ view }: Queried): MessageInitShape<typeof wire.ActionParamsResponseSchema> {

@@ -37,10 +37,10 @@ export type RestOptions = Readonly<{
   hasPriceObject?: (actionId: string) => boolean;
 }>;
 
-/** One request, its path parameters taken out. */
+/** One request with its path parameters. */
 export type Asked = Readonly<{
   chain: Chain;
-  /** As of the height that the request asks for. */
+  /** The chain as of the height that the request names. */
   view: ChainView;
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;

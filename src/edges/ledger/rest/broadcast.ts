@@ -14,7 +14,7 @@ import { eventRecords, responseRecord, transactionRecord } from './transactions.
 
 const base = '/cosmos/tx/v1beta1';
 
-/** A request with a body; only transactions come this way. */
+/** A request with a body; only transactions use it. */
 export type Posted = Readonly<{ chain: Chain; sealer: Sealer; body: string }>;
 
 /** What is answered to a POST otherwise than to a GET. */
@@ -27,7 +27,7 @@ const modes = ['BROADCAST_MODE_UNSPECIFIED', 'BROADCAST_MODE_BLOCK', 'BROADCAST_
 
 /**
  * Sends a transaction. In every mode the answer comes when its block is in the log, because nothing that was
- * acknowledged may be lost; mode BLOCK tells what it came to, the others only that it was taken in, as the real chain's
+ * acknowledged may be lost; mode BLOCK reports its result, the others only that it was accepted, as the real chain's
  * CheckTx does.
  */
 async function broadcast({ chain, sealer, body }: Posted): Promise<object> {
@@ -57,7 +57,7 @@ async function simulated({ chain, sealer, body }: Posted): Promise<object> {
   };
 }
 
-/** What CheckTx tells: only whether the transaction was taken in. */
+/** The result of CheckTx: only whether the transaction was accepted. */
 function checked(txhash: string, { code, log }: Readonly<{ code: number; log: string }>): object {
   const empty = { data: '', logs: [], info: '', gas_wanted: '0', gas_used: '0', tx: null, timestamp: '', events: [] };
   const codespace = code === 0 ? '' : 'sdk';

@@ -13,8 +13,8 @@ const cors = {
 };
 
 /**
- * Answers with the catalogue of the JSON-RPC, whose server it names as who asks can reach it; what is posted is handed
- * on to the JSON-RPC, so that a page which shows the catalogue can try it.
+ * Answers with the catalogue of the JSON-RPC, in which it names the server by an address that the client can reach. It
+ * forwards posted requests to the JSON-RPC, so that a page which shows the catalogue can try it.
  *
  * `jsonRpc` is the address of the JSON-RPC here; 502 where it does not answer. `body` reads the request's.
  */
@@ -46,7 +46,7 @@ async function ask(jsonRpc: string, body: string): Promise<string | undefined> {
   }
 }
 
-/** The catalogue with the address by which who asks reaches this host; its keys keep their order. */
+/** The catalogue with the address by which the client reaches this host; its keys keep their order. */
 function catalogueFor({ headers }: IncomingMessage, answer: string, port: string): string {
   const { result } = JSON.parse(answer) as Readonly<{ result: Readonly<{ servers: readonly object[] }> }>;
   const scheme = headers['x-forwarded-proto'] === 'https' ? 'https' : 'http';

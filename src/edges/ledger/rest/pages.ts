@@ -1,6 +1,6 @@
 import { fail, failUnread, unsignedQuery } from './answer.ts';
 
-/** What a list is asked for. */
+/** The page parameters of a list. */
 export type Page = Readonly<{
   key: Buffer | undefined;
   offset: number;
@@ -16,13 +16,13 @@ export type Paged<T> = Readonly<{
 }>;
 
 const defaultLimit = 100;
-/** More than a real reader asks for; a longer page ends with a `next_key` like any other. */
+/** More than a real client requests; a longer page ends with a `next_key` like any other. */
 const maxLimit = 1000;
 
 /**
  * Reads `pagination.*`.
  *
- * Without a limit, or with 0, a page holds 100 and the total is counted whether asked for or not.
+ * Without a limit, or with 0, a page holds 100 and the total is always counted.
  */
 export function pageOf(query: URLSearchParams): Page {
   const limit = unsignedQuery(query, 'pagination.limit');
@@ -42,7 +42,7 @@ export function pageOf(query: URLSearchParams): Page {
 /**
  * A page of a list that is sorted by key; the next key is that of the first item not on the page.
  *
- * A key need not exist: the page begins where it would be. With a key the total is not counted.
+ * A key need not exist: the page starts at its position in the order. With a key the total is not counted.
  */
 export function pageByKey<T>(sorted: readonly T[], keyOf: (item: T) => Buffer, page: Page): Paged<T> {
   const { key, offset } = page;
@@ -64,9 +64,7 @@ export function pageByKey<T>(sorted: readonly T[], keyOf: (item: T) => Buffer, p
 }
 
 /**
- * A page of a list whose keys are places in it, 8 bytes big-endian: what is added in between shifts the pages.
- *
- * The total is counted with a key as well.
+ * A page of a list whose keys are offsets in it, 8 bytes big-endian: items that are added in between shift the pages.
  */
 export function pageByPlace<T>(items: readonly T[], page: Page): Paged<T> {
   const start = page.key ? placeOf(page.key) : page.offset;

@@ -118,7 +118,7 @@ function chainRecord(chain: Chain, sent: SentTransaction): object {
   };
 }
 
-/** What a transaction came to. */
+/** The result of a transaction. */
 export function responseRecord(transaction: WholeTransaction, body: object | undefined): object {
   const { height, hash, code, log, gasWanted, gasUsed, time, events } = transaction;
   return {
