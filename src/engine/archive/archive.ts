@@ -22,7 +22,7 @@ import { type ArchiveHead, type ArchiveStore, createArchiveStore } from './store
 /** Both stores of one network. */
 export type BothStores = RawLog & Readonly<{ store: ArchiveStore }>;
 
-/** The stores of a network, each stream treated as its policy says. */
+/** The stores of a network, each stream under its own policy. */
 export function bothStoresOf(
   nc: NatsConnection,
   { network, pools, policies = streamTable }: Readonly<{ network: string; pools: Pools; policies?: StreamPolicies }>,
@@ -38,9 +38,9 @@ export function archivedStreams({ policies }: Pick<BothStores, 'policies'>): Str
 /** Another leader writes the archive. */
 class Deposed extends Error {}
 
-/** The stream is not what the archive followed; scrubbing tells what it is. */
+/** The stream is not the one that the archive followed; scrubbing finds out what it is. */
 export class StreamBroken extends Error {
-  /** Events that are missing where the stream goes on, and were never archived. */
+  /** The range that is missing where the stream continues, and was never archived. */
   readonly gap: Range | undefined;
   constructor(message: string, gap?: Range) {
     super(message);
@@ -64,10 +64,10 @@ export async function currentState(
 }
 
 /**
- * Adds everything to the archive that comes after its end, until the signal ends it.
+ * Adds every later event to the archive, until the signal ends it.
  *
- * A feed that breaks goes on at the end. Fails with `StreamBroken` where the stream does not go on from there, and with
- * `Deposed` when somebody else leads.
+ * After a feed breaks, a new one resumes at the archive's end. Fails with `StreamBroken` where the stream does not
+ * continue from there, and with `Deposed` when another process leads.
  */
 export async function archiveStream(stores: BothStores, begun: ArchiveHead, signal: AbortSignal): Promise<void> {
   const { stream } = begun;
@@ -81,7 +81,7 @@ export async function archiveStream(stores: BothStores, begun: ArchiveHead, sign
     try {
       while (!signal.aborted) head = await takeIn(stores, { feed, head, lost, signal });
     } catch (caught) {
-      // A connection that broke says nothing about the stream.
+      // A broken connection proves nothing about the stream.
       if (!(caught instanceof FeedLost)) throw caught;
     } finally {
       signal.removeEventListener('abort', close);
@@ -139,10 +139,10 @@ function checkGaps(stream: StreamName, { policy, after, lost }: Before, events: 
 const drainAskedEachMs = 50;
 
 /**
- * Waits until the archive holds all that the log holds now, so that nothing lies in one place alone; at most
+ * Waits until the archive holds all events that the log holds now, so that none lies in one store alone; at most
  * `withinMs`.
  *
- * Gives back whether it does. Whoever keeps the archive goes on meanwhile, and nobody else should write.
+ * Returns whether it does. The process that keeps the archive continues meanwhile, and no other process should write.
  */
 export async function drainArchive(stores: BothStores, withinMs: number): Promise<boolean> {
   const ends = await Promise.all(
@@ -165,10 +165,10 @@ const afterFailureMs = 1000;
 const watchEachMs = 1000;
 
 /**
- * Keeps the archive of all streams until the signal ends it: adds what is new, and tells the auditor of a stream that
- * does not go on where the archive ends. One process at a time does so.
+ * Keeps the archive of all streams until the signal ends it: adds new events, and notifies the auditor of a stream that
+ * does not continue where the archive ends. One process at a time does so.
  *
- * Never fails: what goes wrong is logged and tried again.
+ * Never fails: it logs failures and tries again.
  */
 export async function keepArchive(options: KeeperOptions): Promise<void> {
   const { leases, log, signal } = options;
@@ -231,8 +231,8 @@ async function watchHead({ store }: KeeperOptions, led: ArchiveHead, signal: Abo
 }
 
 /**
- * Events that are missing where the stream goes on, and were never archived, are lost once they were missed twice, some
- * time apart.
+ * Records events as lost that are missing where the stream continues and were never archived, once they were missed
+ * twice, some time apart.
  */
 async function judgeGap(
   { store, log }: KeeperOptions,
@@ -249,10 +249,10 @@ async function judgeGap(
 }
 
 /**
- * Tells what stands in the way of writing to a stream: that it lacks what the archive or a read model knows of it,
- * which a broker that was away may have lost.
+ * Returns what prevents writes to a stream: that it lacks events which the archive or a read model knows, which a
+ * broker that was away may have lost.
  *
- * Fails while the database does not answer, for then nobody knows.
+ * Fails while the database does not answer, for then the answer is unknown.
  */
 export function obstacleIn({
   network,

@@ -20,7 +20,7 @@ export type Auditing = BothStores &
     rebuild: Rebuild;
     leases: Leasing;
     log: Logger;
-    /** Time from the end of one comparison of a stream or a read model to the beginning of the next. */
+    /** Time from the end of one comparison of a stream or a read model to the start of the next. */
     scrubIntervalMs: number;
     /** Events of a stream compared in a second at most, where nothing is suspected. */
     scrubPerSecond: number;
@@ -76,7 +76,7 @@ class ModelSuspicion {
 
 type Shared = Readonly<{ paced: LimitFunction; models: ModelSuspicion }>;
 
-/** When a stream is examined next, what was observed of it, and the state that it was in by what the broker tells. */
+/** When a stream is examined next, what was observed of it, and its last state by the broker's counters. */
 type Due = Readonly<{ afterMs: number; before: Observation | undefined; seen: StreamState }>;
 
 async function auditStream(auditing: Auditing, stream: StreamName, shared: Shared): Promise<void> {
@@ -117,7 +117,7 @@ async function auditOnce(
     };
   } catch (err) {
     if (!either.aborted) log.warn({ err, stream }, 'comparison of a stream waits');
-    // The next watch tells of the same suspicion, and has to come before the next turn.
+    // The next watch reports the same suspicion, and has to come before the next turn.
     return { ...due, afterMs: watch.suspected.aborted ? 10 * watchEachMs : afterFailureMs };
   } finally {
     await watch.stop();

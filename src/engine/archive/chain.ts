@@ -16,7 +16,7 @@ export type RawEvent = Readonly<{
   body: Uint8Array;
 }>;
 
-/** An event in its place in a stream's chain: `hash` stands for it and for everything before it. */
+/** An event at its position in a stream's chain: `hash` covers it and everything before it. */
 export type Link = RawEvent & Readonly<{ previous: Uint8Array; hash: Uint8Array }>;
 
 /** What the first link of a chain follows. */
@@ -73,7 +73,7 @@ export function provesItself({ subject, body }: Pick<RawEvent, 'subject' | 'body
 /** Header of a restored event: when it was first stored. */
 export const storedHeader = 'Annals-Stored';
 
-/** Where the log is, for whoever reads it as bytes. */
+/** The log for readers of its bytes. */
 export type RawLog = Readonly<{ nc: NatsConnection; network: string; policies: StreamPolicies }>;
 
 const atOnce = 2000;
@@ -91,10 +91,7 @@ export function rawFrom(message: Delivered): RawEvent {
 
 const idWithin = 256;
 
-/**
- * The id stands near the beginning of an event's text, so that no event need be parsed for it; empty where there is
- * none.
- */
+/** The id is near the start of an event's text, so that no event need be parsed for it; empty where there is none. */
 function idIn(body: Uint8Array): string {
   const { buffer, byteOffset, byteLength } = body;
   const text = Buffer.from(buffer, byteOffset, Math.min(byteLength, idWithin)).toString('latin1');
@@ -106,7 +103,7 @@ export function managerOf(nc: NatsConnection): Promise<JetStreamManager> {
   return jetstreamManager(nc, { checkAPI: false });
 }
 
-/** What the broker says of a stream; undefined where it has none of this name. */
+/** The broker's information of a stream; undefined where it has none of this name. */
 export async function streamInfo(
   { nc, network }: Pick<RawLog, 'nc' | 'network'>,
   stream: StreamName,
@@ -165,7 +162,7 @@ const mostLost = 3;
 
 type Quiet = Readonly<{ after: number; silenceMs: number }>;
 
-/** A reader that takes its time finds its feed gone, for the broker has not heard of it for long: a new one goes on. */
+/** A slow reader loses its feed, because the broker has not heard of it for long: a new feed continues. */
 async function* untilSilent(
   nc: NatsConnection,
   name: string,

@@ -11,21 +11,21 @@ import type { Servers } from '../servers/servers.ts';
 import { archiveStateOf } from './observed.ts';
 import { type Brakes, brakes } from './states.ts';
 
-/** A network's database: its connections, and how the archive in it stands. */
+/** A network's database: its connections, and the state of the archive in it. */
 export type Database = Readonly<{
   pools: Pools;
   archive: ReturnType<typeof archiveStateOf>;
   /**
-   * Does what a start needs of it; where an embedded one turns out to be damaged, it is set aside and made anew, and
-   * the work done once more.
+   * Runs the work of a start on it; where an embedded one turns out to be damaged, it is quarantined and made anew, and
+   * the work runs once more.
    */
   onSound: <T>(work: () => Promise<T>) => Promise<T>;
 }>;
 
 /**
- * Opens a network's database and makes what is missing of its tables.
+ * Opens a network's database and creates its missing tables.
  *
- * An embedded one whose catalogues cannot be read is set aside and made anew: the log has everything.
+ * An embedded one whose catalogues cannot be read is quarantined and made anew: the log holds all of its contents.
  */
 export async function openDatabase(
   { postgres, database }: Servers,
@@ -59,7 +59,7 @@ type Guarded = Readonly<{
   limits?: Brakes;
 }>;
 
-/** What an operator is asked to do about a damaged database that is not made anew by itself. */
+/** The remedies for an operator whose damaged database is not made anew automatically. */
 export const databaseRemedies = {
   startAgain: 'it was made anew a short time ago: look at the disk, then start again to have it made anew once more',
   restore: 'restore it, or empty it: all is made anew from the log',
@@ -73,9 +73,9 @@ const believedFrom = 3;
  * Guards the database until the signal ends it: makes its tables again where it was made anew, and has it check itself
  * each `scrubIntervalMs`, or when statements have met damage.
  *
- * An embedded one that finds the same damage twice, some time apart, is set aside and made anew, once an hour at most;
- * the archive and the read models then come from the log. Of an external one the finding is logged: it is its
- * operator's. Never fails.
+ * An embedded one that finds the same damage twice, some time apart, is quarantined and made anew, once an hour at
+ * most; the archive and the read models then come from the log. For an external one the finding is only logged: its
+ * operator repairs it. Never fails.
  */
 export async function guardDatabase(guarded: Guarded): Promise<void> {
   await Promise.all([keepTables(guarded), keepChecking(guarded)]);
@@ -142,7 +142,7 @@ type Judging = Readonly<{
   replacedAt: number;
 }>;
 
-/** Whether the database was made anew for what was found. */
+/** Returns whether the database was made anew because of the findings. */
 async function judge(
   { files, log, signal, limits = brakes }: Guarded,
   { report, check, replacedAt }: Judging,
@@ -164,15 +164,15 @@ async function judge(
 }
 
 /**
- * Whether the database's own checks can be asked for: tables only from PostgreSQL 14 on, nothing where the extension is
- * not to be had.
+ * Which of the database's own checks are available: of tables only from PostgreSQL 14 on, none where the extension is
+ * missing.
  */
 type Able = { readonly tables: boolean; readonly indexes: boolean; why?: string };
 
-/** What is wrong with the database's files, in words; `unchecked` says why less than all was looked at. */
+/** The damage of the database's files, in words; `unchecked` is the reason why some were not checked. */
 export type DatabaseReport = Readonly<{ findings: readonly string[]; unchecked?: string }>;
 
-/** Of one relation; more of the same tells nothing new. */
+/** Limit of findings of one relation; more of the same add nothing. */
 const mostPerRelation = 5;
 
 /** What belongs to us, and what the database needs to find it. */
@@ -184,10 +184,10 @@ const relations = `
   order by one.oid`;
 
 /**
- * Asks PostgreSQL to check its own tables and indexes (extension amcheck): pages, rows, and the order of entries.
+ * Runs PostgreSQL's checks of its own tables and indexes (extension amcheck): pages, rows, and the order of entries.
  *
- * Changes nothing but to create the extension once. Goes through one relation after the other on one connection, which
- * gives way to others.
+ * Changes nothing but to create the extension once. Checks one relation after the other on one connection, at a lower
+ * priority than others.
  */
 export async function checkDatabase(pools: Pools, signal: AbortSignal): Promise<DatabaseReport> {
   const findings: string[] = [];
@@ -228,7 +228,7 @@ async function ableOf(client: pg.ClientBase): Promise<Able> {
 
 type Relation = Readonly<{ oid: number; name: string; relkind: 'r' | 'i' }>;
 
-/** What was found in one relation, or why it could not be checked. */
+/** The findings in one relation, or why it could not be checked. */
 type Checked = Readonly<{ found: readonly string[]; refused?: string }>;
 
 async function checkOne(client: pg.ClientBase, { oid, name, relkind }: Relation): Promise<Checked> {

@@ -15,10 +15,10 @@ import type { BothStores } from './archive.ts';
 type Models = Readonly<{ pools: Pools; network: string; source: Source }>;
 
 /**
- * Lets projections of a stream go on that had stopped because it was not what they followed.
+ * Resumes projections of a stream that had stopped because it was not the one they followed.
  *
- * Every leader is refused from now on, also one that met the stream half restored and has yet to record its stop; the
- * next one finds the stream as it is now.
+ * The database refuses every current leader from now on, also one that read the partly restored stream and has yet to
+ * record its stop; the next leader reads the stream as it is now.
  */
 export async function resumeModels({ pools, network }: Models, stream: StreamName): Promise<void> {
   await withClient(pools.write, (client) =>

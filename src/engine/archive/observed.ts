@@ -6,10 +6,10 @@ import type { Parsed } from '../../kit/setting.ts';
 import type { auditorSettings } from './settings.ts';
 import { createStandings, type Loss, type Standing } from './store.ts';
 
-/** How the archive of each stream stands, and what neither store has any more. */
+/** The state of each stream's archive, and the events that neither store has any more. */
 export type ArchiveState = Readonly<{ standings: readonly Standing[]; losses: readonly Loss[] }>;
 
-/** Tells how the archive of each stream stands, and what neither store has any more. */
+/** Returns a function that reads the state of each stream's archive, and the events that neither store has any more. */
 export function archiveStateOf(pools: Pools, network: string): () => Promise<ArchiveState> {
   const known = createStandings(throughPool(pools.archive), metaSchema(network));
   return async () => {
@@ -20,7 +20,7 @@ export function archiveStateOf(pools: Pools, network: string): () => Promise<Arc
 
 const justNowMs = 10 * 60_000;
 
-/** What stands in the way of trusting the stores: damage that was found, what was repaired lately, what is lost. */
+/** The reasons not to trust the stores: known damage, recent repairs, losses. */
 export function archiveFindings(
   { standings, losses }: ArchiveState,
   now: number,
@@ -45,7 +45,10 @@ export function archiveFindings(
 /** How often and how fast the archive is compared with the log. */
 export type ScrubSettings = Parsed<typeof auditorSettings>;
 
-/** How the archive of each stream stands, what the last comparison found, and what neither store has any more. */
+/**
+ * The state of each stream's archive, the result of the last comparison, and the events that neither store has any
+ * more.
+ */
 export function observeArchive(
   state: () => Promise<ArchiveState>,
   { scrubIntervalMs, scrubPerSecond, clock }: ScrubSettings & Readonly<{ clock: () => number }>,

@@ -46,11 +46,11 @@ export type RepairOptions = ScrubOptions & Readonly<{ isDryRun?: boolean; expect
 const chunk = 1000;
 
 /**
- * Brings a stream and its archive forward from each other, then lets the read models of it go on, or makes them anew
- * where they may have followed other events. What neither has is recorded as lost.
+ * Brings a stream and its archive forward from each other, then resumes the read models of it, or makes them anew where
+ * they may have followed other events. Records as lost the events that neither has.
  *
- * Only one process repairs at a time; an archive that somebody keeps stands still meanwhile, or the repair is refused
- * and begins again.
+ * Only one process repairs at a time; the process that keeps the archive pauses meanwhile, or the repair is refused and
+ * starts again.
  */
 export async function repairStream(stores: Repairable, stream: StreamName, options: RepairOptions): Promise<Repaired> {
   const { store, network, source } = stores;
@@ -80,7 +80,7 @@ async function repairStores(stores: Repairable, stream: StreamName, options: Rep
   return { report, done: [...done, saying], isExact, isRestored: true };
 }
 
-/** What both have lost needs no restoration by itself: it is recorded. */
+/** A loss on both sides alone needs no restoration: it is recorded. */
 function isRestorationNeeded(report: ScrubReport): boolean {
   return isStreamDamaged({ ...report, inBoth: [] });
 }
@@ -95,8 +95,8 @@ async function recordLosses({ store }: BothStores, report: ScrubReport): Promise
 }
 
 /**
- * Restores the stream from the archive. What it holds beyond is archived first; where it holds the events of another
- * life, or others in place of archived ones, those are written to a file instead.
+ * Restores the stream from the archive. Archives the stream's later events first; where it holds the events of another
+ * incarnation, or others instead of archived ones, writes those to a file instead.
  */
 async function repairStreamItself(
   stores: Repairable,
@@ -191,8 +191,7 @@ type Retied = Readonly<{
 }>;
 
 /**
- * Puts events into a chain again, which goes on from its anchors; where a sound row says otherwise, the anchor is what
- * was damaged.
+ * Chains events again from their anchors on; where a sound row contradicts an anchor, the anchor is the damaged one.
  */
 async function tiedAgain(
   { store, policies }: BothStores,

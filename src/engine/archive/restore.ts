@@ -29,7 +29,9 @@ type Restoration = Readonly<{
   stream: StreamName;
   /** The archive's end. */
   position: number;
-  /** The life it goes on with; undefined where readers have followed other events, so that it has to be a new one. */
+  /**
+   * The incarnation that it continues; undefined where readers have followed other events, so that it needs a new one.
+   */
   incarnation: string | undefined;
   onProgress?: ((done: number, total: number) => void) | undefined;
 }>;
@@ -45,8 +47,8 @@ const emptySubject = 'lost';
  * Makes a stream anew from the archive, each event at its sequence with the time it was first stored.
  *
  * While it is filled it listens on a subject of its own and carries a mark, so that no writer takes it for the log; a
- * restoration that was cut off is begun again. Sequences that nobody has any more stay empty. Whatever the stream held
- * before is gone: read it first.
+ * restoration that was cut off starts again. Sequences that neither store has any more stay empty. The stream's earlier
+ * contents are deleted: read them first.
  */
 export async function restoreStream(stores: Stores, restoration: Restoration): Promise<Restored> {
   const { nc, network, policies, store } = stores;
@@ -77,7 +79,7 @@ export async function restoreStream(stores: Stores, restoration: Restoration): P
   return { lastSequence: done.state.last_seq, incarnation: incarnationOf(done) };
 }
 
-/** The first sequence of the archive that the stream would not drop by itself. */
+/** The first sequence of the archive that the stream's policy would not drop. */
 async function firstKept({ store, policies }: Stores, stream: StreamName): Promise<number> {
   const drops = await dropsOf(store, stream, { policy: policies[stream], now: Date.now() });
   let next = 1;
@@ -155,7 +157,7 @@ export async function saveForeign(
   return { file, events: written };
 }
 
-/** The event as it is stored, beside its place in the stream; as bytes where it is not the text of an event. */
+/** The stored event with its sequence in the stream; as bytes where it is not the text of an event. */
 function lineOf({ sequence, subject, id, storedNanos, body }: RawEvent): string {
   const place = JSON.stringify({ sequence, subject, id, storedNanos });
   const content = provesItself({ subject, body })
@@ -225,7 +227,7 @@ function fill({ nc, network }: Pick<RawLog, 'nc' | 'network'>, stream: StreamNam
     const why = reply.kind === 'refused' ? reply.description : reply.kind;
     throw new AppError('UNAVAILABLE', `The broker did not take event ${expected} of ${stream} back: ${why}`);
   };
-  /** A bounded number at once: between two events of an entity that is seldom heard of there may be millions. */
+  /** A bounded number at once: between two events of an entity that rarely changes there may be millions. */
   const emptyUpTo = async (sequence: number): Promise<void> => {
     while (last < sequence)
       await Promise.all(Array.from({ length: Math.min(chunk, sequence - last) }, () => put(emptySubject)));

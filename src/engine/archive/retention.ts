@@ -2,9 +2,7 @@ import { keptDays, keptPerEntity, type StreamName, type StreamPolicy } from '../
 import type { Query } from '../models/pool.ts';
 import type { Link } from './chain.ts';
 
-/**
- * The hash of an event that was dropped, where the next one that is kept ties on to it: its chain begins anew there.
- */
+/** The hash of a dropped event on which the next retained one is chained: the chain starts anew there. */
 export type Anchor = Readonly<{ sequence: number; hash: Uint8Array }>;
 
 /**
@@ -23,7 +21,7 @@ export type Retention = Readonly<{
   setAnchor: (stream: StreamName, anchor: Anchor) => Promise<void>;
   /** Subjects of which more is archived than so many, and how much more. */
   surplus: (stream: StreamName, perEntity: number) => Promise<Surplus>;
-  /** Drops rows, leaving anchors, or nothing at all: false while somebody repairs. */
+  /** Drops rows, leaving anchors, or does nothing: false while a repair runs. */
   prune: (stream: StreamName, pruning: Pruning) => Promise<boolean>;
 }>;
 
@@ -65,7 +63,7 @@ export function createRetention(query: Query, schema: string): Retention {
   };
 }
 
-/** One statement, so that rows and anchors change together; its lock is the one that whoever repairs holds. */
+/** One statement, so that rows and anchors change together; a repair holds the same lock. */
 const pruning = (schema: string): string =>
   `with free as materialized (select pg_try_advisory_xact_lock(hashtextextended($6, 3)) as is_free),
     gone as (delete from ${schema}.archive using free where is_free and stream = $1 and sequence = any ($2::int8[])),
@@ -77,22 +75,22 @@ const pruning = (schema: string): string =>
   select is_free from free`;
 
 const hourMs = 3_600_000;
-/** Clocks of the broker and of whoever compares may differ. */
+/** The clocks of the broker and of the comparing process may differ. */
 const clockSkewMs = hourMs;
 
-/** Tells in one walk through an archive, in its order, what its stream drops by itself. */
+/** Decides in one walk through an archive, in its order, which events its stream has dropped by policy. */
 export type Drops = Readonly<{
   /** Whether a row, the next in order, is one that the stream drops. */
   isDropped: (row: Pick<Link, 'subject' | 'storedNanos'>) => boolean;
   /** Of rows that seemed to be missing: those that the stream drops by now, since more was archived meanwhile. */
   droppedSince: (rows: readonly Walked[]) => Promise<ReadonlySet<number>>;
-  /** The place of the row that was asked for last among those of its subject. */
+  /** The rank of the last row among those of its subject. */
   place: () => number;
   /** So many rows of a subject are not in the archive any more. */
   pruned: (subjects: readonly string[]) => void;
 }>;
 
-/** A row that was walked past: its place among those of its subject, from 1. */
+/** A row of the walk: `place` is its rank among those of its subject, from 1. */
 export type Walked = Readonly<{ sequence: number; subject: string; place: number }>;
 
 const nothing: Drops = {
@@ -139,10 +137,10 @@ export async function dropsOf(
   };
 }
 
-/** Rows of a chunk that the stream has dropped as its policy says, with the subject of each. */
+/** Rows of a chunk that the stream has dropped by its policy, with the subject of each. */
 export type Dropped = Pruning & Readonly<{ subjects: readonly string[] }>;
 
-/** Rows to be dropped, and the anchors that take their place: one for each run of them. */
+/** Rows to be dropped, and the anchors that replace them: one for each run of them. */
 export function createRuns(before: number) {
   let kept = before;
   let open: Anchor | undefined;
@@ -157,7 +155,7 @@ export function createRuns(before: number) {
       open = link;
       gone.push(link);
     },
-    /** An anchor that is there already; it takes the place of those before it. */
+    /** Skips an existing anchor; it replaces those before it. */
     pass: (anchor: Anchor): void => {
       if (open) open = anchor;
     },

@@ -19,7 +19,7 @@ import { type Anchor, createRuns, type Dropped, type Drops, dropsOf, type Walked
 import { isOtherLife, joined, type Range, Ranges, type ScrubReport, stateOf, type StreamState } from './states.ts';
 import type { ArchiveHead } from './store.ts';
 
-/** How fast, whether what the stream has dropped is dropped here too, and who wants to hear how far it is. */
+/** The pace, whether to drop here what the stream has dropped, and the callback for progress. */
 export type ScrubOptions = Readonly<{
   /** Ends the comparison, which then fails: half of it would take what it has not seen for missing. */
   signal: AbortSignal;
@@ -33,18 +33,18 @@ export type ScrubOptions = Readonly<{
 
 const chunk = 1000;
 /**
- * So many missing events, half of them the last ones, are asked for once more, one by one, before they count as
+ * So many missing events, half of them the last ones, are requested once more, one by one, before they count as
  * missing.
  */
 const askedAgain = 50;
-/** States in which what seems to be missing may well be there: the broker tells them from counters alone. */
+/** States in which events that seem to be missing may well exist: they follow from the broker's counters alone. */
 const isTold = (state: StreamState): boolean => state === 'whole' || state === 'short' || state === 'holes';
 
 /**
  * Compares every event that the archive holds of a stream with the stream itself, and the archive's chain with itself.
  *
- * Reads both whole, at the pace given. Changes nothing, unless it prunes: then the archive drops what the stream has
- * dropped as its policy says. Fails with `UNAVAILABLE` when the signal ends it.
+ * Reads both completely, at the pace of the options. Changes nothing, unless it prunes: then the archive drops what the
+ * stream has dropped by its policy. Fails with `UNAVAILABLE` when the signal ends it.
  */
 export async function scrub(stores: BothStores, stream: StreamName, options: ScrubOptions): Promise<ScrubReport> {
   const { store } = stores;
@@ -113,7 +113,7 @@ function throwIfEnded(stream: StreamName, signal: AbortSignal): void {
     });
 }
 
-/** What is there when it is asked for alone is not missing. */
+/** Events that a request for each alone returns are not missing. */
 async function reallyMissing(
   stores: BothStores,
   stream: StreamName,
@@ -169,7 +169,7 @@ type Chunk = Readonly<{
   anchors: readonly Anchor[];
 }>;
 
-/** What was found in the end; `missing` is sound in the archive and was not handed over by the stream. */
+/** The result of a walk; `missing` is sound in the archive and was not delivered by the stream. */
 export type Found = Readonly<{
   events: number;
   inStream: readonly Range[];
@@ -180,12 +180,12 @@ export type Found = Readonly<{
 }>;
 
 /**
- * How a walk judges: whether the stream keeps everything, whether it was created anew, what is known to be lost, and
- * what the stream drops by itself.
+ * The rules of a walk: whether the stream keeps everything, whether it was created anew, which losses are known, and
+ * what the stream drops by policy.
  */
 type Judging = Readonly<{ isWhole: boolean; isOtherLife: boolean; losses: readonly Range[]; drops: Drops }>;
 
-/** So many rows that seem to be missing are looked at again once the walk is over. */
+/** So many rows that seem to be missing are checked again once the walk is over. */
 const mostLate = 100_000;
 
 /** A walk through both copies of a stream, chunk after chunk in their order. */
@@ -240,7 +240,7 @@ export class Judge {
     return runs.all();
   }
 
-  /** What was found, once all was taken. */
+  /** The result, once all rows were read. */
   async end({ position, hash }: ArchiveHead): Promise<Found> {
     if (this.events > 0 && this.#tie && !isSame(this.#tie, hash)) this.#found.inArchive.add(position);
     const dropped = await this.#how.drops.droppedSince(this.#late);

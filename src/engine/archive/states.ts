@@ -10,11 +10,11 @@ type Needs = 'no repair' | 'nothing more' | 'confirmation' | 'an operator';
 type State = Readonly<{ repair: Needs; mayWrite: boolean }>;
 
 /**
- * How a stream can stand against its archive as a whole, and what follows from it. Every transition to `whole` is a
+ * The possible states of a stream against its archive, and what follows from each. Every transition to `whole` is a
  * repair.
  */
 export const streamStates = {
-  /** It goes on from where the archive ends. */
+  /** It continues where the archive ends. */
   whole: { repair: 'no repair', mayWrite: true },
   /** The broker has no such stream. */
   missing: { repair: 'nothing more', mayWrite: false },
@@ -38,12 +38,18 @@ export const restoringKey = 'annals-restoring';
 /** Its value while the stream still holds what it held before. */
 export const heldMark = 'held';
 
-/** Whether a stream was created anew since its archive began, so that it holds the events of another life. */
+/**
+ * Returns whether a stream was created anew since its archive began, so that it holds the events of another
+ * incarnation.
+ */
 export function isOtherLife(info: StreamInfo, { position, incarnation }: ArchiveHead): boolean {
   return position > 0 && incarnationOf(info) !== incarnation;
 }
 
-/** The state of a stream against the archive's end, by what the broker says of it: undefined where it has none. */
+/**
+ * The state of a stream against the archive's end, by the broker's information; undefined `info` means that the broker
+ * has no such stream.
+ */
 export function stateOf(
   info: StreamInfo | undefined,
   head: ArchiveHead,
@@ -61,13 +67,13 @@ export function stateOf(
 /** Sequences from one to another, both included. */
 export type Range = Readonly<{ first: number; last: number }>;
 
-/** What one comparison of both copies of a stream found. */
+/** The result of one comparison of both copies of a stream. */
 export type ScrubReport = Readonly<{
   stream: StreamName;
   state: StreamState;
   /** Events compared. */
   events: number;
-  /** The archive's end when the comparison began. */
+  /** The archive's end when the comparison started. */
   position: number;
   /** Missing or different in the stream, sound in the archive. */
   inStream: readonly Range[];
@@ -93,7 +99,7 @@ export function isStreamDamaged({ state, inStream, inBoth, foreign }: ScrubRepor
 export class Ranges {
   readonly #all: { first: number; last: number }[] = [];
 
-  /** Adds a sequence or a range that begins behind, or within, what was added last. */
+  /** Adds a sequence or a range that starts behind, or within, the last one added. */
   add(first: number, last = first): void {
     const open = this.#all.at(-1);
     if (open && first <= open.last + 1) open.last = Math.max(open.last, last);
@@ -113,7 +119,7 @@ export function joined(...lists: (readonly Range[])[]): readonly Range[] {
   return ranges.all();
 }
 
-/** What was found, in sentences for people; none where nothing was. */
+/** The findings of a report, in sentences for people; none where there are none. */
 export function sentences(report: ScrubReport): string[] {
   const { stream, state, position } = report;
   const list = (ranges: readonly Range[]): string => {
@@ -149,10 +155,12 @@ export function sentences(report: ScrubReport): string[] {
   ];
 }
 
-/** Something that was observed, told from other findings by its text, and when: milliseconds since 1970. */
+/** A finding, distinguished from others by its text, and its time: milliseconds since 1970. */
 export type Observation = Readonly<{ finding: string; at: number }>;
 
-/** How long a finding must stand before it is believed, and how long a stream is left alone after it was restored. */
+/**
+ * How long a finding must last before it is believed, and how long a stream is not restored again after a restoration.
+ */
 export type Brakes = Readonly<{ confirmAfterMs: number; restoreEachMs: number }>;
 
 /** What guards every stream, but for tests. */
@@ -202,7 +210,8 @@ export function decide(report: ScrubReport, { policy, before, restoredMsAgo, bra
 }
 
 /**
- * What a report says against a stream, as a text that is the same for the same damage however far the log has grown.
+ * The findings of a report against a stream, as a text that is the same for the same damage however far the log has
+ * grown.
  */
 export function findingOf({ state, inStream, inBoth, foreign }: ScrubReport): string {
   return JSON.stringify([state, inStream, inBoth, foreign]);

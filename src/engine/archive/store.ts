@@ -47,7 +47,7 @@ export function createArchiveStore(pools: Pools, network: string): ArchiveStore 
 }
 
 /**
- * Every stream's is asked for each second, all at once: one after the other they keep one connection open, and no more.
+ * The heads of all streams are read each second, all at once: one after the other they use one connection, and no more.
  */
 function headIn(query: Query, schema: string) {
   const oneAtATime = pLimit(1);
@@ -95,9 +95,9 @@ function writing(query: Query, pools: Pools, schema: string) {
       if (!head) throw new Error(`The archive of ${stream} has no head`);
       return head;
     },
-    /** Adds links at the end, or nothing at all: false when somebody else leads or the end is elsewhere by now. */
+    /** Adds links at the end, or nothing at all: false when another process leads or the end has advanced. */
     extend: (head: ArchiveHead, links: readonly Link[]): Promise<boolean> => extend(pools, schema, head, links),
-    /** Puts links in place of what is there under their sequences. */
+    /** Replaces the links of the same sequences. */
     replace: async (stream: StreamName, links: readonly Link[]): Promise<void> => {
       await query(
         `insert into ${schema}.archive (stream, sequence, subject, id, stored_nanos, body, previous, hash)
@@ -114,7 +114,7 @@ function writing(query: Query, pools: Pools, schema: string) {
       );
     },
     /**
-     * One at a time, in whatever process: `work` repairs a stream. Whoever waits holds no connection, for the work
+     * One at a time over all processes: `work` repairs a stream. A waiting process holds no connection, for the work
      * needs some.
      */
     alone: async <T>(work: () => Promise<T>): Promise<T> => {
@@ -193,8 +193,8 @@ export type Loss = Readonly<{
 }>;
 
 /**
- * How the archive of a stream stands: what the last comparison found, and what was repaired last; times are RFC 3339,
- * null before the first.
+ * The state of a stream's archive: the result of the last comparison, and the last repair; times are RFC 3339, null
+ * before the first.
  */
 export type Standing = Readonly<{
   stream: StreamName;
@@ -222,7 +222,7 @@ export type Standings = Readonly<{
   standings: () => Promise<Standing[]>;
 }>;
 
-/** How the reason of losses beyond the archive's end begins: new events of the restored stream have their sequences. */
+/** How the reason of losses beyond the archive's end starts: new events of the restored stream have their sequences. */
 export const wentBack = 'the stream went back before they were archived';
 
 const lossColumns = 'stream, first, last, reason, ids';

@@ -46,9 +46,9 @@ export async function examineStream(
 }
 
 /**
- * Compares a read model with what its stream says; gives back what differs, in a sentence.
+ * Compares a read model with its stream; returns the difference, in a sentence.
  *
- * Undefined where nothing does, and where the stream itself is damaged: that one is repaired first.
+ * Undefined where there is none, and where the stream itself is damaged: that is repaired first.
  */
 export async function examineModel(
   { access, projection: name }: ModelTask,
@@ -90,7 +90,7 @@ export type ExamineOptions = Readonly<{
   brakes: Brakes;
 }>;
 
-/** What an examination found and did; `again` where damage is to be observed a second time. */
+/** The findings and repairs of an examination; `again` where damage has to be observed a second time. */
 export type Examination = Readonly<{
   state: ScrubReport['state'];
   findings: readonly string[];
@@ -108,8 +108,7 @@ async function repairStream(stores: Repairable, stream: StreamName, options: Rep
  * Compares a stream with its archive, drops there what the stream has dropped, and repairs what may be repaired without
  * an operator.
  *
- * An archive is repaired at once, for that destroys nothing; a stream only as `decide` says. What was found is
- * recorded.
+ * It repairs an archive at once, for that destroys nothing; a stream only as `decide` says. It records the findings.
  */
 export async function examine(
   stores: Repairable,
@@ -140,7 +139,7 @@ export async function examine(
   return { state, findings, done, again: isRestored ? undefined : changed };
 }
 
-/** What a look at the log before the start takes. */
+/** Options of the check of the log before the start. */
 type StartOptions = Readonly<{ network: string; pools: Pools; folder: string; logger: Logger; signal: AbortSignal }>;
 
 /**

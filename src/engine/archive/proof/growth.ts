@@ -21,7 +21,7 @@ export const emptyEdge: TreeEdge = [];
 /**
  * Adds entries, one after the other in `stored`, at the end of a tree.
  *
- * A tree depends on its entries alone, not on how they are cut: whoever adds them again gets the same tiles.
+ * A tree depends on its entries alone, not on how they are cut: adding them again gives the same tiles.
  */
 export function growTree(before: TreeEdge, stored: Uint8Array): Growth {
   const full: HashRun[] = [];
@@ -36,7 +36,7 @@ export function growTree(before: TreeEdge, stored: Uint8Array): Growth {
     });
     full.push(...grown.full);
     const rest = grown.rest.hashes;
-    // Of a tile that had begun before, only what is new.
+    // Only the new part of a tile that was partly filled before.
     const news = grown.full.length > 0 ? 0 : partial.length;
     if (rest.length > news)
       begun.push({ level, first: grown.rest.first + news / hashBytes, hashes: rest.subarray(news) });
@@ -47,7 +47,7 @@ export function growTree(before: TreeEdge, stored: Uint8Array): Growth {
   return { full, begun, edge };
 }
 
-/** Cuts hashes that begin with a tile into full tiles and the rest. */
+/** Cuts hashes that start with a tile into full tiles and the rest. */
 function growLevel({ level, first, hashes }: HashRun): Readonly<{ full: HashRun[]; rest: HashRun }> {
   const count = Math.floor(hashes.length / tileBytes);
   const full = Array.from({ length: count }, (_, at) => ({

@@ -68,7 +68,7 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
   return ranges;
 }
 
-/** The ranges whose hashes prove that a tree of `size` leaves begins with that of `old` leaves (RFC 6962, 2.1.2). */
+/** The ranges whose hashes prove that a tree of `size` leaves starts with that of `old` leaves (RFC 6962, 2.1.2). */
 export function consistencyRanges(old: number, size: number): LeafRange[] {
   const ranges: LeafRange[] = [];
   let [start, end] = [0, size];

@@ -4,7 +4,7 @@ import { sha256 } from './merkle.ts';
 /** A key that signs notes (C2SP signed-note, Ed25519); `vkey` is the public part, as verifiers take it. */
 export type NoteSigner = Readonly<{ name: string; vkey: string; sign: (text: string) => string }>;
 
-/** What a checkpoint says of a tree (C2SP tlog-checkpoint). */
+/** A checkpoint's description of a tree (C2SP tlog-checkpoint). */
 export type TreeHead = Readonly<{ origin: string; size: number; root: Uint8Array }>;
 
 const ed25519Kind = 1;
