@@ -1,19 +1,19 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 
-/** Somebody asks the JSON-RPC: told by whoever serves it, heard by whoever seals, in whatever processes they run. */
+/** Requests to the JSON-RPC: the process that serves it announces them, the process that seals receives them. */
 export type Asked = Readonly<{
-  /** Tells it, at most every few seconds. */
+  /** Announces a request, at most every few seconds. */
   tell: () => void;
-  /** Milliseconds since it was told last, here or elsewhere; infinite before. */
+  /** Milliseconds since the last announcement, of this process or another; infinite before. */
   sinceMs: () => number;
-  /** Calls with each time that it is told. */
+  /** Calls back at each announcement. */
   onAsked: (hear: () => void) => void;
   close: () => void;
 }>;
 
 const toldEachMs = 5_000;
 
-/** Opens the subject of a network's JSON-RPC on the broker; what is told there is kept nowhere. */
+/** Opens the subject of a network's JSON-RPC on the broker; announcements there are not stored. */
 export function openAsked(connection: NatsConnection, network: string): Asked {
   const subject = `annals.${network}.json-rpc.asked`;
   const hearers: (() => void)[] = [];

@@ -16,7 +16,7 @@ export type ChainHead = Readonly<{
   sizeBytes: number;
 }>;
 
-/** The transactions of a block with all that they say. */
+/** The transactions of a block with their complete contents. */
 export type ChainBody = Readonly<{
   block: Block;
   /** RLP of all of it. */
@@ -25,10 +25,10 @@ export type ChainBody = Readonly<{
   opening?: AccountsItem | undefined;
 }>;
 
-/** A transaction of a block without what it says and did. */
+/** A transaction of a block without its contents and effects. */
 export type TransactionOutline = Pick<ExecutedTransaction, 'hash' | 'from' | 'gasUsed' | 'effectiveGasPrice'>;
 
-/** A block without what its transactions say. */
+/** A block without the contents of its transactions. */
 export type BlockOutline = Readonly<{
   transactions: readonly TransactionOutline[];
   uncles: readonly Hex[];
@@ -56,8 +56,8 @@ export type ChainLog = ExecutedLog &
 export type LogBounds = Readonly<{ logs: number; dataBytes: number }>;
 
 /**
- * Logs of blocks from one to another, both included, by address and by the topic at each place; an empty list takes
- * any.
+ * Logs of blocks from one to another, both included, by address and by the topic at each position; an empty list
+ * matches any.
  */
 export type LogSearch = Readonly<{
   from: bigint;

@@ -5,7 +5,7 @@ import type { LogForm } from './log-form.ts';
 /** A receipt as JSON-RPC shows it. */
 export type ReceiptForm = Readonly<Record<string, unknown> & { transactionHash: string }>;
 
-/** Reads what a block holds, as it is shown; called only where somebody listens to it. */
+/** Reads the contents of a block in the form of the RPC; called only where a subscriber needs them. */
 export type BlockContents = Readonly<{
   logs: (head: ChainHead) => Promise<readonly LogForm[]>;
   receipts: (head: ChainHead) => Promise<readonly ReceiptForm[]>;

@@ -2,7 +2,7 @@ import type { TypedTransaction } from '@ethereumjs/tx';
 
 /** Transactions that wait for a block. */
 export type PendingPool = Readonly<{
-  /** Takes in a transaction and says its hash. Fails with `CONFLICT` where it is no valid one. */
+  /** Submits a transaction and returns its hash. Fails with `CONFLICT` where it is not valid. */
   submit: (raw: Uint8Array) => Promise<string>;
   /** Those that can run now. */
   pending: () => readonly TypedTransaction[];

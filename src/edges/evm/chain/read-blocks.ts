@@ -90,7 +90,7 @@ export function readModelBlocks({ reader, reads, forks }: BlockSources): ChainBl
 
 type Heads = Pick<ChainBlocks, 'head' | 'byNumber' | 'byHash' | 'between' | 'ofTransaction'>;
 
-/** Heads by one short query each; what was read of a header is kept by the block's hash. */
+/** Heads by one short query each; decoded headers are cached by the block's hash. */
 function headsBy(query: Ask, { reads, forks }: Omit<BlockSources, 'reader'>): Heads {
   const known = new LRUCache<string, ChainHead>({ max: headsInMemory });
   let genesis: ChainHead | undefined;

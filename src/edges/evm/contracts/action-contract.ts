@@ -97,7 +97,10 @@ async function request(
   return actionId;
 }
 
-/** True, and told, only when the action really is done: the chain takes an unfit finalization and changes nothing. */
+/**
+ * Returns true, with an event, only when the action is finalized: the chain accepts an unfit finalization and changes
+ * nothing.
+ */
 async function finalize(
   { chain, block, caller, callerHex, emit }: Call,
   actionId: string,
@@ -138,5 +141,5 @@ function infoOf(action: Action) {
   };
 }
 
-/** In place of an account that has more than 20 bytes. */
+/** Used for an account that has more than 20 bytes. */
 const nobody = `0x${'00'.repeat(20)}`;

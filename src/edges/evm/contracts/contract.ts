@@ -4,7 +4,7 @@ import type { StoredChain } from './rules.ts';
 
 /** A call of a system contract while it runs. */
 export type Call = Readonly<{
-  /** Who sent the message, never what the call says; Bech32, and as the machine writes it. */
+  /** The sender of the message, never an argument of the call; Bech32, and in the machine's form. */
   caller: string;
   callerHex: `0x${string}`;
   chain: StoredChain;
@@ -33,7 +33,7 @@ export function pageOf<T>(all: readonly T[], page: Page): T[] {
   return all.slice(from, from + pageSize(page));
 }
 
-/** The number that stands for a word in an interface; 0 where it has none. */
+/** The number of a word in an interface; 0 where it has none. */
 export function numberOf(words: readonly string[], word: string): bigint {
   return BigInt(words.indexOf(word) + 1);
 }

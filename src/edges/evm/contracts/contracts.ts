@@ -4,7 +4,7 @@ import { nodeMethods } from './node-contract.ts';
 
 export { encodeRevert } from './abi.ts';
 
-/** The system contracts: what they are asked, and what answers. */
+/** The system contracts: their interfaces, and their methods. */
 export const contracts = {
   action: { ...answering(actionAbi), methods: actionMethods },
   supernode: { ...answering(nodeAbi), methods: nodeMethods },

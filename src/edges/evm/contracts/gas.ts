@@ -38,5 +38,5 @@ export class Meter {
   }
 }
 
-/** Pays for what nobody charges: what transactions of the rules do. */
+/** A meter that charges nothing, for what transactions of the rules do. */
 export const free: Pick<Meter, 'pay'> = { pay: () => undefined };

@@ -6,7 +6,7 @@ import type { State } from '../executor/state.ts';
 import { ActionIndex, type ActionKey, type ListedIds } from './action-index.ts';
 import { free, gas, type Meter } from './gas.ts';
 
-/** The ids of all nodes, as JSON: rows are found by id only. */
+/** The ids of all nodes, as JSON: rows can be read by id only. */
 const nodeIds = { table: 'node-ids', id: '' } as const;
 /** The account whose storage is the index of actions. */
 const indexOfActions = { table: 'index', id: '' } as const;
@@ -14,10 +14,10 @@ type Place = Readonly<{ table: RecordTable | typeof nodeIds.table | typeof index
 type Payer = Pick<Meter, 'pay'>;
 
 /**
- * Where a row lies: as the code of an account of its own.
+ * The address of a row: it is stored as the code of an account of its own.
  *
  * So the machine's journal undoes it with its frame, the state's root covers it, and it can be read and proven at any
- * block. Its first byte stops whoever calls it.
+ * block. Its first byte stops any call to it.
  */
 function addressOf({ table, id }: Place): Address {
   const hash = keccak_256(new TextEncoder().encode(`annals/ledger/${table}/${id}`));

@@ -70,7 +70,7 @@ export class StoredChain {
     return { actions, total };
   }
 
-  /** Carries a rule out and writes what it changed; its events are told. Answers what it came to. */
+  /** Applies a rule, writes its changes and emits its events. Returns its result. */
   async carryOut(rule: (draft: Draft) => void): Promise<Draft> {
     const draft = await this.run((chain) => {
       const attempt = new Draft(chain);
@@ -128,7 +128,7 @@ export class StoredChain {
   }
 }
 
-/** Fails for an account that the virtual machine has no place for: its address has more than 20 bytes. */
+/** Fails for an account that the virtual machine cannot represent: its address has more than 20 bytes. */
 function addressIn(account: string): Address {
   const address = evmAddress(account);
   if (address === undefined) throw new TransactionFailed('request', `${account} is no account of 20 bytes`);

@@ -19,7 +19,8 @@ export type Precompile = Readonly<{
 }>;
 
 /**
- * The system contracts of a chain over a state. `message` tells who calls: the library says it to listeners only.
+ * The system contracts of a chain over a state. `message` returns the current call, which the library passes only to
+ * listeners.
  *
  * A call that a rule refuses is reverted with the rule's words; nothing of it is left. One whose gas does not pay the
  * next read or write stops before it.

@@ -51,7 +51,7 @@ export const proof = (
     return { ...proven, storageProof: proven.storageProof.map((one, index) => named(one, given.slots[index])) };
   });
 
-/** Slots are named as they were asked for when they were whole words, else as short numbers. */
+/** Slots are named as in the request when they had 32 bytes there, else as short numbers. */
 const named = (
   one: AccountProof['storageProof'][number],
   slot: Hex | undefined,

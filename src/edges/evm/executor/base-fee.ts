@@ -5,7 +5,7 @@
  */
 export type FeeRule = Readonly<{ denominator: bigint; elasticity: bigint; floor: bigint; initial: bigint }>;
 
-/** Of Ethereum and every chain whose genesis says nothing else. */
+/** The rule of Ethereum and of every chain whose genesis sets no other. */
 export const ordinaryFees: FeeRule = { denominator: 8n, elasticity: 2n, floor: 0n, initial: 1_000_000_000n };
 
 /** Of the storage network: it starts at 2.5 gwei, moves by a sixteenth at most and never falls below 0.5 gwei. */

@@ -12,7 +12,7 @@ import { executedTransaction, type Outcome } from './outcome.ts';
 import { type SealingLimits, stopwatch, TooLong } from './sealing-limits.ts';
 import type { State } from './state.ts';
 
-/** Reads of the state and jumps between two looks at the clock. */
+/** Reads of the state and jumps between two readings of the clock. */
 const stepsPerLook = 16;
 
 type Executing = Readonly<{ machine: Pick<Machine, 'vm' | 'state'>; environment: Block; limits: SealingLimits }>;
@@ -42,7 +42,7 @@ export class BlockBuilder {
     this.#limits = limits;
   }
 
-  /** Executes a transaction, or says why this block does not take it. */
+  /** Executes a transaction, or returns why this block refuses it. */
   async take(raw: Uint8Array): Promise<Outcome> {
     const depth = this.#state.depth;
     try {

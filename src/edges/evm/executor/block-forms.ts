@@ -10,7 +10,7 @@ import {
 import { bytesToHex } from '@ethereumjs/util';
 import { effectiveGasPrice, type Hex } from './outcome.ts';
 
-/** Where a transaction stands; without it, it waits. */
+/** The position of a transaction; without it, the transaction is pending. */
 export type TransactionPlace = Readonly<{
   blockHash: Hex;
   blockNumber: bigint;
@@ -93,7 +93,7 @@ export function blockFormOf(header: BlockHeader, hash: Hex, parts: ShownParts): 
   };
 }
 
-/** A block as `eth_getBlockByNumber` shows it, with whole transactions or their hashes. */
+/** A block as `eth_getBlockByNumber` shows it, with full transactions or their hashes. */
 export function blockForm(block: Block, whole: boolean): Readonly<Record<string, unknown>> {
   const { header, transactions } = block;
   const hash = bytesToHex(header.hash());

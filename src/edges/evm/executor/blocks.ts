@@ -15,14 +15,14 @@ const timestampAt = 11;
 export const readHeader = (rlp: Uint8Array, forks: Forks): BlockHeader =>
   reading('header', () => createBlockHeaderFromRLP(rlp, { common: forks.at(placeOf(RLP.decode(rlp))) }));
 
-/** A whole block of its RLP form, under the rules of its fork. Fails with `INVALID_ARGUMENT`. */
+/** A complete block from its RLP form, under the rules of its fork. Fails with `INVALID_ARGUMENT`. */
 export const readBlock = (rlp: Uint8Array, forks: Forks): Block =>
   reading('block', () => {
     const [header = []] = listOf(RLP.decode(rlp));
     return createBlockFromRLP(rlp, { common: forks.at(placeOf(header)) });
   });
 
-/** The blocks of a file in which their RLP forms stand one behind the other. */
+/** The blocks of a file that holds their RLP forms one behind the other. */
 export function* splitBlocks(bytes: Uint8Array): Generator<Uint8Array> {
   let rest = bytes;
   while (rest.length > 0) {
@@ -33,7 +33,7 @@ export function* splitBlocks(bytes: Uint8Array): Generator<Uint8Array> {
   }
 }
 
-/** How a header is stored and found again. */
+/** The form in which a header is stored and looked up. */
 export const storedHeader = (header: BlockHeader): StoredHeader => ({
   number: header.number,
   hash: bytesToHex(header.hash()),

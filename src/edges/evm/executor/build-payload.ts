@@ -8,7 +8,7 @@ import { executionCodes, ExecutionError } from './execution-error.ts';
 import type { Hex } from './outcome.ts';
 import type { At, Reader } from './reader.ts';
 
-/** A block that somebody wants to see built, as `testing_buildBlockV1` asks for it. */
+/** A block to build, in the terms of `testing_buildBlockV1`. */
 export type Payload = Readonly<{
   at: At;
   timestamp: Hex;

@@ -18,7 +18,7 @@ export type CallFrame = Readonly<{
   error?: string | undefined;
   revertReason?: string | undefined;
   calls?: readonly CallFrame[] | undefined;
-  /** Those that this call itself wrote; `position` says how many calls it had made by then. */
+  /** The logs that this call itself wrote; `position` is the number of calls that it had made by then. */
   logs?: readonly PlacedLog[] | undefined;
 }>;
 
@@ -30,7 +30,7 @@ export type CallTracerOptions = Readonly<{ onlyTopCall?: boolean | undefined; wi
 /** What is noted of a transaction while it runs, until it is stopped. */
 export type Recording<Told> = Readonly<{ told: (result: RunTxResult, tx: TypedTransaction) => Told; stop: () => void }>;
 
-/** A call that was begun; the frame is whole once it has ended. */
+/** A call under way; its frame is complete once it has ended. */
 type Followed = {
   frame: CallFrame;
   readonly calls: Followed[];
@@ -99,14 +99,14 @@ const placed = ([address, topics, data]: Log, position: number): PlacedLog => ({
   position: `0x${position.toString(16)}`,
 });
 
-/** A call as it begins, by the instruction that makes it. */
+/** The frame of a call at its start, named by the instruction that makes it. */
 function begin(message: Message, opcode: string): CallFrame {
   const { depth, to, caller, value, gasLimit, data } = message;
   const type = depth > 0 ? opcode : to ? 'CALL' : 'CREATE';
   const isDelegated = type === 'DELEGATECALL';
   return {
     type,
-    // Code of another runs in the name of whoever called the caller: shown is who asked for it.
+    // Delegated code runs in the name of the caller's caller: the frame shows the account that requested it.
     from: (isDelegated && to ? to : caller).toString(),
     to: to && message.codeAddress.toString(),
     value: type === 'STATICCALL' ? undefined : hex(value),
@@ -143,7 +143,7 @@ function selfDestruct({ address, stack, account }: InterpreterStep): CallFrame {
   };
 }
 
-/** A transaction to somebody without code enters no machine. */
+/** A transaction to an account without code enters no machine. */
 const plainFrame = (tx: TypedTransaction): CallFrame => {
   const from = tx.getSenderAddress();
   return {

@@ -35,7 +35,7 @@ export type CallRequest = Readonly<{
   blobVersionedHashes?: readonly Hex[] | undefined;
 }>;
 
-/** A call as a transaction that nobody signed. */
+/** A call as an unsigned transaction. */
 export type Message = Readonly<{ tx: TypedTransaction; from: Address }>;
 
 /** What a call leaves open. */
@@ -98,7 +98,7 @@ function transaction(request: CallRequest, { gasLimit, nonce, common }: Defaults
 const copied = (list: AccessList | undefined): { address: Hex; storageKeys: Hex[] }[] =>
   (list ?? []).map(({ address, storageKeys = [] }) => ({ address, storageKeys: [...storageKeys] }));
 
-/** Whoever is named as the sender is the sender. */
+/** The named sender is the sender. */
 const unsigned = (tx: TypedTransaction, from: Address): TypedTransaction =>
   Object.assign(tx, {
     getSenderAddress: () => from,
@@ -117,8 +117,8 @@ export const blobGasOf = (tx: TypedTransaction): bigint =>
   'blobVersionedHashes' in tx ? BigInt(tx.blobVersionedHashes.length) * blobGas : 0n;
 
 /**
- * A view of a block with other figures in its header than a valid one could have: a base fee of nothing for a call
- * that pays nothing, or a price of blobs that somebody wants.
+ * A view of a block with other figures in its header than a valid one could have: a base fee of nothing for a call that
+ * pays nothing, or a price of blobs from the request.
  */
 export function withHeader(block: Block, changes: Readonly<Record<string, PropertyDescriptor>>): Block {
   const header: unknown = Object.create(block.header, changes);

@@ -12,7 +12,7 @@ import { record, type Trace, type TraceOptions } from './trace.ts';
 export type Call = Readonly<{
   at: At;
   request: CallRequest;
-  /** Most gas that it may use, whatever it asks for. */
+  /** Most gas that it may use, whatever it requests. */
   gasCap: bigint;
   stateOverrides?: StateOverrides | undefined;
   blockOverrides?: BlockOverrides | undefined;
@@ -27,7 +27,10 @@ export const call = async (reader: Reader, given: Call): Promise<Uint8Array> =>
     return returnValue;
   });
 
-/** What a call does, as its options want it told. Fails with an ExecutionError when it cannot run; a revert is told. */
+/**
+ * The trace of a call, in the form of its options. Fails with an ExecutionError when it cannot run; a revert is part of
+ * the trace.
+ */
 export const traceCall = async (
   reader: Reader,
   { options, ...given }: Call & Readonly<{ options: TraceOptions }>,

@@ -16,11 +16,11 @@ export type Sealed = Readonly<{
   hash: Hex;
   /** RLP of the header. */
   header: Uint8Array;
-  /** RLP of the whole block, of EVM transactions alone. */
+  /** RLP of the complete block, of EVM transactions only. */
   block: Uint8Array;
   /** What became of each item. */
   outcomes: readonly Outcome[];
-  /** Stores the state and the header. Fails with `CONFLICT` when another block stands there. */
+  /** Stores the state and the header. Fails with `CONFLICT` when another block is stored at that height. */
   commit: () => Promise<void>;
 }>;
 
@@ -35,16 +35,16 @@ export type Executor = Readonly<{
   /**
    * Executes items on top of a block (RLP of its header, whose state must be stored) and makes a block of them.
    *
-   * What is not committed leaves nothing behind; at most one block is under way at a time.
+   * A block that is not committed leaves nothing behind; at most one block is under way at a time.
    */
   seal: (parent: Uint8Array, attributes: Attributes, items: readonly Item[]) => Promise<Sealed>;
-  /** Executes a block again. Fails with `CONFLICT` when it comes to another hash than the block's. */
+  /** Executes a block again. Fails with `CONFLICT` when the result has another hash than the block. */
   apply: (parent: Uint8Array, block: Applied) => Promise<Sealed>;
   /** Drops what is remembered of the store, which has lost blocks that it had. */
   forget: () => void;
 }>;
 
-/** A machine remembers what it reads and writes: after so many blocks another one takes its place. */
+/** A machine remembers what it reads and writes: after so many blocks a new one replaces it. */
 const blocksPerMachine = 2_000;
 
 /** What executors of one process may share: nodes in memory. */

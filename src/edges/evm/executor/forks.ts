@@ -7,7 +7,7 @@ import { type ChainConfig, chainParameters } from './genesis.ts';
 import { kzg } from './kzg.ts';
 import { recoverKey } from './recover.ts';
 
-/** Where a block stands in the history of forks. */
+/** The position of a block in the history of forks. */
 export type ForkPlace = Readonly<{ number: bigint; timestamp: bigint }>;
 
 /** The library's rules for each fork of a chain. */
@@ -58,7 +58,7 @@ function withParameters(common: Common, overrides: Overrides = {}): Common {
   return common;
 }
 
-/** The rules of a chain that can be set to any fork, for whoever compares forks. */
+/** The rules of a chain that can be set to any fork, for comparisons of forks. */
 export const changeableRules = (config: ChainConfig): Common =>
   withParameters(new Common({ chain: chainParameters(config.genesis), customCrypto }));
 

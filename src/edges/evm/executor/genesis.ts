@@ -5,13 +5,13 @@ import { contractAddresses } from '../contracts/addresses.ts';
 import { type FeeRule, networkFees, ordinaryFees } from './base-fee.ts';
 import { predeploys } from './predeploys.ts';
 
-/** The beginning of a chain as `geth` writes it. */
+/** The genesis of a chain in the form of `geth`. */
 export type GethGenesis = Parameters<typeof parseGethGenesis>[0];
 
 /**
- * What tells one chain from another: plain data, so that it travels to worker threads.
+ * What distinguishes one chain from another: plain data, so that it travels to worker threads.
  *
- * `feesTo: 'coinbase'`: base fees are paid to the block's coinbase instead of being burned. `ledger`: the beginning of
+ * `feesTo: 'coinbase'`: base fees are paid to the block's coinbase instead of being burned. `ledger`: the genesis of
  * the ledger whose rules its system contracts call.
  */
 export type ChainConfig = Readonly<{
@@ -21,7 +21,7 @@ export type ChainConfig = Readonly<{
   ledger?: LedgerGenesis | undefined;
 }>;
 
-/** Somebody else's chain: its genesis says all. */
+/** A foreign chain: its genesis defines everything. */
 export const foreignChain = (genesis: GethGenesis): ChainConfig => ({
   genesis,
   fees: ordinaryFees,
@@ -77,7 +77,7 @@ export function networkChain(
   };
 }
 
-/** So that who looks finds code there; none of it ever runs. */
+/** For clients that check for code; none of it ever runs. */
 const contractAccount = { balance: '0x0', nonce: '0x1', code: '0xfe' } as const;
 const predeployed: GenesisAccounts = Object.fromEntries(
   Object.values(predeploys).map(({ address, code }) => [address, { balance: '0x0', nonce: '0x1', code }]),
@@ -96,7 +96,7 @@ export function chainParameters(genesis: GethGenesis): EthereumChain {
   return reading(() => {
     const parsed: unknown = parseGethGenesis(genesis);
     const parameters = { ...(parsed as EthereumChain), name: genesis.name ?? 'ethereum' };
-    // The library reads the later blob schedules under names that it does not ask for.
+    // The library reads the later blob schedules under names that it does not look up.
     for (const [fork, schedule] of Object.entries(genesis.config.blobSchedule ?? {})) {
       const custom = parameters.customHardforks?.[fork];
       const { target = 0, max = 0, baseFeeUpdateFraction = 1 } = schedule;
@@ -107,11 +107,11 @@ export function chainParameters(genesis: GethGenesis): EthereumChain {
   });
 }
 
-/** Accounts at the beginning, in the library's form. */
+/** Accounts of the genesis, in the library's form. */
 export const genesisState = (genesis: GethGenesis): ReturnType<typeof parseGethGenesisState> =>
   reading(() => parseGethGenesisState(genesis));
 
-/** The chain id; at most 2^53 - 1, as a genesis of JSON can say it. */
+/** The chain id; at most 2^53 - 1, the limit of a genesis in JSON. */
 export const chainIdOf = ({ genesis }: ChainConfig): bigint => BigInt(genesis.config.chainId);
 
 function reading<T>(read: () => T): T {

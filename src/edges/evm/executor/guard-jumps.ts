@@ -9,7 +9,7 @@ const jumps = [0x56, 0x57] as const;
 /**
  * Lets each jump call the state's guard, so that a loop which reads nothing can be ended as well.
  *
- * The library offers no such place: its steps can be listened to, which makes each of them several times as slow.
+ * The library offers no hook for that: a listener to its steps makes each of them several times as slow.
  */
 export function guardJumps({ evm }: VM, state: State): void {
   const map: unknown = Reflect.get(evm, '_opcodeMap');

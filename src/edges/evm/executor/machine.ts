@@ -21,7 +21,7 @@ export type Machine = Readonly<{
   vmOf: (common: Common) => Promise<VM>;
   /** Puts it at a stored state; what was read there before stays cached when it is there already. */
   at: (stateRoot: Uint8Array) => Promise<void>;
-  /** Tells it that what it wrote is stored as this state. */
+  /** Confirms that its writes are stored as this state. */
   stands: (stateRoot: Uint8Array) => void;
 }>;
 

@@ -17,7 +17,7 @@ export type NodeStore = Readonly<{
   /**
    * Stores a block's nodes and its header, all or nothing; safe to repeat.
    *
-   * Fails with `CONFLICT` when another block stands at this height already, or when the one before it is missing.
+   * Fails with `CONFLICT` when another block is stored at this height already, or when the one before it is missing.
    */
   put: (batch: NodeBatch) => Promise<void>;
   /** The last block applied; undefined before genesis. */
@@ -38,7 +38,7 @@ export const createNodeCache = (maxBytes = cachedBytes): NodeCache =>
 /** Of a trie without a node, which is never written. */
 const emptyRoot = bytesToUnprefixedHex(KECCAK256_RLP);
 
-/** A store as the library's tries want it: writes stay here until they are taken out with `takeDirty`. */
+/** A store in the form of the library's tries: writes stay here until `takeDirty` removes them. */
 export class TrieDb implements DB<string, string | Uint8Array> {
   readonly #store: NodeStore;
   readonly #cache: NodeCache;
@@ -91,13 +91,13 @@ export class TrieDb implements DB<string, string | Uint8Array> {
     return dirty;
   }
 
-  /** Drops all that is in memory: the store has less than it once said. */
+  /** Drops all that is in memory: the store has lost nodes that it had. */
   forget(): void {
     this.#dirty = new Map();
     this.#cache.clear();
   }
 
-  /** Lets later readers find nodes that were stored without asking the store. */
+  /** Caches stored nodes, so that later readers need not read the store. */
   remember(nodes: ReadonlyMap<string, Uint8Array>): void {
     for (const [hash, node] of nodes) this.#cache.set(hash, node);
   }

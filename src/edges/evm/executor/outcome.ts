@@ -58,7 +58,7 @@ export type Outcome =
   /** This block has no room for it. */
   | Readonly<{ kind: 'left' }>;
 
-/** Plain data of what the library says about a transaction that ran. */
+/** The library's result of a transaction as plain data. */
 export function executedTransaction(
   tx: TypedTransaction,
   { receipt, execResult, createdAddress, totalGasSpent }: RunTxResult,

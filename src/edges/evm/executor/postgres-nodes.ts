@@ -28,7 +28,7 @@ export function openPostgresNodes(postgres: pg.ClientConfig, network: string): P
     query_timeout: waitMs,
     options: '-c synchronous_commit=off -c jit=off',
   });
-  // A connection lost while idle must not end the process; whoever asks next sees it.
+  // A connection lost while idle must not end the process; its next user gets the error.
   pool.on('error', () => undefined);
   const headerOf = async (name: string, condition: string, values: unknown[]): Promise<StoredHeader | undefined> => {
     const text = `select ${headerColumns} from ${schema}.evm_headers ${condition}`;

@@ -76,7 +76,7 @@ export function createReader({ config, nodes, cache = createNodeCache() }: Execu
         await giveBack();
         return result;
       } catch (caught) {
-        // After any other failure nobody knows where the machine stands.
+        // After any other failure the machine's state is unknown.
         if (caught instanceof ExecutionError) await giveBack();
         throw caught;
       }

@@ -6,7 +6,7 @@
  */
 export type SealingLimits = Readonly<{ bytes: number; blockMs: number; transactionMs: number }>;
 
-/** Of whoever seals without limits. */
+/** The limits of a sealer without any. */
 export const noLimits: SealingLimits = { bytes: Infinity, blockMs: Infinity, transactionMs: Infinity };
 
 /** Thrown by a read of the state or a jump in a transaction that has run for too long. */

@@ -21,14 +21,14 @@ export type AccountsItem = Readonly<{
 /** What a block is made of, in its order. */
 export type Item = Readonly<{ kind: 'transaction'; raw: Uint8Array }> | AccountsItem;
 
-/** What whoever seals decides about a block; all else follows from its parent and its items. */
+/** The sealer's decisions about a block; all else follows from its parent and its items. */
 export type Attributes = Readonly<{
   /** Seconds. */
   timestamp: bigint;
   baseFee: bigint;
   gasLimit: bigint;
   coinbase: Hex;
-  /** Of whoever seals; a block of the log has been within them. */
+  /** Limits of the sealer; a block of the log has been within them. */
   limits?: SealingLimits;
   extraData?: Uint8Array;
 }>;
@@ -37,9 +37,9 @@ export type Attributes = Readonly<{
 export type Executed = Readonly<{ block: Block; outcomes: readonly Outcome[] }>;
 
 /**
- * Executes items on top of a block and makes the block of them, on a machine that stands at the parent's state.
+ * Executes items on top of a block and makes the block of them, on a machine whose state is the parent's.
  *
- * The state written so lies in the machine alone; the same parent, attributes and items give the same block again.
+ * The new state is in the machine only; the same parent, attributes and items give the same block again.
  */
 export async function sealBlock(
   config: ChainConfig,

@@ -15,11 +15,11 @@ type RecordName = Readonly<{ table: RecordTable; id: string }>;
 /** Code that makes an account pass for one of a person. */
 const delegation = new Uint8Array([0xef, 0x01, 0x00, ...new Uint8Array(20)]);
 
-/** The state of all accounts, which notes whom it is told to change. */
+/** The state of all accounts, which records the accounts that it changes. */
 export class State extends MerkleStateManager {
   #touched = new Map<string, Address>();
   #sender: string | undefined;
-  /** What system contracts told, undone with the frame that told it: how much of it each open frame began with. */
+  /** Events of system contracts, undone with their frame: the number of events at the start of each open frame. */
   #told: ChainEvent[] = [];
   readonly #marks: number[] = [];
   #records = new Map<string, RecordName>();
@@ -65,17 +65,17 @@ export class State extends MerkleStateManager {
     this.#guard?.();
   }
 
-  /** Keeps what a system contract tells of the chain. */
+  /** Records events that a system contract emits. */
   tell(events: readonly ChainEvent[]): void {
     this.#told.push(...events);
   }
 
-  /** What was told since the last time, without what was undone. */
+  /** Returns the events since the last call, without those that were undone. */
   takeTold(): readonly ChainEvent[] {
     return this.#told.splice(0);
   }
 
-  /** Writes bytes as the code of an account that is nobody's. */
+  /** Writes bytes as the code of an account that no key controls. */
   async putRecord(address: Address, bytes: Uint8Array): Promise<void> {
     await this.putCode(address, bytes);
     this.#touched.delete(address.toString());
@@ -92,12 +92,7 @@ export class State extends MerkleStateManager {
     return records;
   }
 
-  /**
-   * Runs a transaction whose sender may have code: only calls that nobody signed come from contracts.
-   *
-   * The check requests the sender's code once, before anything else does, and is satisfied by a delegation. A
-   * transaction that is refused before that check leaves nothing behind.
-   */
+  /** Runs a transaction whose sender may have code: only unsigned calls come from contracts. */
   async withSender<T>(address: Address, run: () => Promise<T>): Promise<T> {
     const account = await this.getAccount(address);
     this.#sender = account?.isContract() === true ? address.toString() : undefined;
@@ -149,7 +144,7 @@ export class State extends MerkleStateManager {
   }
 }
 
-/** Opens a state over tries in a database; it stands at the empty root. */
+/** Opens a state over tries in a database, at the empty root. */
 export async function openState(db: TrieDb, common: Common): Promise<State> {
   const trie = await createMPT({
     db,

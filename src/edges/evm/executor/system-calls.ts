@@ -49,7 +49,7 @@ export async function openBlock(vm: VM, opening: Opening): Promise<void> {
   await evm.journal.cleanup();
 }
 
-/** What a block asks of the beacon chain (EIP-7685), after its last transaction; undefined before that fork. */
+/** A block's requests to the beacon chain (EIP-7685), after its last transaction; undefined before that fork. */
 export async function requestsHash(vm: VM, results: readonly RunTxResult[]): Promise<Uint8Array | undefined> {
   const { common } = vm;
   if (!common.isActivatedEIP(7685)) return undefined;

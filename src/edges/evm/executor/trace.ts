@@ -49,7 +49,7 @@ export type StructLog = Readonly<{
 export type Trace =
   Readonly<{ gas: number; failed: boolean; returnValue: Hex; structLogs: readonly StructLog[] }> | CallFrame;
 
-/** Executes a block again and tells what each transaction, or one, did. */
+/** Executes a block again and returns the trace of each transaction, or of one. */
 export async function trace(
   reader: Reader,
   { parent, block: rlp, opening, index, options }: Traced,

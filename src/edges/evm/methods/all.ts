@@ -11,7 +11,7 @@ import { catalogueMethods } from './catalogue.ts';
 import { stateMethods } from './state.ts';
 import { subscriptionMethods } from './subscriptions.ts';
 
-/** Every method there is; an operator says which namespaces are served. */
+/** Every method; the settings decide which namespaces are served. */
 export const methods: readonly Method[] = [
   ...nodeMethods,
   ...catalogueMethods,

@@ -16,7 +16,7 @@ const discover = (name: string): Method =>
     handler: ({ catalogue }) => catalogue(),
   });
 
-/** Methods that tell what can be called. */
+/** Methods that describe what can be called. */
 export const catalogueMethods: readonly Method[] = [
   discover('rpc_discover'),
   discover('rpc.discover'),

@@ -8,11 +8,11 @@ import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 import { knownBlock } from './block-of.ts';
 
-/** A tip where nobody bids. */
+/** The tip where no transaction bids. */
 const leastTip = 1n;
-/** Blocks in which bids are looked up, the percentile of them that is suggested, and its bound: 500 gwei. */
+/** The number of blocks whose bids are read, the percentile of them that is suggested, and its bound: 500 gwei. */
 const bids = { blocks: 20n, percentile: 60, most: 500_000_000_000n } as const;
-/** Nobody bids in the genesis block, which would have to be read from the state. */
+/** No transaction bids in the genesis block, which would have to be read from the state. */
 const firstWithBids = 1n;
 const mostBlocks = 100;
 const mostPercentiles = 100;

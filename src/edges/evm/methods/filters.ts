@@ -14,7 +14,7 @@ function reaches({ fromBlock, toBlock, blockHash }: LogFilter, number: bigint): 
   return blockHash === undefined && number >= (bound(fromBlock) ?? 0n) && number <= (bound(toBlock) ?? number);
 }
 
-/** Methods that collect what happens until they are asked. */
+/** Methods that collect events until the client reads them. */
 export const filterMethods: readonly Method[] = [
   method({
     name: 'eth_newFilter',

@@ -18,11 +18,11 @@ const wanted = {
   topics: Type.Optional(Type.Array(topic, { maxItems: 4 })),
 };
 
-/** Which logs somebody wants, whatever block they are in. */
+/** The logs that a client wants, whatever block they are in. */
 export const logCondition = Type.Object(wanted, { description: 'Logs by address and topics' });
 export type LogCondition = Type.Static<typeof logCondition>;
 
-/** Which logs of which blocks somebody wants. */
+/** The logs of some blocks that a client wants. */
 export const logFilter = Type.Object(
   {
     fromBlock: Type.Optional(blockId),
@@ -34,7 +34,7 @@ export const logFilter = Type.Object(
 );
 export type LogFilter = Type.Static<typeof logFilter>;
 
-/** What is wanted, place by place and in lower case; an empty list takes any value. */
+/** The conditions by position and in lower case; an empty list matches any value. */
 function termsOf({ address: of, topics = [] }: LogCondition) {
   return {
     addresses: [of ?? []].flat().map((one) => one.toLowerCase()),
@@ -45,7 +45,7 @@ function termsOf({ address: of, topics = [] }: LogCondition) {
   };
 }
 
-/** Whether a log is one of those that are wanted; an empty list and null take any value at their place. */
+/** Returns a test whether a log matches; an empty list and null match any value at their position. */
 export function logMatcher(condition: LogCondition): (log: ExecutedLog) => boolean {
   const { addresses, topics } = termsOf(condition);
   const of = new Set(addresses);
@@ -65,7 +65,7 @@ export async function findLogs(context: MethodContext, filter: LogFilter): Promi
   throw new RpcError(rpcCodes.invalidParameters, `query returned more than ${bound}`);
 }
 
-/** First and last block of those in which a filter looks. */
+/** First and last block that a filter searches. */
 async function rangeOf(context: MethodContext, filter: LogFilter): Promise<readonly [bigint, bigint]> {
   if (filter.blockHash === undefined) return await range(context, filter);
   if (filter.fromBlock !== undefined || filter.toBlock !== undefined)

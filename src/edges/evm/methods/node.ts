@@ -24,7 +24,7 @@ async function capabilities({ blocks, forgetsStates }: MethodContext): Promise<u
   };
 }
 
-/** Methods that tell of the chain and of this program. */
+/** Methods that describe the chain and this program. */
 export const nodeMethods: readonly Method[] = [
   method({
     name: 'eth_chainId',

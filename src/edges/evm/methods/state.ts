@@ -9,7 +9,7 @@ import { type BlockId, stateBlock } from './block-of.ts';
 
 const of = { name: 'address', schema: address } as const;
 const at = { name: 'block', schema: blockId, optional: true } as const;
-/** Slots that one request may ask for. */
+/** The most slots of one request. */
 const mostSlots = 1024;
 
 const header = async (context: MethodContext, id: BlockId | undefined): Promise<Uint8Array> =>

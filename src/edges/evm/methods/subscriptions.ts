@@ -17,7 +17,7 @@ const transactionsWanted = Type.Object({
 });
 const [checkCondition, checkTransactions] = [Compile(logCondition), Compile(transactionsWanted)];
 
-/** What can be subscribed to: each checks its option and says how it begins. */
+/** The kinds of subscriptions: each checks its option and returns how to start it. */
 const kinds: Readonly<Record<string, Kind>> = {
   newHeads: (context) => (tell) => context.news.onBlock(({ fields, hash }) => tell(headForm(fields, hash))),
   logs: (context, option) => {
@@ -31,7 +31,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     return (tell) =>
       context.news.onPending((tx) => tell(option === true ? transactionForm(tx) : bytesToHex(tx.hash())));
   },
-  /** There is nobody to catch up with, so nothing ever changes. */
+  /** This program never catches up with other nodes, so nothing ever changes. */
   syncing: () => (tell) => {
     tell(false);
     return () => undefined;
@@ -52,7 +52,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 const unfit = (kind: string): RpcError =>
   new RpcError(rpcCodes.invalidParameters, `invalid argument 1: not a valid option of ${kind}`);
 
-/** Methods that tell of what happens as soon as it can be read, on connections that stay. */
+/** Methods that notify of events as soon as they can be read, on connections that stay. */
 export const subscriptionMethods: readonly Method[] = [
   method({
     name: 'eth_subscribe',

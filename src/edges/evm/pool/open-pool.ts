@@ -18,7 +18,7 @@ export type PoolOptions = Readonly<{
   forks: Forks;
   blocks: Pick<ChainBlocks, 'head'>;
   reads: Pick<StateReads, 'read'>;
-  /** Is notified of every transaction that is taken in, whoever sent it. */
+  /** Is notified of every accepted transaction, whoever sent it. */
   news: Pick<News, 'tellPending'>;
   signal: AbortSignal;
 }>;

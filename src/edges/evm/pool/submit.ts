@@ -30,7 +30,7 @@ export async function submitTransaction(
   const at = now();
   const sent = readTransaction(raw, bounds, at);
   const admission = { account: await account(sent.sender), ...bounds };
-  // The head may have it already while the fate is still on its way.
+  // The head may include it already while the fate is still under way.
   if (sent.nonce < admission.account.nonce)
     throw new AppError('CONFLICT', `nonce too low: next nonce ${admission.account.nonce}, tx nonce ${sent.nonce}`);
   const answer = pool.admit(sent, admission);

@@ -1,13 +1,13 @@
 import type { TSchema } from 'typebox';
 import type { Namespace } from '../namespaces.ts';
 
-/** A parameter by its place; what follows an optional one is optional too. */
+/** A parameter by its position; those after an optional one are optional too. */
 export type Parameter = Readonly<{ name: string; schema: TSchema; optional?: true }>;
 
 /** Parameters and what comes of them, on a fresh local network. */
 export type Example = Readonly<{ params: readonly unknown[]; result: unknown }>;
 
-/** What is told of a method: what it is called, what it takes and gives. */
+/** The description of a method: its name, its parameters and its result. */
 export type Described = Readonly<{
   name: string;
   namespace: Namespace;

@@ -15,7 +15,7 @@ function textOf(notice: unknown): string {
   return text;
 }
 
-/** A connection that answers can be sent to without being asked; ends its subscriptions when it closes. */
+/** A connection that responds and also sends notifications; ends its subscriptions when it closes. */
 export class Connection {
   readonly #send: (text: string) => void;
   readonly #subscriptions = new Map<string, () => void>();
@@ -27,7 +27,7 @@ export class Connection {
   }
 
   /**
-   * Begins a subscription and says its id; what it tells goes out behind the answer that holds the id.
+   * Starts a subscription and returns its id; its notifications follow the response that holds the id.
    *
    * Fails with an RpcError where the connection has too many.
    */

@@ -10,7 +10,7 @@ import { errorBody, rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 
 /** Requests of one batch at most, and characters of its answers from which on the rest is refused. */
 const limits = { requests: 1000, responseSize: 25_000_000 };
-/** How long one message may take, a request or a batch as a whole. */
+/** Time limit of one message, a request or a complete batch. */
 const usualMessageMs = 30_000;
 
 /** Who sends a message: an address, until when an answer is wanted, and the connection where it is one that stays. */
@@ -88,7 +88,7 @@ async function answerAll(given: readonly unknown[], turn: Turn, answer: Answer):
 
 const late = (): RpcError => new RpcError(rpcCodes.timeout, 'request timed out');
 
-/** Logs what is a fault of this program; a simulation may fail with that code because of what it asks for. */
+/** Logs faults of this program; a simulation may fail with that code because of its request. */
 function report(caught: unknown, logger: Logger): void {
   if (caught instanceof RpcError || errorBody(caught).code !== rpcCodes.internal) return;
   logger.error({ err: caught }, 'JSON-RPC request failed');

@@ -22,7 +22,7 @@ const usual: FilterBounds = {
 
 /** What a filter collects and finds. */
 export type FilterSource = Readonly<{
-  /** Begins to collect; the function that it returns ends it. */
+  /** Starts to collect; the returned function ends it. */
   begin: (add: (change: unknown) => void) => () => void;
   /** All that it finds, for `eth_getFilterLogs`; undefined where it is no filter for logs. */
   all?: () => Promise<readonly unknown[]>;
@@ -40,10 +40,10 @@ type Filter = {
 type Usage = { readonly caller: string; filters: number; bytes: number };
 
 /**
- * The filters that clients made: each collects what happens until it is read.
+ * The filters that clients made: each collects events until the client reads them.
  *
- * A caller with too many is refused, and no filter of another goes for it. One that is not read for five minutes is
- * forgotten; one that collects more than its caller may have ends, and says so when it is read.
+ * A caller with too many is refused, without evicting a filter of another caller. A filter that is not read for five
+ * minutes is deleted; one that exceeds its caller's limit ends, and reports that when it is read.
  */
 export class Filters {
   readonly #bounds: FilterBounds;
@@ -85,7 +85,7 @@ export class Filters {
     return changes;
   }
 
-  /** All logs that it stands for. Fails with an RpcError where there is no such filter for logs. */
+  /** All logs that match it. Fails with an RpcError where there is no such filter for logs. */
   async all(id: string): Promise<readonly unknown[]> {
     const { all } = this.#known(id).source;
     if (!all) throw notFound();

@@ -44,7 +44,7 @@ const named = <Value extends TSchema>(name: TSchema & { pattern?: string }, valu
 /** Slots named in advance. */
 export const accessList = Type.Array(Type.Object({ address, storageKeys: Type.Optional(Type.Array(hash)) }));
 
-/** A call or a transaction that nobody signed. */
+/** A call or an unsigned transaction. */
 export const callRequest = Type.Object(
   {
     type: optional(quantity),

@@ -17,7 +17,7 @@ const cors = {
   'access-control-max-age': '600',
 };
 
-/** What answers requests, for whom, and what it may have under way. */
+/** The dispatcher of requests, the origins that may send them, and the bounds of requests under way. */
 export type RpcServing = Readonly<{ dispatch: Dispatcher; origins: Origins; intake: Intake }>;
 
 /** Whether a request is from a page of one of the origins, or from no page at all. */
@@ -27,8 +27,8 @@ export const mayAsk = ({ headers }: IncomingMessage, origins: Origins): boolean 
 /**
  * Makes the server of JSON-RPC over HTTP; it does not listen yet.
  *
- * A page of another origin than `origins` gets 403 and is not executed: a browser would only hide the answer from it.
- * What a request began ends with its connection.
+ * A request of a page of another origin than `origins` gets 403 and is not executed: a browser would only hide the
+ * response from the page. The work of a request ends with its connection.
  */
 export function createHttpServer(serving: RpcServing): Server {
   const { origins } = serving;

@@ -1,6 +1,6 @@
 import { AppError } from '../../../kit/errors.ts';
 
-/** Requests under way, and bytes of them: of one caller, and bytes of all. */
+/** Limits of requests under way and of their bytes: of one caller, and bytes of all callers. */
 const most = { requests: 4_000, bytes: 64 * 1024 * 1024, bytesOfAll: 256 * 1024 * 1024 };
 
 /** One request under way. */
@@ -11,12 +11,12 @@ export type Admitted = Readonly<{
   leave: () => void;
 }>;
 
-/** Bounds what callers have under way, so that none of them fills memory or leaves no room to the others. */
+/** Bounds the requests of callers under way, so that none of them fills memory or blocks the others. */
 export class Intake {
   readonly #callers = new Map<string, { requests: number; bytes: number }>();
   #bytes = 0;
 
-  /** Begins a request of a caller. Fails with `TOO_MANY_REQUESTS` where it has too many under way. */
+  /** Starts a request of a caller. Fails with `TOO_MANY_REQUESTS` where it has too many under way. */
   enter(caller: string): Admitted {
     const own = this.#callers.get(caller) ?? { requests: 0, bytes: 0 };
     if (own.requests >= most.requests) throw tooMany();

@@ -45,7 +45,7 @@ type ValuesOf<P extends readonly Parameter[]> = {
 type Given<P extends readonly Parameter[]> = Omit<Described, 'params'> &
   Readonly<{ params: P; handler: (context: MethodContext, ...params: ValuesOf<P>) => unknown }>;
 
-/** A method: what is told of it, and what it does. */
+/** A method: its description, and its function. */
 export type Method = Described &
   Readonly<{
     /** Checks the parameters and answers. Fails with an RpcError of `invalidParameters` where they do not fit. */

@@ -17,10 +17,10 @@ export type RpcPlace = Readonly<{
   host: string;
   httpPort: number;
   wsPort: number;
-  /** Of web pages that may ask; all where it is not given. */
+  /** Origins of web pages that may send requests; all by default. */
   origins?: Origins;
   logger: Logger;
-  /** How long a request or a batch as a whole may take, where not as long as usual. */
+  /** Time limit of a request or a complete batch, where it differs from the usual one. */
   messageMs?: number;
   /** Called with each request. */
   onAsked?: () => void;
@@ -32,7 +32,7 @@ export type ServedRpc = Readonly<{ url: string; wsUrl: string; stop: () => Promi
 /**
  * Serves the methods over HTTP and WebSocket, both ports or none.
  *
- * Fails with `UNAVAILABLE` when one of the ports is taken.
+ * Fails with `UNAVAILABLE` when one of the ports is in use.
  *
  * @example
  * const { url, wsUrl, stop } = await serveRpc(context, { host: '127.0.0.1', httpPort: 8545, wsPort: 8546, logger });

@@ -14,9 +14,9 @@ const codes = { unsupported: 1003, policy: 1008, tryAgain: 1013 };
 /**
  * Makes the server of JSON-RPC over WebSocket; it does not listen yet.
  *
- * Requests of one connection are answered in their order. Who reads slower than he is told is cut off, never waited
- * for; who does not answer a ping within 30 seconds is gone. Pages of other origins than `origins` get HTTP 403.
- * Closing the server cuts every connection.
+ * Requests of one connection are answered in their order. A client that reads slower than the server sends is
+ * disconnected, never waited for, and so is one that does not answer a ping within 30 seconds. Pages of other origins
+ * than `origins` get HTTP 403. Closing the server cuts every connection.
  */
 export function createWebSocketServer(serving: RpcServing): Server {
   const server = createServer((_, response) => {
@@ -94,7 +94,7 @@ function serve(socket: WebSocket, caller: string, { dispatch, intake }: RpcServi
   });
 }
 
-/** A place among the requests of the caller; undefined where there is none. */
+/** Admission among the requests of the caller; undefined where it has too many. */
 function admittedBy(
   intake: RpcServing['intake'],
   { caller, bytes }: Readonly<{ caller: string; bytes: number }>,
@@ -105,7 +105,7 @@ function admittedBy(
     admitted.grow(bytes);
     return admitted;
   } catch {
-    // The connection is closed for it, with a code that says so.
+    // The connection is closed for it, with a code that names the reason.
     admitted?.leave();
     return undefined;
   }

@@ -16,7 +16,7 @@ export const readings = { ...accountReads, ...calls, trace, simulate, buildPaylo
 >;
 export type Readings = typeof readings;
 
-/** A result, or why the request itself failed: errors lose their class on the way out of a thread. */
+/** A result, or why the request itself failed: errors lose their class when they leave a thread. */
 export type Answered =
   Readonly<{ value: unknown }> | Readonly<{ failure: Readonly<{ code: number; message: string; data?: Hex }> }>;
 

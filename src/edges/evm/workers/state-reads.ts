@@ -35,7 +35,7 @@ export type StateReadsOptions = Readonly<{
 }>;
 
 const memoryMb = 512;
-/** A call that nobody waits for any more may come to its end for so long, before it is ended with its thread. */
+/** A call that no client waits for any more may finish within this time, before it is ended with its thread. */
 const graceMs = 100;
 /**
  * A block is shown a moment before its state is stored, or, where who seals was killed in between, once that process is

@@ -3,10 +3,10 @@ import { bytesToHex, createAddressFromString, setLengthLeft } from '@ethereumjs/
 import type { VM } from '@ethereumjs/vm';
 import type { ExecutedLog, Hex } from '../outcome.ts';
 
-/** A log with its place among all that were written in a block, undone ones included. */
+/** A log with its index among all that were written in a block, undone ones included. */
 export type RecordedLog = ExecutedLog & Readonly<{ index: number }>;
 
-/** Where transfers of the native coin are shown as if a token had moved. */
+/** The address of logs that show transfers of the native coin like transfers of a token. */
 const transferAddress: Hex = `0x${'ee'.repeat(20)}`;
 const transferTopic: Hex = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const word = (bytes: Uint8Array): Hex => bytesToHex(setLengthLeft(bytes, 32));
@@ -39,7 +39,7 @@ export class LogRecorder {
     });
   }
 
-  /** Begins a call, or ends what was recorded outside of calls. */
+  /** Starts a call, or ends what was recorded outside of calls. */
   begin(): void {
     this.#frames = [[]];
     this.#creations = [];
@@ -75,7 +75,7 @@ export class LogRecorder {
     if (!delegatecall) this.#addTransfer(caller.bytes, to?.bytes ?? new Uint8Array(20), value);
   }
 
-  /** The address of a new contract is known only after its call began. */
+  /** The address of a new contract is known only after its call started. */
   #created(address: Uint8Array): void {
     const creation = this.#creations.pop();
     const log = creation?.frame[creation.at];

@@ -3,14 +3,14 @@ import type { CallRequest } from '../call-request.ts';
 import { executionCodes, ExecutionError } from '../execution-error.ts';
 import type { BlockOverrides, StateOverrides } from '../overrides.ts';
 
-/** One block of a simulation, as it is asked for. */
+/** One block of a simulation, in the form of the request. */
 export type BlockStateCalls = Readonly<{
   blockOverrides?: BlockOverrides | undefined;
   stateOverrides?: StateOverrides | undefined;
   calls?: readonly CallRequest[] | undefined;
 }>;
 
-/** One block of a simulation, with its place in the chain. */
+/** One block of a simulation, with its position in the chain. */
 export type PlannedBlock = Readonly<{
   number: bigint;
   timestamp: bigint;

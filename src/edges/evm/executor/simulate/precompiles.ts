@@ -25,10 +25,10 @@ class Moved extends Map<string, PrecompileFunc> {
 const keyOf = (address: string): string => address.toLowerCase().slice(2);
 
 /**
- * Takes built-in contracts away from accounts that are pretended, to elsewhere where that is asked for.
+ * Removes built-in contracts from overridden accounts, or moves them to another address where the request names one.
  *
- * Of two that go to the same place, the one of the higher address stays there. Returns what undoes it, for a machine
- * that is used again.
+ * Of two that move to the same address, the one of the higher address stays there. Returns a function that undoes it,
+ * for a machine that is used again.
  */
 export function movePrecompiles({ evm }: VM, overrides: StateOverrides): () => void {
   const original = evm.precompiles;

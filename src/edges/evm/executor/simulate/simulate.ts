@@ -13,7 +13,7 @@ import { blobGasOfAll, plannedHeader, priced, reward, withdraw } from './planned
 import { movePrecompiles } from './precompiles.ts';
 import { simulateCall, type SimulatedCall } from './simulated-calls.ts';
 
-/** A simulation on top of a block, as `eth_simulateV1` is asked for it. */
+/** A simulation on top of a block, in the terms of `eth_simulateV1`. */
 export type Simulation = Readonly<{
   at: At;
   blockStateCalls: readonly BlockStateCalls[];

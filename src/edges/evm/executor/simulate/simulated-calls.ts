@@ -21,7 +21,10 @@ export type CallPlace = Readonly<{
   budget: { left: bigint };
 }>;
 
-/** Runs one call. Fails with an ExecutionError, which ends the whole simulation, when no transaction could be it. */
+/**
+ * Runs one call. Fails with an ExecutionError, which ends the complete simulation, when no valid transaction could be
+ * it.
+ */
 export async function simulateCall(place: CallPlace, request: CallRequest, gasUsed: bigint): Promise<SimulatedCall> {
   const { machine, environment, recorder, validation, budget } = place;
   const { state } = machine;
@@ -87,7 +90,7 @@ function message(request: CallRequest, { gasLimit, nonce, machine, validation }:
   return made;
 }
 
-/** The nonce after the last one of all is 0, as a number of 64 bits goes on. */
+/** The nonce after the greatest one is 0, because a number of 64 bits wraps. */
 async function wrapNonce({ vm, state }: Machine, sender: Address): Promise<void> {
   const account = await state.getAccount(sender);
   if (!account || account.nonce <= MAX_UINT64) return;
