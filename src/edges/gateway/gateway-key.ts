@@ -5,21 +5,21 @@ import { readKeyFile } from '../chain/sign/key-file.ts';
 import { accountOf, type PrivateKey, publicKeyOf } from '../chain/sign/keys.ts';
 import { createSigner, type Signer } from '../chain/sign/signer.ts';
 
-/** The key that nodes are spoken to with; asked for with every connection. */
+/** Returns the key that identifies the gateway to nodes; called for every connection. */
 export type KeySource = () => Promise<PrivateKey>;
 
 /** The settings of the gateway's key. */
 type KeySettings = Readonly<{ gatewayKeyFile: string | undefined; gatewayKeyType: KeyType | undefined }>;
 
-/** Types of keys, in the order in which the accounts of one are looked for. */
+/** Types of keys, in the order in which the chain is queried for their accounts. */
 const types: readonly KeyType[] = ['eth_secp256k1', 'secp256k1'];
 
 /**
- * The key of the account that SuperNodes know the gateway by; `makeKey` gives one where no file is set, which the local
- * network alone can.
+ * The key of the account that SuperNodes know the gateway by; `makeKey` makes one where no file is set, which only the
+ * local network can.
  *
- * Where its type is not set, it is that of the key's accounts which the chain knows; the chain is asked when the key is
- * first needed, so a chain that is away at the start holds nothing up.
+ * Where its type is not set, it is that of the key's accounts which the chain knows; the chain is queried when the key
+ * is first needed, so a chain that is away at the start delays nothing.
  *
  * Fails with `INVALID_ARGUMENT` where a real network has none, or the file cannot be used.
  */
@@ -41,7 +41,7 @@ export async function gatewayKey(
   return async () => await Promise.resolve(key);
 }
 
-/** A key as that of its two accounts which the chain knows; asks until there is one. */
+/** A key of the type whose account the chain knows; queries the chain until it knows one. */
 export function knownOnChain({ bytes }: PrivateKey, chain: Pick<Signer, 'account'>): KeySource {
   let known: PrivateKey | undefined;
   return async () => {

@@ -29,10 +29,10 @@ export type Resuming = Readonly<{
 }>;
 
 /**
- * Goes on with what a gateway that is gone has left: uploads whose bytes are here, downloads of public files. Ends what
- * nobody can go on with.
+ * Resumes the tasks of a gateway that is gone: uploads whose bytes are here, downloads of public files. Ends those that
+ * no gateway can resume.
  *
- * Looks at the open tasks in memory alone; the broker is read only while there are some of others.
+ * Reads only the open tasks in memory; it reads the broker only while there are some of other gateways.
  */
 export async function resumeTransfers(resuming: Resuming, signal: AbortSignal): Promise<void> {
   const { open, logger } = resuming;
@@ -74,7 +74,7 @@ async function goOn(resuming: Resuming, task: Task, isDue: (task: Task) => boole
   if (resumed) runner.run(resumed);
 }
 
-/** Ends an upload whose bytes nobody has, as the chain says: it may be done, or can never be. */
+/** Ends an upload whose bytes no gateway has, by the action's state on the chain: it may be done, or can never be. */
 async function settle({ log, chain, runner, presence, files }: Resuming, task: Task): Promise<void> {
   const state = (await chain.action(task.known.action))?.record.chainState;
   if (state === 'pending') return;

@@ -12,19 +12,19 @@ import type { UploadForm } from './receive.ts';
 import { inSteps } from './space.ts';
 import { createTurns } from './turns.ts';
 
-/** What is asked of an upload before its bytes are read. */
+/** The checks of an upload before its bytes are read. */
 export type Admission = Readonly<{
   /**
-   * Takes a turn for a body that comes into a file; fails where it has no room for as many bytes as are declared.
+   * Takes a turn for a body that is written to a file; fails where there is no room for the declared bytes.
    *
-   * Room is reserved in steps as the bytes come: nobody holds more of it than was sent.
+   * Room is reserved in steps as the bytes come: no client holds more of it than it sent.
    */
   enter: (ip: string, body: Body) => Promise<Entry>;
   /** The action that a file can be uploaded for now; fails where there is none, or it is not to be had. */
   admit: (actionId: string) => Promise<FileAction>;
 }>;
 
-/** A body of so many bytes that goes on with a file, from a position of it. */
+/** A body of so many bytes that continues a file, from a position of it. */
 type Body = Readonly<{ file: string; from?: number; bytes: number }>;
 
 /** A body's turn and its room. */
@@ -34,10 +34,10 @@ export type Entry = Readonly<{
   leave: () => void;
 }>;
 
-/** What admission looks at. */
+/** The parts of a gateway that admission uses. */
 export type Admitting = Pick<GatewayDependencies, 'chain' | 'elsewhere' | 'files' | 'runner' | 'settings'>;
 
-/** Admits uploads: so many at once, so many bytes, for pending actions that nobody else uploads. */
+/** Admits uploads: so many at once, so many bytes, for pending actions that no other client uploads. */
 export function createAdmission(dependencies: Admitting): Admission {
   const { chain, elsewhere, files, runner, settings } = dependencies;
   const takeTurn = createTurns({ what: 'uploads', mostPerAddress: settings.uploadsMaxPerAddress });
@@ -69,7 +69,7 @@ export function createAdmission(dependencies: Admitting): Admission {
   };
 }
 
-/** What is asked of an upload once its bytes are here. */
+/** Checks an upload once its bytes have been received. */
 export async function checkUpload(
   judging: Judging,
   action: FileAction,

@@ -5,7 +5,7 @@ import { isSignedBy, type SignedForms } from '../../chain/files/signatures.ts';
 /** A Cascade action whose metadata can be read. */
 export type FileAction = CascadeAction & Readonly<{ file: ActionFile }>;
 
-/** One text for every reason, so that nobody learns how far a forged signature came. */
+/** One text for every reason, so that no client learns how far a forged signature came. */
 const wrongSignature = 'The signature is not one of the creator of the action over what it must sign';
 
 /** The Cascade action of an id as the chain has it now; fails with `NOT_FOUND`, `INVALID_ARGUMENT` or `UNAVAILABLE`. */
@@ -34,7 +34,7 @@ export function checkStored({ id, record: { chainState } }: CascadeAction): void
     throw new AppError('CONFLICT', `Action ${id} is ${chainState}; a file can be downloaded once it is done`);
 }
 
-/** Fails with `SERVICE_UNAVAILABLE` where no SuperNode can be asked to store the file of an action. */
+/** Fails with `SERVICE_UNAVAILABLE` where no SuperNode can be requested to store the file of an action. */
 export async function checkServed(chain: CascadeChain, { id, record: { height } }: CascadeAction): Promise<void> {
   requireNodes(id, await chain.storers(height ?? 0));
 }

@@ -22,7 +22,8 @@ const mostKnown = 10_000;
 
 /**
  * Starts downloads. The same request joins the task that runs; one of a public file also the task whose file is kept,
- * so that an action's file is fetched once, whoever requests it. Signatures are known by a keyed hash alone.
+ * so that an action's file is fetched once, however many clients request it. Signatures are known by a keyed hash
+ * alone.
  *
  * A download holds a turn of its caller and the room that its record names until its task has ended.
  */
@@ -97,7 +98,7 @@ async function startDownload(
   }
 }
 
-/** A task whose file is still there, which is kept anew from now on. */
+/** A task whose file is still there; its time of retention starts again. */
 async function keptTask(
   { clock, files, settings: { downloadKeepMs } }: GatewayDependencies,
   task: Task | undefined,

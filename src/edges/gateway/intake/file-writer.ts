@@ -20,7 +20,7 @@ export function createFileWriter(handle: FileHandle, from = 0): FileWriter {
   const flush = async (): Promise<void> => {
     await writing;
     writing = writeAll(handle, filling.subarray(0, size), position);
-    // Whoever writes or ends next hears of a failure.
+    // The next write or end fails with it.
     writing.catch(() => undefined);
     position += size;
     size = 0;

@@ -1,9 +1,9 @@
-/** Runs work on a thing while nobody else works on it. */
+/** Runs work on an id while no other work on it runs. */
 export type Alone = <T>(id: string, work: () => Promise<T>, giveWay?: () => void) => Promise<T>;
 
 /**
- * One at a time for each id. Who comes asks the one at work to give way, and waits until it has ended: a sender whose
- * connection hangs holds up nobody.
+ * One at a time for each id. A newcomer requests the running work to stop, and waits until it has ended: a sender whose
+ * connection hangs blocks no other.
  */
 export function createAlone(): Alone {
   const busy = new Map<string, Readonly<{ giveWay: () => void; ended: Promise<unknown> }>>();

@@ -5,10 +5,10 @@ const keptMs = 60_000;
 const mostKept = 10_000;
 
 /**
- * The same chain, asked for the key of an account once a minute at most.
+ * The same chain, which caches the key of an account for a minute.
  *
- * Whose key counts for an action is never remembered: its creator may change. Nor is that an account has no key: its
- * first transaction gives it one.
+ * It never caches whose key counts for an action: its creator may change. Nor does it cache that an account has no key:
+ * its first transaction gives it one.
  */
 export function rememberingKeys(chain: CascadeChain, clock: () => number = Date.now): CascadeChain {
   const known = new Map<string, Readonly<{ signatory: Signatory; until: number }>>();

@@ -3,7 +3,7 @@ import { AppError } from '../../../kit/errors.ts';
 
 /** How slowly a body may come. */
 export type Pace = Readonly<{
-  /** Without a byte for so long it is given up. */
+  /** A body that sends no byte for so long is abandoned. */
   stallMs: number;
   /** Bytes a second, over the window. */
   minRate: number;
@@ -16,11 +16,12 @@ export type OwnTime = <T>(work: Promise<T>) => Promise<T>;
 const usualWindowMs = 30_000;
 
 /**
- * Runs what reads a request's body, and fails with `REQUEST_TIMEOUT` as soon as the body comes too slowly, with
+ * Runs the reader of a request's body, and fails with `REQUEST_TIMEOUT` as soon as the body comes too slowly, with
  * `INVALID_ARGUMENT` once its sender is gone.
  *
  * Only the time in which the reader waits for bytes counts: what it awaits through `ownTime` does not. After a failure
- * the reader goes on until the connection ends: answer with `Connection: close`. A complete body is watched no longer.
+ * the reader continues until the connection ends: answer with `Connection: close`. A complete body is watched no
+ * longer.
  */
 export async function withPace<T>(
   request: IncomingMessage,

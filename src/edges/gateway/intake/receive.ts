@@ -17,7 +17,7 @@ export type UploadForm = Readonly<{ actionId: string; signature: string; receive
 /** What bounds an upload. */
 export type ReceiveOptions = Readonly<{
   mostBytes: number;
-  /** Where the bytes go; nobody else uses it. */
+  /** The file to write to; no other request uses it. */
   path: string;
   hashesOf: FileHashes['of'];
   /** Called before the first byte of the file is read where the form has named the action by then; fails to refuse. */

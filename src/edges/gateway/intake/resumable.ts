@@ -15,7 +15,7 @@ type Members = Readonly<Record<string, string | number>>;
 /** A refusal that the draft has a problem type for. */
 export class UploadProblem extends AppError {
   readonly type: string;
-  /** What a program reads to go on. */
+  /** Members of the problem that a program reads in order to continue. */
   readonly members: Members;
   constructor(code: ErrorCode, type: string, message: string, members: Members = {}) {
     super(code, message);
@@ -28,13 +28,13 @@ export class UploadProblem extends AppError {
 export type Resumable = Readonly<{
   /** Opens one for a pending action whose creator signed its data hash. */
   create: (opening: Opening) => Promise<PartialUpload>;
-  /** How far one came; whoever sends bytes to it at that moment is cut off. Fails with `NOT_FOUND`. */
+  /** The state of an upload; a sender of bytes at that moment is disconnected. Fails with `NOT_FOUND`. */
   find: (id: string) => Promise<PartialUpload>;
   /**
-   * Adds a request's bytes; the last ones make it a task. What came before a break stays.
+   * Adds a request's bytes; the last ones make it a task. Bytes that came before a break stay.
    *
-   * Fails with `UploadProblem` for bytes of another place, of a file that is whole, or of another length than was
-   * told, and as the form does.
+   * Fails with `UploadProblem` for bytes of another offset, of a complete file, or of another length than declared, and
+   * as the form does.
    */
   append: (
     id: string,
@@ -54,7 +54,7 @@ export function createResumable(intake: Intake): Resumable {
     if (!upload) throw new AppError('NOT_FOUND', 'There is no such upload, or it is no longer kept; begin it anew');
     const { becomes = null, offset: length } = upload;
     if (upload.task !== null || becomes === null || !(await findTask(intake.log, becomes))) return upload;
-    // Its task began, and whoever sent the last byte never read the answer.
+    // Its task started, and the sender of the last byte never read the answer.
     const done = { ...upload, length, task: becomes };
     await partials.finish(done);
     return done;
@@ -104,7 +104,7 @@ async function appended(
   }
 }
 
-/** The upload with the length that it is now known to have; fails where the bytes do not go on with it. */
+/** The upload with the length that is now known; fails where the bytes do not continue it. */
 function placed(upload: PartialUpload, { offset, length }: Portion): PartialUpload {
   if (upload.task !== null)
     throw new UploadProblem('INVALID_ARGUMENT', 'completed-upload', 'The file is whole already; watch its task', {
@@ -131,7 +131,7 @@ function inconsistent({ length }: PartialUpload): AppError {
   return new UploadProblem('INVALID_ARGUMENT', 'inconsistent-upload-length', message);
 }
 
-/** Writes a request's bytes to their place; answers how many there are in all. */
+/** Writes a request's bytes at their offset; returns the number of all bytes so far. */
 async function receive(
   { files, settings }: Intake,
   upload: PartialUpload,

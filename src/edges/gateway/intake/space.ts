@@ -40,7 +40,7 @@ type Held = Readonly<{ all: number; fetched: number }>;
  */
 export function createSpace(folder: string, mostBytes: number | undefined): Space {
   const claims = new Set<Claim>();
-  // One after the other: what is refused in the end counts for nobody meanwhile.
+  // One after the other: a request that is refused in the end reserves nothing meanwhile.
   const oneAtATime = pLimit(1);
   const check = async (use: Use, more = 0): Promise<void> => {
     const coming = await comingBytes(claims);

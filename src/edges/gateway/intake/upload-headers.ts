@@ -2,17 +2,17 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../../../kit/errors.ts';
 import { baseName, unnamed } from './file-name.ts';
 
-/** What every request with bytes of a resumable upload says. */
+/** The headers of every request with bytes of a resumable upload. */
 export type Portion = Readonly<{
-  /** Where in the file its bytes begin. */
+  /** Offset in the file of its first byte. */
   offset: number;
   /** Whether they are the last. */
   complete: boolean;
-  /** Bytes of the whole file, where it tells. */
+  /** Bytes of the complete file, where the request declares them. */
   length: number | null;
 }>;
 
-/** What its first request says beside. */
+/** The further headers of its first request. */
 export type Opening = Portion & Readonly<{ actionId: string; signature: string; fileName: string }>;
 
 const portionType = 'application/partial-upload';

@@ -7,7 +7,7 @@ import type { Failures } from './failures.ts';
 import { DiskFailure } from './own-disk.ts';
 import { cleaned } from './states.ts';
 
-/** How far a try came: to a connection with its node, and to where the node was sent the whole file. */
+/** The progress of a try: connected to its node, or having sent it the complete file. */
 export type Place = 'connected' | 'sent';
 
 /** One try with one node. */
@@ -18,12 +18,12 @@ export type Attempt = Readonly<{
   /** Names this attempt to its node, which refuses an id that it has seen: no other attempt of the task has it. */
   attemptId: string;
   dialling: Dialling;
-  /** What every first state of an attempt says. */
+  /** Details of the first state of every attempt. */
   about: StepDetail;
   watch: Watch;
-  /** Fails once a node has told more than anybody wants to read. */
+  /** Fails once a node has sent more events than any client wants to read. */
   countEvent: () => void;
-  /** To be told how far the try came: why a task fails is told by that. */
+  /** Receives the progress of the try: it decides why a task fails. */
   reach: (place: Place) => void;
 }>;
 
@@ -46,7 +46,7 @@ export type Trying = Readonly<{
   /** The same limit once a node has all that it was to be sent, and works with it. */
   processingMs: number;
   signal: AbortSignal;
-  /** State that an attempt begins with. */
+  /** First state of an attempt. */
   status: string;
   /** Remembers who failed. */
   failures: Failures;
@@ -54,11 +54,11 @@ export type Trying = Readonly<{
   after?: Readonly<{ iteration: number; previousError: string }>;
 }>;
 
-/** How attempts ended: with what one of them came to, or why the last one failed that reached its node, if any did. */
+/** The outcome of attempts: the result of one, or the last failure of one that reached its node, if any did. */
 export type Outcome<T> =
   Readonly<{ value: T }> | Readonly<{ failure: Failure; tries: number; failures: readonly Failure[] }>;
 
-/** Why a try failed; `state` tells it by its name, where there is one for it. */
+/** Why a try failed; `state` is its name, where there is one for it. */
 export type Failure = Readonly<{
   node: StoringNode;
   reason: string;
@@ -71,9 +71,9 @@ const mostEvents = 1_000;
 const away = 'sdk:supernodes_unavailable';
 
 /**
- * Tries one node after the other, all of them twice and ten times at most, until one try comes to something.
+ * Tries one node after the other, all of them twice and ten times at most, until one try succeeds.
  *
- * A failure shows only as the next attempt, with its reason. `settled` is asked after each failure whether another try
+ * A failure shows only as the next attempt, with its reason. After each failure, `settled` decides whether another try
  * makes sense. Fails only when the signal aborts, and with `DiskFailure`: that is no node's fault.
  */
 export async function* tryNodes<T>(
@@ -98,7 +98,7 @@ export async function* tryNodes<T>(
       place = now;
       if (now === 'sent') watch.extend(processingMs);
     };
-    // Each attempt writes a state, so a later run of the task goes on behind the numbers of this one.
+    // Each attempt writes a state, so a later run of the task continues after the numbers of this one.
     const attemptId = `${taskId}-${last + iteration}`;
     try {
       const value = yield* work({ node, iteration, attemptId, dialling, about, watch, countEvent: counter(), reach });
@@ -120,7 +120,7 @@ export async function* tryNodes<T>(
   return { failure: worstOf(failures), tries: (after?.iteration ?? 0) + order.length, failures };
 }
 
-/** A node that is away now says nothing against what one said that was there. */
+/** A node that is away now does not outweigh the answer of one that was there. */
 function worstOf(failures: readonly Failure[]): Failure {
   const failure = failures.findLast(({ state }) => state !== away) ?? failures.at(-1);
   if (!failure) throw new Error('No SuperNode was tried');
@@ -162,7 +162,7 @@ function watchStall(stallMs: number, outer: AbortSignal): Watch {
 }
 
 function said(caught: unknown): string {
-  // Nobody here gave up: so the library names the stream of a connection that is gone.
+  // This side did not cancel: the library uses this code for the stream of a connection that is gone.
   if (caught instanceof ConnectError && caught.code === Code.Canceled) return 'the connection broke off';
   return caught instanceof Error ? caught.message : String(caught);
 }

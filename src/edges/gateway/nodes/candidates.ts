@@ -13,8 +13,8 @@ import type { GatewayDependencies } from '../rest/dependencies.ts';
 import { createFailures, type Failures } from './failures.ts';
 
 /**
- * The chain as a gateway asks it: nodes that are known to be available come first, keys are remembered; and what is to
- * remember the nodes that fail.
+ * The chain for a gateway: nodes that are known to be available come first, and keys are cached; with the store of
+ * nodes that fail.
  */
 export function createGatewayChain(
   client: ChainClient,
@@ -34,7 +34,7 @@ export type Ordering = Pick<GatewayDependencies, 'reader'> & Readonly<{ failures
  * The same chain, whose storing nodes come in another order: those that failed a transfer lately behind the others, and
  * those that the last probe found unavailable last.
  *
- * Where there is no read model, or nobody probes, the order is that of the chain.
+ * Where there is no read model, or no process probes, the order is that of the chain.
  */
 export function availableFirst(chain: CascadeChain, { reader: { read }, failures }: Ordering): CascadeChain {
   const unavailable = async (): Promise<ReadonlySet<string>> => {

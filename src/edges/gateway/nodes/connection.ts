@@ -30,14 +30,14 @@ const messageBytes = 16 * 2 ** 20;
 /** Turns with one node, and how many hold or wait for one. */
 type Turns = { slots: Slots; users: number };
 
-/** Turns with nodes that somebody shakes hands with now, by account. */
+/** Turns with nodes that have a handshake under way, by account. */
 export type Handshakes = Map<string, Turns>;
 
 /**
  * Opens a connection to a SuperNode, within 5 s of its turn; on the secure channel only to the account that the chain
  * names.
  *
- * One handshake at a time is under way with a node, whichever gateway of the key makes it. Fails with `UNAVAILABLE` or
+ * One handshake at a time is under way with a node, among all gateways of the key. Fails with `UNAVAILABLE` or
  * `UNAUTHORIZED`. Nothing is compressed, in either direction.
  */
 export async function connectNode(node: StoringNode, dialling: Dialling, signal: AbortSignal): Promise<NodeConnection> {
@@ -60,7 +60,7 @@ async function inTurn(node: StoringNode, dialling: Dialling, signal: AbortSignal
   if (!own || !leases) return await open(node, { ...dialling, own }, signal);
   const opened: NodeConnection[] = [];
   await leases.hold(`handshake-${accountOf(publicKeyOf(own))}-${node.account}`, signal, async () => {
-    // Whoever lost the lease meanwhile shakes hands anew.
+    // If the lease is lost, this runs again: close the first connection.
     opened.splice(0).forEach(({ close }) => close());
     opened.push(await open(node, { ...dialling, own }, signal));
   });

@@ -17,23 +17,23 @@ export type Wanted = Readonly<{
   dataHash: string;
   /** Of the creator over the action id; private files need it. */
   signature: string;
-  /** Path of the file; there only once it is whole and right. */
+  /** Path of the file; it exists only once the file is complete and right. */
   into: string;
   hashesOf: FileHashes['of'];
   /** A node that sends more is cut off. */
   mostBytes: number;
-  /** Room for the file, which the record of the action says to have so many bytes. */
+  /** Room for the file, whose size by the action's record is `expectedBytes`. */
   space: Space;
   expectedBytes: number;
 }>;
 
-/** Bytes that a file has by its action's record, which counts KB of either rounding; never more than are taken. */
+/** Size of a file in bytes by its action's record, which counts KB of either rounding; at most the limit. */
 export function recordedBytes({ record: { fileSizeKbs } }: CascadeAction, mostBytes: number): number {
   return Math.min((fileSizeKbs + 1) * 1024, mostBytes);
 }
 
 /**
- * Fetches a file from one node; its path appears only once the bytes hash to what the chain says and are on the disk.
+ * Fetches a file from one node; its path appears only once the bytes match the chain's data hash and are on the disk.
  *
  * Fails when the node refuses, stalls, breaks off, or gives other bytes; with `DiskFailure` where our own disk does.
  */
@@ -68,7 +68,7 @@ export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGene
       throw new Error('the node gave bytes that do not hash to what the chain says');
     await onOwnDisk(rename(part, into));
     await onOwnDisk(syncFolder(path.dirname(into)));
-    // Told by the try that succeeds alone: a task has this state once, whatever nodes did before.
+    // Only the successful try writes this: a task has this state once, whatever nodes did before.
     yield [{ status: 'sdk:download_started', detail: { iteration } }];
     const elapsedSeconds = (performance.now() - began) / 1000;
     const detail = { iteration, bytesTotal: size, chunks, elapsedSeconds };

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** Which SuperNodes failed lately, whatever probes say: those come later. */
+/** The SuperNodes that failed lately, whatever probes report: those come later. */
 export type Failures = Readonly<{
   failed: (account: string) => void;
   succeeded: (account: string) => void;

@@ -2,7 +2,7 @@ import type { CascadeChain } from '../../chain/files/chain.ts';
 import { wait } from '../../../kit/wait.ts';
 import { untilAnswered } from './patience.ts';
 
-/** What the finalization of an action is looked for with. */
+/** Options of the search for an action's finalization. */
 export type Finalizing = Readonly<{ txHash: string; pollMs: number; signal: AbortSignal }>;
 
 /** A transaction that is in no block after so many will not come any more. */

@@ -7,17 +7,17 @@ import type { GrpcTransportOptions } from '@connectrpc/connect-node';
 export type NodeSession = Readonly<{ manager: NonNullable<GrpcTransportOptions['sessionManager']>; close: () => void }>;
 
 /**
- * Opens an HTTP/2 connection, over a stream that is there already where one is given; it is never made anew.
+ * Opens an HTTP/2 connection, over an existing stream where one is passed; it never reconnects.
  *
- * Whatever the other side sends over it, the worst that comes of it is its end: the library's own manager lets errors
- * of a connection that it has given up end the process. Fails when the connection does, or the signal aborts.
+ * Whatever the other side sends over it can at worst end the connection: with the library's own manager, errors of an
+ * abandoned connection end the process. Fails when the connection does, or the signal aborts.
  */
 export async function openSession(
   authority: string,
   over: Duplex | undefined,
   signal: AbortSignal,
 ): Promise<NodeSession> {
-  // Node drops whole trailers that end in a space, and with them why a node refused.
+  // Node drops trailers completely where one ends in a space, and with them the reason of a node's refusal.
   const reading = { strictFieldWhitespaceValidation: false };
   const session = connect(authority, over ? { ...reading, createConnection: () => over } : reading);
   for (const one of [session, over]) one?.on('error', () => undefined);
@@ -36,7 +36,7 @@ function managerOf(session: ClientHttp2Session, authority: string): NodeSession[
     authority,
     request: async (method, path, headers, options) =>
       await Promise.resolve(session.request({ ...headers, ':method': method, ':path': path }, options)),
-    // Connections live as long as one attempt, whose stall is watched: nobody asks whether they are alive.
+    // Connections live as long as one attempt, whose stall is watched: no check of life is needed.
     notifyResponseByteRead: () => undefined,
   };
 }

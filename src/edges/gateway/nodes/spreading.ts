@@ -7,7 +7,7 @@ const freshMs = 600_000;
 const patienceMs = 180_000;
 const pausesMs = [5_000, 10_000, 20_000, 30_000] as const;
 
-/** Whether a node says that too few of a file's symbols have reached the network so far. */
+/** Returns whether a node reports that too few of a file's symbols have reached the network so far. */
 export function lacksSymbols(reason: string): boolean {
   return /insufficient symbols/i.test(reason);
 }

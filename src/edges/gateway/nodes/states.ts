@@ -3,7 +3,7 @@ import { SupernodeEventType } from '../../gen/cascade/service_pb.ts';
 
 const longestText = 300;
 
-/** The state that an event of a node stands for: `supernode:` and its name, or `supernode:unknown` with its number. */
+/** The state for an event of a node: `supernode:` and its name, or `supernode:unknown` with its number. */
 export function nodeStep(
   iteration: number,
   { eventType, message }: Readonly<{ eventType: number; message: string }>,
@@ -18,7 +18,7 @@ const names: ReadonlyMap<number, string> = new Map(Object.entries(SupernodeEvent
 /** Names that the real client has otherwise than the nodes. */
 const renamed: Readonly<Record<string, string | undefined>> = { TOP_SUPERNODE_CHECK_PASSED: 'top_check_passed' };
 
-/** Text of somebody else's as it may be shown: well-formed, without control characters, of bounded length. */
+/** Foreign text as it may be shown: well-formed, without control characters, of bounded length. */
 export function cleaned(text: string): string {
   const shown = text.slice(0, 2 * longestText).replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ');
   // A pair of surrogates is one character, and is never cut in two.

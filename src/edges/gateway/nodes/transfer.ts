@@ -14,7 +14,7 @@ import { type LocalFile, uploadTo } from './upload.ts';
 export type NodeTransfers = Readonly<{
   chain: CascadeChain;
   dialling: Dialling;
-  /** An attempt in which nothing moves for so long is given up. */
+  /** An attempt without progress for so long is abandoned. */
   stallMs: number;
   /** The same limit while a node works with a file that it has. */
   processingMs: number;
@@ -148,7 +148,7 @@ async function othersOf(
   return nodes.filter(({ account }) => tried.every((other) => other.account !== account));
 }
 
-/** Nodes that were reached are not told as away: `sdk:failed` alone says what they did. */
+/** Nodes that were reached are not reported as away: `sdk:failed` alone describes their failure. */
 function failed({ failure, tries }: Extract<Outcome<unknown>, { failure: Failure }>): Step[] {
   const { node, reason, state } = failure;
   return failing(`none of the SuperNodes came to an end in ${tries} attempts; ${node.account}: ${reason}`, state);

@@ -18,10 +18,10 @@ const mostChunkBytes = 256 * 1024;
 type Message = MessageInitShape<typeof RegisterRequestSchema>;
 
 /**
- * Gives a file to one node; ends with the hash of the transaction that is to finalize its action.
+ * Sends a file to one node; returns the hash of the transaction that is to finalize its action.
  *
- * `sdk:upload_completed` comes with the node's first event after the whole file was sent, never before: clients take it
- * for the end. Fails when the node refuses, stalls, breaks off or ends without having finalized.
+ * `sdk:upload_completed` comes with the node's first event after the complete file was sent, never before: clients
+ * treat it as the end. Fails when the node refuses, stalls, breaks off or ends without having finalized.
  */
 export async function* uploadTo(attempt: Attempt, actionId: string, file: LocalFile): AsyncGenerator<Step[], string> {
   const { node, iteration, attemptId, dialling, watch } = attempt;
@@ -95,7 +95,7 @@ async function* messagesOf(
 ): AsyncGenerator<Message> {
   const pieces = piecesOf(handle, { first: 0, last: size - 1, pieceBytes: chunkSize });
   for (;;) {
-    // The client makes an error of its own of what fails here, so the disk's failure is kept beside it.
+    // The client wraps a failure of this generator in an error of its own, so the disk's failure is recorded beside it.
     const piece = await onOwnDisk(pieces.next()).catch((caught: unknown) => {
       if (caught instanceof DiskFailure) failed(caught);
       throw caught;

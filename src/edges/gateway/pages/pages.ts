@@ -12,8 +12,8 @@ const hashing = ['blake3', 'blake2', '_blake', '_md', '_u64', 'utils'];
 const hashFolder = path.dirname(fileURLToPath(import.meta.resolve('@noble/hashes/blake3.js')));
 
 /**
- * The user of the local network's page: registers and signs as one of the development accounts, whose keys are known to
- * everybody. There is no such user on any other network.
+ * The user of the local network's page: registers and signs as one of the development accounts, whose keys are public.
+ * There is no such user on any other network.
  */
 export type PageUser = Readonly<{
   /** Registers a file that waits for its bytes then; `signature` uploads it. */
@@ -25,7 +25,7 @@ export type PageUser = Readonly<{
 /**
  * Serves `/transfers`, where files are stored and fetched in a browser, `/docs`, and what they load.
  *
- * With a user of its own the page registers and signs by itself; elsewhere it asks for the action and the signature.
+ * With a user of its own the page registers and signs; elsewhere its form requests the action and the signature.
  */
 export async function registerPages(app: App, user: PageUser | undefined): Promise<void> {
   await serveDocs(app, { page: '/docs', document: '/openapi.json' });

@@ -57,7 +57,7 @@ export type GatewayDependencies = Readonly<{
   clock: () => number;
   /** Ends all streams. */
   signal: AbortSignal;
-  /** How long a body may take that is none of an upload; 15 s unless said. */
+  /** How long a body may take that is not an upload's; 15 s by default. */
   bodyWithinMs?: number;
   /** Of the program. */
   version: string;

@@ -9,7 +9,7 @@ import { statesOf, type Task } from '../tasks/task-log.ts';
 import { type GatewayDependencies, longestMs } from './dependencies.ts';
 import { taskOf } from './tasks.ts';
 
-/** What the chain says of a file, which never changes. */
+/** The chain's record of a file, which never changes. */
 type About = Readonly<{ etag: string; name: string }>;
 
 const mostAbouts = 1_000;
@@ -54,7 +54,7 @@ async function checkThere({ log }: GatewayDependencies, task: Task): Promise<voi
       throw new AppError('CONFLICT', `The download failed: ${event.detail?.error ?? 'no reason is known'}`);
 }
 
-/** The file of a task that has completed; fails with `GONE` when it is kept no longer. */
+/** The file of a task that has completed; fails with `GONE` when it is deleted already. */
 async function fetched(
   { chain, files, settings: { downloadKeepMs }, clock }: GatewayDependencies,
   abouts: LRUCache<string, About>,

@@ -3,7 +3,7 @@ import { AppError } from '../../../kit/errors.ts';
 import { bodyOf } from '../../http/errors.ts';
 
 const tryAgainSeconds = 3;
-/** A caller that is refused early may go on sending for so long before the connection is cut. */
+/** A client that is refused early may continue to send for so long before the connection is cut. */
 const lingerMs = 5_000;
 
 /**

@@ -13,8 +13,8 @@ import { taskReference } from './schemas.ts';
 type Named = { Params: { upload_id: string } };
 
 /**
- * Uploads in several requests, after draft-ietf-httpbis-resumable-upload: `POST` begins one, `HEAD` tells how far it
- * came, `PATCH` goes on, and the last byte does what the form does.
+ * Uploads in several requests, after draft-ietf-httpbis-resumable-upload: `POST` starts one, `HEAD` reports its offset,
+ * `PATCH` continues, and the last byte does what the form does.
  */
 export function resumableRoutes(app: App, path: string, intake: Intake): void {
   const { uploadMaxSize, uploadTempMaxAgeMs } = intake.settings;
@@ -48,7 +48,7 @@ export function resumableRoutes(app: App, path: string, intake: Intake): void {
   });
 }
 
-/** 202 and the task once the file is whole, else how far it came. */
+/** 202 and the task once the file is complete, else the offset. */
 function told(reply: FastifyReply, upload: PartialUpload, status: 201 | 204): FastifyReply {
   const { task } = withHeaders(reply, upload);
   return task === null ? reply.code(status).send() : reply.code(202).send({ task_id: task, taskId: task });

@@ -22,7 +22,7 @@ export const statusEventSchema = component(
   }),
 );
 
-/** What was asked for with a task. */
+/** The request of a task. */
 export const taskDetail = component(
   'TaskDetail',
   Type.Unsafe<Readonly<Record<string, unknown>>>(

@@ -30,8 +30,8 @@ const statesAnswer = {
 };
 
 /**
- * How tasks stand: detail, stream, history, lists. Upload and download ids are taken under either path, as clients ask
- * for them.
+ * The states of tasks: detail, stream, history, lists. Either path accepts upload and download ids, as clients send
+ * them.
  */
 export function taskRoutes(app: App, prefix: string, dependencies: WithStreams): void {
   const paths = { upload: `${prefix}/actions/cascade/tasks`, download: `${prefix}/downloads/cascade` };
@@ -64,7 +64,7 @@ export function taskRoutes(app: App, prefix: string, dependencies: WithStreams):
   );
 }
 
-/** The task of an id; fails with `NOT_FOUND`, whatever the id looks like. */
+/** The task of an id; fails with `NOT_FOUND`, whatever the form of the id. */
 export async function taskOf({ log }: GatewayDependencies, id: string): Promise<Task> {
   const task = await findTask(log, id);
   if (!task) throw new AppError('NOT_FOUND', 'There is no such task');
@@ -113,7 +113,9 @@ function feedOf({ log }: GatewayDependencies, task: Task): ResumableFeed {
   };
 }
 
-/** From where a reader that comes back goes on; an unknown place is one that this task has not come to. */
+/**
+ * The position from which a returning reader continues; an unknown one is a position that this task has not reached.
+ */
 function placeOf({ headers, query: asked }: FastifyRequest, { known }: Task): number | 'all seen' | 'unknown' {
   const inQuery = typeof asked === 'object' && asked !== null && 'lastEventId' in asked ? asked.lastEventId : undefined;
   const given = headers['last-event-id'] ?? inQuery;

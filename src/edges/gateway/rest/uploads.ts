@@ -20,7 +20,7 @@ const uploadForm = Type.Object({
   file: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }),
 });
 
-/** `POST …/actions/cascade`: takes a file in for a pending action and begins to give it to SuperNodes. */
+/** `POST …/actions/cascade`: accepts a file for a pending action and starts to send it to SuperNodes. */
 export function uploadRoutes(app: App, prefix: string, intake: Intake): void {
   const schema = {
     tags: ['Uploads'],

@@ -1,8 +1,8 @@
 import type { Presence } from '../../../engine/log/presence.ts';
 
-/** Which gateways are gone, and which stores nobody serves. */
+/** Which gateways are gone, and which stores no gateway serves. */
 export type Absence = Readonly<{
-  /** Looks who is there; where that cannot be read, all that was seen before counts no longer. */
+  /** Reads which gateways are present; where that fails, earlier observations count no longer. */
   observe: () => Promise<void>;
   /** Whether a gateway process is gone; also for tasks that name none. */
   isGone: (holder: string | undefined) => boolean;
@@ -14,9 +14,9 @@ export type Absence = Readonly<{
 const usualGraceMs = 2_500;
 
 /**
- * Takes a gateway for gone once it was missing in all that was seen for a while, and everything else was read.
+ * Considers a gateway gone once it was missing in all observations for a while, and all of them succeeded.
  *
- * One look is no evidence: after a break of the broker nobody is announced for a moment.
+ * One observation is no evidence: after a break of the broker no gateway is announced for a moment.
  */
 export function createAbsence(
   presence: Pick<Presence, 'present'>,

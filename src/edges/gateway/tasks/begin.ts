@@ -3,13 +3,13 @@ import type { UploadForm } from '../intake/receive.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
 import { newTaskId, type Task } from './task-log.ts';
 
-/** Begins the task of an upload, of the id that the form names where it does, or joins the one that runs. */
+/** Starts the task of an upload, under the id that the form names where it does, or joins the one that runs. */
 export type BeginUpload = (action: FileAction, form: UploadForm & Readonly<{ becomes?: string }>) => Promise<Task>;
 
-/** What an upload is begun with. */
+/** The parts of a gateway that start an upload. */
 export type Beginning = Pick<GatewayDependencies, 'files' | 'runner' | 'elsewhere' | 'clock'>;
 
-/** Begins the task of an upload; uploads of one action that come at the same moment are one. */
+/** Starts the task of an upload; uploads of one action that come at the same moment are one. */
 export function createBeginUpload({ files, runner, elsewhere, clock }: Beginning): BeginUpload {
   const beginning = new Map<string, Promise<Task>>();
   const begin: BeginUpload = async (action, { signature, received, becomes: id = newTaskId() }) => {

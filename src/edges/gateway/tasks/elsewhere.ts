@@ -36,7 +36,7 @@ export function createElsewhere({ log, open, absence, runner, holder }: Judging)
         });
       });
       for (const task of open.uploadsOf(action)) {
-        // It began here, though its caller was refused: the answer of the log was lost. The next one joins it.
+        // It started here, though its caller was refused: the answer of the log was lost. The next one joins it.
         if (task.known.holder === holder && !runner.has(task.name)) runner.run(task);
         if (task.known.holder === holder || absence.isUnserved(task.known.store)) continue;
         const { known, id } = await currentTask(log, task);

@@ -1,6 +1,6 @@
 import type { StepDetail } from '../../../commands/transfers/steps.ts';
 
-/** Why tasks end that nobody can go on with; for clients, in the real client's words where it has some. */
+/** Reasons of ended tasks that no gateway can resume; for clients, in the real client's words where it has some. */
 export const endings = {
   lostSignature: {
     error: 'the gateway was restarted and keeps no download signatures; request the download again',

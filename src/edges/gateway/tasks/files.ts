@@ -7,18 +7,18 @@ import { createSpace, type Space } from '../intake/space.ts';
 import { openPartialUploads, type PartialUploads } from './partial-uploads.ts';
 import { ensureStoreId } from './store-id.ts';
 
-/** Where the bytes of transfers lie: uploads until their task has ended, fetched files as long as they are kept. */
+/** The folder of transfers: it holds uploads until their task has ended, and fetched files until their time is over. */
 export type TransferFiles = Readonly<{
-  /** Names this folder in facts: gateways that share it can go on with one another's uploads. */
+  /** Names this folder in facts: gateways that share it can resume one another's uploads. */
   store: string;
   folder: string;
   /** Its room, which uploads and downloads share. */
   space: Space;
-  /** A path that nobody else uses, for bytes that come in. */
+  /** A path for incoming bytes that no other request uses. */
   incoming: () => string;
   uploadOf: (task: string) => string;
   fetchedOf: (name: string) => string;
-  /** Both hashes that a chain's data hash may be of a file, taken in a thread. */
+  /** Both hashes of a file that a chain's data hash may be, computed in a thread. */
   hashesOf: FileHashes['of'];
   /** Uploads that come in several requests. */
   partials: PartialUploads;
@@ -27,7 +27,7 @@ export type TransferFiles = Readonly<{
   forgetUpload: (task: string) => Promise<void>;
   /** When a fetched file came, in milliseconds since 1970; undefined where it is not here. */
   fetchedAt: (name: string) => Promise<number | undefined>;
-  /** Counts the time that a fetched file is kept from a moment on, in milliseconds since 1970. */
+  /** Counts the retention of a fetched file from a moment on, in milliseconds since 1970. */
   keepFetched: (name: string, at: number) => Promise<void>;
   /** Removes fetched files older than `keepMs`, and what came in and belongs to no task, older than `tempMs`. */
   sweep: (

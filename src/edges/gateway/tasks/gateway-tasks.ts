@@ -25,7 +25,7 @@ export type TasksOptions = Omit<RunnerOptions, 'presence'> &
     /** How long this gateway's lease outlives it, and for how long others have to miss it beyond that. */
     presenceTtlMs?: number;
     graceMs?: number;
-    /** Whether what others have left is taken up. */
+    /** Whether the gateway resumes tasks that others have left. */
     resumes?: boolean;
   }>;
 

@@ -6,23 +6,23 @@ import { createFileWriter, type FileWriter } from '../intake/file-writer.ts';
 import type { Received } from '../intake/receive.ts';
 import type { FileHashes } from '../../chain/files/file-hashes.ts';
 
-/** What the first request of a resumable upload said. */
+/** The parameters of a resumable upload's first request. */
 export type Asked = Readonly<{
   actionId: string;
   signature: string;
   fileName: string;
-  /** Bytes of the whole file; null until a request tells. */
+  /** Bytes of the complete file; null until a request declares them. */
   length: number | null;
   /** The task that its bytes became. */
   task: string | null;
-  /** The id of the task that its bytes are to become, chosen before they are moved; the log knows whether they did. */
+  /** The id of the task that its bytes become, chosen before they are renamed; the log knows whether they did. */
   becomes?: string | null;
 }>;
 
 /** A resumable upload as it lies here; `offset` counts the bytes that came. */
 export type PartialUpload = Asked & Readonly<{ id: string; offset: number }>;
 
-/** Resumable uploads on the disk: for each a file of its bytes, beside what was asked for. */
+/** Resumable uploads on the disk: for each a file of its bytes, beside its parameters. */
 export type PartialUploads = Readonly<{
   create: (asked: Asked) => Promise<PartialUpload>;
   /** Undefined for an id that nothing lies at, of whatever form. */
@@ -35,7 +35,7 @@ export type PartialUploads = Readonly<{
   bytesOf: (id: string) => string;
   /** Writes on where its bytes end. */
   writer: (upload: PartialUpload) => Promise<FileWriter>;
-  /** The whole file with its hashes. */
+  /** The complete file with its hashes. */
   received: (upload: PartialUpload) => Promise<Received>;
   remove: (upload: PartialUpload) => Promise<void>;
   /** Removes uploads of which no byte came for so long, and what is left of those that became tasks. */
@@ -71,7 +71,8 @@ export async function openPartialUploads(
     bytesOf,
     create: async (asked) => {
       const id = randomBytes(16).toString('hex');
-      // What a crash leaves of bytes alone is found by nobody, and goes with its age.
+      // After a crash here, bytes without a record remain: no request can reach them, and the sweep removes them by
+      // age.
       await (await open(bytesOf(id), 'wx', 0o600)).close();
       const upload = { ...asked, id, offset: 0 };
       await describe(upload);
@@ -109,7 +110,7 @@ export async function openPartialUploads(
 function positionsIn(folder: string, uploadOf: (task: string) => string) {
   const bytesOf = (id: string): string => path.join(folder, id);
   const askedOf = (id: string): string => path.join(folder, id + suffix);
-  /** Where its bytes are: among those of uploads from when they are moved there, whatever the log came to. */
+  /** Path of its bytes: once they are renamed it is that of the task's upload, whatever the log's answer. */
   const locate = async (id: string, becomes: string | null = null): Promise<Located | undefined> => {
     for (const file of [bytesOf(id), ...(becomes === null ? [] : [uploadOf(becomes)])]) {
       const size = (await stat(file).catch(absent))?.size;

@@ -61,8 +61,8 @@ const announcedWithinMs = 10_000;
 /**
  * Makes the runner of a gateway.
  *
- * Tasks are carried out only while this process is announced, so that nobody else takes them for its remains; one that
- * another process has resumed meanwhile is left to it.
+ * It runs tasks only while this process is announced, so that no other process resumes them; it leaves a task to a
+ * process that has resumed it meanwhile.
  */
 export function createRunner(options: RunnerOptions): Runner {
   const { log, presence, files, logger, signal } = options;
@@ -125,7 +125,7 @@ export function createRunner(options: RunnerOptions): Runner {
   };
 }
 
-/** Ends a download that our own disk has failed; an upload goes on in a while, because its bytes are acknowledged. */
+/** Ends a download that failed on our own disk; an upload resumes after a while, because its bytes are acknowledged. */
 async function endFailedDownload({ log, logger }: RunnerOptions, task: Task, caught: unknown): Promise<void> {
   if (!(caught instanceof DiskFailure) || task.known.direction === 'upload') throw caught;
   logger.error({ err: caught }, 'the disk failed a download');
@@ -140,7 +140,7 @@ async function announced(presence: RunnerOptions['presence'], signal: AbortSigna
   });
 }
 
-/** Begins a task; one that an earlier try has begun, whose answer was lost, is that task. */
+/** Starts a task; where an earlier try whose answer was lost has started it, returns that task. */
 async function beginOnce(log: Log, id: string, requested: Requested): Promise<Task> {
   try {
     return await beginTask(log, id, requested);
@@ -222,7 +222,7 @@ async function* stepsOf(
   yield* downloadFromNodes(nodes, action, wanted, whose);
 }
 
-/** An upload that is taken up again finds its action changed: finalized, then all went well. */
+/** A resumed upload may find its action changed: where it is finalized, all went well. */
 function afterwards({ record: { chainState } }: CascadeAction): Step[] {
   if (chainState === 'done' || chainState === 'approved')
     return [{ status: 'sdk:registration_successful' }, { status: 'sdk:completed' }];

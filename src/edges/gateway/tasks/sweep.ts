@@ -6,10 +6,10 @@ import { findTask } from './task-log.ts';
 
 const eachMs = 60_000;
 
-/** What the folder of transfers is looked after with. */
+/** Options of the sweep of the transfers' folder. */
 export type Sweeping = Readonly<{ log: Log; files: TransferFiles; keepMs: number; tempMs: number; logger: Logger }>;
 
-/** Removes every minute what is kept no longer and what belongs to no task, until the signal aborts. */
+/** Removes every minute the files whose time is over and those that belong to no task, until the signal aborts. */
 export async function keepSwept({ log, files, keepMs, tempMs, logger }: Sweeping, signal: AbortSignal): Promise<void> {
   const isOpen = async (task: string): Promise<boolean> => (await findTask(log, task))?.known.ended === false;
   while (!signal.aborted) {

@@ -17,20 +17,20 @@ import { dispatch } from '../../bus.ts';
 import { wait } from '../../../kit/wait.ts';
 import type { Log } from '../../../engine/log/log.ts';
 
-/** A task as the log has it: under which kind and name, and how it stands. */
+/** A task as the log has it: its kind, its name and its state. */
 export type Task = Readonly<{
   /** What its client names it by; unknown of a private file's after a restart. */
   id: string;
   kind: 'transfer' | 'retrieval';
-  /** What it stands in the log by. */
+  /** Its name in the log. */
   name: string;
   known: KnownTransfer;
 }>;
 
-/** What was asked of an upload. */
+/** The request of an upload. */
 export type UploadAsked = Fact<'UploadRequested'>['data'];
 
-/** A task id that nobody can guess: 128 random bits. */
+/** A task id that no client can guess: 128 random bits. */
 export function newTaskId(): string {
   return randomBytes(16).toString('hex');
 }
@@ -45,7 +45,7 @@ export function isTaskId(text: string): boolean {
   return /^[\da-f]{32}$/.test(text);
 }
 
-/** What a task that is requested stands in the log by. */
+/** The name in the log of a requested task. */
 export function nameOf(
   id: string,
   requested: Readonly<{ direction: 'upload' } | { direction: 'download'; isPrivate: boolean }>,
@@ -53,7 +53,7 @@ export function nameOf(
   return requested.direction === 'download' && requested.isPrivate ? retrievalName(id) : id;
 }
 
-/** Writes what was asked for and `sdk:started`; the task has begun once this resolves. */
+/** Writes the request and `sdk:started`; the task has started once this resolves. */
 export async function beginTask(log: Log, id: string, requested: Requested): Promise<Task> {
   const name = nameOf(id, requested);
   const { states } = await dispatch(log, new RequestTransfer(new Map([[name, requested]]), { at: requested.at }));
@@ -79,12 +79,14 @@ async function record(log: Log, task: Task, now: Omit<Steps, 'task' | 'holder'>)
   return known ? { ...task, known } : task;
 }
 
-/** Ends a task that nobody can go on with; one that has ended by now stays as it is. */
+/** Ends a task that no gateway can resume; one that has ended by now stays as it is. */
 export async function endTask(log: Log, task: Task, detail: StepDetail): Promise<void> {
   await record(log, task, { at: new Date().toISOString(), steps: [{ status: 'sdk:failed', detail }] });
 }
 
-/** Has a process go on with a task of one that is gone; undefined where the task has ended or another one was first. */
+/**
+ * Assigns a task of a process that is gone to another; undefined where the task has ended or another process was first.
+ */
 export async function resumeTask(
   log: Log,
   task: Task,

@@ -1,10 +1,10 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { KnownTransfer, Step } from '../../../commands/transfers/steps.ts';
 
-/** What a gateway tells of the transfers that it carries out, at `/metrics`. */
+/** The metrics of a gateway's transfers, at `/metrics`. */
 export type TransferMetrics = Readonly<{
   registry: Registry;
-  /** Hears of the steps of a task as they are written; only its end counts. */
+  /** Receives the steps of a task as they are written; only its end counts. */
   onSteps: (known: KnownTransfer, steps: readonly Step[]) => void;
 }>;
 
@@ -12,7 +12,7 @@ const directions = ['upload', 'download'] as const;
 const outcomes = { 'sdk:completed': 'completed', 'sdk:failed': 'failed' } as const;
 const bucketsSeconds = [0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200];
 
-/** Counts transfers from now on; `running` tells how many are under way here. */
+/** Counts transfers from now on; `running` returns how many are under way here. */
 export function createTransferMetrics(running: () => number): TransferMetrics {
   const registry = new Registry();
   const registers = [registry];

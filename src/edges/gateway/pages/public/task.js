@@ -2,7 +2,7 @@ import { blake3 } from '/assets/hashes/blake3.js';
 
 const pieceBytes = 1 << 20;
 
-/** Base64 of BLAKE3-256 of a file, read piece by piece; `onShare` hears how far it is, 0 to 1. */
+/** Base64 of BLAKE3-256 of a file, read piece by piece; `onShare` receives the progress, 0 to 1. */
 export async function dataHashOf(file, onShare) {
   const hash = blake3.create({});
   for (let at = 0; at < file.size; at += pieceBytes) {
@@ -12,7 +12,7 @@ export async function dataHashOf(file, onShare) {
   return btoa(String.fromCharCode(...hash.digest()));
 }
 
-/** Asks for JSON; a refusal fails with the words of the gateway. */
+/** Requests JSON; a refusal fails with the words of the gateway. */
 export async function ask(path, body) {
   const init = body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
   const response = await fetch(path, init);
@@ -21,7 +21,7 @@ export async function ask(path, body) {
   return answer;
 }
 
-/** Sends a file for an action; gives the task's id. `onShare` hears how much of it is sent. */
+/** Sends a file for an action; returns the task's id. `onShare` receives the share that is sent. */
 export function send(file, { action_id, signature }, onShare) {
   const form = new FormData();
   form.set('action_id', action_id);

@@ -14,7 +14,7 @@ function tone(status) {
   return status === 'sdk:failed' || status === 'sdk:supernodes_unavailable' ? 'bad' : '';
 }
 
-/** The most telling details of a state, for people. */
+/** The most useful details of a state, for people. */
 function gist(data) {
   return ['supernode', 'message', 'txhash', 'previous_error', 'error']
     .map((name) => data[name])
@@ -135,7 +135,7 @@ function Fetch({ isLocal, get }) {
   </section>`;
 }
 
-/** Transfers of this page, newest first, and what begins one. */
+/** Transfers of this page, newest first, and the function that starts one. */
 function useTransfers(isLocal) {
   const [transfers, setTransfers] = useState([]);
   const begin = (first, work) => {
