@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { AppError } from '../../kit/errors.ts';
 import { host, port, Unfit } from '../../kit/setting-forms.ts';
 
-/** Variable of the environment that each key of a node's configuration file stands for, and what it takes. */
+/** The variable of the environment for each key of a node's configuration file, and what it accepts. */
 const variables = [
   { section: 'supernode', key: 'port', variable: 'GRPC_PORT', takes: port },
   { section: 'supernode', key: 'gateway_port', variable: 'NODE_HTTP_PORT', takes: port },
@@ -12,10 +12,11 @@ const variables = [
 ] as const;
 
 /**
- * What a node's configuration file says, as variables of the environment; nothing without a file.
+ * The settings of a node's configuration file, as variables of the environment; none without a file.
  *
  * Other keys of the real network's file are left alone, and a key without a value counts as left out. Fails with
- * `INVALID_ARGUMENT`, in the words of the file, where it cannot be read or holds what one of these keys does not take.
+ * `INVALID_ARGUMENT`, in the words of the file, where it cannot be read or one of these keys has a value that it does
+ * not accept.
  */
 export function configuredIn(file: string | undefined): Readonly<Record<string, string>> {
   if (!file) return {};

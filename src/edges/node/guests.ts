@@ -1,7 +1,7 @@
 import type { ChainClient } from '../chain/rest/client.ts';
 import type { Peer } from '../rpc/channel/hello.ts';
 
-/** Who may open a secure channel, as the chain says. */
+/** Returns whether the chain allows a peer to open a secure channel. */
 export type IsWelcome = (peer: Peer) => Promise<boolean>;
 
 const lookUpMs = 5000;
@@ -15,10 +15,10 @@ const routes = {
 } as const;
 
 /**
- * Asks the chain whether an account exists, of a SuperNode whether it is one, in whatever state.
+ * Queries whether the chain knows an account, and of a SuperNode whether it lists one, in whatever state.
  *
- * A yes is remembered for an hour, the last thousand of them; a no is not, and neither is a chain out of reach, with
- * which the question fails within 5 s.
+ * It caches a yes for an hour, the last thousand of them, and never a no. Where the chain is out of reach, the query
+ * fails within 5 s.
  */
 export function createGuests(chain: ChainClient, now: () => number = () => performance.now()): IsWelcome {
   const known = new Map<string, number>();

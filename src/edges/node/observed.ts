@@ -15,7 +15,7 @@ export type NodeState = Readonly<{
   scrub: ScrubState | undefined;
   storedBytes: number;
   bans: number;
-  /** Uploads and downloads under way. */
+  /** Number of uploads and downloads under way. */
   tasks: Readonly<Record<TaskService, number>>;
   /** Calls of peers since its start. */
   calls: readonly Readonly<{ handler: string; outcome: string; count: number }>[];
@@ -26,7 +26,7 @@ export type NodeState = Readonly<{
 /** A node by its address; without a state it is down for now, as a local one in an outage. */
 export type ObservedNode = Readonly<{ node: string; state: NodeState | undefined }>;
 
-/** How a node is; `isChainRead` says whether its place on the chain could be read the last time. */
+/** The state of a node; `isChainRead` is whether the last read of its position on the chain succeeded. */
 export async function stateOf(cascade: Cascade | undefined, isChainRead: boolean): Promise<NodeState> {
   const problems = isChainRead ? [] : ['It cannot read its place on the chain; its rank is shown as 0.'];
   if (cascade?.isLogTold() === false) problems.push('The log was not told yet what it holds and whom it has banned.');
@@ -53,13 +53,13 @@ function callsOf({ handlers }: Diagnostics): NodeState['calls'] {
   );
 }
 
-/** Checks and gauges of nodes: what does not work is a warning; `look` fails where nobody can say how they are. */
+/** Checks and gauges of nodes: each fault is a warning; `look` fails where their state is unknown. */
 export function observeNodes(look: () => Promise<readonly ObservedNode[]>): Observed {
   const find = async () => {
     try {
       return { warnings: (await look()).flatMap(warningsOf) };
     } catch {
-      // What the process of local nodes says of itself stands in the log; it is started again.
+      // The log holds the messages of the local nodes' process; it is started again.
       return { warnings: [{ component: 'SuperNodes', message: 'Their process does not answer.' }] };
     }
   };

@@ -21,13 +21,13 @@ export type RecorderOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Keeps the log told. */
+/** Keeps the log up to date with the node. */
 export type Recorder = Readonly<{
-  /** What is held of a file may have changed: the next pass starts at once and looks at it. */
+  /** The holdings of a file may have changed: the next pass starts at once and checks it. */
   changed: (actionId: string) => void;
   /** Bans may have changed: the next pass starts at once. */
   wake: () => void;
-  /** Whether the last pass told the log everything; true before there was one. */
+  /** Whether the last pass reported everything to the log; true before the first one. */
   isTold: () => boolean;
   /** Settles once the signal has aborted and nothing is under way. */
   ended: Promise<void>;
@@ -37,11 +37,11 @@ const eachMs = 60_000;
 const retryMs = 1_000;
 
 /**
- * Tells the log what a node holds and whom it has banned, by comparing both with what the log has: everything after a
- * start, and then the files that changed.
+ * Reports to the log what a node holds and which peers it has banned, by comparing both with the log: everything after
+ * a start, and then the files that changed.
  *
- * A file is held while all of its pieces lie here. What a crash left untold is told by the next start, and what is told
- * already is no news. Bans of an earlier run that still last are in force again.
+ * A file is held while all of its pieces lie here. The next start reports what a crash left unreported, and nothing is
+ * reported twice. Bans of an earlier run that still last are in force again.
  */
 export function startRecorder(options: RecorderOptions): Recorder {
   const { account, logger, signal } = options;
@@ -86,7 +86,7 @@ type Told = Readonly<{
   peers: Map<string, Known<KnownBan | undefined>>;
 }>;
 
-/** Reads what the log was told, and notes every file that it or this node knows. */
+/** Reads the state in the log, and notes every file that it or this node knows. */
 async function startFrom(options: RecorderOptions, told: Told & Readonly<{ changed: Set<string> }>): Promise<void> {
   const { loaded, index } = options.storage;
   await readBack(options, told);
@@ -159,7 +159,7 @@ async function recordBans({ log, account, bans }: RecorderOptions, told: Told['p
   for (const [pair, known] of states) told.set(pair, known);
 }
 
-/** What stands behind the node's account in the name of an entity. */
+/** The action id in the name of an entity, which follows the node's account. */
 function actionOf(name: string): string {
   return name.slice(name.indexOf('/') + 1);
 }

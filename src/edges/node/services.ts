@@ -19,7 +19,7 @@ export const SpecSupernodeService = serviceIn(SupernodeService, {
 /** Gives a node's status, with or without its heavy part. */
 export type GiveStatus = (withP2pMetrics: boolean) => ReturnType<typeof statusOf>;
 
-/** What a node serves beside health and reflection, as ListServices and /api/v1/services say it. */
+/** The services of a node beside health and reflection, in the form of ListServices and /api/v1/services. */
 export type ServicesServed = Readonly<{ services: { name: string; methods: string[] }[]; count: number }>;
 
 /** What a node serves, with or without files. */

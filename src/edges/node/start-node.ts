@@ -41,9 +41,9 @@ export type NodeOptions = Readonly<{
   processor: () => Promise<Processor>;
   /** How long a snapshot of the heavy part is as good as new. */
   snapshotMs: number;
-  /** Where it tells what it holds and whom it has banned; without it, nowhere. */
+  /** The log to which it reports what it holds and which peers it has banned; without it, it reports nothing. */
   log?: RecorderOptions['log'] | undefined;
-  /** Where it reads what the log was told of its files; without it, nowhere. */
+  /** The read models of the log's account of its files; without them, it shows none. */
   models?: Pick<Reader, 'read'> | undefined;
   /** Its files; without, it takes none. */
   cascade?: CascadeOptions | undefined;
@@ -57,7 +57,7 @@ export type SuperNode = Readonly<{
   host: string;
   ports: NodePorts;
   observe: () => Promise<NodeState>;
-  /** Closes its ports and cuts whoever is connected. */
+  /** Closes its ports and disconnects every client. */
   stop: () => Promise<void>;
 }>;
 

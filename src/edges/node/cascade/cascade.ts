@@ -26,7 +26,7 @@ export type FileBounds = Readonly<{
   repairAfterMs: number;
   /** Whether nodes at addresses that are not public may be dialled. */
   allowPrivate: boolean;
-  /** How often copies are looked after; a minute unless set. */
+  /** Interval of repairs of copies; a minute unless set. */
   repairEachMs?: number | undefined;
   /** How fast pieces are scrubbed; 4 MiB/s, once a day, unless set. */
   scrubPace?: ScrubPace | undefined;
@@ -43,7 +43,7 @@ export type CascadeOptions = FileBounds &
 export type Cascade = Readonly<{
   storage: Storage;
   scrub: Scrub;
-  /** Whether the log was told everything that the node holds; undefined without a log. */
+  /** Whether the log holds everything that the node holds; undefined without a log. */
   isLogTold: () => boolean | undefined;
   tasks: Tasks;
   diagnostics: Diagnostics;
@@ -66,7 +66,7 @@ export type CascadeNode = Readonly<{
   logger: Logger;
   signal: AbortSignal;
   silenceMs?: number;
-  /** Where the node tells what it holds; without it, nowhere. */
+  /** The log to which the node reports what it holds; without it, it reports nothing. */
   log?: RecorderOptions['log'] | undefined;
 }>;
 

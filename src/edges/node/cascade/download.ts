@@ -17,9 +17,9 @@ import { refusal } from './refusals.ts';
 type Told = MessageInitShape<typeof DownloadResponseSchema>;
 
 /**
- * `CascadeService.Download`: gives a file out.
+ * `CascadeService.Download`: sends a file.
  *
- * No byte leaves before all of them were read and hash to what the chain says.
+ * No byte leaves before all of them were read and their hash equals the chain's.
  */
 export async function* download(
   cascade: CascadeDependencies,
@@ -57,7 +57,7 @@ export async function* download(
   }
 }
 
-/** Everybody may have a public file; a private one, whoever shows the creator's signature over the action id. */
+/** Any client may have a public file; a private one requires the creator's signature over the action id. */
 async function allow(
   { chain }: CascadeDependencies,
   { id, record: { creator }, appKey }: CascadeAction,

@@ -11,9 +11,9 @@ export type Finalizer = Readonly<{
   /** Fails with FAILED_PRECONDITION where the chain would not take the finalization. */
   simulate: (actionId: string, ids: readonly string[]) => Promise<void>;
   /**
-   * Sends the finalization and waits for its block; gives the transaction's hash.
+   * Sends the finalization and waits for its block; returns the transaction's hash.
    *
-   * Fails with FAILED_PRECONDITION where the chain refuses it, with `UNAVAILABLE` where nobody knows what became of it.
+   * Fails with FAILED_PRECONDITION where the chain refuses it, with `UNAVAILABLE` where its outcome is unknown.
    */
   finalize: (actionId: string, ids: readonly string[]) => Promise<string>;
 }>;

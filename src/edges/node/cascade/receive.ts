@@ -6,7 +6,7 @@ import { refusal, sayingNoRoom } from './refusals.ts';
 const longestTaskId = 256;
 
 /**
- * Takes the messages of a Register in: chunks go to the draft, the metadata behind them is given back.
+ * Reads the messages of a Register: writes chunks to the draft, and returns the metadata behind them.
  *
  * @returns the action id that the client names, which is one in form
  */

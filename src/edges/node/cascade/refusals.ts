@@ -21,7 +21,7 @@ export function refusal(why: Refusal, message: string): ConnectError {
   return new ConnectError(message, codes[why]);
 }
 
-/** A store without room is no fault of ours: the client hears that there is none. */
+/** A store without room is no fault of ours: the client receives the reason. */
 export function sayingNoRoom(caught: unknown): never {
   throw caught instanceof NoRoom ? refusal('tooLarge', caught.message) : caught;
 }

@@ -113,7 +113,7 @@ async function* storeAndFinalize(
     const txHash = await finalizer.finalize(actionId, ids);
     yield { ...told(Step.ACTION_FINALIZED, `Action ${actionId} is finalized`), txHash };
   } catch (caught) {
-    // Where nobody knows what became of it, the file stays: the chain may have taken the finalization.
+    // Where the outcome is unknown, the file stays: the chain may have accepted the finalization.
     const state = await chain.action(actionId).then(
       (action) => action?.record.chainState,
       () => undefined,

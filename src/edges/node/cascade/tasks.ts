@@ -1,6 +1,9 @@
-/** Files that are under way, as the status of a node shows them. */
+/** Transfers under way, as the status of a node shows them. */
 export type Tasks = Readonly<{
-  /** Counts a task until it is given back; undefined where the same one is under way and may be only once. */
+  /**
+   * Counts a task until the returned function is called; undefined where the same one is under way and may be only
+   * once.
+   */
   begin: (service: TaskService, actionId: string, options?: { once: boolean }) => (() => void) | undefined;
   running: () => { serviceName: string; taskIds: string[]; taskCount: number }[];
 }>;

@@ -7,12 +7,12 @@ import type { PieceHash } from '../storage/piece-hash.ts';
 import { type Scrub, type ScrubPace, startScrub } from '../storage/scrub.ts';
 import type { Storage } from '../storage/storage.ts';
 
-/** What a node looks after behind its answers. */
+/** The background work of a node. */
 export type UpkeepOptions = Readonly<{
   storage: Storage;
   chain: CascadeChain;
   copies: Pick<Copies, 'repair' | 'reader'>;
-  /** How often copies are looked after; a minute unless set. */
+  /** Interval of repairs of copies; a minute unless set. */
   repairEachMs?: number | undefined;
   /** How fast pieces are scrubbed; 4 MiB/s, once a day, unless set. */
   scrubPace?: ScrubPace | undefined;
@@ -22,7 +22,7 @@ export type UpkeepOptions = Readonly<{
 
 const sweepEachMs = 600_000;
 const usualRepairEachMs = 60_000;
-/** Others are looked for so soon after a start, so that its peers show. */
+/** The first repair comes so soon after a start, so that the node's peers appear. */
 const firstRepairMs = 3000;
 
 /** Sweeps the store, scrubs its pieces and repairs copies again and again, until the signal aborts. */

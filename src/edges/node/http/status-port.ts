@@ -14,7 +14,7 @@ import type { GiveStatus, ServicesServed } from '../services.ts';
 import { documentOf } from './document.ts';
 import { protoJson } from './proto-json.ts';
 
-/** What the HTTP port of a node tells, and where. */
+/** The answers of a node's HTTP port, and its address. */
 export type StatusPortOptions = Readonly<{
   place: Place;
   giveStatus: GiveStatus;
@@ -27,7 +27,7 @@ export type StatusPortOptions = Readonly<{
   services: ServicesServed;
   version: string;
   logger: Logger;
-  /** A request must be whole after so long. */
+  /** A request must be complete after so long. */
   silenceMs?: number;
 }>;
 
@@ -66,7 +66,7 @@ class Refusal extends Error {
 /**
  * Opens the HTTP port of a node: status and services in the JSON of real nodes, and their description.
  *
- * Fails with `UNAVAILABLE` when the port is taken.
+ * Fails with `UNAVAILABLE` when the port is in use.
  */
 export async function openStatusPort({
   place,
@@ -123,7 +123,7 @@ function pageIn(query: URLSearchParams): FilesPage {
   return isLimit && (after === undefined || isActionId(after)) ? { after, limit: Number(limit) } : refuse('badPage');
 }
 
-/** What the log was told that a node holds, without names: those are only its creator's and the chain's. */
+/** The files of a node according to the log, without names: those are only its creator's and the chain's. */
 async function filesOf(node: string, { after, limit }: FilesPage, { read }: Pick<Reader, 'read'>) {
   const query = new FilesOfNode({ node, after, limit: limit + 1 });
   const rows = await read(async (reading) => await ask(reading, query)).catch((caught: unknown) =>

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Where the kernel shows a process its control groups; other folders stand in for tests. */
+/** Where the kernel shows a process its control groups; tests use other folders. */
 export type KernelFiles = Readonly<{ proc: string; cgroup: string }>;
 
 /** What a control group leaves a process of the processors. */
@@ -64,7 +64,7 @@ function limitOf(quota: number, period: number, usedMicros: number): ProcessorLi
   return quota > 0 && period > 0 && Number.isFinite(usedMicros) ? { cores: quota / period, usedMicros } : undefined;
 }
 
-/** Files that are not there say nothing: the system has no such groups. */
+/** An absent file reads as empty: the system has no such groups. */
 async function textOf(file: string): Promise<string> {
   return await readFile(file, 'utf8').catch(() => '');
 }

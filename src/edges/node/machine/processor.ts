@@ -3,7 +3,7 @@ import os from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { processorLimit, type ProcessorLimit } from './control-group.ts';
 
-/** Processor time over the last whole window, and the cores it is a share of. */
+/** Processor time over the last complete window, and the cores it is a share of. */
 export type Processor = Readonly<{ usagePercent: number; cores: number }>;
 
 /** What the processors had done at one moment; a limit is there where a control group sets one. */
@@ -48,11 +48,7 @@ export function processorBetween(before: Reading, after: Reading): Processor {
   return { usagePercent: 100 * Math.min(1, Math.max(0, Number.isFinite(share) ? share : 0)), cores };
 }
 
-/**
- * Samples the processors in the background, a window of a second after the other.
- *
- * Gives what tells of the last whole window, which waits only within the first.
- */
+/** Returns a function that reports the last complete window, and waits only within the first. */
 export function sampleProcessors(
   signal: AbortSignal,
   read: () => Promise<Reading> = readProcessors,

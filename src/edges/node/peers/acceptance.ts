@@ -11,11 +11,11 @@ import { createOffers, type Offer, type Offers } from './offers.ts';
 export type Acceptance = Readonly<{
   /** Takes a manifest in that may be one of its action; false where another one stays, or its peer offers too much. */
   manifest: (manifest: Manifest, by: Peer) => Promise<boolean>;
-  /** Whether a file that is kept or offered here names a piece. */
+  /** Returns whether a file that is kept or offered here names a piece. */
   wants: (hash: PieceHash) => boolean;
   /** Judges the offers that a piece completes; called after it was stored. */
   arrived: (hash: PieceHash) => Promise<void>;
-  /** Whether the manifest that is kept of an action may be given to others; one that peers gave is judged before. */
+  /** Returns whether the stored manifest of an action may be sent to others; one from a peer is verified before. */
   isTrue: (actionId: string) => Promise<boolean>;
 }>;
 
@@ -31,8 +31,8 @@ const judgedWithinMs = 20_000;
 
 /**
  * The first manifest of a file is kept as it comes, others beside it, one of each peer. As soon as the pieces of one
- * are all here it is read through from the disk, and never from peers: a true one stays, a false one goes, and whoever
- * offered something else has lied. So no peer can keep a file from its holders, or make them wait for another peer.
+ * are all here it is verified from the disk, and never from peers: a true one stays, a false one goes, and a peer that
+ * offered another has lied. So no peer can withhold a file from its holders, or make them wait for another peer.
  */
 export function createAcceptance({ storage, mostOffered, onLie }: AcceptanceOptions): Acceptance {
   const { index } = storage;
@@ -71,7 +71,7 @@ export function createAcceptance({ storage, mostOffered, onLie }: AcceptanceOpti
 }
 
 type Settling = Readonly<{
-  /** Actions whose kept manifest is the true one. */
+  /** Actions whose stored manifest is the true one. */
   proven: ReadonlySet<string>;
   /** Whether all pieces of a manifest are here. */
   isHere: (manifest: Manifest) => boolean;

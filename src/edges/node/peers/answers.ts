@@ -67,7 +67,7 @@ async function putPiece({ storage, acceptance }: AnswerSources, bytes: Uint8Arra
 }
 
 /**
- * Takes the manifest of a file that this node may hold, as large as its record says: of a finalized action from any
+ * Accepts the manifest of a file that this node may hold, of at most its record's size: of a finalized action from any
  * node, of a pending one from those that may finalize it.
  */
 async function putManifest(sources: AnswerSources, bytes: Uint8Array, by: Peer): Promise<boolean> {

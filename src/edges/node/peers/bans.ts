@@ -16,7 +16,7 @@ export type Bans = Readonly<{
 const bannedFrom = 2;
 const lastsMs = 3_600_000;
 
-/** No peer is banned at first; the clock gives unix milliseconds, `onCount` hears of every misbehaviour. */
+/** No peer is banned at first; the clock returns unix milliseconds, `onCount` is called for every misbehaviour. */
 export function createBans(now: () => number = () => Date.now(), onCount: () => void = () => undefined): Bans {
   const bans = new Map<string, Ban>();
   const current = (account: string): Ban | undefined => {

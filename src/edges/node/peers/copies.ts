@@ -12,7 +12,7 @@ export type Copies = Readonly<{
    * too, `reachable` the others that answered.
    */
   spread: (manifest: Manifest) => Promise<Readonly<{ copies: number; reachable: number }>>;
-  /** What a file may consist of, as this node and then the others say it. */
+  /** The manifests that a file may have, first this node's and then those of the others. */
   manifests: (actionId: string) => AsyncIterable<Manifest>;
   reader: PieceReader;
   /** Fetches what should be here and is not, and brings pieces that are here to those who should hold them. */

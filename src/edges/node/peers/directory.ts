@@ -8,7 +8,7 @@ import { targetOf } from '../../chain/rest/target.ts';
 /** A node of the chain's list as its peers reach it. */
 export type Peer = Readonly<{ account: string; ip: string; port: number; isActive: boolean }>;
 
-/** Who is a node, and under which account: the chain says. */
+/** The nodes and their accounts, according to the chain. */
 export type Directory = Readonly<{
   /** Nodes with literal addresses that may be dialled, as the chain had them at most 10 s ago. */
   nodes: () => Promise<readonly Peer[]>;
@@ -27,7 +27,9 @@ export type DirectoryOptions = Readonly<{
 const holdsMs = 10_000;
 const pageSize = 200;
 
-/** Reads the chain's list of nodes when somebody asks and it is not fresh; what was read last counts while it fails. */
+/**
+ * Reads the chain's list of nodes when a caller needs it and it is not fresh; while that fails, the last list counts.
+ */
 export function createDirectory(options: DirectoryOptions): Directory {
   let last: { nodes: readonly Peer[]; atMs: number } | undefined;
   let reading: Promise<readonly Peer[]> | undefined;

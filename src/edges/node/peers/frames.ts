@@ -1,7 +1,7 @@
 import type { Stream } from '@libp2p/interface';
 import { AppError } from '../../../kit/errors.ts';
 
-/** A piece and what stands around it, or a manifest of the largest file. */
+/** A piece with its framing, or a manifest of the largest file. */
 const mostBytes = 2 ** 20 + 4096;
 const prefixBytes = 4;
 

@@ -11,13 +11,13 @@ export type Giving = Readonly<{
   manifest: (peer: Peer, manifest: Manifest) => Promise<boolean>;
   /** Reads each piece once and gives it to all of some peers; gives back those who took every one. */
   pieces: (peers: readonly Peer[], hashes: readonly PieceHash[]) => Promise<readonly Peer[]>;
-  /** Notes the pass, if anybody was asked. */
+  /** Records the pass, if it sent any request. */
   end: (diagnostics: Pick<Diagnostics, 'stores'>) => void;
 }>;
 
 const piecesAtOnce = 4;
 
-/** Begins a pass. */
+/** Starts a pass. */
 export function createGiving(neighbours: Pick<Neighbours, 'isDone'>, { pieces }: Pick<Storage, 'pieces'>): Giving {
   const pass = { requests: 0, successful: 0 };
   const isDone: Neighbours['isDone'] = async (peer, ask) => {

@@ -18,7 +18,7 @@ import type { Peer } from './directory.ts';
 import { readFrame, sendFrame } from './frames.ts';
 import { createNode, dialler, type Heartbeat, start } from './libp2p-node.ts';
 
-/** What one node asks another. */
+/** A request of one node to another. */
 export type Ask = NonNullable<MessageInitShape<typeof QuestionSchema>['ask']>;
 /** How a node answers another, whose account is proven. */
 export type Answering = (ask: Question['ask'], account: string) => Promise<MessageInitShape<typeof AnswerSchema>>;
@@ -29,7 +29,7 @@ export type Remote = Pick<Peer, 'account' | 'ip' | 'port'>;
 /** A node's port for its peers. */
 export type PeerHost = Readonly<{
   port: number;
-  /** Fails with `UNAVAILABLE` where the peer does not answer, or is not who the chain says. */
+  /** Fails with `UNAVAILABLE` where the peer does not answer, or has another identity than on the chain. */
   ask: (peer: Peer, ask: Ask) => Promise<Answer>;
   /** Peers that are connected and have proven their account, and what their connections come from. */
   connected: () => readonly Remote[];
@@ -56,9 +56,11 @@ export type HostOptions = Readonly<{
   logger: Logger;
   silenceMs?: number;
   answerMs?: number;
-  /** So many may be open at once, either way. */
+  /** So many may be open at once, incoming and outgoing. */
   connections?: number;
-  /** How often a connection is asked for a sign of life, and how long it may take to give one before it is cut. */
+  /**
+   * Interval of heartbeats on a connection, and how long a peer may take to answer one before the connection is cut.
+   */
   heartbeat?: Heartbeat;
 }>;
 
@@ -109,7 +111,7 @@ export async function openPeerHost({
 type Accounts = Readonly<{
   /** The account that the other end of a connection has proven. */
   of: (connection: Connection) => string | undefined;
-  /** The same, after what it says now. */
+  /** The same, by its current answer. */
   prove: (credentials: Credentials | undefined, connection: Connection) => string | undefined;
 }>;
 
@@ -174,7 +176,7 @@ function countCall({ handled }: Pick<Diagnostics, 'handled'>, ask: Question['ask
   handled(isPing ? 'Ping' : handlerOf[ask.case], outcome);
 }
 
-/** What the calls are named on the real network; one that asks for nothing only wants to know who is there. */
+/** Names of the calls on the real network; an empty one only checks that the peer is there. */
 const handlerOf = {
   putPiece: 'StoreData',
   putManifest: 'StoreData',

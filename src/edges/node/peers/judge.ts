@@ -2,18 +2,18 @@ import { createDataHasher } from '../../chain/files/data-hash.ts';
 import type { Manifest } from '../storage/manifest.ts';
 import type { PieceHash } from '../storage/piece-hash.ts';
 
-/** A piece that was found, and where. */
+/** A piece, and its source. */
 export type FoundPiece = Readonly<{ bytes: Buffer; from: 'here' | 'elsewhere' }>;
 
 /**
- * Whether a manifest is true: all of its pieces were found and are the file; and where they were found. One that is
- * `false` contradicts its own pieces; one that is merely not true may lack some of them.
+ * Whether a manifest is true: all of its pieces were read and are the file; and where they were. One that is `false`
+ * contradicts its own pieces; one that is merely not true may lack some of them.
  */
 export type Judgement = Readonly<{ isTrue: boolean; isFalse: boolean; here: number; elsewhere: number }>;
 
 /**
- * Reads the whole file that a manifest describes, and no byte beyond its size. Pieces are what their names say, so that
- * the data hash decides whether they are the right ones, in the right order.
+ * Reads the complete file that a manifest describes, and no byte beyond its size. The content of a piece always matches
+ * its name, so that the data hash decides whether they are the right ones, in the right order.
  */
 export async function judge(
   { pieces, dataHash, size }: Manifest,

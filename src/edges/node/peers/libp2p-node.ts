@@ -19,12 +19,14 @@ const usualHeartbeat = { everyMs: 15_000, withinMs: 20_000 } as const;
 /** The libp2p node behind a port for peers. */
 export type Node = Awaited<ReturnType<typeof createNode>>;
 
-/** Signs of life of a connection: asked for so often, given so soon or the connection is cut. */
+/**
+ * Heartbeats of a connection: their interval, and the time within which the peer must answer or the connection is cut.
+ */
 export type Heartbeat = Readonly<{ everyMs: number; withinMs: number }>;
 
 type NodeBounds = Readonly<{ handshakeMs: number; connections: number; heartbeat?: Heartbeat | undefined }>;
 
-/** A libp2p node that listens to nobody yet; its peer id is new with each start. */
+/** A libp2p node that accepts no connections yet; its peer id is new with each start. */
 export async function createNode(
   { host, port }: Place,
   { handshakeMs, connections, heartbeat = usualHeartbeat }: NodeBounds,

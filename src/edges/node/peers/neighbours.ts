@@ -4,7 +4,7 @@ import type { Directory, Peer } from './directory.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Ask, PeerHost } from './host.ts';
 
-/** What they are looked up for: a file that somebody waits for, or copies that are missing. */
+/** The purpose of a query of neighbours: a file that a client waits for, or copies that are missing. */
 export type Why = 'transfer' | 'repair';
 
 /** The other nodes of the chain's list, as one node finds them. */
@@ -13,13 +13,13 @@ export type Neighbours = Readonly<{
   all: (why: Why) => Promise<readonly Peer[]>;
   /** Those of some that answer now. */
   reachable: (peers: readonly Peer[]) => Promise<readonly Peer[]>;
-  /** Asks those again who have not answered for a while. */
+  /** Contacts again those that have not answered for a while. */
   keepInTouch: () => Promise<void>;
   /** Fails with `UNAVAILABLE` where the peer does not answer. */
   ask: PeerHost['ask'];
-  /** Asks for something to be done; false where it was not, for whatever reason. */
+  /** Sends a request to do something; returns false where the peer did not, for whatever reason. */
   isDone: (peer: Peer, ask: Ask) => Promise<boolean>;
-  /** Whether a node has been out of reach for so long that others take its place. */
+  /** Returns whether a node has been out of reach for so long that others replace it. */
   isGone: (peer: Peer) => boolean;
   /** Something that is another one after each start of a peer; undefined before it has answered. */
   startOf: (account: string) => string | undefined;
@@ -37,7 +37,7 @@ export type NeighbourOptions = Readonly<{
 
 const ping: Ask = { case: 'missing', value: { names: [] } };
 const pingsAtOnce = 16;
-/** A node is asked again so often before it would pass for gone. */
+/** A node is contacted so often before it would count as gone. */
 const timesBeforeGone = 3;
 
 /** Remembers when each of the other nodes last answered. */

@@ -3,7 +3,7 @@ import type { PieceHash } from '../storage/piece-hash.ts';
 import type { StorageIndex } from '../storage/storage-index.ts';
 import type { Peer } from './directory.ts';
 
-/** A manifest that nobody has proven yet, and the peer that gave it; undefined where it was kept before. */
+/** A manifest that is not verified yet, and the peer that sent it; undefined where it was stored before. */
 export type Offer = Readonly<{ manifest: Manifest; by?: Peer; atMs: number }>;
 
 /** Manifests of peers whose pieces are not all here, in memory. */
@@ -11,7 +11,7 @@ export type Offers = Readonly<{
   add: (offer: Offer) => void;
   /** Whether a peer gave a manifest of an action that is not settled. */
   has: (actionId: string) => boolean;
-  /** All of an action, the one that is kept first. */
+  /** All of an action, the stored one first. */
   all: (actionId: string) => readonly Offer[];
   /** The same, and forgets them. */
   take: (actionId: string) => readonly Offer[];
@@ -19,7 +19,7 @@ export type Offers = Readonly<{
   of: (by: Peer) => readonly Manifest[];
   /** Actions of offers that name a piece. */
   naming: (hash: PieceHash) => readonly string[];
-  /** Forgets what is an hour old; gives the files that are kept though none of their pieces came. */
+  /** Deletes offers that are an hour old; returns the files that are kept though none of their pieces came. */
   lapsed: () => readonly string[];
 }>;
 

@@ -43,7 +43,7 @@ export type PeersOptions = DirectoryOptions &
     repairAfterMs: number;
     logger: Logger;
     silenceMs?: number;
-    /** Hears whenever a peer misbehaved. */
+    /** Is called whenever a peer misbehaved. */
     onBan?: () => void;
   }>;
 

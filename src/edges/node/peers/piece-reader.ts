@@ -8,8 +8,9 @@ import type { Neighbours } from './neighbours.ts';
 import type { Placement } from './placement.ts';
 
 /**
- * Reads pieces of one file, from here or from whoever has it; undefined where nobody does. A peer that gives other
- * bytes is counted. Only what this node should hold is stored, and a full store never keeps a piece from its reader.
+ * Reads pieces of one file, from here or from any node that has it; undefined where none does. A peer that gives other
+ * bytes is counted. Only what this node should hold is stored, and a full store never withholds a piece from its
+ * reader.
  */
 export type PieceReader = (actionId: string) => (hash: PieceHash) => Promise<FoundPiece | undefined>;
 
@@ -57,13 +58,13 @@ export function createPieceReaders(options: ReaderOptions): PieceReader {
       return undefined;
     };
     return async (hash) => {
-      // A disk that cannot be read keeps nobody from a piece that others have.
+      // A disk that cannot be read does not withhold a piece that others have.
       const own = await storage.pieces.get(hash).catch(() => undefined);
       if (own) return { bytes: own, from: 'here' };
       const bytes = await elsewhere(hash);
       if (!bytes) return undefined;
       stores ??= isOwn(actionId).catch(() => false);
-      // Where there is no room, the piece is given out all the same; a later repair fetches it again.
+      // Where there is no room, the piece is returned all the same; a later repair fetches it again.
       if (await stores) await storage.pieces.put(bytes).catch(() => undefined);
       return { bytes, from: 'elsewhere' };
     };

@@ -7,22 +7,22 @@ import { ranked } from './rank.ts';
 /** Where files belong. */
 export type Placement = Readonly<{
   /**
-   * Accounts of the nodes that the chain lets finalize an action, nearest to its height first. The chain is asked once
-   * for a file that is kept. Fails with `UNAVAILABLE` where it gives no answer.
+   * Accounts of the nodes that the chain lets finalize an action, nearest to its height first. The chain is queried
+   * once for a file that is kept. Fails with `UNAVAILABLE` where it gives no answer.
    */
   groupOf: (actionId: string) => Promise<readonly string[]>;
   /**
-   * Other nodes that a file may lie at: those of its group, then the ones that take the place of such as are gone.
-   * Where the chain gives no answer, the group is empty.
+   * Other nodes that may hold a file: those of its group, then those that replace nodes which are gone. Where the chain
+   * gives no answer, the group is empty.
    */
   candidates: (actionId: string, why: Why) => Promise<Candidates>;
   /** Whether a file may lie at this node: others than the group's hold one only near the front of their ranking. */
   mayHold: (actionId: string) => Promise<boolean>;
-  /** Says which accounts should hold a file, this node's perhaps among them, as the nodes are now. */
+  /** Returns which accounts should hold a file, this node's perhaps among them, by the current state of the nodes. */
   holdersNow: () => Promise<(actionId: string) => Promise<readonly string[]>>;
 }>;
 
-/** Nodes in the order in which they are asked; `rest` is worked out only when the group does not do. */
+/** Nodes in the order of requests; `rest` is computed only when the group does not suffice. */
 export type Candidates = Readonly<{ group: readonly Peer[]; rest: () => readonly Peer[] }>;
 
 /** Whose view it is, and how many nodes should hold a file. */
@@ -35,13 +35,15 @@ export type PlacementOptions = Readonly<{
 }>;
 
 const rememberedGroups = 1_000;
-/** So many nodes beyond its group are asked for a file: it lies there only where most of the group was gone once. */
+/**
+ * So many nodes beyond its group receive requests for a file: they hold it only where most of the group was gone once.
+ */
 const mostBeyond = 32;
 
 /**
- * A file belongs to the first nodes of the group that the chain itself names for its action, so that its group can be
- * found without a question to any node, and a file concerns ten of them however many there are. Nodes that are gone
- * are passed over; where too few of the group are left, others follow, ranked by a hash of each account.
+ * A file belongs to the first nodes of the group that the chain itself names for its action, so that the group is known
+ * without a request to any node, and a file concerns ten of them however many there are. Nodes that are gone are
+ * skipped; where too few of the group are left, others follow, ranked by a hash of each account.
  */
 export function createPlacement({ account, chain, storage, neighbours, copies }: PlacementOptions): Placement {
   const groups = new Map<string, readonly string[]>();

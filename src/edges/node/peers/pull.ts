@@ -9,7 +9,7 @@ export type Pull = (actionIds: readonly string[]) => Promise<void>;
 /** Where pieces and manifests are fetched from. */
 export type PullOptions = Readonly<{
   storage: Storage;
-  /** What a file may consist of, as this node and then the others say it. */
+  /** The manifests that a file may have, first this node's and then those of the others. */
   manifests: (actionId: string) => AsyncIterable<Manifest>;
   reader: PieceReader;
 }>;
@@ -19,8 +19,8 @@ const longestPauseMs = 3_600_000;
 const piecesAPass = 512;
 
 /**
- * Fetches pieces and manifests that the disk has lost. Files that nobody has are tried again ever more seldom, up to
- * once an hour.
+ * Fetches pieces and manifests that the disk has lost. It tries files that no node has ever more rarely, down to once
+ * an hour.
  */
 export function createPull({ storage, manifests, reader }: PullOptions): Pull {
   const failed = new Map<string, Readonly<{ pauseMs: number; untilMs: number }>>();

@@ -29,9 +29,9 @@ const againAfterMs = 86_400_000;
 /**
  * Makes copies that are missing, here and at others.
  *
- * A peer is asked about a file when it has come to hold it, when the file has changed, when the peer was started anew,
- * and once a day: a pass in which nothing changed asks nothing but who is there. Whatever fails concerns one file, or
- * one peer, and is tried again with the next pass.
+ * The node queries a peer about a file when the peer becomes a holder of it, when the file has changed, when the peer
+ * was started anew, and once a day: a pass without changes only checks which peers are there. A failure concerns one
+ * file, or one peer, and the next pass tries again.
  */
 export function createRepair(options: RepairOptions): () => Promise<void> {
   const { account, neighbours, placement, storage, diagnostics } = options;

@@ -7,17 +7,17 @@ import { hostPort } from '../../../kit/net-address.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import { wait } from '../../../kit/wait.ts';
 
-/** What the chain says of a node. */
+/** The chain's record of a node. */
 export type OnChain = Readonly<{
   /** The latest address, with a port; undefined before the node is registered. */
   address: string | undefined;
-  /** Place from 1 in the top list; 0 outside of it, or when it is not known for the last 30 s. */
+  /** Rank from 1 in the top list; 0 outside of it, or when it has been unknown for the last 30 s. */
   rank: number;
   /** Whether the chain answered the last time. */
   isReached: boolean;
 }>;
 
-/** Whose place is asked for, and how often. */
+/** The account whose rank is read, and how often. */
 export type ViewOptions = Readonly<{
   chain: ChainClient;
   account: string;
@@ -33,7 +33,7 @@ const usualIntervalMs = 10_000;
 const rankHoldsMs = 30_000;
 const topListLength = 25;
 
-/** Follows what the chain says of a node, in the background; whoever asks gets what was read last, and never waits. */
+/** Follows the chain's record of a node, in the background; callers get what was read last, and never wait. */
 export function followChain(options: ViewOptions): () => OnChain {
   let last = { address: undefined as string | undefined, rank: 0, atMs: 0 };
   let isReached = true;

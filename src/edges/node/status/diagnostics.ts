@@ -12,7 +12,7 @@ const handlers = [
 ] as const;
 /** A call that a peer makes. */
 export type Handler = (typeof handlers)[number];
-/** How a call went: what it asked for was done or found, or it was not, or it took too long. */
+/** The outcome of a call: the peer did or had what was requested, or it did not, or it took too long. */
 export type Outcome = 'success' | 'failure' | 'timeout';
 
 /** What is counted of connections between nodes, by the real network's names. */

@@ -9,12 +9,12 @@ import { createSnapshot, usualAges } from './snapshot.ts';
 import { statusOf } from './status.ts';
 
 /**
- * However often a node is asked, it reads its machine once a second. Nobody waits for that who asks soon after another;
- * who asks seldom waits some milliseconds, and does not get how it was when somebody asked before.
+ * However many requests come, a node reads its machine once a second. A request soon after another does not wait for
+ * that; a rare one waits some milliseconds, and does not get the figures of the request before.
  */
 const resourceAges = { freshMs: 1000, lastGoodMs: 2000, firstMs: 8000 } as const;
 
-/** What a node's status is told from. */
+/** The sources of a node's status. */
 export type StatusOptions = ViewOptions &
   Readonly<{
     host: string;
@@ -26,7 +26,9 @@ export type StatusOptions = ViewOptions &
     files: (StoredFiles & Pick<Cascade, 'tasks'>) | undefined;
   }>;
 
-/** Begins to follow what a node's status consists of, until the signal aborts, and gives what tells it. */
+/**
+ * Starts to follow the sources of a node's status, until the signal aborts, and returns the functions that report it.
+ */
 export function statusGiver(options: StatusOptions): Readonly<{ giveStatus: GiveStatus; onChain: () => OnChain }> {
   const { host, grpcPort, folder, version, processor, snapshotMs: freshMs } = options;
   const onChain = followChain(options);

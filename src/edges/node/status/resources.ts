@@ -4,7 +4,7 @@ import { readVolume } from '../machine/volume.ts';
 
 const gib = 1024 ** 3;
 
-/** What a node has of its machine, as its status says it. */
+/** A node's share of its machine, in the form of its status. */
 export type Resources = Awaited<ReturnType<typeof readResources>>;
 
 /** Reads them; the filesystem that holds the folder is the node's volume. */

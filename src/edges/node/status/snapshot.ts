@@ -10,11 +10,11 @@ export type SnapshotAges = Readonly<{ freshMs: number; lastGoodMs: number; first
 export const usualAges = { lastGoodMs: 600_000, firstMs: 8_000 } as const;
 
 /**
- * Something costly that is collected in the background, so that who asks seldom waits.
+ * Something costly that is collected in the background, so that callers rarely wait.
  *
- * While the last good one is fresh it is given as it is; older, it is given and collected anew behind the answer. Only
- * when it is older than the last good one may be, or there is none, the caller waits, bounded; undefined where that
- * fails too. However many ask, one collection runs.
+ * While the last good one is fresh it is returned as it is; an older one is returned and collected anew behind the
+ * answer. Only when it exceeds the greatest age, or there is none, the caller waits, bounded; undefined where that
+ * fails too. However many callers there are, one collection runs.
  *
  * @example const peers = createSnapshot(collectPeers, { freshMs: 30_000, ...usualAges }); await peers()
  */
@@ -37,7 +37,7 @@ export function createSnapshot<T>(
   return async () => {
     const ageMs = lastGood ? now() - lastGood.atMs : Number.POSITIVE_INFINITY;
     if (lastGood && ageMs < lastGoodMs) {
-      // What cannot be collected shows by its age: the last good one ends, and then the caller is told.
+      // A failure to collect shows by age: the last good one ends, and then the caller gets the failure.
       if (ageMs >= freshMs) refresh().catch(() => undefined);
       return lastGood.value;
     }

@@ -8,21 +8,18 @@ import type { Resources } from './resources.ts';
 export type StatusSources = Readonly<{
   /** Of the program, without the letter. */
   version: string;
-  /** When the process began, by `performance.now()`. */
+  /** Start of the process, by `performance.now()`. */
   startedAtMs: number;
   /** Shown as long as the chain knows no address of the node. */
   configuredAddress: () => string;
   resources: () => Promise<Resources | undefined>;
   onChain: () => OnChain;
   p2pMetrics: () => Promise<P2pMetrics | undefined>;
-  /** Its files under way and its peers; undefined for a node that takes none. */
+  /** Its transfers under way and its peers; undefined for a node that accepts no files. */
   files: Pick<Cascade, 'tasks' | 'peers'> | undefined;
 }>;
 
-/**
- * A node's status at this moment; the heavy part from its snapshot, and only where it is asked for (spec 1,
- * StatusResponse).
- */
+/** A node's status at this moment; the heavy part from its snapshot, and only on request (spec 1, StatusResponse). */
 export async function statusOf(sources: StatusSources, withP2pMetrics: boolean) {
   const { address, rank } = sources.onChain();
   const peers = [...(sources.files?.peers.connected() ?? [])];

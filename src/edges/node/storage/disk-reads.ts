@@ -10,8 +10,8 @@ export function unlessMissing(caught: unknown): undefined {
 export type DiskRead = Buffer | 'missing' | 'unreadable';
 
 /**
- * Failures that are of the file itself. Any other one, such as too many open files, says nothing of it and is passed
- * on: good bytes are never taken for damaged ones because their reader is short of something.
+ * Failures that are of the file itself. Any other one, such as too many open files, proves nothing about it and is
+ * thrown: good bytes never count as damaged because their reader is short of something.
  */
 const ofTheFile = new Set(['EIO', 'EISDIR', 'ENODATA', 'EBADMSG', 'EUCLEAN', 'EILSEQ', 'ELOOP', 'ENXIO', 'ENOTDIR']);
 

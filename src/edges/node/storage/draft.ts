@@ -11,7 +11,7 @@ import type { Room } from './room.ts';
 export type Draft = Readonly<{
   /** Bytes so far. */
   size: () => number;
-  /** Adds bytes; fails with `NoRoom` where they have no place. Waits while the disk is behind. */
+  /** Adds bytes; fails with `NoRoom` where there is no room for them. Waits while the disk is behind. */
   add: (bytes: Uint8Array) => Promise<void>;
   /** Ends the file and waits until the disk has it; gives its data hash. */
   finish: () => Promise<string>;
@@ -21,7 +21,7 @@ export type Draft = Readonly<{
   discard: () => Promise<void>;
 }>;
 
-/** Pieces that may be on their way to the disk at once. */
+/** Writes of pieces to the disk that may be under way at once. */
 const writesAtOnce = 4;
 
 /** Where drafts are written and what they become; `inUse` has the folders of those that are not discarded. */
@@ -33,7 +33,7 @@ export type DraftOptions = Readonly<{
   write: typeof writeSynced;
 }>;
 
-/** Begins a file in a folder of its own below `incoming`. */
+/** Starts a file in a folder of its own below `incoming`. */
 export async function beginDraft({ incoming, pieces, room, inUse, write: writePiece }: DraftOptions): Promise<Draft> {
   const folder = path.join(incoming, randomUUID());
   inUse.add(folder);

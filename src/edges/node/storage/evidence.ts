@@ -5,7 +5,7 @@ import { parseBounded } from '../../../kit/bounded-json.ts';
 import { writeWhole } from '../../../kit/durable.ts';
 import type { Judge } from './sweep.ts';
 
-/** Asks the chain which stored files stay. */
+/** Queries the chain which stored files stay. */
 export type Evidence = Readonly<{
   /** Reads the chain's head once and gives a judge that speaks of it. */
   pass: () => Promise<Judge>;
@@ -25,12 +25,12 @@ const apartMs = 7_200_000;
 const fileOfHead = 'chain-head';
 
 /**
- * A file stays for good once the chain has its action done or approved. It goes only after the chain has said twice,
- * two hours apart and at two heights, that its action is pending or expired.
+ * A file stays for good once the chain has its action done or approved. It goes only after the chain has reported
+ * twice, two hours apart and at two heights, that its action is pending or expired.
  *
  * Neither counts at a head that is behind the highest one that this node has ever seen, in height or in time: a chain
- * that stands still, or was restored from a snapshot, knows nothing of what was finalized since. Actions are read at
- * the very height of the head, so that another replica behind the same address cannot answer for an older one.
+ * that has halted, or was restored from a snapshot, knows nothing of what was finalized since. Actions are read at the
+ * very height of the head, so that another replica behind the same address cannot answer for an older one.
  */
 export function createEvidence({ chain, folder, now = () => Date.now() }: EvidenceOptions): Evidence {
   const file = path.join(folder, fileOfHead);
@@ -71,7 +71,7 @@ function isEarlier(a: string, b: string): boolean {
   return Date.parse(a) < Date.parse(b);
 }
 
-/** What an earlier run has seen; a file that cannot be read says nothing. */
+/** The head that an earlier run has seen; undefined where the file cannot be read. */
 async function readSeen(file: string): Promise<SeenHead | undefined> {
   const text = await readFile(file, 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;

@@ -12,7 +12,7 @@ import type { Trash } from './trash.ts';
 export type KeptFiles = Readonly<{
   /** Writes down what a file consists of; what is known of its action stays known. */
   keep: (manifest: Manifest) => Promise<void>;
-  /** Writes down what is known of a file's action; nothing where the file is not kept. */
+  /** Writes marks to the record of a file's action; does nothing where the file is not kept. */
   mark: (actionId: string, marks: Partial<FileMarks>) => Promise<void>;
   /** Reads a file anew; undefined where there is none to be read. */
   read: (actionId: string) => Promise<KeptFile | undefined>;

@@ -9,12 +9,12 @@ import type { WrittenIndex } from './storage-index.ts';
 /** Where a store lies, and what is to know of it. */
 type Loaded = Readonly<{ pieceFolder: string; files: KeptFiles; index: WrittenIndex; room: Room }>;
 
-/** So few files are open at once that nobody else lacks descriptors. */
+/** So few files are open at once that other work never lacks descriptors. */
 const readsAtOnce = 8;
 
 /**
- * Reads what a store holds: all manifests, and the names of all pieces. Bytes of pieces are what their manifests say;
- * only of pieces that no file names the disk is asked.
+ * Reads what a store holds: all manifests, and the names of all pieces. The sizes of pieces come from their manifests;
+ * only for pieces that no file names it reads the size from the disk.
  *
  * @returns files whose manifests cannot be read
  */
@@ -22,7 +22,7 @@ export async function loadIndex({ pieceFolder, files, index, room }: Loaded): Pr
   const limit = pLimit(readsAtOnce);
   const unreadable: string[] = [];
   const readFile = async (actionId: string): Promise<void> => {
-    // Whatever the failure is, the file is not forgotten: it counts as one whose pieces nobody knows.
+    // Whatever the failure is, the file is not forgotten: it counts as one whose pieces are unknown.
     const file = await files.read(actionId).catch(() => undefined);
     if (file) index.keep(file);
     else unreadable.push(actionId);

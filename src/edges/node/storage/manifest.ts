@@ -5,13 +5,13 @@ import { hashPiece, isPieceHash, type PieceHash, pieceBytes } from './piece-hash
 /** What a stored file consists of: its pieces in order, all of `pieceBytes` but the last. */
 export type Manifest = Readonly<{
   actionId: string;
-  /** Base64 of BLAKE3-256 of the whole file, as the chain has it. */
+  /** Base64 of BLAKE3-256 of the complete file, as the chain has it. */
   dataHash: string;
   size: number;
   pieces: readonly PieceHash[];
 }>;
 
-/** What a node knows of a file's action and never has to ask the chain for again. */
+/** Facts of a file's action that a node knows and need not query from the chain again. */
 export type FileMarks = Readonly<{
   /** The chain had the action done or approved: the file stays. */
   isFinalized: boolean;
@@ -30,12 +30,12 @@ export function encodeManifest({ actionId, dataHash, size, pieces }: Manifest): 
   return Buffer.from(JSON.stringify({ actionId, dataHash, size, pieces }));
 }
 
-/** A file as its node writes it down; whoever reads only manifests reads it as one. */
+/** A file in the form of its node's record; a reader of manifests reads it as one. */
 export function encodeKept({ actionId, dataHash, size, pieces, isFinalized, group }: KeptFile): Buffer {
   return Buffer.from(JSON.stringify({ actionId, dataHash, size, pieces, isFinalized, group }));
 }
 
-/** Whether two manifests say the same of the same file. */
+/** Returns whether two manifests describe the same file in the same pieces. */
 export function isSameManifest(a: Manifest, b: Manifest): boolean {
   return encodeManifest(a).equals(encodeManifest(b));
 }
@@ -62,7 +62,7 @@ export function decodeKept(bytes: Uint8Array): KeptFile | undefined {
     const marks = { isFinalized: isFinalized === true, ...(isGroup(group) && { group }) };
     return { actionId, dataHash, size, pieces, ...marks };
   } catch {
-    // From a peer, or a disk: whoever asked for a manifest has none.
+    // From a peer, or a disk: the caller has no manifest.
     return undefined;
   }
 }

@@ -8,14 +8,14 @@ import type { Room } from './room.ts';
 import type { WrittenIndex } from './storage-index.ts';
 import type { Trash } from './trash.ts';
 
-/** A file beside the pieces that holds the bytes of one; its room is taken. */
+/** A file beside the pieces that holds the bytes of one; its room is reserved. */
 export type WrittenPiece = Readonly<{ file: string; hash: PieceHash; bytes: number }>;
 
 /** Pieces on the disk, each under the hash of its bytes. */
 export type Pieces = Readonly<{
   /**
-   * Writes a piece whole or not at all. One that is there already is compared and becomes as young as a new one; where
-   * its bytes are others, or cannot be read, it is written anew.
+   * Writes a piece completely or not at all. One that is there already is compared and becomes as young as a new one;
+   * where its bytes are others, or cannot be read, it is written anew.
    */
   put: (bytes: Uint8Array) => Promise<PieceHash>;
   /** Takes files written elsewhere on the same disk in as pieces, in order; `onAdopted` is called after each. */
@@ -50,7 +50,7 @@ export function pieceFile(folder: string, hash: PieceHash): string {
   return path.join(folder, hash.slice(0, 2), hash);
 }
 
-/** What pieces are kept with; unfinished ones lie in `incoming`. */
+/** Options of the store of pieces; unfinished ones lie in `incoming`. */
 export type PiecesOptions = Readonly<{
   incoming: string;
   room: Room;

@@ -9,10 +9,10 @@ export class NoRoom extends AppError {
   }
 }
 
-/** The room that a store has: bytes are asked for before they are written, and given back when they are gone. */
+/** The room of a store: bytes are reserved before they are written, and released when they are gone. */
 export type Room = Readonly<{
   used: () => number;
-  /** Fails with `NoRoom`, and takes nothing, where the bytes have no place. */
+  /** Fails with `NoRoom`, and reserves nothing, where there is no room for the bytes. */
   take: (bytes: number) => Promise<void>;
   /** Counts bytes that lie here already. */
   add: (bytes: number) => void;

@@ -15,7 +15,7 @@ export type ScrubState = Readonly<{
   mended: number;
 }>;
 
-/** The pass that is under way, and the last one that ended; undefined before there was one. */
+/** The pass that is under way, and the last one that ended; undefined before the first. */
 export type ScrubStates = Readonly<{ current: ScrubState | undefined; last: ScrubState | undefined }>;
 
 /** What an earlier run left; nothing where it cannot be read. */
@@ -25,7 +25,7 @@ export async function readScrubStates(file: string): Promise<ScrubStates> {
     const read = parseBounded(text, { depth: 2, values: 50 }) as Readonly<Record<string, unknown>>;
     return { current: stateOf(read['current']), last: stateOf(read['last']) };
   } catch {
-    // It begins anew.
+    // Scrubbing starts anew.
     return { current: undefined, last: undefined };
   }
 }

@@ -20,7 +20,7 @@ export type ScrubPace = Readonly<{
   eachMs: number;
 }>;
 
-/** What is scrubbed, and who fetches a piece again; false where nobody has it. */
+/** The store to scrub, and a function that fetches a piece again; it returns false where no node has the piece. */
 export type ScrubOptions = Readonly<{
   storage: Storage;
   mend: (actionId: string, hash: PieceHash) => Promise<boolean>;
@@ -36,7 +36,7 @@ const fileOfState = 'scrub.json';
 
 /**
  * Reads and hashes every piece that a file names, one after the other, and has a damaged one fetched again. A pass that
- * a restart cuts off goes on where it was.
+ * a restart cuts off resumes where it was.
  */
 export function startScrub({ storage, mend, pace = usualPace, logger, signal }: ScrubOptions): Scrub {
   const file = path.join(storage.folder, fileOfState);

@@ -33,11 +33,11 @@ export type WrittenIndex = StorageIndex &
     /** Adds a file, or replaces the one of its action. */
     keep: (file: KeptFile) => void;
     forget: (actionId: string) => void;
-    /** A piece lies here from now on; without `bytes` it has as many as its file says. */
+    /** Records that a piece lies here; without `bytes` it has the size in its file's manifest. */
     arrived: (hash: PieceHash, bytes?: number) => void;
     /** A piece lies here no longer; gives the bytes that it counted for, 0 where it did not lie here. */
     left: (hash: PieceHash) => number;
-    /** The bytes of a piece, as its file says; undefined where no file names it. */
+    /** The size of a piece by its file's manifest; undefined where no file names it. */
     bytesOf: (hash: PieceHash) => number | undefined;
   }>;
 

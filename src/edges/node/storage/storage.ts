@@ -22,7 +22,7 @@ export type Storage = Readonly<{
   loaded: Promise<void>;
   /** Bytes that pieces, unfinished files and the trash take. */
   used: () => number;
-  /** Begins to receive a file. */
+  /** Starts to receive a file. */
   receive: () => Promise<Draft>;
   /** Writes down what a file consists of; from then on its pieces stay. */
   keep: (manifest: Manifest) => Promise<void>;
@@ -45,8 +45,8 @@ export type Storage = Readonly<{
 }>;
 
 /**
- * Where a store lies and how large it may become (-1: as its disk is); its clock gives unix milliseconds. `onChange`
- * receives each file that is kept, forgotten or marked, and of which a piece came or went.
+ * The folder of a store and its limit of size (-1: the size of its disk); its clock returns unix milliseconds.
+ * `onChange` receives each file that is kept, forgotten or marked, and of which a piece came or went.
  */
 export type StorageOptions = Readonly<{
   folder: string;
@@ -112,12 +112,12 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   };
 }
 
-/** Nobody knows how much room is left before everything that lies here was counted. */
+/** The remaining room is unknown before everything that lies here was counted. */
 function afterLoading(room: Room, loaded: Promise<void>): Room {
   return { ...room, take: async (bytes) => await loaded.then(() => room.take(bytes)) };
 }
 
-/** What writes, or says what is here, waits for the index; a piece is read at once. */
+/** Functions that write, or report what is here, wait for the index; a piece is read at once. */
 function afterLoad(pieces: Pieces, loaded: Promise<void>): Pieces {
   return {
     ...pieces,

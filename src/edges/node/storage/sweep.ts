@@ -9,7 +9,7 @@ import type { Trash } from './trash.ts';
 /** What is known of a file's action: that its file stays, that it may go, or neither. */
 export type Verdict = 'stays' | 'goes' | 'unknown';
 
-/** Says what is known of a file's action. */
+/** Returns the verdict on a file's action. */
 export type Judge = (actionId: string) => Promise<Verdict>;
 
 /** What a sweep works on. */
@@ -19,7 +19,7 @@ export type Swept = Readonly<{
   files: KeptFiles;
   pieces: Pieces;
   trash: Trash;
-  /** Whether every manifest could be read: else nobody knows which pieces belong to no file. */
+  /** Returns whether every manifest could be read: else it is unknown which pieces belong to no file. */
   knowsAllFiles: () => boolean;
   /** Folders below `incoming` that are being written. */
   inUse: ReadonlySet<string>;

@@ -14,7 +14,7 @@ export type Trash = Readonly<{
   /** Moves something back and gives its bytes, which stay counted; undefined where it is not here. */
   takeBack: (kind: Kind, file: string) => Promise<number | undefined>;
   names: (kind: Kind) => Promise<readonly string[]>;
-  /** Deletes what was moved here before a time. */
+  /** Deletes the files that were moved here before a time. */
   empty: (beforeMs: number) => Promise<void>;
   /** Counts what an earlier run left here. */
   load: () => Promise<void>;
