@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type pg from 'pg';
+import { processIdOf } from '../../kit/shims/pg/process-id.ts';
 import { ask } from './commands.ts';
 import { runsWith } from './predecessor.ts';
 import type { Pools } from '../models/pool.ts';
@@ -24,8 +25,8 @@ export async function giveWay({ bulk, load }: Pools, postgres: pg.ClientConfig):
 
 /** Runs the backend of a connection to an embedded database at idle priority from now on. */
 export async function lowerBackend(client: pg.ClientBase): Promise<void> {
-  const pid: unknown = Reflect.get(client, 'processID');
-  if (typeof pid === 'number' && (await runsWith(pid, 'postgres'))) await goLast(pid);
+  const pid = processIdOf(client);
+  if (pid !== undefined && (await runsWith(pid, 'postgres'))) await goLast(pid);
 }
 
 /**

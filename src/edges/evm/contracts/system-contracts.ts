@@ -1,8 +1,8 @@
-import type { Block } from '@ethereumjs/block';
 import { EVMError, type ExecResult, type Log, type Message, type PrecompileInput } from '@ethereumjs/evm';
 import { createAddressFromString, hexToBytes } from '@ethereumjs/util';
 import type { Genesis } from '../../../commands/ledger/chain.ts';
 import { TransactionFailed } from '../../../commands/ledger/failure.ts';
+import { blockOf } from '../../../kit/shims/ethereumjs/machine.ts';
 import { accountOfEvm, distance } from '../../chain/sign/addresses.ts';
 import type { State } from '../executor/state.ts';
 import type { Interface } from './abi.ts';
@@ -50,7 +50,7 @@ export function systemContracts(
           callerHex,
           caller: accountOfEvm(callerHex),
           chain: new StoredChain(genesis, state, meter),
-          block: blockOf(input),
+          block: shownBlock(input),
           emit: (what, values) => {
             const { topics, data } = event(what, values);
             meter.pay(gas.log + gas.topic * BigInt(topics.length) + gas.eventByte * BigInt(data.length));
@@ -102,8 +102,7 @@ function outOfGas({ gasLimit }: PrecompileInput): ExecResult {
   return { executionGasUsed: gasLimit, returnValue: new Uint8Array(), exceptionError };
 }
 
-function blockOf({ _EVM }: PrecompileInput): Call['block'] {
-  const block = Reflect.get(_EVM, '_block') as Block;
-  const { number, timestamp } = block.header;
+function shownBlock(input: PrecompileInput): Call['block'] {
+  const { number, timestamp } = blockOf(input).header;
   return { height: Number(number), time: new Date(Number(timestamp) * 1000).toISOString(), distance };
 }

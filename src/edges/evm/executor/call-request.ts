@@ -1,4 +1,3 @@
-import type { Block } from '@ethereumjs/block';
 import type { Common } from '@ethereumjs/common';
 import {
   createAccessList2930Tx,
@@ -9,6 +8,7 @@ import {
   type TypedTransaction,
 } from '@ethereumjs/tx';
 import { type Address, createAddressFromString, createZeroAddress, hexToBytes } from '@ethereumjs/util';
+import { sentBy } from '../../../kit/shims/ethereumjs/pretended.ts';
 import { executionCodes, ExecutionError, plainReason } from './execution-error.ts';
 import type { Hex } from './outcome.ts';
 
@@ -54,7 +54,7 @@ export function messageOf(request: CallRequest, defaults: Defaults): Message {
   if (chainId !== undefined && BigInt(chainId) !== own)
     refuse(`chainId does not match the chain's: ${BigInt(chainId)}, and not ${own}`);
   try {
-    return { tx: unsigned(transaction(request, defaults), from), from };
+    return { tx: sentBy(transaction(request, defaults), from), from };
   } catch (caught) {
     return refuse(`the call is no transaction: ${plainReason(caught)}`);
   }
@@ -98,15 +98,6 @@ function transaction(request: CallRequest, { gasLimit, nonce, common }: Defaults
 const copied = (list: AccessList | undefined): { address: Hex; storageKeys: Hex[] }[] =>
   (list ?? []).map(({ address, storageKeys = [] }) => ({ address, storageKeys: [...storageKeys] }));
 
-/** The named sender is the sender. */
-const unsigned = (tx: TypedTransaction, from: Address): TypedTransaction =>
-  Object.assign(tx, {
-    getSenderAddress: () => from,
-    isSigned: () => true,
-    isValid: () => true,
-    getValidationErrors: () => [],
-  });
-
 /** The most that a unit of gas may cost, and hence what the sender must be able to pay. */
 export const feeCapOf = (tx: TypedTransaction): bigint => ('maxFeePerGas' in tx ? tx.maxFeePerGas : tx.gasPrice);
 
@@ -115,12 +106,3 @@ const blobGas = 131_072n;
 /** Gas of the blobs that a transaction names. */
 export const blobGasOf = (tx: TypedTransaction): bigint =>
   'blobVersionedHashes' in tx ? BigInt(tx.blobVersionedHashes.length) * blobGas : 0n;
-
-/**
- * A view of a block with other figures in its header than a valid one could have: a base fee of nothing for a call that
- * pays nothing, or a price of blobs from the request.
- */
-export function withHeader(block: Block, changes: Readonly<Record<string, PropertyDescriptor>>): Block {
-  const header: unknown = Object.create(block.header, changes);
-  return Object.create(block, { header: { value: header } }) as Block;
-}

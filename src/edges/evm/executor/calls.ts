@@ -1,6 +1,7 @@
 import { createAddressFromString } from '@ethereumjs/util';
 import { runTx, type RunTxResult } from '@ethereumjs/vm';
-import { type AccessList, type CallRequest, feeCapOf, messageOf, withHeader } from './call-request.ts';
+import { withHeader } from '../../../kit/shims/ethereumjs/pretended.ts';
+import { type AccessList, type CallRequest, feeCapOf, messageOf } from './call-request.ts';
 import { executionCodes, ExecutionError, plainReason } from './execution-error.ts';
 import { type BlockOverrides, overrideBlock, overrideState, type StateOverrides } from './overrides.ts';
 import type { At, Place, Reader } from './reader.ts';

@@ -6,7 +6,8 @@ import { bytesToHex } from '@ethereumjs/util';
 import { AppError } from '../../../kit/errors.ts';
 import type { Genesis } from '../../../commands/ledger/chain.ts';
 import { systemContracts } from '../contracts/system-contracts.ts';
-import { guardJumps } from './guard-jumps.ts';
+import { guardJumps } from '../../../kit/shims/ethereumjs/machine.ts';
+import { withHash } from '../../../kit/shims/ethereumjs/pretended.ts';
 import type { NodeStore, TrieDb } from './node-store.ts';
 import { openState, type State } from './state.ts';
 
@@ -42,7 +43,7 @@ export async function createMachine(
   const evmOpts = { customPrecompiles: [...contracts] };
   const vmOf = async (fork: Common): Promise<VM> => {
     const vm = await createVM({ common: fork, stateManager: state, blockchain, evmOpts });
-    guardJumps(vm, state);
+    guardJumps(vm, () => state.checkGuard());
     if (ledger)
       vm.evm.events?.on('beforeMessage', (message, done) => {
         called = message;
@@ -79,8 +80,7 @@ export function storedHashes(nodes: NodeStore): BlockHashes {
       const found = await nodes.header(BigInt(id));
       if (!found) throw new AppError('NOT_FOUND', `Block ${id} is not stored`);
       const hash = Buffer.from(found.hash.slice(2), 'hex');
-      const block = createBlock({ header: { number: found.number } });
-      return Object.assign(Object.create(block) as Block, { hash: () => hash });
+      return withHash(createBlock({ header: { number: found.number } }), hash);
     },
   };
 }

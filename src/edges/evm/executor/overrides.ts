@@ -1,6 +1,6 @@
 import type { Block } from '@ethereumjs/block';
 import { Account, createAddressFromString, hexToBytes, setLengthLeft } from '@ethereumjs/util';
-import { withHeader } from './call-request.ts';
+import { withHeader } from '../../../kit/shims/ethereumjs/pretended.ts';
 import { executionCodes, ExecutionError } from './execution-error.ts';
 import type { Machine } from './machine.ts';
 import type { Hex } from './outcome.ts';

@@ -1,9 +1,10 @@
 import type { Common } from '@ethereumjs/common';
 import { createMPT } from '@ethereumjs/mpt';
-import { Caches, MerkleStateManager } from '@ethereumjs/statemanager';
+import { Caches } from '@ethereumjs/statemanager';
 import { type Account, type Address, ValueEncoding } from '@ethereumjs/util';
 import type { ChainEvent } from '../../../commands/ledger/draft.ts';
 import type { RecordTable } from '../../../commands/ledger/records.ts';
+import { SendingState } from '../../../kit/shims/ethereumjs/sending-state.ts';
 import type { TrieDb } from './node-store.ts';
 
 /** An account that something changed, as it is afterwards. */
@@ -12,13 +13,9 @@ export type TouchedAccount = Readonly<{ address: string; balance: bigint; nonce:
 /** Names a row of the rules' tables. */
 type RecordName = Readonly<{ table: RecordTable; id: string }>;
 
-/** Code that makes an account pass for one of a person. */
-const delegation = new Uint8Array([0xef, 0x01, 0x00, ...new Uint8Array(20)]);
-
 /** The state of all accounts, which records the accounts that it changes. */
-export class State extends MerkleStateManager {
+export class State extends SendingState {
   #touched = new Map<string, Address>();
-  #sender: string | undefined;
   /** Events of system contracts, undone with their frame: the number of events at the start of each open frame. */
   #told: ChainEvent[] = [];
   readonly #marks: number[] = [];
@@ -92,17 +89,6 @@ export class State extends MerkleStateManager {
     return records;
   }
 
-  /** Runs a transaction whose sender may have code: only unsigned calls come from contracts. */
-  async withSender<T>(address: Address, run: () => Promise<T>): Promise<T> {
-    const account = await this.getAccount(address);
-    this.#sender = account?.isContract() === true ? address.toString() : undefined;
-    try {
-      return await run();
-    } finally {
-      this.#sender = undefined;
-    }
-  }
-
   override async getAccount(address: Address): Promise<Account | undefined> {
     this.#guard?.();
     return await super.getAccount(address);
@@ -115,10 +101,7 @@ export class State extends MerkleStateManager {
 
   override async getCode(address: Address): Promise<Uint8Array> {
     this.#guard?.();
-    const code = await super.getCode(address);
-    if (address.toString() !== this.#sender) return code;
-    this.#sender = undefined;
-    return delegation;
+    return await super.getCode(address);
   }
 
   override async putAccount(address: Address, account: Account | undefined): Promise<void> {

@@ -1,5 +1,4 @@
 import { genRequestsRoot } from '@ethereumjs/block';
-import { Mainnet } from '@ethereumjs/common';
 import {
   type Address,
   bigIntToAddressBytes,
@@ -13,6 +12,7 @@ import {
 } from '@ethereumjs/util';
 import type { RunTxResult, VM } from '@ethereumjs/vm';
 import { sha256 } from '@noble/hashes/sha2.js';
+import { depositContractOf } from '../../../kit/shims/ethereumjs/machine.ts';
 
 /** What the first writes of a block need of its header. */
 export type Opening = Readonly<{
@@ -84,12 +84,10 @@ const depositFields = [
 ] as const;
 
 function deposits(vm: VM, results: readonly RunTxResult[]): Uint8Array {
-  const parameters: unknown = Reflect.get(vm.common, '_chainParams');
-  const own: unknown = parameters instanceof Object ? Reflect.get(parameters, 'depositContractAddress') : undefined;
-  const contract = typeof own === 'string' ? own : Mainnet.depositContractAddress;
+  const contract = depositContractOf(vm.common);
   const logs = results.flatMap(({ receipt }) => receipt.logs);
   const parts = logs
-    .filter(([address, [topic]]) => bytesToHex(address) === contract?.toLowerCase() && isDeposit(topic))
+    .filter(([address, [topic]]) => bytesToHex(address) === contract && isDeposit(topic))
     .flatMap(([, , data]) => depositFields.map(([at, length]) => data.slice(at, at + length)));
   return concatBytes(...parts);
 }

@@ -1,8 +1,9 @@
 import { type Block, genWithdrawalsTrieRoot, type HeaderData } from '@ethereumjs/block';
 import { type Common, Hardfork } from '@ethereumjs/common';
 import { Account, type Address, createAddressFromString, createWithdrawal, type Withdrawal } from '@ethereumjs/util';
+import { withHeader } from '../../../../kit/shims/ethereumjs/pretended.ts';
 import { type FeeRule, nextBaseFee } from '../base-fee.ts';
-import { blobGasOf, withHeader } from '../call-request.ts';
+import { blobGasOf } from '../call-request.ts';
 import type { Machine } from '../machine.ts';
 import { wordOf } from '../overrides.ts';
 import type { PlannedBlock } from './plan.ts';

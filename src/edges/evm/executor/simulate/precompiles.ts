@@ -1,26 +1,8 @@
-import type { PrecompileFunc } from '@ethereumjs/evm';
 import type { VM } from '@ethereumjs/vm';
+import { usePrecompiles } from '../../../../kit/shims/ethereumjs/machine.ts';
 import { executionCodes, ExecutionError } from '../execution-error.ts';
 import type { StateOverrides } from '../overrides.ts';
 import { simulationCodes } from './plan.ts';
-
-/**
- * The built-in contracts of a simulation, some at other addresses.
- *
- * Which addresses are warm does not change with that, so the entries stay those of the fork.
- */
-class Moved extends Map<string, PrecompileFunc> {
-  readonly #now: ReadonlyMap<string, PrecompileFunc>;
-
-  constructor(original: ReadonlyMap<string, PrecompileFunc>, now: ReadonlyMap<string, PrecompileFunc>) {
-    super(original);
-    this.#now = now;
-  }
-
-  override get(address: string): PrecompileFunc | undefined {
-    return this.#now?.get(address);
-  }
-}
 
 const keyOf = (address: string): string => address.toLowerCase().slice(2);
 
@@ -30,8 +12,8 @@ const keyOf = (address: string): string => address.toLowerCase().slice(2);
  * Of two that move to the same address, the one of the higher address stays there. Returns a function that undoes it,
  * for a machine that is used again.
  */
-export function movePrecompiles({ evm }: VM, overrides: StateOverrides): () => void {
-  const original = evm.precompiles;
+export function movePrecompiles(vm: VM, overrides: StateOverrides): () => void {
+  const original = vm.evm.precompiles;
   const now = new Map(original);
   const accounts = Object.entries(overrides).map(([address, given]) => ({ address, key: keyOf(address), given }));
   const pretended = new Set(accounts.map(({ key }) => key));
@@ -47,6 +29,5 @@ export function movePrecompiles({ evm }: VM, overrides: StateOverrides): () => v
       throw new ExecutionError(executionCodes.failed, `account ${to} is already overridden`);
     now.set(keyOf(to), contract);
   }
-  Reflect.set(evm, '_precompiles', new Moved(original, now));
-  return () => void Reflect.set(evm, '_precompiles', original);
+  return usePrecompiles(vm, now);
 }

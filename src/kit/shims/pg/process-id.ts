@@ -1,0 +1,7 @@
+import type pg from 'pg';
+
+/** Process id of the server's side of a connection; the driver keeps it and documents it nowhere. */
+export function processIdOf(client: pg.ClientBase): number | undefined {
+  const pid: unknown = Reflect.get(client, 'processID');
+  return typeof pid === 'number' ? pid : undefined;
+}
