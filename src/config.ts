@@ -112,7 +112,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
   });
 }
 
-/** The configuration of this process; the only place that reads its environment. */
+/** The configuration of this process; no other code reads its environment. */
 export function configFromEnvironment(overrides: Readonly<Record<string, string | undefined>> = {}): Config {
   const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined));
   const env = { ...process.env, ...given };

@@ -5,10 +5,10 @@
 type Surroundings = Readonly<{ isLocal: boolean; isSet: (variable: string) => boolean }>;
 
 type Named = Readonly<{
-  /** What it does, for the help. */
+  /** The purpose of the role, for the help. */
   does: string;
   runsUnasked: (where: Surroundings) => boolean;
-  /** What an operator does who misses it. */
+  /** The remedy for an operator who misses the role. */
   remedy?: string;
 }>;
 

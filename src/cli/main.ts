@@ -22,7 +22,7 @@ program
     () =>
       `\nRoles:\n\n${roleHelp()}\n\nSettings are read from the environment:\n\n${settingHelp()}\n\nExample:\n  CHAIN_API_BASE=https://lcd.example.org annals up`,
   )
-  // What a start needs takes a second to load; the other verbs go without.
+  // The modules of a start take a second to load; the other verbs go without.
   .action(run(async (options: UpOptions) => (await import('./up.ts')).up(options)));
 
 program

@@ -29,7 +29,7 @@ export type Known<State> = Readonly<{ state: State; sequence: number }>;
 export abstract class Command<Given, State> {
   readonly given: ReadonlyMap<string, Given>;
   readonly cause: Cause;
-  /** What was read of some of the entities just before; only the others are read again. */
+  /** The known states of some entities; only the others are read. */
   readonly known: ReadonlyMap<string, Known<State>> | undefined;
 
   constructor(given: ReadonlyMap<string, Given>, cause: Cause, known?: ReadonlyMap<string, Known<State>>) {

@@ -34,7 +34,7 @@ export type Decision = Readonly<{ kind: Kind; entity: string; facts: readonly Fa
 /** Where an append ended. */
 export type Appended = Readonly<{ stream: StreamName; sequence: number; ids: readonly string[] }>;
 
-/** What a decision needs of the log. */
+/** The part of the log that a decision needs. */
 export type FactLog = Readonly<{
   /** The last fact of each entity; entities without any are left out. Any number of entities. */
   last: (kind: Kind, entities: readonly string[]) => Promise<ReadonlyMap<string, Recorded>>;

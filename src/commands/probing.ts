@@ -13,7 +13,7 @@ export type PortResult = 'open' | 'refused' | 'timeout' | 'unreachable' | 'not_d
 /** How the request for a node's status went; `not_asked` where its port was not open. */
 export type StatusAnswer = 'ok' | 'timeout' | 'malformed' | 'too_large' | 'http_error' | 'not_asked';
 
-/** What one probe of one node saw; the dialling was done in an edge. */
+/** The result of one probe of one node; an edge has dialled it. */
 export type RecordProbe = Readonly<{
   /** Bech32 operator address. */
   node: string;

@@ -12,7 +12,7 @@ type Buses = Readonly<{ command: CommandBus; query: QueryBus }>;
 type Handler = Readonly<{ execute: (message: object) => Promise<unknown> }>;
 
 /**
- * What a message is carried out over: a command over the log of its sender, which ends with a lease; a query over one
+ * The context that executes a message: for a command the log of its sender, which ends with a lease; for a query one
  * snapshot.
  */
 const logs = new WeakMap<object, FactLog>();
@@ -70,7 +70,7 @@ async function createBuses(): Promise<Buses> {
   return { command: context.get(cqrs.CommandBus), query: context.get(cqrs.QueryBus) };
 }
 
-/** A handler class of its own, as the container wants one for each message. */
+/** A handler class of its own, as the container requires one for each message. */
 function bound(bind: ClassDecorator, execute: Handler['execute']) {
   class MessageHandler implements Handler {
     readonly execute = execute;

@@ -48,7 +48,7 @@ export const streamTable = {
 } as const satisfies Record<string, StreamPolicy>;
 
 export type StreamName = keyof typeof streamTable;
-/** What a subject is about: the second token of `evt.<kind>.<network>.<entity>`. */
+/** The subject's kind: the second token of `evt.<kind>.<network>.<entity>`. */
 export type Kind = { [Name in StreamName]: keyof (typeof streamTable)[Name]['kinds'] }[StreamName];
 
 /** The policies by stream, as code that works with streams receives them. */
@@ -68,7 +68,7 @@ export function streamOfKind(kind: Kind): StreamName {
   return stream;
 }
 
-/** Everything that a stream takes in: one pattern per kind. */
+/** All subjects that a stream accepts: one pattern per kind. */
 export function subjectsOf({ kinds }: Pick<StreamPolicy, 'kinds'>, network: string): string[] {
   return Object.keys(kinds).map((kind) => `evt.${kind}.${network}.*`);
 }

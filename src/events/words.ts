@@ -2,7 +2,7 @@
 export const actionTypes = ['cascade', 'sense'] as const;
 export type ActionType = (typeof actionTypes)[number];
 
-/** The steps of an action's life, in their order; its state is the last one that was reached. */
+/** The steps of an action's life cycle, in their order; its state is the last one that was reached. */
 export const actionStates = ['registered', 'finalized', 'approved'] as const;
 export type ActionState = (typeof actionStates)[number];
 

@@ -1,6 +1,6 @@
 import { AppError } from './errors.ts';
 
-/** Who wants a slot, and until when. */
+/** The claim of a caller to a slot, and the signal that ends it. */
 export type SlotClaim = Readonly<{ caller: string; signal: AbortSignal }>;
 
 /** So many at a time; callers that wait come by turns, whatever each of them has waiting. */

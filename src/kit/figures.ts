@@ -10,7 +10,7 @@ const lookTimeoutMs = 3000;
 /**
  * Figures that are read at each scrape, by one call of `look`.
  *
- * `show` sets the gauges, all of them empty before. It is not called where `look` fails or takes too long, so that
+ * `show` sets the gauges, all of them empty before. Where `look` fails or takes too long it receives undefined, so that
  * unknown figures are missing rather than stale.
  *
  * @example

@@ -21,10 +21,10 @@ export type Check = Readonly<{ component?: string; look: () => Promise<Findings>
 /** Figures for `/metrics` in Prometheus' text format: a registry of this process, or a child process's own figures. */
 export type Figures = Readonly<{ metrics: () => Promise<string> }>;
 
-/** What is observed of a part of the process as long as it runs. */
+/** The checks and figures of a part of the process as long as it runs. */
 export type Observed = Readonly<{ checks: readonly Check[]; gauges: readonly Figures[] }>;
 
-/** What is observed of several parts, in their order. */
+/** The checks and figures of several parts, in their order. */
 export function observedOf(parts: readonly Observed[]): Observed {
   return { checks: parts.flatMap(({ checks }) => checks), gauges: parts.flatMap(({ gauges }) => gauges) };
 }

@@ -3,8 +3,8 @@ import { AppError, toAppError } from './errors.ts';
 import type { FromWorker, ToWorker, WorkerSetup } from './worker-thread.ts';
 
 /**
- * What a thread runs and what it may use: one that needs more heap than `memoryMb` ends, and nothing else does. A task
- * that was cancelled may put things in order for `graceMs`.
+ * The module of a thread and its limits: a thread that needs more heap than `memoryMb` ends, and nothing else does. A
+ * cancelled task may clean up for `graceMs`.
  */
 export type ThreadOptions = Readonly<{ name: string; module: URL; memoryMb?: number; graceMs?: number }>;
 

@@ -1,18 +1,18 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type ErrorCode, toAppError } from './errors.ts';
 
-/** What the owner of a worker sends it. */
+/** A message of a worker's owner. */
 export type ToWorker =
   Readonly<{ kind: 'call'; task: string; input: unknown }> | Readonly<{ kind: 'abort'; reason: string }>;
 
-/** What a worker answers: once that its module is loaded; to a call some progress messages, then one result. */
+/** A message of a worker: once that its module is loaded; to a call some progress messages, then one result. */
 export type FromWorker =
   | Readonly<{ kind: 'ready' }>
   | Readonly<{ kind: 'progress'; value: unknown }>
   | Readonly<{ kind: 'done'; output: unknown }>
   | Readonly<{ kind: 'failed'; code: ErrorCode; message: string; stack: string }>;
 
-/** What the owner hands over at the start: the module whose exports are the tasks. */
+/** The data of a worker's start: the module whose exports are the tasks. */
 export type WorkerSetup = Readonly<{ module: string }>;
 
 /** The program of every worker: it loads one module and runs its exported tasks, one at a time, as they are called. */

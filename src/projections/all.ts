@@ -17,7 +17,7 @@ import { transfers } from './transfers/transfers.ts';
 import { supernodes } from './fleet/supernodes.ts';
 import { validators } from './fleet/validators.ts';
 
-/** A projection of rows of any type: what an engine runs, giving it no rows but its own. */
+/** A projection of rows of any type, for the engine, which passes it no rows but its own. */
 export type AnyProjection = Omit<Projection, 'on' | 'derived' | 'counters'> &
   Readonly<{
     on: Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * What a cell that is not null holds, by the type of its column. Cells are plain data, which JSON and structured clones
- * preserve.
+ * The contents of a cell that is not null, by the type of its column. Cells are plain data, which JSON and structured
+ * clones preserve.
  *
  * - `text` sorts bytewise; `int8` is exact as far as doubles are.
  * - `numeric` and `uint256` are decimal text; the first has any size, the second is an integer from 0 to 2^256 - 1.
@@ -32,7 +32,7 @@ declare const cell: unique symbol;
 /** A column type that narrows the type of its cells. */
 type Column<T> = ColumnType & Readonly<{ [cell]: T }>;
 
-/** What the cells of a column hold. */
+/** The contents of a column's cells. */
 type CellOf<C extends ColumnType> = C extends Column<infer T> ? T : CellTypes[C];
 
 /** A column whose cells may be null. */

@@ -47,10 +47,7 @@ export type Key = string | readonly (string | number)[];
 /** One row that a fact touches, and what it makes of it; null removes it. A fact touches each row once at most. */
 export type Touch<Row> = Readonly<{ key: Key; next: (row: Row | undefined) => Row | null }>;
 
-/**
- * What a projection makes of a fact: the rows that it touches, none, one or many, or that such facts are not its
- * business.
- */
+/** A projection's result for a fact: the rows that it touches, none, one or many, or `ignored`. */
 export type Handler<Row, T extends FactTypeIn<StreamName>> =
   ((data: Fact<T>['data']) => readonly Touch<Row>[]) | 'ignored';
 

@@ -1,7 +1,7 @@
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
 import type { Reading } from './reading.ts';
 
-/** What the slots of a statement hold in one run, by their names. */
+/** The values of a statement's slots in one run, by their names. */
 export type Given = Readonly<Record<string, unknown>>;
 
 class Slot {

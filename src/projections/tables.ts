@@ -22,7 +22,7 @@ export type SuperNodeAccountRow = RowOf<typeof supernodeAccounts>;
 export type ValidatorRow = RowOf<typeof validatorTable>;
 /** The result of a node's latest probe. */
 export type AvailabilityRow = RowOf<typeof availabilityTable>;
-/** What is known of one source of sync. */
+/** The state of one source of sync. */
 export type RoundRow = RowOf<typeof roundTable>;
 
 /** A file at a SuperNode. */

@@ -22,7 +22,7 @@ export type Part = Observed &
     stop: () => Promise<void>;
   }>;
 
-/** What a role starts with: what every role works with, and the parts that run already. */
+/** The context of a role's start: that of every role, and the parts that run already. */
 export type RoleContext = Context & Readonly<{ running: readonly Part[] }>;
 
 /**

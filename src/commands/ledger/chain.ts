@@ -86,7 +86,7 @@ export type Modules = Readonly<{ action: string; supernode: string; feeCollector
 /** Of the chains that this program runs. */
 export const contractsEdition = 2;
 
-/** What the chain is before its first block; lies in the log as JSON text. */
+/** The chain before its first block; stored in the log as JSON text. */
 export type Genesis = Readonly<{
   params: Params;
   modules: Modules;
@@ -111,7 +111,7 @@ export type ChainState = Readonly<{
   account: (address: string) => Account | undefined;
 }>;
 
-/** What a transaction or the end of a block made of the chain: the new value of all that changed. */
+/** The changes of the chain by a transaction or the end of a block: the new value of all that changed. */
 export type Changes = Readonly<{
   tallies: Tallies;
   actions: ReadonlyMap<string, Action>;
@@ -146,7 +146,7 @@ function merged<T>(below: Iterable<T>, above: ReadonlyMap<string, T>, keyOf: (va
   return [...[...below].filter((value) => !above.has(keyOf(value))), ...above.values()];
 }
 
-/** What the rules know of the block that a transaction is in. */
+/** The rules' view of the block that a transaction is in. */
 export type Block = Readonly<{
   height: number;
   /** RFC 3339, UTC. */

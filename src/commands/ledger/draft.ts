@@ -6,7 +6,7 @@ import { TransactionFailed } from './failure.ts';
 export type ChainEvent = Readonly<{ type: string; attributes: readonly Readonly<{ key: string; value: string }>[] }>;
 
 /**
- * What one transaction does while its rules run: reads what it wrote itself, collects changes and events.
+ * The state of one transaction while its rules run: it reads its own writes, and collects changes and events.
  *
  * A mutable builder: it lives as long as one transaction, and the state under it is never touched.
  */

@@ -35,7 +35,7 @@ export type Message =
       '@type': '/lumera.supernode.v1.MsgUpdateSupernode';
       creator: string;
       validatorAddress: string;
-      /** What is empty stays as it is. */
+      /** An empty field stays as it is. */
       ipAddress: string;
       note: string;
       supernodeAccount: string;

@@ -30,7 +30,7 @@ export type SenseMetadata = Readonly<{
 /** An action's record of its content. */
 export type Metadata = CascadeMetadata | SenseMetadata;
 
-/** Reads the JSON text of a registration; the chain adds how many ids it wants. */
+/** Reads the JSON text of a registration; the chain adds the number of ids that it requires. */
 export function requestedMetadata(type: ActionType, text: string, params: Limits): Metadata {
   const fields = parseFields(text);
   const dataHash = textField(fields, 'data_hash');

@@ -1,6 +1,6 @@
 import { Heap } from './heap.ts';
 
-/** What the pool goes by of an EVM transaction whose signature holds; amounts in alume. */
+/** The fields of an EVM transaction, whose signature holds, that the pool uses; amounts in alume. */
 export type PoolTransaction = Readonly<{
   hash: string;
   sender: string;
@@ -23,7 +23,7 @@ export type PoolTransaction = Readonly<{
 /** Nonce and balance (alume) of an account at the head, and whether it has code that is no delegation (EIP-3607). */
 export type PoolAccount = Readonly<{ nonce: bigint; balance: bigint; hasCode?: boolean }>;
 
-/** What a transaction is held against when it is submitted. */
+/** The conditions that a submitted transaction has to meet. */
 export type Admission = Readonly<{ account: PoolAccount; chainId: bigint; feeFloor: bigint }>;
 
 /** The pool's bounds; the chain's own ones where it has them. */

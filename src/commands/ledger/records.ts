@@ -14,7 +14,7 @@ export function recordTable(name: string): RecordTable {
   return table;
 }
 
-/** What is counted, but for accounts, which contracts do not number. */
+/** The counters except that of accounts, which contracts do not number. */
 export type CountedRecord = Pick<Tallies, 'actions' | 'evidence'>;
 
 /** The rows of changes; accounts are not among them. */

@@ -4,7 +4,7 @@ import { Command, type Decider } from '../decider.ts';
 /** The height of the last block, 0 before the first; undefined before the chain is initialised. */
 export type ChainHeight = number | undefined;
 
-/** What may become of a chain: its beginning, or a block that was executed on its last one. */
+/** A possible next step of a chain: its genesis, or a block that was executed on its last one. */
 export type ChainStep =
   | Readonly<{ kind: 'initialise'; chain: Fact<'ChainInitialised'>['data'] }>
   /** `root` is that of the state after it. */

@@ -12,7 +12,7 @@ export type Submission = Readonly<{
   at: string;
 }>;
 
-/** What became of a submission. */
+/** The fate of a submission. */
 export type Fate =
   | Readonly<{ kind: 'sealed'; height: number }>
   /** `by` is the hash of the transaction that took its nonce. */
@@ -24,7 +24,7 @@ export type Fate =
 /** A submission and its fate; `at` is when that was decided (RFC 3339, UTC). */
 export type SettledSubmission = Fate & Readonly<{ hash: string; at: string }>;
 
-/** Where a submission is in its life: `gone` may be sent again, `sealed` never. */
+/** The state of a submission in its life cycle: `gone` may be sent again, `sealed` never. */
 export type SubmissionState = 'unknown' | 'waiting' | 'sealed' | 'gone';
 
 function stateAfter({ type }: FactOf<'submission'>): SubmissionState {
@@ -74,5 +74,5 @@ function settled({ hash, at, ...fate }: SettledSubmission): FactOf<'submission'>
 /** Transactions that callers send. */
 export class SubmitTransactions extends Command<Submission, SubmissionState> {}
 
-/** What became of submissions. */
+/** Records the fates of submissions. */
 export class SettleSubmissions extends Command<SettledSubmission, SubmissionState> {}

@@ -11,7 +11,7 @@ import {
 } from './pool.ts';
 
 /**
- * What the pool makes of a transaction; `replaced` is the one whose nonce it takes, `evicted` are those whose room it
+ * The pool's answer to a transaction; `replaced` is the one whose nonce it takes, `evicted` are those whose room it
  * takes.
  */
 export type PoolAnswer<T extends PoolTransaction> =
@@ -95,7 +95,7 @@ export class TransactionPool<T extends PoolTransaction> {
     return chosen;
   }
 
-  /** Takes the nonces at the head; gives back those that no block can take any more. */
+  /** Updates the nonces to the head's; returns the transactions that no block can include any more. */
   settle(nonceOf: (sender: string) => bigint): readonly T[] {
     const passed: T[] = [];
     for (const [sender, { own }] of this.#lines) {

@@ -1,7 +1,7 @@
 import type { Fact } from '../../events/catalogue.ts';
 import { Command, type Decider } from '../decider.ts';
 
-/** What is known of a peer at a node. */
+/** The known state of a peer at a node. */
 export type KnownBan = Fact<'PeerBanned'>['data']['known'];
 
 /** The current state of a peer for a node; `undefined`: the node does not ban it. */

@@ -1,10 +1,10 @@
 import type { Fact } from '../../events/catalogue.ts';
 import { Command, type Decider } from '../decider.ts';
 
-/** What is known of a file at a node. */
+/** The known state of a file at a node. */
 export type KnownFile = Fact<'FileStored'>['data']['known'];
 
-/** What a node has of a file by now; undefined: nothing. */
+/** A node's current holding of a file; undefined: none. */
 export type RecordFile = Readonly<{
   file: string;
   /** Bech32 account of the node. */
@@ -33,5 +33,5 @@ export const storing: Decider<RecordFile, State, 'file'> = {
   },
 };
 
-/** What nodes have of some files by now. */
+/** Records the current holdings of some files. */
 export class RecordFiles extends Command<RecordFile, State> {}

@@ -25,7 +25,7 @@ export type ActionRecord = Readonly<
   }
 >;
 
-/** What one round of sync read about one action. */
+/** One round's reading of one action. */
 export type RecordAction = Readonly<{
   action: string;
   /** Of the chain's head that the round works at. */

@@ -40,7 +40,7 @@ export const actions: Decider<RecordAction, State, 'action'> = {
   },
 };
 
-/** What one round of sync read about some actions. */
+/** Records one round's reading of some actions. */
 export class RecordActions extends Command<RecordAction, State> {}
 
 type ActionFact = FactOf<'action'>;

@@ -7,7 +7,7 @@ import { Command, type Decider } from '../decider.ts';
  */
 export type RecordListed<Entry> = Readonly<{ operator: string; height: number; record: Entry | undefined }>;
 
-/** What is known of an operator on a list: the record that was seen last, and at which height. */
+/** The known state of an operator on a list: the last record, and its height. */
 type ListedState<Entry> = Seen<Entry> & Readonly<{ isListed: boolean }>;
 type Seen<Entry> = Readonly<{ seenAtHeight: number; record: Entry }>;
 

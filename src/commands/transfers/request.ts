@@ -5,7 +5,7 @@ import { Command } from '../decider.ts';
 import type { Decision, FactLog } from '../ports.ts';
 import type { KnownTransfer } from './steps.ts';
 
-/** What a client requested, beside its task id; `holder` is the process that carries it out. */
+/** A client's request, beside its task id; `holder` is the process that carries it out. */
 export type Requested = Readonly<{ holder?: string }> &
   (
     | Readonly<{ direction: 'upload' } & Omit<Fact<'UploadRequested'>['data'], 'task'>>

@@ -5,7 +5,7 @@ import { Command, type Decider } from '../decider.ts';
 export type KnownTransfer = Fact<'TransferStarted'>['data']['known'];
 /** One state of a task, as its facts hold it. */
 export type TransferEvent = NonNullable<Fact<'TransferStarted'>['data']['event']>;
-/** What a state carries. */
+/** The details of a state. */
 export type StepDetail = NonNullable<TransferEvent['detail']>;
 
 /** A state that a transfer enters: `sdk:…` or `supernode:…`, with its details. */

@@ -11,7 +11,7 @@ import { type RpcPlace, type ServedRpc, serveRpc } from './rpc/serve-rpc.ts';
 import type { StateAccess } from './workers/state-access.ts';
 import { createStateReads } from './workers/state-reads.ts';
 
-/** What the JSON-RPC runs on. */
+/** The parts that the JSON-RPC runs on. */
 export type EvmOptions = RpcPlace &
   Readonly<{
     log: Log;

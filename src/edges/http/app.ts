@@ -6,13 +6,13 @@ import { operationRoutes } from './operations/operations.ts';
 import type { App } from './schema.ts';
 import { createServer, type ServerOptions } from './server.ts';
 
-/** What an app is made for. */
+/** Options of an app. */
 export type AppOptions = ServerOptions &
   Readonly<{
     description: ApiDescription;
     /** Name of the network that its figures are of. */
     network: string;
-    /** What is observed of the process at this moment. */
+    /** The checks and figures of the process at this moment. */
     observed: () => Observed;
     /**
      * Origins that may read answers, the headers that they may read, and the methods that they may use beside GET, HEAD

@@ -18,7 +18,7 @@ export type Place = Readonly<{
   pages: number;
 }>;
 
-/** What a walk is bound to: the list and its filters, without the page size. */
+/** The identity of a walk: the list and its filters, without the page size. */
 export type Walk = Readonly<{ list: string; filters: Readonly<Record<string, unknown>> }>;
 
 /** Seals and opens cursors: opaque, tamper-proof, good only for the walk that they were made for. */

@@ -28,7 +28,7 @@ export const statusOf = {
 /** Seconds after which a caller may try again when a store or the server itself could not answer. */
 export const retryAfterSeconds = 5;
 
-/** What a caller reads instead of an answer. */
+/** The body of an error. */
 export type ErrorBody = Readonly<{ error: string; code: ErrorCode }>;
 
 /** The body of an error; the message of an `INTERNAL` one stays here. */
@@ -79,7 +79,7 @@ export function toRestError(thrown: unknown, bodyBytes?: number): AppError {
   return new AppError(code, message, { cause: caught });
 }
 
-/** What a caller reads of work that a library gave up, instead of that library's own words. */
+/** The words for a caller whose work a library gave up, instead of that library's own. */
 const ended: Readonly<Partial<Record<ErrorCode, string>>> = {
   DEADLINE: 'The answer took too long; try again later.',
   CANCELLED: 'The work was ended before there was an answer; try again.',

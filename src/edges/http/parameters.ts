@@ -69,7 +69,7 @@ function refusal(name: string, given: unknown, what: string): AppError {
   );
 }
 
-/** What the caller sent, short enough to send back. */
+/** The caller's text, short enough to send back. */
 export function shown(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }

@@ -5,7 +5,7 @@ export type PlainBounds = Readonly<{ headerBytes?: number; headersMs?: number; r
 
 type Headers = Readonly<Record<string, string>>;
 
-/** What is read and dropped of a body that is too large, so that its sender comes to reading the answer. */
+/** Limits of what is read and dropped of a body that is too large, so that its sender gets to read the answer. */
 const drained = { bytes: 32 * 1024 * 1024, ms: 5_000 };
 
 /** A body is longer than it may be; the rest of it is unread, so the answer has to be `sendUnread`. */
@@ -34,7 +34,7 @@ export function createPlainServer(
   });
 }
 
-/** Text of a request's body, whose pieces `count` hears of; fails with `BodyTooLarge` beyond so many bytes. */
+/** Text of a request's body; `count` receives the size of each piece; fails with `BodyTooLarge` beyond `mostBytes`. */
 export async function readBody(
   request: IncomingMessage,
   mostBytes: number,
@@ -58,7 +58,7 @@ async function* piecesOf(request: IncomingMessage): AsyncGenerator<Buffer> {
   }
 }
 
-/** Answers, with JSON unless the headers say otherwise; nothing where an answer has begun already. */
+/** Sends a response, as JSON unless the headers name another type; does nothing where one has started already. */
 export function send(response: ServerResponse, status: number, body?: string, headers: Headers = {}): void {
   if (response.headersSent) return;
   const type = body === undefined ? {} : { 'content-type': 'application/json' };

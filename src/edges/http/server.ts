@@ -17,7 +17,7 @@ const requestWithinMs = 30_000;
 const answerWithinMs = 20_000;
 const idCharacters = 256;
 
-/** What a server is made for. */
+/** Options of a server. */
 export type ServerOptions = Readonly<{
   logger: Logger;
   /** Most bytes of a JSON body; without it no route reads a body, and one of any kind is dropped. */

@@ -1,6 +1,6 @@
 import { followFeed, type PlacedEvent, type ResumableFeed } from './sse-resume.ts';
 
-/** What is known of one feed, for all who are shown it. */
+/** The state of one feed, shared by all of its readers. */
 type Shared = {
   readonly events: PlacedEvent[];
   readonly readers: Set<() => void>;

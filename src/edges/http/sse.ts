@@ -19,7 +19,7 @@ export type SseOptions = Readonly<{
   mostPerAddress?: number;
   /** Time between two comments that keep a stream open, in milliseconds. */
   heartbeatMs?: number;
-  /** What a caller may do where there are too many, as the end of a sentence. */
+  /** The remedy for a caller where there are too many streams, as the end of a sentence. */
   remedy?: string;
 }>;
 

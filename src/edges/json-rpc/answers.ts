@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ErrorBody } from './rpc-error.ts';
 
-/** How long a batch goes on before others are answered. */
+/** How long a batch runs before others are answered. */
 const turnMs = 10;
 
 /** The answer to a request, by the text of its id. */
@@ -12,20 +12,20 @@ export const resultText = (id: string, result: unknown): string =>
 export const errorText = (id: string, error: ErrorBody): string =>
   `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
 
-/** What a batch is answered with, and until when. */
+/** The function that answers a batch, and its limits. */
 export type BatchOptions = Readonly<{
   /** Answers one request, undefined where nothing is to be answered; `isFull` once the others fill an answer. */
   answer: (one: unknown, isFull: boolean) => Promise<string | undefined>;
   /** Characters from which on an answer is full. */
   mostCharacters?: number;
-  /** Whether nobody waits for the answers any more. */
+  /** Returns whether no client waits for the answers any more. */
   isGone?: () => boolean;
 }>;
 
 /**
- * Answers a batch, one request after the other, and lets others have a turn now and then.
+ * Answers a batch, one request after the other, and yields to others now and then.
  *
- * Undefined where nothing is to be answered, or nobody waits for it.
+ * Undefined where no request needs an answer, or no client waits for it.
  */
 export async function answerBatch(
   requests: readonly unknown[],

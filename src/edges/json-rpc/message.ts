@@ -12,7 +12,10 @@ type Reviver = (this: object, key: string, value: unknown, context: Readonly<{ s
 
 const bodyTypes: readonly string[] = ['application/json', 'application/json-rpc', 'application/jsonrequest'];
 
-/** Whether a body says that it is JSON, in the forms that geth takes: a page needs leave to send any of them. */
+/**
+ * Returns whether the headers declare a body of JSON, in the forms that geth accepts: a page needs permission to send
+ * any of them.
+ */
 export function isJson({ headers }: IncomingMessage): boolean {
   const [type = ''] = (headers['content-type'] ?? '').split(';', 1);
   return bodyTypes.includes(type.trim().toLowerCase());

@@ -30,7 +30,7 @@ export class RpcError extends Error {
 /** An error as it is sent. */
 export type ErrorBody = Readonly<{ code: number; message: string; data?: unknown }>;
 
-/** What is not a failure of the server in general. */
+/** Errors that are not a failure of the server in general. */
 const codes: Readonly<Partial<Record<ErrorCode, number>>> = {
   INVALID_ARGUMENT: rpcCodes.invalidParameters,
   METHOD_NOT_ALLOWED: rpcCodes.methodNotFound,
@@ -38,7 +38,7 @@ const codes: Readonly<Partial<Record<ErrorCode, number>>> = {
   TOO_MANY_REQUESTS: rpcCodes.limit,
 };
 
-/** What a client is told of any caught value; details of our own faults are not sent. */
+/** The error that a client receives for any caught value; details of our own faults are not sent. */
 export function errorBody(caught: unknown): ErrorBody {
   if (caught instanceof RpcError) {
     const { code, message, data } = caught;

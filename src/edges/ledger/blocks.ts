@@ -21,7 +21,7 @@ export type Content =
   | Readonly<{ kind: 'chain'; sent: SentTransaction }>
   | Readonly<{ kind: 'ethereum'; raw: Uint8Array; from: string; gasPrice: bigint; error: string | undefined }>;
 
-/** What a transaction said and did. */
+/** The content of a transaction and its effects. */
 export type Body = Readonly<{ events: readonly ChainEvent[]; content: Content; gasWanted: number; gasUsed: number }>;
 
 /** A transaction with what it did, as the log has it. */
@@ -45,7 +45,7 @@ export type Block = Readonly<{
   dataHash: string;
 }>;
 
-/** What a transaction of the chain's own kind said and did, as its block in the log has it. */
+/** The content and effects of a transaction of the chain's own kind, as its block in the log has it. */
 export function bodyOf(
   sent: SentTransaction,
   { code, events }: Readonly<{ code: number }> & Pick<Body, 'events'>,
@@ -69,7 +69,7 @@ export function blockOf<T extends Pick<SealedTransaction, 'hash'>>(
   return { ...parts, hash: sha256(text), previousHash, dataHash };
 }
 
-/** What the hash of a block covers of its transactions, base64. */
+/** The hash of a block's transactions, base64. */
 export function dataHashOf(transactions: readonly Pick<SealedTransaction, 'hash'>[]): string {
   if (transactions.length === 0) return hashOfNothing;
   return sha256(Buffer.concat(transactions.map(({ hash: one }) => Buffer.from(one, 'hex'))));

@@ -6,7 +6,7 @@ import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
 
 type LoggedTransaction = Fact<'BlockSealed'>['data']['transactions'][number];
 
-/** What the rules make of a block. */
+/** The rules' result for a block. */
 type CarriedOut = Readonly<{
   taken: readonly SentTransaction[];
   /** The results of the accepted transactions. */

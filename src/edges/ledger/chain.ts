@@ -51,7 +51,7 @@ export class Chain {
   readonly #blocksAfter: ChainStores['blocksAfter'];
   readonly #common = () => this.evm.bounds.common;
   readonly #newestSnapshot: ChainStores['newestSnapshot'];
-  /** Of the beginning, in the log. */
+  /** Sequence of the genesis in the log. */
   readonly #first: number;
   /** In the log. */
   sequence: number;
@@ -227,7 +227,7 @@ export class Chain {
     this.#addBlock(data, sequence);
   }
 
-  /** Forgets what is older than the heights that are kept, and lets what remains be stored. */
+  /** Deletes what is older than the retained heights, and has the rest stored. */
   #checkpoint({ height, root }: Checkpointed['data'], sequence: number): void {
     if (height !== this.height)
       throw new Error(`The state of block ${height} is attested after block ${this.height} in the log of the ledger`);

@@ -7,7 +7,7 @@ import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
 /** Larger ones fit no queue: a block is one message of the broker. */
 const mostBytes = 128 * 1024;
 
-/** What a check is made against. */
+/** The context of a check. */
 export type Checking = Ante & Readonly<{ state: ChainState; chainId: string }>;
 
 /** Why the chain does not take a transaction in, its signature included; undefined when it does. */

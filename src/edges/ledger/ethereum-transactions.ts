@@ -45,7 +45,7 @@ export function ethereumBody({ block, receipts }: EvmBlock, hash: string): Body 
   };
 }
 
-/** What a transaction of the virtual machine changed of the chain: accounts, and rows that its contracts wrote. */
+/** The changes of the chain by a transaction of the virtual machine: accounts, and rows that its contracts wrote. */
 export function receiptChanges(state: ChainState, { touched, records }: Receipt): Changes {
   const accounts = touched.map(({ address, balance, nonce }) => ({
     address: accountOfEvm(address),

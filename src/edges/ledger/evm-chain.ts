@@ -42,7 +42,7 @@ const headerBytes = 16_384;
 /** Hostile transactions hold the chain for the sum of both at most. */
 const limits = { blockMs: 1_000, transactionMs: 2_000 } as const;
 
-/** What a block is drafted of. */
+/** The parts of a block's draft. */
 type Parts = Readonly<{
   /** Of the rules' transactions and of the end of the block. */
   changes: readonly Changes[];
@@ -116,7 +116,7 @@ export class EvmChain {
     return { common, chainId: BigInt(localEvmChainId), feeFloor: networkFees.floor };
   }
 
-  /** What the block after the head costs and may hold. */
+  /** The base fee and the gas limit of the block after the head. */
   get next(): Readonly<{ baseFee: bigint; gasLimit: bigint }> {
     return nextBlock(readHeader(this.#header, this.#forks));
   }

@@ -120,7 +120,7 @@ export class History {
     );
   }
 
-  /** Takes the place of what is known; the text is our own writing, and is taken as such. */
+  /** Replaces the known state; Annals wrote the text itself, so it is not validated. */
   restore(text: string): void {
     const { tallies, actions, nodes, accounts, registered } = JSON.parse(text) as StoredHistory;
     this.#tallies = tallies;

@@ -27,7 +27,7 @@ export type LedgerLog = FactLog &
     readOne: (stream: StreamName, sequence: number) => Promise<Recorded | undefined>;
   }>;
 
-/** What a chain is before its first block. */
+/** A chain before its first block. */
 export type Beginning = Readonly<{
   chainId: string;
   /** RFC 3339, UTC. */
@@ -35,17 +35,17 @@ export type Beginning = Readonly<{
   genesis: Genesis;
 }>;
 
-/** What a chain is opened with; without `blocks` all of them are kept in memory. */
+/** The sources of a chain; without `blocks` all of them are held in memory. */
 export type ChainSources = Readonly<{
   beginning: () => Beginning;
   execution: OpenExecution;
   blocks?: ((whole: Whole) => SealedBlocks) | undefined;
-  /** Without it each start reads the whole log. */
+  /** Without it each start reads the complete log. */
   snapshots?: Snapshots | undefined;
 }>;
 
 /**
- * The chain as its log has it; a log without one is given the beginning first.
+ * The chain as its log has it; an empty log receives the genesis first.
  *
  * It starts from the newest snapshot that the log attests, and reads the blocks after it.
  */
@@ -73,7 +73,7 @@ export async function openChain(
 const firstSequence = 1;
 const highest = 2 ** 31 - 1;
 
-/** A snapshot where the log says the same of the state after its block. */
+/** A snapshot where the log attests the same state after its block. */
 async function attested(
   log: Pick<LedgerLog, 'readOne'>,
   snapshot: ChainSnapshot | undefined,

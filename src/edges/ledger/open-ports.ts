@@ -5,7 +5,7 @@ import { hostPort } from '../../kit/net-address.ts';
 /** Servers that listen, and where. */
 type Opened = Readonly<{ urls: readonly string[]; close: () => Promise<void> }>;
 
-/** Opens servers, all of them or none. Fails with `UNAVAILABLE` where a port is taken. */
+/** Opens servers, all of them or none. Fails with `UNAVAILABLE` where a port is in use. */
 export async function openPorts(places: readonly (Place & Readonly<{ server: Server }>)[]): Promise<Opened> {
   const close = async (): Promise<void> => {
     for (const { server } of places) {

@@ -6,7 +6,7 @@ import type { AccountsItem } from '../evm/executor/sealing.ts';
 
 type Opening = NonNullable<NonNullable<Fact<'BlockSealed'>['data']['evm']>['opening']>;
 
-/** What a transaction of the rules changed, as an item of the virtual machine's block. */
+/** The changes of a rules' transaction, as an item of the virtual machine's block. */
 export function itemOf(changes: Changes): AccountsItem {
   return {
     kind: 'accounts',

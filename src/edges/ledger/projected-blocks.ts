@@ -84,7 +84,7 @@ function searchBy({ query, transaction, whole }: Search): SealedBlocks['search']
   };
 }
 
-/** All transactions that meet conditions which no term tells, read one by one. */
+/** All transactions that meet conditions without a term, read one by one. */
 async function examine(
   { query, whole }: Pick<Search, 'query' | 'whole'>,
   { search, unindexed }: Readonly<{ search: TransactionSearch; unindexed: readonly Condition[] }>,

@@ -5,7 +5,7 @@ import type { Refusal } from '../../commands/ledger/ante.ts';
 /** Where a transaction ended up. */
 export type Receipt = Readonly<{ hash: string; height: number; code: number }>;
 
-/** What became of a transaction that was sent: refused at once, or waiting for its block. */
+/** The pool's answer to a sent transaction: refused at once, or waiting for its block. */
 export type Submitted = Readonly<{ refusal: Refusal } | { sealed: Promise<Receipt> }>;
 
 /** No further transaction may wait. */

@@ -10,7 +10,7 @@ import type { History } from './history.ts';
 
 type Sealed = Fact<'BlockSealed'>['data'];
 
-/** What the rules make of a block of the log; fails where that is not what the log says. */
+/** The rules' result for a block of the log; fails where it differs from the log. */
 export function replayRules(history: History, { height, time, transactions }: Sealed): readonly Changes[] {
   const pending = transactions.map((stored) => sentIn(stored));
   const block = { height, time, distance };
@@ -21,7 +21,7 @@ export function replayRules(history: History, { height, time, transactions }: Se
   return changes;
 }
 
-/** Applies what the rules made of a block, then what its transactions of the virtual machine changed. */
+/** Applies the rules' changes of a block, then those of its transactions of the virtual machine. */
 export function applyBlock(
   history: History,
   { height, evm }: Sealed,

@@ -18,7 +18,7 @@ import type { Receipt } from './receipt.ts';
 import { Sealer } from './sealer.ts';
 import { keepCheckpoints, type Snapshots } from './snapshots.ts';
 
-/** What a ledger runs on. */
+/** The parts that a ledger runs on. */
 export type LedgerOptions = Readonly<{
   log: LedgerLog;
   /** Without it this process seals, and the log's expected sequence alone keeps others out. */
@@ -27,17 +27,17 @@ export type LedgerOptions = Readonly<{
   beginning: () => Beginning;
   /** What executes blocks. */
   execution: OpenExecution;
-  /** Where starts find the chain as it was; without it each one reads the whole log. */
+  /** Saved states of the chain for a quick start; without them each start reads the complete log. */
   snapshots?: Snapshots;
   /** Drops the states up to a height, of which none is read any more; without it all of them stay. */
   forget?: (height: number) => Promise<unknown>;
-  /** Where blocks are read from; without it all of them are kept in memory. */
+  /** The source of blocks; without it all of them are held in memory. */
   blocks?: ChainSources['blocks'];
   host: string;
   lcdPort: number;
   /** Without it the ledger has no CometBFT RPC. */
   rpcPort?: number;
-  /** Where the chain's JSON-RPC is reached by now; its catalogue is shown beside the chain REST. */
+  /** The current address of the chain's JSON-RPC; its catalogue is shown beside the chain REST. */
   jsonRpc?: () => string | undefined;
   logger: Logger;
   signal: AbortSignal;
@@ -67,7 +67,10 @@ export type Ledger = Readonly<{
   submitEthereum: (raw: Uint8Array) => Promise<Receipt>;
   /** What such a transaction is made by. */
   ethereumTerms: () => EthereumTerms;
-  /** What the next transaction of an account is signed with; undefined where the chain does not know the account. */
+  /**
+   * The account number and sequence of an account's next signature; undefined where the chain does not know the
+   * account.
+   */
   signerInfo: (address: string) => Readonly<{ number: number; sequence: number }> | undefined;
   /** Ids of the actions that any of some accounts registered, oldest first. */
   actionsOf: (creators: ReadonlySet<string>) => readonly string[];

@@ -2,13 +2,13 @@ import type { ChainEvent } from '../../commands/ledger/draft.ts';
 import type { Block, SealedTransaction, Whole } from './blocks.ts';
 import { type Condition, TransactionIndex } from './transaction-index.ts';
 
-/** The part of a search that is wanted; order is that of the blocks. */
+/** The part of a search's results to return; order is that of the blocks. */
 export type SearchPage = Readonly<{ order: 'asc' | 'desc'; offset: number; limit: number }>;
 
 /** A page of a search, and how many transactions match in all. */
 export type SearchResult = Readonly<{ total: number; transactions: readonly SealedTransaction[] }>;
 
-/** What a read has to know of the chain: that it answers for all blocks up to a position of the log. */
+/** The condition of a read: it must include all blocks up to this position of the log. */
 export type UpTo = Readonly<{ sequence: number }>;
 
 /** Where the blocks of a chain are read from; a read that cannot be answered in full fails with `UNAVAILABLE`. */

@@ -12,10 +12,10 @@ import { type Receipt, refusedError, tooLarge, type WaitingTransaction } from '.
 import { catchUp, type LedgerLog } from './log-fold.ts';
 import { Submissions } from './submissions.ts';
 
-/** What one block is to hold: the rules' transactions, and those of the virtual machine. */
+/** The contents of one block: the rules' transactions, and those of the virtual machine. */
 type BlockPart = Readonly<{ batch: readonly WaitingTransaction[]; ready: readonly SignedTransaction[] }>;
 
-/** What goes by: a log out of reach, and another process that seals. */
+/** Failures that pass: a log out of reach, and another process that seals. */
 const passing: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'CONFLICT', 'DEADLINE']);
 const retryMs = 1000;
 /** Timers cannot be longer than 2^31 ms; the loop runs again anyway. */
@@ -114,7 +114,7 @@ export class Sealer {
     this.#isAhead = leadMs !== undefined;
   }
 
-  /** What the next block is to hold; a transaction with a time of its own has a block to itself. */
+  /** The contents of the next block; a transaction with a time of its own has a block to itself. */
   #part(): BlockPart {
     const batch = this.submissions.batch();
     return { batch, ready: batch[0]?.at === undefined ? this.submissions.ready() : [] };

@@ -12,7 +12,7 @@ import type { Sealer } from './sealer.ts';
 /** The result that a transaction would have: the gas that it would use, its messages' responses and its events. */
 export type Simulated = Readonly<{ gasUsed: number; data: Uint8Array; events: readonly ChainEvent[] }>;
 
-/** The chain as it is now, and who knows what waits for the next block. */
+/** The chain as it is now, and the sealer, which knows the transactions that wait. */
 export type SimulatedOn = Readonly<{ chain: Chain; sealer: Sealer }>;
 
 /**

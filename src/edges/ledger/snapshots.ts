@@ -69,7 +69,7 @@ export function openSnapshots(postgres: pg.ClientConfig, network: string): Snaps
   };
 }
 
-/** What is done at each attested state of a chain. */
+/** The store of snapshots and the function that drops states, used at each attested state of a chain. */
 type CheckpointOptions = Readonly<{
   snapshots?: Snapshots;
   forget?: (height: number) => Promise<unknown>;

@@ -83,7 +83,7 @@ export class Submissions {
     return account && { number: account.number, sequence: account.sequence + this.#ahead(address) };
   }
 
-  /** Receives what is submitted and what became of it, by whichever process. */
+  /** Receives submissions and their fates, from any process. */
   readonly follower: Omit<PoolFollower, 'signal'> = {
     onSubmitted: ({ type, data }) => {
       const at = Date.parse(data.at);
@@ -124,7 +124,10 @@ export class Submissions {
     return batch;
   }
 
-  /** Takes out what the chain has by now, what it has passed and what has waited too long. */
+  /**
+   * Removes the transactions that the chain has included, those that it has passed, and those that have waited too
+   * long.
+   */
   settle(now: number): void {
     this.#queue = this.#queue.filter((waiting) => {
       const receipt = this.#receipt(waiting.sent.hash);

@@ -99,7 +99,7 @@ function isLooked({ key, operator }: Condition): boolean {
   return operator !== '=' || looked.has(key.slice(key.lastIndexOf('.') + 1));
 }
 
-/** Whether an event of a transaction has an attribute as a condition wants it. */
+/** Returns whether an event of a transaction has an attribute that meets a condition. */
 export function hasAttribute({ events }: WholeTransaction, condition: Condition): boolean {
   return events.some(({ type, attributes }) =>
     attributes.some(({ key, value }) => `${type}.${key}` === condition.key && meets(value, condition)),
@@ -126,7 +126,7 @@ const comparisons = {
   '<': (left, right) => Number(left) < Number(right),
 } satisfies Record<Condition['operator'], (left: string, right: string) => boolean>;
 
-/** Whether a value is as a condition wants it. */
+/** Returns whether a value meets a condition. */
 export function meets(found: string, { operator, value }: Condition): boolean {
   return comparisons[operator](found, value);
 }

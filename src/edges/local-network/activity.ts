@@ -6,7 +6,7 @@ import type { Logger } from '../../kit/logger.ts';
 import { type Player, playerOf } from './player.ts';
 import { type Deed, timeline } from './timeline.ts';
 
-/** What the activity works on. */
+/** The parts that the activity works on. */
 export type ActivityOptions = Readonly<{
   ledger: Ledger;
   seed: number;

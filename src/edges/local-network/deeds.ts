@@ -19,8 +19,8 @@ const fileNames = [
 const idsOf = { cascade: 6, sense: 4 } as const;
 
 /**
- * Who does a deed's messages, for whom, when (unix milliseconds), and which id the chain gave a registration of the
- * script.
+ * The signers of a deed's messages, its time (unix milliseconds), and the ids that the chain assigned to the script's
+ * registrations.
  */
 export type Scene = Readonly<{ seed: number; cast: Cast; atMs: number; idOf: (registration: number) => string }>;
 

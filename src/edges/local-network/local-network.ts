@@ -6,7 +6,7 @@ import { denom } from './beginning.ts';
 import { castOf, type RealNode } from './cast.ts';
 import { registration } from './deeds.ts';
 
-/** What a local network plays on; `nodes` of its real SuperNodes are on the chain. */
+/** The parts of a local network; `nodes` of its real SuperNodes are on the chain. */
 type LocalNetworkOptions = ActivityOptions & Readonly<{ nodes: number }>;
 
 /** A running local network. */

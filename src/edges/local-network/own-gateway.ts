@@ -10,7 +10,7 @@ import type { PageUser } from '../gateway/pages/pages.ts';
 import { developmentAccounts } from './development-accounts.ts';
 import { fund } from './fund.ts';
 
-/** What the gateway of the local network has, and that of no other. */
+/** The extras of the local network's gateway. */
 export type OwnGateway = Readonly<{
   /** The key in a file, made where it is not there, of an account that has coins. */
   makeKey: (type: KeyType) => Promise<PrivateKey>;

@@ -8,7 +8,7 @@ import { castOf, peopleOf, type Person } from './cast.ts';
 import { messagesOf } from './deeds.ts';
 import type { Deed } from './timeline.ts';
 
-/** The cast of a seed as signers on a ledger, among others who sign there. */
+/** The cast of a seed as signers on a ledger that has other signers too. */
 export type Player = Readonly<{
   /** How many transactions of the cast the chain holds: the script's position. */
   transactionsSoFar: () => number;

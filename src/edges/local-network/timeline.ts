@@ -104,7 +104,7 @@ class Script {
   #registered = 0;
   #groups = 0;
   #liveDeeds = 0;
-  /** What follows from registrations, soonest first. */
+  /** Deeds that follow registrations, soonest first. */
   #followUps: { dueMs: number; deed: () => Deed }[] = [];
   readonly #accounts: (0 | 1)[] = [0, 0, 0, 0, 0, 0];
 

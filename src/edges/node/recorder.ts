@@ -10,7 +10,7 @@ import type { Bans } from './peers/bans.ts';
 import type { StorageIndex } from './storage/storage-index.ts';
 import type { Storage } from './storage/storage.ts';
 
-/** What a node writes to the log: which files it holds, and whom it has banned. */
+/** The log, and the holdings and bans that a node writes to it. */
 export type RecorderOptions = Readonly<{
   log: Pick<Log, 'append' | 'last' | 'lastOfAll'>;
   /** Of the node, in Bech32. */
@@ -129,7 +129,7 @@ async function recordFiles(
   }
 }
 
-/** What a node holds of a file: all of it, or nothing that anybody should count on. */
+/** A node's holding of a file: all of it, or none that a client may rely on. */
 function heldOf(index: Pick<StorageIndex, 'file' | 'lacking'>, actionId: string): RecordFile['held'] {
   const file = index.file(actionId);
   if (!file || index.lacking(actionId).length > 0) return undefined;

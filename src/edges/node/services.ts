@@ -22,7 +22,7 @@ export type GiveStatus = (withP2pMetrics: boolean) => ReturnType<typeof statusOf
 /** The services of a node beside health and reflection, in the form of ListServices and /api/v1/services. */
 export type ServicesServed = Readonly<{ services: { name: string; methods: string[] }[]; count: number }>;
 
-/** What a node serves, with or without files. */
+/** The services of a node, with or without files. */
 export function servicesServed(withFiles: boolean): ServicesServed {
   const services = served(withFiles).map(({ typeName, methods }) => ({
     name: typeName,

@@ -6,7 +6,7 @@ import { recognise } from './first-bytes.ts';
 import { createTakers, type TakerOptions } from './takers.ts';
 import { followTls, readTls, type TlsFiles } from './tls.ts';
 
-/** What an RPC port serves, and where. */
+/** The services of an RPC port, and its address. */
 export type RpcServerOptions = Omit<TakerOptions, 'tls' | 'silenceMs'> &
   Readonly<{
     place: Place;

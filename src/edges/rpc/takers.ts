@@ -13,7 +13,7 @@ import { boundRequests } from './call-deadline.ts';
 import type { RpcHandler } from './handler.ts';
 import type { TlsMaterial } from './tls.ts';
 
-/** What becomes of connections. */
+/** The handlers of connections. */
 export type TakerOptions = Readonly<{
   handler: RpcHandler;
   /** Opens a connection that starts with the secure channel's handshake; without it such connections are closed. */

@@ -7,7 +7,7 @@ import { wait } from '../../kit/wait.ts';
 /** PEM files of a server; with a client CA a client's certificate is required. */
 export type TlsFiles = Readonly<{ cert: string; key: string; clientCa?: string | undefined }>;
 
-/** What the files hold. */
+/** The contents of the files. */
 export type TlsMaterial = Readonly<{ cert: Buffer; key: Buffer; ca?: Buffer }>;
 
 const usualEveryMs = 5000;

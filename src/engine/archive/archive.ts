@@ -93,7 +93,7 @@ export async function archiveStream(stores: BothStores, begun: ArchiveHead, sign
 
 type Intake = Readonly<{ feed: Feed; head: ArchiveHead; lost: readonly Range[]; signal: AbortSignal }>;
 
-/** Archives what has come, and gives back the archive's new end. */
+/** Archives the events that have come, and returns the archive's new end. */
 async function takeIn(stores: BothStores, { feed, head, lost, signal }: Intake): Promise<ArchiveHead> {
   const { stream } = head;
   const messages = await feed.take(atOnce);

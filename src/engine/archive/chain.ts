@@ -19,7 +19,7 @@ export type RawEvent = Readonly<{
 /** An event at its position in a stream's chain: `hash` covers it and everything before it. */
 export type Link = RawEvent & Readonly<{ previous: Uint8Array; hash: Uint8Array }>;
 
-/** What the first link of a chain follows. */
+/** The hash that the first link of a chain follows. */
 export const beginning: Uint8Array = new Uint8Array(32);
 
 /** The hash of a link: SHA-256 over the previous hash, where and when the event was stored, and its bytes. */
@@ -118,9 +118,9 @@ export async function streamInfo(
 }
 
 /**
- * Everything of a stream after a sequence, up to another, in batches; also ends where the broker has no more to give.
+ * Everything of a stream after a sequence, up to another, in batches; also ends where the broker has no more of it.
  *
- * A broker that lost events in the middle passes over them, and one that lost its end falls silent: then this ends.
+ * A broker that lost events in the middle skips them, and one that lost its end falls silent: then this ends.
  */
 export async function* readRaw(
   { nc, network }: RawLog,
@@ -202,7 +202,10 @@ async function* oneFeed(
   }
 }
 
-/** What comes within a time, else nothing. A timer that ran on would hold the answer in memory until it ended. */
+/**
+ * The answer if it comes within a time, else undefined. A timer that ran on would hold the answer in memory until it
+ * ended.
+ */
 async function unlessSilent<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {
   const silence = new Promise<undefined>((resolve) => {
     const timer = setTimeout(() => resolve(undefined), ms);

@@ -244,7 +244,8 @@ async function checkOne(client: pg.ClientBase, { oid, name, relkind }: Relation)
     return { found: rows.map(({ blkno, msg }) => `${name}, block ${blkno}: ${msg}`) };
   } catch (caught) {
     if (isDamage(caught)) return { found: [`${name}: ${caught.message}`] };
-    // What was dropped meanwhile is gone, and a busy relation is checked the next time; nothing else passes for sound.
+    // A relation that was dropped meanwhile is gone, and a busy one is checked the next time; nothing else passes for
+    // sound.
     if (caught instanceof pg.DatabaseError && passing.includes(caught.code ?? '')) return { found: [] };
     return {
       found: [],

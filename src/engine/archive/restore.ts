@@ -24,7 +24,7 @@ import type { ArchiveHead, ArchiveStore } from './store.ts';
 
 type Stores = RawLog & Readonly<{ store: ArchiveStore }>;
 
-/** What a stream is restored with. */
+/** Options of a restoration. */
 type Restoration = Readonly<{
   stream: StreamName;
   /** The archive's end. */
@@ -36,7 +36,7 @@ type Restoration = Readonly<{
   onProgress?: ((done: number, total: number) => void) | undefined;
 }>;
 
-/** Where a restored stream ends, and which life it has. */
+/** The end of a restored stream, and its incarnation. */
 type Restored = Readonly<{ lastSequence: number; incarnation: string }>;
 
 const chunk = 1000;
@@ -94,8 +94,8 @@ async function firstKept({ store, policies }: Stores, stream: StreamName): Promi
 }
 
 /**
- * From now on a stream takes nothing in from anybody, so that nothing is written to it between reading what it holds
- * and making it anew; gives back what it holds, undefined where that is nothing of its own.
+ * From now on a stream accepts no event, so that nothing is written to it between reading its contents and making it
+ * anew; returns its information, undefined where it holds nothing of its own.
  *
  * A writer that waits for an acknowledgement meanwhile is refused and tries again. A stream that the broker cannot
  * change any more is left as it is.
@@ -115,7 +115,7 @@ export async function holdStream(log: RawLog, stream: StreamName): Promise<Strea
   return await streamInfo(log, stream);
 }
 
-/** Archives what a held stream has beyond the archive's end; gives back the new end. */
+/** Archives the events that a held stream has beyond the archive's end; returns the new end. */
 export async function archiveBeyond(stores: Stores, head: ArchiveHead, beyond: Range): Promise<ArchiveHead> {
   const { stream } = head;
   let end = head;
@@ -181,7 +181,7 @@ async function* allWithin(
     throw new AppError('UNAVAILABLE', `The broker did not hand over all of ${stream} in time; it is tried again`);
 }
 
-/** What an operator chose for the stream stays. */
+/** The operator's settings of the stream, which a restoration keeps. */
 function choiceIn(before: StreamInfo | undefined): Partial<Shape> {
   if (!before) return {};
   const { num_replicas, max_bytes } = before.config;

@@ -6,7 +6,7 @@ import type { Link } from './chain.ts';
 export type Anchor = Readonly<{ sequence: number; hash: Uint8Array }>;
 
 /**
- * What is dropped together: rows, and for each run of them the row before it and the last one of it, which becomes the
+ * Rows that are dropped together, and for each run of them the row before it and the last one of it, which becomes the
  * anchor.
  */
 export type Pruning = Readonly<{ sequences: readonly number[]; anchors: readonly (Anchor & { after: number })[] }>;
@@ -14,7 +14,7 @@ export type Pruning = Readonly<{ sequences: readonly number[]; anchors: readonly
 /** How many events of a subject are more than the stream keeps of it. */
 type Surplus = ReadonlyMap<string, number>;
 
-/** What the archive drops after its stream. */
+/** The archive's counterpart of a stream's retention. */
 export type Retention = Readonly<{
   /** Anchors after a sequence, up to another, in their order. */
   anchors: (stream: StreamName, after: number, upTo: number) => Promise<Anchor[]>;
@@ -82,7 +82,9 @@ const clockSkewMs = hourMs;
 export type Drops = Readonly<{
   /** Whether a row, the next in order, is one that the stream drops. */
   isDropped: (row: Pick<Link, 'subject' | 'storedNanos'>) => boolean;
-  /** Of rows that seemed to be missing: those that the stream drops by now, since more was archived meanwhile. */
+  /**
+   * Of rows that seemed to be missing: those that the stream has dropped since, because more was archived meanwhile.
+   */
   droppedSince: (rows: readonly Walked[]) => Promise<ReadonlySet<number>>;
   /** The rank of the last row among those of its subject. */
   place: () => number;

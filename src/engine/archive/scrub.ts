@@ -212,7 +212,7 @@ export class Judge {
     this.#how = how;
   }
 
-  /** Judges what both stores hold up to the end of the chunk; gives back what may be dropped of it. */
+  /** Compares both stores up to the end of the chunk; returns the rows that may be dropped. */
   take({ links, events, anchors }: Chunk): Dropped {
     const rows = new Map(links.map((link) => [link.sequence, link]));
     const runs = createRuns(this.#lastKept);

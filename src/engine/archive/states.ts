@@ -4,7 +4,8 @@ import { incarnationOf } from '../log/streams.ts';
 import type { ArchiveHead } from './store.ts';
 
 /**
- * What a repair of a stream in some state needs: nothing is wrong, nothing is destroyed, two observations, an operator.
+ * The need of a repair of a stream in some state: nothing is wrong, nothing is destroyed, two observations, an
+ * operator.
  */
 type Needs = 'no repair' | 'nothing more' | 'confirmation' | 'an operator';
 type State = Readonly<{ repair: Needs; mayWrite: boolean }>;
@@ -106,7 +107,7 @@ export class Ranges {
     else this.#all.push({ first, last });
   }
 
-  /** What was added, in order. */
+  /** The ranges, in order. */
   all(): readonly Range[] {
     return this.#all;
   }
@@ -166,14 +167,14 @@ export type Brakes = Readonly<{ confirmAfterMs: number; restoreEachMs: number }>
 /** What guards every stream, but for tests. */
 export const brakes: Brakes = { confirmAfterMs: 10_000, restoreEachMs: 3_600_000 };
 
-/** What is to be done about a damaged stream. */
+/** The measure for a damaged stream. */
 export type Decision =
   | Readonly<{ kind: 'restore' }>
   | Readonly<{ kind: 'observe again'; afterMs: number; since: Observation }>
   | Readonly<{ kind: 'ask'; why: string }>;
 
 /**
- * What a decision rests on: the policy, the earlier observation if there was one, and how long ago the stream was
+ * The grounds of a decision: the policy, the earlier observation if there was one, and how long ago the stream was
  * restored last.
  */
 export type Grounds = Readonly<{

@@ -13,7 +13,7 @@ export type ArchiveHead = Readonly<{
   position: number;
   hash: Uint8Array;
   epoch: number;
-  /** The furthest that a read model has followed this life of the stream. */
+  /** The furthest that a read model has followed this incarnation of the stream. */
   followed: number;
   /** How many events are known to be lost. */
   lost: number;
@@ -106,7 +106,7 @@ function writing(query: Query, pools: Pools, schema: string) {
         parameters(stream, links),
       );
     },
-    /** Moves the end without adding anything: after a repair changed the last hash, or the life of the stream. */
+    /** Moves the end without adding anything: after a repair changed the last hash, or the stream's incarnation. */
     moveHead: async (to: Pick<ArchiveHead, 'stream' | 'position' | 'hash' | 'incarnation'>): Promise<void> => {
       await query(
         `update ${schema}.archive_heads set position = $2, hash = $3, incarnation = $4, epoch = epoch + 1 where stream = $1`,
@@ -207,7 +207,7 @@ export type Standing = Readonly<{
   repaired: readonly string[];
 }>;
 
-/** What is known of damage, for people and metrics. */
+/** The known damage, for people and metrics. */
 export type Standings = Readonly<{
   recordScrub: (stream: StreamName, findings: readonly string[]) => Promise<void>;
   recordRepair: (stream: StreamName, done: readonly string[]) => Promise<void>;

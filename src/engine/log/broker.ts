@@ -11,7 +11,10 @@ import { sharedSecret } from './secrets.ts';
 import { ensureStreams, type StreamOptions } from './streams.ts';
 import { subscribe } from './subscribe.ts';
 
-/** Where a broker is, and who we are there; `user` only where we know the anonymous side of the server too. */
+/**
+ * The address of a broker, and the credentials for it; `user` only where the program knows the anonymous side of the
+ * server too.
+ */
 export type BrokerAccess = Readonly<{ url: string; user?: string; pass?: string; monitorUrl?: string | undefined }>;
 
 /** A broker's report of itself: the durability in force, and where it falls short of what the start requires. */
@@ -49,8 +52,7 @@ type BrokerOptions = Readonly<{
 }>;
 
 /**
- * Connects, makes what is missing of the network's streams unless they are left as they are, and gives what can be done
- * there.
+ * Connects, creates missing streams of the network unless they are left as they are, and returns the broker.
  *
  * Safe while other replicas do the same. Fails with `UNAVAILABLE` when the log is less durable than `wanted`.
  */

@@ -8,7 +8,7 @@ import { subscribe } from './subscribe.ts';
 /** A stored message as a direct read gives it. */
 export type Stored = Readonly<{ subject: string; sequence: number; bytes: Uint8Array }>;
 
-/** Subjects that the broker takes in one question. */
+/** The most subjects of one request to the broker. */
 const maxSubjects = 1024;
 /** Well below what the server lets pile up for a connection before it cuts it. */
 const maxReplyBytes = 8 * 1024 * 1024;

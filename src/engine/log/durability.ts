@@ -1,4 +1,4 @@
-/** What an acknowledgement promises: on disk; on disk within a second; on disk some time; nothing is known. */
+/** The promise of an acknowledgement: on disk; on disk within a second; on disk some time; unknown. */
 export type Durability = 'strict' | 'bounded' | 'relaxed' | 'unknown';
 
 const answerWithinMs = 3000;

@@ -81,7 +81,7 @@ function isEvent(value: unknown): value is Event {
 export class PoisonEvent extends Error {
   /** Where the reader stopped. */
   readonly sequence: number;
-  /** What is wrong there, for a person. */
+  /** The fault of the event, for a person. */
   readonly reason: string;
   constructor(stream: string, sequence: number, reason: string, options?: ErrorOptions) {
     super(`${stream} cannot be read at ${sequence}: ${reason}`, options);

@@ -17,7 +17,7 @@ export type Delivered = Readonly<{
 }>;
 
 /**
- * What a feed shows: all after a sequence, the last of every matching subject, or what is new on a subject (without
+ * The messages of a feed: all after a sequence, the last of every matching subject, or new ones on a subject (without
  * bytes).
  */
 type FeedStart = Readonly<{ after: number } | { lastPer: string } | { newOf: string; after: number | undefined }>;
@@ -89,7 +89,8 @@ export class Feed {
   }
 
   /**
-   * What has come, at most `max`; waits for the first. Fails with `FeedLost`, also when the feed is closed meanwhile.
+   * The messages that have come, at most `max`; waits for the first. Fails with `FeedLost`, also when the feed is
+   * closed meanwhile.
    */
   async take(max: number): Promise<readonly Delivered[]> {
     while (this.#buffer.length === 0) {

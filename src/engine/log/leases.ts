@@ -99,8 +99,8 @@ async function runWhileHeld(held: Held, outer: AbortSignal, run: (lease: Lease) 
 }
 
 /**
- * Renews until ended or lost, and gives back the last revision; a lease is lost before the broker lets anyone else have
- * it.
+ * Renews until ended or lost, and returns the last revision; a lease is lost before the broker lets another process
+ * have it.
  */
 async function keepRenewing(
   { kv, name, me, ttlMs, since, ...held }: Held,

@@ -17,7 +17,7 @@ export type Presence = Readonly<{
   ended: Promise<void>;
 }>;
 
-/** What a process announces itself with. */
+/** Options of a process's announcement. */
 export type PresenceOptions = Readonly<{
   network: string;
   /** Of processes that know of one another. */
@@ -63,7 +63,7 @@ export function announce(
   };
 }
 
-/** Names whose lease is in force; that of a process which gave it back is a marker for a while. */
+/** Names whose lease is in force; that of a process which released it is a marker for a while. */
 async function presentIn(nc: NatsConnection, bucketName: string): Promise<ReadonlySet<string>> {
   const [stream, prefix] = [`KV_${bucketName}`, `$KV.${bucketName}.`];
   const manager = await jetstreamManager(nc, { checkAPI: false });

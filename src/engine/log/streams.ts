@@ -36,7 +36,7 @@ const duplicateWindowMs = 120_000;
 const answerWithinMs = 5000;
 const askedAgain = { retries: 11, minTimeout: 200, factor: 1 };
 
-/** What an operator may choose for the streams; what is left out stays as it is. */
+/** An operator's settings of the streams; those left out stay as they are. */
 export type StreamOptions = Readonly<{ replicas?: number | undefined; maxBytes?: number | undefined }>;
 
 const dayMs = 24 * 3_600_000;
@@ -63,8 +63,8 @@ export function incarnationOf(info: StreamInfo): string {
 /**
  * Creates every stream of a network, or checks that it is as it must be; safe to repeat and to race.
  *
- * One that exists gains the kinds that it does not take in yet. Fails with `CONFLICT` when a stream exists with another
- * shape or takes in more than is known here, and with `UNAVAILABLE` when the server is too old.
+ * One that exists gains the kinds that it does not accept yet. Fails with `CONFLICT` when a stream exists with another
+ * shape or accepts more than this program knows, and with `UNAVAILABLE` when the server is too old.
  */
 export async function ensureStreams(
   nc: NatsConnection,
@@ -201,8 +201,8 @@ function choiceOf({ replicas, maxBytes }: StreamOptions): Partial<StreamConfig> 
 }
 
 /**
- * What is not as wanted, by the keys of what is wanted: servers add keys of their own, and may leave out what is zero
- * or false.
+ * The differences from a wanted configuration, by its own keys: servers add keys of their own, and may leave out values
+ * that are zero or false.
  */
 function differences(wanted: Partial<StreamConfig>, found: StreamConfig): string[] {
   const actual = new Map<string, unknown>(Object.entries(found));

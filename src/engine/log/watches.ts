@@ -8,10 +8,10 @@ import { callSafely } from './subscribe.ts';
 
 type OnFact = (kind: Kind, entity: string) => void;
 
-/** Calls back for facts of some kinds, of all entities or of one; gives back how to stop. */
+/** Calls back for facts of some kinds, of all entities or of one; returns a function that ends the watch. */
 export type Watch = (kinds: readonly Kind[], onFact: OnFact, entity?: string) => () => void;
 
-/** Who watches a kind: by entity, and under undefined who watches all of it. */
+/** The listeners of a kind: by entity, and under undefined those of all of it. */
 type Watched = Readonly<{ listeners: Map<string | undefined, Set<OnFact>>; stop: () => void }>;
 
 const atOnce = 5000;
@@ -73,7 +73,7 @@ async function watchSubjects(watching: Watching): Promise<void> {
   await repeat('a watch broke', watch, { everyMs: 300, jitter: 2 / 3, signal });
 }
 
-/** Watches on one feed until it breaks; gives back how far it came. */
+/** Watches on one feed until it breaks; returns the sequence that it reached. */
 async function watchOnce(
   { nc, stream, pattern, signal, onSubject }: Watching,
   start: number | undefined,

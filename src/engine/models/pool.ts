@@ -65,7 +65,7 @@ const readPlans = { plan_cache_mode: 'force_generic_plan', jit: 'off' };
 const readOnce = { default_transaction_isolation: 'repeatable read', default_transaction_read_only: 'on' };
 /** Every write finds its rows by key; a plan made while a table was empty must not scan it once it is full. */
 const writePlans = { ...readPlans, enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' };
-/** What is loaded is lost with its rebuild anyway, until the switch; sorting for indexes gets some memory. */
+/** Loaded rows are lost with their rebuild anyway, until the switch; sorting for indexes gets some memory. */
 const loadMemory = { jit: 'off', synchronous_commit: 'off', maintenance_work_mem: '128MB' };
 /** Readers come first: a load takes one core for each of its connections and no more. */
 const loadPlans = { ...loadMemory, max_parallel_workers_per_gather: '0', max_parallel_maintenance_workers: '0' };
@@ -159,7 +159,7 @@ export async function withClient<T>(pool: pg.Pool, use: (client: pg.PoolClient) 
   }
 }
 
-/** Runs one statement and gives back its rows. */
+/** Runs one statement and returns its rows. */
 export type Query = <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
 
 /** Runs statements on connections of a pool. */

@@ -51,7 +51,7 @@ export async function startServers(config: StoreConfig, log: Logger, signal: Abo
   };
 }
 
-/** Where the log is, and who we are there. */
+/** The address of the log, and the credentials for it. */
 type NatsAccess = Readonly<{
   url: string;
   user?: string;

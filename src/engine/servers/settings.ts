@@ -58,5 +58,5 @@ export const storeSettings = {
   ),
 } as const;
 
-/** What the stores of a process depend on: their settings, and where the data of its network lie. */
+/** The settings of a process's stores, and the folder of its network's data. */
 export type StoreConfig = Parsed<typeof storeSettings> & Readonly<{ dataDir: string; network: string; host: string }>;

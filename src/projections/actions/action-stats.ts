@@ -74,7 +74,7 @@ export async function actionStats(reading: Reading, { type, from, to }: StatsFil
   };
 }
 
-/** What was created in a window as rows `kind`, `expired` and `n`: from counters, and the rows of the edges. */
+/** The actions created in a window as rows `kind`, `expired` and `n`: from counters, and the rows of the edges. */
 function inWindow(reading: Reading, edges: number): RawBuilder<unknown> {
   const counts = Array.from(
     { length: edges },

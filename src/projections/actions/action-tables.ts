@@ -4,7 +4,7 @@ import { defineTable, json, nullable } from '../columns.ts';
 /** A transaction as spec 2 shows it; the hash is null where no node shows it any more. */
 export type StepTransaction = Readonly<{ tx_hash: string | null; height: number }>;
 
-/** What one account was paid in one transaction; `again`: the transaction is counted with another action. */
+/** The payment to one account in one transaction; `again`: the transaction is counted with another action. */
 export type PaymentOf = Readonly<{
   account: string;
   denom: string;

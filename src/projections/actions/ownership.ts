@@ -4,7 +4,7 @@ import type { Reading } from '../reading.ts';
 import { run, slot } from '../statement.ts';
 import type { SuperNodeAccountRow } from '../tables.ts';
 
-/** Beyond every height: what is of unknown height counts by who owns the account now. */
+/** Beyond every height: an action of unknown height counts for the account's current owner. */
 const now = '9223372036854775807';
 
 /** An account while it was an operator's, from one height to another, both included. */

@@ -1,6 +1,6 @@
 import { defineTable, json, nullable } from '../columns.ts';
 
-/** What became of a transaction of the virtual machine; amounts are decimal, in the smallest unit. */
+/** The result of a transaction of the virtual machine; amounts are decimal, in the smallest unit. */
 export type Receipt = Readonly<{
   hash: string;
   type: number;
@@ -14,7 +14,7 @@ export type Receipt = Readonly<{
   logs: readonly ReceiptLog[];
 }>;
 
-/** What a contract wrote down. */
+/** An event of a contract. */
 type ReceiptLog = Readonly<{ address: string; topics: readonly string[]; data: string }>;
 
 /** Accounts (amounts in the smallest unit, decimal) and rows of the rules as before a block's first receipt. */
@@ -46,7 +46,7 @@ export const blockTable = defineTable({
     size_bytes: 'int4',
     /** RLP of header and transactions. */
     block: 'bytea',
-    /** What the rules' transactions left to the first one of the virtual machine. */
+    /** State changes of the rules' transactions before the first one of the virtual machine. */
     opening: nullable(json<Opening>()),
     receipts: json<readonly Receipt[]>(),
     /** RFC 3339, UTC. */
@@ -69,7 +69,7 @@ export const chainTransactions = defineTable({
   indexes: ['hash'],
 });
 
-/** What a search finds transactions by; see `searchTerms`. */
+/** The terms of transactions for searches; see `searchTerms`. */
 export const transactionTerms = defineTable({
   name: 'transaction_terms',
   columns: { term: 'text', number: 'int8', place: 'int4' },

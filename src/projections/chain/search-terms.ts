@@ -29,7 +29,7 @@ export const valueTerm = (key: string, value: string): string => `${key}=${value
  */
 export const addressTerm = (key: string, address: string): string => `${key}=account:${address}`;
 
-/** What a search finds a transaction by: each attribute of its events, and its value where that is indexed. */
+/** The search terms of a transaction: each attribute of its events, and its value where that is indexed. */
 export function searchTerms(events: readonly Event[]): string[] {
   const terms = new Set<string>();
   for (const { type, attributes } of events)

@@ -36,7 +36,7 @@ export async function fleetStats(reading: Reading): Promise<FleetStats> {
   return stats;
 }
 
-/** What an operator was paid, by denomination: payments to an account that was its own at the payment's height. */
+/** The payments to an operator, by denomination: to an account that was its own at the payment's height. */
 export async function paymentsOf(reading: Reading, operator: string): Promise<PaidTotal[]> {
   return await paidTo(reading, await ownedBy(reading, operator));
 }
@@ -49,7 +49,7 @@ export async function versionsInUse(reading: Reading): Promise<VersionInUse[]> {
   return [...rows];
 }
 
-/** What a rank is computed from, of every listed SuperNode. */
+/** The input of ranks, for every listed SuperNode. */
 export async function nodesToRank({ db, schemas }: Reading): Promise<NodeToRank[]> {
   return db
     .withSchema(schemas.supernodes)

@@ -39,7 +39,7 @@ export class AccountsOfUnavailable extends Query<Nothing, string[]> {}
 /** Figures of all listed SuperNodes together. */
 export class FleetStatistics extends Query<Nothing, FleetStats> {}
 
-/** What an operator was paid, by denomination. */
+/** The payments to an operator, by denomination. */
 export class PaymentsOfNode extends Query<Readonly<{ operator: string }>, PaidTotal[]> {}
 
 /** The versions that listed nodes report. */

@@ -1,7 +1,7 @@
 import { defineTable, json, nullable } from '../columns.ts';
 
 /**
- * What is known of one source of sync: its last completed round and its last failure since. The row `chain` holds the
+ * The state of one source of sync: its last completed round and its last failure since. The row `chain` holds the
  * chain's id.
  */
 export const roundTable = defineTable({

@@ -6,7 +6,7 @@ import { transferTable } from './transfer-table.ts';
 type Moved = Fact<'TransferStarted'>['data'];
 type Resumed = Fact<'TransferResumed'>['data'];
 
-/** Tasks with their latest state. States of a task whose request the stream has dropped are passed over. */
+/** Tasks with their latest state. States of a task whose request the stream has dropped are skipped. */
 export const transfers = defineProjection({
   name: 'transfers',
   version: 2,

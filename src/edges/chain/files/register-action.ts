@@ -10,7 +10,7 @@ export type Registrable = Readonly<{ dataHash: string; size: number; fileName: s
 /** An action that the chain has now, waiting for its file. */
 export type Registered = Readonly<{ actionId: string; creator: string; height: number; txHash: string }>;
 
-/** How many ids the local chain wants of a file (`max_raptor_q_symbols` of its parameters). */
+/** The number of ids that the local chain requires of a file (`max_raptor_q_symbols` of its parameters). */
 const idsWanted = 6;
 const lifetimeSeconds = 86_400 + 3600;
 

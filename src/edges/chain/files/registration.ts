@@ -13,7 +13,7 @@ export type RegistrationMetadata = Readonly<{
   public: boolean;
 }>;
 
-/** A file to register: base64 of BLAKE3-256 of its bytes, its name, and how many ids the chain wants of it. */
+/** A file to register: base64 of BLAKE3-256 of its bytes, its name, and the number of ids that the chain requires. */
 export type FileToRegister = Readonly<{
   dataHash: string;
   fileName: string;

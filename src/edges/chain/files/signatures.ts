@@ -19,7 +19,7 @@ export function signText(key: PrivateKey, text: string): string {
   return Buffer.from(sign(key, adr036SignBytes(text, signer)).subarray(0, 64)).toString('base64');
 }
 
-/** What a signature may be over: the text itself or its ADR-036 document, or that document alone. */
+/** The texts that a signature may cover: the text itself or its ADR-036 document, or that document alone. */
 export type SignedForms = 'any' | 'adr036';
 
 /** A public key, and the signer that its documents must name: by default the key's own account. */

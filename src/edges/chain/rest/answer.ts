@@ -12,7 +12,7 @@ export type Answer = Readonly<{ body: unknown; height: number | undefined; bytes
 export type Call = Readonly<{
   route: string;
   height?: number | undefined;
-  /** What is posted, where something is. */
+  /** The JSON of a POST, if it is one. */
   sent?: object;
   agent: Dispatcher;
   signal: AbortSignal;

@@ -138,7 +138,7 @@ function pageOf(body: unknown, step: Step): { responses: readonly unknown[]; tot
   );
 }
 
-/** What the pages of a search add up to. */
+/** The sum of a search's pages. */
 class Findings {
   lowestHeight: number | undefined;
   readonly #search: Search;
@@ -153,7 +153,7 @@ class Findings {
     this.#shownTo = search.to;
   }
 
-  /** Takes in a page; gives back the greatest height on it. */
+  /** Adds a page; returns the greatest height on it. */
   add(
     responses: readonly unknown[],
     answeredAt: number | undefined,

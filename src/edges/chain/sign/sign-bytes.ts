@@ -2,7 +2,7 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import type { Message } from '../../../commands/ledger/messages.ts';
 import { SignDocSchema } from '../../gen/chain/tx/v1/tx_pb.ts';
 
-/** What a signature binds beside the transaction itself: the chain, and the account's number there. */
+/** The values that a signature binds beside the transaction itself: the chain, and the account's number there. */
 export type Binding = Readonly<{ chainId: string; accountNumber: number }>;
 
 /** The bytes that a direct signature is over (cosmos.tx.v1beta1.SignDoc). */

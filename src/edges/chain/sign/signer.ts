@@ -30,12 +30,12 @@ export type Signer = Readonly<{
    * Signs messages with a key, sends them and polls until their block is there.
    *
    * Fails with `INVALID_ARGUMENT` when the chain refuses them or does not carry them out, with `UNAVAILABLE` when it
-   * does not answer, or no block takes them in time: what became of them is unknown then.
+   * does not answer, or no block includes them in time: their outcome is unknown then.
    */
   send: (key: PrivateKey, messages: readonly Message[]) => Promise<Sealed>;
   /** Requests the chain to simulate messages; fails like `send`, and sends no transaction. */
   simulate: (key: PrivateKey, messages: readonly Message[]) => Promise<void>;
-  /** What the program that answers calls itself. */
+  /** The name of the chain's program, in its own words. */
   program: () => Promise<string>;
 }>;
 

@@ -131,7 +131,7 @@ function wholeNumber(value: bigint): number {
   return Number(value);
 }
 
-/** What a signer decides about a transaction. */
+/** The signer's choices for a transaction. */
 export type Draft = Binding &
   Readonly<{
     messages: readonly Message[];

@@ -4,7 +4,7 @@ import type { PrivateKey } from './keys.ts';
 import { signTransaction } from './transaction-codec.ts';
 
 /**
- * What a transaction is signed with beside the key: chain, account number and next sequence, and what fees are paid in.
+ * The parameters of a signature beside the key: chain, account number and next sequence, and the denomination of fees.
  */
 export type Signing = Readonly<{ chainId: string; denom: string; number: number; sequence: number }>;
 

@@ -2,13 +2,13 @@ import type { Block, BlockHeader } from '@ethereumjs/block';
 import type { ExecutedLog, ExecutedTransaction, Hex } from '../executor/outcome.ts';
 import type { AccountsItem } from '../executor/sealing.ts';
 
-/** Head of a block: what is known of it without its transactions and what came of them. */
+/** Head of a block: its fields without its transactions and their receipts. */
 export type ChainHead = Readonly<{
   number: bigint;
   hash: Hex;
   /** RLP of its header. */
   header: Uint8Array;
-  /** The header, read when it is first wanted. */
+  /** The header, decoded on first use. */
   fields: BlockHeader;
   /** How many transactions it holds. */
   transactions: number;
@@ -21,7 +21,7 @@ export type ChainBody = Readonly<{
   block: Block;
   /** RLP of all of it. */
   rlp: Uint8Array;
-  /** What the rules' transactions left to the first one of its own. */
+  /** State changes of the rules' transactions before the first one of its own. */
   opening?: AccountsItem | undefined;
 }>;
 
@@ -35,7 +35,7 @@ export type BlockOutline = Readonly<{
   withdrawals: readonly unknown[];
 }>;
 
-/** What came of a transaction; `firstLog` counts the logs of its block before its own. */
+/** The receipt of a transaction; `firstLog` counts the logs of its block before its own. */
 export type ChainReceipt = Omit<ExecutedTransaction, 'receipt' | 'returned' | 'error'> &
   Readonly<{ index: number; firstLog: number }>;
 
@@ -67,7 +67,7 @@ export type LogSearch = Readonly<{
   most?: LogBounds;
 }>;
 
-/** The blocks of a chain; undefined is what it does not have. Each part is read when it is wanted, and not before. */
+/** The blocks of a chain; undefined where it has none. Each part is read on demand, and not before. */
 export type ChainBlocks = Readonly<{
   head: () => Promise<ChainHead>;
   byNumber: (number: bigint) => Promise<ChainHead | undefined>;

@@ -3,7 +3,7 @@ import type { Opening } from '../../../projections/chain/block-tables.ts';
 import type { Hex } from '../executor/outcome.ts';
 import type { AccountsItem } from '../executor/sealing.ts';
 
-/** What the rules left to a block of the virtual machine, as its executor applies it. */
+/** The rules' state changes for a block of the virtual machine, in the form of its executor. */
 export function openingItem({ accounts, records }: Opening): AccountsItem {
   return {
     kind: 'accounts',

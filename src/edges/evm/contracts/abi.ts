@@ -60,7 +60,7 @@ export type Interface = Readonly<{
 /** An event as the machine logs it: topics and data. */
 export type EncodedEvent = Readonly<{ topics: readonly `0x${string}`[]; data: Uint8Array }>;
 
-/** An interface from the side of who answers: functions by selector, and its events. */
+/** An interface for its implementation: functions by selector, and its events. */
 export function answering(abi: readonly string[]): Readonly<{
   functions: ReadonlyMap<string, Interface>;
   event: (name: string, values: Readonly<Record<string, unknown>>) => EncodedEvent;
@@ -120,7 +120,7 @@ function encodeEvent(items: ReturnType<typeof parseAbi>) {
   };
 }
 
-/** An interface from the side of who calls: the bytes of a call by the function's name. */
+/** An interface for its callers: the bytes of a call by the function's name. */
 export function calling(abi: readonly string[]): (name: string, given: unknown) => Uint8Array {
   const sides = createContract(parseAbi([...abi]));
   return (name, given) => sides[name]?.encodeInput(given) ?? new Uint8Array();
@@ -128,7 +128,7 @@ export function calling(abi: readonly string[]): (name: string, given: unknown) 
 
 const reverted = createContract(parseAbi(['function Error(string message)']));
 
-/** What a call returns that was reverted with words. */
+/** The return data of a call that was reverted with words. */
 export function encodeRevert(message: string): Uint8Array {
   return reverted['Error']?.encodeInput(message) ?? new Uint8Array();
 }

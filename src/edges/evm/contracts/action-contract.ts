@@ -13,7 +13,7 @@ const states = 'PENDING PROCESSING DONE APPROVED REJECTED FAILED EXPIRED'
 type Requested = Readonly<{ dataHash: string; price: bigint; expirationTime: bigint; fileSizeKbs: bigint }>;
 type Cascade = Requested & Readonly<{ fileName: string; rqIdsIc: bigint; signatures: string }>;
 
-/** The contract of actions: the rules that the chain's own messages call, in the name of who called. */
+/** The contract of actions: the rules that the chain's own messages call, in the name of the caller. */
 export const actionMethods = {
   requestCascade: async (call: Call, given: Cascade) =>
     await request(call, given, 'CASCADE', {

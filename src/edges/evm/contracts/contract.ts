@@ -27,7 +27,7 @@ export function pageSize({ limit }: Page): number {
   return Math.min(Number(limit) || mostListed, mostListed);
 }
 
-/** What a list shows of all that there is. */
+/** The items of a page. */
 export function pageOf<T>(all: readonly T[], page: Page): T[] {
   const from = Number(page.offset > BigInt(all.length) ? all.length : page.offset);
   return all.slice(from, from + pageSize(page));

@@ -1,4 +1,4 @@
-/** What the system contracts charge, each before the work is done. */
+/** The charges of the system contracts, each before the work is done. */
 export const gas = {
   call: 3_000n,
   /** Of the call's input, where it may change something. */

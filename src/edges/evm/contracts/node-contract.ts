@@ -8,7 +8,7 @@ const mostTop = 25;
 
 type Registered = Readonly<{ validatorAddress: string; ipAddress: string; supernodeAccount: string; p2pPort: string }>;
 
-/** The contract of SuperNodes: the rules that the chain's own messages call, in the name of who called. */
+/** The contract of SuperNodes: the rules that the chain's own messages call, in the name of the caller. */
 export const nodeMethods = {
   registerSupernode: async (call: Call, { p2pPort, ...given }: Registered) => {
     const type = '/lumera.supernode.v1.MsgRegisterSupernode';

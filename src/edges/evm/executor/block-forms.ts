@@ -74,7 +74,7 @@ function typedFields(tx: TypedTransaction, json: JSONTx): Readonly<Record<string
   };
 }
 
-/** What a block holds beside its header; its transactions as they are shown. */
+/** The parts of a block beside its header; its transactions in the form of the RPC. */
 export type ShownParts = Readonly<{
   sizeBytes: number;
   transactions: readonly unknown[];

@@ -17,7 +17,7 @@ export type Payload = Readonly<{
   withdrawals: readonly Readonly<{ index: Hex; validatorIndex: Hex; address: Hex; amount: Hex }>[];
   parentBeaconBlockRoot: Hex;
   transactions: readonly Hex[];
-  /** Transactions that cannot run are passed over instead of failing. */
+  /** Transactions that cannot run are skipped instead of failing. */
   lenient: boolean;
   extraData: Hex;
 }>;

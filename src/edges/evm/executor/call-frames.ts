@@ -24,10 +24,10 @@ export type CallFrame = Readonly<{
 
 type PlacedLog = ExecutedLog & Readonly<{ position: Hex }>;
 
-/** How much of the calls is wanted; names as JSON-RPC has them. */
+/** Which calls to record; names as JSON-RPC has them. */
 export type CallTracerOptions = Readonly<{ onlyTopCall?: boolean | undefined; withLog?: boolean | undefined }>;
 
-/** What is noted of a transaction while it runs, until it is stopped. */
+/** A recording of a transaction while it runs, until it is stopped. */
 export type Recording<Told> = Readonly<{ told: (result: RunTxResult, tx: TypedTransaction) => Told; stop: () => void }>;
 
 /** A call under way; its frame is complete once it has ended. */

@@ -38,7 +38,7 @@ export type CallRequest = Readonly<{
 /** A call as an unsigned transaction. */
 export type Message = Readonly<{ tx: TypedTransaction; from: Address }>;
 
-/** What a call leaves open. */
+/** Defaults of a call. */
 export type Defaults = Readonly<{ gasLimit: bigint; nonce: bigint; common: Common }>;
 
 /** Makes a transaction of a call; it takes part in no signature check. Fails with an ExecutionError of `failed`. */

@@ -19,7 +19,7 @@ export type Call = Readonly<{
   blockOverrides?: BlockOverrides | undefined;
 }>;
 
-/** What a call returns. Fails with an ExecutionError when it reverts or cannot run. */
+/** The return data of a call. Fails with an ExecutionError when it reverts or cannot run. */
 export const call = async (reader: Reader, given: Call): Promise<Uint8Array> =>
   await pretending(reader, given, async (place) => {
     const { execResult } = await run(place, { ...given, gas: gasOf(given) });

@@ -12,7 +12,7 @@ export const executionCodes = {
   machine: -32015,
 } as const;
 
-/** What a library threw, without its inner view of the transaction and its block. */
+/** The message of a library's error, without its inner view of the transaction and its block. */
 export const plainReason = (caught: unknown): string =>
   (caught instanceof Error ? caught.message : String(caught)).replace(/ \((?:vm hf|tx type)=.*$/s, '');
 

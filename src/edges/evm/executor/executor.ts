@@ -18,13 +18,13 @@ export type Sealed = Readonly<{
   header: Uint8Array;
   /** RLP of the complete block, of EVM transactions only. */
   block: Uint8Array;
-  /** What became of each item. */
+  /** The outcome of each item. */
   outcomes: readonly Outcome[];
   /** Stores the state and the header. Fails with `CONFLICT` when another block is stored at that height. */
   commit: () => Promise<void>;
 }>;
 
-/** A block to execute again: with the items that it was made of, or without them where it holds them all itself. */
+/** A block to execute again: with the items that it was made of, or without them where it contains them all. */
 export type Applied = Readonly<{ block: Uint8Array; items?: readonly Item[] }>;
 
 /** Executes blocks of one chain, one after the other. */
@@ -120,7 +120,7 @@ export function createExecutor({ config, nodes, cache = createNodeCache() }: Exe
   };
 }
 
-/** What was executed, where it is the block that it should be. */
+/** Returns the result of an execution where it is the expected block. */
 function sameAs(block: Executed['block'], executed: Executed): Executed {
   const wrong = difference(executed.block, block);
   if (wrong === undefined) return executed;

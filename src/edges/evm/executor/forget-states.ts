@@ -6,7 +6,7 @@ import { metaSchema } from '../../../engine/models/engine/generations.ts';
 /** The states that stay: of the last heights, and of each height that is a multiple of `each`. */
 export const keptStates = { last: 1_000, each: 1_000 } as const;
 
-/** How many nodes are kept for ever now, and how many were dropped. */
+/** How many nodes are retained for ever now, and how many were dropped. */
 export type ForgottenStates = Readonly<{ kept: number; dropped: number }>;
 
 /** What refers to a node of a trie: accounts refer to tries of storage and to code, slots to nothing. */
@@ -65,7 +65,7 @@ export async function forgetStates(
   }
 }
 
-/** The nodes of a state that are not kept yet; what a kept node refers to is kept as well. */
+/** The nodes of a state that are not retained yet; what a retained node refers to is retained as well. */
 async function reachable(client: pg.Client, schema: string, from: readonly Reference[]): Promise<string[]> {
   const found = new Set<string>();
   let frontier = [...from];
@@ -87,7 +87,7 @@ async function reachable(client: pg.Client, schema: string, from: readonly Refer
   return [...found];
 }
 
-/** What a node of a trie refers to; short nodes lie within the ones above them. */
+/** The references of a trie's node; short nodes lie within the ones above them. */
 function referencesOf(node: Rlp, of: 'accounts' | 'storage'): Reference[] {
   const parts = listOf(node);
   if (parts.length === 17) return parts.slice(0, 16).flatMap((child) => childOf(child, of));

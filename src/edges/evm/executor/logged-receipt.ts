@@ -1,7 +1,7 @@
 import type { Fact } from '../../../events/catalogue.ts';
 import type { Outcome } from './outcome.ts';
 
-/** What became of a transaction, as the fact of its block has it. */
+/** The receipt of a transaction, as the fact of its block has it. */
 export type LoggedReceipt = NonNullable<Fact<'BlockSealed'>['data']['evm']>['receipts'][number];
 
 /** An executed transaction in the form of the log. */

@@ -5,7 +5,9 @@ import { AppError } from '../../../kit/errors.ts';
 /** A block that the state has passed. */
 export type StoredHeader = Readonly<{ number: bigint; hash: string; rlp: Uint8Array }>;
 
-/** What one block adds: nodes by Keccak-256 hash, codes by `63` and theirs (hex digits), and the block itself. */
+/**
+ * The data that one block adds: nodes by Keccak-256 hash, codes by `63` and theirs (hex digits), and the block itself.
+ */
 export type NodeBatch = Readonly<{ nodes: ReadonlyMap<string, Uint8Array>; header: StoredHeader }>;
 
 /**
@@ -67,7 +69,7 @@ export class TrieDb implements DB<string, string | Uint8Array> {
     await Promise.resolve();
   }
 
-  /** Nothing is deleted here: what old states alone have goes by `forgetStates`. */
+  /** Nothing is deleted here: `forgetStates` deletes the nodes of old states. */
   async del(): Promise<void> {
     await Promise.resolve();
   }
@@ -84,7 +86,7 @@ export class TrieDb implements DB<string, string | Uint8Array> {
     return this;
   }
 
-  /** What was written since the last time; it counts as stored from now on. */
+  /** Returns the writes since the last call; they count as stored from now on. */
   takeDirty(): ReadonlyMap<string, Uint8Array> {
     const dirty = this.#dirty;
     this.#dirty = new Map();

@@ -9,10 +9,10 @@ import type { TouchedAccount } from './state.ts';
 /** Bytes as lower-case hex digits behind `0x`. */
 export type Hex = `0x${string}`;
 
-/** What a contract wrote down. */
+/** An event of a contract. */
 export type ExecutedLog = Readonly<{ address: Hex; topics: readonly Hex[]; data: Hex }>;
 
-/** A transaction and what came of it; plain data. */
+/** A transaction and its result; plain data. */
 export type ExecutedTransaction = Readonly<{
   hash: Hex;
   type: number;
@@ -43,7 +43,7 @@ export type Told = Readonly<{ events: readonly ChainEvent[]; records: readonly L
 /** Of a transaction that called none. */
 export const nothingTold: Told = { events: [], records: [] };
 
-/** What became of one item of a block. */
+/** The outcome of one item of a block. */
 export type Outcome =
   | (Readonly<{
       kind: 'executed';

@@ -5,7 +5,7 @@ import { executionCodes, ExecutionError } from './execution-error.ts';
 import type { Machine } from './machine.ts';
 import type { Hex } from './outcome.ts';
 
-/** What a call pretends of one account; `state` replaces all of its storage, `stateDiff` some slots. */
+/** A call's overrides of one account; `state` replaces all of its storage, `stateDiff` some slots. */
 export type AccountOverride = Readonly<{
   balance?: Hex | undefined;
   nonce?: Hex | undefined;
@@ -19,7 +19,7 @@ export type AccountOverride = Readonly<{
 /** By address. */
 export type StateOverrides = Readonly<Record<string, AccountOverride>>;
 
-/** What a call pretends of the block that it runs in. Numbers are hex. */
+/** A call's overrides of the block that it runs in. Numbers are hex. */
 export type BlockOverrides = Readonly<{
   number?: Hex | undefined;
   time?: Hex | undefined;

@@ -16,7 +16,9 @@ const panics: Readonly<Record<number, string>> = {
   0x51: 'uninitialized function',
 };
 
-/** What a call failed with, as clients expect it: a revert with its reason and data, anything else by its name. */
+/**
+ * The failure of a call in the form that clients expect: a revert with its reason and data, anything else by its name.
+ */
 export function callFailure(error: string, returned: Uint8Array): ExecutionError {
   if (error !== 'revert') return new ExecutionError(executionCodes.failed, error);
   const reason = reasonOf(returned);

@@ -1,5 +1,5 @@
 /**
- * What a block may write and how long it may take to be made; a block of the log is executed again without limits.
+ * Limits of a block's size and of the time to make it; a block of the log is executed again without limits.
  *
  * `bytes`: of the fact, as it is encoded. `blockMs`: after that no further transaction runs. `transactionMs`: of one
  * transaction, which is dropped at its next read of the state or jump.
@@ -12,7 +12,9 @@ export const noLimits: SealingLimits = { bytes: Infinity, blockMs: Infinity, tra
 /** Thrown by a read of the state or a jump in a transaction that has run for too long. */
 export class TooLong extends Error {}
 
-/** What a wait for others counts beside work of this thread: a busy machine drops no innocent transaction. */
+/**
+ * The share of time spent waiting that counts beside work of this thread: a busy machine drops no innocent transaction.
+ */
 const shareOfWaiting = 1 / 4;
 
 /** Measures work from now on; gives milliseconds. */

@@ -18,7 +18,7 @@ export type AccountsItem = Readonly<{
   records?: readonly LedgerRecord[];
 }>;
 
-/** What a block is made of, in its order. */
+/** An item of a block; their order is that of the block. */
 export type Item = Readonly<{ kind: 'transaction'; raw: Uint8Array }> | AccountsItem;
 
 /** The sealer's decisions about a block; all else follows from its parent and its items. */

@@ -14,7 +14,7 @@ import type { RunTxResult, VM } from '@ethereumjs/vm';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { depositContractOf } from '../../../kit/shims/ethereumjs/machine.ts';
 
-/** What the first writes of a block need of its header. */
+/** The header fields for the first writes of a block. */
 export type Opening = Readonly<{
   number: bigint;
   timestamp: bigint;
@@ -28,7 +28,7 @@ const systemContract = (vm: VM, parameter: string): Address =>
   createAddressFromString(bytesToHex(bigIntToAddressBytes(vm.common.param(parameter))));
 
 /**
- * What a block writes before its first transaction: the beacon chain's root (EIP-4788) and its parent's hash
+ * Writes the state that precedes a block's first transaction: the beacon chain's root (EIP-4788) and its parent's hash
  * (EIP-2935), each where its contract exists.
  */
 export async function openBlock(vm: VM, opening: Opening): Promise<void> {

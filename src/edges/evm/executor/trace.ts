@@ -10,7 +10,7 @@ import type { At, Reader } from './reader.ts';
 import { type AccountsItem, applyAccounts } from './sealing.ts';
 import { openBlock } from './system-calls.ts';
 
-/** How a trace is wanted; names as JSON-RPC has them. */
+/** Options of a trace; names as JSON-RPC has them. */
 export type TraceOptions = Readonly<{
   disableStack?: boolean | undefined;
   disableStorage?: boolean | undefined;
@@ -45,7 +45,7 @@ export type StructLog = Readonly<{
   returnData?: Hex;
 }>;
 
-/** What a transaction did: instruction by instruction, or call by call. */
+/** The trace of a transaction: instruction by instruction, or call by call. */
 export type Trace =
   Readonly<{ gas: number; failed: boolean; returnValue: Hex; structLogs: readonly StructLog[] }> | CallFrame;
 

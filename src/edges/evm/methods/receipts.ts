@@ -7,7 +7,7 @@ import { findLogs, logFilter } from './logs.ts';
 
 const receiptSchema = Type.Object({ transactionHash: hash, blockHash: hash, cumulativeGasUsed: quantity });
 
-/** Methods that show what came of transactions. */
+/** Methods that show the results of transactions. */
 export const receiptMethods: readonly Method[] = [
   method({
     name: 'eth_getTransactionReceipt',

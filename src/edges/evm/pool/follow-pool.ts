@@ -25,7 +25,7 @@ export type PoolFollower = Readonly<{
 }>;
 
 /**
- * Follows the submissions of all, and what became of them.
+ * Follows all submissions and their fates.
  *
  * Of what the stream holds already only submissions without a fate are passed on, so that a start reads no transaction
  * that is settled.

@@ -11,7 +11,7 @@ import { followPool } from './follow-pool.ts';
 import { readTransaction, type SignedTransaction, type TransactionBounds } from './read-transaction.ts';
 import { submitTransaction } from './submit.ts';
 
-/** What a pool of the log's chain works with. */
+/** The parts that a pool of the log's chain works with. */
 export type PoolOptions = Readonly<{
   log: Log;
   config: ChainConfig;
@@ -23,7 +23,7 @@ export type PoolOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** A pool that follows the log; `settle` takes out what a block holds, `ended` settles when it can follow no more. */
+/** A pool that follows the log; `settle` removes a block's transactions, `ended` settles when it can follow no more. */
 export type OpenedPool = Readonly<{
   pool: PendingPool;
   settle: (transactions: readonly Readonly<{ hash: string }>[]) => void;

@@ -4,7 +4,7 @@ import { bytesToHex } from '@ethereumjs/util';
 import { AppError } from '../../../kit/errors.ts';
 import type { PoolTransaction } from '../../../commands/ledger/pool.ts';
 
-/** A transaction that its sender signed, as it was sent and as the pool goes by it. */
+/** A transaction that its sender signed: its original bytes, and the fields that the pool uses. */
 export type SignedTransaction = PoolTransaction & Readonly<{ raw: Uint8Array; transaction: TypedTransaction }>;
 
 /** The chain that a transaction is for. */

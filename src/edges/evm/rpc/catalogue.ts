@@ -4,7 +4,7 @@ import type { Namespace } from '../namespaces.ts';
 /** A parameter by its position; those after an optional one are optional too. */
 export type Parameter = Readonly<{ name: string; schema: TSchema; optional?: true }>;
 
-/** Parameters and what comes of them, on a fresh local network. */
+/** Parameters and their result, on a fresh local network. */
 export type Example = Readonly<{ params: readonly unknown[]; result: unknown }>;
 
 /** The description of a method: its name, its parameters and its result. */
@@ -25,7 +25,7 @@ export type Catalogue = Readonly<{
   methods: readonly Readonly<Record<string, unknown>>[];
 }>;
 
-/** What a catalogue is made for. */
+/** Options of a catalogue. */
 export type CatalogueOptions = Readonly<{ version: string; url: string; enabled: ReadonlySet<Namespace> }>;
 
 /**

@@ -13,7 +13,9 @@ const limits = { requests: 1000, responseSize: 25_000_000 };
 /** Time limit of one message, a request or a complete batch. */
 const usualMessageMs = 30_000;
 
-/** Who sends a message: an address, until when an answer is wanted, and the connection where it is one that stays. */
+/**
+ * The sender of a message: an address, the signal that ends its request, and the connection where it is one that stays.
+ */
 export type Sender = Readonly<{ caller: string; signal: AbortSignal; connection?: Connection }>;
 
 type Request = Readonly<{ method: string; params: readonly unknown[] }>;
@@ -94,7 +96,7 @@ function report(caught: unknown, logger: Logger): void {
   logger.error({ err: caught }, 'JSON-RPC request failed');
 }
 
-/** What is sent, or the answer to what cannot be read. */
+/** The decoded message, or the answer to one that cannot be read. */
 function parsed(text: string): Message | string {
   try {
     return parseMessage(text);

@@ -20,7 +20,7 @@ const usual: FilterBounds = {
   idleMs: 5 * 60_000,
 };
 
-/** What a filter collects and finds. */
+/** The source of a filter's events and results. */
 export type FilterSource = Readonly<{
   /** Starts to collect; the returned function ends it. */
   begin: (add: (change: unknown) => void) => () => void;

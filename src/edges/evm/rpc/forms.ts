@@ -5,7 +5,7 @@ const hex = (pattern: string, description: string) => Type.Unsafe<Hex>({ type: '
 
 /** A number: hex digits behind 0x, without zeros before them. */
 export const quantity = hex('^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})$', 'Number in hex digits, without leading zeros');
-/** What a filter or a subscription is known by. */
+/** The id of a filter or a subscription. */
 export const identifier = hex('^0x[0-9a-fA-F]{1,64}$', 'Id in hex digits');
 /** Bytes, two digits each. */
 export const bytes = hex('^0x([0-9a-fA-F]{2})*$', 'Bytes in hex digits');
@@ -69,7 +69,7 @@ export const callRequest = Type.Object(
   { description: 'A call' },
 );
 
-/** What a call pretends of accounts. */
+/** A call's overrides of accounts. */
 export const stateOverrides = named(
   address,
   Type.Object({
@@ -84,12 +84,12 @@ export const stateOverrides = named(
   'Overrides by address',
 );
 
-/** What comes from the beacon chain. */
+/** Withdrawals of the beacon chain. */
 export const withdrawals = Type.Array(
   Type.Object({ index: quantity, validatorIndex: quantity, address, amount: quantity }),
 );
 
-/** What a call pretends of its block. */
+/** A call's overrides of its block. */
 export const blockOverrides = Type.Object(
   {
     number: optional(quantity),

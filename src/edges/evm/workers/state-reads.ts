@@ -38,8 +38,8 @@ const memoryMb = 512;
 /** A call that no client waits for any more may finish within this time, before it is ended with its thread. */
 const graceMs = 100;
 /**
- * A block is shown a moment before its state is stored, or, where who seals was killed in between, once that process is
- * there again and has executed the block. No older state is read instead: nonces of it would be used twice.
+ * A block is shown a moment before its state is stored, or, where the sealer was killed in between, once it has started
+ * again and executed the block. No older state is read instead: nonces of it would be used twice.
  */
 const usualLateMs = 20_000;
 /** Pauses between attempts, the last one again and again: each attempt costs a thread some milliseconds. */

@@ -7,7 +7,7 @@ import { newTaskId, retrievalName, type Task } from '../tasks/task-log.ts';
 import { actionOnChain, checkGiven, checkSignature, checkStored, type FileAction } from './checks.ts';
 import { createTurns } from './turns.ts';
 
-/** A request for the file of an action, and who sent it. */
+/** A request for the file of an action, and its sender. */
 export type DownloadRequest = Readonly<{
   actionId: string;
   isPublic: boolean;

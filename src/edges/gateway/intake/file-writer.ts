@@ -7,7 +7,7 @@ export type FileWriter = Readonly<{
   end: () => Promise<void>;
 }>;
 
-/** What is written at once: pieces of the network cost more in calls than in bytes. A writer holds two of them. */
+/** The size of one write: pieces of the network cost more in calls than in bytes. A writer holds two of them. */
 const pieceBytes = 512 * 1024;
 
 /** A writer from a position of a file on. */

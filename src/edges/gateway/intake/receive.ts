@@ -31,7 +31,7 @@ type Fields = ReadonlyMap<string, string>;
 
 const mostParts = 8;
 const fieldBytes = 4096;
-/** What a form may hold of a file before it has named the action. */
+/** The bytes of a file that a form may hold before it has named the action. */
 const unnamedBytes = 8 * 2 ** 20;
 
 /** The plugin that `request.parts` comes from. */
@@ -132,7 +132,7 @@ function unnamed(): AppError {
   );
 }
 
-/** What a caller reads of a body that the parser does not take. */
+/** The error that a caller receives for a body that the parser refuses. */
 function readable(caught: unknown, mostBytes: number): unknown {
   if (caught instanceof AppError) return caught;
   const code = caught instanceof Error && 'code' in caught ? String(caught.code) : '';

@@ -48,7 +48,7 @@ export type Trying = Readonly<{
   signal: AbortSignal;
   /** First state of an attempt. */
   status: string;
-  /** Remembers who failed. */
+  /** Remembers nodes that failed. */
   failures: Failures;
   /** Attempts of the same run that were made before. */
   after?: Readonly<{ iteration: number; previousError: string }>;

@@ -27,7 +27,7 @@ export function createGatewayChain(
   };
 }
 
-/** What the order of nodes follows. */
+/** The sources of the order of nodes. */
 export type Ordering = Pick<GatewayDependencies, 'reader'> & Readonly<{ failures?: Failures | undefined }>;
 
 /**

@@ -10,7 +10,7 @@ import { connectNode } from './connection.ts';
 import { onOwnDisk } from './own-disk.ts';
 import { nodeStep } from './states.ts';
 
-/** What is fetched, and where it goes. */
+/** The file to fetch, and its destination. */
 export type Wanted = Readonly<{
   actionId: string;
   /** As the chain has it. */

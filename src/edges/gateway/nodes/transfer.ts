@@ -18,7 +18,7 @@ export type NodeTransfers = Readonly<{
   stallMs: number;
   /** The same limit while a node works with a file that it has. */
   processingMs: number;
-  /** Remembers who failed, so that others come first. */
+  /** Remembers nodes that failed, so that others come first. */
   failures: Failures;
   /** How often the chain is queried for a finalization. */
   pollMs?: number;

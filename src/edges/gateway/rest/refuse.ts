@@ -20,8 +20,8 @@ export async function refuseUpload(request: FastifyRequest, reply: FastifyReply,
 }
 
 /**
- * What is left of a refused body is read and dropped for a while, so that its sender can read the answer, and then the
- * connection ends.
+ * Reads and drops the rest of a refused body for a while, so that its sender can read the answer, and then ends the
+ * connection.
  */
 export function dropRest({ raw }: FastifyRequest, reply: FastifyReply, { code }: AppError): void {
   if (raw.complete) return;

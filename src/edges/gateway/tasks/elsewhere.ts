@@ -15,7 +15,7 @@ export type Elsewhere = Readonly<{
   supersede: (action: string) => Promise<void>;
 }>;
 
-/** What they are judged with; `holder` is this process. */
+/** The context of these decisions; `holder` is this process. */
 type Judging = Readonly<{
   log: Log;
   open: OpenTasks;

@@ -17,7 +17,7 @@ export type GatewayTasks = Readonly<{
   ended: () => Promise<void>;
 }>;
 
-/** What they are opened with; the broker's connection is that of the log. */
+/** Options of the tasks; the broker's connection is that of the log. */
 export type TasksOptions = Omit<RunnerOptions, 'presence'> &
   Readonly<{
     connection: NatsConnection;

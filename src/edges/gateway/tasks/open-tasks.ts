@@ -41,7 +41,7 @@ export function followOpenTasks(
     }
   };
   const read = async (): Promise<void> => {
-    // What is written while the last facts are read is read once more by following.
+    // Facts that are written while the last ones are read are read once more by following.
     const { lastSequence } = await log.head('TRANSFERS');
     open.clear();
     for (const kind of kinds) for await (const facts of log.lastPages(kind, endings)) note(facts);

@@ -31,7 +31,7 @@ export type PartialUploads = Readonly<{
   describe: (upload: PartialUpload) => Promise<void>;
   /** Keeps only which task it became. */
   finish: (upload: PartialUpload) => Promise<void>;
-  /** Path of what came of its bytes. */
+  /** Path of the bytes so far. */
   bytesOf: (id: string) => string;
   /** Writes on where its bytes end. */
   writer: (upload: PartialUpload) => Promise<FileWriter>;

@@ -29,7 +29,7 @@ export type RunnerOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** What a task of this process starts with; its store and its holder follow from the process. */
+/** The request of a task of this process; its store and its holder follow from the process. */
 export type Starting = Requested extends infer One
   ? One extends Requested
     ? Omit<One, 'store' | 'holder'>

@@ -63,9 +63,9 @@ export async function beginTask(log: Log, id: string, requested: Requested): Pro
 }
 
 /**
- * Writes the states that follow those which a task is known to have, all or none; gives the task as it is now.
+ * Writes the states that follow the known ones of a task, all or none; returns the task as it is now.
  *
- * One that has ended stays as it is, and so does one that another process carries out by now. Safe to repeat.
+ * A task that has ended stays as it is, and so does one that another process has resumed. Safe to repeat.
  */
 export async function recordSteps(log: Log, task: Task, steps: readonly Step[], at: string): Promise<Task> {
   return await record(log, task, { at, steps, after: task.known.last });
@@ -123,7 +123,7 @@ export async function currentTask(log: Log, task: Task): Promise<Task> {
   return now ? { ...now, id: task.id } : task;
 }
 
-/** What was requested with an upload's task. */
+/** The request of an upload's task. */
 export async function uploadAsked(log: Log, id: string): Promise<UploadAsked | undefined> {
   const last = (await log.last('request', [id])).get(id) ?? (await log.confirmedLast('request', id));
   return last?.fact.type === 'UploadRequested' ? last.fact.data : undefined;

@@ -51,7 +51,7 @@ function outcomeOf(code: string): 'refused' | 'timeout' | 'unreachable' {
   return code === 'ETIMEDOUT' ? 'timeout' : 'unreachable';
 }
 
-/** A number of sockets that are handed out; who comes first is served first. */
+/** A number of sockets; callers are served in the order of their requests. */
 export class SocketBudget {
   #free: number;
   readonly #waiting: { count: number; begin: () => void }[] = [];

@@ -17,7 +17,7 @@ type Sweep = Readonly<{
   isFresh: boolean;
 }>;
 
-/** What a prober works with. */
+/** The parts that a prober works with. */
 export type ProberOptions = TargetOptions &
   Readonly<{
     recorder: Recorder;

@@ -57,8 +57,9 @@ const maxVolumes = 1_000;
 /**
  * Reads a node's status response in its protobuf JSON (64-bit integers as text); undefined for anything else.
  *
- * What is absent, null, or an impossible number (a share above 100 %, a negative size) is left out; a value of a wrong
- * type makes the complete response malformed. Storage adds up all volumes, and is left out where one of them is.
+ * A value that is absent, null, or an impossible number (a share above 100 %, a negative size) is left out; a value of
+ * a wrong type makes the complete response malformed. Storage adds up all volumes, and is left out where one of them
+ * is.
  */
 export function parseStatus(body: unknown): NodeStatus | undefined {
   try {
@@ -103,7 +104,7 @@ export const servicesPath = '/api/v1/services';
 export const servicesEveryMs = 3_600_000;
 
 const maxListed = 256;
-/** What a gRPC service, by its name without package, makes a node: the words of spec 2. */
+/** The word of spec 2 for a gRPC service, by its name without package. */
 const offered: Readonly<Record<string, string>> = { CascadeService: 'cascade', SenseService: 'sense' };
 
 /** The services that a node's list offers: `cascade`, `sense`; none for an ill-formed response. */

@@ -11,7 +11,7 @@ export type CachedRead = (
 type CachedAnswer = { readonly of: string; readonly body: Promise<Buffer>; bytes: number };
 
 const mostBytes = 16 * 2 ** 20;
-/** What an answer takes besides its address and its body. */
+/** The memory of an answer besides its address and its body. */
 const ownBytes = 500;
 
 /**

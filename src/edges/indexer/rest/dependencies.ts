@@ -31,7 +31,7 @@ export type RestDependencies = Readonly<{
   /** Consistent snapshots of the read models. */
   reader: Readonly<{ read: <T>(use: (reading: Reading) => Promise<T>) => Promise<T> }>;
   lag: LagTracker;
-  /** What is observed of the process at this moment, for its operations. */
+  /** The checks and figures of the process at this moment, for its operations. */
   observed: () => Observed;
   /** Requests a round of SuperNodes and validators at once; joins a pending request. */
   requestSync: (at: string, traceparent?: string) => Promise<SyncRequest>;
@@ -54,5 +54,5 @@ export type RestDependencies = Readonly<{
   registerPages?: (app: FastifyInstance) => Promise<void>;
 }>;
 
-/** What the routes share: the dependencies, and what is made of them once. */
+/** The shared parts of the routes: the dependencies, and the values derived from them once. */
 export type RouteDependencies = RestDependencies & Readonly<{ read: CachedRead; cursors: Cursors; ranks: Ranks }>;

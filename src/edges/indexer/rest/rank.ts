@@ -1,7 +1,7 @@
 import { blake3 } from '@noble/hashes/blake3.js';
 import { bech32 } from '@scure/base';
 
-/** What the chain's top list needs to know of a SuperNode. */
+/** The fields of a SuperNode that the chain's top list depends on. */
 export type RankedNode = Readonly<{ operator: string; state: string; registeredHeight: number | null }>;
 
 /** States in which the chain leaves a SuperNode out of its top list; stopped and disabled ones stay in. */
@@ -15,8 +15,8 @@ type HashOf = (operator: string) => Uint8Array | undefined;
  * missing.
  *
  * The list orders by BLAKE3 of the height's decimal text XOR BLAKE3 of the raw address bytes, as a big-endian number,
- * ascending, equal ones by address. It leaves out who registered later than the height. An address that is no Bech32
- * text has no rank.
+ * ascending, equal ones by address. It leaves out SuperNodes that registered later than the height. An address that is
+ * no Bech32 text has no rank.
  *
  * @example ranksAt(682, [{ operator, state: 'active', registeredHeight: 36 }]).get(operator) // 1
  */
@@ -62,7 +62,7 @@ function addressHash(operator: string): Uint8Array | undefined {
   return bytes ? blake3(Uint8Array.from(bytes)) : undefined;
 }
 
-/** What the chain's top list takes for the hash of a block: BLAKE3 of the height's decimal text. */
+/** The block hash in the chain's top list: BLAKE3 of the height's decimal text. */
 export function blockHash(height: number): Uint8Array {
   return blake3(new TextEncoder().encode(String(height)));
 }

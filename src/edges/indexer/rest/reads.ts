@@ -10,7 +10,7 @@ import type { LagTracker } from '../../../engine/log/lag.ts';
 import type { ObservedModels } from '../../../engine/models/observed.ts';
 import { chainAgeMs, positionToken } from './headers.ts';
 
-/** What a route reads: projections, and the sources of sync that feed them. */
+/** The reads of a route: projections, and the sources of sync that feed them. */
 export type Scope = Readonly<{ projections: readonly ProjectionName[]; sources: readonly Source[] }>;
 
 /** One consistent snapshot, with the rounds that go with it; `ask` runs a query of the bus on this snapshot. */
@@ -23,7 +23,7 @@ export type ReadSnapshot = Readonly<{
 /** Answers a read: runs queries over one snapshot and stamps position, lag and age, also on a 404. */
 export type Read = <T>(reply: FastifyReply, scope: Scope, answer: (snapshot: ReadSnapshot) => Promise<T>) => Promise<T>;
 
-/** What reads are made of. */
+/** The parts that reads are made of. */
 type ReadOptions = Readonly<{
   reader: Pick<ObservedModels, 'read'>;
   lag: Pick<LagTracker, 'lagMs'>;

@@ -22,7 +22,7 @@ const wholeFigure = (description: string) =>
     Type.Integer({ description: `${description} Of the last well-formed status answer; null until there is one.` }),
   );
 
-/** What is known of one SuperNode. */
+/** The metrics of one SuperNode. */
 export const superNodeMetrics = component(
   'SuperNodeMetrics',
   Type.Object({
@@ -63,7 +63,7 @@ export const superNodeList = component(
   }),
 );
 
-/** What a SuperNode was paid. */
+/** The payments to a SuperNode. */
 export const paymentInfo = component(
   'PaymentInfo',
   Type.Object({

@@ -25,7 +25,7 @@ const withRanks = { ...ofFleet, projections: [...ofFleet.projections, 'rounds'] 
 const withActions = { projections: ['supernodes', 'actions'], sources: ['supernodes', 'actions'] } as const;
 const params = Type.Object({ id: operatorAddress });
 
-/** `/v1/supernodes`: metrics, payments, statistics and who is unavailable. */
+/** `/v1/supernodes`: metrics, payments, statistics and the unavailable SuperNodes. */
 export function superNodeRoutes(app: App, dependencies: RouteDependencies): void {
   addList(app, dependencies);
   addOne(app, dependencies);

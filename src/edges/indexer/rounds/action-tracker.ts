@@ -19,9 +19,7 @@ const mostCached = 50_000;
 /** The most reasons that are stored; a round shows fewer. */
 const mostSkipped = 100;
 
-/**
- * What a round of actions writes, and what it hands on to the next one: open actions, unread records, the greatest id.
- */
+/** A round's writes of actions, and its state for the next round: open actions, unread records, the greatest id. */
 export class ActionTracker {
   facts = 0;
   readonly #log: FactLog;
@@ -32,7 +30,7 @@ export class ActionTracker {
   /** From when on the open actions are not known; undefined where all are. */
   #completeUntil: string | undefined;
   #last: bigint;
-  /** What was read or written of actions in this round, the latest last. */
+  /** The actions that this round read or wrote, the latest last. */
   readonly #cache = new Map<string, Known<KnownAction | undefined>>();
 
   constructor(log: FactLog, cause: Cause, known: KnownSource) {
@@ -44,7 +42,7 @@ export class ActionTracker {
     this.#last = BigInt(known.lastAction ?? '0');
   }
 
-  /** What the log knows of these actions; each is read once in a round. */
+  /** The log's state of these actions; each is read once in a round. */
   async known(ids: readonly string[]): Promise<ReadonlyMap<string, KnownAction>> {
     const unread = ids.filter((id) => !this.#cache.has(id));
     const last = unread.length === 0 ? undefined : await this.#log.last('action', unread);
@@ -87,7 +85,7 @@ export class ActionTracker {
     }
   }
 
-  /** What is open follows from the log, so that actions of a round that was cut off are not forgotten. */
+  /** The open actions follow from the log, so that those of a round that was cut off are not forgotten. */
   notice(action: string, { chainState, expiresAt }: KnownAction): void {
     if (expiresAt !== undefined && isOpen(chainState)) this.#open.set(action, expiresAt);
     else this.#open.delete(action);

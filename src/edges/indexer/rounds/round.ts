@@ -23,7 +23,7 @@ export type SyncLog = FactLog &
     watch: (kinds: readonly Kind[], onFact: (kind: Kind, entity: string) => void) => () => void;
   }>;
 
-/** What a round works with. */
+/** The parts that a round works with. */
 export type RoundContext = Readonly<{
   session: ChainSession;
   profile: NetworkProfile;

@@ -11,7 +11,7 @@ const messages: Readonly<Record<number, string>> = {
   [rpcCodes.internal]: 'Internal error',
 };
 
-/** The error member of an answer, whose `data` are the words; what nobody expected tells nothing of itself. */
+/** The error member of an answer, whose `data` are the words; an unexpected error keeps its detail to itself. */
 export function errorRecord(caught: unknown): ErrorBody {
   const { code, message: data } = rpcErrorOf(caught);
   return { code, message: messages[code] ?? '', data };

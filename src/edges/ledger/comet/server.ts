@@ -24,7 +24,7 @@ type Serving = Readonly<{ chain: () => Chain; sealer: Sealer }>;
  * The CometBFT RPC over a chain, for wallets and the network's clients; not listening yet.
  *
  * JSON-RPC 2.0 by POST to `/`, one call or up to twenty, and the same methods by GET at `/method?parameter=…`. An
- * answer has the id of its call; one to GET has -1. A message that is refused as a whole is 400.
+ * answer has the id of its call; one to GET has -1. A message that is refused completely is 400.
  */
 export function createCometServer(serving: Serving, logger: Logger): Server {
   return createPlainServer(
@@ -73,7 +73,7 @@ async function byAddress(
   }
 }
 
-/** Answers to a body: one, those of a batch, or undefined where nothing in it wants one. */
+/** Answers to a body: one, those of a batch, or undefined where none of its calls needs one. */
 async function answersTo(call: Call, body: string): Promise<string | undefined> {
   const message = messageIn(body);
   const { value } = message;
@@ -91,7 +91,7 @@ function messageIn(body: string): Message {
   }
 }
 
-/** A call without an id is a notification, which nobody answers or carries out; an id that is none counts as null. */
+/** A call without an id is a notification: it is neither answered nor executed; an invalid id counts as null. */
 async function answerTo(call: Call, { idOf }: Message, asked: unknown): Promise<string | undefined> {
   const fields: Readonly<Record<string, unknown>> = typeof asked === 'object' && asked !== null ? { ...asked } : {};
   const { method, params = {} } = fields;

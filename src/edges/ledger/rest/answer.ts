@@ -29,7 +29,7 @@ export function failUnread(message: string): never {
   throw new RestError(3, message, true);
 }
 
-/** What may be set about a ledger's REST for tests of who reads it. */
+/** Options of a ledger's REST for tests of its clients. */
 export type RestOptions = Readonly<{
   /** Blocks and transactions below it answer as a pruned node's do. */
   lowestHeight?: number;
@@ -92,7 +92,7 @@ export function nanoTime(time: string): string {
   return new Date(time).toISOString().replace('Z', '000000Z');
 }
 
-/** As the chain says that the state of a height is gone. */
+/** The chain's own words for a height whose state is gone. */
 export function prunedState(chain: Pick<Chain, 'height'>, height: number): string {
   const version = 'version mismatch on immutable IAVL tree; version does not exist';
   const why = `Version has either been pruned, or is for a future block height (latest height: ${chain.height})`;

@@ -17,7 +17,7 @@ const base = '/cosmos/tx/v1beta1';
 /** A request with a body; only transactions use it. */
 export type Posted = Readonly<{ chain: Chain; sealer: Sealer; body: string }>;
 
-/** What is answered to a POST otherwise than to a GET. */
+/** The handlers of POST, by path. */
 export const postRoutes: Readonly<Record<string, (posted: Posted) => Promise<object>>> = {
   [`${base}/txs`]: broadcast,
   [`${base}/simulate`]: simulated,

@@ -22,11 +22,11 @@ const tooLong = new RestError(3, `the body is longer than ${mostBodyBytes} bytes
 const page =
   '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8" /><title>lumera</title></head>\n<body><p>Chain REST of the local network.</p></body>\n</html>\n';
 
-/** The chain as it is now, and who takes transactions in. */
+/** The chain as it is now, and the sealer, which accepts transactions. */
 export type Serving = Readonly<{
   chain: () => Chain;
   sealer: Sealer;
-  /** Where the chain's JSON-RPC is reached by now. */
+  /** The current address of the chain's JSON-RPC. */
   jsonRpc: () => string | undefined;
 }>;
 
@@ -49,7 +49,7 @@ export function createRestServer(serving: Serving, options: RestOptions, logger:
   );
 }
 
-/** What is answered to a failure that is no fault of ours. */
+/** The answer to a failure that is no fault of ours. */
 function refusalOf(caught: unknown): RestError | undefined {
   if (caught instanceof RestError) return caught;
   if (!(caught instanceof AppError)) return undefined;
@@ -119,7 +119,7 @@ function decoded(path: string): string {
   }
 }
 
-/** The height that a request asks for; none and 0 mean the latest. */
+/** The height that a request names; none and 0 mean the latest. */
 function heightOf(chain: Chain, request: IncomingMessage, options: RestOptions): number {
   const text = String(request.headers['x-cosmos-block-height'] ?? '0');
   const refuse = (message: string): never => {

@@ -30,7 +30,7 @@ export type LocalNode = Readonly<{
 /** The nodes of the local network in processes of their own. */
 export type LocalNodes = Readonly<{
   nodes: readonly LocalNode[];
-  /** Process ids of those who host them now. */
+  /** Process ids of the processes that host them now. */
   pids: () => readonly (number | undefined)[];
   /** How each of them is; fails while a process of theirs does not answer. */
   observe: () => Promise<readonly ObservedNode[]>;

@@ -32,7 +32,7 @@ export type FileBounds = Readonly<{
   scrubPace?: ScrubPace | undefined;
 }>;
 
-/** What a node that takes files needs beside what every node does. */
+/** Options of a node that accepts files, beside those of every node. */
 export type CascadeOptions = FileBounds &
   Readonly<{
     /** Where files lie; by default in the node's folder. */

@@ -5,7 +5,7 @@ import type { Finalizer } from './finalize.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Tasks } from './tasks.ts';
 
-/** What the calls of CascadeService work with. */
+/** The parts that the calls of CascadeService work with. */
 export type CascadeDependencies = Readonly<{
   /** The node's own. */
   account: string;

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { NoRoom } from '../storage/room.ts';
 
-/** What a call about files is refused with (spec 1, storage). */
+/** The codes with which a call about files is refused (spec 1, storage). */
 const codes = {
   invalid: Code.InvalidArgument,
   notFound: Code.NotFound,

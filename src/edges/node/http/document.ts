@@ -3,7 +3,7 @@ import { ListServicesResponseSchema, StatusResponseSchema } from '../../gen/supe
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** What has no message of its own: `node` is its account. */
+/** The schema of an answer that has no message of its own: `node` is its account. */
 const filesSchema: Schema = {
   type: 'object',
   properties: {

@@ -4,7 +4,7 @@ import path from 'node:path';
 /** Where the kernel shows a process its control groups; tests use other folders. */
 export type KernelFiles = Readonly<{ proc: string; cgroup: string }>;
 
-/** What a control group leaves a process of the processors. */
+/** The share of the processors that a control group leaves a process. */
 export type ProcessorLimit = Readonly<{
   /** Processors' worth of time, such as 1.5. */
   cores: number;

@@ -6,7 +6,7 @@ import { processorLimit, type ProcessorLimit } from './control-group.ts';
 /** Processor time over the last complete window, and the cores it is a share of. */
 export type Processor = Readonly<{ usagePercent: number; cores: number }>;
 
-/** What the processors had done at one moment; a limit is there where a control group sets one. */
+/** The counters of the processors at one moment; a limit is there where a control group sets one. */
 export type Reading = Readonly<{
   atMs: number;
   idleMs: number;

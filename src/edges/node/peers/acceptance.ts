@@ -7,7 +7,7 @@ import type { Peer } from './directory.ts';
 import { judge, type Judgement } from './judge.ts';
 import { createOffers, type Offer, type Offers } from './offers.ts';
 
-/** What a node takes in that peers give it. */
+/** Accepts what peers send to a node. */
 export type Acceptance = Readonly<{
   /** Takes a manifest in that may be one of its action; false where another one stays, or its peer offers too much. */
   manifest: (manifest: Manifest, by: Peer) => Promise<boolean>;
@@ -19,7 +19,10 @@ export type Acceptance = Readonly<{
   isTrue: (actionId: string) => Promise<boolean>;
 }>;
 
-/** What a node accepts into, how many bytes of unfinished files one peer may offer, and who receives its lies. */
+/**
+ * Where accepted files go, how many bytes of unfinished files one peer may offer, and the function that is called for a
+ * peer's lie.
+ */
 export type AcceptanceOptions = Readonly<{
   storage: Pick<Storage, 'index' | 'pieces' | 'keep' | 'forget'>;
   mostOffered: number;

@@ -9,7 +9,7 @@ import type { Directory, Peer } from './directory.ts';
 import type { Answering } from './host.ts';
 import type { Placement } from './placement.ts';
 
-/** What a node answers from, and who decides about what comes. */
+/** The sources of a node's answers, and the parts that decide about what peers send. */
 export type AnswerSources = Readonly<{
   storage: Storage;
   directory: Directory;
@@ -21,8 +21,8 @@ export type AnswerSources = Readonly<{
 }>;
 
 /**
- * What a node answers its peers from its store. Only nodes of the chain's list are answered, and no banned ones; only
- * ACTIVE ones may give it anything.
+ * Answers peers from a node's store. It answers only nodes of the chain's list that are not banned, and only ACTIVE
+ * ones may send it files.
  */
 export function answerFrom(sources: AnswerSources): Answering {
   const { storage, directory, chain, bans } = sources;

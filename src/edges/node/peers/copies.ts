@@ -15,7 +15,7 @@ export type Copies = Readonly<{
   /** The manifests that a file may have, first this node's and then those of the others. */
   manifests: (actionId: string) => AsyncIterable<Manifest>;
   reader: PieceReader;
-  /** Fetches what should be here and is not, and brings pieces that are here to those who should hold them. */
+  /** Fetches pieces that are missing here, and sends pieces that are here to the nodes that should hold them. */
   repair: () => Promise<void>;
 }>;
 

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { accountOf, isPublicKey, type PrivateKey, publicKeyOf, sign, verify } from '../../chain/sign/keys.ts';
 import { type Credentials, CredentialsSchema } from '../../gen/annals/peers/v1/peers_pb.ts';
 
-/** What an account's key signs for a peer: nothing that it signs elsewhere reads like this. */
+/** The text that an account's key signs for a peer: nothing that it signs elsewhere reads like this. */
 const textOf = (peerId: string): Buffer => Buffer.from(`annals peer ${peerId}`);
 
 /** The proof that a peer speaks for the account of a key. */

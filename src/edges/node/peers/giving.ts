@@ -6,10 +6,10 @@ import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Peer } from './directory.ts';
 import type { Neighbours } from './neighbours.ts';
 
-/** One pass of giving others what is here, which is counted. */
+/** One pass of sending pieces to others, with its counts. */
 export type Giving = Readonly<{
   manifest: (peer: Peer, manifest: Manifest) => Promise<boolean>;
-  /** Reads each piece once and gives it to all of some peers; gives back those who took every one. */
+  /** Reads each piece once and sends it to some peers; returns those that accepted every one. */
   pieces: (peers: readonly Peer[], hashes: readonly PieceHash[]) => Promise<readonly Peer[]>;
   /** Records the pass, if it sent any request. */
   end: (diagnostics: Pick<Diagnostics, 'stores'>) => void;

@@ -115,7 +115,7 @@ type Accounts = Readonly<{
   prove: (credentials: Credentials | undefined, connection: Connection) => string | undefined;
 }>;
 
-/** Remembers who has proven which account: once for a connection, as each proof costs a millisecond. */
+/** Remembers which peer has proven which account: once for a connection, as each proof costs a millisecond. */
 function createAccounts(): Accounts {
   const proven = new WeakMap<Connection, string>();
   return {

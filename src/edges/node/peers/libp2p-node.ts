@@ -52,7 +52,7 @@ export async function createNode(
   });
 }
 
-/** One connection for each peer, dialled when it is needed; what becomes of connections is counted. */
+/** One connection for each peer, dialled when it is needed; it counts opened and closed connections. */
 export function dialler(node: Node, { pool }: Pick<Diagnostics, 'pool'>): (peer: Peer) => Promise<Connection> {
   node.addEventListener('connection:open', () => pool.add('adds_total'));
   node.addEventListener('connection:prune', ({ detail }) => pool.add('evictions_lru_total', detail.length));

@@ -9,13 +9,13 @@ export type Offer = Readonly<{ manifest: Manifest; by?: Peer; atMs: number }>;
 /** Manifests of peers whose pieces are not all here, in memory. */
 export type Offers = Readonly<{
   add: (offer: Offer) => void;
-  /** Whether a peer gave a manifest of an action that is not settled. */
+  /** Returns whether a peer sent a manifest of an action that is not settled. */
   has: (actionId: string) => boolean;
   /** All of an action, the stored one first. */
   all: (actionId: string) => readonly Offer[];
   /** The same, and forgets them. */
   take: (actionId: string) => readonly Offer[];
-  /** Manifests that a peer gave and that are not settled. */
+  /** Manifests that a peer sent and that are not settled. */
   of: (by: Peer) => readonly Manifest[];
   /** Actions of offers that name a piece. */
   naming: (hash: PieceHash) => readonly string[];

@@ -26,7 +26,7 @@ export type Peers = Readonly<{
   close: () => Promise<void>;
 }>;
 
-/** What a node joins its peers with. */
+/** Options of a node's peers. */
 export type PeersOptions = DirectoryOptions &
   Readonly<{
     place: Place;

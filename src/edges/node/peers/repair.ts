@@ -10,7 +10,7 @@ import { createPull, type PullOptions } from './pull.ts';
 import type { Neighbours } from './neighbours.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 
-/** What a repair works with. */
+/** The parts that a repair works with. */
 export type RepairOptions = PullOptions &
   Readonly<{
     account: string;
@@ -73,7 +73,7 @@ export function createRepair(options: RepairOptions): () => Promise<void> {
 
 type PageAt = Readonly<{ page: readonly KeptFile[]; options: RepairOptions; giving: Giving }>;
 
-/** Gives a peer what it lacks of some files; gives back those that it has in full now. */
+/** Sends a peer the pieces that it lacks of some files; returns the files that it has in full now. */
 async function repairAt(peer: Peer, { page, options, giving }: PageAt): Promise<readonly KeptFile[]> {
   const names = [...new Set(page.flatMap(({ pieces }) => pieces))];
   const answer = await options.neighbours.ask(peer, { case: 'missing', value: { names } });
@@ -87,7 +87,7 @@ async function repairAt(peer: Peer, { page, options, giving }: PageAt): Promise<
   return done.filter(({ pieces }) => pieces.every((hash) => !missing.has(hash) || options.storage.index.isHere(hash)));
 }
 
-/** Whether a file is complete and true: a false one that another node gave is not passed on. */
+/** Returns whether a file is complete and true: a false one that another node sent is not passed on. */
 async function isToGive(
   { actionId, pieces }: KeptFile,
   { storage: { index }, isTrue }: RepairOptions,

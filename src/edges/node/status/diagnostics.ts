@@ -15,7 +15,7 @@ export type Handler = (typeof handlers)[number];
 /** The outcome of a call: the peer did or had what was requested, or it did not, or it took too long. */
 export type Outcome = 'success' | 'failure' | 'timeout';
 
-/** What is counted of connections between nodes, by the real network's names. */
+/** The counters of connections between nodes, by the real network's names. */
 const poolKeys = [
   'adds_total',
   'capacity',
@@ -26,7 +26,7 @@ const poolKeys = [
   'replacements_total',
   'reuse_hits_total',
 ] as const;
-/** What is counted of connections. */
+/** The name of a counter of connections. */
 export type PoolKey = (typeof poolKeys)[number];
 
 const hotPathKeys = ['bannedSkips', 'banIncrements'] as const;
@@ -86,11 +86,11 @@ function createCounters<Key extends string>(keys: readonly Key[]): Counters<Key>
 
 type HandlerCounts = Readonly<{ total: bigint } & Record<Outcome, bigint>>;
 
-/** What a node counts of its dealings with other nodes, from its start on; its status shows it. */
+/** A node's counters of its traffic with other nodes, from its start on; its status shows them. */
 export type Diagnostics = Readonly<{
   stores: Recent<StorePass>;
   retrievals: Recent<Retrieval>;
-  /** Of storing and retrieving files: candidates passed over because they are banned, and misbehaviour counted. */
+  /** Of storing and retrieving files: banned candidates that were skipped, and misbehaviour counted. */
   hotPath: Counters<(typeof hotPathKeys)[number]>;
   pool: Counters<PoolKey>;
   /** A call of a peer was answered, or was not. */

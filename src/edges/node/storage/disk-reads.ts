@@ -6,7 +6,7 @@ export function unlessMissing(caught: unknown): undefined {
   throw caught;
 }
 
-/** What a read gave: the bytes, that there are none, or that the disk does not give them. */
+/** The result of a read: the bytes, that there are none, or that the disk does not return them. */
 export type DiskRead = Buffer | 'missing' | 'unreadable';
 
 /**

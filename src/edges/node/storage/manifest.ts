@@ -2,7 +2,7 @@ import { isActionId } from '../../chain/rest/values.ts';
 import { parseBounded } from '../../../kit/bounded-json.ts';
 import { hashPiece, isPieceHash, type PieceHash, pieceBytes } from './piece-hash.ts';
 
-/** What a stored file consists of: its pieces in order, all of `pieceBytes` but the last. */
+/** The contents of a stored file: its pieces in order, all of `pieceBytes` but the last. */
 export type Manifest = Readonly<{
   actionId: string;
   /** Base64 of BLAKE3-256 of the complete file, as the chain has it. */

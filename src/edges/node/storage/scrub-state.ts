@@ -18,7 +18,7 @@ export type ScrubState = Readonly<{
 /** The pass that is under way, and the last one that ended; undefined before the first. */
 export type ScrubStates = Readonly<{ current: ScrubState | undefined; last: ScrubState | undefined }>;
 
-/** What an earlier run left; nothing where it cannot be read. */
+/** The states of an earlier run; none where they cannot be read. */
 export async function readScrubStates(file: string): Promise<ScrubStates> {
   const text = await readFile(file, 'utf8').catch(() => '{}');
   try {

@@ -70,7 +70,7 @@ export function startScrub({ storage, mend, pace = usualPace, logger, signal }: 
     for (const actionId of storage.index.files().toSorted(byNumber)) {
       if (signal.aborted) return state;
       if (state.cursor !== undefined && byNumber(actionId, state.cursor) <= 0) continue;
-      // What cannot be read now, for want of descriptors perhaps, is read with the next pass.
+      // A file that cannot be read now, for want of descriptors perhaps, is read with the next pass.
       state = await scrubFile(state, actionId).catch(() => state);
       current = state;
       if (performance.now() - savedAtMs > savedEachMs) await save();

@@ -3,7 +3,7 @@ import { type PieceHash, pieceBytes } from './piece-hash.ts';
 
 type Piece = { bytes: number; isHere: boolean; files: string[] };
 
-/** What a store holds, as its readers see it: nothing here reads the disk. */
+/** The contents of a store, for its readers: nothing here reads the disk. */
 export type StorageIndex = Readonly<{
   /** A file that is kept; undefined where there is none. */
   file: (actionId: string) => KeptFile | undefined;
@@ -42,8 +42,8 @@ export type WrittenIndex = StorageIndex &
   }>;
 
 /**
- * What a store holds, empty at first. Every piece is counted with the bytes that were counted when it came, so that
- * what leaves gives back what it took.
+ * What a store holds, empty at first. Every piece is counted with the bytes that were counted when it came, so that its
+ * removal releases exactly those bytes.
  */
 class MemoryIndex implements WrittenIndex {
   readonly #files = new Map<string, KeptFile>();

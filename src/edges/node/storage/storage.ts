@@ -11,7 +11,7 @@ import { createStorageIndex, type StorageIndex } from './storage-index.ts';
 import { type Judge, sweep } from './sweep.ts';
 import { createTrash, makeTrashFolders } from './trash.ts';
 
-/** What a node stores: pieces, and manifests of the files that they belong to. */
+/** A node's store: pieces, and manifests of the files that they belong to. */
 export type Storage = Readonly<{
   /** Where all of it lies. */
   folder: string;

@@ -6,13 +6,13 @@ import type { Pieces } from './pieces.ts';
 import type { StorageIndex } from './storage-index.ts';
 import type { Trash } from './trash.ts';
 
-/** What is known of a file's action: that its file stays, that it may go, or neither. */
+/** The verdict on a file's action: its file stays, it may go, or neither is known. */
 export type Verdict = 'stays' | 'goes' | 'unknown';
 
 /** Returns the verdict on a file's action. */
 export type Judge = (actionId: string) => Promise<Verdict>;
 
-/** What a sweep works on. */
+/** The parts that a sweep works on. */
 export type Swept = Readonly<{
   incoming: string;
   index: StorageIndex;

@@ -7,7 +7,7 @@ import type { Room } from './room.ts';
 const kinds = ['files', 'pieces'] as const;
 type Kind = (typeof kinds)[number];
 
-/** What a store removed within the last day; it counts towards the room until it is deleted. */
+/** Files that a store removed within the last day; they count towards the room until they are deleted. */
 export type Trash = Readonly<{
   /** Moves something here; false where it is not there. */
   put: (kind: Kind, file: string) => Promise<boolean>;

@@ -7,7 +7,7 @@ import { readSignedHello, signedHelloBytes } from './parts.ts';
 import { SecureStream } from './secure-stream.ts';
 import { commonSecret, sessionKeys } from './session-keys.ts';
 
-/** The account that answers, and whether the chain knows who calls. */
+/** The account that answers, and the check whether the chain knows the caller. */
 export type ChannelOptions = Readonly<{ key: PrivateKey; isWelcome: (peer: Peer) => Promise<boolean> }>;
 
 /**

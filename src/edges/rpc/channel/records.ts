@@ -16,7 +16,7 @@ const recordType = 6;
 const longestRecord = 2 ** 20;
 /** Larger than what the real network's own code sends, which takes four times as long for the same bytes. */
 const payloadBytes = 16 * 1024;
-/** What a connection keeps to seal into; more at once gets a buffer of its own. */
+/** The size of a connection's buffer to seal into; larger records get a buffer of their own. */
 const mostHeldBytes = 256 * 1024;
 const noNonce = new Uint8Array(12);
 const sealing = { authTagLength: tagBytes } as const;

@@ -24,7 +24,7 @@ export function sessionKeys(secret: Uint8Array, { client, server }: Ends): Sessi
 }
 
 /**
- * What an end's fresh key and the other's point have in common; fails with `UNAUTHORIZED` where the point is none,
+ * The common secret of one side's fresh key and the other's point; fails with `UNAUTHORIZED` where the point is none,
  * uncompressed, of the curve.
  */
 export function commonSecret(ephemeral: ECDH, point: Uint8Array): Uint8Array {

@@ -79,7 +79,7 @@ export function consistencyRanges(old: number, size: number): LeafRange[] {
     if (old <= middle) end = middle;
     else start = middle;
   }
-  // The old tree itself is known to who has its root.
+  // A client that has the root of the old tree knows that tree.
   return start === 0 ? ranges : [{ start, end }, ...ranges];
 }
 

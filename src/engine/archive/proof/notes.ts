@@ -9,7 +9,7 @@ export type TreeHead = Readonly<{ origin: string; size: number; root: Uint8Array
 
 const ed25519Kind = 1;
 const keyIdBytes = 4;
-/** What comes before the 32 bytes of an Ed25519 key in PKCS #8. */
+/** The bytes before the 32 bytes of an Ed25519 key in PKCS #8. */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 const publicBytes = 32;
 

@@ -114,7 +114,7 @@ export type Pace = Readonly<{
 
 /** With fewer, a group never pays: the broker writes it to disk four times. */
 const leastGroup = 16;
-/** What a group takes at least, about. */
+/** The least time of a group, about. */
 const quietGroupMs = 16;
 
 /**

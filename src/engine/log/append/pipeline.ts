@@ -7,7 +7,7 @@ import { subscribe } from '../subscribe.ts';
 export type Outgoing = Readonly<{ subject: string; bytes: Uint8Array; headers: string }>;
 
 /**
- * What became of what was sent; `isOld`: the same id was stored before, nothing now. `lost` leaves open whether it is
+ * The outcome of a message; `isOld`: the same id was stored before, nothing now. `lost` leaves open whether it is
  * stored.
  */
 export type Reply =
@@ -27,7 +27,8 @@ const tickMs = 250;
  * Sends messages and matches the broker's replies to them, many at a time, on one reply inbox: several times as fast as
  * the client's `publish`.
  *
- * What is in flight when the connection breaks counts as lost at once, for the client forgets what it had not sent.
+ * Messages in flight when the connection breaks count as lost at once, for the client forgets those that it had not
+ * sent.
  */
 export class Pipeline {
   readonly #nc: NatsConnection;
@@ -64,7 +65,7 @@ export class Pipeline {
     });
   }
 
-  /** What is larger than the window goes alone. */
+  /** A batch larger than the window goes alone. */
   #hasRoomFor({ messages }: Task): boolean {
     return this.#messagesInFlight === 0 || this.#messagesInFlight + messages.length <= this.#window;
   }

@@ -13,7 +13,7 @@ import { createWriter } from '../engine/write.ts';
 type Filling = Readonly<{
   /** Takes the next facts of the log, and writes what is too much to hold. */
   take: (facts: readonly Recorded[]) => Promise<void>;
-  /** Writes all that is left; gives back the names of the tables that have their keys. */
+  /** Writes the remaining rows; returns the names of the tables that have their keys. */
   end: () => Promise<ReadonlySet<string>>;
 }>;
 

@@ -140,7 +140,7 @@ function foldOf(shown: Shown, depth: number): PartitionFold {
   };
 }
 
-/** What a late fact does to the rows that it was spilled for, and to no others that it touches. */
+/** The changes of a late fact to the rows that it was spilled for, and to no others that it touches. */
 function touchesOf(folding: Folding, { keys, fact }: Extract<Spilled, { fact: unknown }>): readonly FoldingTouch[] {
   const own = new Set(keys);
   return folding.touches(fact).filter(({ key }) => own.has(key));

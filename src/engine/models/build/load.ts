@@ -14,7 +14,7 @@ export type Load = Readonly<{
   withinTransaction: (sequence: number, inTime: AbortSignal) => Promise<void>;
 }>;
 
-/** What a load reads, and the callback that counts it. */
+/** The stream of a load, and the callback that counts it. */
 type LoadOptions = Readonly<{ source: Source; stream: StreamName; signal: AbortSignal; count: Count }>;
 
 const maxFacts = 20_000;
@@ -59,7 +59,7 @@ export function createLoad(client: pg.ClientBase, applier: Applier, options: Loa
 export type Reading = LoadOptions & Readonly<{ head: Head; longestSilenceMs?: number | undefined }>;
 
 /**
- * Shows facts batch by batch, and gives back the sequence of the last one, 0 when there is none. Fails where nothing
+ * Hands over facts batch by batch, and returns the sequence of the last one, 0 when there is none. Fails where none
  * comes for `longestSilenceMs` before `head` is reached.
  */
 export async function readUpTo(

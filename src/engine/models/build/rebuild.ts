@@ -28,7 +28,7 @@ type RebuildOptions = Readonly<{
   limits?: Limits | undefined;
 }>;
 
-/** What a rebuild ended with: the generation that is live now. */
+/** The result of a rebuild: the generation that is live now. */
 export type Rebuilt = Readonly<{ generation: number; position: number; facts: number }>;
 
 /**
@@ -65,7 +65,7 @@ async function build(client: pg.PoolClient, folding: Folding, options: RebuildOp
   return { generation: next.generation, position: switchedAt, facts: count(0) };
 }
 
-/** What is built, from what, and the callback for its progress; the limits are for tests. */
+/** The generation to build, its source, and the callback for its progress; the limits are for tests. */
 type BuildOptions = Readonly<{
   pools: Pools;
   source: Source;

@@ -24,7 +24,7 @@ export type Place = Readonly<{ source: Source; network: string; signal: AbortSig
 const switchWithinMs = 10_000;
 
 /**
- * Brings a generation up to the log and makes it the live one; gives back the position that readers see then.
+ * Brings a generation up to the log and makes it the live one; returns the position that readers see then.
  *
  * The switch is one transaction that applies what the live one has and this one has not, so no position goes back,
  * unless the log was replaced. The one that was live stays as the previous one.
@@ -79,7 +79,7 @@ export async function withBuildLock<T>(
   }
 }
 
-/** What a switch back needs. */
+/** Options of a switch back. */
 type SwitchBackOptions = Readonly<{
   pools: Pools;
   source: Source;
@@ -88,7 +88,7 @@ type SwitchBackOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** What a switch back ended with: the generation that is live again, and how many facts it had missed. */
+/** The result of a switch back: the generation that is live again, and how many facts it had missed. */
 type SwitchedBack = Readonly<{ generation: number; position: number; facts: number }>;
 
 /**

@@ -70,7 +70,7 @@ type Batch = Readonly<{
 /** PostgreSQL writes the rows of one part while the next one is made ready. */
 const rowsInPart = 250;
 
-/** Sends what a batch changes, then the last statements; gives back the answers to those. */
+/** Sends the changes of a batch, then the last statements; returns the answers to those. */
 async function sendChanges(
   client: pg.ClientBase,
   { folding, writer, touched, before }: Batch,

@@ -20,7 +20,7 @@ export async function copyRows(
   await pipeline(chunks(table, rows), client.query(copyFrom(copyInto(schema, table))));
 }
 
-/** The statement that takes in rows of a table. */
+/** The statement that copies rows into a table. */
 export function copyInto(schema: string, { name, columns }: Table): string {
   const names = Object.keys(columns).map((column) => `"${column}"`);
   return `copy ${schema}."${name}" (${names.join(', ')}) from stdin`;

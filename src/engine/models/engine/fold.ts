@@ -8,7 +8,7 @@ import { StopError } from '../database-error.ts';
 /** Rows of the main table that a batch changes, each once. */
 export type Rows = readonly (readonly [key: string, kept: StoredRow])[];
 
-/** What follows from the rows that a batch changes. */
+/** The consequences of the rows that a batch changes. */
 export type Consequences = Readonly<{
   /** Derived rows to take away, by table; only their key columns count. */
   gone: ReadonlyMap<string, readonly Row[]>;

@@ -63,7 +63,7 @@ export async function vacuumTable(client: pg.ClientBase, schema: string, { name 
   if (rowCount !== 0) await client.query(`vacuum (analyze) ${schema}.${quoted(name)}`);
 }
 
-/** Takes away generations that were never finished; only who holds the projection's build lock may call it. */
+/** Drops generations that were never finished; the caller must hold the projection's build lock. */
 export async function dropUnfinished(client: pg.ClientBase, network: string, projection: string): Promise<void> {
   await dropGenerations(client, network, projection, `status = 'building'`);
 }

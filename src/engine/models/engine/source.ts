@@ -8,10 +8,10 @@ export type Head = Readonly<{ incarnation: string; firstSequence: number; lastSe
 export type Batch = Readonly<{ facts: readonly Recorded[]; behind: number }>;
 
 /**
- * What the engine needs of the log.
+ * The part of the log that the engine needs.
  *
- * `follow` gives facts after a sequence for ever, until its signal ends it; an event that cannot be read, or one that
- * is missing, is an error with the `sequence` of it.
+ * `follow` yields facts after a sequence without end, until its signal aborts; an event that cannot be read, or one
+ * that is missing, is an error with the `sequence` of it.
  */
 export type Source = Readonly<{
   follow: (

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { hostPort } from '../../../kit/net-address.ts';
 
-/** What the configuration file of the embedded nats-server depends on. */
+/** The settings of the embedded nats-server's configuration file. */
 type NatsSettings = Readonly<{
   dir: string;
   host: string;

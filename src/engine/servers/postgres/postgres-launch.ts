@@ -9,7 +9,7 @@ import type { Cluster } from './postgres-cluster.ts';
 import { assertAnswers } from './postgres-database.ts';
 import { endPredecessor, rememberServer } from '../predecessor.ts';
 
-/** What a start needs once the cluster is there. `isOpen`: others may connect to the port of `config` on 127.0.0.1. */
+/** The parts of a start once the cluster exists. `isOpen`: others may connect to the port of `config` on 127.0.0.1. */
 type Launch = Readonly<{
   dir: string;
   bin: string;

@@ -8,8 +8,8 @@ const EMPTY_MS = 200;
 
 /**
  * Removes the lock files that no server holds and for which PostgreSQL would refuse to start nevertheless, in the
- * cluster's folder and in the folder of its sockets: one whose pid belongs to something else by now, as after a crash
- * of the machine, and one that a server was killed over before it wrote its pid. In every other case the file stays:
+ * cluster's folder and in the folder of its sockets: one whose pid now belongs to another process, as after a crash of
+ * the machine, and one whose server was killed before it wrote its pid. In every other case the file stays:
  * PostgreSQL's own checks against a second server use it. The caller holds the lock of the folder of both.
  */
 export async function removeStaleLocks(cluster: string, socket: string): Promise<void> {

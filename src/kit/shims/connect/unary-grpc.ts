@@ -118,7 +118,7 @@ async function readEnvelope(body: AsyncIterable<Uint8Array>, mostBytes: number):
   return { flags: bytes[0] ?? 0, data: bytes.subarray(prefixBytes) };
 }
 
-/** What is there already as what is awaited piece by piece. */
+/** Existing chunks as an asynchronous iterable. */
 class Chunks implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array, undefined> {
   readonly #chunks: Iterator<Uint8Array, undefined>;
 

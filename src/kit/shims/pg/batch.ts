@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** A statement as `pg` takes it; a named one is parsed once per connection. COPY takes in rows as text. */
+/** A statement in `pg`'s form; a named one is parsed once per connection. `rows` is the text of a COPY. */
 export type Statement = Readonly<{ name?: string; text: string; values?: unknown[]; rows?: string }>;
 
 /** The rows of an answer, by the names of their columns. */

@@ -93,7 +93,7 @@ export function branchFits(shape: Shape, branch: Branch): RawBuilder<unknown> {
  */
 export type Among = 'part' | 'inner';
 
-/** What is counted row by row. */
+/** The rows to be counted one by one. */
 export type RowCount = Readonly<{ shape: Shape; among: Among }>;
 
 /**

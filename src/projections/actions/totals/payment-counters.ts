@@ -6,10 +6,10 @@ import { run, slot } from '../../statement.ts';
 import type { ActionRow } from '../../tables.ts';
 import type { Heights } from './id-ranges.ts';
 
-/** What was paid in one denomination: decimal text of any size, and in how many transactions. */
+/** A total in one denomination: decimal text of any size, and the number of transactions. */
 export type PaidTotal = Readonly<{ denom: string; amount: string; transactions: number }>;
 
-/** What an account was paid in one denomination within a cell of heights, and in how many transactions. */
+/** The payments to an account in one denomination within a cell of heights, and the number of transactions. */
 export const paymentCounters: Counters<ActionRow> = {
   table: {
     name: 'payment_counters',

@@ -38,7 +38,7 @@ export function callForms(block: Block, calls: readonly SimulatedCall[]): readon
   });
 }
 
-/** What a call needed at its peak, before refunds. */
+/** The gas that a call needed at its peak, before refunds. */
 function mostGas({ tx, result }: SimulatedCall): bigint {
   const peak = result.execResult.executionGasUsed + tx.getIntrinsicGas();
   return peak > result.totalGasSpent ? peak : result.totalGasSpent;

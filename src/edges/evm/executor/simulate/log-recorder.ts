@@ -12,7 +12,7 @@ const transferTopic: Hex = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628
 const word = (bytes: Uint8Array): Hex => bytesToHex(setLengthLeft(bytes, 32));
 const wordOf = (value: bigint): Hex => `0x${value.toString(16).padStart(64, '0')}`;
 
-/** Records logs, and transfers where they are wanted, while calls of one block run. */
+/** Records logs, and transfers on request, while calls of one block run. */
 export class LogRecorder {
   readonly #transfers: boolean;
   #frames: RecordedLog[][] = [];

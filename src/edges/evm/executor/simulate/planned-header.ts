@@ -40,7 +40,7 @@ export function plannedHeader(
   };
 }
 
-/** The block with the price of blobs that its plan wants. */
+/** The block with the price of blobs of its plan. */
 export const priced = (block: Block, { overrides: { blobBaseFee } }: PlannedBlock): Block =>
   blobBaseFee === undefined ? block : withHeader(block, { getBlobGasPrice: { value: () => BigInt(blobBaseFee) } });
 

@@ -19,7 +19,7 @@ export const entryOf = (eventBytes) => sha256(eventBytes);
 const leafHash = (entry) => sha256(Uint8Array.of(0), entry);
 const nodeHash = (left, right) => sha256(Uint8Array.of(1), left, right);
 
-/** Checks the signature of a note by the key `name+id+base64`, and gives back the text that was signed. */
+/** Checks the signature of a note by the key `name+id+base64`, and returns the signed text. */
 export async function openNote(note, vkey) {
   const end = note.lastIndexOf('\n\n');
   if (end < 0 || !note.endsWith('\n')) throw new Error('This is no signed note.');
