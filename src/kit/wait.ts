@@ -1,8 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Resolves after some milliseconds, or once the signal aborts if sooner; never fails: the caller checks the signal. */
-export async function wait(ms: number, signal?: AbortSignal): Promise<void> {
-  await delay(ms, undefined, signal && { signal }).catch(() => undefined);
+/**
+ * Resolves after some milliseconds, or once the signal aborts if sooner; never fails: the caller checks the signal.
+ *
+ * Keeps the process running unless `ref` is false.
+ */
+export async function wait(ms: number, signal?: AbortSignal, { ref = true } = {}): Promise<void> {
+  await delay(ms, undefined, signal ? { signal, ref } : { ref }).catch(() => undefined);
 }
 
 /** Gives work a time limit; what comes later than that is dropped, and the wait fails with `message`. */

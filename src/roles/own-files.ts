@@ -1,8 +1,9 @@
-import { AppError } from '../kit/errors.ts';
+import { AppError, toAppError } from '../kit/errors.ts';
 import type { Config } from '../config.ts';
 import type { ChainClient } from '../edges/chain/rest/client.ts';
 import { createSigner, type Signer } from '../edges/chain/sign/signer.ts';
 import { failureOf } from '../kit/failure.ts';
+import { repeat } from '../kit/repeat.ts';
 import { wait } from '../kit/wait.ts';
 import type { NodeOptions } from '../edges/node/start-node.ts';
 import { fileBoundsOf } from './local-nodes.ts';
@@ -34,15 +35,15 @@ export async function prepareOwnFiles(
  * that does not answer is queried until it does: its Register waits for the chain as well.
  */
 export async function requireAnnalsChain(chain: Pick<Signer, 'program'>, signal: AbortSignal): Promise<void> {
-  for (; !signal.aborted; await wait(retryMs, signal)) {
-    const name = await chain.program().catch((caught: unknown) => {
-      if (!(caught instanceof AppError) || caught.code !== 'UNAVAILABLE') throw caught;
-    });
-    if (name === program) return;
-    if (name !== undefined)
+  const check = async (): Promise<'done'> => {
+    const name = await chain.program();
+    if (name !== program)
       throw new AppError(
         'INVALID_ARGUMENT',
         `NODE_CASCADE=on is for chains of Annals alone, and CHAIN_API_BASE leads to one of ${name || 'another program'}: its other SuperNodes keep other pieces and could not find the files of this one. Set NODE_CASCADE=off`,
       );
-  }
+    return 'done';
+  };
+  const isPassing = (caught: unknown): boolean => toAppError(caught).code === 'UNAVAILABLE';
+  await repeat('the chain does not answer', check, { everyMs: retryMs, isPassing, signal });
 }

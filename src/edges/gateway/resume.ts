@@ -1,6 +1,7 @@
 import { toAppError } from '../../kit/errors.ts';
 import type { CascadeChain } from '../chain/files/chain.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { repeat } from '../../kit/repeat.ts';
 import { wait } from '../../kit/wait.ts';
 import type { Log } from '../../engine/log/log.ts';
 import type { Presence } from '../../engine/log/presence.ts';
@@ -44,13 +45,11 @@ export async function resumeTransfers(resuming: Resuming, signal: AbortSignal): 
     return true;
   };
   await Promise.race([open.ready, wait(longestMs, signal)]);
-  while (!signal.aborted) {
-    await lookOnce(resuming, isDue).catch((caught: unknown) => {
-      const err = toAppError(caught);
-      if (err.code !== 'UNAVAILABLE' && !signal.aborted) logger.warn({ err }, 'transfers were not taken up again');
+  const look = (): Promise<void> =>
+    lookOnce(resuming, isDue).catch((caught: unknown) => {
+      if (toAppError(caught).code !== 'UNAVAILABLE') throw caught;
     });
-    await wait(eachMs, signal);
-  }
+  await repeat('transfers were not taken up again', look, { everyMs: eachMs, log: logger, signal });
 }
 
 async function lookOnce(resuming: Resuming, isDue: (task: Task) => boolean): Promise<void> {

@@ -1,11 +1,11 @@
-import { AppError, passes, toAppError } from '../../kit/errors.ts';
+import { AppError, passes } from '../../kit/errors.ts';
 import { AdvanceChain } from '../../commands/ledger/sealing.ts';
 import type { Genesis } from '../../commands/ledger/chain.ts';
 import type { FactLog, Recorded } from '../../commands/ports.ts';
 import type { Fact } from '../../events/catalogue.ts';
 import type { StreamName } from '../../events/streams.ts';
 import type { Logger } from '../../kit/logger.ts';
-import { wait } from '../../kit/wait.ts';
+import { repeat } from '../../kit/repeat.ts';
 import { sentIn } from '../chain/sign/transaction-codec.ts';
 import { type Body, bodyOf, type SealedTransaction, type Whole } from './blocks.ts';
 import { ethereumBody } from './ethereum-transactions.ts';
@@ -108,19 +108,14 @@ export async function keepUp(
   { log, logger, onBlock }: Readonly<{ log: LedgerLog; logger: Logger; onBlock: () => void }>,
   signal: AbortSignal,
 ): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      for await (const block of loggedBlocks(log, chain.sequence, signal)) {
-        await chain.apply([block]);
-        onBlock();
-      }
-    } catch (caught) {
-      if (signal.aborted) return;
-      if (!passes(caught)) throw caught;
-      logger.warn({ err: toAppError(caught) }, 'ledger could not take in a block; trying again');
-      await wait(retryMs, signal);
+  const follow = async (): Promise<void> => {
+    for await (const block of loggedBlocks(log, chain.sequence, signal)) {
+      await chain.apply([block]);
+      onBlock();
     }
-  }
+  };
+  const waiting = { everyMs: 0, retryMs, isPassing: passes, log: logger, signal };
+  await repeat('ledger could not take in a block; trying again', follow, waiting);
 }
 
 const retryMs = 1000;

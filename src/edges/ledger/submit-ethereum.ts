@@ -2,7 +2,7 @@ import { AppError } from '../../kit/errors.ts';
 import { SubmitTransactions } from '../../commands/ledger/submit.ts';
 import { dispatch } from '../bus.ts';
 import { readTransaction } from '../evm/pool/read-transaction.ts';
-import { wait } from '../../kit/wait.ts';
+import { poll } from '../../kit/repeat.ts';
 import type { Chain } from './chain.ts';
 import { chainHash } from './ethereum-transactions.ts';
 import type { LedgerLog } from './log-fold.ts';
@@ -21,10 +21,11 @@ export async function submitEthereum(
   const at = new Date(now).toISOString();
   const submission = { kind: 'evm', hash, raw: Buffer.from(raw).toString('base64'), at } as const;
   await dispatch(log, new SubmitTransactions(new Map([[hash, submission]]), { at }));
-  while (!signal.aborted && Date.now() - now < withinMs) {
-    const sealed = chain.recentTransaction(chainHash(hash));
-    if (sealed) return { hash: sealed.hash, height: sealed.height, code: sealed.code };
-    await wait(lookEachMs, signal);
-  }
+  const sealed = await poll(() => chain.recentTransaction(chainHash(hash)), {
+    everyMs: lookEachMs,
+    withinMs,
+    signal,
+  });
+  if (sealed) return { hash: sealed.hash, height: sealed.height, code: sealed.code };
   throw new AppError(signal.aborted ? 'UNAVAILABLE' : 'DEADLINE', `No block has taken transaction ${hash} yet`);
 }

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { setTimeout as pause } from 'node:timers/promises';
 import { toAppError } from '../../kit/errors.ts';
 import type { Ledger } from '../ledger/run-ledger.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { wait as usualWait } from '../../kit/wait.ts';
 import { type Player, playerOf } from './player.ts';
 import { type Deed, timeline } from './timeline.ts';
 
@@ -21,10 +21,6 @@ export type ActivityOptions = Readonly<{
 
 type Acting = ActivityOptions & Required<Pick<ActivityOptions, 'wait'>>;
 
-const passing = async (ms: number, signal: AbortSignal): Promise<void> => {
-  await pause(ms, undefined, { signal }).catch(() => undefined);
-};
-
 const retryMs = 1000;
 
 /**
@@ -32,7 +28,7 @@ const retryMs = 1000;
  *
  * Continues after the transactions that the chain has already.
  */
-export async function playActivity({ wait = passing, ...options }: ActivityOptions): Promise<void> {
+export async function playActivity({ wait = usualWait, ...options }: ActivityOptions): Promise<void> {
   const { signal } = options;
   if (signal.aborted) return;
   // A transaction that waits for a broker out of reach does not delay a stop.

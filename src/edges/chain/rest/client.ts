@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import pRetry from 'p-retry';
 import { Agent } from 'undici';
+import { wait } from '../../../kit/wait.ts';
 import { type Answer, ask } from './answer.ts';
 import { ChainFailure } from './failure.ts';
 import type { NetworkProfile } from './profile.ts';
@@ -84,7 +84,7 @@ export function createChainClient(
         shouldRetry: ({ error }) => error instanceof ChainFailure && error.isPassing,
         onFailedAttempt: async ({ error, retriesLeft }) => {
           const waitMs = error instanceof ChainFailure && error.isPassing ? (error.retryAfterMs ?? 0) : 0;
-          if (retriesLeft > 0 && waitMs > 0) await delay(waitMs, undefined, { signal });
+          if (retriesLeft > 0 && waitMs > 0) await wait(waitMs, signal);
         },
       });
     const find: ChainSession['find'] = async (route, asking) => {

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
+import { within } from '../../../kit/wait.ts';
 import { hostOf } from '../../../projections/fleet/address.ts';
 
 /** What may be dialled besides literal, public addresses. */
@@ -53,10 +53,7 @@ export async function resolveTarget(
   options: TargetOptions,
 ): Promise<Exclude<Target, { kind: 'name' }>> {
   if (target.kind !== 'name') return target;
-  const timer = new AbortController();
-  const late = sleep(resolveMs, undefined, { signal: timer.signal, ref: false }).catch(() => undefined);
-  const found = await Promise.race([lookup(target.name).catch(() => undefined), late]);
-  timer.abort();
+  const found = await within(resolveMs, lookup(target.name), 'too slow').catch(() => undefined);
   return found ? literal(found.address, options) : { kind: 'refused', reason: 'unresolved' };
 }
 

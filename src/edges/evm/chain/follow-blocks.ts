@@ -1,4 +1,4 @@
-import { wait } from '../../../kit/wait.ts';
+import { poll } from '../../../kit/repeat.ts';
 import type { Log } from '../../../engine/log/log.ts';
 import type { ChainBlocks, ChainHead } from './chain-blocks.ts';
 
@@ -25,10 +25,5 @@ export async function followBlocks(
 
 /** The read model follows the log a moment behind; while it cannot be read, the work is tried again. */
 async function untilDone<T>(work: () => Promise<T | undefined>, signal: AbortSignal): Promise<T | undefined> {
-  while (!signal.aborted) {
-    const done = await work().catch(() => undefined);
-    if (done !== undefined) return done;
-    await wait(againMs, signal);
-  }
-  return undefined;
+  return await poll(() => work().catch(() => undefined), { everyMs: againMs, signal });
 }

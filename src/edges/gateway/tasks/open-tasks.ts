@@ -1,7 +1,6 @@
 import type { Recorded } from '../../../commands/ports.ts';
-import { toAppError } from '../../../kit/errors.ts';
 import type { Logger } from '../../../kit/logger.ts';
-import { wait } from '../../../kit/wait.ts';
+import { repeat } from '../../../kit/repeat.ts';
 import type { Log } from '../../../engine/log/log.ts';
 import { type Task, taskOf } from './task-log.ts';
 
@@ -48,20 +47,11 @@ export function followOpenTasks(
     resolve();
     for await (const { facts } of log.follow('TRANSFERS', lastSequence, { signal })) note(facts);
   };
-  const run = async (): Promise<void> => {
-    while (!signal.aborted) {
-      await read().catch((caught: unknown) => {
-        const err = toAppError(caught);
-        if (!signal.aborted) logger.warn({ err }, 'open transfers are read anew');
-      });
-      await wait(retryMs, signal);
-    }
-  };
   return {
     all: () => [...open.values()],
     uploadsOf: (action) =>
       [...open.values()].filter(({ known }) => known.direction === 'upload' && known.action === action),
     ready,
-    ended: run(),
+    ended: repeat('open transfers are read anew', read, { everyMs: retryMs, log: logger, signal }),
   };
 }

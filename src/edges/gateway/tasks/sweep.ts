@@ -1,5 +1,5 @@
 import type { Logger } from '../../../kit/logger.ts';
-import { wait } from '../../../kit/wait.ts';
+import { repeat } from '../../../kit/repeat.ts';
 import type { Log } from '../../../engine/log/log.ts';
 import type { TransferFiles } from './files.ts';
 import { findTask } from './task-log.ts';
@@ -12,10 +12,6 @@ export type Sweeping = Readonly<{ log: Log; files: TransferFiles; keepMs: number
 /** Removes every minute the files whose time is over and those that belong to no task, until the signal aborts. */
 export async function keepSwept({ log, files, keepMs, tempMs, logger }: Sweeping, signal: AbortSignal): Promise<void> {
   const isOpen = async (task: string): Promise<boolean> => (await findTask(log, task))?.known.ended === false;
-  while (!signal.aborted) {
-    await files
-      .sweep({ keepMs, tempMs, isOpen })
-      .catch((err: unknown) => logger.warn({ err }, 'the folder of transfers was not swept'));
-    await wait(eachMs, signal);
-  }
+  const sweep = (): Promise<void> => files.sweep({ keepMs, tempMs, isOpen });
+  await repeat('the folder of transfers was not swept', sweep, { everyMs: eachMs, log: logger, signal });
 }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { wait } from '../../../kit/wait.ts';
 import { toAppError } from '../../../kit/errors.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import { type Dial, dialPort, SocketBudget, withSockets } from './dial.ts';
@@ -68,8 +68,8 @@ export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<
       mine.hasBegun = true;
       return probeHost(reasons, address, within);
     };
-    mine.done = (other?.done ?? sleep(Math.random() * sweep.spreadMs, undefined, { signal }))
-      .then(() => withSockets(budget, sockets, begin))
+    mine.done = (other?.done ?? wait(Math.random() * sweep.spreadMs, signal))
+      .then(() => (signal.aborted ? undefined : withSockets(budget, sockets, begin)))
       .catch((caught: unknown) => {
         if (!signal.aborted) logger.warn({ reason: toAppError(caught).message }, 'a node could not be probed');
       });

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { wait } from '../../../kit/wait.ts';
 import { toAppError } from '../../../kit/errors.ts';
 import type { Cause, FactLog } from '../../../commands/ports.ts';
 import { type RecordProbe, RecordProbes } from '../../../commands/probing.ts';
@@ -39,7 +39,7 @@ export function createRecorder(log: FactLog, logger: Logger, signal: AbortSignal
       const isLost = code !== 'UNAVAILABLE';
       logger.warn({ code, reason: message, probes: group.size, isLost }, 'probes could not be recorded');
       if (!isLost) {
-        await sleep(retryMs, undefined, { signal });
+        await wait(retryMs, signal);
         return;
       }
     }
@@ -50,7 +50,8 @@ export function createRecorder(log: FactLog, logger: Logger, signal: AbortSignal
     isWriting = true;
     try {
       for (let [first] = waiting.values(); first; [first] = waiting.values()) {
-        await sleep(groupMs, undefined, { signal });
+        await wait(groupMs, signal);
+        signal.throwIfAborted();
         const { reason } = first;
         const alike = [...waiting].filter(([, one]) => one.reason.causation === reason.causation);
         await writeGroup(new Map(alike.slice(0, groupSize)), reason);

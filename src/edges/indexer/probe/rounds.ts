@@ -1,8 +1,7 @@
-import { setInterval, setTimeout as sleep } from 'node:timers/promises';
 import { toAppError } from '../../../kit/errors.ts';
 import type { Fact } from '../../../events/catalogue.ts';
 import type { Logger } from '../../../kit/logger.ts';
-import { wait } from '../../../kit/wait.ts';
+import { repeat } from '../../../kit/repeat.ts';
 import { type Leasing, whileHeld } from '../../../engine/log/leases.ts';
 import { followFleet, type WatchedLog } from './fleet.ts';
 import { createProber, type ProberOptions } from './prober.ts';
@@ -34,17 +33,10 @@ export function runProbing(options: ProbingOptions): Promise<void> {
 type HeldOptions = Omit<ProbingOptions, 'leases'>;
 
 async function keepProbing(options: HeldOptions): Promise<void> {
-  while (!options.signal.aborted) {
-    try {
-      await probeWhileHeld(options);
-    } catch (caught) {
-      const { code, message } = toAppError(caught);
-      if (options.signal.aborted) return;
-      if (code !== 'UNAVAILABLE') throw caught;
-      options.logger.warn({ reason: message }, 'probing waits for the log');
-      await wait(retryMs, options.signal);
-    }
-  }
+  const { logger: log, signal } = options;
+  const isPassing = (caught: unknown): boolean => toAppError(caught).code === 'UNAVAILABLE';
+  const waiting = { everyMs: 0, retryMs, isPassing, log, signal };
+  await repeat('probing waits for the log', () => probeWhileHeld(options), waiting);
 }
 
 async function probeWhileHeld(options: HeldOptions): Promise<void> {
@@ -74,9 +66,7 @@ async function probeWhileHeld(options: HeldOptions): Promise<void> {
       await fleet.refresh();
       void probe({ nodes: fleet.addresses(), reason: {}, spreadMs, isFresh: false });
     };
-    await sleep(firstInMs, undefined, { signal });
-    await sweep();
-    for await (const _ of setInterval(intervalMs, undefined, { signal })) await sweep();
+    await repeat('a sweep failed', sweep, { everyMs: intervalMs, firstMs: firstInMs, isPassing: () => false, signal });
   } catch (caught) {
     if (!signal.aborted) throw caught;
   } finally {

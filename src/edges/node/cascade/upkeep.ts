@@ -1,6 +1,6 @@
 import type { CascadeChain } from '../../chain/files/chain.ts';
 import type { Logger } from '../../../kit/logger.ts';
-import { nowAndThen } from '../../../kit/now-and-then.ts';
+import { repeat } from '../../../kit/repeat.ts';
 import type { Copies } from '../peers/copies.ts';
 import { createEvidence } from '../storage/evidence.ts';
 import type { PieceHash } from '../storage/piece-hash.ts';
@@ -30,9 +30,10 @@ export function startUpkeep(options: UpkeepOptions): Scrub {
   const { storage, chain, copies, repairEachMs, scrubPace: pace, logger, signal } = options;
   const evidence = createEvidence({ chain, folder: storage.folder });
   const sweep = async (): Promise<void> => await storage.sweep(await evidence.pass());
-  void nowAndThen('store was not swept', sweepEachMs, sweep, { logger, signal });
-  const repairing = { logger, signal, firstMs: repairEachMs ?? firstRepairMs };
-  void nowAndThen('copies were not repaired', repairEachMs ?? usualRepairEachMs, copies.repair, repairing);
+  const logged = { log: logger, signal };
+  void repeat('store was not swept', sweep, { everyMs: sweepEachMs, firstMs: sweepEachMs, ...logged });
+  const repairing = { everyMs: repairEachMs ?? usualRepairEachMs, firstMs: repairEachMs ?? firstRepairMs };
+  void repeat('copies were not repaired', copies.repair, { ...repairing, ...logged });
   const mend = async (actionId: string, hash: PieceHash): Promise<boolean> => {
     await copies.reader(actionId)(hash);
     return storage.index.isHere(hash);

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import os from 'node:os';
-import { setTimeout as pause } from 'node:timers/promises';
+import { wait } from '../../../kit/wait.ts';
 import { processorLimit, type ProcessorLimit } from './control-group.ts';
 
 /** Processor time over the last complete window, and the cores it is a share of. */
@@ -57,7 +57,7 @@ export function sampleProcessors(
   let latest: Promise<Processor> = first.promise;
   const sample = async (): Promise<void> => {
     for (let before = await read(); !signal.aborted;) {
-      await pause(windowMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await wait(windowMs, signal, { ref: false });
       const after = await read();
       const processor = processorBetween(before, after);
       first.resolve(processor);
