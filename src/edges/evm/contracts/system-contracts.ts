@@ -30,10 +30,12 @@ export function systemContracts(
   state: State,
   message: () => Message | undefined,
 ): readonly Precompile[] {
+  let loading: Promise<typeof loaded> | undefined;
   const contract = (name: keyof typeof contractAddresses): Precompile => ({
     address: createAddressFromString(contractAddresses[name]),
     function: async (input) => {
-      const { contracts, encodeRevert } = await load();
+      // The interface of the contracts is loaded with the first call: most chains never see one.
+      const { contracts, encodeRevert } = await (loading ??= import('./contracts.ts'));
       const { functions, event, methods } = contracts[name];
       const meter = new Meter(input.gasLimit);
       const logs: Log[] = [];
@@ -68,13 +70,6 @@ export function systemContracts(
     },
   });
   return [contract('action'), contract('supernode')];
-}
-
-let loading: Promise<typeof loaded> | undefined;
-
-/** What speaks the contracts' interface is loaded with the first call: most chains never see one. */
-async function load(): Promise<typeof loaded> {
-  return await (loading ??= import('./contracts.ts'));
 }
 
 /** A contract is called plainly, without coins: with another's code, it would act in the wrong name. */

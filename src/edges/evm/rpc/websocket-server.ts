@@ -28,10 +28,17 @@ export function createWebSocketServer(serving: RpcServing): Server {
     perMessageDeflate: false,
     verifyClient: ({ req }, answer) => answer(mayAsk(req, serving.origins), 403),
   });
+  const unanswered = new WeakSet<WebSocket>();
+  const ping = (socket: WebSocket): void => {
+    if (unanswered.has(socket)) return socket.terminate();
+    unanswered.add(socket);
+    socket.ping();
+  };
   const pinging = setInterval(() => sockets.clients.forEach(ping), pingMs);
   sockets.on('connection', (socket, { socket: { remoteAddress = '' } }) => {
     if (sockets.clients.size > most.connections) socket.close(codes.tryAgain, 'too many connections');
     else serve(socket, callerOf(remoteAddress), serving);
+    socket.on('pong', () => unanswered.delete(socket));
   });
   sockets.on('error', () => undefined);
   const close = server.close.bind(server);
@@ -41,14 +48,6 @@ export function createWebSocketServer(serving: RpcServing): Server {
     return close(done);
   };
   return server;
-}
-
-const unanswered = new WeakSet<WebSocket>();
-
-function ping(socket: WebSocket): void {
-  if (unanswered.has(socket)) return socket.terminate();
-  unanswered.add(socket);
-  socket.ping();
 }
 
 function serve(socket: WebSocket, caller: string, { dispatch, intake }: RpcServing): void {
@@ -75,7 +74,6 @@ function serve(socket: WebSocket, caller: string, { dispatch, intake }: RpcServi
     admitted.leave();
     waiting -= 1;
   };
-  socket.on('pong', () => unanswered.delete(socket));
   // Malformed frames and messages that are too long; `ws` closes the connection itself.
   socket.on('error', () => undefined);
   socket.on('close', () => {

@@ -1,3 +1,4 @@
+/** @connectrpc/connect 2.2.0 answers INTERNAL to requests that it cannot read. */
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 
 /** The first words of the library's errors for a request that it cannot read. */

@@ -1,3 +1,4 @@
+/** @connectrpc/connect 2.2.0 encodes more of a message than gRPC requires. */
 import type { UniversalServerResponse } from '@connectrpc/connect/protocol';
 
 const header = 'grpc-message';

@@ -1,3 +1,4 @@
+/** @connectrpc/connect 2.2.0 has no way to exchange one protocol’s handlers in its router. */
 import { type ConnectRouter, createMethodImplSpec, createServiceImplSpec } from '@connectrpc/connect';
 import {
   createUniversalMethodHandler,

@@ -1,3 +1,4 @@
+/** @connectrpc/connect 2.2.0 leads each call through generators. */
 import { Code, ConnectError, createHandlerContext, type MethodImplSpec } from '@connectrpc/connect';
 import {
   assertByteStreamRequest,

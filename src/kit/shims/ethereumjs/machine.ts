@@ -1,4 +1,4 @@
-/** What the library's machine keeps to itself and offers no other way to; each part fails loudly once it has moved. */
+/** @ethereumjs/evm 10.1.3 keeps these parts of its machine private; each shim fails loudly once its part has moved. */
 import type { Block } from '@ethereumjs/block';
 import { type Common, Mainnet } from '@ethereumjs/common';
 import type { PrecompileFunc, PrecompileInput } from '@ethereumjs/evm';

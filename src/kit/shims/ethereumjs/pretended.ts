@@ -1,4 +1,4 @@
-/** Blocks and transactions that the library could not make: it takes what it makes for what was mined. */
+/** @ethereumjs/vm 10.1.3 runs only blocks and transactions that could have been mined. */
 import type { Block } from '@ethereumjs/block';
 import type { TypedTransaction } from '@ethereumjs/tx';
 import type { Address } from '@ethereumjs/util';

@@ -1,3 +1,4 @@
+/** @ethereumjs/statemanager 10.1.3 and the machine over it refuse senders that have code. */
 import { MerkleStateManager } from '@ethereumjs/statemanager';
 import type { Address } from '@ethereumjs/util';
 

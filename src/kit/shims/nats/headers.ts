@@ -1,3 +1,4 @@
+/** @nats-io/transport-node 3.4.0 encodes headers field by field. */
 import { headers, type MsgHdrs } from '@nats-io/transport-node';
 
 /**

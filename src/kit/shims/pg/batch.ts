@@ -1,3 +1,4 @@
+/** pg 8.23.1 sends one statement at a time and waits for its answer. */
 import type pg from 'pg';
 
 /** A statement in `pg`'s form; a named one is parsed once per connection. `rows` is the text of a COPY. */

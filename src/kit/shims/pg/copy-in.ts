@@ -1,3 +1,4 @@
+/** pg 8.23.1 has no COPY FROM STDIN. */
 import pg from 'pg';
 
 /** Receives the outcome. */

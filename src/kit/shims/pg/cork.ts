@@ -1,3 +1,4 @@
+/** pg 8.23.1 writes each statement to its socket by itself. */
 import { Writable } from 'node:stream';
 import type pg from 'pg';
 

@@ -1,3 +1,4 @@
+/** pg 8.23.1 documents no way to the process id of the server’s side. */
 import type pg from 'pg';
 
 /** Process id of the server's side of a connection; the driver keeps it and documents it nowhere. */
