@@ -3,6 +3,8 @@ import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 const e2e = ['test/e2e/**/*.test.ts', 'test/infra/observed.test.ts'];
+/** Two complete programs at once, whose starts take long on a busy machine. */
+const ofPrograms = { maxWorkers: 2, sequence: { groupOrder: 1 }, testTimeout: 300_000, hookTimeout: 300_000 };
 const clients = 'test/clients/*.test.ts';
 
 /** The rows that tests name as their tags: `--tags-filter=S2.actions.limit` runs the tests of a row. */
@@ -26,8 +28,8 @@ export default defineConfig({
     fsModuleCache: false,
     tags,
     expect: { poll: { timeout: 60_000, interval: 25 } },
-    testTimeout: 90_000,
-    hookTimeout: 120_000,
+    testTimeout: 150_000,
+    hookTimeout: 180_000,
     projects: [
       {
         extends: true,
@@ -42,7 +44,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'e2e', include: e2e, maxWorkers: 2, sequence: { groupOrder: 1 } },
+        test: { name: 'e2e', include: e2e, ...ofPrograms },
       },
       {
         extends: true,
@@ -50,8 +52,7 @@ export default defineConfig({
           name: 'clients',
           include: [clients],
           globalSetup: ['test/support/install-clients.ts'],
-          maxWorkers: 2,
-          sequence: { groupOrder: 1 },
+          ...ofPrograms,
         },
       },
     ],

@@ -23,7 +23,7 @@ let program: Program;
 beforeAll(async () => {
   program = await startProgram({ network: 'local', env: { LOCAL_SUBNET: subnet, EVM_BLOCK_TIME: '2s' } });
   await program.untilReady();
-}, 120_000);
+});
 
 const person = (index: number) => {
   const found = developmentAccounts().find((one) => one.index === index && one.key.type === 'eth_secp256k1');

@@ -42,7 +42,7 @@ beforeAll(async () => {
     },
   });
   await program.untilReady();
-}, 120_000);
+});
 
 describe('annals up without a chain', () => {
   it('answers at every address it prints', { tags: ['S2.start.live'] }, async () => {
@@ -228,7 +228,7 @@ describe('the command line', () => {
     expect([status, stderr]).toEqual([1, expect.stringContaining('Projection supernodes has no previous generation')]);
     const back = projectionNames.filter((name) => name !== 'supernodes');
     expect(stdout.match(/^\w+(?=: generation 1 is live again)/gm)).toEqual(back);
-  }, 120_000);
+  });
 
   it('annals scrub and annals repair compare every stream with its archive, and say how far that goes', async () => {
     for (const args of [['scrub'], ['repair', '--dry-run']]) {
@@ -241,7 +241,7 @@ describe('the command line', () => {
         expect(Number(one['last'])).toBeGreaterThanOrEqual(Number(one['position']));
       }
     }
-  }, 120_000);
+  });
 
   it('annals doctor says what was found, and every verb has --help', async () => {
     const [findings] = jsonLines(await runVerb(program.dataDir, 'doctor', '--json'));
@@ -259,7 +259,7 @@ describe('the command line', () => {
       expect(status).toBe(0);
       expect(stdout).toContain('--json');
     }
-  }, 120_000);
+  });
 
   it('refuses what cannot be done in one line that says what to do', async () => {
     const wrong = await runVerb(program.dataDir, 'replay', 'nothing', '--json');

@@ -41,11 +41,11 @@ test('a history is recorded, then the chain goes out of reach', async () => {
   await stopSyncAndProbing();
   await recordProbes(log);
   await log.close();
-}, 90_000);
+});
 
 test(
   'every answer is the same, byte for byte, after the whole database was deleted',
-  { tags: ['S2.open.ops.restart', 'S2.service.tables'], timeout: 90_000 },
+  { tags: ['S2.open.ops.restart', 'S2.service.tables'] },
   async () => {
     const first = await startAgain();
     const before = await allAnswers(first.base);

@@ -34,7 +34,7 @@ test('annals up brings the whole log back from the archive before anybody writes
   await until('new facts follow', async () => (await contentOf(second)).ACTIONS.length > before.ACTIONS.length);
   expect(await second.stop()).toBe(0);
   await stub.stop();
-}, 120_000);
+});
 
 /** Incarnation and every event of the streams that chance has no part in. */
 async function contentOf({ instance }: Program): Promise<Record<(typeof kept)[number], unknown[]>> {

@@ -77,7 +77,7 @@ describe('annals replay all over a long log, under readers of every endpoint and
     written = await writing;
     polled = await pollers.stop();
     await untilFollowed(program.base, log);
-  }, 300_000);
+  }, 600_000);
   afterAll(async () => {
     await log?.close();
     await program?.stop();

@@ -34,7 +34,7 @@ const readPaths = ['/v1/actions?limit=20&include_transactions=true', '/v1/action
 const sources = ['actions', 'supernodes', 'validators'];
 
 let cluster: NatsCluster;
-beforeAll(async () => (cluster = await startNatsCluster()), 60_000);
+beforeAll(async () => (cluster = await startNatsCluster()));
 afterAll(() => cluster?.stop());
 
 describe.each(majors)('two indexers and two projectors on three nats-servers and PostgreSQL %i', (major) => {
@@ -61,7 +61,7 @@ describe.each(majors)('two indexers and two projectors on three nats-servers and
     log = await openProgramLog({ nats: { url: cluster.url }, network: stores.network });
     await untilRead();
     pollers = indexers.map(({ program }) => startPollers(program.base, new Map(readPaths.map((path) => [path, 200]))));
-  }, 120_000);
+  });
   afterAll(async () => {
     clearInterval(growth);
     await freeze();
@@ -69,7 +69,7 @@ describe.each(majors)('two indexers and two projectors on three nats-servers and
     await Promise.all([...(indexers ?? []), ...(projectors ?? [])].map(({ program }) => program.stop()));
     await stub?.stop();
     await stores?.close();
-  }, 60_000);
+  });
 
   const keepGrowing = (): void => void (growth = setInterval(() => growing.grow(), blockEachMs));
 
@@ -107,7 +107,7 @@ describe.each(majors)('two indexers and two projectors on three nats-servers and
     expect(tags(answers(), 'UPDATE 0')).toBeGreaterThanOrEqual(counted);
     expect(tags(answers(), 'UPDATE 1')).toBe(0);
     await annotate(`refused batches: ${counted}`);
-  }, 90_000);
+  });
 
   // What the broker alone decides is the same whatever PostgreSQL lies beside it.
   if (major === majors[0]) {
@@ -158,7 +158,7 @@ describe.each(majors)('two indexers and two projectors on three nats-servers and
       expect(answers().match(acknowledged)).toBeNull();
       const counted = (await refused()) - refusedBefore;
       await annotate(`refused appends: ${refusals()} by the broker's answers, ${counted} by its own count`);
-    }, 90_000);
+    });
 
     test('the kill of a nats-server that leads a stream loses nothing that was acknowledged', async () => {
       const before = await factsNow(log);
@@ -173,7 +173,7 @@ describe.each(majors)('two indexers and two projectors on three nats-servers and
       const written = ['ACTIONS', 'NODES', 'PROBES', 'SYNC'];
       const grown = streams.filter((_, n) => (after[n]?.length ?? 0) > (before[n]?.length ?? 0));
       expect(grown).toEqual(expect.arrayContaining(written));
-    }, 120_000);
+    });
 
     test('the kill of the leading projector and indexer hands everything over within two lease times, and readers see no error', async ({
       annotate,
@@ -204,7 +204,7 @@ describe.each(majors)('two indexers and two projectors on three nats-servers and
         await pair[at]?.program.untilReady();
       }
       for (const one of pollers) expectNoComplaint(await one.stop());
-    }, 120_000);
+    });
   }
 
   test('every replica answers the same, as does a single process that reads the log anew', async () => {
@@ -236,7 +236,7 @@ describe.each(majors)('two indexers and two projectors on three nats-servers and
     expect(one?.size).toBeGreaterThan(20);
     for (const other of others) expect(Object.fromEntries(other)).toEqual(Object.fromEntries(one ?? []));
     await single.stop();
-  }, 120_000);
+  });
 });
 
 /** How often PostgreSQL ended a statement with this tag. */

@@ -70,7 +70,7 @@ describe('alert rules and Grafana board', () => {
       const late = ['annals_supernodes', 'annals_sync_age_seconds', 'annals_archive_scrub_age_seconds'];
       return late.every((figure) => found.has(figure)) && found;
     });
-  }, 90_000);
+  });
   afterAll(async () => {
     await program?.stop();
     await chain?.stop();

@@ -16,7 +16,7 @@ const gwei = 10n ** 9n;
 const receiver = `0x${'5b'.repeat(20)}` as const;
 const senders = 6;
 const askAgainMs = 20;
-const readyWithinMs = 60_000;
+const readyWithinMs = 120_000;
 
 /** A chain whose sealer, projector and JSON-RPC are processes of their own, under a load of transfers. */
 export type EvmKills = Readonly<{

@@ -10,7 +10,7 @@ const lookEveryMs = 25;
 export async function until<T>(
   what: string,
   look: () => Promise<T | undefined | false> | T | undefined | false,
-  withinMs = 60_000,
+  withinMs = 120_000,
 ): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (;;) {
@@ -27,12 +27,12 @@ export async function until<T>(
 }
 
 /**
- * Repeats a check until it holds, and gives back what it gives; after a minute fails with what it failed with last.
+ * Repeats a check until it holds, and gives back what it gives; after two minutes fails with what it failed with last.
  *
  * @example await eventually(() => expect(seen).toContain('a'))
  */
 export async function eventually<T>(check: () => Promise<T> | T): Promise<T> {
-  const deadline = performance.now() + 60_000;
+  const deadline = performance.now() + 120_000;
   for (;;) {
     try {
       return await check();
