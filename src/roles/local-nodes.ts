@@ -44,7 +44,8 @@ async function hostNodes(context: RoleContext, begun: readonly ChildProcess[]): 
       version,
       snapshotMs: config.statusSnapshotIntervalMs,
       secure: config.grpcSecure,
-      files: { ...fileBoundsOf(config), allowPrivate: true },
+      // Beside them the script lists nodes that nobody runs: no more copies can be had than there are nodes.
+      files: { ...fileBoundsOf(config), copies: Math.min(config.storageCopies, count), allowPrivate: true },
       stores: { nats, postgres, network },
       log: { level: config.logLevel, format: config.logFormat },
     },

@@ -64,6 +64,7 @@ async function runOwn({
     snapshotMs: config.statusSnapshotIntervalMs,
     cascade,
     logger,
+    trustedProxies: config.trustedProxies,
   });
   return {
     name: 'SuperNode',

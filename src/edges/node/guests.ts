@@ -1,3 +1,5 @@
+import pLimit from 'p-limit';
+import { AppError } from '../../kit/errors.ts';
 import type { ChainClient } from '../chain/rest/client.ts';
 import type { Peer } from '../rpc/channel/hello.ts';
 
@@ -6,6 +8,10 @@ export type IsWelcome = (peer: Peer) => Promise<boolean>;
 
 const lookUpMs = 5000;
 const remembersMs = 3_600_000;
+const remembersNoMs = 10_000;
+/** Of the chain client's slots: the node's own work has the others. */
+const lookUpsAtOnce = 2;
+const mostWaiting = 64;
 const rememberedAccounts = 1000;
 
 /** Routes that know an account of each type. */
@@ -17,20 +23,42 @@ const routes = {
 /**
  * Queries whether the chain knows an account, and of a SuperNode whether it lists one, in whatever state.
  *
- * It caches a yes for an hour, the last thousand of them, and never a no. Where the chain is out of reach, the query
- * fails within 5 s.
+ * It caches a yes for an hour and a no for ten seconds, the last thousand of each. Where the chain is out of reach the
+ * query fails within 5 s, and at once while many others wait: strangers have two of the client's slots.
  */
 export function createGuests(chain: ChainClient, now: () => number = () => performance.now()): IsWelcome {
-  const known = new Map<string, number>();
+  const answers = { yes: createMemory(remembersMs, now), no: createMemory(remembersNoMs, now) };
+  const underWay = new Map<string, Promise<boolean>>();
+  const limit = pLimit(lookUpsAtOnce);
+  const lookUp = async (route: string): Promise<boolean> => {
+    const signal = AbortSignal.timeout(lookUpMs);
+    const isKnown = await limit(async () => (await chain.session(signal).find(route)) !== undefined);
+    answers[isKnown ? 'yes' : 'no'].add(route);
+    return isKnown;
+  };
   return async ({ address, type }) => {
     const route = routes[type](address);
-    if ((known.get(route) ?? 0) > now()) return true;
-    const found = await chain.session(AbortSignal.timeout(lookUpMs)).find(route);
-    if (found === undefined) return false;
-    known.delete(route);
-    known.set(route, now() + remembersMs);
-    const [oldest] = known.keys();
-    if (known.size > rememberedAccounts && oldest !== undefined) known.delete(oldest);
-    return true;
+    if (answers.yes.has(route)) return true;
+    if (answers.no.has(route)) return false;
+    if (!underWay.has(route) && underWay.size >= mostWaiting)
+      throw new AppError('UNAVAILABLE', 'Too many accounts are being looked up');
+    const asked = underWay.get(route) ?? lookUp(route).finally(() => underWay.delete(route));
+    underWay.set(route, asked);
+    return await asked;
+  };
+}
+
+type Memory = Readonly<{ has: (route: string) => boolean; add: (route: string) => void }>;
+
+function createMemory(lastsMs: number, now: () => number): Memory {
+  const until = new Map<string, number>();
+  return {
+    has: (route) => (until.get(route) ?? 0) > now(),
+    add: (route) => {
+      until.delete(route);
+      until.set(route, now() + lastsMs);
+      const [oldest] = until.keys();
+      if (until.size > rememberedAccounts && oldest !== undefined) until.delete(oldest);
+    },
   };
 }

@@ -19,6 +19,9 @@ export const SpecSupernodeService = serviceIn(SupernodeService, {
 /** Gives a node's status, with or without its heavy part. */
 export type GiveStatus = (withP2pMetrics: boolean) => ReturnType<typeof statusOf>;
 
+/** Paths of calls that send the bytes of files. */
+export const bytePaths = [`/${CascadeService.typeName}/${CascadeService.method.register.name}`] as const;
+
 /** The services of a node beside health and reflection, in the form of ListServices and /api/v1/services. */
 export type ServicesServed = Readonly<{ services: { name: string; methods: string[] }[]; count: number }>;
 

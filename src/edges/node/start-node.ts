@@ -13,7 +13,7 @@ import { openStatusPort } from './http/status-port.ts';
 import type { Processor } from './machine/processor.ts';
 import { type NodeState, stateOf } from './observed.ts';
 import { openPeersPort } from './peers-port.ts';
-import { type GiveStatus, registerNode, servicesServed } from './services.ts';
+import { bytePaths, type GiveStatus, registerNode, servicesServed } from './services.ts';
 import type { Reader } from '../../engine/models/read/reading.ts';
 import type { RecorderOptions } from './recorder.ts';
 import { statusGiver } from './status/give-status.ts';
@@ -50,6 +50,11 @@ export type NodeOptions = Readonly<{
   logger: Logger;
   /** How long a connection may be half open, and a call without a byte; 30 s unless set. */
   silenceMs?: number;
+  /** How long a connection without a call stays, and how many one address has on GRPC_PORT; see the RPC port. */
+  idleMs?: number | undefined;
+  mostPerAddress?: number | undefined;
+  /** Addresses and subnets of proxies, which stand for many callers. */
+  trustedProxies?: readonly string[] | undefined;
 }>;
 
 /** A SuperNode that runs. */
@@ -99,17 +104,27 @@ export async function startNode(options: NodeOptions): Promise<SuperNode> {
 type Served = Readonly<{ account: string; giveStatus: GiveStatus; cascade: Cascade | undefined }>;
 type Opener = (options: NodeOptions, served: Served) => Promise<{ port: number; close: () => Promise<void> }>;
 
+const usualSilenceMs = 30_000;
+/** Bytes a second of a file that is received, as the gateway has it. */
+const leastRate = 16 * 1024;
+
 /** How each port is opened, in this order. */
 const openers: Readonly<Record<keyof NodePorts, Opener>> = {
-  grpc: async ({ host, ports, key, secure, tls, chain, logger, silenceMs }, { giveStatus, cascade }) =>
-    await openRpcPort({
+  grpc: async (options, { giveStatus, cascade }) => {
+    const { host, ports, key, secure, tls, chain, logger, silenceMs = usualSilenceMs, idleMs } = options;
+    const pace = { paths: bytePaths, bytesPerSecond: leastRate, windowMs: silenceMs };
+    return await openRpcPort({
       place: placeOf(host, ports.grpc, 'GRPC_PORT', 'the gRPC of a SuperNode'),
-      handler: createRpcHandler((router) => registerNode(router, giveStatus, cascade), logger),
+      handler: createRpcHandler((router) => registerNode(router, giveStatus, cascade), logger, { pace }),
       tls,
       openChannel: secure ? channelOpener({ key, isWelcome: createGuests(chain) }) : undefined,
       logger,
-      ...(silenceMs !== undefined && { silenceMs }),
-    }),
+      silenceMs,
+      ...(idleMs !== undefined && { idleMs }),
+      mostPerAddress: options.mostPerAddress,
+      trustedProxies: options.trustedProxies,
+    });
+  },
   p2p: async (options, { cascade }) =>
     cascade
       ? { port: cascade.peers.port, close: async () => undefined }

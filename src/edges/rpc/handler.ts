@@ -6,6 +6,9 @@ import { toAppError } from '../../kit/errors.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { withDeadline } from './body-deadline.ts';
 import { blameClient, correctBlame, isClientGone, isConnectionGone } from '../../kit/shims/connect/client-mistakes.ts';
+import { type BodyPace, withPace } from './body-pace.ts';
+import { callerValues } from './callers.ts';
+import { inParts } from './stalled-answers.ts';
 import { isOurFault, toRpcError } from './codes.ts';
 import { grpcMessageOf, withPlainMessage } from '../../kit/shims/connect/grpc-message.ts';
 import { createRouter } from '../../kit/shims/connect/router.ts';
@@ -25,7 +28,11 @@ const unaryBytes = 64 * 1024;
  * Nothing is compressed, and a compressed request is UNIMPLEMENTED. A path without a method is UNIMPLEMENTED to a gRPC
  * client and 404 to others.
  */
-export function createRpcHandler(routes: (router: ConnectRouter) => void, logger: Logger): RpcHandler {
+export function createRpcHandler(
+  routes: (router: ConnectRouter) => void,
+  logger: Logger,
+  { pace }: Readonly<{ pace?: BodyPace }> = {},
+): RpcHandler {
   const router = createRouter({
     acceptCompression: [],
     readMaxBytes: unaryBytes,
@@ -37,7 +44,10 @@ export function createRpcHandler(routes: (router: ConnectRouter) => void, logger
   const serve: Serve = async (request, response) => {
     const handler = handlers.get(request.url?.split('?', 1)[0] ?? '');
     if (!handler) return answerUnknown(request, response);
-    await universalResponseToNodeResponse(withPlainMessage(await handler(readRequest(request, response))), response);
+    const read = withPace(readRequest(request, response), pace);
+    const answer = withPlainMessage(await handler(read));
+    const isStream = handler.method.methodKind !== 'unary';
+    await universalResponseToNodeResponse(isStream ? inParts(answer) : answer, response);
   };
   return (request, response) => {
     serve(request, response).catch((caught: unknown) => {
@@ -58,7 +68,7 @@ function readRequest(
   ...[request, response]: Parameters<RpcHandler>
 ): ReturnType<typeof universalRequestFromNodeRequest> {
   try {
-    return withDeadline(universalRequestFromNodeRequest(request, response, request as never, undefined));
+    return withDeadline(universalRequestFromNodeRequest(request, response, request as never, callerValues(request)));
   } catch (caught) {
     throw new Unreadable('The host or the path of the request is none', { cause: caught });
   }

@@ -1,5 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import { toAppError } from '../../kit/errors.ts';
+import { limitConnections } from '../../kit/connection-limits.ts';
 import { listen, type Place } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { recognise } from './first-bytes.ts';
@@ -16,6 +17,9 @@ export type RpcServerOptions = Omit<TakerOptions, 'tls' | 'silenceMs'> &
     tlsEveryMs?: number;
     /** A connection or a call that sends no byte for so long is ended. */
     silenceMs?: number;
+    /** Connections of one address at once; 64 unless set. Proxies that stand for many callers have no such bound. */
+    mostPerAddress?: number | undefined;
+    trustedProxies?: readonly string[] | undefined;
     logger: Logger;
   }>;
 
@@ -28,6 +32,7 @@ export type RpcServer = Readonly<{
 
 const usualSilenceMs = 30_000;
 const connections = 4096;
+const usualPerAddress = 64;
 
 /**
  * Opens one port for gRPC over HTTP/2, HTTP/1.1 (gRPC-Web, Connect), either within TLS where that is set, and the
@@ -37,6 +42,7 @@ const connections = 4096;
  */
 export async function openRpcPort(options: RpcServerOptions): Promise<RpcServer> {
   const { logger, silenceMs = usualSilenceMs, tls: files, tlsEveryMs } = options;
+  const { mostPerAddress = usualPerAddress, trustedProxies = [] } = options;
   const tls = files ? await readTls(files) : undefined;
   const { take, renewTls } = createTakers({ ...options, silenceMs, tls });
   const sockets = new Set<Socket>();
@@ -52,7 +58,7 @@ export async function openRpcPort(options: RpcServerOptions): Promise<RpcServer>
       })
       .finally(() => clearTimeout(late));
   });
-  server.maxConnections = connections;
+  limitConnections(server, { most: connections, mostPerAddress, trustedProxies });
   const port = await listen(server, options.place);
   const ending = new AbortController();
   const following = { renew: renewTls, logger, signal: ending.signal, everyMs: tlsEveryMs };

@@ -1,16 +1,19 @@
-import { createServer as createHttp1Server } from 'node:http';
+import { createServer as createHttp1Server, type Server as Http1Server, ServerResponse } from 'node:http';
 import {
   constants,
   createSecureServer,
   createServer as createHttp2Server,
   type Http2SecureServer,
   type Http2Server,
+  type ServerHttp2Session,
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Protocol } from './first-bytes.ts';
 import { boundRequests } from './call-deadline.ts';
+import { setCaller } from './callers.ts';
 import type { RpcHandler } from './handler.ts';
+import { createStalledAnswers } from './stalled-answers.ts';
 import type { TlsMaterial } from './tls.ts';
 
 /** The handlers of connections. */
@@ -21,6 +24,8 @@ export type TakerOptions = Readonly<{
   /** With it, HTTP is accepted within TLS only. */
   tls: TlsMaterial | undefined;
   silenceMs: number;
+  /** A connection of HTTP/2 without a call ends after so long; a minute unless set. */
+  idleMs?: number;
 }>;
 
 /** Who takes a connection that was recognised; a protocol without a taker is refused. */
@@ -41,9 +46,16 @@ const settings = { maxConcurrentStreams: streamsPerConnection, initialWindowSize
 /** Servers that do not listen themselves: each receives the connections that speak its protocol. */
 export function createTakers(options: TakerOptions): Takers {
   const { handler, openChannel, tls, silenceMs } = options;
-  const http2 = bounded(createHttp2Server({ settings }, handler), silenceMs);
+  const http2 = bounded(createHttp2Server({ settings }, handler), options);
   const channel = openChannel && {
-    channel: async (socket: Socket) => void http2.emit('connection', await openChannel(socket)),
+    channel: async (socket: Socket) => {
+      const { remoteAddress = '' } = socket;
+      const stream = await openChannel(socket);
+      const note = (session: ServerHttp2Session): void => setCaller(session, remoteAddress);
+      http2.once('session', note);
+      http2.emit('connection', stream);
+      http2.off('session', note);
+    },
   };
   if (tls) {
     const secure = createSecure(tls, options);
@@ -54,6 +66,7 @@ export function createTakers(options: TakerOptions): Takers {
   }
   const http1 = createHttp1Server(handler);
   const bound = boundRequests(http1, silenceMs);
+  endStalled(http1, silenceMs);
   return {
     take: {
       ...channel,
@@ -68,7 +81,8 @@ export function createTakers(options: TakerOptions): Takers {
   };
 }
 
-function createSecure(tls: TlsMaterial, { handler, silenceMs }: TakerOptions): Http2SecureServer {
+function createSecure(tls: TlsMaterial, options: TakerOptions): Http2SecureServer {
+  const { handler, silenceMs } = options;
   const needsClient = tls.ca !== undefined;
   const secure = createSecureServer(
     {
@@ -82,27 +96,61 @@ function createSecure(tls: TlsMaterial, { handler, silenceMs }: TakerOptions): H
     handler,
   );
   const bound = boundRequests(secure, silenceMs);
+  endStalled(secure, silenceMs);
   secure.on('secureConnection', (socket) => {
     if (socket.alpnProtocol !== 'h2') bound(socket);
   });
-  return bounded(secure, silenceMs);
+  return bounded(secure, options);
 }
 
 function contextOf(material: TlsMaterial) {
   return { ...material, minVersion: 'TLSv1.2' } as const;
 }
 
+const usualIdleMs = 60_000;
+
 /** Sets the windows of its connections, and ends connections and calls that stay silent. */
-function bounded<S extends Http2Server | Http2SecureServer>(http2: S, silenceMs: number): S {
+function bounded<S extends Http2Server | Http2SecureServer>(
+  http2: S,
+  { silenceMs, idleMs = usualIdleMs }: Pick<TakerOptions, 'silenceMs' | 'idleMs'>,
+): S {
   const server: Http2Server | Http2SecureServer = http2;
+  const stalled = createStalledAnswers(silenceMs);
   server.on('session', (session) => {
     session.setLocalWindowSize(connectionWindowBytes);
     const late = setTimeout(() => session.destroy(), silenceMs);
     session.once('remoteSettings', () => clearTimeout(late)).once('close', () => clearTimeout(late));
+    endIdle(session, idleMs);
   });
   server.on('stream', (stream) => {
     stream.setTimeout(silenceMs, () => stream.close(constants.NGHTTP2_CANCEL));
     stream.once('end', () => stream.setTimeout(0));
+    stalled.watch(stream, () => stream.close(constants.NGHTTP2_CANCEL));
   });
   return http2;
+}
+
+/** Ends a session that has had no call for a while; a client that wants to call again connects anew. */
+function endIdle(session: ServerHttp2Session, idleMs: number): void {
+  let open = 0;
+  const startTimer = (): NodeJS.Timeout => setTimeout(() => session.close(), idleMs).unref();
+  let timer = startTimer();
+  session.on('stream', (stream) => {
+    open += 1;
+    clearTimeout(timer);
+    stream.once('close', () => {
+      open -= 1;
+      if (open === 0 && !session.destroyed) timer = startTimer();
+    });
+  });
+  session.once('close', () => clearTimeout(timer));
+}
+
+/** Ends connections of HTTP/1.1 whose answers nobody reads. */
+function endStalled(server: Http1Server | Http2SecureServer, limitMs: number): void {
+  const stalled = createStalledAnswers(limitMs);
+  const http1: Pick<Http1Server, 'on'> = server as Http1Server;
+  http1.on('request', ({ socket }, response: unknown) => {
+    if (response instanceof ServerResponse) stalled.watch(response, () => socket.destroy());
+  });
 }

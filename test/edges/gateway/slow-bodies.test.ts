@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
-import { limitConnections } from '../../../src/edges/http/connections.ts';
+import { limitConnections } from '../../../src/kit/connection-limits.ts';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { actionOver, type GatewayChanges, type GatewayUnderTest, gatewayUnderTest } from './gateway-under-test.ts';

@@ -5,6 +5,7 @@ import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts'
 import { registerNodes } from '../../../src/edges/local-network/local-network.ts';
 import type { FileBounds } from '../../../src/edges/node/cascade/cascade.ts';
 import { type Answering, openPeerHost, type PeerHost } from '../../../src/edges/node/peers/host.ts';
+import type { NodeOptions } from '../../../src/edges/node/start-node.ts';
 import { createDiagnostics } from '../../../src/edges/node/status/diagnostics.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
 import { freshLog, seed, silent, startLedger } from '../ledger/ledger-under-test.ts';
@@ -20,7 +21,12 @@ export type StoringNode = NodeUnderTest & Readonly<{ account: string; storageFol
 export type NetworkUnderTest = Readonly<{
   ledger: Ledger;
   cast: readonly RealNode[];
-  start: (node: RealNode, storageFolder?: string, bounds?: Partial<FileBounds>) => Promise<StoringNode>;
+  start: (
+    node: RealNode,
+    storageFolder?: string,
+    bounds?: Partial<FileBounds>,
+    options?: Partial<NodeOptions>,
+  ) => Promise<StoringNode>;
   /** Answers peers under the account of a node as the test says, instead of it. */
   impersonate: (node: RealNode, answering: Answering) => Promise<PeerHost>;
 }>;
@@ -39,7 +45,7 @@ export async function networkUnderTest(
   return {
     ledger,
     cast,
-    start: async ({ host, account }, given, own = {}) => {
+    start: async ({ host, account }, given, own = {}, more = {}) => {
       const storageFolder = given ?? folderOf(undo);
       const cascade = {
         ...fileBounds,
@@ -49,7 +55,7 @@ export async function networkUnderTest(
         ...own,
         storageFolder,
       };
-      const options = { host, ports, key: account.key, chainUrl: ledger.url, cascade, snapshotMs: 100 };
+      const options = { host, ports, key: account.key, chainUrl: ledger.url, cascade, snapshotMs: 100, ...more };
       const node = undo.use(await nodeUnderTest(options));
       return { ...node, account: account.account, storageFolder };
     },

@@ -54,20 +54,22 @@ describe('a node', () => {
   });
 
   it(
-    'alone on a network finalizes with its own copy, which goes to the others when they come',
+    'alone on the chain’s list finalizes with its own copy, and with two where another one is listed',
     { tags: ['S1.peers.copies'] },
     async () => {
+      const alone = await network(1);
+      const file = bytesOf('c', 1_200_000);
+      const events = await upload(alone.nodes[0]?.grpc ?? '', await pendingAction(alone.ledger, file), file);
+      expect(events.map(({ message }) => message)).toContain('2 pieces are stored, 1 copies of each');
       const { ledger, cast, nodes, start } = await network(2, 1);
       const [first] = nodes;
-      const file = bytesOf('c', 1_200_000);
       const actionId = await pendingAction(ledger, file);
-      const events = await upload(first?.grpc ?? '', actionId, file);
-      expect(events.map(({ message }) => message)).toContain('2 pieces are stored, 1 copies of each');
+      await expect(upload(first?.grpc ?? '', actionId, file)).rejects.toMatchObject({ code: Code.Unavailable });
       const [, second] = cast;
       if (!second) throw new Error('the cast has two');
       const late = await start(second);
-      await expect(downloaded(late.grpc, '999')).rejects.toMatchObject({ code: Code.NotFound });
-      await until('the copies are made', async () => (await shownBy(late)).network.peers_count > 0);
+      const again = await upload(first?.grpc ?? '', actionId, file);
+      expect(again.map(({ message }) => message)).toContain('2 pieces are stored, 2 copies of each');
       expect((await downloaded(late.grpc, actionId)).bytes.equals(file)).toBe(true);
     },
   );
@@ -115,8 +117,7 @@ describe('a node', () => {
     undo.defer(host.close);
     const file = bytesOf('i', 10);
     const actionId = await pendingAction(ledger, file);
-    const events = await upload(first?.grpc ?? '', actionId, file);
-    expect(events.map(({ message }) => message)).toContain('1 pieces are stored, 1 copies of each');
+    await expect(upload(first?.grpc ?? '', actionId, file)).rejects.toMatchObject({ code: Code.Unavailable });
   });
 });
 

@@ -103,9 +103,10 @@ describe('five nodes', () => {
     const { ledger, cast, start } = await networkUnderTest(undo, 2, quick);
     const [one, two] = cast;
     if (!one || !two) throw new Error('the cast has two');
-    const first = await start(one);
+    const [first, lost] = [await start(one), await start(two)];
     const files = [bytesOf('x', 1_200_000), bytesOf('y', 1_200_000)];
     for (const file of files) await upload(first.grpc, await pendingAction(ledger, file), file);
+    await lost.stop();
     const [unreadable = '', ...others] = files.flatMap(piecesOf);
     const broken = path.join(first.storageFolder, 'pieces', unreadable.slice(0, 2), unreadable);
     await rm(broken);

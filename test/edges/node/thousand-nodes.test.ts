@@ -56,7 +56,7 @@ async function networkOf(count: number, isUp: (account: string) => boolean = () 
   } as unknown as CascadeChain;
   const bans = createBans();
   const diagnostics = createDiagnostics();
-  const directory = { nodes: async () => peers, known: () => undefined };
+  const directory = { nodes: async () => peers, known: () => undefined, isAddress: () => false };
   const common = { account, storage, bans, diagnostics, copies: 3 };
   const neighbours = createNeighbours({ ...common, host, directory, repairAfterMs: 600_000 });
   const placement = createPlacement({ ...common, chain, neighbours });

@@ -89,7 +89,7 @@ describe('an RPC port', () => {
       'POST /grpc.health.v1.Health/Check HTTP/1.1\r\nhost',
     ];
     const ended = Promise.all(
-      Array.from({ length: 25 }, () => halves)
+      Array.from({ length: 15 }, () => halves)
         .flat()
         .map((half) => raw(at, half)),
     );

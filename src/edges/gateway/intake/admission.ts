@@ -10,7 +10,7 @@ import {
 } from './checks.ts';
 import type { UploadForm } from './receive.ts';
 import { inSteps } from './space.ts';
-import { createTurns } from './turns.ts';
+import { createTurns } from '../../../kit/turns.ts';
 
 /** The checks of an upload before its bytes are read. */
 export type Admission = Readonly<{

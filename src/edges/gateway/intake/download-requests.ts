@@ -5,7 +5,7 @@ import { recordedBytes } from '../nodes/download.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
 import { newTaskId, retrievalName, type Task } from '../tasks/task-log.ts';
 import { actionOnChain, checkGiven, checkSignature, checkStored, type FileAction } from './checks.ts';
-import { createTurns } from './turns.ts';
+import { createTurns } from '../../../kit/turns.ts';
 
 /** A request for the file of an action, and its sender. */
 export type DownloadRequest = Readonly<{

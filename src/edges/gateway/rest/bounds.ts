@@ -1,5 +1,5 @@
 import { limitRate } from '../../http/rate-limit.ts';
-import { limitConnections } from '../../http/connections.ts';
+import { limitConnections } from '../../../kit/connection-limits.ts';
 import type { App } from '../../http/schema.ts';
 import { limitBodies } from '../../http/slow-bodies.ts';
 import { createStreams, type SseStreams } from '../../http/sse.ts';

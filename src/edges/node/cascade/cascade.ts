@@ -14,7 +14,7 @@ import { createCascadeChain } from '../../chain/files/chain.ts';
 import { download } from './download.ts';
 import { createFinalizer } from './finalize.ts';
 import { register } from './register.ts';
-import { createTasks, type Tasks } from './tasks.ts';
+import { createCallTurns, createTasks, type Tasks } from './tasks.ts';
 import { startUpkeep } from './upkeep.ts';
 
 /** How large one file may be, and all together: -1 for as many bytes as the disk has. */
@@ -66,6 +66,8 @@ export type CascadeNode = Readonly<{
   logger: Logger;
   signal: AbortSignal;
   silenceMs?: number;
+  /** Whose addresses stand for many callers. */
+  trustedProxies?: readonly string[] | undefined;
   /** The log to which the node reports what it holds; without it, it reports nothing. */
   log?: RecorderOptions['log'] | undefined;
 }>;
@@ -101,6 +103,8 @@ export async function openCascade(options: CascadeOptions, node: CascadeNode): P
     tasks,
     diagnostics,
     maxFileBytes: options.maxFileBytes,
+    copyCount: options.copies,
+    turns: createCallTurns(node.trustedProxies),
   };
   const scrub = startUpkeep({ ...options, storage, chain, copies: peers.copies, logger, signal });
   return {

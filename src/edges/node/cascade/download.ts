@@ -6,6 +6,7 @@ import {
   type DownloadResponseSchema,
   SupernodeEventType as Step,
 } from '../../gen/cascade/service_pb.ts';
+import { callerIn } from '../../rpc/callers.ts';
 import { judge } from '../peers/judge.ts';
 import { isSameManifest, type Manifest } from '../storage/manifest.ts';
 import type { ActionFile, CascadeAction } from '../../chain/files/chain.ts';
@@ -24,9 +25,11 @@ type Told = MessageInitShape<typeof DownloadResponseSchema>;
 export async function* download(
   cascade: CascadeDependencies,
   { actionId, signature }: DownloadRequest,
-  { signal }: HandlerContext,
+  context: HandlerContext,
 ): AsyncGenerator<Told> {
+  const { signal } = context;
   if (actionId === '') throw refusal('invalid', 'The request has no action_id');
+  const leave = cascade.turns.downloads(callerIn(context));
   const end = cascade.tasks.begin('cascade.download', actionId);
   try {
     const action = await cascade.chain.action(actionId);
@@ -54,6 +57,7 @@ export async function* download(
     }
   } finally {
     end?.();
+    leave();
   }
 }
 

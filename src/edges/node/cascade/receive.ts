@@ -1,5 +1,6 @@
 import type { RegisterRequest } from '../../gen/cascade/service_pb.ts';
 import { isActionId } from '../../chain/rest/values.ts';
+import { toAppError } from '../../../kit/errors.ts';
 import type { Draft } from '../storage/draft.ts';
 import { refusal, sayingNoRoom } from './refusals.ts';
 
@@ -16,7 +17,7 @@ export async function receive(
   maxFileBytes: number,
 ): Promise<string> {
   let actionId: string | undefined;
-  for await (const { requestType } of requests) {
+  for await (const { requestType } of untilAborted(requests, draft.signal)) {
     if (requestType.case === undefined) throw refusal('invalid', 'A message has neither a chunk nor metadata');
     if (actionId !== undefined) throw refusal('invalid', 'The metadata must be the last message, and come once');
     if (requestType.case === 'metadata') actionId = checked(requestType.value);
@@ -29,6 +30,31 @@ export async function receive(
   }
   if (actionId === undefined) throw refusal('invalid', 'No metadata received: it must be the last message');
   return actionId;
+}
+
+/** The same until a signal aborts: then reading fails with its reason, though nothing comes. */
+async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const end = (): void => {
+    const { reason }: Readonly<{ reason: unknown }> = signal;
+    reject(toAppError(reason));
+  };
+  signal.addEventListener('abort', end, { once: true });
+  aborted.catch(() => undefined);
+  const iterator = source[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = iterator.next();
+      next.catch(() => undefined);
+      const result = await Promise.race([next, aborted]).catch(sayingNoRoom);
+      if (result.done === true) return;
+      yield result.value;
+    }
+  } finally {
+    signal.removeEventListener('abort', end);
+    // What still waits for a message is not waited for.
+    iterator.return?.().catch(() => undefined);
+  }
 }
 
 function checked({ actionId, taskId }: Readonly<{ actionId: string; taskId: string }>): string {

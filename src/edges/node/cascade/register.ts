@@ -7,6 +7,7 @@ import {
   type RegisterResponseSchema,
   SupernodeEventType as Step,
 } from '../../gen/cascade/service_pb.ts';
+import { callerIn } from '../../rpc/callers.ts';
 import type { Draft } from '../storage/draft.ts';
 import type { Manifest } from '../storage/manifest.ts';
 import type { ActionFile, CascadeAction } from '../../chain/files/chain.ts';
@@ -15,7 +16,7 @@ import { receive } from './receive.ts';
 import { mostBytesOf } from '../../chain/files/file-bounds.ts';
 import { refusal, sayingNoRoom } from './refusals.ts';
 
-/** So many copies must be on disks before an action is finalized, where more than one node can be reached. */
+/** So many copies must be on disks before an action is finalized, where the chain lists another active node. */
 const fewestCopies = 2;
 
 type Told = MessageInitShape<typeof RegisterResponseSchema>;
@@ -24,11 +25,14 @@ type Told = MessageInitShape<typeof RegisterResponseSchema>;
 export async function* register(
   cascade: CascadeDependencies,
   requests: AsyncIterable<RegisterRequest>,
-  { signal }: HandlerContext,
+  context: HandlerContext,
 ): AsyncGenerator<Told> {
-  const draft = await cascade.storage.receive();
+  const { signal } = context;
+  const leave = cascade.turns.uploads(callerIn(context));
+  let draft: Draft | undefined;
   let end: (() => void) | undefined;
   try {
+    draft = await cascade.storage.receive();
     const actionId = await receive(requests, draft, cascade.maxFileBytes);
     const dataHash = await draft.finish().catch(sayingNoRoom);
     end = cascade.tasks.begin('cascade.upload', actionId, { once: true });
@@ -40,7 +44,8 @@ export async function* register(
     yield* storeAndFinalize(cascade, { actionId, draft, file, ids });
   } finally {
     end?.();
-    await draft.discard();
+    await draft?.discard();
+    leave();
   }
 }
 
@@ -99,7 +104,7 @@ async function* checkRegistration(
 type Finished = Readonly<{ actionId: string; draft: Draft; file: ActionFile; ids: readonly string[] }>;
 
 async function* storeAndFinalize(
-  { chain, storage, copies, finalizer }: CascadeDependencies,
+  { chain, storage, copies, finalizer, copyCount }: CascadeDependencies,
   { actionId, draft, file: { dataHash }, ids }: Finished,
 ): AsyncGenerator<Told> {
   const size = draft.size();
@@ -107,7 +112,7 @@ async function* storeAndFinalize(
   await storage.keep(manifest).catch(sayingNoRoom);
   try {
     const spread = await copies.spread(manifest);
-    if (spread.copies < Math.min(fewestCopies, spread.reachable + 1))
+    if (spread.copies < Math.min(fewestCopies, copyCount, spread.listed + 1))
       throw refusal('unavailable', 'No other node takes the pieces of the file');
     yield told(Step.ARTEFACTS_STORED, `${manifest.pieces.length} pieces are stored, ${spread.copies} copies of each`);
     const txHash = await finalizer.finalize(actionId, ids);

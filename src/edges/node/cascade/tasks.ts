@@ -1,3 +1,5 @@
+import { createTurns, type Turns } from '../../../kit/turns.ts';
+
 /** Transfers under way, as the status of a node shows them. */
 export type Tasks = Readonly<{
   /**
@@ -27,5 +29,23 @@ export function createTasks(): Tasks {
       (['cascade.upload', 'cascade.download'] as const)
         .map((service) => ({ serviceName: service, taskIds: of(service), taskCount: of(service).length }))
         .filter(({ taskCount }) => taskCount > 0),
+  };
+}
+
+/** Turns of callers: of one address and in all so many calls of each kind run at once. */
+export type CallTurns = Readonly<{ uploads: Turns; downloads: Turns }>;
+
+/** A call holds some MiB of memory at most: of its message, of pieces on their way to the disk, of a chunk. */
+const callsAtOnce = {
+  uploads: { most: 64, mostPerAddress: 8 },
+  downloads: { most: 32, mostPerAddress: 8 },
+} as const;
+
+/** Nobody has a turn at first; proxies stand for many callers. */
+export function createCallTurns(trustedProxies: readonly string[] = []): CallTurns {
+  const { uploads, downloads } = callsAtOnce;
+  return {
+    uploads: createTurns({ what: 'uploads', ...uploads, trustedProxies }),
+    downloads: createTurns({ what: 'downloads', ...downloads, trustedProxies }),
   };
 }

@@ -9,9 +9,9 @@ import { createRepair, type RepairOptions } from './repair.ts';
 export type Copies = Readonly<{
   /**
    * Brings a file that is here in full to where it belongs; `copies` counts the nodes that have all of it, this one
-   * too, `reachable` the others that answered.
+   * too, `listed` the other active ones that the chain lists.
    */
-  spread: (manifest: Manifest) => Promise<Readonly<{ copies: number; reachable: number }>>;
+  spread: (manifest: Manifest) => Promise<Readonly<{ copies: number; listed: number }>>;
   /** The manifests that a file may have, first this node's and then those of the others. */
   manifests: (actionId: string) => AsyncIterable<Manifest>;
   reader: PieceReader;
@@ -43,13 +43,12 @@ export function createCopies(options: CopiesOptions): Copies {
     manifests,
     reader,
     spread: async (manifest) => {
-      const { group, rest } = await placement.candidates(manifest.actionId, 'transfer');
+      const { group, rest, listed } = await placement.candidates(manifest.actionId, 'transfer');
       const giving = createGiving(neighbours, storage);
-      const spread = { copies: 1, reachable: 0 };
+      const spread = { copies: 1, listed };
       for (const peers of [() => group, rest]) {
         if (spread.copies >= copies) break;
         const reachable = await neighbours.reachable(peers());
-        spread.reachable += reachable.length;
         spread.copies += await giveTo(reachable, { manifest, giving, wanted: copies - spread.copies });
       }
       giving.end(diagnostics);

@@ -14,6 +14,8 @@ export type Directory = Readonly<{
   nodes: () => Promise<readonly Peer[]>;
   /** The node of an account as the chain had it when it was last read; nothing is read for it. */
   known: (account: string) => Peer | undefined;
+  /** Whether a node of that list has an address. */
+  isAddress: (ip: string) => boolean;
 }>;
 
 /** Which addresses may be dialled, and how a chain's list is read. */
@@ -48,6 +50,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
       });
     },
     known: (account) => last?.nodes.find((node) => node.account === account),
+    isAddress: (ip) => last?.nodes.some((node) => node.ip === ip) ?? false,
   };
 }
 

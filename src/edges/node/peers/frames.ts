@@ -2,7 +2,7 @@ import type { Stream } from '@libp2p/interface';
 import { AppError } from '../../../kit/errors.ts';
 
 /** A piece with its framing, or a manifest of the largest file. */
-const mostBytes = 2 ** 20 + 4096;
+const usualBytes = 2 ** 20 + 4096;
 const prefixBytes = 4;
 
 /** Sends one message: four bytes of its length, big-endian, then the message. */
@@ -13,7 +13,7 @@ export async function sendFrame(stream: Stream, message: Uint8Array, signal: Abo
 }
 
 /** Reads one message; fails with `UNAVAILABLE` where the stream ends before it, or it is too long. */
-export async function readFrame(stream: Stream): Promise<Buffer> {
+export async function readFrame(stream: Stream, mostBytes = usualBytes): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let length = 0;
   let wanted: number | undefined;

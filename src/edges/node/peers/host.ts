@@ -16,7 +16,8 @@ import type { Diagnostics, Handler, Outcome } from '../status/diagnostics.ts';
 import { accountIn, credentialsFor } from './credentials.ts';
 import type { Peer } from './directory.ts';
 import { readFrame, sendFrame } from './frames.ts';
-import { createNode, dialler, type Heartbeat, start } from './libp2p-node.ts';
+import { createNode, dialler, type Heartbeat, start, streams } from './libp2p-node.ts';
+import { type ConnectionBounds, createConnectionBounds } from './connection-bounds.ts';
 
 /** A request of one node to another. */
 export type Ask = NonNullable<MessageInitShape<typeof QuestionSchema>['ask']>;
@@ -42,7 +43,8 @@ const protocol = '/annals/pieces/1.0.0';
 const usualHandshakeMs = 30_000;
 const usualAnswerMs = 30_000;
 const usualConnections = 1024;
-const streams = 64;
+/** Of the first message of a connection, which proves an account. */
+const unprovenBytes = 4096;
 
 /**
  * Where a node answers its peers, as whom and how; a connection must have shaken hands after `silenceMs`, a question be
@@ -62,6 +64,10 @@ export type HostOptions = Readonly<{
    * Interval of heartbeats on a connection, and how long a peer may take to answer one before the connection is cut.
    */
   heartbeat?: Heartbeat;
+  /** Whether the chain lists a node of an account; everybody is listed unless set. */
+  isListed?: (account: string) => Promise<boolean>;
+  /** Whether the chain lists a node at an address. */
+  isListedAddress?: (ip: string) => boolean;
 }>;
 
 /** Opens the port for peers; fails with `UNAVAILABLE` that names it where it cannot be had. */
@@ -75,29 +81,33 @@ export async function openPeerHost({
   answerMs = usualAnswerMs,
   connections = usualConnections,
   heartbeat,
+  isListed = async () => await Promise.resolve(true),
+  isListedAddress = () => false,
 }: HostOptions): Promise<PeerHost> {
-  const node = await createNode(place, { handshakeMs: silenceMs, connections, heartbeat });
+  const bounds = createConnectionBounds({ proveMs: silenceMs, isListedAddress });
+  const node = await createNode(place, { handshakeMs: silenceMs, connections, heartbeat, admit: bounds.admit });
   const credentials = credentialsFor(key, node.peerId.toString());
   const accounts = createAccounts();
+  const serving = { credentials, accounts, bounds, isListed, answering, diagnostics, answerMs };
   await node.handle(
     protocol,
     (stream, connection) =>
-      void serve(stream, { connection, credentials, accounts, answering, diagnostics, answerMs }).catch(
-        (caught: unknown) => {
-          logger.debug({ err: toAppError(caught) }, 'a peer was not answered');
-          stream.abort(toAppError(caught));
-        },
-      ),
+      void serve(stream, { connection, ...serving }).catch((caught: unknown) => {
+        logger.debug({ err: toAppError(caught) }, 'a peer was not answered');
+        stream.abort(toAppError(caught));
+      }),
     { maxInboundStreams: streams, maxOutboundStreams: streams },
   );
+  node.addEventListener('connection:open', ({ detail }) => {
+    if (detail.direction === 'outbound') bounds.dialled(detail);
+  });
   await start(node, place);
-  const connect = dialler(node, diagnostics);
+  const ask = asking(dialler(node, diagnostics), { credentials, accounts, bounds, answerMs });
   return {
     port: node.getMultiaddrs().map((one) => Number(/\/tcp\/(\d+)/.exec(one.toString())?.[1]))[0] ?? place.port,
-    ask: async (peer, ask) => {
+    ask: async (peer, question) => {
       try {
-        const question = create(QuestionSchema, { credentials, ask });
-        return await exchange(question, { peer, connection: await connect(peer), accounts, answerMs });
+        return await ask(peer, question);
       } catch (caught) {
         throw new AppError('UNAVAILABLE', `The peer ${peer.account} does not answer`, { cause: caught });
       }
@@ -105,6 +115,33 @@ export async function openPeerHost({
     connected: () => [...new Map(node.getConnections().flatMap((one) => remoteOf(one, accounts))).values()],
     connections: () => ({ open_current: BigInt(node.getConnections().length), capacity: BigInt(connections) }),
     close: async () => await node.stop(),
+  };
+}
+
+type Asking = Readonly<{ credentials: Credentials; accounts: Accounts; bounds: ConnectionBounds; answerMs: number }>;
+
+/**
+ * Asks peers over connections that each end has proven its account on: the first message of one is short and asks for
+ * nothing, because a peer takes no other from whom it does not know.
+ */
+function asking(connect: (peer: Peer) => Promise<Connection>, options: Asking): PeerHost['ask'] {
+  const { credentials, accounts, bounds, answerMs } = options;
+  const proofs = new WeakMap<Connection, Promise<Answer>>();
+  const exchangeOver = async (connection: Connection, peer: Peer, ask?: Ask): Promise<Answer> => {
+    const question = create(QuestionSchema, ask === undefined ? { credentials } : { credentials, ask });
+    const answer = await exchange(question, { peer, connection, accounts, answerMs });
+    bounds.proven(connection, peer.account);
+    return answer;
+  };
+  return async (peer, ask) => {
+    const connection = await connect(peer);
+    const proof = proofs.get(connection) ?? exchangeOver(connection, peer);
+    proofs.set(connection, proof);
+    await proof.catch((caught: unknown) => {
+      proofs.delete(connection);
+      throw caught;
+    });
+    return await exchangeOver(connection, peer, ask);
   };
 }
 
@@ -139,35 +176,61 @@ type Asked = Readonly<{
   connection: Connection;
   credentials: Credentials;
   accounts: Accounts;
+  bounds: ConnectionBounds;
+  isListed: (account: string) => Promise<boolean>;
   answering: Answering;
   diagnostics: Pick<Diagnostics, 'handled'>;
   answerMs: number;
 }>;
 
+/** Answers one stream; before its peer has proven a listed account a connection has one at a time, and a short one. */
 async function serve(stream: Stream, asked: Asked): Promise<void> {
-  const { connection, credentials, accounts, answering, diagnostics, answerMs } = asked;
+  const { connection, bounds, answerMs } = asked;
   const signal = AbortSignal.timeout(answerMs);
   const late = (): void => stream.abort(new Error('it takes too long'));
   signal.addEventListener('abort', late);
+  const isKnown = bounds.isProven(connection);
+  const isFirst = !isKnown && !introducing.has(connection);
+  if (isFirst) introducing.add(connection);
   try {
-    const question = fromBinary(QuestionSchema, await readFrame(stream));
-    const count = (outcome: Outcome): void => countCall(diagnostics, question.ask, outcome);
-    try {
-      const account = accounts.prove(question.credentials, connection);
-      const answer =
-        account === undefined
-          ? { done: false }
-          : await within(answerMs, answering(question.ask, account), 'The answer takes too long');
-      await sendFrame(stream, toBinary(AnswerSchema, create(AnswerSchema, { ...answer, credentials })), signal);
-      await stream.close({ signal });
-      count(answer.done === true ? 'success' : 'failure');
-    } catch (caught) {
-      count(signal.aborted ? 'timeout' : 'failure');
-      throw caught;
-    }
+    if (!isKnown && !isFirst) throw new Error('it has proven no account yet');
+    const question = fromBinary(QuestionSchema, await readFrame(stream, isKnown ? undefined : unprovenBytes));
+    await answerOn(stream, { ...asked, question, signal });
   } finally {
+    if (isFirst) introducing.delete(connection);
     signal.removeEventListener('abort', late);
   }
+}
+
+/** Connections whose first message is being read or answered. */
+const introducing = new WeakSet<Connection>();
+
+async function answerOn(
+  stream: Stream,
+  asked: Asked & Readonly<{ question: Question; signal: AbortSignal }>,
+): Promise<void> {
+  const { question, connection, credentials, accounts, answering, diagnostics, answerMs, signal } = asked;
+  const count = (outcome: Outcome): void => countCall(diagnostics, question.ask, outcome);
+  try {
+    const account = accounts.prove(question.credentials, connection);
+    if (account !== undefined) await prove(asked, account);
+    const answer =
+      account === undefined || question.ask.case === undefined
+        ? { done: false }
+        : await within(answerMs, answering(question.ask, account), 'The answer takes too long');
+    await sendFrame(stream, toBinary(AnswerSchema, create(AnswerSchema, { ...answer, credentials })), signal);
+    await stream.close({ signal });
+    count(answer.done === true ? 'success' : 'failure');
+  } catch (caught) {
+    count(signal.aborted ? 'timeout' : 'failure');
+    throw caught;
+  }
+}
+
+async function prove({ connection, bounds, isListed }: Asked, account: string): Promise<void> {
+  if (bounds.isProven(connection)) return;
+  // While the chain gives no answer nobody is known; the peer proves itself by its next question.
+  if (await isListed(account).catch(() => false)) bounds.proven(connection, account);
 }
 
 function countCall({ handled }: Pick<Diagnostics, 'handled'>, ask: Question['ask'], outcome: Outcome): void {

@@ -1,7 +1,7 @@
 import { noise } from '@chainsafe/libp2p-noise';
 import { yamux } from '@chainsafe/libp2p-yamux';
 import { identify } from '@libp2p/identify';
-import type { Connection } from '@libp2p/interface';
+import type { Connection, MultiaddrConnection } from '@libp2p/interface';
 import { ping } from '@libp2p/ping';
 import { tcp } from '@libp2p/tcp';
 import { multiaddr } from '@multiformats/multiaddr';
@@ -16,6 +16,9 @@ const perSecond = 200;
 /** A peer that is frozen or cut off is gone within a minute; one that is merely busy answers within this. */
 const usualHeartbeat = { everyMs: 15_000, withinMs: 20_000 } as const;
 
+/** Of one connection at once, either way. */
+export const streams = 64;
+
 /** The libp2p node behind a port for peers. */
 export type Node = Awaited<ReturnType<typeof createNode>>;
 
@@ -24,19 +27,26 @@ export type Node = Awaited<ReturnType<typeof createNode>>;
  */
 export type Heartbeat = Readonly<{ everyMs: number; withinMs: number }>;
 
-type NodeBounds = Readonly<{ handshakeMs: number; connections: number; heartbeat?: Heartbeat | undefined }>;
+type NodeBounds = Readonly<{
+  handshakeMs: number;
+  connections: number;
+  heartbeat?: Heartbeat | undefined;
+  /** Judges each connection that comes in before its handshake. */
+  admit?: (incoming: MultiaddrConnection) => boolean;
+}>;
 
 /** A libp2p node that accepts no connections yet; its peer id is new with each start. */
 export async function createNode(
   { host, port }: Place,
-  { handshakeMs, connections, heartbeat = usualHeartbeat }: NodeBounds,
+  { handshakeMs, connections, heartbeat = usualHeartbeat, admit = () => true }: NodeBounds,
 ) {
   return await createLibp2p({
     start: false,
     addresses: { listen: [addressOf(host, port)] },
-    transports: [tcp()],
+    transports: [tcp(dialledFrom(host))],
     connectionEncrypters: [noise()],
-    streamMuxers: [yamux()],
+    streamMuxers: [yamux({ maxInboundStreams: streams, maxEarlyStreams: streams })],
+    connectionGater: { denyInboundConnection: (incoming) => !admit(incoming) },
     services: { identify: identify(), ping: ping() },
     connectionMonitor: {
       pingInterval: heartbeat.everyMs,
@@ -45,7 +55,8 @@ export async function createNode(
     connectionManager: {
       maxConnections: connections,
       inboundConnectionThreshold: perSecond,
-      maxIncomingPendingConnections: perSecond,
+      // Those are bounded by who admits them.
+      maxIncomingPendingConnections: connections + 1,
       inboundUpgradeTimeout: handshakeMs,
       reconnectRetries: 0,
     },
@@ -87,6 +98,12 @@ export async function start(node: Node, place: Place): Promise<void> {
       cause: caught,
     });
   }
+}
+
+/** A node of several addresses dials from the one that the chain lists: its peers know it by that. */
+function dialledFrom(host: string): Parameters<typeof tcp>[0] {
+  const dialOpts = { noDelay: true, localAddress: host };
+  return ['0.0.0.0', '::', '127.0.0.1', '::1', 'localhost'].includes(host) ? {} : { dialOpts };
 }
 
 function addressOf(host: string, port: number): string {

@@ -11,6 +11,8 @@ export type Why = 'transfer' | 'repair';
 export type Neighbours = Readonly<{
   /** Those that are active and not banned. */
   all: (why: Why) => Promise<readonly Peer[]>;
+  /** How many are active, banned ones too. */
+  listed: () => Promise<number>;
   /** Those of some that answer now. */
   reachable: (peers: readonly Peer[]) => Promise<readonly Peer[]>;
   /** Contacts again those that have not answered for a while. */
@@ -51,8 +53,10 @@ export function createNeighbours(options: NeighbourOptions): Neighbours {
     performance.now() - (answeredAtMs.get(peer.account) ?? startedAtMs) >= repairAfterMs;
   const isDue = ({ account: peer }: Peer): boolean =>
     performance.now() - (answeredAtMs.get(peer) ?? -Infinity) >= repairAfterMs / timesBeforeGone;
+  const active = async (): Promise<readonly Peer[]> =>
+    (await directory.nodes()).filter((node) => node.isActive && node.account !== account);
   const all: Neighbours['all'] = async (why) => {
-    const others = (await directory.nodes()).filter((node) => node.isActive && node.account !== account);
+    const others = await active();
     const allowed = others.filter((node) => !bans.isBanned(node.account));
     if (why === 'transfer') diagnostics.hotPath.add('bannedSkips', others.length - allowed.length);
     return allowed;
@@ -65,6 +69,7 @@ export function createNeighbours(options: NeighbourOptions): Neighbours {
   };
   return {
     all,
+    listed: async () => (await active()).length,
     ask,
     isGone,
     startOf: (peer) => starts.get(peer),

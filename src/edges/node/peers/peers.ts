@@ -61,6 +61,8 @@ export async function joinPeers(options: PeersOptions): Promise<Peers> {
   const host = await openPeerHost({
     ...options,
     answering: async (ask, account) => await (await answering.promise)(ask, account),
+    isListed: async (account) => (await directory.nodes()).some((node) => node.account === account),
+    isListedAddress: directory.isAddress,
   });
   const neighbours = createNeighbours({ ...options, host, directory, bans });
   const placement = createPlacement({ ...options, chain, neighbours });

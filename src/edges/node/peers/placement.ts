@@ -23,14 +23,19 @@ export type Placement = Readonly<{
 }>;
 
 /** Nodes in the order of requests; `rest` is computed only when the group does not suffice. */
-export type Candidates = Readonly<{ group: readonly Peer[]; rest: () => readonly Peer[] }>;
+export type Candidates = Readonly<{
+  group: readonly Peer[];
+  rest: () => readonly Peer[];
+  /** Other active nodes that the chain lists, banned ones too. */
+  listed: number;
+}>;
 
 /** Whose view it is, and how many nodes should hold a file. */
 export type PlacementOptions = Readonly<{
   account: string;
   chain: Pick<CascadeChain, 'action' | 'finalizers'>;
   storage: Pick<Storage, 'index' | 'mark'>;
-  neighbours: Pick<Neighbours, 'all' | 'isGone'>;
+  neighbours: Pick<Neighbours, 'all' | 'listed' | 'isGone'>;
   copies: number;
 }>;
 
@@ -77,7 +82,8 @@ export function createPlacement({ account, chain, storage, neighbours, copies }:
       const accounts = await groupOf(actionId).catch((): readonly string[] => []);
       const group = accounts.flatMap((one) => peers.find((peer) => peer.account === one) ?? []);
       const isOther = (peer: Peer): boolean => !accounts.includes(peer.account);
-      return { group, rest: () => ranked(actionId, peers.filter(isOther)).slice(0, mostBeyond) };
+      const rest = (): readonly Peer[] => ranked(actionId, peers.filter(isOther)).slice(0, mostBeyond);
+      return { group, rest, listed: await neighbours.listed() };
     },
     mayHold: async (actionId) => {
       const group = await groupOf(actionId);

@@ -5,6 +5,7 @@ import { createDataHasher } from '../../chain/files/data-hash.ts';
 import type { writeSynced } from '../../../kit/durable.ts';
 import { hashPiece, pieceBytes, type PieceHash } from './piece-hash.ts';
 import type { Pieces, WrittenPiece } from './pieces.ts';
+import type { DraftRoom } from './draft-room.ts';
 import type { Room } from './room.ts';
 
 /** A file that is being received: nothing of it can be read before it is adopted. */
@@ -17,6 +18,8 @@ export type Draft = Readonly<{
   finish: () => Promise<string>;
   /** Makes pieces of a finished file, in order. */
   adopt: () => Promise<readonly PieceHash[]>;
+  /** Aborts, with `NoRoom`, where a faster file has taken the place of this one. */
+  signal: AbortSignal;
   /** Removes what was not adopted; safe to repeat. */
   discard: () => Promise<void>;
 }>;
@@ -29,16 +32,25 @@ export type DraftOptions = Readonly<{
   incoming: string;
   pieces: Pick<Pieces, 'adopt'>;
   room: Room;
+  shares: DraftRoom;
   inUse: Set<string>;
   write: typeof writeSynced;
 }>;
 
 /** Starts a file in a folder of its own below `incoming`. */
-export async function beginDraft({ incoming, pieces, room, inUse, write: writePiece }: DraftOptions): Promise<Draft> {
+export async function beginDraft({
+  incoming,
+  pieces,
+  room,
+  shares,
+  inUse,
+  write: writePiece,
+}: DraftOptions): Promise<Draft> {
   const folder = path.join(incoming, randomUUID());
   inUse.add(folder);
   await mkdir(folder, { mode: 0o700 });
   const hasher = await createDataHasher();
+  const share = shares.open();
   const written: WrittenPiece[] = [];
   const writing: Promise<void>[] = [];
   let unwritten = Buffer.allocUnsafe(pieceBytes);
@@ -46,7 +58,7 @@ export async function beginDraft({ incoming, pieces, room, inUse, write: writePi
   let size = 0;
   const write = async (bytes: Buffer): Promise<void> => {
     if (writing.length >= writesAtOnce) await writing.shift();
-    await room.take(bytes.length);
+    await share.take(bytes.length);
     const piece = { file: path.join(folder, String(written.length)), hash: hashPiece(bytes), bytes: bytes.length };
     written.push(piece);
     const done = writePiece(piece.file, bytes);
@@ -54,6 +66,7 @@ export async function beginDraft({ incoming, pieces, room, inUse, write: writePi
     writing.push(done);
   };
   return {
+    signal: share.signal,
     size: () => size,
     add: async (bytes) => {
       for (let at = 0; at < bytes.length;) {
@@ -73,12 +86,13 @@ export async function beginDraft({ incoming, pieces, room, inUse, write: writePi
     },
     adopt: async () => {
       const hashes = written.map(({ hash }) => hash);
-      await pieces.adopt([...written], () => void written.shift());
+      await pieces.adopt([...written], () => share.release(written.shift()?.bytes ?? 0));
       return hashes;
     },
     discard: async () => {
       await Promise.allSettled(writing);
       for (const { bytes } of written.splice(0)) room.giveBack(bytes);
+      share.close();
       await rm(folder, { recursive: true, force: true });
       inUse.delete(folder);
     },

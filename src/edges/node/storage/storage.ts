@@ -2,6 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { writeSynced } from '../../../kit/durable.ts';
 import { beginDraft, type Draft } from './draft.ts';
+import { createDraftRoom } from './draft-room.ts';
 import { openKeptFiles } from './kept-files.ts';
 import { loadIndex } from './load-index.ts';
 import type { FileMarks, KeptFile, Manifest } from './manifest.ts';
@@ -85,6 +86,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const laterRoom = afterLoading(room, loaded);
   const pieces = openPieces(pieceFolder, { incoming, room: laterRoom, index, trash, now, onChange });
   const inUse = new Set<string>();
+  const shares = createDraftRoom(laterRoom, bound);
   const keep: Storage['keep'] = async (manifest) => {
     await loaded;
     await files.keep(manifest);
@@ -96,7 +98,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     index,
     loaded,
     used: room.used,
-    receive: async () => await beginDraft({ incoming, pieces, room: laterRoom, inUse, write: writePiece }),
+    receive: async () => await beginDraft({ incoming, pieces, room: laterRoom, shares, inUse, write: writePiece }),
     keep,
     mark: async (actionId, marks) => await loaded.then(() => files.mark(actionId, marks)),
     manifest: files.read,

@@ -1,7 +1,6 @@
-import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { callerOf } from '../../kit/net-address.ts';
+import { callerOf } from './net-address.ts';
 
 /** How many connections a server keeps open. */
 export type ConnectionLimits = Readonly<{
@@ -17,7 +16,7 @@ export function limitConnections(server: Server, { most, mostPerAddress, trusted
   server.maxConnections = most;
   server.on('connection', (socket: Socket) => {
     const { remoteAddress = '' } = socket;
-    if (trustedProxies.some((proxy) => isWithin(remoteAddress, proxy))) return;
+    if (isOneOf(remoteAddress, trustedProxies)) return;
     const caller = callerOf(remoteAddress);
     const now = (open.get(caller) ?? 0) + 1;
     if (now > mostPerAddress) return void socket.destroy();
@@ -30,7 +29,11 @@ export function limitConnections(server: Server, { most, mostPerAddress, trusted
   });
 }
 
-/** Whether an address is one, or lies in a subnet. */
+/** Whether an address is one of some, or lies in a subnet among them. */
+export function isOneOf(ip: string, ranges: readonly string[]): boolean {
+  return ranges.some((range) => isWithin(ip, range));
+}
+
 function isWithin(ip: string, range: string): boolean {
   if (!ipaddr.isValid(ip)) return false;
   const address = ipaddr.process(ip);

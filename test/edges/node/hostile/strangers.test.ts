@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { Code } from '@connectrpc/connect';
+import { multiaddr } from '@multiformats/multiaddr';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RealNode } from '../../../../src/edges/local-network/cast.ts';
+import type { PeerHost } from '../../../../src/edges/node/peers/host.ts';
+import { createNode } from '../../../../src/edges/node/peers/libp2p-node.ts';
+import { until } from '../../../support/polling.ts';
+import { bytesOf, downloaded, pendingAction, upload } from '../files-under-test.ts';
+import { type NetworkUnderTest, networkUnderTest, ports, type StoringNode } from '../network-under-test.ts';
+import { askBoth } from './besiege.ts';
+import { drippingUpload, strangersSession, unreadDownload } from './strangers.ts';
+
+const undo = new AsyncDisposableStack();
+const storageBytes = 16 * 2 ** 20;
+const mebibyte = bytesOf('m', 2 ** 20);
+let world: NetworkUnderTest;
+let node: StoringNode;
+let peer: PeerHost;
+const strangersAt = (index: number): string => `127.77.0.${index + 1}`;
+
+/** A node of two, and the other one as the test has it ask; calls and connections end after a second without a byte. */
+beforeAll(async () => {
+  world = await networkUnderTest(undo, 2);
+  const [own, other] = world.cast as [RealNode, RealNode];
+  peer = await world.impersonate(other, async () => ({ done: true }));
+  const limits = { silenceMs: 1_000, idleMs: 500 };
+  node = await world.start(own, undefined, { storageBytes, repairEachMs: 60_000 }, limits);
+});
+afterAll(() => undo.disposeAsync());
+
+const grpcPort = () => ({ host: node.host, port: node.ports.grpc });
+
+async function isAnsweredAsPeer(): Promise<boolean> {
+  const [own] = world.cast as [RealNode];
+  const at = { account: own.account.account, ip: own.host, port: ports.p2p, isActive: true };
+  return (await peer.ask(at, { case: 'missing', value: { names: ['a'.repeat(64)] } })).done;
+}
+
+describe('strangers with uploads that have no end', () => {
+  it('keep nobody from a store', { tags: ['S1.hostile.drafts'] }, async () => {
+    const file = bytesOf('u', 3_500_000);
+    const actionId = await pendingAction(world.ledger, file);
+    const calls = await Promise.all(
+      Array.from({ length: 16 }, async (_, index) => {
+        const session = await strangersSession(grpcPort(), strangersAt(index));
+        undo.defer(() => session.destroy());
+        return drippingUpload(session, mebibyte, 100);
+      }),
+    );
+    await until('they hold what they can', async () => (await node.observe()).storedBytes > 0);
+    await upload(node.grpc, actionId, file);
+    expect((await downloaded(node.grpc, actionId)).bytes.equals(file)).toBe(true);
+    await Promise.all(calls.map(async ({ ended }) => await ended));
+    await askBoth(node);
+  });
+
+  it('have a few of them at once', { tags: ['S1.hostile.calls'] }, async () => {
+    const session = await strangersSession(grpcPort(), strangersAt(0));
+    const calls = Array.from({ length: 12 }, () => drippingUpload(session, mebibyte.subarray(0, 1_000), 100));
+    await until('those beyond are refused', () => calls.filter((call) => !call.isOpen()).length >= 4);
+    expect(calls.flatMap((call) => call.grpcStatus() ?? [])).toContain(Code.ResourceExhausted);
+    session.destroy();
+  });
+});
+
+it('downloads that nobody reads end, and are few at once', { tags: ['S1.hostile.calls'] }, async () => {
+  const file = bytesOf('d', 3_000_000);
+  const actionId = await pendingAction(world.ledger, file);
+  await upload(node.grpc, actionId, file);
+  const session = await strangersSession(grpcPort(), strangersAt(0), 0);
+  const calls = Array.from({ length: 20 }, () => unreadDownload(session, actionId));
+  expect((await downloaded(node.grpc, actionId)).bytes.equals(file)).toBe(true);
+  await Promise.all(calls.map(async ({ ended }) => await ended));
+  session.destroy();
+});
+
+it('connections without a call end, and one address has a few', { tags: ['S1.hostile.connections'] }, async () => {
+  const sessions = await Promise.all(
+    Array.from({ length: 100 }, async () => await strangersSession(grpcPort(), strangersAt(0))),
+  );
+  expect(sessions.filter(({ destroyed }) => destroyed).length).toBeGreaterThanOrEqual(100 - 64);
+  await askBoth(node);
+  await until('the idle ones end', () => sessions.every(({ destroyed }) => destroyed));
+});
+
+describe('strangers among the peers', () => {
+  it('hold a few connections for as long as a handshake may take', { tags: ['S1.hostile.peers'] }, async () => {
+    const to = multiaddr(`/ip4/${node.host}/tcp/${node.ports.p2p}`);
+    const held = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        const stranger = await createNode(
+          { host: strangersAt(index), port: 0, what: 'a test', remedy: '' },
+          { handshakeMs: 5_000, connections: 200 },
+        );
+        await stranger.start();
+        undo.defer(async () => await stranger.stop());
+        const dials = Array.from({ length: 12 }, () => stranger.dial(to, { force: true }));
+        return (await Promise.allSettled(dials)).flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      }),
+    );
+    expect(held.flat().filter(({ status }) => status === 'open').length).toBeLessThanOrEqual(64);
+    expect(await isAnsweredAsPeer()).toBe(true);
+    await askBoth(node);
+    await until('all of them end', () => held.flat().every(({ status }) => status !== 'open'));
+    expect(await isAnsweredAsPeer()).toBe(true);
+  });
+
+  it('with half a handshake stop no listed node', { tags: ['S1.hostile.peers'] }, async () => {
+    const sockets = Array.from({ length: 200 }, (_, index) =>
+      connect({ host: node.host, port: node.ports.p2p, localAddress: strangersAt(index % 50) }),
+    );
+    for (const socket of sockets) socket.on('error', () => undefined);
+    await Promise.all(
+      sockets.map(async (socket) => await Promise.race([once(socket, 'connect'), once(socket, 'close')])),
+    );
+    expect(await isAnsweredAsPeer()).toBe(true);
+    for (const socket of sockets) socket.destroy();
+  });
+});
