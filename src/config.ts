@@ -1,6 +1,6 @@
 import type { Network } from './events/ids.ts';
 import { storeSettings } from './engine/servers/settings.ts';
-import { auditorSettings } from './engine/archive/settings.ts';
+import { auditorSettings, proofSettings } from './engine/archive/settings.ts';
 import { configuredIn } from './edges/node/config-file.ts';
 import { evmSettings } from './edges/evm/settings.ts';
 import { gatewaySettings } from './edges/gateway/settings.ts';
@@ -18,6 +18,7 @@ const settingGroups = {
   'Every process': processSettings,
   'Stores of every process': storeSettings,
   'Role indexer': indexerSettings,
+  'Role projector': proofSettings,
   'Role auditor': auditorSettings,
   'Role ledger': ledgerSettings,
   'Role node': nodeSettings,
@@ -31,6 +32,7 @@ export const settings = {
   ...storeSettings,
   ...indexerSettings,
   ...auditorSettings,
+  ...proofSettings,
   ...ledgerSettings,
   ...nodeSettings,
   ...gatewaySettings,

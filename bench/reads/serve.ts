@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { pino } from 'pino';
+import { createProvenLogs } from '../../src/engine/archive/proof/serving.ts';
 import { createPools } from '../../src/engine/models/pool.ts';
 import { createReader } from '../../src/engine/models/read/reading.ts';
 import { createRest } from '../../src/edges/indexer/rest/rest.ts';
@@ -13,6 +14,7 @@ const ending = new AbortController();
 const app = createRest({
   reader: createReader({ pools, network }),
   lag: { lagMs: () => 0, heads: () => ({}), ready: Promise.resolve() },
+  logs: createProvenLogs({ pools, network }),
   observed: () => ({ checks: [], gauges: [] }),
   requestSync: async () => await Promise.reject(new Error('Nobody syncs here')),
   subscribe: () => () => undefined,

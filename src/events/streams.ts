@@ -14,37 +14,84 @@ export type Keeps = 'forever' | Readonly<{ perEntity: number }> | Readonly<{ day
  * - `archive`: `all` for ever, what the stream `keeps`, or `nothing`.
  * - `restore`: whether a damaged stream is restored from the archive by the program (with brakes), or when an operator
  *   requests it.
+ * - `proven`: whether a Merkle tree is kept over the stream, and whether anybody may read it; only of what is archived.
  */
 export type StreamPolicy = Readonly<{
   kinds: Readonly<Record<string, Readonly<{ live: boolean }>>>;
   keeps: Keeps;
   archive: 'all' | 'keeps' | 'nothing';
   restore: 'itself' | 'operator';
+  proven: 'public' | 'private' | 'no';
 }>;
 
 /** The streams of the log, one per domain. A stream that exists may gain kinds; nothing else of it may change. */
 export const streamTable = {
-  ACTIONS: { kinds: { action: { live: true } }, keeps: 'forever', archive: 'all', restore: 'itself' },
+  ACTIONS: {
+    kinds: { action: { live: true } },
+    keeps: 'forever',
+    archive: 'all',
+    restore: 'itself',
+    proven: 'public',
+  },
   NODES: {
     kinds: { node: { live: true }, validator: { live: false } },
     keeps: 'forever',
     archive: 'all',
     restore: 'itself',
+    proven: 'public',
   },
   // 30 days of one probe a minute
-  PROBES: { kinds: { probe: { live: true } }, keeps: { perEntity: 43_200 }, archive: 'keeps', restore: 'itself' },
-  SYNC: { kinds: { sync: { live: false } }, keeps: { perEntity: 10_000 }, archive: 'keeps', restore: 'itself' },
+  PROBES: {
+    kinds: { probe: { live: true } },
+    keeps: { perEntity: 43_200 },
+    archive: 'keeps',
+    restore: 'itself',
+    proven: 'public',
+  },
+  SYNC: {
+    kinds: { sync: { live: false } },
+    keeps: { perEntity: 10_000 },
+    archive: 'keeps',
+    restore: 'itself',
+    proven: 'public',
+  },
   // `request` holds file names and signatures, `retrieval` what is done with private files: neither is for outsiders.
   TRANSFERS: {
     kinds: { request: { live: false }, transfer: { live: true }, retrieval: { live: false } },
     keeps: { days: 97 },
     archive: 'keeps',
     restore: 'itself',
+    // Its counts and times alone would report on private files.
+    proven: 'private',
   },
-  STORAGE: { kinds: { file: { live: true } }, keeps: 'forever', archive: 'all', restore: 'itself' },
-  PEERS: { kinds: { peer: { live: true } }, keeps: { perEntity: 1_000 }, archive: 'all', restore: 'itself' },
-  POOL: { kinds: { submission: { live: false } }, keeps: { days: 1 }, archive: 'nothing', restore: 'itself' },
-  LEDGER: { kinds: { ledger: { live: false } }, keeps: 'forever', archive: 'all', restore: 'itself' },
+  STORAGE: {
+    kinds: { file: { live: true } },
+    keeps: 'forever',
+    archive: 'all',
+    restore: 'itself',
+    proven: 'public',
+  },
+  PEERS: {
+    kinds: { peer: { live: true } },
+    keeps: { perEntity: 1_000 },
+    archive: 'all',
+    restore: 'itself',
+    proven: 'public',
+  },
+  POOL: {
+    kinds: { submission: { live: false } },
+    keeps: { days: 1 },
+    archive: 'nothing',
+    restore: 'itself',
+    proven: 'no',
+  },
+  LEDGER: {
+    kinds: { ledger: { live: false } },
+    keeps: 'forever',
+    archive: 'all',
+    restore: 'itself',
+    proven: 'public',
+  },
 } as const satisfies Record<string, StreamPolicy>;
 
 export type StreamName = keyof typeof streamTable;
@@ -81,6 +128,11 @@ export function liveKinds({ kinds }: Pick<StreamPolicy, 'kinds'>): string[] {
 /** Whether holes in a stream's sequences, and a first sequence above 1, are normal. */
 export function forgets({ keeps }: Pick<StreamPolicy, 'keeps'>): boolean {
   return keeps !== 'forever';
+}
+
+/** Whether a Merkle tree is kept over a stream. */
+export function isProven({ proven }: Pick<StreamPolicy, 'proven'>): boolean {
+  return proven !== 'no';
 }
 
 /** How many facts of one entity a stream keeps; undefined where no number bounds them. */

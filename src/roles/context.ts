@@ -1,5 +1,5 @@
 import { restoreMissing } from '../engine/archive/thread.ts';
-import { observeArchive } from '../engine/archive/observed.ts';
+import { observeArchive, observeLogs } from '../engine/archive/observed.ts';
 import { type Database, openDatabase } from '../engine/archive/database.ts';
 import { obstacleIn } from '../engine/archive/archive.ts';
 import { loadProfile, type NetworkProfile } from '../edges/chain/rest/profile.ts';
@@ -77,7 +77,7 @@ export async function openStores(
     leadership,
     reader,
     lag,
-    observed: observeStores({ config, broker, archive, leadership, reader, lag }),
+    observed: observeStores({ config, broker, pools, archive, leadership, reader, lag }),
     profile: loadProfile(network),
     version: await ownVersion(),
     nats: servers.nats,
@@ -87,13 +87,15 @@ export async function openStores(
   };
 }
 
-type Stores = Pick<Context, 'config' | 'broker' | 'leadership' | 'reader' | 'lag'> & Pick<Database, 'archive'>;
+type Stores = Pick<Context, 'config' | 'broker' | 'leadership' | 'reader' | 'lag'> &
+  Pick<Database, 'archive' | 'pools'>;
 
 /** How the stores are, and what this process leads; every process shows it. */
-function observeStores({ config, broker, archive, leadership, reader, lag }: Stores): Observed {
+function observeStores({ config, broker, pools, archive, leadership, reader, lag }: Stores): Observed {
   return observedOf([
     observeLog(broker.state, lag),
     observeArchive(archive, { ...config, clock: () => Date.now() }),
+    observeLogs({ pools, network: config.network }),
     observeModels(reader, lag),
     { checks: [], gauges: [leadership.registry] },
   ]);

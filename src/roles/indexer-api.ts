@@ -1,5 +1,6 @@
 import { FollowedChain } from '../projections/rounds/queries.ts';
 import { ask, openBuses } from '../edges/bus.ts';
+import { createProvenLogs } from '../engine/archive/proof/serving.ts';
 import type { Reader } from '../engine/models/read/reading.ts';
 import { createWakeups } from '../engine/models/read/wakeups.ts';
 import { observedIn, type Part, type RoleContext, urlOf } from './role.ts';
@@ -22,6 +23,7 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
   const app = createRest({
     reader,
     lag,
+    logs: createProvenLogs({ pools, network }),
     observed: () => observedIn(context),
     requestSync: async (at, traceparent) => {
       const [{ sequence }, { incarnation }] = await Promise.all([

@@ -1,5 +1,6 @@
 import { projections } from '../projections/all.ts';
 import { bothStoresOf, drainArchive, keepArchive } from '../engine/archive/archive.ts';
+import { signingOf } from '../engine/archive/proof/open-signing.ts';
 import { guardDatabase } from '../engine/archive/database.ts';
 import { rebuildingInWorker } from '../engine/models/build/rebuild-in-worker.ts';
 import { checkHandlers, runProjector } from '../engine/models/engine/projector.ts';
@@ -33,7 +34,7 @@ async function startProjector(context: RoleContext): Promise<Part> {
     const rebuilding = rebuildingInWorker({ nats, postgres, network, pools, source });
     await Promise.all([
       guardDatabase({ pools, network, files, log: logger, scrubIntervalMs, signal }),
-      keepArchive({ ...stores, leases, log: logger, signal }),
+      keepArchive({ ...stores, leases, log: logger, signal, signing: signingOf(stores, { config, log: logger }) }),
       runProjector({ pools, source, leases, projections, network, rebuilding, onRefused, log: logger, signal }),
     ]);
   });

@@ -1,6 +1,7 @@
 import {
   forgets,
   isArchived,
+  isProven,
   type StreamName,
   type StreamPolicies,
   type StreamPolicy,
@@ -16,6 +17,8 @@ import type { Leasing } from '../log/leases.ts';
 import { ensureStreams, incarnationOf, streamName } from '../log/streams.ts';
 import type { Pools } from '../models/pool.ts';
 import { chained, hashOf, isSame, type RawLog, rawFrom, readRaw, streamInfo } from './chain.ts';
+import { openTree, type Tree } from './proof/filling.ts';
+import { keepCheckpoints, type Signing } from './proof/signing.ts';
 import { brakes, type Range, stateOf, type StreamState, streamStates } from './states.ts';
 import { type ArchiveHead, type ArchiveStore, createArchiveStore } from './store.ts';
 
@@ -72,6 +75,7 @@ export async function currentState(
 export async function archiveStream(stores: BothStores, begun: ArchiveHead, signal: AbortSignal): Promise<void> {
   const { stream } = begun;
   let head = begun;
+  const tree = isProven(stores.policies[stream]) ? await openTree(stores.store, head) : undefined;
   const lost = await stores.store.gaps(stream);
   while (!signal.aborted) {
     await checkJoint(stores, head);
@@ -79,7 +83,7 @@ export async function archiveStream(stores: BothStores, begun: ArchiveHead, sign
     const close = (): void => feed.close();
     signal.addEventListener('abort', close);
     try {
-      while (!signal.aborted) head = await takeIn(stores, { feed, head, lost, signal });
+      while (!signal.aborted) head = await takeIn(stores, { feed, head, tree, lost, signal });
     } catch (caught) {
       // A broken connection proves nothing about the stream.
       if (!(caught instanceof FeedLost)) throw caught;
@@ -91,21 +95,32 @@ export async function archiveStream(stores: BothStores, begun: ArchiveHead, sign
   }
 }
 
-type Intake = Readonly<{ feed: Feed; head: ArchiveHead; lost: readonly Range[]; signal: AbortSignal }>;
+type Intake = Readonly<{
+  feed: Feed;
+  head: ArchiveHead;
+  tree: Tree | undefined;
+  lost: readonly Range[];
+  signal: AbortSignal;
+}>;
 
 /** Archives the events that have come, and returns the archive's new end. */
-async function takeIn(stores: BothStores, { feed, head, lost, signal }: Intake): Promise<ArchiveHead> {
+async function takeIn(stores: BothStores, { feed, head: before, tree, lost, signal }: Intake): Promise<ArchiveHead> {
+  const head = { ...before, leaves: tree?.leaves ?? before.leaves };
   const { stream } = head;
   const messages = await feed.take(atOnce);
   const began = performance.now();
   const events = messages.map(rawFrom);
   checkGaps(stream, { policy: stores.policies[stream], after: head.position, lost }, events);
   const links = chained(stream, events, head.hash);
-  if (!(await stores.store.extend(head, links))) throw new Deposed(`another process archives ${stream}`);
+  const growth = tree?.growth(head, events);
+  if (!(await stores.store.extend(head, links, growth))) throw new Deposed(`another process archives ${stream}`);
+  if (growth) tree?.grew(growth);
   const isFarBehind = (messages.at(-1)?.behind ?? 0) > atOnce;
   if (isFarBehind) await wait((performance.now() - began) * restPerWork, signal);
   const last = links.at(-1);
-  return last ? { ...head, position: last.sequence, hash: last.hash } : head;
+  const after = last ? { ...head, position: last.sequence, hash: last.hash } : head;
+  await tree?.fill(after);
+  return after;
 }
 
 /** The event at the archive's end must be the one that the stream has there, or the stream has another history. */
@@ -159,7 +174,8 @@ export async function drainArchive(stores: BothStores, withinMs: number): Promis
 }
 
 /** What keeping the archive takes. */
-type KeeperOptions = BothStores & Readonly<{ leases: Leasing; log: Logger; signal: AbortSignal }>;
+type KeeperOptions = BothStores &
+  Readonly<{ leases: Leasing; log: Logger; signal: AbortSignal; signing?: Signing | undefined }>;
 
 const afterFailureMs = 1000;
 const watchEachMs = 1000;
@@ -171,10 +187,11 @@ const watchEachMs = 1000;
  * Never fails: it logs failures and tries again.
  */
 export async function keepArchive(options: KeeperOptions): Promise<void> {
-  const { leases, log, signal } = options;
+  const { leases, log, signal, signing } = options;
   const hold = (): Promise<void> =>
     leases.hold('archive', signal, async (lease) => {
-      await Promise.all(archivedStreams(options).map((stream) => keepStream(options, stream, lease.signal)));
+      const streaming = archivedStreams(options).map((stream) => keepStream(options, stream, lease.signal));
+      await Promise.all([...streaming, signing && keepCheckpoints(signing, lease.signal)]);
     });
   await repeat('archive gave up its lease', hold, { everyMs: afterFailureMs, log, signal });
 }

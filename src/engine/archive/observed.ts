@@ -4,6 +4,7 @@ import { metaSchema } from '../models/engine/generations.ts';
 import { type Pools, throughPool } from '../models/pool.ts';
 import type { Parsed } from '../../kit/setting.ts';
 import type { auditorSettings } from './settings.ts';
+import { createCheckpoints } from './proof/checkpoints.ts';
 import { createStandings, type Loss, type Standing } from './store.ts';
 
 /** The state of each stream's archive, and the events that neither store has any more. */
@@ -80,6 +81,37 @@ export function observeArchive(
         lost.set({ stream }, 0);
       }
       for (const { stream, first, last } of seen?.losses ?? []) lost.inc({ stream }, last - first + 1);
+    },
+  );
+  return { checks: [{ look }], gauges: [gauges] };
+}
+
+/** How far each log is signed, and why one is not. */
+export function observeLogs({ pools, network }: Readonly<{ pools: Pools; network: string }>): Observed {
+  const checkpoints = createCheckpoints(throughPool(pools.archive), metaSchema(network));
+  const look = async () => ({
+    warnings: (await checkpoints.refusals()).map(({ stream, reason }) => ({
+      component: `log ${stream}`,
+      message: reason,
+    })),
+  });
+  const gauges = figures(
+    (gauge) => ({
+      size: gauge('log_checkpoint_size', 'Events of the checkpoint of a log that was signed last', 'stream'),
+      refused: gauge(
+        'log_checkpoint_refused',
+        'Whether a log is not signed, for the reason that /readyz has',
+        'stream',
+      ),
+    }),
+    async () => await Promise.all([checkpoints.last(), checkpoints.refusals()]),
+    ({ size, refused }, seen) => {
+      const [last, refusals] = seen ?? [[], []];
+      for (const one of last) {
+        size.set({ stream: one.stream }, one.size);
+        refused.set({ stream: one.stream }, 0);
+      }
+      for (const { stream } of refusals) refused.set({ stream }, 1);
     },
   );
   return { checks: [{ look }], gauges: [gauges] };

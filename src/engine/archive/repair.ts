@@ -13,6 +13,7 @@ import {
   streamInfo,
 } from './chain.ts';
 import { rebuildModels, resumeModels } from './models.ts';
+import { TreeCheck } from './proof/tree-check.ts';
 import { archiveBeyond, holdStream, restoreStream, saveForeign } from './restore.ts';
 import type { Anchor } from './retention.ts';
 import { scrub, type ScrubOptions } from './scrub.ts';
@@ -75,9 +76,28 @@ async function repairStores(stores: Repairable, stream: StreamName, options: Rep
   const done: string[] = [];
   await recordLosses(stores, report);
   if (report.inArchive.length > 0) done.push(...(await repairArchive(stores, report)));
+  if (report.tiles.length > 0) done.push(...(await repairTree(stores, stream)));
   if (!isRestorationNeeded(report)) return { ...nothing, done };
   const { isExact, saying } = await repairStreamItself(stores, report, options);
   return { report, done: [...done, saying], isExact, isRestored: true };
+}
+
+/** Writes hashes of a stream's tree anew from its archive, where the signed checkpoint follows from them. */
+async function repairTree({ store }: BothStores, stream: StreamName): Promise<string[]> {
+  const head = await store.head(stream);
+  if (!head) return [];
+  const check = new TreeCheck(store.trees, head);
+  for (let after = 0; after < head.leaves;) {
+    const links = await store.read(stream, after, chunk);
+    after = links.length < chunk ? head.leaves : (links.at(-1)?.sequence ?? head.leaves);
+    await check.take(links, after);
+  }
+  const damage = await check.end();
+  if (!damage.isProven || damage.runs.length === 0) return [];
+  await store.trees.rewrite(stream, damage.runs);
+  // The archive's keeper has to read the end of the tree again.
+  await store.lead(stream, head.incarnation);
+  return [`${damage.runs.length} tiles of the tree of ${stream} were written anew from its archive.`];
 }
 
 /** A loss on both sides alone needs no restoration: it is recorded. */

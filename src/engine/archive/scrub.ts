@@ -15,6 +15,7 @@ import {
   stepwise,
   streamInfo,
 } from './chain.ts';
+import { damagedTiles, TreeCheck } from './proof/tree-check.ts';
 import { type Anchor, createRuns, type Dropped, type Drops, dropsOf, type Walked } from './retention.ts';
 import { isOtherLife, joined, type Range, Ranges, type ScrubReport, stateOf, type StreamState } from './states.ts';
 import type { ArchiveHead } from './store.ts';
@@ -49,22 +50,21 @@ const isTold = (state: StreamState): boolean => state === 'whole' || state === '
 export async function scrub(stores: BothStores, stream: StreamName, options: ScrubOptions): Promise<ScrubReport> {
   const { store } = stores;
   const head = await store.head(stream);
-  const none = { inStream: [], inArchive: [], inBoth: [], foreign: [] };
+  const none = { inStream: [], inArchive: [], inBoth: [], foreign: [], tiles: [] };
   if (!head) return { stream, state: 'whole', events: 0, position: 0, ...none };
   const info = await streamInfo(stores, stream);
   const state = stateOf(info, head, stores.policies[stream]);
   const life = { isStreamThere: info !== undefined, isOtherLife: info !== undefined && isOtherLife(info, head) };
   const found = await compare(stores, head, { ...options, ...life });
   const missing = isTold(state) ? await reallyMissing(stores, stream, found.missing) : found.missing;
+  const { missing: _, ...others } = found;
   return {
+    ...others,
     stream,
     state: await provenState(stores, head, { state, missing }),
-    events: found.events,
     position: head.position,
     inStream: joined(found.inStream, missing),
     inArchive: joined(found.inArchive),
-    inBoth: found.inBoth,
-    foreign: found.foreign,
   };
 }
 
@@ -74,13 +74,14 @@ async function compare(
   stores: BothStores,
   head: ArchiveHead,
   { isStreamThere, isOtherLife: isOther, ...options }: Comparison,
-): Promise<Found> {
+): Promise<Found & Pick<ScrubReport, 'tiles'>> {
   const { store, policies } = stores;
   const { stream, position } = head;
   const policy = policies[stream];
   const losses = await store.gaps(stream);
   const drops = await dropsOf(store, stream, { policy, now: options.now ?? Date.now() });
   const judge = new Judge(stream, { isWhole: !forgets(policy), isOtherLife: isOther, losses, drops });
+  const tree = new TreeCheck(store.trees, head);
   const isPruning = options.isPruning === true && policy.archive === 'keeps';
   const messages = isStreamThere ? stepwise(stores, stream, position) : undefined;
   try {
@@ -93,6 +94,7 @@ async function compare(
       const anchors = await store.anchors(stream, after, upTo);
       throwIfEnded(stream, options.signal);
       const archived = links.filter(({ sequence }) => sequence <= upTo);
+      await tree.take(archived, upTo);
       const dropped = judge.take({ links: archived, events, anchors });
       if (isPruning && dropped.sequences.length > 0 && (await store.prune(stream, dropped)))
         drops.pruned(dropped.subjects);
@@ -103,7 +105,7 @@ async function compare(
   } finally {
     await messages?.close();
   }
-  return judge.end(head);
+  return { ...(await judge.end(head)), tiles: damagedTiles(await tree.end()) };
 }
 
 function throwIfEnded(stream: StreamName, signal: AbortSignal): void {

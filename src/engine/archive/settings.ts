@@ -1,5 +1,5 @@
 import { setting } from '../../kit/setting.ts';
-import { duration, whole } from '../../kit/setting-forms.ts';
+import { duration, Unfit, whole } from '../../kit/setting-forms.ts';
 
 /** Settings of the auditor: how often, and how fast, everything is compared. */
 export const auditorSettings = {
@@ -16,3 +16,37 @@ export const auditorSettings = {
     'Events of each stream compared in a second at most: a stream of 150,000 is gone through in half a minute',
   ),
 } as const;
+
+/** Settings of whoever keeps the archive: how its events are proven. */
+export const proofSettings = {
+  checkpointIntervalMs: setting(
+    'CHECKPOINT_INTERVAL',
+    '5s',
+    (value) => (value === 'off' ? undefined : duration(value)),
+    'Time between two signed checkpoints of a log that grows, or off',
+  ),
+  logKey: setting(
+    'LOG_KEY',
+    '',
+    (value) => (value === '' ? undefined : seed(value)),
+    'Ed25519 key that signs checkpoints, 64 hex digits; unset: one kept beside the log and in the database',
+    true,
+  ),
+  logOrigin: setting(
+    'LOG_ORIGIN',
+    '',
+    (value) => (value === '' ? undefined : origin(value)),
+    'What the names of the logs begin with, such as a host name; unset: annals- and digits of the key',
+  ),
+} as const;
+
+function seed(value: string): string {
+  if (!/^[\da-f]{64}$/i.test(value)) throw new Unfit('64 hex digits');
+  return value;
+}
+
+function origin(value: string): string {
+  if (!/^[\w.-]+(\/[\w.-]+)*$/.test(value))
+    throw new Unfit('letters, digits, dots and dashes, such as logs.example.org');
+  return value;
+}

@@ -84,11 +84,13 @@ export type ScrubReport = Readonly<{
   inBoth: readonly Range[];
   /** Sound in the stream, where the archive holds others: written after it had gone back, or was created anew. */
   foreign: readonly Range[];
+  /** Tiles of the stream's tree that are damaged, by path. */
+  tiles: readonly string[];
 }>;
 
 /** Whether there is anything to repair. */
 export function isDamaged(report: ScrubReport): boolean {
-  return report.inArchive.length > 0 || isStreamDamaged(report);
+  return report.inArchive.length > 0 || report.tiles.length > 0 || isStreamDamaged(report);
 }
 
 /** Whether the stream itself is damaged, which takes making it anew; else only the archive is. */
@@ -148,6 +150,11 @@ export function sentences(report: ScrubReport): string[] {
     ...named
       .filter(([ranges]) => ranges.length > 0)
       .map(([ranges, where]) => `Events ${list(ranges)} of ${stream} are missing or damaged in ${where}.`),
+    ...(report.tiles.length > 0
+      ? [
+          `The tree of ${stream} is damaged: ${report.tiles.slice(0, 5).join(', ')}${report.tiles.length > 5 ? ` and ${report.tiles.length - 5} more` : ''}.`,
+        ]
+      : []),
     ...(report.foreign.length > 0
       ? [
           `Events ${list(report.foreign)} of ${stream} are others than the archive holds: a repair moves them to a file.`,

@@ -4,6 +4,8 @@ import { wait } from '../../kit/wait.ts';
 import { metaSchema } from '../models/engine/generations.ts';
 import { type Pools, type Query, throughPool, withClient } from '../models/pool.ts';
 import { beginning, type Link } from './chain.ts';
+import type { Growth } from './proof/growth.ts';
+import { createTrees, growing, runParameters, runsOf, type Trees } from './proof/trees.ts';
 import { createRetention, type Retention } from './retention.ts';
 
 /** How far the archive holds a stream: its last link, and how many leaders wrote it; only the last one may. */
@@ -17,6 +19,8 @@ export type ArchiveHead = Readonly<{
   followed: number;
   /** How many events are known to be lost. */
   lost: number;
+  /** How many of its events the stream's tree has: as many as its position, once the tree was filled. */
+  leaves: number;
   /** Why the stream should be compared at once; null where nothing is suspected. */
   suspicion: string | null;
   /** How long ago the stream was last restored without an operator; null where it never was. */
@@ -28,7 +32,7 @@ export type ArchiveStore = ReturnType<typeof reading> &
   ReturnType<typeof writing> &
   Standings &
   Retention &
-  Readonly<{ pools: Pools; head: ReturnType<typeof headIn> }>;
+  Readonly<{ trees: Trees; pools: Pools; head: ReturnType<typeof headIn> }>;
 
 const columns = `sequence, subject, id, stored_nanos::text as "storedNanos", body, previous, hash`;
 
@@ -43,6 +47,7 @@ export function createArchiveStore(pools: Pools, network: string): ArchiveStore 
     ...writing(query, pools, schema),
     ...createStandings(query, schema),
     ...createRetention(query, schema),
+    trees: createTrees(query, schema),
   };
 }
 
@@ -95,8 +100,12 @@ function writing(query: Query, pools: Pools, schema: string) {
       if (!head) throw new Error(`The archive of ${stream} has no head`);
       return head;
     },
-    /** Adds links at the end, or nothing at all: false when another process leads or the end has advanced. */
-    extend: (head: ArchiveHead, links: readonly Link[]): Promise<boolean> => extend(pools, schema, head, links),
+    /**
+     * Adds links at the end, and what they add to the stream's tree, or nothing at all: false when another process
+     * leads or the end has advanced.
+     */
+    extend: (head: ArchiveHead, links: readonly Link[], growth?: Growth): Promise<boolean> =>
+      extend(pools, schema, { head, links, growth }),
     /** Replaces the links of the same sequences. */
     replace: async (stream: StreamName, links: readonly Link[]): Promise<void> => {
       await query(
@@ -147,7 +156,7 @@ async function aloneNow<T>(pools: Pools, schema: string, work: () => Promise<T>)
 const headColumns = (schema: string): string => `stream, incarnation, position, hash, epoch,
   coalesce((select max(position) from ${schema}.generations as one where one.stream = had.stream
     and one.incarnation = had.incarnation and status = 'live'), 0) as followed,
-  coalesce((select sum(last - first + 1) from ${gapsIn(schema)} where gap.stream = had.stream), 0)::int8 as lost,
+  leaves, coalesce((select sum(last - first + 1) from ${gapsIn(schema)} where gap.stream = had.stream), 0)::int8 as lost,
   suspicion, (extract(epoch from now() - restored_at) * 1000)::int8 as "restoredMsAgo"`;
 
 const given = `select $1, * from unnest($2::int8[], $3::text[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::bytea[])`;
@@ -166,18 +175,24 @@ function parameters(stream: StreamName, links: readonly Link[]): unknown[] {
   ];
 }
 
-/** One statement, so that links and end move together or not at all. */
-async function extend(pools: Pools, schema: string, head: ArchiveHead, links: readonly Link[]): Promise<boolean> {
+type Extension = Readonly<{ head: ArchiveHead; links: readonly Link[]; growth: Growth | undefined }>;
+
+/** One statement, so that links, tree and end change together or not at all. */
+async function extend(pools: Pools, schema: string, { head, links, growth }: Extension): Promise<boolean> {
   const last = links.at(-1);
   if (!last) return true;
+  const { runs, leaves } = growth ? runsOf(growth) : { runs: [], leaves: head.leaves };
+  const ends = [last.sequence, Buffer.from(last.hash), head.position, head.epoch, leaves, head.leaves];
+  const { joining, adding } = growing(schema, { from: 15, where: 'exists (select from moved)' });
   const { rowCount } = await withClient(pools.archive, (client) =>
     client.query({
       name: `archive.${schema}`,
-      text: `with moved as (update ${schema}.archive_heads set position = $9, hash = $10
-          where stream = $1 and position = $11 and epoch = $12 returning 1)
+      text: `with moved as (update ${schema}.archive_heads set position = $9, hash = $10, leaves = $13
+          where stream = $1 and position = $11 and epoch = $12 and leaves = $14 returning 1),
+        joined as (${joining}), added as (${adding})
         insert into ${schema}.archive (stream, sequence, subject, id, stored_nanos, body, previous, hash)
           ${given} where exists (select from moved)`,
-      values: [...parameters(head.stream, links), last.sequence, Buffer.from(last.hash), head.position, head.epoch],
+      values: [...parameters(head.stream, links), ...ends, ...runParameters(runs)],
     }),
   );
   return rowCount === links.length;

@@ -36,14 +36,32 @@ export async function sharedSecret(nc: NatsConnection, network: string, name: st
   throw new AppError('UNAVAILABLE', `Secret ${name} of ${network} can neither be read nor created`, { cause });
 }
 
+/** A shared secret as it is now; undefined where there is none. Fails while the broker does not answer. */
+export async function knownSecret(nc: NatsConnection, network: string, name: string): Promise<Uint8Array | undefined> {
+  return await read(await openBucket(nc, network, `annals-secrets_${network}`), name);
+}
+
+/** Puts a secret where there is none, such as one that another store has; gives back the one that is there then. */
+export async function restoreSecret(
+  nc: NatsConnection,
+  network: string,
+  { name, secret }: Readonly<{ name: string; secret: Uint8Array }>,
+): Promise<Uint8Array> {
+  const bucket = await openBucket(nc, network, `annals-secrets_${network}`);
+  return (await create(bucket, name, secret)) ?? (await sharedSecret(nc, network, name));
+}
+
 async function read(bucket: KV, name: string): Promise<Uint8Array | undefined> {
   const entry = await bucket.get(name);
   return entry?.operation === 'PUT' ? Uint8Array.from(entry.value) : undefined;
 }
 
 /** Undefined where another process was first. */
-async function create(bucket: KV, name: string): Promise<Uint8Array | undefined> {
-  const secret = Uint8Array.from(randomBytes(secretBytes));
+async function create(
+  bucket: KV,
+  name: string,
+  secret: Uint8Array = Uint8Array.from(randomBytes(secretBytes)),
+): Promise<Uint8Array | undefined> {
   try {
     await bucket.create(name, secret);
     return secret;

@@ -84,6 +84,31 @@ const steps: readonly (readonly string[])[] = [
       hash bytea not null
     )`,
   ],
+  [
+    `alter table archive_heads add column leaves int8 not null default 0`,
+    `create table log_tiles (
+      stream text collate "C" not null,
+      level int2 not null,
+      first int8 not null,
+      hashes bytea not null,
+      primary key (stream, level, first)
+    )`,
+    `alter table log_tiles alter column hashes set storage external`,
+    `create table log_checkpoints (
+      stream text collate "C" not null,
+      origin text collate "C" not null,
+      incarnation text collate "C" not null,
+      epoch int4 not null,
+      vkey text collate "C" not null,
+      size int8 not null,
+      root bytea not null,
+      note text collate "C" not null,
+      signed_at timestamptz not null default now(),
+      primary key (stream, origin)
+    )`,
+    `create table log_refusals (stream text collate "C" primary key, reason text not null)`,
+    `create table log_keys (name text collate "C" primary key, seed bytea not null)`,
+  ],
 ];
 
 /**

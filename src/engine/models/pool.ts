@@ -203,6 +203,9 @@ const parsers = new Map([...parsersByOid, [pg.types.builtins.TIMESTAMPTZ, String
 const archiveParsers = new Map(parsers);
 archiveParsers.delete(pg.types.builtins.BYTEA);
 
+/** How the archive's columns are read on connections of any pool: bytes as bytes. */
+export const archiveTypes = (): pg.CustomTypesConfig => typesOf(archiveParsers);
+
 const typesOf = (own: ReadonlyMap<number, (text: string) => unknown>): pg.CustomTypesConfig => ({
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     (format !== 'binary' && own.get(oid)) || pg.types.getTypeParser(oid, 'text'),

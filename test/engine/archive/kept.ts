@@ -6,6 +6,8 @@ import { type StreamName, type StreamPolicies, streamTable } from '../../../src/
 import { type BothStores, bothStoresOf, keepArchive } from '../../../src/engine/archive/archive.ts';
 import { runAuditor } from '../../../src/engine/archive/auditor.ts';
 import type { Brakes } from '../../../src/engine/archive/states.ts';
+import { signingOf } from '../../../src/engine/archive/proof/open-signing.ts';
+import type { Signing } from '../../../src/engine/archive/proof/signing.ts';
 import { createLeases } from '../../../src/engine/log/leases.ts';
 import type { Log } from '../../../src/engine/log/log.ts';
 import { rebuildingInWorker } from '../../../src/engine/models/build/rebuild-in-worker.ts';
@@ -21,6 +23,8 @@ export type Kept = BothStores &
     log: Log;
     source: Log;
     folder: string;
+    /** What signs checkpoints of the streams' trees, each 50 ms. */
+    signing: Signing;
     /** Keeps the archive until it is stopped. */
     start: () => { stop: () => Promise<void> };
     /** Audits both stores until the test ends. */
@@ -49,6 +53,9 @@ export async function keptLog({
   const { pools, config: postgres } = databaseOf(await freshDatabase(), network);
   await migrate({ pools, network });
   const stores = bothStoresOf(nc, { network, pools, policies });
+  const config = { checkpointIntervalMs: 50, logKey: undefined, logOrigin: undefined };
+  const signing = signingOf(stores, { config, log: silent });
+  if (!signing) throw new Error('nothing signs');
   const leases = createLeases(nc, network, { ttlMs: 1000 });
   const common = { ...stores, leases, log: silent, scrubIntervalMs, scrubPerSecond: 100_000 };
   const folder = await mkdtemp(path.join(tmpdir(), 'annals-kept-'));
@@ -70,7 +77,8 @@ export async function keptLog({
     log,
     source: log,
     folder,
-    start: () => begin((signal) => keepArchive({ ...common, signal })),
+    signing,
+    start: () => begin((signal) => keepArchive({ ...common, signing, signal })),
     audit: () => void begin((signal) => runAuditor({ ...common, access, rebuild, brakes, signal })),
   };
 }

@@ -17,6 +17,7 @@ const report = (change: Partial<ScrubReport> = {}): ScrubReport => ({
   inStream: [{ first: 10, last: 10 }],
   inArchive: [],
   inBoth: [],
+  tiles: [],
   foreign: [],
   ...change,
 });

@@ -154,6 +154,7 @@ test('every stream can be set up, and one with several live kinds beside others 
     keeps: { days: 97 },
     archive: 'keeps',
     restore: 'operator',
+    proven: 'no',
   };
   expect(shapeOf('NODES', 'main', transfers)).toMatchObject({
     max_age: 97 * 86_400e9,

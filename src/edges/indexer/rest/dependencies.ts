@@ -5,6 +5,7 @@ import type { indexerSettings } from '../settings.ts';
 import type { Cursors } from '../../http/cursor.ts';
 import type { Observed } from '../../../kit/observed.ts';
 import type { Logger } from '../../../kit/logger.ts';
+import type { ProvenLogs } from '../../../engine/archive/proof/serving.ts';
 import type { LagTracker } from '../../../engine/log/lag.ts';
 import type { CachedRead } from './answer-cache.ts';
 import type { Ranks } from './ranks.ts';
@@ -31,6 +32,8 @@ export type RestDependencies = Readonly<{
   /** Consistent snapshots of the read models. */
   reader: Readonly<{ read: <T>(use: (reading: Reading) => Promise<T>) => Promise<T> }>;
   lag: LagTracker;
+  /** The proven logs. */
+  logs: ProvenLogs;
   /** The checks and figures of the process at this moment, for its operations. */
   observed: () => Observed;
   /** Requests a round of SuperNodes and validators at once; joins a pending request. */

@@ -1,8 +1,12 @@
 import type { ApiDescription } from '../../http/openapi.ts';
 import { actionComponents } from './action-schemas.ts';
+import { logComponents } from '../proof/log-schemas.ts';
 import { superNodeComponents } from './supernode-schemas.ts';
 import { syncComponents } from './sync.ts';
 import { versionComponents } from './version-matrix.ts';
+
+/** The headers that callers from other origins may read. */
+export const exposedHeaders = ['Annals-Position', 'Annals-Lag-Ms', 'Annals-Chain-Age-Ms', 'Retry-After', 'Allow'];
 
 /** The API in its OpenAPI document. */
 export const apiDescription: Omit<ApiDescription, 'version'> = {
@@ -15,8 +19,9 @@ export const apiDescription: Omit<ApiDescription, 'version'> = {
   tags: [
     { name: 'Actions', description: 'What was asked of the network, and how far it has come.' },
     { name: 'SuperNodes', description: 'Who does the work, and how they are.' },
+    { name: 'Logs', description: 'The facts behind every answer, to be checked without trusting this instance.' },
   ],
-  components: [...actionComponents, ...superNodeComponents, ...syncComponents, ...versionComponents],
+  components: [...actionComponents, ...superNodeComponents, ...syncComponents, ...versionComponents, ...logComponents],
   securitySchemes: {
     syncToken: { type: 'http', scheme: 'bearer', description: 'SYNC_TOKEN of the instance, where one is set.' },
   },

@@ -3,9 +3,6 @@ import type { Followed } from '../../../projections/reading.ts';
 import type { Source } from '../../../events/words.ts';
 import type { RoundRow } from '../../../projections/tables.ts';
 
-/** The headers that callers from other origins may read. */
-export const exposedHeaders = ['Annals-Position', 'Annals-Lag-Ms', 'Annals-Chain-Age-Ms', 'Retry-After', 'Allow'];
-
 /**
  * A position in the log as an opaque, URL-safe token: stream, its incarnation and a sequence, the least where several
  * follow one stream.

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { createApp } from '../../http/app.ts';
 import { createCursors } from '../../http/cursor.ts';
+import { logRoutes } from '../proof/log-routes.ts';
 import { actionRoutes } from './actions.ts';
 import { cacheAnswers } from './answer-cache.ts';
 import type { RestDependencies, RouteDependencies } from './dependencies.ts';
-import { apiDescription } from './description.ts';
-import { exposedHeaders } from './headers.ts';
+import { apiDescription, exposedHeaders } from './description.ts';
 import { liveRoutes } from './live.ts';
 import { createRanks } from './ranks.ts';
 import { createRead } from './reads.ts';
@@ -39,6 +39,7 @@ export function createRest(dependencies: RestDependencies): FastifyInstance {
       superNodeRoutes(routes, shared);
       syncRoutes(routes, shared);
       versionRoutes(routes, shared);
+      logRoutes(routes, shared);
       addOperations(routes);
       liveRoutes(routes, shared);
       await registerPages?.(routes);

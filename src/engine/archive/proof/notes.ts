@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import { sha256 } from './merkle.ts';
 
 /** A key that signs notes (C2SP signed-note, Ed25519); `vkey` is the public part, as verifiers take it. */
@@ -13,11 +13,20 @@ const keyIdBytes = 4;
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 const publicBytes = 32;
 
+/** The public key of an Ed25519 seed. */
+export function publicKeyOf(seed: Uint8Array): Uint8Array {
+  const spki = createPublicKey(privateKeyOf(seed)).export({ format: 'der', type: 'spki' });
+  return spki.subarray(-publicBytes);
+}
+
+function privateKeyOf(seed: Uint8Array): KeyObject {
+  return createPrivateKey({ key: Buffer.concat([pkcs8Prefix, seed]), format: 'der', type: 'pkcs8' });
+}
+
 /** Makes a signer from the 32 bytes of an Ed25519 seed; names have neither spaces nor `+`. */
 export function noteSigner(name: string, seed: Uint8Array): NoteSigner {
-  const key = createPrivateKey({ key: Buffer.concat([pkcs8Prefix, seed]), format: 'der', type: 'pkcs8' });
-  const spki = createPublicKey(key).export({ format: 'der', type: 'spki' });
-  const tagged = Buffer.concat([Buffer.of(ed25519Kind), spki.subarray(-publicBytes)]);
+  const key = privateKeyOf(seed);
+  const tagged = Buffer.concat([Buffer.of(ed25519Kind), publicKeyOf(seed)]);
   const keyId = Buffer.from(sha256(Buffer.concat([Buffer.from(`${name}\n`), tagged])).subarray(0, keyIdBytes));
   return {
     name,

@@ -76,12 +76,18 @@ describe('GET /openapi.json', () => {
       ).toEqual([
         'get /healthz',
         'get /live',
+        'get /log/{stream}/checkpoint',
+        'get /log/{stream}/events/{sequence}',
+        'get /log/{stream}/proofs/{sequence}',
+        'get /log/{stream}/tile/{*}',
+        'get /log/{stream}/vkey',
         'get /metrics',
         'get /openapi.json',
         'get /readyz',
         'get /v1/actions',
         'get /v1/actions/stats',
         'get /v1/actions/{id}',
+        'get /v1/logs',
         'get /v1/supernodes/action-stats',
         'get /v1/supernodes/metrics',
         'get /v1/supernodes/stats',
@@ -112,7 +118,7 @@ describe('GET /openapi.json', () => {
 
   it('describes every operation, parameter and answer, refusals and headers too', { tags: ['S2.ops.openapi'] }, () => {
     const operations = [...objectsIn(document.paths)].filter(([, node]) => 'responses' in node);
-    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(16);
+    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(22);
     for (const [way, { summary, tags, parameters = [], responses }] of operations) {
       expect([way, typeof summary, Array.isArray(tags)]).toEqual([way, 'string', true]);
       if (!Array.isArray(parameters)) throw new Error(`Parameters of ${way} are no list`);

@@ -43,6 +43,15 @@ export const defaultSettings: RestDependencies['settings'] & SyncIntervals & Scr
   profile: { addressPrefix: 'lumera' },
 };
 
+/** No log has anything yet. */
+const noLogs: RestDependencies['logs'] = {
+  list: async () => [],
+  checkpoint: async () => undefined,
+  tile: async () => undefined,
+  event: async () => undefined,
+  proof: async () => undefined,
+};
+
 /** The time of all answers, unless a test says otherwise: two minutes after the last round of the sample. */
 export const now = Date.parse(timeOf(94));
 
@@ -91,6 +100,7 @@ export async function startRest(facts: readonly Fact[], { settings, ...changes }
   const app = createRest({
     reader,
     lag,
+    logs: noLogs,
     observed: () => observed,
     requestSync: async () => {
       throw new AppError('UNAVAILABLE', 'Nobody syncs here.');

@@ -1,0 +1,157 @@
+import { Type } from 'typebox';
+import type { StreamName } from '../../../events/streams.ts';
+import { type ProvenLogs, publicLogs } from '../../../engine/archive/proof/serving.ts';
+import { parseTilePath } from '../../../engine/archive/proof/tiles.ts';
+import { AppError } from '../../../kit/errors.ts';
+import { type App, errors } from '../../http/schema.ts';
+import { immutable, logListAnswer, rawAnswer, sequenceParam, streamParam } from './log-schemas.ts';
+
+const tags = ['Logs'];
+const changing = 'no-cache';
+const params = Type.Object({ stream: streamParam });
+const eventParams = Type.Object({ stream: streamParam, sequence: sequenceParam });
+const textType = 'text/plain; charset=utf-8';
+
+/** The logs as anybody may check them: C2SP tlog-tiles below `/log/<stream>`, and `/v1/logs`. */
+export function logRoutes(app: App, { logs }: Readonly<{ logs: ProvenLogs }>): void {
+  addList(app, logs);
+  addTexts(app, logs);
+  addTiles(app, logs);
+  addEvents(app, logs);
+  addProofs(app, logs);
+}
+
+function addList(app: App, logs: ProvenLogs): void {
+  const schema = {
+    tags,
+    operationId: 'listLogs',
+    summary: 'Logs that anybody may check, with their last signed checkpoints',
+    response: { 200: logListAnswer, ...errors() },
+  };
+  app.get('/v1/logs', { schema }, async (_request, reply) => {
+    const all = (await logs.list()).filter(({ stream }) => publicLogs.includes(stream));
+    void reply.header('cache-control', changing);
+    return {
+      logs: all.map(({ stream, origin, vkey, size, root, signedAt, incarnation, firstKept }) => ({
+        stream,
+        url: `/log/${stream}`,
+        origin,
+        vkey,
+        size,
+        root: Buffer.from(root).toString('base64'),
+        signed_at: signedAt,
+        incarnation,
+        first_kept: firstKept,
+      })),
+    };
+  });
+}
+
+function addTexts(app: App, logs: ProvenLogs): void {
+  const texts = {
+    checkpoint: [
+      'The signed checkpoint of a log',
+      'Size and root of its tree, as C2SP tlog-checkpoint has it.',
+      'note',
+    ],
+    vkey: ['The public key of a log', 'As verifiers take it: name+id+base64.', 'vkey'],
+  } as const;
+  for (const [name, [summary, description, field]] of Object.entries(texts)) {
+    const schema = {
+      tags,
+      operationId: `log_${name}`,
+      summary,
+      description,
+      params,
+      response: { 200: rawAnswer('The text.', 'text/plain', changing), ...errors(404) },
+    };
+    app.get(`/log/:stream/${name}`, { schema }, async ({ params: { stream } }, reply) => {
+      const checkpoint = await logs.checkpoint(publicLog(stream));
+      if (!checkpoint) throw new AppError('NOT_FOUND', 'No checkpoint of this log was signed yet.');
+      await reply.headers({ 'content-type': textType, 'cache-control': changing }).send(checkpoint[field]);
+    });
+  }
+}
+
+function addTiles(app: App, logs: ProvenLogs): void {
+  const schema = {
+    tags,
+    operationId: 'log_tile',
+    summary: 'A tile of a log’s Merkle tree, or a bundle of its entries',
+    description:
+      '`tile/<level>/<index>[.p/<width>]` has up to 256 hashes, `tile/entries/<index>[.p/<width>]` the SHA-256 of as many events, each behind its length (C2SP tlog-tiles).',
+    params: Type.Object({
+      stream: streamParam,
+      '*': Type.String({ description: 'Level and index, such as `0/x001/234` or `entries/000.p/17`.' }),
+    }),
+    response: { 200: rawAnswer('Hashes, 32 bytes each.', 'application/octet-stream', immutable), ...errors(404) },
+  };
+  app.get('/log/:stream/tile/*', { schema }, async ({ params: { stream, '*': path } }, reply) => {
+    const name = publicLog(stream);
+    const tile = parseTilePath(`tile/${path}`);
+    const bytes = tile && (await logs.tile(name, tile));
+    if (!bytes) throw new AppError('NOT_FOUND', 'The tree of this log has no such tile.');
+    await reply
+      .headers({ 'content-type': 'application/octet-stream', 'cache-control': immutable })
+      .send(Buffer.from(bytes));
+  });
+}
+
+function addEvents(app: App, logs: ProvenLogs): void {
+  const schema = {
+    tags,
+    operationId: 'log_event',
+    summary: 'An event, byte for byte as it was stored',
+    description:
+      'Its SHA-256 is the entry of the log’s tree. 410 where the bytes are not kept any more: it stays provable.',
+    params: eventParams,
+    response: { 200: rawAnswer('A CloudEvent.', 'application/cloudevents+json', immutable), ...errors(404, 410) },
+  };
+  app.get('/log/:stream/events/:sequence', { schema }, async ({ params: { stream, sequence } }, reply) => {
+    const name = publicLog(stream);
+    const event = await logs.event(name, sequenceOf(sequence));
+    if (!event) throw beyond();
+    if (!event.bytes)
+      throw new AppError('GONE', 'The bytes of this event are not kept any more; its proof still shows its hash.');
+    await reply
+      .headers({
+        'content-type': 'application/cloudevents+json',
+        'cache-control': immutable,
+        'repr-digest': `sha-256=:${Buffer.from(event.entry).toString('base64')}:`,
+      })
+      .send(Buffer.from(event.bytes));
+  });
+}
+
+function addProofs(app: App, logs: ProvenLogs): void {
+  const schema = {
+    tags,
+    operationId: 'log_proof',
+    summary: 'A proof that a log has an event',
+    description: 'A text of C2SP tlog-proof, with the checkpoint that was signed last; `annals verify` checks it.',
+    params: eventParams,
+    response: { 200: rawAnswer('The proof.', 'text/plain', changing), ...errors(404) },
+  };
+  app.get('/log/:stream/proofs/:sequence', { schema }, async ({ params: { stream, sequence } }, reply) => {
+    const proof = await logs.proof(publicLog(stream), sequenceOf(sequence));
+    if (proof === undefined) throw beyond();
+    await reply.headers({ 'content-type': textType, 'cache-control': changing }).send(proof);
+  });
+}
+
+/** What is private is as unknown as what is not there. */
+function publicLog(stream: string): StreamName {
+  const name = publicLogs.find((one) => one === stream);
+  if (name === undefined)
+    throw new AppError('NOT_FOUND', `There is no log of this name; there are ${publicLogs.join(', ')}.`);
+  return name;
+}
+
+/** 0, which no event has, where the text is no sequence. */
+function sequenceOf(text: string): number {
+  return /^[1-9]\d{0,15}$/.test(text) ? Number(text) : 0;
+}
+
+function beyond(): AppError {
+  return new AppError('NOT_FOUND', 'The last checkpoint of this log has no event of this sequence.');
+}

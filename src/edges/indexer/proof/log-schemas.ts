@@ -1,0 +1,48 @@
+import { Type } from 'typebox';
+import { publicLogs } from '../../../engine/archive/proof/serving.ts';
+import { component, nullable, plainAnswer, time, words } from '../../http/schema.ts';
+
+const log = Type.Object({
+  stream: words(publicLogs, { description: 'Stream of the log.' }),
+  url: Type.String({ description: 'Path below which the log is served, as C2SP tlog-tiles has it.' }),
+  origin: Type.String({ description: 'Name of the log, the first line of its checkpoints.' }),
+  vkey: Type.String({ description: 'Public key of the log: name+id+base64.' }),
+  size: Type.Integer({ description: 'Events of the checkpoint that was signed last.' }),
+  root: Type.String({ description: 'Root hash of their tree, base64.' }),
+  signed_at: time('When that checkpoint was signed.'),
+  incarnation: Type.String({ description: 'Which life of the stream it is.' }),
+  first_kept: nullable(
+    Type.Integer({
+      description:
+        'Sequence of the first event whose bytes are kept; null where none is. Those before it stay provable.',
+    }),
+  ),
+});
+
+/** The list of logs. */
+export const logList = component('Logs', Type.Object({ logs: Type.Array(log) }));
+
+/** All components of these routes. */
+export const logComponents = [logList];
+
+/** The path of a log. */
+export const streamParam = Type.String({ description: `Stream of the log: ${publicLogs.join(', ')}.` });
+/** The place of an event in its stream. */
+export const sequenceParam = Type.String({ description: 'Sequence of the event in its stream, from 1.' });
+
+const caching = (description: string) => ({ 'Cache-Control': { type: 'string', description } });
+/** What never changes. */
+export const immutable = 'public, max-age=31536000, immutable';
+
+/** An answer that is no JSON: bytes or text of a media type. */
+export function rawAnswer(description: string, mediaType: string, cacheControl: string) {
+  const schema = Type.String(mediaType === 'application/octet-stream' ? { format: 'binary' } : {});
+  return {
+    description,
+    headers: caching(`Always \`${cacheControl}\`.`),
+    content: { [mediaType]: { schema } },
+  };
+}
+
+/** The list of logs as an answer. */
+export const logListAnswer = plainAnswer('The logs that anybody may check.', logList.ref);

@@ -1,0 +1,60 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import { knownSecret, restoreSecret, sharedSecret } from '../../log/secrets.ts';
+import { isSame } from '../chain.ts';
+import type { Checkpoints, Signed } from './checkpoints.ts';
+import { sha256 } from './merkle.ts';
+import { publicKeyOf } from './notes.ts';
+import type { LogKey, Signing } from './signing.ts';
+
+/** Where the key comes from, and what origins begin with, as far as it is set. */
+export type KeySettings = Readonly<{ logKey: string | undefined; logOrigin: string | undefined }>;
+
+const secretName = 'log';
+const originDigits = 16;
+
+/**
+ * The key that signs checkpoints: the one that is set, or a secret that lies beside the log and in the database, so
+ * that the loss of either leaves it.
+ *
+ * It is made only where nothing was ever signed. Where the two differ, the one that signed before counts.
+ */
+export function findingKey(
+  nc: NatsConnection,
+  network: string,
+  { checkpoints, settings }: Readonly<{ checkpoints: Checkpoints; settings: KeySettings }>,
+): Signing['key'] {
+  const keyOf = (seed: Uint8Array): LogKey => ({ seed, origin: settings.logOrigin ?? defaultOrigin(seed) });
+  return async (known) => {
+    if (settings.logKey !== undefined) return keyOf(Buffer.from(settings.logKey, 'hex'));
+    const [inLog, inDatabase] = await Promise.all([knownSecret(nc, network, secretName), checkpoints.seed()]);
+    if (inLog && inDatabase) {
+      const isEither = isSame(inLog, inDatabase) || !isSigner(inDatabase, known);
+      return keyOf(isEither ? inLog : inDatabase);
+    }
+    const one = inLog ?? inDatabase;
+    if (one === undefined && known.length > 0)
+      return 'The key that signed checkpoints before is gone: set LOG_KEY to it, or begin anew with annals rekey.';
+    const seed = one
+      ? await restoreSecret(nc, network, { name: secretName, secret: one })
+      : await sharedSecret(nc, network, secretName);
+    await checkpoints.keepSeed(seed);
+    return keyOf(seed);
+  };
+}
+
+function isSigner(seed: Uint8Array, known: readonly Signed[]): boolean {
+  const publicKey = Buffer.from(publicKeyOf(seed)).toString('base64');
+  return known.some(
+    ({ vkey }) =>
+      Buffer.from(vkey.split('+')[2] ?? '', 'base64')
+        .subarray(1)
+        .toString('base64') === publicKey,
+  );
+}
+
+/** A name that follows from the key alone: a machine of one's own has no stable one. */
+function defaultOrigin(seed: Uint8Array): string {
+  return `annals-${Buffer.from(sha256(publicKeyOf(seed)))
+    .toString('hex')
+    .slice(0, originDigits)}`;
+}
