@@ -13,7 +13,7 @@ export type Call = Readonly<{
   task: string;
   input: unknown;
   transfer?: readonly Transferable[];
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   timeoutMs?: number;
   onProgress?: (value: never) => void;
 }>;

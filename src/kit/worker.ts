@@ -29,7 +29,7 @@ export type TaskName<Module> = { [Key in keyof Module]: Module[Key] extends Func
 
 /** What may end a call, and what is done beside it; `transfer` hands memory over instead of copying it. */
 type CallOptions<Progress> = Readonly<{
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Counts from the moment a thread starts the task: waiting for a free thread, or for its module, does not count. */
   timeoutMs?: number;
   onProgress?: (value: Progress) => void;
@@ -80,8 +80,7 @@ export function createWorkerPool<Module>({ size, ...how }: ThreadOptions & { siz
       slots.run(
         async () => {
           const thread = takeThread();
-          const options = { ...rest, ...(signal && { signal }) };
-          const output = await thread.call({ task, input, ...options }).finally(() => idle.push(thread));
+          const output = await thread.call({ task, input, signal, ...rest }).finally(() => idle.push(thread));
           return output as OutputOf<Module[typeof task]>;
         },
         AbortSignal.any([closing.signal, ...(signal ? [signal] : [])]),

@@ -23,9 +23,9 @@ export function createPlainServer(
 ): Server {
   const bounds = {
     requestTimeout: requestMs,
-    ...(headerBytes !== undefined && { maxHeaderSize: headerBytes }),
-    ...(headersMs !== undefined && { headersTimeout: headersMs }),
-    ...(idleMs !== undefined && { keepAliveTimeout: idleMs }),
+    maxHeaderSize: headerBytes,
+    headersTimeout: headersMs,
+    keepAliveTimeout: idleMs,
   };
   return createServer(bounds, (request, response) => {
     answer(request, response)

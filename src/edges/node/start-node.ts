@@ -139,7 +139,7 @@ const openers: Readonly<Record<keyof NodePorts, Opener>> = {
       services: servicesServed(cascade !== undefined),
       version,
       logger,
-      ...(silenceMs !== undefined && { silenceMs }),
+      silenceMs,
     }),
 };
 

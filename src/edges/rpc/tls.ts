@@ -8,7 +8,7 @@ import { wait } from '../../kit/wait.ts';
 export type TlsFiles = Readonly<{ cert: string; key: string; clientCa?: string | undefined }>;
 
 /** The contents of the files. */
-export type TlsMaterial = Readonly<{ cert: Buffer; key: Buffer; ca?: Buffer }>;
+export type TlsMaterial = Readonly<{ cert: Buffer; key: Buffer; ca?: Buffer | undefined }>;
 
 const usualEveryMs = 5000;
 
@@ -18,7 +18,7 @@ export async function readTls({ cert, key, clientCa }: TlsFiles): Promise<TlsMat
     const material = {
       cert: await readFile(cert),
       key: await readFile(key),
-      ...(clientCa === undefined ? {} : { ca: await readFile(clientCa) }),
+      ca: clientCa === undefined ? undefined : await readFile(clientCa),
     };
     createSecureContext(material);
     return material;

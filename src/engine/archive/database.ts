@@ -170,7 +170,7 @@ async function judge(
 type Able = { readonly tables: boolean; readonly indexes: boolean; why?: string };
 
 /** The damage of the database's files, in words; `unchecked` is the reason why some were not checked. */
-export type DatabaseReport = Readonly<{ findings: readonly string[]; unchecked?: string }>;
+export type DatabaseReport = Readonly<{ findings: readonly string[]; unchecked?: string | undefined }>;
 
 /** Limit of findings of one relation; more of the same add nothing. */
 const mostPerRelation = 5;
@@ -210,7 +210,7 @@ export async function checkDatabase(pools: Pools, signal: AbortSignal): Promise<
       return undefined;
     }
   });
-  return { findings, ...(unchecked === undefined ? {} : { unchecked }) };
+  return { findings, unchecked };
 }
 
 async function ableOf(client: pg.ClientBase): Promise<Able> {

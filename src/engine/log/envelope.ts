@@ -65,7 +65,7 @@ export function decode(bytes: Uint8Array, sequence: number): Recorded {
     id,
     sequence,
     time,
-    ...(causationid === undefined ? {} : { causation: causationid }),
+    causation: causationid,
   };
 }
 

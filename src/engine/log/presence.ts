@@ -24,7 +24,7 @@ export type PresenceOptions = Readonly<{
   group: string;
   /** Characters of a key: letters, digits, dashes. */
   serves: string;
-  ttlMs?: number;
+  ttlMs?: number | undefined;
   signal: AbortSignal;
 }>;
 

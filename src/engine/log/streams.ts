@@ -117,7 +117,7 @@ async function ensureStream(ensuring: Ensuring, stream: StreamName): Promise<voi
   ];
   if (wrong.length > 0)
     throw new AppError('CONFLICT', `Stream ${shape.name} exists with another configuration: ${wrong.join('; ')}`);
-  const changed = { subjects, ...(republish === undefined ? {} : { republish }), ...choiceOf(options) };
+  const changed = { subjects, ...(republish && { republish }), ...choiceOf(options) };
   const isRepublishedInVain = republish === undefined && found.config.republish !== undefined;
   if (isRepublishedInVain || differences(changed, found.config).length > 0)
     await manager.streams.update(shape.name, {
@@ -174,7 +174,7 @@ export function shapeOf(stream: StreamName, network: string, policy: StreamPolic
     duplicate_window: nanos(duplicateWindowMs),
     max_msgs_per_subject: keptPerEntity(policy) ?? -1,
     max_age: nanos((keptDays(policy) ?? 0) * dayMs),
-    ...(republish === undefined ? {} : { republish }),
+    ...(republish && { republish }),
   };
 }
 

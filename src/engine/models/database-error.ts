@@ -8,7 +8,7 @@ import { AppError } from '../../kit/errors.ts';
 export class StopError extends AppError {
   /** The sequence of the fact that could not be applied, if one is the cause. */
   readonly sequence: number | undefined;
-  constructor(message: string, options: { cause?: unknown; sequence?: number } = {}) {
+  constructor(message: string, options: { cause?: unknown; sequence?: number | undefined } = {}) {
     super('INTERNAL', message, options);
     this.name = 'StopError';
     this.sequence = options.sequence;

@@ -22,8 +22,8 @@ export async function run(
     timeoutMs?: number;
     cwd?: string;
     env?: NodeJS.ProcessEnv;
-    uid?: number;
-    gid?: number;
+    uid?: number | undefined;
+    gid?: number | undefined;
     signal?: AbortSignal;
   } = {},
 ): Promise<string> {

@@ -101,8 +101,8 @@ function spawnServer({ command, args, logFile, uid, gid, env }: DaemonOptions): 
       detached: true,
       cwd: '/',
       env: { PATH: process.env.PATH, LC_ALL: 'C', ...env },
-      ...(uid === undefined ? {} : { uid }),
-      ...(gid === undefined ? {} : { gid }),
+      uid,
+      gid,
     });
   } finally {
     closeSync(log);

@@ -40,7 +40,7 @@ export async function startServers(config: StoreConfig, log: Logger, signal: Abo
     nats: nats?.access ?? {
       url: config.natsUrl ?? '',
       from: 'NATS_URL',
-      ...(config.natsMonitorUrl === undefined ? {} : { monitorUrl: config.natsMonitorUrl }),
+      monitorUrl: config.natsMonitorUrl,
     },
     postgres: postgres?.access ?? { connectionString: config.dbDsn },
     folder,
@@ -58,7 +58,7 @@ type NatsAccess = Readonly<{
   pass?: string;
   wsUrl?: string;
   /** The server's monitoring address; read it anew each time, for it changes when an embedded server starts again. */
-  monitorUrl?: string;
+  monitorUrl?: string | undefined;
   from: string;
 }>;
 

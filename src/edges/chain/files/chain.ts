@@ -117,7 +117,7 @@ async function actionOf(
   prefix: string,
 ): Promise<Read | undefined> {
   if (!isActionId(id)) return undefined;
-  const answer = await session.find(`~/action/v1/get_action/${id}`, height === undefined ? {} : { height });
+  const answer = await session.find(`~/action/v1/get_action/${id}`, { height });
   if (!answer) return undefined;
   const action = asObject(answer.body)?.['action'];
   const read = recordOf(action, id, prefix);

@@ -8,7 +8,7 @@ import type { NetworkProfile } from './profile.ts';
 import { asObject, attempt, BadRecord, freeText, height as heightOf, timeOfText } from './values.ts';
 
 /** Options of a request: query parameters, and the height whose state it reads (by default the latest). */
-export type Asking = Readonly<{ query?: Readonly<Record<string, string>>; height?: number }>;
+export type Asking = Readonly<{ query?: Readonly<Record<string, string>>; height?: number | undefined }>;
 
 /** The requests of one round, counted. */
 export type ChainSession = Readonly<{

@@ -13,7 +13,7 @@ export type NetworkProfile = Readonly<{
   /** Name of the module that holds the price of actions and pays it out. */
   actionModule: string;
   /** Version that operators should run; where absent, the highest that an available node reports. */
-  recommendedVersion?: string;
+  recommendedVersion?: string | undefined;
 }>;
 
 const folder = new URL('../../../../infra/networks/', import.meta.url);
@@ -39,7 +39,7 @@ export function loadProfile(network: string): NetworkProfile {
     restPrefix: field('restPrefix').replace(/\/+$/, ''),
     addressPrefix: field('addressPrefix'),
     actionModule: field('actionModule'),
-    ...(profile?.['recommendedVersion'] === undefined ? {} : { recommendedVersion: field('recommendedVersion') }),
+    recommendedVersion: profile?.['recommendedVersion'] === undefined ? undefined : field('recommendedVersion'),
   };
 }
 

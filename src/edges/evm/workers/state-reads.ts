@@ -108,6 +108,6 @@ function lane(options: Readonly<{ size: number; timeoutMs: number; endsWithCalle
   return {
     close: () => pool.close(),
     read: (task, claim) =>
-      slots.run(() => pool.call('read', task, { timeoutMs, ...(endsWithCaller && { signal: claim.signal }) }), claim),
+      slots.run(() => pool.call('read', task, { timeoutMs, signal: endsWithCaller ? claim.signal : undefined }), claim),
   };
 }

@@ -44,9 +44,9 @@ export function openGatewayTasks(options: TasksOptions): GatewayTasks {
     resumes = true,
   } = options;
   const whose = { network, group: 'gateways', serves: files.store, signal };
-  const presence = announce(connection, ttlMs === undefined ? whose : { ...whose, ttlMs });
+  const presence = announce(connection, { ...whose, ttlMs });
   const open = followOpenTasks(log, { logger, signal });
-  const absence = createAbsence(presence, graceMs === undefined ? {} : { graceMs });
+  const absence = createAbsence(presence, { graceMs });
   const runner = createRunner({ ...options, presence });
   const { chain } = nodes;
   const resuming = resumes

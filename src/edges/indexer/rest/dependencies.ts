@@ -24,7 +24,7 @@ type RestSettings = Pick<Parsed<typeof indexerSettings>, 'corsAllowOrigins' | 'a
      * Of the network: the Bech32 prefix of accounts (that of operators appends `valoper`), and what it recommends to
      * run.
      */
-    profile: Readonly<{ addressPrefix: string; recommendedVersion?: string }>;
+    profile: Readonly<{ addressPrefix: string; recommendedVersion?: string | undefined }>;
   }>;
 
 /** Everything that the REST edge takes from outside. */

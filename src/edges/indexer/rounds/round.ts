@@ -118,7 +118,7 @@ export async function runRound(round: Round): Promise<RoundEnd> {
 }
 
 function causeOf(request: string | undefined): Cause {
-  return { at: now(), ...(request === undefined ? {} : { causation: request, correlation: request }) };
+  return { at: now(), causation: request, correlation: request };
 }
 
 /** The state that the last facts of sources hand to the next round, by one read. */

@@ -28,7 +28,7 @@ export type StatusPortOptions = Readonly<{
   version: string;
   logger: Logger;
   /** A request must be complete after so long. */
-  silenceMs?: number;
+  silenceMs?: number | undefined;
 }>;
 
 const cors = {

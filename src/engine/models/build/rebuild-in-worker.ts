@@ -36,8 +36,7 @@ export function rebuildingInWorker({ pools, source, shortOfFacts = usuallyShort,
     const input = { ...where, name: projection.name };
     const run = () => runInWorker<typeof thread, 'rebuildOne'>(how, 'rebuildOne', input, options);
     const end = await pools.builds.run(run, options.signal);
-    if ('stopped' in end)
-      throw new StopError(end.stopped, end.sequence === undefined ? {} : { sequence: end.sequence });
+    if ('stopped' in end) throw new StopError(end.stopped, { sequence: end.sequence });
     return end;
   };
 }

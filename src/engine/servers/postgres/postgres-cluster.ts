@@ -132,13 +132,13 @@ const differs = (made: string, now: string) =>
 async function initialize(bin: string, folder: string, identity: Identity, ephemeral: boolean): Promise<void> {
   const { wrap, uid, gid } = identity;
   const [file = '', ...args] = [...wrap, path.join(bin, 'initdb'), '-D', folder, ...INITDB];
-  const ids = uid === undefined || gid === undefined ? {} : { uid, gid };
   try {
     await run(file, [...args, ...(ephemeral ? ['--no-sync'] : [])], {
       timeoutMs: 180_000,
       cwd: '/',
       env: { PATH: process.env.PATH, LC_ALL: 'C' },
-      ...ids,
+      uid,
+      gid,
     });
   } catch (error) {
     const hint =
