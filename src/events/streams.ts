@@ -74,7 +74,7 @@ export const streamTable = {
   PEERS: {
     kinds: { peer: { live: true } },
     keeps: { perEntity: 1_000 },
-    archive: 'all',
+    archive: 'keeps',
     restore: 'itself',
     proven: 'public',
   },

@@ -15,6 +15,8 @@ export type KilledStore = (typeof killedStores)[number];
 export type StoreKills = Readonly<{
   /** Kills a store at a moment that chance decides, and waits until transactions of both kinds are sealed again. */
   kill: (store: KilledStore, random: Random) => Promise<void>;
+  /** Does harm at a moment that chance decides, and waits until transactions of both kinds are sealed after it. */
+  harm: (work: () => Promise<void>, random: Random) => Promise<void>;
   /** Ends the load; fails unless each acknowledged transaction of either kind is in exactly one block. */
   judge: () => Promise<Readonly<{ ethereum: number; cosmos: number }>>;
   end: () => void;
@@ -46,6 +48,12 @@ export function openStoreKills(program: Program): StoreKills {
       process.kill(before, 'SIGKILL');
       const isBack = () => ![0, before].includes(program.servers()[store]);
       await Promise.race([until(`${store} runs again`, isBack, withinMs), ended]);
+    },
+    harm: async (work, random) => {
+      await progress();
+      await pause(random.below(mostMsBefore));
+      await Promise.race([work(), ended]);
+      await progress();
     },
     judge: async () => {
       await progress();

@@ -68,3 +68,8 @@ async function mountImage(image: string, folder: string): Promise<void> {
 export async function unmount(folder: string): Promise<void> {
   await until(`${folder} can be unmounted`, async () => await run('umount', [folder]).then(() => true), freeWithinMs);
 }
+
+/** Takes all room that there is; that it fails in the end is what it is for. */
+export async function fill(file: string): Promise<void> {
+  await run('dd', ['if=/dev/zero', `of=${file}`, 'bs=64k']).catch(() => undefined);
+}

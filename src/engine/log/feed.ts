@@ -32,8 +32,8 @@ const maxPullBytes = 16 * 1024 * 1024;
 const pullExpiresMs = 30_000;
 const heartbeatMs = 5000;
 const consumerLivesMs = 60_000;
-/** No more messages are requested while this many wait for the reader. */
-const highWater = 6000;
+/** No more messages are requested while so many, or so many bytes, wait for the reader. */
+const highWater = { messages: 6000, bytes: 2 * maxPullBytes } as const;
 
 const pull = JSON.stringify({
   batch: pullMessages,
@@ -56,6 +56,8 @@ export class Feed {
   readonly #inbox = createInbox();
   readonly #endings: (() => void)[] = [];
   #buffer: Delivered[] = [];
+  /** Of the messages in the buffer. */
+  #bytes = 0;
   #asked = 0;
   #received = 0;
   #heardAt = performance.now();
@@ -99,6 +101,7 @@ export class Feed {
     }
     const taken = this.#buffer.slice(0, max);
     this.#buffer = this.#buffer.slice(max);
+    for (const { bytes } of taken) this.#bytes -= bytes.length;
     this.#refill();
     return taken;
   }
@@ -124,6 +127,7 @@ export class Feed {
     this.#asked -= 1;
     if (message.order !== this.#received) return this.#lose('a message was lost on the way');
     this.#buffer.push(message);
+    this.#bytes += message.bytes.length;
     this.#wake();
     this.#refill();
   }
@@ -141,7 +145,8 @@ export class Feed {
 
   #refill(): void {
     if (this.#lost) return;
-    while (this.#asked <= (maxPulls - 1) * pullMessages && this.#buffer.length + this.#asked < highWater) {
+    if (this.#bytes >= highWater.bytes) return;
+    while (this.#asked <= (maxPulls - 1) * pullMessages && this.#buffer.length + this.#asked < highWater.messages) {
       this.#asked += pullMessages;
       this.#nc.publish(`$JS.API.CONSUMER.MSG.NEXT.${this.#consumer}`, pull, { reply: this.#inbox });
     }

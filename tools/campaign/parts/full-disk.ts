@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { attempts } from '../attempts.ts';
-import { unmount } from '../disk.ts';
+import { fill, unmount } from '../disk.ts';
 import { type Field, openField } from '../field.ts';
 import type { PartOptions, Tally } from '../part.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -50,9 +50,4 @@ async function fillOnce(field: Field, folder: string): Promise<void> {
   rmSync(`${ballast}-more`, { force: true });
   await field.untilHealed();
   await field.look();
-}
-
-/** Takes all room that there is; that it fails in the end is what it is for. */
-async function fill(file: string): Promise<void> {
-  await execute('dd', ['if=/dev/zero', `of=${file}`, 'bs=64k']).catch(() => undefined);
 }

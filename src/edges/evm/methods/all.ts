@@ -1,6 +1,7 @@
 import type { Method } from '../rpc/registry.ts';
 import { blockMethods } from './blocks.ts';
 import { callMethods } from './calls.ts';
+import { examples } from './examples.ts';
 import { debugMethods } from './debug.ts';
 import { feeMethods } from './fees.ts';
 import { filterMethods } from './filters.ts';
@@ -24,4 +25,7 @@ export const methods: readonly Method[] = [
   ...filterMethods,
   ...subscriptionMethods,
   ...debugMethods,
-];
+].map((one) => {
+  const example = examples[one.name];
+  return example ? { ...one, examples: [example] } : one;
+});

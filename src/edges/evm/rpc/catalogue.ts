@@ -4,8 +4,8 @@ import type { Namespace } from '../namespaces.ts';
 /** A parameter by its position; those after an optional one are optional too. */
 export type Parameter = Readonly<{ name: string; schema: TSchema; optional?: true }>;
 
-/** Parameters and their result, on a fresh local network. */
-export type Example = Readonly<{ params: readonly unknown[]; result: unknown }>;
+/** Parameters and their result on a fresh local network; where it `varies`, the form of the result alone. */
+export type Example = Readonly<{ params: readonly unknown[]; result: unknown; varies?: true }>;
 
 /** The description of a method: its name, its parameters and its result. */
 export type Described = Readonly<{

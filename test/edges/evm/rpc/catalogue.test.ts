@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
 import { methods } from '../../../../src/edges/evm/methods/all.ts';
 import type { Catalogue } from '../../../../src/edges/evm/rpc/catalogue.ts';
 import { type SealingChain, startSealingChain } from '../../../support/sealing-chain.ts';
@@ -57,12 +59,31 @@ describe('rpc_discover', () => {
     },
   );
 
-  test('gives examples that hold', { tags: ['S1.evm.catalogue.examples'] }, async () => {
-    const examples = methods.flatMap((method) => (method.examples ?? []).map((example) => ({ method, example })));
-    expect(examples.length).toBeGreaterThan(5);
-    for (const { method, example } of examples) {
-      expect([method.name, (await ask(method.name, example.params)).result]).toEqual([method.name, example.result]);
-      expect([method.name, Compile(method.result).Check(example.result)]).toEqual([method.name, true]);
+  test('gives an example of every method, which fits and holds', { tags: ['S1.evm.catalogue.examples'] }, async () => {
+    const all = await startSealingChain({ namespaces: ['eth', 'net', 'web3', 'rpc', 'txpool', 'debug', 'testing'] });
+    const socket = new WebSocket(all.wsUrl);
+    await once(socket, 'open');
+    const send = async (name: string, params: readonly unknown[]): Promise<Answer> => {
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: name, params }));
+      for (;;) {
+        const [data] = (await once(socket, 'message')) as [Buffer];
+        const answer = JSON.parse(data.toString()) as Answer & { id?: number };
+        if (answer.id === 1) return answer;
+      }
+    };
+    for (const { name, result, examples = [] } of methods) {
+      expect([name, examples.length]).not.toEqual([name, 0]);
+      const fits = Compile(result);
+      for (const example of examples) {
+        expect([name, fits.Check(example.result)]).toEqual([name, true]);
+        const answer = await send(name, example.params);
+        if (example.varies === undefined) expect([name, answer.result]).toEqual([name, example.result]);
+        // Names that are made anew each time, and blocks that are not there, are known to nobody here.
+        else if (answer.error) expect([name, answer.error.code]).toEqual([name, -32000]);
+        else expect([name, fits.Check(answer.result)]).toEqual([name, true]);
+      }
     }
+    socket.close();
+    await all.stop();
   });
 });

@@ -1,0 +1,44 @@
+import { rmSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { seeded } from '../../../test/support/random-history.ts';
+import { runProgram } from '../../../test/support/run-program.ts';
+import { killedStores, openStoreKills } from '../../../test/support/store-kills.ts';
+import type { PartOptions, Tally } from '../part.ts';
+import { familyOf, signalAll } from '../processes.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+const leastFrozenMs = 2_000;
+const mostFrozenMs = 30_000;
+
+/**
+ * PostgreSQL and nats-server in turn, halted (SIGSTOP) for up to 30 seconds under the local chain while transactions of
+ * both kinds are sent: the program never ends, and each acknowledged one is in exactly one block.
+ */
+export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
+  const dataDir = temporaryFolder();
+  const env = { ROLES: 'ledger,projector,evm', EVM_BLOCK_TIME: '1s', LOCAL_OUTAGES: 'off' };
+  const program = await runProgram({ dataDir, network: 'local', env });
+  await program.untilReady();
+  const chain = openStoreKills(program);
+  const random = seeded(seed);
+  let passed = 0;
+  try {
+    for (; passed < count; passed += 1) {
+      const store = killedStores[passed % killedStores.length] ?? 'nats';
+      const frozenMs = leastFrozenMs + random.below(mostFrozenMs - leastFrozenMs);
+      await chain.harm(async () => {
+        const family = familyOf(program.servers()[store]);
+        signalAll(family, 'SIGSTOP');
+        await pause(frozenMs).finally(() => signalAll(family, 'SIGCONT'));
+      }, random);
+      log(`${store} was frozen for ${frozenMs} ms`);
+    }
+    const { ethereum, cosmos } = await chain.judge();
+    log(`acknowledged: ${ethereum} of the virtual machine, ${cosmos} of the chain`);
+    return { passed, failed: 0 };
+  } finally {
+    chain.end();
+    await program.stop();
+    rmSync(dataDir, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
+  }
+}
