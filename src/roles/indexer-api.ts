@@ -5,6 +5,7 @@ import type { Reader } from '../engine/models/read/reading.ts';
 import { createWakeups } from '../engine/models/read/wakeups.ts';
 import { observedIn, type Part, type RoleContext, urlOf } from './role.ts';
 import { serve } from './serve.ts';
+import { createChainClient } from '../edges/chain/rest/client.ts';
 import { requestSync } from '../edges/indexer/rounds/request-sync.ts';
 import { createChainActivity } from '../edges/indexer/pages/chain-activity.ts';
 import { type About, registerPages } from '../edges/indexer/pages/pages.ts';
@@ -20,6 +21,7 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
   const { config, network, profile, version, broker, pools, reader, lag, logger, signal } = context;
   const wakeups = createWakeups({ config: context.postgres, pools, network }, logger);
   await openBuses();
+  const chain = chainUrl === null ? undefined : createChainClient(chainUrl, profile);
   const app = createRest({
     reader,
     lag,
@@ -45,7 +47,7 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
     registerPages: (pages) =>
       registerPages(pages, {
         about: () => aboutOf(context, { reader, chainUrl }),
-        activity: chainUrl === null ? undefined : createChainActivity(chainUrl),
+        activity: chain && createChainActivity(chain),
       }),
   });
   const part = await serve('REST API', app, {
@@ -60,7 +62,7 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
       metrics: `${base}/metrics`,
     }),
   });
-  return { ...part, stop: async () => void (await Promise.all([part.stop(), wakeups.close()])) };
+  return { ...part, stop: async () => void (await Promise.all([part.stop(), wakeups.close(), chain?.close()])) };
 }
 
 async function aboutOf(

@@ -1,3 +1,5 @@
+import { type ChainClient, readHead } from '../../chain/rest/client.ts';
+
 /** A transaction of the local network's chain, as the start page shows it. */
 type ShownTransaction = Readonly<{
   hash: string;
@@ -16,7 +18,6 @@ export type ChainActivity = Readonly<{ height: number; transactions: readonly Sh
 /** Number of blocks that are searched for the latest transactions. */
 const latestBlocks = 100;
 const mostTransactions = 24;
-const askWithinMs = 5_000;
 /** Every viewer of the page sends requests; the chain receives one at most this often. */
 const freshMs = 1_000;
 
@@ -25,27 +26,26 @@ const freshMs = 1_000;
  *
  * Callers at the same moment share one answer.
  */
-export function createChainActivity(chainUrl: string): () => Promise<ChainActivity> {
+export function createChainActivity(chain: ChainClient): () => Promise<ChainActivity> {
   let asked: Readonly<{ at: number; answer: Promise<ChainActivity> }> | undefined;
   return async () => {
-    if (!asked || performance.now() - asked.at > freshMs) asked = { at: performance.now(), answer: activity(chainUrl) };
+    if (!asked || performance.now() - asked.at > freshMs) asked = { at: performance.now(), answer: activity(chain) };
     return await asked.answer;
   };
 }
 
-async function activity(chainUrl: string): Promise<ChainActivity> {
-  const latest = (await ask(`${chainUrl}/cosmos/base/tendermint/v1beta1/blocks/latest`)) as LatestBlock;
-  const height = Number(latest.block.header.height);
-  const query = new URLSearchParams({
+async function activity(chain: ChainClient): Promise<ChainActivity> {
+  const session = chain.session();
+  const { height } = await readHead(session);
+  const query = {
     query: `tx.height>=${Math.max(0, height - latestBlocks)}`,
     order_by: 'ORDER_BY_DESC',
     limit: String(mostTransactions),
-  });
-  const found = (await ask(`${chainUrl}/cosmos/tx/v1beta1/txs?${query.toString()}`)) as Found;
-  return { height, transactions: found.tx_responses.map(shown) };
+  };
+  const { body } = await session.get('/cosmos/tx/v1beta1/txs', { query });
+  return { height, transactions: (body as Found).tx_responses.map(shown) };
 }
 
-type LatestBlock = Readonly<{ block: Readonly<{ header: Readonly<{ height: string }> }> }>;
 type Response = Readonly<{
   txhash: string;
   height: string;
@@ -59,8 +59,4 @@ type Found = Readonly<{ tx_responses: readonly Response[] }>;
 function shown({ txhash: hash, height, timestamp: time, code, raw_log: log, tx }: Response): ShownTransaction {
   const message = tx.body.messages[0]?.['@type'].split('.').at(-1) ?? '';
   return { hash, height: Number(height), time, message, failure: code === 0 ? null : log };
-}
-
-async function ask(url: string): Promise<unknown> {
-  return await (await fetch(url, { signal: AbortSignal.timeout(askWithinMs) })).json();
 }
