@@ -1,7 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-
-/** How large and how slow a request of a plain server may be, and how long a connection may rest between two. */
-export type PlainBounds = Readonly<{ headerBytes?: number; headersMs?: number; requestMs: number; idleMs?: number }>;
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -17,16 +14,10 @@ export class BodyTooLarge extends Error {}
  * What `answer` fails with is answered by `failed`; a connection for which that fails too is cut.
  */
 export function createPlainServer(
-  { headerBytes, headersMs, requestMs, idleMs }: PlainBounds,
+  bounds: ServerOptions,
   answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
   failed: (caught: unknown, response: ServerResponse) => Promise<void> | void,
 ): Server {
-  const bounds = {
-    requestTimeout: requestMs,
-    maxHeaderSize: headerBytes,
-    headersTimeout: headersMs,
-    keepAliveTimeout: idleMs,
-  };
   return createServer(bounds, (request, response) => {
     answer(request, response)
       .catch(async (caught: unknown) => await failed(caught, response))

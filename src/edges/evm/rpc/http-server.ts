@@ -10,7 +10,7 @@ import type { Dispatcher } from './dispatcher.ts';
 import type { Intake } from './intake.ts';
 
 const mostBodyBytes = 5 * 1024 * 1024;
-const bounds = { requestMs: 30_000, idleMs: 120_000 };
+const bounds = { requestTimeout: 30_000, keepAliveTimeout: 120_000 };
 const cors = {
   'access-control-allow-methods': 'POST, OPTIONS',
   'access-control-allow-headers': 'content-type',

@@ -28,7 +28,7 @@ type Serving = Readonly<{ chain: () => Chain; sealer: Sealer }>;
  */
 export function createCometServer(serving: Serving, logger: Logger): Server {
   return createPlainServer(
-    { headerBytes: mostUrlLength + 16_384, headersMs: 10_000, requestMs: 15_000 },
+    { maxHeaderSize: mostUrlLength + 16_384, headersTimeout: 10_000, requestTimeout: 15_000 },
     async (request, response) => await respond(serving, request, response, logger),
     async (caught, response) => {
       if (caught instanceof BodyTooLarge)

@@ -38,7 +38,7 @@ export type Serving = Readonly<{
  */
 export function createRestServer(serving: Serving, options: RestOptions, logger: Logger): Server {
   return createPlainServer(
-    { headerBytes: 16_384, headersMs: 10_000, requestMs: 15_000 },
+    { maxHeaderSize: 16_384, headersTimeout: 10_000, requestTimeout: 15_000 },
     async (request, response) => await respond(serving, request, response, options),
     async (caught, response) => {
       if (caught instanceof BodyTooLarge) return await sendUnread(response, tooLong.status, errorText(tooLong));
