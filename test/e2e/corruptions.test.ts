@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { type Harm, harm, type Store } from '../../tools/campaign/corruptions/harm.ts';
-import { openVictim, untilArchived, type Victim } from '../../tools/campaign/corruptions/victim.ts';
+import { type Harm, harm, type Store } from '../support/victim/harm.ts';
+import { openVictim, untilArchived, type Victim } from '../support/victim/victim.ts';
 import { startChainStub } from '../support/chain-stub.ts';
 import { GrowingChain } from '../support/growing-chain.ts';
 import { until } from '../support/polling.ts';

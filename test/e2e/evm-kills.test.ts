@@ -3,16 +3,21 @@ import { killedRoles, openEvmKills } from '../support/evm-kills.ts';
 import { dataFolder } from '../support/program.ts';
 import { seeded } from '../support/random-history.ts';
 
+/** How often each role is killed; `KILLS` sets another number, `KILLS_SEED` other moments. */
+const killsOfEach = Number(process.env['KILLS'] ?? 1);
+const seed = Number(process.env['KILLS_SEED'] ?? 11);
+
 test(
   'sealer, projector and JSON-RPC are killed under load: what was acknowledged is mined exactly once',
-  { tags: ['S1.evm.kills'], timeout: 240_000 },
+  { tags: ['S1.evm.kills'], timeout: 200_000 + killsOfEach * 60_000 },
   async () => {
     const kills = await openEvmKills(dataFolder);
     try {
-      const random = seeded(11);
-      for (const role of killedRoles) expect(await kills.kill(role, random)).toContain('killed');
+      const random = seeded(seed);
+      for (let kill = 0; kill < killsOfEach; kill += 1)
+        for (const role of killedRoles) expect(await kills.kill(role, random)).toContain('killed');
       const { acknowledged } = await kills.judge();
-      expect(acknowledged).toBeGreaterThan(killedRoles.length);
+      expect(acknowledged).toBeGreaterThan(killsOfEach * killedRoles.length);
     } finally {
       await kills.close();
     }

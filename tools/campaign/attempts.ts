@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import type { Field } from './field.ts';
+import type { Field } from '../../test/support/field/field.ts';
 
 /**
  * How a part harms one field: as often as told, with everything checked to its end each so many times and at the end.

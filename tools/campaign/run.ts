@@ -1,12 +1,13 @@
 /**
- * Harms a running program in every way that `part.ts` lists, and checks each time that nothing was lost, doubled or
+ * Harms a running program in every way that `parts.ts` lists, and checks each time that nothing was lost, doubled or
  * falsified.
  *
  *   npm run campaign -- --seed 7 --kills 500
  *   npm run campaign -- --only kills,freezes
  */
 import { Command, InvalidArgumentError } from 'commander';
-import { partNames, type PartOptions, parts, type PartName, type Tally } from './part.ts';
+import type { PartOptions, Tally } from './part.ts';
+import { partNames, parts, type PartName } from './parts.ts';
 
 const whole = (text: string): number => {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It takes a whole number.');

@@ -5,7 +5,7 @@ import { runProgram } from '../../../test/support/run-program.ts';
 import { killedStores, openStoreKills } from '../../../test/support/store-kills.ts';
 import type { PartOptions, Tally } from '../part.ts';
 import { familyOf, signalAll } from '../processes.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 
 const leastFrozenMs = 2_000;
 const mostFrozenMs = 30_000;

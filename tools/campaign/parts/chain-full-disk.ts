@@ -8,7 +8,7 @@ import { runProgram } from '../../../test/support/run-program.ts';
 import { openStoreKills } from '../../../test/support/store-kills.ts';
 import { fill, unmount } from '../disk.ts';
 import type { PartOptions, Tally } from '../part.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 
 export { whyNoMounts as whyNot } from '../disk.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Random, seeded } from '../../../test/support/random-history.ts';
-import { beginChain } from '../corruptions/chain.ts';
-import { type Aim, harm, harms, stores } from '../corruptions/harm.ts';
-import { openVictim, untilArchived, type Victim } from '../corruptions/victim.ts';
+import { beginChain } from '../../../test/support/victim/chain.ts';
+import { type Aim, harm, harms, stores } from '../../../test/support/victim/harm.ts';
+import { openVictim, untilArchived, type Victim } from '../../../test/support/victim/victim.ts';
 import type { PartOptions, Tally } from '../part.ts';
 
 /** Closer together than by default, so that many fit into an hour. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Program } from '../../../test/support/run-program.ts';
 import { attempts } from '../attempts.ts';
-import { type Field, openField } from '../field.ts';
+import { type Field, openField } from '../../../test/support/field/field.ts';
 import type { PartOptions, Tally } from '../part.ts';
 import { familyOf, signalAll } from '../processes.ts';
 

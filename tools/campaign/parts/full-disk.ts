@@ -5,9 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { attempts } from '../attempts.ts';
 import { fill, unmount } from '../disk.ts';
-import { type Field, openField } from '../field.ts';
+import { type Field, openField } from '../../../test/support/field/field.ts';
 import type { PartOptions, Tally } from '../part.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 
 export { whyNoMounts as whyNot } from '../disk.ts';
 

@@ -6,7 +6,7 @@ import { metaSchema } from '../../../src/engine/models/engine/generations.ts';
 import { type Program, runProgram } from '../../../test/support/run-program.ts';
 import type { PartOptions, Tally } from '../part.ts';
 import { fastLedger } from '../fast-ledger.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 
 const network = 'local';
 const env = { ROLES: 'ledger,projector,evm', LOCAL_OUTAGES: 'off' };

@@ -2,10 +2,10 @@ import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { attempts } from '../attempts.ts';
 import { createDisk, type Disk } from '../disk.ts';
-import { type Field, openField } from '../field.ts';
+import { type Field, openField } from '../../../test/support/field/field.ts';
 import type { PartOptions, Tally } from '../part.ts';
 import { familyOf, signalAll } from '../processes.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 
 export { whyNoMounts as whyNot } from '../disk.ts';
 

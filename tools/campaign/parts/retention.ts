@@ -11,7 +11,7 @@ import { type StreamPolicies, streamTable } from '../../../src/events/streams.ts
 import type { AuditingInput, AuditingOutput } from '../auditing-process.ts';
 import type { PartOptions, Tally } from '../part.ts';
 import lean from '../../boot/lean.json' with { type: 'json' };
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 
 /** A million probes are archived, of which the stream keeps 600,000. */
 const age = { nodes: 200, probes: 5000 };

@@ -1,6 +1,6 @@
-import { type ChainStub, startChainStub } from '../../../test/support/chain-stub.ts';
-import { GrowingChain } from '../../../test/support/growing-chain.ts';
-import { seeded } from '../../../test/support/random-history.ts';
+import { type ChainStub, startChainStub } from '../chain-stub.ts';
+import { GrowingChain } from '../growing-chain.ts';
+import { seeded } from '../random-history.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 /** A chain that goes on until it is stopped. */

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { createPools, type Pools } from '../../src/engine/models/pool.ts';
-import { rebuild } from '../../src/engine/models/build/rebuild.ts';
-import { projections } from '../../src/projections/all.ts';
-import type { ChainStub } from '../../test/support/chain-stub.ts';
-import { furtherRequests } from '../../test/support/further-requests.ts';
-import { openProgramLog } from '../../test/support/program-log.ts';
-import type { Random } from '../../test/support/random-history.ts';
-import type { Program } from '../../test/support/run-program.ts';
+import { createPools, type Pools } from '../../../src/engine/models/pool.ts';
+import { rebuild } from '../../../src/engine/models/build/rebuild.ts';
+import { projections } from '../../../src/projections/all.ts';
+import type { ChainStub } from '../chain-stub.ts';
+import { furtherRequests } from '../further-requests.ts';
+import { openProgramLog } from '../program-log.ts';
+import type { Random } from '../random-history.ts';
+import type { Program } from '../run-program.ts';
 
 /** What a harm may fall into the middle of. */
 export const moments = ['sync', 'probing', 'replay', 'switch'] as const;
@@ -18,7 +18,7 @@ export type Over = () => Promise<void>;
 type Scene = Readonly<{ program: Program; stub: ChainStub; random: Random }>;
 
 const mostRequests = 40;
-const probeWithinMs = 5000;
+const probeWithinMs = 20_000;
 
 /** Resolves in the middle of what is named, at a point that chance decides. */
 export async function awaitMoment(moment: Moment, { program, stub, random }: Scene): Promise<Over> {

@@ -1,9 +1,9 @@
-import type { ChainStub } from '../../test/support/chain-stub.ts';
-import { until } from '../../test/support/polling.ts';
-import type { Program } from '../../test/support/run-program.ts';
-import type { Supervised } from '../../test/support/supervised.ts';
+import type { ChainStub } from '../chain-stub.ts';
+import { until } from '../polling.ts';
+import type { Program } from '../run-program.ts';
+import type { Supervised } from '../supervised.ts';
 
-const withinMs = 90_000;
+const withinMs = 300_000;
 
 /** Waits until a program is ready and tells of what the chain has registered by now; fails when it ends instead. */
 export async function untilHealed(supervised: Supervised, { chain }: ChainStub): Promise<void> {

@@ -6,8 +6,8 @@ import { createLog } from '../../../src/engine/log/log.ts';
 import { createPools } from '../../../src/engine/models/pool.ts';
 import { type StreamName, streams } from '../../../src/events/streams.ts';
 import { projections } from '../../../src/projections/all.ts';
-import { figuresOf } from '../../../test/support/figures.ts';
-import type { Program } from '../../../test/support/run-program.ts';
+import { figuresOf } from '../figures.ts';
+import type { Program } from '../run-program.ts';
 
 /**
  * Looks at both stores of a program from outside, and says all that is wrong there; adds to the truth what is new.

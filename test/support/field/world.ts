@@ -1,6 +1,6 @@
-import { type ChainStub, startChainStub } from '../../test/support/chain-stub.ts';
-import { GrowingChain } from '../../test/support/growing-chain.ts';
-import { seeded } from '../../test/support/random-history.ts';
+import { type ChainStub, startChainStub } from '../chain-stub.ts';
+import { GrowingChain } from '../growing-chain.ts';
+import { seeded } from '../random-history.ts';
 import { startNodes } from './nodes.ts';
 
 /** A chain that goes on by a seed, and the SuperNodes that it lists. */
@@ -18,7 +18,7 @@ const blockEachMs = 300;
 
 /** Begins a world; it goes on at once. */
 export async function createWorld(seed: number): Promise<World> {
-  const nodes = await startNodes(seeded(seed));
+  const nodes = await startNodes();
   const stub = await startChainStub();
   const growing = new GrowingChain(stub.chain, seeded(seed), nodes.subnet);
   for (let block = 0; block < blocksBefore; block++) growing.grow();

@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
-import type { ChainStub } from '../../test/support/chain-stub.ts';
-import { type Random, seeded } from '../../test/support/random-history.ts';
-import { type Supervised, supervise } from '../../test/support/supervised.ts';
+import type { ChainStub } from '../chain-stub.ts';
+import { type Random, seeded } from '../random-history.ts';
+import { type Supervised, supervise } from '../supervised.ts';
 import { untilHealed } from './healing.ts';
 import { awaitMoment, type Moment, type Over } from './moments.ts';
 import { startScribe } from './scribe.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { createWitness } from './witness.ts';
 import { createWorld } from './world.ts';
 
@@ -21,9 +21,10 @@ export type Field = Readonly<{
   /** Checks log, read models and acknowledgements while the chain goes on. */
   look: () => Promise<void>;
   /**
-   * Lets the chain stand still, waits until all of it is read, checks everything to its end, and lets the chain go on.
+   * Lets the chain stand still, waits until all of it is read, checks everything to its end, and lets the chain grow
+   * again unless it is to stay as it is.
    */
-  judge: () => Promise<void>;
+  judge: (options?: Readonly<{ staysStill?: boolean }>) => Promise<void>;
   /** How much has been seen, for people. */
   figures: () => string;
   close: () => Promise<void>;
@@ -71,11 +72,11 @@ export async function openField(options: FieldOptions): Promise<Field> {
         await witness.look(supervised.program().instance);
         await scribe.check();
       },
-      judge: async () => {
+      judge: async ({ staysStill = false } = {}) => {
         world.standStill();
         await witness.judge(supervised.program().instance);
         await scribe.check();
-        world.goOn();
+        if (!staysStill) world.goOn();
       },
       figures: () =>
         `${witness.seen()} facts, ${scribe.acknowledged()} acknowledged appends beside them, ${supervised.repeatedStarts()} repeated starts`,

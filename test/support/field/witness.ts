@@ -1,14 +1,14 @@
 import { deepStrictEqual } from 'node:assert/strict';
-import type { Recorded } from '../../src/commands/ports.ts';
-import type { Instance } from '../../src/engine/servers/instance.ts';
-import { streamOf } from '../../src/events/catalogue.ts';
-import { type StreamName, streams } from '../../src/events/streams.ts';
-import { sources } from '../../src/events/words.ts';
-import type { ChainState } from '../../test/support/chain-stub-state.ts';
-import { checkActions, checkCounts, checkNodes, checkOnce, type Facts } from '../../test/support/log-checks.ts';
-import { until } from '../../test/support/polling.ts';
-import { openProgramLog, type ProgramLog } from '../../test/support/program-log.ts';
-import { checkTables, readTables } from '../../test/support/table-checks.ts';
+import type { Recorded } from '../../../src/commands/ports.ts';
+import type { Instance } from '../../../src/engine/servers/instance.ts';
+import { streamOf } from '../../../src/events/catalogue.ts';
+import { type StreamName, streams } from '../../../src/events/streams.ts';
+import { sources } from '../../../src/events/words.ts';
+import type { ChainState } from '../chain-stub-state.ts';
+import { checkActions, checkCounts, checkNodes, checkOnce, type Facts } from '../log-checks.ts';
+import { until } from '../polling.ts';
+import { openProgramLog, type ProgramLog } from '../program-log.ts';
+import { checkTables, readTables } from '../table-checks.ts';
 
 /** Remembers every fact that a program's log has ever shown, and holds log and read models against the chain. */
 export type Witness = Readonly<{
@@ -20,7 +20,7 @@ export type Witness = Readonly<{
   seen: () => number;
 }>;
 
-const readWithinMs = 90_000;
+const readWithinMs = 300_000;
 
 /** Begins with an empty log. */
 export function createWitness(chain: ChainState): Witness {

@@ -1,12 +1,12 @@
+import { randomInt } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { pino } from 'pino';
-import { createChainClient } from '../../src/edges/chain/rest/client.ts';
-import { loadProfile } from '../../src/edges/chain/rest/profile.ts';
-import { sampleProcessors } from '../../src/edges/node/machine/processor.ts';
-import { startNode } from '../../src/edges/node/start-node.ts';
-import type { Random } from '../../test/support/random-history.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { createChainClient } from '../../../src/edges/chain/rest/client.ts';
+import { loadProfile } from '../../../src/edges/chain/rest/profile.ts';
+import { sampleProcessors } from '../../../src/edges/node/machine/processor.ts';
+import { startNode } from '../../../src/edges/node/start-node.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** SuperNodes on loopback addresses that probes find open; every other address of the subnet refuses. */
 export type Nodes = Readonly<{
@@ -21,8 +21,8 @@ const ports = { grpc: 4444, p2p: 4445, http: 8002 };
 const noChain = 'http://127.0.0.1:1';
 
 /** Runs some nodes on a subnet of their own. */
-export async function startNodes({ below }: Random): Promise<Nodes> {
-  const subnet = `127.${2 + below(250)}.${below(250)}`;
+export async function startNodes(): Promise<Nodes> {
+  const subnet = `127.${randomInt(2, 250)}.${randomInt(250)}`;
   const folder = temporaryFolder();
   const profile = loadProfile('main');
   const chain = createChainClient(noChain, profile);

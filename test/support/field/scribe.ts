@@ -1,11 +1,11 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Fact } from '../../src/events/catalogue.ts';
-import type { Instance } from '../../src/engine/servers/instance.ts';
-import { connectNats } from '../../src/engine/log/connection.ts';
-import { createLog } from '../../src/engine/log/log.ts';
-import { ensureStreams } from '../../src/engine/log/streams.ts';
-import { openProgramLog } from '../../test/support/program-log.ts';
+import type { Fact } from '../../../src/events/catalogue.ts';
+import type { Instance } from '../../../src/engine/servers/instance.ts';
+import { connectNats } from '../../../src/engine/log/connection.ts';
+import { createLog } from '../../../src/engine/log/log.ts';
+import { ensureStreams } from '../../../src/engine/log/streams.ts';
+import { openProgramLog } from '../program-log.ts';
 
 /** Writes to the broker through the program's own appender all the while, and remembers every acknowledgement. */
 export type Scribe = Readonly<{
