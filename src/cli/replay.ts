@@ -45,7 +45,7 @@ export async function replay(name: string, options: ReplayOptions): Promise<void
   });
 }
 
-/** One read model that cannot go along keeps none of the others back. */
+/** One read model that is refused does not hold back the others. */
 function refuse(refused: readonly AppError[]): void {
   const [first, ...others] = refused;
   if (!first) return;

@@ -108,7 +108,7 @@ function line({ fact, sequence, time }: Recorded): string {
   return `${time}  ${place.padEnd(14)}  ${fact.type.padEnd(22)}  ${entityOf(fact)}  ${gist(fact.data)}`;
 }
 
-/** The plain values of a fact, without what it only carries on. */
+/** The plain values of a fact, without those that it only repeats. */
 function gist(data: object): string {
   return Object.entries(data)
     .slice(1)

@@ -3,11 +3,11 @@ import type { Kind } from '../events/streams.ts';
 import type { Cause, Recorded } from './ports.ts';
 
 /**
- * A pure decision: a command on what is known gives new facts, or none.
+ * A pure decision: a command and a known state result in new facts, or none.
  *
- * Every fact of an entity carries what the next decision needs, so the state is that of its last fact alone.
- * A command that is late or repeated changes nothing: deciding again after a lost acknowledgement is safe.
- * The facts are those of the kind, all of them: one that is new does not compile before `after` takes it.
+ * Every fact of an entity carries what the next decision needs, so the state is that of its last fact alone. A command
+ * that is late or repeated changes nothing: deciding again after a lost acknowledgement is safe. The facts are those of
+ * the kind, all of them: one that is new does not compile before `after` handles it.
  */
 export type Decider<Command, State, K extends Kind> = Readonly<{
   kind: K;

@@ -1,7 +1,7 @@
 import type { FactOf } from '../events/catalogue.ts';
 import { Command, type Decider } from './decider.ts';
 
-/** What every probe of a node carries on. */
+/** The state of a node that every probe repeats. */
 export type KnownNode = FactOf<'probe'>['data']['known'];
 
 /** The figures that a node reported about itself. */

@@ -112,8 +112,8 @@ export function streamOf(type: FactType): StreamName {
 /**
  * The subject of an entity: `evt.<kind>.<network>.<entity>`.
  *
- * Characters that NATS gives a meaning (`.`, `*`, `>`, blanks, controls) and `%` are percent-encoded, so any text is
- * one token.
+ * Characters with a meaning for NATS (`.`, `*`, `>`, blanks, controls) and `%` are percent-encoded, so any text is one
+ * token.
  *
  * @example subjectOf('action', 'local', '7') // evt.action.local.7
  */

@@ -6,14 +6,14 @@ export type ActionType = (typeof actionTypes)[number];
 export const actionStates = ['registered', 'finalized', 'approved'] as const;
 export type ActionState = (typeof actionStates)[number];
 
-/** The states that the chain gives an action, in the order of its enum from 1. */
+/** The states of an action on the chain, in the order of its enum from 1. */
 export const chainStates = ['pending', 'processing', 'done', 'approved', 'rejected', 'failed', 'expired'] as const;
 export type ChainState = (typeof chainStates)[number];
 
-/** The states that the chain gives a SuperNode, in the order of its enum from 1. */
+/** The states of a SuperNode on the chain, in the order of its enum from 1. */
 export const superNodeStates = ['active', 'disabled', 'stopped', 'penalized', 'postponed', 'storage_full'] as const;
 
-/** The states that the chain gives a validator's bond, in the order of its enum from 1. */
+/** The states of a validator's bond on the chain, in the order of its enum from 1. */
 export const bondStates = ['unbonded', 'unbonding', 'bonded'] as const;
 
 /** What sync reads, each on an interval of its own. */

@@ -12,7 +12,7 @@ export type FairSlots = Readonly<{
 type Turn = PromiseWithResolvers<void>;
 
 /**
- * Makes slots that no caller can keep from the others; `what` names in a sentence what waits for them.
+ * Makes slots that no caller can withhold from the others; `what` names in a sentence what waits for them.
  *
  * @example const calls = createFairSlots(2, 'A call'); await calls.run(() => call(), { caller: '192.0.2.1', signal })
  */

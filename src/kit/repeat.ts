@@ -10,7 +10,7 @@ export type Repeating = Readonly<{
   firstMs?: number | undefined;
   /** After a run that failed; like `everyMs` unless set. */
   retryMs?: number | undefined;
-  /** How much of each pause chance may take away: 0 is nothing, 1 all of it. */
+  /** The share of each pause that chance may subtract: 0 is nothing, 1 all of it. */
   jitter?: number | undefined;
   /** Failures that are waited out; all of them unless set. Any other rejects the repetition. */
   isPassing?: ((caught: unknown) => boolean) | undefined;

@@ -2,7 +2,7 @@ import { isOneOf } from './connection-limits.ts';
 import { AppError } from './errors.ts';
 import { callerOf } from './net-address.ts';
 
-/** Takes a turn of a caller's; the returned function gives it back. Fails with `TOO_MANY_REQUESTS`. */
+/** Takes a turn of a caller's; the returned function releases it. Fails with `TOO_MANY_REQUESTS`. */
 export type Turns = (ip: string) => () => void;
 
 /** How many of what callers may have at once: each of them, and all together. */

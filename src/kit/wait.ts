@@ -9,7 +9,7 @@ export async function wait(ms: number, signal?: AbortSignal, { ref = true } = {}
   await delay(ms, undefined, signal ? { signal, ref } : { ref }).catch(() => undefined);
 }
 
-/** Gives work a time limit; what comes later than that is dropped, and the wait fails with `message`. */
+/** Sets a time limit for work; a later result is dropped, and the wait fails with `message`. */
 export async function within<T>(limitMs: number, work: Promise<T>, message: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

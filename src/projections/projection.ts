@@ -75,7 +75,7 @@ export type Projection<
   /** Tables of the derived rows. */
   derivedTables: readonly Other[];
   on: { readonly [T in FactTypeIn<Stream>]: Handler<RowOf<Main>, T> };
-  /** Rows of other tables; the engine takes away what the old row had and the new one has not. */
+  /** Rows of other tables; the engine deletes those of the old row that the new row does not have. */
   derived?: (row: RowOf<Main>) => readonly Derived<Other>[];
   /** Counters of rows; the engine adds what the new row counts less what the old one did. */
   counters?: readonly Counters<RowOf<Main>>[];

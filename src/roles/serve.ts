@@ -11,7 +11,7 @@ export type Serving = Readonly<{
   urls: (base: string) => Readonly<Record<string, string>>;
 }>;
 
-/** Starts an app and gives it as a part that runs; it fails when its server does. */
+/** Starts an app and returns it as a part that runs; it fails when its server does. */
 export async function serve(
   name: string,
   app: Pick<FastifyInstance, 'listen' | 'close' | 'server'>,

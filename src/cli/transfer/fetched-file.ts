@@ -4,7 +4,7 @@ import { wait } from '../../kit/wait.ts';
 import { reach } from './gateway-client.ts';
 import { refusalOf } from './gateway-refusal.ts';
 
-/** A fetched file: its name as the gateway gives it, its size and its bytes. */
+/** A fetched file: its name from the gateway, its size and its bytes. */
 export type Fetched = Readonly<{
   name: string | undefined;
   size: number | undefined;

@@ -97,7 +97,7 @@ export function approveAction(draft: Draft, message: Approve): void {
   draft.emit('action_approved', { action_id: action.id, creator: action.creator, action_type: action.type });
 }
 
-/** Lets an action expire and gives its price back. */
+/** Lets an action expire and refunds its price. */
 export function expireAction(draft: Draft, action: Action): void {
   draft.pay(draft.state.genesis.modules.action, action.creator, action.price);
   draft.putAction({ ...action, state: 'ACTION_STATE_EXPIRED' });

@@ -1,6 +1,6 @@
 import type { ActionType, Metadata } from './metadata.ts';
 
-/** The states that this chain gives an action; the wire knows more, which nothing here ever reaches. */
+/** The states of an action on this chain; the wire knows more, which nothing here ever reaches. */
 export type ActionState =
   'ACTION_STATE_PENDING' | 'ACTION_STATE_DONE' | 'ACTION_STATE_APPROVED' | 'ACTION_STATE_EXPIRED';
 

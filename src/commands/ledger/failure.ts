@@ -1,4 +1,4 @@
-/** Why a transaction was not carried out, with the code and the closing words that the chain gives each reason. */
+/** Why a transaction was not carried out, with the chain's code and closing words for each reason. */
 const reasons = {
   expired: { code: 1, words: 'action expired' },
   metadata: { code: 4, words: 'invalid metadata' },

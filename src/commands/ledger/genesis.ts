@@ -4,7 +4,7 @@ import { type Account, type ChainState, contractsEdition, type Genesis } from '.
 /**
  * The chain before its first block.
  *
- * Module accounts come first, then those of the genesis in their order, which gives each its number.
+ * Module accounts come first, then those of the genesis in their order, which determines their numbers.
  */
 export function genesisState(genesis: Genesis): ChainState {
   const modules = Object.values(genesis.modules).map((address) => ({ address, balance: '0' }));

@@ -1,4 +1,4 @@
-/** A binary heap: `pop` takes out the value that is before all others; n values cost n log n steps. */
+/** A binary heap: `pop` removes the value that is before all others; n values cost n log n steps. */
 export class Heap<T> {
   readonly #isBefore: (a: T, b: T) => boolean;
   readonly #values: T[] = [];

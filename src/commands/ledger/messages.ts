@@ -74,7 +74,7 @@ export const gasLimits = {
   '/cosmos.bank.v1beta1.MsgSend': 200_000,
 } as const satisfies Record<MessageType, number>;
 
-/** Who signs a message. */
+/** The signer of a message. */
 export function signerOf(message: Message): string {
   return message['@type'] === '/cosmos.bank.v1beta1.MsgSend' ? message.from_address : message.creator;
 }

@@ -1,6 +1,6 @@
 import type { Action, Changes, ChainState, SuperNode, Tallies } from './chain.ts';
 
-/** A row of the rules' tables as text, as the virtual machine keeps it beside its accounts. */
+/** A row of the rules' tables as text, as the virtual machine stores it beside its accounts. */
 export type LedgerRecord = Readonly<{ table: RecordTable; id: string; value: string }>;
 
 /** The tables that contracts read and write; accounts are the virtual machine's own. */

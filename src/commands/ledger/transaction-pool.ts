@@ -27,7 +27,7 @@ const full = 'txpool is full';
 /**
  * Transactions of the virtual machine that wait for a block, bounded in number and bytes; mutable, without I/O.
  *
- * The sealer and every edge keep one each, over the same submissions, by the same rules.
+ * The sealer and every edge have one each, over the same submissions, by the same rules.
  */
 export class TransactionPool<T extends PoolTransaction> {
   readonly #lines = new Map<string, SenderLine<T>>();
@@ -106,14 +106,14 @@ export class TransactionPool<T extends PoolTransaction> {
     return passed;
   }
 
-  /** Takes out those that have waited too long at `now` (unix milliseconds). */
+  /** Removes those that have waited too long at `now` (unix milliseconds). */
   expire(now: number): readonly T[] {
     const expired = [...this.#byHash.values()].filter(({ submittedAt }) => now - submittedAt >= poolLimits.lifetimeMs);
     for (const { hash } of expired) this.remove(hash);
     return expired;
   }
 
-  /** Takes out one that is in a block: the next nonce of its sender is the one after it. */
+  /** Removes one that is in a block: the next nonce of its sender is the one after it. */
   seal(hash: string): void {
     const one = this.#byHash.get(hash);
     const line = one && this.#lines.get(one.sender);

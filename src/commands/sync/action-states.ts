@@ -13,7 +13,7 @@ export type FoundStep = Readonly<{
   accounts: readonly string[];
 }>;
 
-/** An action as the chain keeps it. */
+/** An action as the chain stores it. */
 export type ActionRecord = Readonly<
   Pick<Registered, 'kind' | 'height' | 'price' | 'fileSizeKbs' | 'metadata'> & {
     creator: string;

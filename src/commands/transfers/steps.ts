@@ -1,7 +1,7 @@
 import type { Fact } from '../../events/catalogue.ts';
 import { Command, type Decider } from '../decider.ts';
 
-/** What every fact of a transfer carries on. */
+/** The state of a transfer that every fact repeats. */
 export type KnownTransfer = Fact<'TransferStarted'>['data']['known'];
 /** One state of a task, as its facts hold it. */
 export type TransferEvent = NonNullable<Fact<'TransferStarted'>['data']['event']>;

@@ -79,7 +79,7 @@ export function toRestError(thrown: unknown, bodyBytes?: number): AppError {
   return new AppError(code, message, { cause: caught });
 }
 
-/** The words for a caller whose work a library gave up, instead of that library's own. */
+/** The words for a caller whose work a library abandoned, instead of that library's own. */
 const ended: Readonly<Partial<Record<ErrorCode, string>>> = {
   DEADLINE: 'The answer took too long; try again later.',
   CANCELLED: 'The work was ended before there was an answer; try again.',

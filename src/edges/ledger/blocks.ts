@@ -27,7 +27,7 @@ export type Body = Readonly<{ events: readonly ChainEvent[]; content: Content; g
 /** A transaction with what it did, as the log has it. */
 export type WholeTransaction = SealedTransaction & Body;
 
-/** Gives transactions what they did; fails with `UNAVAILABLE` while the log cannot be read. */
+/** Adds their effects to transactions; fails with `UNAVAILABLE` while the log cannot be read. */
 export type Whole = (transactions: readonly SealedTransaction[]) => Promise<readonly WholeTransaction[]>;
 
 /** A transaction's bytes, as they were sent. */

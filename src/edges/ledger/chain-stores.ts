@@ -28,7 +28,7 @@ export type ChainSnapshot = Readonly<{
   history: string;
 }>;
 
-/** Where a chain finds what it does not keep in memory. */
+/** The stores of the chain's parts that are not in memory. */
 export type ChainStores = Readonly<{
   whole: Whole;
   blocks: SealedBlocks;

@@ -147,7 +147,7 @@ export class EvmChain {
     return true;
   }
 
-  /** Takes in a block of the log whose state is stored already; whether it is one. */
+  /** Returns true, and moves the head, if the block's state is already stored. */
   passes(height: number, { hash, block }: EvmBlock): boolean {
     if (!this.#stored || height > this.#stored.number) return false;
     if (BigInt(height) === this.#stored.number && hash !== this.#stored.hash)
@@ -156,7 +156,7 @@ export class EvmChain {
     return true;
   }
 
-  /** Takes in a block of the log by executing it again. */
+  /** Applies a block of the log by executing it again. */
   async apply(changes: readonly Changes[], block: EvmBlock): Promise<void> {
     await this.begun;
     const header = await this.restore(this.#header, changes, block);

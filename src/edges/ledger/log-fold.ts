@@ -96,13 +96,13 @@ async function readOn(
   throw new AppError('UNAVAILABLE', 'Reading the log of the ledger was stopped before its end');
 }
 
-/** Takes in what the log has beyond the chain. */
+/** Applies the events of the log beyond the chain. */
 export async function catchUp(chain: Chain, log: LedgerLog, signal: AbortSignal): Promise<void> {
   const last = await lastSequence(log);
   if (last > chain.sequence) await readOn(chain, { log, last }, signal);
 }
 
-/** Takes in every block that any process seals, until the signal aborts; waits while a store is out of reach. */
+/** Applies every block that any process seals, until the signal aborts; waits while a store is out of reach. */
 export async function keepUp(
   chain: Chain,
   { log, logger, onBlock }: Readonly<{ log: LedgerLog; logger: Logger; onBlock: () => void }>,

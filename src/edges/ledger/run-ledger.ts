@@ -21,7 +21,7 @@ import { keepCheckpoints, type Snapshots } from './snapshots.ts';
 /** The parts that a ledger runs on. */
 export type LedgerOptions = Readonly<{
   log: LedgerLog;
-  /** Without it this process seals, and the log's expected sequence alone keeps others out. */
+  /** Without it this process seals, and only the log's expected sequence excludes other sealers. */
   leases?: Leasing;
   /** Is called only when the log has no chain yet. */
   beginning: () => Beginning;
@@ -54,10 +54,10 @@ export type Ledger = Readonly<{
   /** Of its CometBFT RPC. */
   rpcUrl: string | undefined;
   /**
-   * Takes in the bytes of a signed transaction; settles once its block is in the log. Code 0: carried out.
+   * Submits the bytes of a signed transaction; settles once its block is in the log. Code 0: it succeeded.
    *
    * `at` is the time of its block (unix milliseconds), which no earlier block may have passed. Fails with
-   * `INVALID_ARGUMENT` when the chain refuses it; the same bytes again give the same receipt.
+   * `INVALID_ARGUMENT` when the chain refuses it; the same bytes again return the same receipt.
    */
   submit: (bytes: Uint8Array, at?: number) => Promise<Receipt>;
   /**
@@ -78,7 +78,7 @@ export type Ledger = Readonly<{
   keep: (cadence: Cadence) => void;
   /** How far the chain is. */
   status: () => Readonly<{ chainId: string; startedAt: string; height: number; time: string; transactions: number }>;
-  /** What keeps blocks from being sealed as they should be, in sentences. */
+  /** The obstacles to sealing blocks as intended, in sentences. */
   obstacles: () => readonly string[];
   /** Rejects when the chain can be sealed or read no more, whatever is tried again; never resolves. */
   failed: Promise<never>;

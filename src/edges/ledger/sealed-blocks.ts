@@ -13,7 +13,7 @@ export type UpTo = Readonly<{ sequence: number }>;
 
 /** Where the blocks of a chain are read from; a read that cannot be answered in full fails with `UNAVAILABLE`. */
 export type SealedBlocks = Readonly<{
-  /** Takes in the next block, with the events of each transaction. */
+  /** Adds the next block, with the events of each transaction. */
   add: (block: Block, events: readonly (readonly ChainEvent[])[]) => void;
   block: (height: number, upTo: UpTo) => Promise<Block | undefined>;
   /** By upper-case hex. */
@@ -21,7 +21,7 @@ export type SealedBlocks = Readonly<{
   search: (conditions: readonly Condition[], page: SearchPage, upTo: UpTo) => Promise<SearchResult>;
 }>;
 
-/** Keeps all blocks in memory, as a chain without a database does. */
+/** Holds all blocks in memory, as a chain without a database does. */
 export function blocksInMemory(whole: Whole): SealedBlocks {
   const blocks: Block[] = [];
   const index = new TransactionIndex();

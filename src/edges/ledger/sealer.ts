@@ -41,14 +41,14 @@ export class Sealer {
     this.submissions = new Submissions({ chain, log, onChange: () => this.#wake() });
   }
 
-  /** From now on blocks follow one another as a cadence has it; transactions with a time of their own keep that. */
+  /** From now on blocks follow one another by a cadence; transactions with a time of their own keep that. */
   keep(cadence: Cadence): void {
     this.#cadence = cadence;
     cadence.onChange(() => this.#wake());
     this.#wake();
   }
 
-  /** What keeps blocks from being sealed as they should be, in sentences. */
+  /** The obstacles to sealing blocks as intended, in sentences. */
   obstacles(): readonly string[] {
     const leadMs = leadOf(this.#chain);
     return [

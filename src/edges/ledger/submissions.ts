@@ -140,7 +140,7 @@ export class Submissions {
     for (const { hash } of this.#pool.expire(now)) this.#decide(hash, { kind: 'expired' });
   }
 
-  /** Takes out what a draft refused, and answers those that wait for it. */
+  /** Removes the transactions that a draft refused, and answers their submitters. */
   drop({ refused, refusals }: Pick<DraftBlock, 'refused' | 'refusals'>): void {
     for (const [hash, reason] of refused) {
       this.#pool.remove(hash);

@@ -26,7 +26,7 @@ export class TransactionIndex {
     return this.#byHash.get(hash);
   }
 
-  /** Takes in the next transaction, with its events. */
+  /** Adds the next transaction, with its events. */
   add(transaction: SealedTransaction, events: readonly ChainEvent[]): void {
     const place = this.#all.push(transaction) - 1;
     this.#byHash.set(transaction.hash, transaction);

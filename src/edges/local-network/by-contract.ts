@@ -7,7 +7,7 @@ import type { Person } from './cast.ts';
 
 type Request = MessageOf<'/lumera.action.v1.MsgRequestAction'>;
 
-/** The content of the chain's own registration message, with generous gas. */
+/** Gas limit and tip of a registration, generous, and the fields that it leaves empty. */
 const gasLimit = 500_000n;
 const tip = 10n ** 9n;
 const noCommitment = {

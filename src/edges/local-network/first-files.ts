@@ -124,7 +124,7 @@ async function findAction(
 
 type Giving = Readonly<{ actionId: string; bytes: Buffer; signal: AbortSignal }>;
 
-/** Gives a file to the first node that takes it of those that may; fails where none does. */
+/** Sends a file to the first node that accepts it of those that may; fails where none does. */
 async function give(chain: CascadeChain, giving: Giving): Promise<void> {
   const action = await chain.action(giving.actionId);
   const { nodes } = await chain.storers(action?.record.height ?? 0);

@@ -7,8 +7,8 @@ const enough = 1_000_000n;
 const gift = '1000000000';
 
 /**
- * Gives the account of a key on the local network, where it is new or has nearly nothing left, coins of the first
- * development account.
+ * Sends coins of the first development account to the account of a key on the local network, where it is new or nearly
+ * empty.
  */
 export async function fund(chain: Signer, key: PrivateKey): Promise<void> {
   const account = accountOf(publicKeyOf(key));

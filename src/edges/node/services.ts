@@ -16,7 +16,7 @@ export const SpecSupernodeService = serviceIn(SupernodeService, {
   file: 'chain/supernode/v1/supernode.proto',
 });
 
-/** Gives a node's status, with or without its heavy part. */
+/** Returns a node's status, with or without its heavy part. */
 export type GiveStatus = (withP2pMetrics: boolean) => ReturnType<typeof statusOf>;
 
 /** Paths of calls that send the bytes of files. */

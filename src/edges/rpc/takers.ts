@@ -28,7 +28,7 @@ export type TakerOptions = Readonly<{
   idleMs?: number;
 }>;
 
-/** Who takes a connection that was recognised; a protocol without a taker is refused. */
+/** The handlers of recognised connections; a protocol without one is refused. */
 export type Takers = Readonly<{
   take: Readonly<Partial<Record<Protocol, (socket: Socket) => void | Promise<void>>>>;
   /** What connections from now on are secured with. */

@@ -138,7 +138,7 @@ async function checkJoint(stores: BothStores, head: ArchiveHead): Promise<void> 
 
 type Before = Readonly<{ policy: StreamPolicy; after: number; lost: readonly Range[] }>;
 
-/** In a stream that keeps everything, only what is known to be lost may be missing. */
+/** In a stream that keeps everything, only known losses may be missing. */
 function checkGaps(stream: StreamName, { policy, after, lost }: Before, events: readonly { sequence: number }[]): void {
   if (forgets(policy)) return;
   let last = after;

@@ -78,7 +78,7 @@ export type RawLog = Readonly<{ nc: NatsConnection; network: string; policies: S
 
 const atOnce = 2000;
 
-/** A stored message as the archive keeps it. */
+/** A stored message in the archive's form. */
 export function rawFrom(message: Delivered): RawEvent {
   return {
     sequence: message.sequence,

@@ -62,7 +62,7 @@ export async function leftBehind(
 /**
  * Compares the tables that readers see with a fold of the log up to their position.
  *
- * A snapshot is open only while a table is added up; the log is read after it. Gives back what differs, in a sentence;
+ * A snapshot is open only while a table is added up; the log is read after it. Returns the difference, in a sentence;
  * undefined where nothing does, where there is nothing to compare, or where another generation became live meanwhile.
  */
 export async function checkModel(

@@ -151,9 +151,9 @@ async function repairStreamItself(
 }
 
 /**
- * Writes rows of the archive anew from the stream and ties the chain again, until it meets what is sound.
+ * Writes rows of the archive anew from the stream and chains them again, up to the first sound row.
  *
- * Gives back what was done, in sentences.
+ * Returns the repairs, in sentences.
  */
 export async function repairArchive(stores: BothStores, { stream, inArchive }: ScrubReport): Promise<string[]> {
   const head = await stores.store.head(stream);
@@ -175,7 +175,7 @@ export async function repairArchive(stores: BothStores, { stream, inArchive }: S
 
 type Tie = Readonly<{ range: Range; before: Link | undefined; end: number }>;
 
-/** Gives back the last sequence that was written. */
+/** Returns the last sequence that was written. */
 async function tie(stores: BothStores, stream: StreamName, { range, before, end }: Tie): Promise<number> {
   let previous = before?.hash ?? beginning;
   let at = range.first - 1;

@@ -188,7 +188,7 @@ function choiceIn(before: StreamInfo | undefined): Partial<Shape> {
   return { num_replicas, max_bytes };
 }
 
-/** A stream whose files were damaged may leave some behind, which a new one of the same name would take up. */
+/** A stream whose files were damaged may leave some behind, which a new one of the same name would adopt. */
 async function createEmpty(log: RawLog, stream: StreamName, shape: Shape): Promise<void> {
   const manager = await managerOf(log.nc);
   const marked = {

@@ -11,7 +11,7 @@ export type Anchor = Readonly<{ sequence: number; hash: Uint8Array }>;
  */
 export type Pruning = Readonly<{ sequences: readonly number[]; anchors: readonly (Anchor & { after: number })[] }>;
 
-/** How many events of a subject are more than the stream keeps of it. */
+/** The number of a subject's events beyond those that the stream keeps. */
 type Surplus = ReadonlyMap<string, number>;
 
 /** The archive's counterpart of a stream's retention. */

@@ -259,7 +259,7 @@ export class Judge {
     };
   }
 
-  /** What neither copy has before a sequence is lost where the stream keeps everything. */
+  /** Records events that neither copy has before a sequence as lost, where the stream keeps everything. */
   #noteAbsent(sequence: number): void {
     this.events += 1;
     for (let gone = this.#last + 1; this.#how.isWhole && gone < sequence; gone++)

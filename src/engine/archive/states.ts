@@ -33,7 +33,7 @@ export const streamStates = {
 
 export type StreamState = keyof typeof streamStates;
 
-/** Metadata of a stream that is being restored: it takes nothing in from anybody else, and is not the log yet. */
+/** Metadata of a stream that is being restored: it accepts no other events, and is not the log yet. */
 export const restoringKey = 'annals-restoring';
 
 /** Its value while the stream still holds what it held before. */

@@ -143,10 +143,10 @@ export async function examine(
 type StartOptions = Readonly<{ network: string; pools: Pools; folder: string; logger: Logger; signal: AbortSignal }>;
 
 /**
- * Brings streams back from the archive that the broker does not have any more, or only half restored, before anybody
- * writes to them and before they are made empty. What deletes something is for the auditor.
+ * Restores streams from the archive that the broker does not have any more, or only half restored, before any process
+ * writes to them and before they are created empty. A repair that deletes something is left to the auditor.
  *
- * Does nothing where there is no archive. Fails when the archive cannot be read or the broker does not take the events.
+ * Does nothing where there is no archive. Fails when the archive cannot be read or the broker refuses the events.
  */
 export async function restoreMissing(
   nc: NatsConnection,

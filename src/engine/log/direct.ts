@@ -5,7 +5,7 @@ import { AppError } from '../../kit/errors.ts';
 import { onBreak, unlessBroken } from './breaks.ts';
 import { subscribe } from './subscribe.ts';
 
-/** A stored message as a direct read gives it. */
+/** A stored message in the form of a direct read. */
 export type Stored = Readonly<{ subject: string; sequence: number; bytes: Uint8Array }>;
 
 /** The most subjects of one request to the broker. */

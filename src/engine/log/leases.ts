@@ -21,7 +21,7 @@ export type Leases = Readonly<{
    * The lease is released at once then; that of a dead holder becomes free within two lease times.
    */
   hold: (name: string, signal: AbortSignal, run: (lease: Lease) => Promise<void>) => Promise<void>;
-  /** Who holds a lease, as `<host>/<pid>/<random>`. */
+  /** The holder of a lease, as `<host>/<pid>/<random>`. */
   holder: (name: string) => Promise<string | undefined>;
 }>;
 

@@ -29,7 +29,8 @@ export type Log = FactLog &
     /** Reads the head from the broker; fails with `UNAVAILABLE` when it does not answer. */
     head: (stream: StreamName) => Promise<Head>;
     /**
-     * All facts after a sequence, in order, then live ones, in batches of what is there; never waits to fill a batch.
+     * All facts after a sequence, in order, then live ones, in batches of the available facts; never waits to fill a
+     * batch.
      *
      * Resumes when the broker was away, and ends when the signal aborts. Throws `PoisonEvent` on an event that cannot
      * be read, on a log shorter than `after`, and, in streams that keep everything, on a gap.
@@ -119,8 +120,8 @@ type HistoryOptions = Readonly<{ pageSize?: number }>;
 const usualPageSize = 500;
 
 /**
- * The facts of one subject after a sequence, page by page; see `Log.history`. Its cost follows the facts it gives, not
- * the stream.
+ * The facts of one subject after a sequence, page by page; see `Log.history`. Its cost follows the number of those
+ * facts, not the stream.
  */
 async function* historyOf(
   nc: NatsConnection,

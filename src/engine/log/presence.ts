@@ -9,7 +9,7 @@ import { createLeases } from './leases.ts';
 export type Presence = Readonly<{
   /** This process: `<what it serves>.<random>`. */
   name: string;
-  /** Waits until this process is announced; the signal that it gives aborts before others may take it for gone. */
+  /** Waits until this process is announced; the returned signal aborts before others may consider it gone. */
   term: (signal: AbortSignal) => Promise<AbortSignal>;
   /** All that are announced now, as the broker's leader has it; fails while it does not answer. */
   present: () => Promise<ReadonlySet<string>>;

@@ -38,7 +38,7 @@ const readTimeoutMs = 5000;
 const connectTimeoutMs = 5000;
 /** A reader this slow has been cut off long before its generation's tables are dropped. */
 const idleReaderMs = 30_000;
-/** A frozen writer gives its locks back after this. */
+/** A frozen writer's locks are released after this. */
 const idleWriterMs = 15_000;
 const lifetimeSeconds = 600;
 /**

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { AppError } from '../../kit/errors.ts';
 
-/** Held as long as the process lives; `release` gives it up earlier. */
+/** Held as long as the process lives; `release` ends it earlier. */
 export type DirLock = Readonly<{ release(): Promise<void> }>;
 
 const ATTEMPTS = 5;

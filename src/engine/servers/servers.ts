@@ -17,7 +17,7 @@ export type Servers = Readonly<{
   postgres: pg.ClientConfig;
   /** Where the files of an embedded database lie, and what sets them aside, running or not, and makes new ones. */
   database: Readonly<{ folder: string; replace: () => Promise<void> }> | undefined;
-  /** Of the network's data; external servers keep nothing in it. */
+  /** The folder of the network's data; external servers store nothing in it. */
   folder: string;
   stop: () => Promise<void>;
 }>;

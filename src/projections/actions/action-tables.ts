@@ -33,7 +33,7 @@ export const actionTable = defineTable({
     price_denom: nullable('text'),
     price_amount: nullable('text'),
     file_size_kbs: 'int8',
-    /** The chain's protobuf bytes in base64; empty where it keeps none. */
+    /** The chain's protobuf bytes in base64; empty where it has none. */
     metadata: 'text',
     expires_at: nullable('text'),
     created_at: nullable('text'),

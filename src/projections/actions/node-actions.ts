@@ -12,7 +12,8 @@ import { countersOf, ownershipRange, rowRangesFrom, rowRangesIn, withIdRanges } 
 export type NodeActions = Readonly<{ id: string; cascade: number; sense: number }>;
 
 /**
- * Holds for an account that never was anybody else's and has no end: all of it is its operator's, whatever the height.
+ * True for an account with a single claim, from height 0 and without an end: all of it is its operator's, whatever the
+ * height.
  */
 const undisputedAccount = sql`count(*) = 1 and bool_and(from_height = 0 and until_height is null)`;
 

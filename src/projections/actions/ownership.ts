@@ -44,7 +44,7 @@ export async function ownedBy(reading: Reading, operator: string): Promise<Owned
   return ownedIn(claims).filter((owned) => owned.operator === operator);
 }
 
-/** Who owned what and when, by the rule of `ownerAt`, from all claims on the accounts. */
+/** The owners of accounts over time, by the rule of `ownerAt`, from all claims on the accounts. */
 export function ownedIn(claims: readonly SuperNodeAccountRow[]): Owned[] {
   const byAccount = Map.groupBy(claims, ({ account }) => account);
   return [...byAccount].flatMap(([account, all]) => {

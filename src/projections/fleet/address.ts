@@ -3,8 +3,8 @@ const bare6 = /^[0-9a-f]*:[0-9a-f]*:[0-9a-f:.]*$/i;
 const name = /^([a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?\.?)(?::\d{1,5})?$/i;
 
 /**
- * The host part of an address as the chain keeps it (`ip`, `ip:port`, `[v6]:port`, `v6`, `host`, `host:port`);
- * undefined for any other text.
+ * The host part of an address in the chain's form (`ip`, `ip:port`, `[v6]:port`, `v6`, `host`, `host:port`); undefined
+ * for any other text.
  *
  * Does not check that the host is an address, or one that may be dialled.
  *

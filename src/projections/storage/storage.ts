@@ -16,7 +16,7 @@ export const storedFiles = defineProjection({
   on: { FileStored: held, FileRepaired: held, FileLost: held },
 });
 
-/** Whom SuperNodes of this log have banned, and released. */
+/** The peers that SuperNodes of this log have banned, and released. */
 export const peerBans = defineProjection({
   name: 'peer_bans',
   version: 1,

@@ -1,6 +1,6 @@
 const mib = 2 ** 20;
 
-/** Bytes of a chunk by the size of the file, as the real network's clients send and its nodes give them out. */
+/** Bytes of a chunk by the size of the file, as the real network's clients and nodes send them. */
 export function chunkBytesOf(size: number): number {
   if (size <= mib) return 64 * 1024;
   if (size <= 50 * mib) return 256 * 1024;

@@ -5,7 +5,7 @@ import type { ChainSession } from '../rest/client.ts';
 import { asObject } from '../rest/values.ts';
 import type { Signatory } from './signatures.ts';
 
-/** Who signs for what was registered. */
+/** The creator of a registration, and the key of its signatures. */
 export type Registrant = Readonly<{
   creator: string;
   /** The key of 33 bytes, in base64, that the registration names where an interchain account made it. */

@@ -28,8 +28,8 @@ export type Signatory = PublicKey & Readonly<{ signer?: string }>;
 /**
  * Whether a signature (base64 of r‖s, of r‖s‖v for an Ethereum key, or of DER) is that of a key over a text.
  *
- * The raw text is tried first where it may be, then ADR-036 with the signer of the key. A high s is refused,
- * and so is base64 in any form but the one that encoders give.
+ * The raw text is tried first where it may be, then ADR-036 with the signer of the key. A high s is refused, and so is
+ * base64 in any form but the one that encoders produce.
  *
  * @example isSignedBy(publicKey, '7', signature)
  */
@@ -44,7 +44,7 @@ export function isSignedBy(key: Signatory, text: string, signature: string, form
 const longestText = 100;
 const recoveryIds: readonly (number | undefined)[] = [0, 1, 27, 28];
 
-/** r‖s of a signature; undefined where it is none that a wallet gives for a key of this type. */
+/** r‖s of a signature; undefined where no wallet produces such a one for a key of this type. */
 function pairIn({ type }: PublicKey, signature: string): Uint8Array | undefined {
   if (signature.length > longestText) return undefined;
   const bytes = Buffer.from(signature, 'base64');

@@ -22,7 +22,7 @@ const globalUnicast6 = ipaddr.IPv6.parseCIDR('2000::/3');
 const hostName = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * Decides, without any lookup, whether and what to dial for the address that the chain keeps of a node.
+ * Decides, without any lookup, whether and what to dial for the address of a node on the chain.
  *
  * Only literal public unicast addresses pass; forms that embed another address (v4-mapped, 6to4, Teredo, NAT64) never
  * do.

@@ -11,7 +11,7 @@ export class BadRecord extends Error {
 type JsonObject = Readonly<Record<string, unknown>>;
 
 const longestText = 1024;
-/** Entries of a list within one record; what the log carries on of a record has to fit in one event. */
+/** Entries of a list within one record; the part of a record that the log repeats has to fit in one event. */
 const mostEntries = 1_000;
 const greatestUint32 = 4_294_967_295;
 const lastSecond = 253_402_300_799;

@@ -50,8 +50,8 @@ export function sign({ type, bytes }: PrivateKey, message: Uint8Array): Uint8Arr
 /**
  * Whether a signature of 64 bytes (65 for an Ethereum key, its last one ignored) is that of a key over a message.
  *
- * A high s is refused: such a signature could be turned into another valid one by anybody. By the native library, which
- * is 25 times as fast as JavaScript.
+ * A high s is refused: anyone could turn such a signature into another valid one. It uses the native library, which is
+ * 25 times as fast as JavaScript.
  */
 export function verify({ type, key }: PublicKey, message: Uint8Array, signature: Uint8Array): boolean {
   const pair = type === 'eth_secp256k1' && signature.length === 65 ? signature.subarray(0, 64) : signature;

@@ -46,7 +46,7 @@ export class News {
     return added(this.#pending, listener);
   }
 
-  /** Notifies of a block. Fails, before anybody is notified, where its contents cannot be read. */
+  /** Notifies of a block. Fails, before any listener is notified, where its contents cannot be read. */
   async tellBlock(head: ChainHead, contents: BlockContents): Promise<void> {
     const isEmpty = head.transactions === 0;
     const logs = isEmpty || this.#logs.size === 0 ? [] : await contents.logs(head);

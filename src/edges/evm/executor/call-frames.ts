@@ -129,7 +129,7 @@ function end(frame: CallFrame, { execResult, createdAddress }: EVMResult): CallF
   };
 }
 
-/** A contract that ends itself, and gives what it has to another. */
+/** A contract that destroys itself, and sends its balance to another account. */
 function selfDestruct({ address, stack, account }: InterpreterStep): CallFrame {
   const heir: Address = createAddressFromBigInt((stack.at(-1) ?? 0n) & ((1n << 160n) - 1n));
   return {

@@ -16,8 +16,8 @@ const headerColumns = `number::text as number, '0x' || encode(hash, 'hex') as ha
 /**
  * Opens the store of a network's state; its tables are there once the database was brought up to date.
  *
- * A node counts as of the last block that wrote it (`forgetStates`). What a crash takes away of the last blocks is
- * executed again: a block and its nodes are written together.
+ * A node counts as of the last block that wrote it (`forgetStates`). Blocks that a crash loses are executed again: a
+ * block and its nodes are written together.
  */
 export function openPostgresNodes(postgres: pg.ClientConfig, network: string): PostgresNodes {
   const schema = metaSchema(network);

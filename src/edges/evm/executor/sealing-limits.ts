@@ -17,7 +17,7 @@ export class TooLong extends Error {}
  */
 const shareOfWaiting = 1 / 4;
 
-/** Measures work from now on; gives milliseconds. */
+/** Measures work from now on; returns milliseconds. */
 export function stopwatch(): () => number {
   const startedAt = performance.now();
   const before = process.threadCpuUsage();

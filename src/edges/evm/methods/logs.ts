@@ -7,8 +7,8 @@ import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 import { blockOf } from './block-of.ts';
 
 /**
- * Blocks that one request for logs may cover, logs that it may give, and values that it may name. So many bytes of
- * data, twice as many digits, and what each log has beside them are an answer of 25 MB.
+ * Limits of one request for logs: its blocks, the logs of its answer, and the values that it may name. So many bytes of
+ * data, twice as many digits, with the other fields of each log, are an answer of 25 MB.
  */
 const most = { blocks: 10_000n, logs: 10_000, dataBytes: 9_000_000, addresses: 1000, topics: 1000 };
 

@@ -17,7 +17,7 @@ type SubmissionSent = Extract<SubmissionFact, { type: 'EvmTransactionSubmitted' 
 /** The fate of a submission. */
 export type SubmissionFate = Exclude<SubmissionFact, SubmissionSent>;
 
-/** Who receives submissions and fates, in the order of the log. */
+/** Receives submissions and fates, in the order of the log. */
 export type PoolFollower = Readonly<{
   onSubmitted: (sent: SubmissionSent) => void | Promise<void>;
   onFate: (fate: SubmissionFate) => void;

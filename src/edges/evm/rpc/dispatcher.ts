@@ -23,7 +23,7 @@ type Request = Readonly<{ method: string; params: readonly unknown[] }>;
 /** Answers the text of a request or a batch; undefined where nothing is to be answered. */
 export type Dispatcher = (text: string, sender: Sender) => Promise<string | undefined>;
 
-/** Where one message is answered: until when, and for whom. */
+/** The context of one message: its sender, and its deadline. */
 type Turn = Sender & Readonly<{ message: Message; isLate: () => boolean }>;
 
 type Answer = (one: unknown, turn: Turn, isFull?: boolean) => Promise<string | undefined>;

@@ -33,7 +33,7 @@ type Filter = {
   readonly usage: Usage;
   changes: unknown[];
   bytes: number;
-  /** It collected more than it may: what it lacks is nowhere, so it gives nothing. */
+  /** It exceeded its limit: some of its events are lost, so it returns none. */
   isFull: boolean;
   end: () => void;
 };

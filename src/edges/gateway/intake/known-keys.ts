@@ -8,7 +8,7 @@ const mostKept = 10_000;
  * The same chain, which caches the key of an account for a minute.
  *
  * It never caches whose key counts for an action: its creator may change. Nor does it cache that an account has no key:
- * its first transaction gives it one.
+ * its first transaction sets one.
  */
 export function rememberingKeys(chain: CascadeChain, clock: () => number = Date.now): CascadeChain {
   const known = new Map<string, Readonly<{ signatory: Signatory; until: number }>>();

@@ -44,7 +44,7 @@ export type Resumable = Readonly<{
   remove: (id: string) => Promise<void>;
 }>;
 
-/** Takes in uploads that come in several requests. */
+/** Receives uploads that come in several requests. */
 export function createResumable(intake: Intake): Resumable {
   const { admission, chain, files, settings } = intake;
   const { partials } = files;

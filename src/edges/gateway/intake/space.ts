@@ -35,7 +35,7 @@ type Held = Readonly<{ all: number; fetched: number }>;
  * Room of a folder: at most `mostBytes` in it, where that is set, and never the last tenth of the volume, or its last
  * 5 GiB where that is less.
  *
- * Downloads fill three quarters of `mostBytes` and stop twice as far before the volume's end: uploads keep the rest.
+ * Downloads fill three quarters of `mostBytes` and stop twice as far before the volume's end: the rest is for uploads.
  * Several reservations of one file count as the largest of them.
  */
 export function createSpace(folder: string, mostBytes: number | undefined): Space {

@@ -35,7 +35,7 @@ export function recordedBytes({ record: { fileSizeKbs } }: CascadeAction, mostBy
 /**
  * Fetches a file from one node; its path appears only once the bytes match the chain's data hash and are on the disk.
  *
- * Fails when the node refuses, stalls, breaks off, or gives other bytes; with `DiskFailure` where our own disk does.
+ * Fails when the node refuses, stalls, breaks off, or sends other bytes; with `DiskFailure` where our own disk does.
  */
 export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGenerator<Step[], void> {
   const { node, iteration, dialling, watch } = attempt;

@@ -34,9 +34,9 @@ const usualPollMs = 1_000;
 const nodesPerRound = 2;
 
 /**
- * Gives a file to the SuperNodes of its action's top list until the chain has the action finalized.
+ * Sends a file to the SuperNodes of its action's top list until the chain has the action finalized.
  *
- * Gives the states after `sdk:started`, each array to be written at once, the terminal one last. Never fails for what
+ * Yields the states after `sdk:started`, each array to be written at once, the terminal one last. Never fails for what
  * nodes or the chain do; fails when the signal aborts.
  */
 export async function* uploadToNodes(
@@ -67,9 +67,9 @@ export async function* uploadToNodes(
 }
 
 /**
- * Fetches a file from the SuperNodes of its action's top list until one gives the bytes that the chain names.
+ * Fetches a file from the SuperNodes of its action's top list until one sends the bytes that the chain names.
  *
- * Gives the states after `sdk:started`, each array to be written at once, the terminal one last; the file is there
+ * Yields the states after `sdk:started`, each array to be written at once, the terminal one last; the file is there
  * before `sdk:completed`. Never fails for what nodes or the chain do; fails when the signal aborts.
  */
 export async function* downloadFromNodes(

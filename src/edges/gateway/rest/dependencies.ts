@@ -49,7 +49,7 @@ export type GatewayDependencies = Readonly<{
   runner: Runner;
   elsewhere: Elsewhere;
   settings: GatewaySettings;
-  /** Who registers and signs on the page of the local network. */
+  /** The user that registers and signs on the page of the local network. */
   pageUser: PageUser | undefined;
   observed: () => Observed;
   logger: Logger;

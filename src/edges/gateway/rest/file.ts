@@ -14,7 +14,7 @@ type About = Readonly<{ etag: string; name: string }>;
 
 const mostAbouts = 1_000;
 
-/** `GET …/file`: gives a fetched file out, or ranges of it. */
+/** `GET …/file`: sends a fetched file, or ranges of it. */
 export function fileRoutes(app: App, prefix: string, dependencies: GatewayDependencies): void {
   const abouts = new LRUCache<string, About>({ max: mostAbouts });
   const bytes = (description: string) => ({

@@ -11,7 +11,7 @@ import { currentTask, endTask } from './task-log.ts';
 export type Elsewhere = Readonly<{
   /** Fails with `CONFLICT` where a gateway that is there has the action's upload in hand, or serves its bytes. */
   check: (action: string) => Promise<void>;
-  /** Ends with `GONE` the uploads of an action whose bytes no gateway serves: a new one takes over. */
+  /** Ends with `GONE` the uploads of an action whose bytes no gateway serves: a new one replaces them. */
   supersede: (action: string) => Promise<void>;
 }>;
 

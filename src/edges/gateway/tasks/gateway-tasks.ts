@@ -29,7 +29,7 @@ export type TasksOptions = Omit<RunnerOptions, 'presence'> &
     resumes?: boolean;
   }>;
 
-/** Announces this gateway, follows what is open, carries its tasks out and takes up those of gateways that are gone. */
+/** Announces this gateway, follows open tasks, runs its own and resumes those of gateways that are gone. */
 export function openGatewayTasks(options: TasksOptions): GatewayTasks {
   const {
     connection,

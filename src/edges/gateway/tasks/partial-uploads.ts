@@ -27,9 +27,9 @@ export type PartialUploads = Readonly<{
   create: (asked: Asked) => Promise<PartialUpload>;
   /** Undefined for an id that nothing lies at, of whatever form. */
   find: (id: string) => Promise<PartialUpload | undefined>;
-  /** Keeps what is known of it now. */
+  /** Writes its current description. */
   describe: (upload: PartialUpload) => Promise<void>;
-  /** Keeps only which task it became. */
+  /** Writes its description, which names its task, and removes its bytes. */
   finish: (upload: PartialUpload) => Promise<void>;
   /** Path of the bytes so far. */
   bytesOf: (id: string) => string;

@@ -10,8 +10,8 @@ export type Metrics = Readonly<{ text: () => Promise<string>; contentType: strin
 const sample = /^([a-zA-Z_:][\w:]*)(?:\{(?=(.)))?/gm;
 
 /**
- * Counts requests of the app from now on, and shows them with the figures of the process and those that `gauges` gives
- * when scraped; every figure has the label `network`, so that two networks in one Prometheus stay apart.
+ * Counts requests of the app from now on, and shows them with the figures of the process and those that `gauges`
+ * returns when scraped; every figure has the label `network`, so that two networks in one Prometheus stay apart.
  */
 export function createMetrics(app: FastifyInstance, network: string, gauges: () => readonly Figures[]): Metrics {
   const registry = new Registry();

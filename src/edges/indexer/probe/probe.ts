@@ -32,10 +32,10 @@ type HttpPart = Readonly<{ outcome: PortResult; answer: StatusAnswer; status?: N
 type Door = Readonly<{ ip: string; dial: Dial; limits: ProbeLimits; signal: AbortSignal }>;
 
 /**
- * Probes the node at an address as the chain keeps it: its three ports at once, and its status over the HTTP port's
+ * Probes the node at an address in the chain's form: its three ports at once, and its status over the HTTP port's
  * connection.
  *
- * An address that may not be dialled is an outcome too. Fails only when it is called off or this machine has no sockets
+ * An address that may not be dialled is an outcome too. Fails only when it is cancelled or this machine has no sockets
  * left.
  *
  * @example

@@ -53,5 +53,5 @@ function transactionsOf({ register_tx, finalize_tx, approve_tx }: ListedAction):
   return { register: stepOf(register_tx), finalize: stepOf(finalize_tx), approve: stepOf(approve_tx) };
 }
 
-/** The database gives the fields in an order of its own. */
+/** The database returns the fields in an order of its own. */
 const stepOf = (step: StepTransaction | null) => step && { tx_hash: step.tx_hash, height: step.height };

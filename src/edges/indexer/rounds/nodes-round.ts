@@ -76,7 +76,7 @@ async function recordList<Entry>(
   return { facts, skipped: roll.skipped };
 }
 
-/** Who is on a list, as far as it has been read. */
+/** The members of a list, as far as it has been read. */
 class Roll<Entry> {
   readonly records = new Map<string, Entry>();
   readonly listed = new Set<string>();

@@ -22,7 +22,7 @@ import { type SimulatedOn, simulate } from '../simulate.ts';
 /** The context of a query: the chain as of the height that it names, and as it is now. */
 export type Queried = SimulatedOn & Readonly<{ view: ChainView }>;
 
-/** Queries by the path of `abci_query`; each takes and gives protobuf, and fails with `RestError`. */
+/** Queries by the path of `abci_query`; each reads and returns protobuf, and fails with `RestError`. */
 export const queries: Readonly<Record<string, (queried: Queried, request: Uint8Array) => Uint8Array>> = {
   '/cosmos.auth.v1beta1.Query/Account': query(wire.AccountRequestSchema, wire.AccountResponseSchema, accountAnswer),
   '/cosmos.bank.v1beta1.Query/Balance': query(wire.BalanceRequestSchema, wire.BalanceResponseSchema, balanceAnswer),

@@ -87,7 +87,7 @@ export function enumQuery<const T extends string>(
   return found ?? failUnread(`${text} is not a valid ${type}`);
 }
 
-/** A time with the nine digits that the chain gives it. */
+/** A time with nine digits, as on the chain. */
 export function nanoTime(time: string): string {
   return new Date(time).toISOString().replace('Z', '000000Z');
 }

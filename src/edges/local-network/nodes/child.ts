@@ -8,7 +8,7 @@ import type { HostPlan, NodePlan, Numbered, Order, Reply } from './orders.ts';
 /** A process that hosts nodes. */
 export type NodesChild = Readonly<{
   pid: number | undefined;
-  /** Starts a node, or gives the ports of one that runs; fails with `UNAVAILABLE` where a port cannot be had. */
+  /** Starts a node, or returns the ports of one that runs; fails with `UNAVAILABLE` where a port is not available. */
   start: (node: NodePlan) => Promise<NodePorts>;
   /** Stops a node; one that does not run is none. */
   stopNode: (host: string) => Promise<void>;

@@ -91,7 +91,7 @@ function createSettling({
   const proven = new Set<string>();
   const isHere = (manifest: Manifest): boolean => manifest.pieces.every((hash) => index.isHere(hash));
   const read = readsHere(storage);
-  /** Keeps the one that is true; every other one was a lie. */
+  /** Stores the true one; every other one was a lie. */
   const prove = async (manifest: Manifest): Promise<void> => {
     const kept = index.file(manifest.actionId);
     if (!kept || !isSameManifest(kept, manifest)) await storage.keep(manifest);

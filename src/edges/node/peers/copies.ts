@@ -24,7 +24,7 @@ export type CopiesOptions = ReaderOptions &
   Pick<RepairOptions, 'isTrue'> &
   Readonly<{ diagnostics: Pick<Diagnostics, 'stores'>; copies: number }>;
 
-/** Keeps as many copies of files as there should be. */
+/** Maintains the configured number of copies of files. */
 export function createCopies(options: CopiesOptions): Copies {
   const { neighbours, placement, storage, diagnostics, copies } = options;
   const reader = createPieceReaders(options);
@@ -60,7 +60,7 @@ export function createCopies(options: CopiesOptions): Copies {
 
 type Spreading = Readonly<{ manifest: Manifest; giving: Giving; wanted: number }>;
 
-/** Gives a file to so many nodes in their order; one that fails is followed by the next. */
+/** Sends a file to so many nodes in their order; one that fails is followed by the next. */
 async function giveTo(peers: readonly Peer[], { manifest, giving, wanted }: Spreading): Promise<number> {
   let given = 0;
   for (let next = 0; given < wanted && next < peers.length;) {

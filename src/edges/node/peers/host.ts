@@ -47,8 +47,8 @@ const usualConnections = 1024;
 const unprovenBytes = 4096;
 
 /**
- * Where a node answers its peers, as whom and how; a connection must have shaken hands after `silenceMs`, a question be
- * answered after `answerMs`.
+ * The address of a node's peer port, its key and its answers; a handshake must end within `silenceMs`, a request be
+ * answered within `answerMs`.
  */
 export type HostOptions = Readonly<{
   place: Place;

@@ -8,13 +8,13 @@ import type { Neighbours } from './neighbours.ts';
 import type { Placement } from './placement.ts';
 
 /**
- * Reads pieces of one file, from here or from any node that has it; undefined where none does. A peer that gives other
+ * Reads pieces of one file, from here or from any node that has it; undefined where none does. A peer that sends other
  * bytes is counted. Only what this node should hold is stored, and a full store never withholds a piece from its
  * reader.
  */
 export type PieceReader = (actionId: string) => (hash: PieceHash) => Promise<FoundPiece | undefined>;
 
-/** What pieces are read with, and for whom. */
+/** The sources of pieces, and the node that reads them. */
 export type ReaderOptions = Readonly<{
   account: string;
   neighbours: Neighbours;

@@ -14,7 +14,7 @@ export type Draft = Readonly<{
   size: () => number;
   /** Adds bytes; fails with `NoRoom` where there is no room for them. Waits while the disk is behind. */
   add: (bytes: Uint8Array) => Promise<void>;
-  /** Ends the file and waits until the disk has it; gives its data hash. */
+  /** Ends the file and waits until the disk has it; returns its data hash. */
   finish: () => Promise<string>;
   /** Makes pieces of a finished file, in order. */
   adopt: () => Promise<readonly PieceHash[]>;

@@ -7,7 +7,7 @@ import type { Judge } from './sweep.ts';
 
 /** Queries the chain which stored files stay. */
 export type Evidence = Readonly<{
-  /** Reads the chain's head once and gives a judge that speaks of it. */
+  /** Reads the chain's head once and returns a function that decides by it. */
   pass: () => Promise<Judge>;
 }>;
 

@@ -19,7 +19,7 @@ export type FileMarks = Readonly<{
   group?: readonly string[] | undefined;
 }>;
 
-/** A file as a node keeps it: its manifest, and what the node knows of its action. */
+/** A file as a node stores it: its manifest, and the marks of its action. */
 export type KeptFile = Manifest & FileMarks;
 
 const mostInGroup = 100;

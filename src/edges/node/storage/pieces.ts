@@ -22,7 +22,7 @@ export type Pieces = Readonly<{
   adopt: (files: readonly WrittenPiece[], onAdopted: () => void) => Promise<void>;
   /**
    * The bytes of a piece, checked; undefined where there is none to be read. One of other bytes is deleted; one that
-   * the disk does not give stays there until it is written anew.
+   * the disk does not return stays there until it is written anew.
    */
   get: (hash: PieceHash) => Promise<Buffer | undefined>;
   /** Whether a piece is there, by its name alone. */

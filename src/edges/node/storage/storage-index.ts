@@ -35,7 +35,7 @@ export type WrittenIndex = StorageIndex &
     forget: (actionId: string) => void;
     /** Records that a piece lies here; without `bytes` it has the size in its file's manifest. */
     arrived: (hash: PieceHash, bytes?: number) => void;
-    /** A piece lies here no longer; gives the bytes that it counted for, 0 where it did not lie here. */
+    /** Records that a piece lies here no longer; returns the bytes that it counted for, 0 where it did not lie here. */
     left: (hash: PieceHash) => number;
     /** The size of a piece by its file's manifest; undefined where no file names it. */
     bytesOf: (hash: PieceHash) => number | undefined;

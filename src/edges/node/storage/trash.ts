@@ -11,7 +11,7 @@ type Kind = (typeof kinds)[number];
 export type Trash = Readonly<{
   /** Moves something here; false where it is not there. */
   put: (kind: Kind, file: string) => Promise<boolean>;
-  /** Moves something back and gives its bytes, which stay counted; undefined where it is not here. */
+  /** Moves a file back and returns its size, which stays counted; undefined where it is not here. */
   takeBack: (kind: Kind, file: string) => Promise<number | undefined>;
   names: (kind: Kind) => Promise<readonly string[]>;
   /** Deletes the files that were moved here before a time. */

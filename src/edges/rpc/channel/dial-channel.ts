@@ -8,7 +8,7 @@ import { readSignedHello, signedHelloBytes } from './parts.ts';
 import { SecureStream } from './secure-stream.ts';
 import { commonSecret, sessionKeys } from './session-keys.ts';
 
-/** Where to, and whom to find there. */
+/** The address to dial, and the account expected there. */
 export type ChannelTarget = Readonly<{ host: string; port: number; account: string }>;
 
 /**

@@ -5,7 +5,7 @@ import { accountOf, isPublicKey, keyUrls, type PrivateKey, publicKeyOf, sign, ve
 import { HelloSchema } from '../../gen/chain/channel/v1/hello_pb.ts';
 import { PubKeySchema } from '../../gen/chain/tx/v1/tx_pb.ts';
 
-/** Who speaks. */
+/** The two types of peers. */
 export const peerTypes = { client: 1, superNode: 2 } as const;
 
 /** The contents of a hello that its account's signature has verified. */

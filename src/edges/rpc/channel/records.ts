@@ -22,8 +22,8 @@ const noNonce = new Uint8Array(12);
 const sealing = { authTagLength: tagBytes } as const;
 
 /**
- * Seals bytes into records: length and type, both little-endian, ciphertext, tag. What it gives holds until the next
- * call, which writes over it.
+ * Seals bytes into records: length and type, both little-endian, ciphertext, tag. Its result is valid until the next
+ * call, which overwrites it.
  */
 export function createSealer(keys: SessionKeys, sender: Sender): (plain: Buffer) => Buffer {
   const nextKey = recordKeys(keys, sender);

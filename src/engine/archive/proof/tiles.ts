@@ -24,7 +24,7 @@ export function tilePath({ level, index, width }: TileName): string {
 const highestLevel = 63;
 const form = /^tile\/(entries|0|[1-9]\d?)\/((?:x\d{3}\/){0,4}\d{3})(?:\.p\/([1-9]\d{0,2}))?$/;
 
-/** The tile at a path; undefined where the path is not the one that `tilePath` gives. */
+/** The tile at a path; undefined where `tilePath` would not produce the path. */
 export function parseTilePath(path: string): TileName | undefined {
   const [, levelText, digits, widthText] = form.exec(path) ?? [];
   if (levelText === undefined || digits === undefined) return undefined;

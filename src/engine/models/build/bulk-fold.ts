@@ -15,8 +15,8 @@ export type Written = Readonly<{
 export type BulkFold = Readonly<{
   take: (facts: readonly Recorded[]) => void;
   /**
-   * Takes out some rows to write, if there are more than may be held, or any at the `end` of the log; each comes once,
-   * in the end.
+   * Removes and returns some rows to write, if there are more than may be held, or any at the `end` of the log; by the
+   * end each comes once.
    */
   letGo: (at?: 'end') => Written | undefined;
   /** Removes and returns the facts of rows that were released before: they change rows that have been written. */

@@ -10,7 +10,7 @@ export type Rows = readonly (readonly [key: string, kept: StoredRow])[];
 
 /** The consequences of the rows that a batch changes. */
 export type Consequences = Readonly<{
-  /** Derived rows to take away, by table; only their key columns count. */
+  /** Derived rows to delete, by table; only their key columns count. */
   gone: ReadonlyMap<string, readonly Row[]>;
   /** Derived rows that are new, by table. */
   fresh: ReadonlyMap<string, readonly Row[]>;

@@ -85,7 +85,7 @@ export async function existingPrevious(
   );
 }
 
-/** Records how far the tables of an unfinished generation were filled, and gives it back as it is now. */
+/** Records how far the tables of an unfinished generation were filled, and returns it as it is now. */
 export async function recordFilled(
   client: pg.ClientBase,
   network: string,

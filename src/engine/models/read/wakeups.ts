@@ -107,8 +107,8 @@ const retryMs = { first: 50, longest: 5000 };
 /**
  * Listens on a channel for as long as it is not closed, whatever happens to the server.
  *
- * This lifts the library's own limits, which would end it after three seconds without a server; where it gives up all
- * the same, another subscriber replaces it. Connect to PostgreSQL itself, not to a pooler of transactions.
+ * This lifts the library's own limits, which would end it after three seconds without a server; where it fails all the
+ * same, another subscriber replaces it. Connect to PostgreSQL itself, not to a pooler of transactions.
  */
 function listen(config: pg.ClientConfig, listening: Listening): { close: () => Promise<void> } {
   let isClosed = false;

@@ -6,7 +6,7 @@ import { ask, run, type Say } from '../commands.ts';
 import { writeDurably } from '../durable-file.ts';
 import { POSTGRES_MAJOR } from './postgres-binaries.ts';
 
-/** Whom PostgreSQL runs as: what is put before its command line, and the ids to switch to. */
+/** The user that PostgreSQL runs as: the words before its command line, and the ids to switch to. */
 export type Identity = Readonly<{
   mode: 'self' | 'namespace' | 'setuid';
   wrap: readonly string[];
@@ -35,7 +35,7 @@ export async function postgresIdentity(required?: string): Promise<Identity> {
   throw new Error('Cannot run PostgreSQL as root here: run as an ordinary user, or set DB_DSN to a server of yours');
 }
 
-/** The data folder of a PostgreSQL server and whom it belongs to. */
+/** The data folder of a PostgreSQL server and its owner. */
 export type Cluster = Readonly<{ folder: string; identity: Identity }>;
 
 /** How a cluster is opened. */

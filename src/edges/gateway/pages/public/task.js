@@ -49,7 +49,7 @@ export function isEnd(status) {
   return status === 'sdk:completed' || status === 'sdk:failed';
 }
 
-/** Follows a task until its end; the browser takes up a stream that is cut. Gives the last event. */
+/** Follows a task until its end; the browser resumes a stream that is cut. Resolves with the last event. */
 export function follow(direction, taskId, onEvent) {
   const { promise, resolve, reject } = Promise.withResolvers();
   const source = new EventSource(`${paths[direction]}/${taskId}/status`);

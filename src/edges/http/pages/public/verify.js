@@ -104,8 +104,8 @@ export async function checkConsistency({ old, size, oldRoot, root, hashes }) {
 }
 
 /**
- * Checks a text of C2SP tlog-proof for an event: that the log which the key belongs to has these bytes. Gives back
- * where: `{ origin, index, size }`.
+ * Checks a text of C2SP tlog-proof for an event: that the log which the key belongs to has these bytes. Returns its
+ * position: `{ origin, index, size }`.
  */
 export async function checkProof(proof, eventBytes, vkey) {
   const [, indexText, path, checkpoint] =
