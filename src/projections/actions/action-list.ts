@@ -34,7 +34,7 @@ export type ActionPage = Readonly<{
 }>;
 
 /**
- * More rows than any page holds: the planner does not know the limit, and must not expect a part of the whole table.
+ * More rows than any page holds: the planner does not know the limit, and must not expect a part of the table.
  */
 const mostListed = 1000;
 

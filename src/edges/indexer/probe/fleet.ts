@@ -4,7 +4,7 @@ import type { Logger } from '../../../kit/logger.ts';
 import { wait } from '../../../kit/wait.ts';
 
 /**
- * The part of the log that probing needs: the last facts of a whole kind, and a hint whenever a fact of a kind is
+ * The part of the log that probing needs: the last facts of all entities of a kind, and a hint whenever a fact of a kind is
  * written.
  */
 export type WatchedLog = FactLog &

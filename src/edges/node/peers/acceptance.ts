@@ -11,7 +11,7 @@ import { createOffers, type Offer, type Offers } from './offers.ts';
 export type Acceptance = Readonly<{
   /** Takes a manifest in that may be one of its action; false where another one stays, or its peer offers too much. */
   manifest: (manifest: Manifest, by: Peer) => Promise<boolean>;
-  /** Returns whether a file that is kept or offered here names a piece. */
+  /** Returns whether a file that is stored or offered here names a piece. */
   wants: (hash: PieceHash) => boolean;
   /** Judges the offers that a piece completes; called after it was stored. */
   arrived: (hash: PieceHash) => Promise<void>;
@@ -33,7 +33,7 @@ const judgedAtOnce = 2;
 const judgedWithinMs = 20_000;
 
 /**
- * The first manifest of a file is kept as it comes, others beside it, one of each peer. As soon as the pieces of one
+ * The first manifest of a file is stored as it comes, others beside it, one of each peer. As soon as the pieces of one
  * are all here it is verified from the disk, and never from peers: a true one stays, a false one goes, and a peer that
  * offered another has lied. So no peer can withhold a file from its holders, or make them wait for another peer.
  */

@@ -19,7 +19,7 @@ export type Offers = Readonly<{
   of: (by: Peer) => readonly Manifest[];
   /** Actions of offers that name a piece. */
   naming: (hash: PieceHash) => readonly string[];
-  /** Deletes offers that are an hour old; returns the files that are kept though none of their pieces came. */
+  /** Deletes offers that are an hour old; returns the files that are stored though none of their pieces came. */
   lapsed: () => readonly string[];
 }>;
 

@@ -5,7 +5,7 @@ type Piece = { bytes: number; isHere: boolean; files: string[] };
 
 /** The contents of a store, for its readers: nothing here reads the disk. */
 export type StorageIndex = Readonly<{
-  /** A file that is kept; undefined where there is none. */
+  /** A stored file; undefined where there is none. */
   file: (actionId: string) => KeptFile | undefined;
   /** Action ids of all files, in no order. */
   files: () => string[];
