@@ -72,7 +72,7 @@ function subjectFor({ fact }: Recorded, network: string): string {
   return subjectOf(catalogue[fact.type].kind, network, entityOf(fact));
 }
 
-/** Whether a subject fits a pattern with the wildcards of NATS. */
+/** Returns whether a subject fits a pattern with the wildcards of NATS. */
 export function matches(pattern: string, subject: string): boolean {
   const [wanted, found] = [pattern.split('.'), subject.split('.')];
   const rest = wanted.indexOf('>');
@@ -80,7 +80,7 @@ export function matches(pattern: string, subject: string): boolean {
   return wanted.slice(0, rest === -1 ? undefined : rest).every((token, at) => token === '*' || token === found[at]);
 }
 
-/** Whether some subject of the form `evt.<kind>.<network>.*` can fit a pattern. */
+/** Returns whether some subject of the form `evt.<kind>.<network>.*` can fit a pattern. */
 function overlaps(pattern: string, own: string): boolean {
   const tokens = pattern.split('.');
   return own.split('.').every((token, at) => {

@@ -61,7 +61,7 @@ export type FactType = keyof typeof catalogue;
 /** The names of all facts. */
 export const factTypes = Object.keys(catalogue).filter(isFactType);
 
-/** Whether a text names a fact of the catalogue. */
+/** Returns whether a text names a fact of the catalogue. */
 export function isFactType(name: string): name is FactType {
   return Object.hasOwn(catalogue, name);
 }

@@ -125,7 +125,7 @@ export function liveKinds({ kinds }: Pick<StreamPolicy, 'kinds'>): string[] {
   return Object.keys(kinds).filter((kind) => kinds[kind]?.live);
 }
 
-/** Whether holes in a stream's sequences, and a first sequence above 1, are normal. */
+/** Returns whether holes in a stream's sequences, and a first sequence above 1, are normal. */
 export function forgets({ keeps }: Pick<StreamPolicy, 'keeps'>): boolean {
   return keeps !== 'forever';
 }
@@ -145,7 +145,7 @@ export function keptDays({ keeps }: Pick<StreamPolicy, 'keeps'>): number | undef
   return typeof keeps === 'object' && 'days' in keeps ? keeps.days : undefined;
 }
 
-/** Whether the archive holds anything of a stream. */
+/** Returns whether the archive holds anything of a stream. */
 export function isArchived({ archive }: Pick<StreamPolicy, 'archive'>): boolean {
   return archive !== 'nothing';
 }

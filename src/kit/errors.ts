@@ -43,7 +43,7 @@ export function toAppError(caught: unknown): AppError {
   return new AppError(codesOfNames[caught.name] ?? 'INTERNAL', caught.message, { cause: caught });
 }
 
-/** Whether waiting may cure a failure: something is out of reach for now, or was too slow. */
+/** Returns whether waiting may cure a failure: something is out of reach for now, or was too slow. */
 export function passes(caught: unknown): boolean {
   return passingCodes.has(toAppError(caught).code);
 }

@@ -22,7 +22,7 @@ const mostTries = 10;
 const firstRetryMs = 250;
 const longestRetryMs = 3000;
 
-/** Whether nothing comes after this state. */
+/** Returns whether nothing comes after this state. */
 export function isEnd({ status }: StatusEvent): boolean {
   return ends.has(status);
 }

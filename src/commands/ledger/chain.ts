@@ -132,7 +132,7 @@ export function withChanges(state: ChainState, changes: Changes): ChainState {
   };
 }
 
-/** Whether an action may yet be finalized or expire. */
+/** Returns whether an action may yet be finalized or expire. */
 export function isOpen(action: Action): boolean {
   return action.state === 'ACTION_STATE_PENDING';
 }

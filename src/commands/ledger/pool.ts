@@ -160,7 +160,7 @@ export function blockOrder<T extends PoolTransaction>(lines: Iterable<SenderLine
   return ordered;
 }
 
-/** Whether one pays more than another, at a base fee of 0; of equal ones the older does. */
+/** Returns whether one pays more than another, at a base fee of 0; of equal ones the older does. */
 export function paysMore(a: PoolTransaction, b: PoolTransaction): boolean {
   return isBefore(a, b, 0n);
 }

@@ -74,7 +74,7 @@ export class TransactionPool<T extends PoolTransaction> {
     return { kind: 'admitted', replaced, evicted };
   }
 
-  /** Whether any transaction can be in a block with this base fee. */
+  /** Returns whether any transaction can be in a block with this base fee. */
   isReady(baseFee: bigint): boolean {
     for (const { nonce, own } of this.#lines.values()) {
       const [first] = executable(own, nonce);

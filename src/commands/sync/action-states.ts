@@ -53,17 +53,17 @@ const rank: Readonly<Record<ChainState, number>> = {
   expired: 4,
 };
 
-/** Whether a state lies after what is known, so that it is news. */
+/** Returns whether a state lies after what is known, so that it is news. */
 export function isAhead(state: ChainState, known: string): boolean {
   return rank[state] > rankOf(known);
 }
 
-/** Whether nothing follows a state any more, as far as the chain's rules go. */
+/** Returns whether nothing follows a state any more, as far as the chain's rules go. */
 export function isFinal(known: string): boolean {
   return rankOf(known) >= rank.expired;
 }
 
-/** Whether an action in this state may still expire. */
+/** Returns whether an action in this state may still expire. */
 export function isOpen(known: string): boolean {
   return rankOf(known) <= rank.processing;
 }
@@ -85,7 +85,7 @@ export function stepsReached(reached: string): readonly Step[] {
   return reached === 'finalized' ? ['register', 'finalize'] : ['register'];
 }
 
-/** Whether a transaction of a step is recorded of an action already. */
+/** Returns whether a transaction of a step is recorded of an action already. */
 export function knowsTransaction(known: KnownAction | undefined, step: Step, hash: string): boolean {
   return known?.transactions.some((one) => one.step === step && one.hash === hash) ?? false;
 }

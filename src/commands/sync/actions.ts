@@ -81,7 +81,7 @@ class FactBuilder {
     };
   }
 
-  /** Whether the record or a transaction shows a step that was not recorded yet. */
+  /** Returns whether the record or a transaction shows a step that was not recorded yet. */
   hasTaken(step: Step): boolean {
     const { record } = this.#command;
     if (stepsReached(this.#known.reached).includes(step)) return false;

@@ -98,7 +98,7 @@ function rangeText({ first, last }: ByteRange, size: number): string {
   return `bytes ${first}-${last}/${size}`;
 }
 
-/** Whether a list of entity tags has one, weak ones included. */
+/** Returns whether a list of entity tags has one, weak ones included. */
 function matches(list: string | undefined, etag: string): boolean {
   if (list === undefined) return false;
   if (list.trim() === '*') return true;

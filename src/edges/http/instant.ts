@@ -33,7 +33,7 @@ export function secondUntil({ seconds }: Instant): string {
   return asText(seconds);
 }
 
-/** Whether a moment is not after another. */
+/** Returns whether a moment is not after another. */
 export function isInOrder(first: Instant, second: Instant): boolean {
   return (
     first.seconds < second.seconds || (first.seconds === second.seconds && (!first.hasFraction || second.hasFraction))

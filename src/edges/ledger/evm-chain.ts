@@ -196,7 +196,7 @@ export class EvmChain {
   }
 }
 
-/** Whether a failure may come of a store that has lost blocks which it had. */
+/** Returns whether a failure may come of a store that has lost blocks which it had. */
 export function mayBeLost(caught: unknown): boolean {
   return passes(caught) || toAppError(caught).code === 'CONFLICT';
 }

@@ -27,7 +27,7 @@ export type Recorder = Readonly<{
   changed: (actionId: string) => void;
   /** Bans may have changed: the next pass starts at once. */
   wake: () => void;
-  /** Whether the last pass reported everything to the log; true before the first one. */
+  /** Returns whether the last pass reported everything to the log; true before the first one. */
   isTold: () => boolean;
   /** Settles once the signal has aborted and nothing is under way. */
   ended: Promise<void>;

@@ -35,7 +35,7 @@ export function toRpcError(caught: unknown): ConnectError {
   return new ConnectError(message, codeOf[error.code], undefined, undefined, error);
 }
 
-/** Whether an error is a fault of ours that belongs in the log. */
+/** Returns whether an error is a fault of ours that belongs in the log. */
 export function isOurFault(caught: unknown): boolean {
   return caught instanceof ConnectError
     ? caught.code === Code.Internal || caught.code === Code.Unknown

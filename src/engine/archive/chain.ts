@@ -42,12 +42,12 @@ export function chained(stream: StreamName, events: readonly RawEvent[], after: 
   });
 }
 
-/** Whether a link's hash is that of its content. */
+/** Returns whether a link's hash is that of its content. */
 export function isSound(stream: StreamName, link: Link): boolean {
   return isSame(hashOf(stream, link, link.previous), link.hash);
 }
 
-/** Whether two hashes are the same bytes. */
+/** Returns whether two hashes are the same bytes. */
 export function isSame(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0;
 }
@@ -55,7 +55,7 @@ export function isSame(a: Uint8Array, b: Uint8Array): boolean {
 const idLength = 22;
 
 /**
- * Whether an event proves itself: its id follows from its subject, type and data.
+ * Returns whether an event proves itself: its id follows from its subject, type and data.
  *
  * What does not is damaged, or not ours.
  */

@@ -80,7 +80,7 @@ const clockSkewMs = hourMs;
 
 /** Decides in one walk through an archive, in its order, which events its stream has dropped by policy. */
 export type Drops = Readonly<{
-  /** Whether a row, the next in order, is one that the stream drops. */
+  /** Returns whether a row, the next in order, is one that the stream drops. */
   isDropped: (row: Pick<Link, 'subject' | 'storedNanos'>) => boolean;
   /**
    * Of rows that seemed to be missing: those that the stream has dropped since, because more was archived meanwhile.

@@ -88,12 +88,12 @@ export type ScrubReport = Readonly<{
   tiles: readonly string[];
 }>;
 
-/** Whether there is anything to repair. */
+/** Returns whether there is anything to repair. */
 export function isDamaged(report: ScrubReport): boolean {
   return report.inArchive.length > 0 || report.tiles.length > 0 || isStreamDamaged(report);
 }
 
-/** Whether the stream itself is damaged, which takes making it anew; else only the archive is. */
+/** Returns whether the stream itself is damaged, which takes making it anew; else only the archive is. */
 export function isStreamDamaged({ state, inStream, inBoth, foreign }: ScrubReport): boolean {
   return state !== 'whole' || [inStream, inBoth, foreign].some((found) => found.length > 0);
 }
@@ -193,7 +193,7 @@ export type Grounds = Readonly<{
 }>;
 
 /**
- * Whether a stream is restored without an operator, which deletes what it holds.
+ * Returns whether a stream is restored without an operator, which deletes what it holds.
  *
  * Only on the same finding from two observations some time apart, and seldom; where there is nothing to delete, at
  * once.

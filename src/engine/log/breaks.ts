@@ -26,7 +26,7 @@ export const codes = {
   tooManyBatches: 10_210,
 } as const;
 
-/** Whether the broker refused with one of some codes. */
+/** Returns whether the broker refused with one of some codes. */
 export function refusedWith(caught: unknown, ...meanings: readonly (keyof typeof codes)[]): boolean {
   return caught instanceof JetStreamApiError && meanings.some((meaning) => codes[meaning] === caught.code);
 }

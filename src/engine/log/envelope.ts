@@ -43,8 +43,8 @@ const typeKey = '"type":"';
 const headBytes = 400;
 
 /**
- * Whether stored bytes may be of other types than these, by their first bytes alone: what is decoded costs ten times as
- * much. What another program wrote in another order counts as other.
+ * Returns whether stored bytes may be of other types than these, by their first bytes alone: what is decoded costs ten
+ * times as much. What another program wrote in another order counts as other.
  */
 export function isOfOtherTypes(types: readonly FactType[]): (bytes: Uint8Array) => boolean {
   const names = types.map((type) => `${eventType(type)}"`);

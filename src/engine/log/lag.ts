@@ -90,8 +90,8 @@ function repeat(poll: () => Promise<void>, signal: AbortSignal): void {
 export type LogState = Readonly<{ durability: string; warnings: readonly string[] }>;
 
 /**
- * Whether the broker answers, how durable the log is, and where its streams end; `state` fails while the broker does
- * not answer.
+ * Returns whether the broker answers, how durable the log is, and where its streams end; `state` fails while the broker
+ * does not answer.
  */
 export function observeLog(state: () => Promise<LogState>, lag: Pick<LagTracker, 'heads'>): Observed {
   const look = async () => {

@@ -77,7 +77,7 @@ const isNetwork = (code: string, message: string) => networkCodes.includes(code)
 /** Pages or index entries that cannot be read, a file that is gone, and catalogues that contradict themselves. */
 const damageCodes = ['XX000', 'XX001', 'XX002', '58P01'];
 
-/** Whether an answer of PostgreSQL shows that its own files are damaged. */
+/** Returns whether an answer of PostgreSQL shows that its own files are damaged. */
 export function isDamage(caught: unknown): caught is Error {
   const source = caught instanceof AppError ? caught.cause : caught;
   return source instanceof pg.DatabaseError && damageCodes.includes(source.code ?? '');

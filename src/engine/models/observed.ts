@@ -22,7 +22,7 @@ export type ObservedModels = Readonly<{
 const lagWarnedFromMs = 10_000;
 
 /**
- * Whether the database answers, and how far its read models are.
+ * Returns whether the database answers, and how far its read models are.
  *
  * Not to be relied on while the database does not answer, a read model is not built yet, or what readers see has
  * stopped.

@@ -53,7 +53,7 @@ export function cacheFolder(): string {
   return path.resolve(ANNALS_CACHE || path.join(XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'annals'));
 }
 
-/** Whether the file exists and may be run by this user. */
+/** Returns whether the file exists and may be run by this user. */
 function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);

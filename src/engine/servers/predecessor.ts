@@ -39,7 +39,7 @@ export async function rememberServer(pidFile: string, pid: number): Promise<void
   await writeFile(pidFile, `${pid}\n`);
 }
 
-/** Whether the process is there and was started with this argument. */
+/** Returns whether the process is there and was started with this argument. */
 export async function runsWith(pid: number, argument: string): Promise<boolean> {
   return (await commandLine(pid))?.includes(argument) ?? false;
 }

@@ -113,7 +113,7 @@ function filledBy(step: string, transaction: Transaction, row: ActionRow): Parti
   return { height, register_tx: shown(transaction), created_at: transaction.time ?? null };
 }
 
-/** Whether the step's transaction is known already: the first one stays. */
+/** Returns whether the step's transaction is known already: the first one stays. */
 function isShown(row: ActionRow, step: string): boolean {
   if (step === 'register') return typeof row.register_tx?.tx_hash === 'string';
   if (step === 'finalize') return row.finalize_tx !== null;

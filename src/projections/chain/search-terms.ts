@@ -12,7 +12,7 @@ const unindexed = new Set(
 /** Longer values are not indexed either. */
 const mostCharacters = 160;
 
-/** Whether `valueTerm` finds an attribute by its value. */
+/** Returns whether `valueTerm` finds an attribute by its value. */
 export function isIndexed(key: string, value: string): boolean {
   return value.length <= mostCharacters && !unindexed.has(key.slice(key.lastIndexOf('.') + 1));
 }

@@ -26,7 +26,7 @@ export type SignedForms = 'any' | 'adr036';
 export type Signatory = PublicKey & Readonly<{ signer?: string }>;
 
 /**
- * Whether a signature (base64 of r‖s, of r‖s‖v for an Ethereum key, or of DER) is that of a key over a text.
+ * Returns whether a signature (base64 of r‖s, of r‖s‖v for an Ethereum key, or of DER) is that of a key over a text.
  *
  * The raw text is tried first where it may be, then ADR-036 with the signer of the key. A high s is refused, and so is
  * base64 in any form but the one that encoders produce.

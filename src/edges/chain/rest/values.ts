@@ -73,7 +73,7 @@ export function cappedCount(value: unknown, field: string): number {
   return Math.min(Number(text), greatestUint32);
 }
 
-/** Whether a text is an action's id: decimal, of any size, without leading zeros. */
+/** Returns whether a text is an action's id: decimal, of any size, without leading zeros. */
 export function isActionId(value: unknown): value is string {
   return typeof value === 'string' && /^[1-9]\d{0,77}$/.test(value);
 }

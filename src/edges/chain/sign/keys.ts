@@ -32,12 +32,12 @@ export function accountOf(key: PublicKey): string {
   return addressOf(prefixes.account, accountBytes(key));
 }
 
-/** Whether 33 bytes are a point of the curve. */
+/** Returns whether 33 bytes are a point of the curve. */
 export function isPublicKey(bytes: Uint8Array): boolean {
   return bytes.length === 33 && secp256k1.utils.isValidPublicKey(bytes, true);
 }
 
-/** Whether bytes are a private key: 32 of them, from 1 to below the order of the curve. */
+/** Returns whether bytes are a private key: 32 of them, from 1 to below the order of the curve. */
 export function isPrivateKey(bytes: Uint8Array): boolean {
   return secp256k1.utils.isValidSecretKey(bytes);
 }
@@ -48,7 +48,8 @@ export function sign({ type, bytes }: PrivateKey, message: Uint8Array): Uint8Arr
 }
 
 /**
- * Whether a signature of 64 bytes (65 for an Ethereum key, its last one ignored) is that of a key over a message.
+ * Returns whether a signature of 64 bytes (65 for an Ethereum key, its last one ignored) is that of a key over a
+ * message.
  *
  * A high s is refused: anyone could turn such a signature into another valid one. It uses the native library, which is
  * 25 times as fast as JavaScript.

@@ -7,7 +7,7 @@ import { findLogs, logFilter, type LogFilter, logMatcher } from './logs.ts';
 const filterId = { name: 'filter id', schema: identifier } as const;
 const changes = Type.Array(Type.Union([hash, Type.Object({ transactionHash: hash })]));
 
-/** Whether a block to come lies within a filter; words such as `latest` bound nothing that is yet to come. */
+/** Returns whether a block to come lies within a filter; words such as `latest` bound nothing that is yet to come. */
 function reaches({ fromBlock, toBlock, blockHash }: LogFilter, number: bigint): boolean {
   const bound = (id: LogFilter['fromBlock']): bigint | undefined =>
     typeof id === 'string' && id.startsWith('0x') && id.length < 66 ? BigInt(id) : undefined;

@@ -20,7 +20,7 @@ const cors = {
 /** The dispatcher of requests, the origins that may send them, and the bounds of requests under way. */
 export type RpcServing = Readonly<{ dispatch: Dispatcher; origins: Origins; intake: Intake }>;
 
-/** Whether a request is from a page of one of the origins, or from no page at all. */
+/** Returns whether a request is from a page of one of the origins, or from no page at all. */
 export const mayAsk = ({ headers }: IncomingMessage, origins: Origins): boolean =>
   origins === '*' || headers.origin === undefined || origins.includes(headers.origin);
 

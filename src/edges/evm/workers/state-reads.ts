@@ -49,7 +49,7 @@ const own: SlotClaim = { caller: '', signal: new AbortController().signal };
 /** Slots of one account that are read in a moment. */
 const fewSlots = 32;
 
-/** Whether a reading takes a moment only: such ones never wait for calls. */
+/** Returns whether a reading takes a moment only: such ones never wait for calls. */
 function isShort(name: keyof Readings, given: unknown): boolean {
   if (name !== 'storage') return name === 'account' || name === 'code' || name === 'storedHeader';
   return (given as Given<'storage'>).slots.length <= fewSlots;

@@ -10,7 +10,7 @@ const mostBlocks = 10;
 /** An action that is pending so many blocks after its transaction was carried out was not finalized by it. */
 const blocksAfterwards = 2;
 
-/** Whether the chain has an action done or approved; a chain that does not answer is waited for. */
+/** Returns whether the chain has an action done or approved; a chain that does not answer is waited for. */
 export async function isFinalized(chain: CascadeChain, id: string, signal: AbortSignal): Promise<boolean> {
   const state = (await untilAnswered(async () => await chain.action(id), signal))?.record.chainState;
   return state === 'done' || state === 'approved';

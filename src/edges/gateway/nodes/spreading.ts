@@ -12,7 +12,10 @@ export function lacksSymbols(reason: string): boolean {
   return /insufficient symbols/i.test(reason);
 }
 
-/** Whether an action was finalized lately as the log has it; one that the log does not have as finalized is fresh. */
+/**
+ * Returns whether an action was finalized lately as the log has it; one that the log does not have as finalized is
+ * fresh.
+ */
 export async function isFresh(log: Pick<Log, 'last'>, action: string, now: number): Promise<boolean> {
   const last = (await log.last('action', [action])).get(action);
   if (!last || !('known' in last.fact.data) || last.fact.data.known === undefined) return true;

@@ -113,7 +113,7 @@ function fetching(wanted: Wanted): Parameters<typeof tryNodes<true>>[1] {
   };
 }
 
-/** Whether a node's word for a transaction's hash is one. */
+/** Returns whether a node's word for a transaction's hash is one. */
 function isHash(text: string): boolean {
   return /^[\dA-F]{64}$/i.test(text);
 }

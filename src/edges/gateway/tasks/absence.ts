@@ -4,9 +4,9 @@ import type { Presence } from '../../../engine/log/presence.ts';
 export type Absence = Readonly<{
   /** Reads which gateways are present; where that fails, earlier observations count no longer. */
   observe: () => Promise<void>;
-  /** Whether a gateway process is gone; also for tasks that name none. */
+  /** Returns whether a gateway process is gone; also for tasks that name none. */
   isGone: (holder: string | undefined) => boolean;
-  /** Whether no gateway serves a store of bytes. */
+  /** Returns whether no gateway serves a store of bytes. */
   isUnserved: (store: string) => boolean;
 }>;
 

@@ -42,7 +42,7 @@ export type Runner = Readonly<{
   begin: (id: string, starting: Starting, signature?: string) => Promise<Task>;
   /** Carries out a task that names this process, unless it does so already. */
   run: (task: Task, signature?: string) => void;
-  /** Whether this process carries out a task of a name. */
+  /** Returns whether this process carries out a task of a name. */
   has: (name: string) => boolean;
   /** For `/metrics`. */
   gauges: readonly Figures[];

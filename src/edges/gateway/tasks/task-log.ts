@@ -40,7 +40,7 @@ export function retrievalName(taskId: string): string {
   return createHash('sha256').update(taskId).digest('hex');
 }
 
-/** Whether a text may be a task id. */
+/** Returns whether a text may be a task id. */
 export function isTaskId(text: string): boolean {
   return /^[\da-f]{32}$/.test(text);
 }
@@ -160,7 +160,7 @@ export function taskOf(fact: Fact | undefined): Task | undefined {
   return 'task' in data ? { id: data.task, kind: 'transfer', name: data.task, known } : undefined;
 }
 
-/** Whether nothing comes after a state. */
+/** Returns whether nothing comes after a state. */
 export function isEnding({ status }: TransferEvent): boolean {
   return endings.has(status);
 }

@@ -3,10 +3,7 @@ import type { Kind } from '../../../events/streams.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import { wait } from '../../../kit/wait.ts';
 
-/**
- * The part of the log that probing needs: the last facts of all entities of a kind, and a hint whenever a fact of a kind is
- * written.
- */
+/** The part of the log that probing needs: the last facts of a kind, and a hint for each new fact of a kind. */
 export type WatchedLog = FactLog &
   Readonly<{
     lastOfAll: (kind: Kind) => Promise<ReadonlyMap<string, Recorded>>;

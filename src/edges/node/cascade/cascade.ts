@@ -43,7 +43,7 @@ export type CascadeOptions = FileBounds &
 export type Cascade = Readonly<{
   storage: Storage;
   scrub: Scrub;
-  /** Whether the log holds everything that the node holds; undefined without a log. */
+  /** Returns whether the log holds everything that the node holds; undefined without a log. */
   isLogTold: () => boolean | undefined;
   tasks: Tasks;
   diagnostics: Diagnostics;

@@ -76,7 +76,7 @@ export function createAcceptance({ storage, mostOffered, onLie }: AcceptanceOpti
 type Settling = Readonly<{
   /** Actions whose stored manifest is the true one. */
   proven: ReadonlySet<string>;
-  /** Whether all pieces of a manifest are here. */
+  /** Returns whether all pieces of a manifest are here. */
   isHere: (manifest: Manifest) => boolean;
   /** Judges what is complete; true once it is known which manifest of an action is the true one. */
   settle: (actionId: string) => Promise<boolean>;

@@ -88,7 +88,7 @@ async function putManifest(sources: AnswerSources, bytes: Uint8Array, by: Peer):
   return await acceptance.manifest(manifest, by);
 }
 
-/** Whether a manifest has the data hash of its action and a size that the action's record allows. */
+/** Returns whether a manifest has the data hash of its action and a size that the action's record allows. */
 function isOf({ dataHash, size }: Manifest, { file, record }: CascadeAction): boolean {
   return file?.dataHash === dataHash && size <= mostBytesOf(record);
 }

@@ -16,7 +16,9 @@ export type Placement = Readonly<{
    * gives no answer, the group is empty.
    */
   candidates: (actionId: string, why: Why) => Promise<Candidates>;
-  /** Whether a file may lie at this node: others than the group's hold one only near the front of their ranking. */
+  /**
+   * Returns whether a file may lie at this node: others than the group's hold one only near the front of their ranking.
+   */
   mayHold: (actionId: string) => Promise<boolean>;
   /** Returns which accounts should hold a file, this node's perhaps among them, by the current state of the nodes. */
   holdersNow: () => Promise<(actionId: string) => Promise<readonly string[]>>;

@@ -13,7 +13,7 @@ export function hashPiece(bytes: Uint8Array): PieceHash {
   return hasher.init().update(bytes).digest('hex');
 }
 
-/** Whether a text is the name of a piece, and so a safe name for a file. */
+/** Returns whether a text is the name of a piece, and so a safe name for a file. */
 export function isPieceHash(text: unknown): text is PieceHash {
   return typeof text === 'string' && /^[0-9a-f]{64}$/.test(text);
 }

@@ -25,7 +25,7 @@ export type Pieces = Readonly<{
    * the disk does not return stays there until it is written anew.
    */
   get: (hash: PieceHash) => Promise<Buffer | undefined>;
-  /** Whether a piece is there, by its name alone. */
+  /** Returns whether a piece is there, by its name alone. */
   has: (hash: PieceHash) => Promise<boolean>;
   /** Moves a piece to the trash that no file names and that was written before a time. */
   discard: (hash: PieceHash, beforeMs: number) => Promise<void>;

@@ -9,7 +9,7 @@ export type StorageIndex = Readonly<{
   file: (actionId: string) => KeptFile | undefined;
   /** Action ids of all files, in no order. */
   files: () => string[];
-  /** Whether a piece lies here, as far as is known. */
+  /** Returns whether a piece lies here, as far as is known. */
   isHere: (hash: PieceHash) => boolean;
   /** All pieces that lie here, in no order. */
   pieces: () => PieceHash[];

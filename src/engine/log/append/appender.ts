@@ -88,7 +88,8 @@ const problems = {
 } satisfies Record<Exclude<Verdict, 'conflict'>, string>;
 
 /**
- * Whether the broker took a fact for one from before the last that its writer knows: then the same has happened again.
+ * Returns whether the broker took a fact for one from before the last that its writer knows: then the same has happened
+ * again.
  */
 function isOlder({ isOld, sequence }: Stored, { events }: Batch): boolean {
   return isOld && sequence <= (events[0]?.expected ?? 0);

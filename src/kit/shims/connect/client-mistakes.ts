@@ -32,7 +32,7 @@ export function isConnectionGone(caught: unknown): boolean {
   return error instanceof Error && 'code' in error && goneCodes.includes(error.code);
 }
 
-/** Whether a call failed because its client went away while it was still sending or being answered. */
+/** Returns whether a call failed because its client went away while it was still sending or being answered. */
 export function isClientGone(caught: unknown, { aborted }: AbortSignal): boolean {
   return aborted && isConnectionGone(caught);
 }

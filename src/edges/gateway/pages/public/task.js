@@ -44,7 +44,7 @@ export function send(file, { action_id, signature }, onShare) {
 
 const paths = { upload: '/api/v1/actions/cascade/tasks', download: '/api/v1/downloads/cascade' };
 
-/** Whether nothing comes after a state. */
+/** Returns whether nothing comes after a state. */
 export function isEnd(status) {
   return status === 'sdk:completed' || status === 'sdk:failed';
 }
