@@ -33,7 +33,7 @@ export function findingKey(
     }
     const one = inLog ?? inDatabase;
     if (one === undefined && known.length > 0)
-      return 'The key that signed checkpoints before is gone: set LOG_KEY to it, or begin anew with annals rekey.';
+      return 'The key that signed checkpoints before is gone: set LOG_KEY to it.';
     const seed = one
       ? await restoreSecret(nc, network, { name: secretName, secret: one })
       : await sharedSecret(nc, network, secretName);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { metaSchema } from '../../../../src/engine/models/engine/generations.ts';
 import { withClient } from '../../../../src/engine/models/pool.ts';
 import { openCheckpoint, checkProof } from '../../../../src/edges/http/pages/public/verify.js';
@@ -8,6 +8,7 @@ import { signAll } from '../../../../src/engine/archive/proof/signing.ts';
 import { rawBetween, repairStream } from '../../../../src/engine/archive/repair.ts';
 import { scrub } from '../../../../src/engine/archive/scrub.ts';
 import { isDamaged } from '../../../../src/engine/archive/states.ts';
+import { startRest } from '../../../edges/indexer/rest/rest-server.ts';
 import { until } from '../../../support/polling.ts';
 import { randomHistory } from '../../../support/random-history.ts';
 import { actionOf, appendFacts } from '../../log/fresh-log.ts';
@@ -81,6 +82,39 @@ describe('a proven log', () => {
     expect(await logs.proof('ACTIONS', entries.length + 1)).toBeUndefined();
   });
 
+  it('is served as C2SP tlog-tiles, bytes that are gone by their hash alone, and private ones not at all', async () => {
+    const kept = await signed();
+    await damage(kept, 'delete from archive where sequence = 3');
+    const rest = await startRest([], { logs: logsOf(kept) });
+    onTestFinished(rest.close);
+    const entries = await entriesIn(kept);
+    const bundle = `/log/ACTIONS/tile/entries/000.p/${entries.length % 256}`;
+    const [event, gone, proof, tile] = await Promise.all(
+      ['/log/ACTIONS/events/2', '/log/ACTIONS/events/3', '/log/ACTIONS/proofs/3', bundle].map((path) => rest.get(path)),
+    );
+    expect(
+      createHash('sha256')
+        .update(event?.text ?? '')
+        .digest(),
+    ).toEqual(entries[1]);
+    expect(event?.headers.get('repr-digest')).toBe(`sha-256=:${entries[1]?.toString('base64')}:`);
+    expect(event?.headers.get('cache-control')).toContain('immutable');
+    expect(gone).toMatchObject({ status: 410, body: { code: 'GONE' } });
+    expect(proof?.text).toMatch(/^c2sp\.org\/tlog-proof@v1\nindex 2\n/);
+    expect([tile?.status, tile?.headers.get('content-type')]).toEqual([200, 'application/octet-stream']);
+    const unknown = [
+      'TRANSFERS/checkpoint',
+      'TRANSFERS/events/1',
+      'POOL/vkey',
+      'ACTIONS/events/0',
+      'ACTIONS/tile/0/000.p/256',
+    ];
+    for (const path of unknown) expect([path, (await rest.get(`/log/${path}`)).status]).toEqual([path, 404]);
+    const { logs } = (await rest.get('/v1/logs')).body;
+    expect(logs).toContainEqual(expect.objectContaining({ stream: 'ACTIONS', size: entries.length }));
+    expect(JSON.stringify(logs)).not.toContain('TRANSFERS');
+  });
+
   it('is filled from an archive that was there before it', async () => {
     const kept = await signed();
     const before = await logsOf(kept).checkpoint('ACTIONS');
@@ -133,7 +167,7 @@ describe('a proven log', () => {
     await signAll({ ...kept.signing, key: async () => ({ seed, origin: 'another' }) });
     expect(await kept.signing.checkpoints.refusals()).toContainEqual({
       stream: 'ACTIONS',
-      reason: expect.stringContaining('annals rekey'),
+      reason: expect.stringContaining('what signed before'),
     });
     expect(await logsOf(kept).checkpoint('ACTIONS')).toEqual(before);
     await signAll(kept.signing);
