@@ -46,9 +46,13 @@ export function createCopies(options: CopiesOptions): Copies {
       const { group, rest, listed } = await placement.candidates(manifest.actionId, 'transfer');
       const giving = createGiving(neighbours, storage);
       const spread = { copies: 1, listed };
-      for (const peers of [() => group, rest]) {
+      const tried = new Set<Peer>();
+      // Those that answer at once have the file first; then the slow ones are waited for, and the next ones follow.
+      for (const [peers, enough] of [[() => group, copies - 1] as const, [() => group] as const, [rest] as const]) {
         if (spread.copies >= copies) break;
-        const reachable = await neighbours.reachable(peers());
+        const left = peers().filter((peer) => !tried.has(peer));
+        const reachable = await neighbours.reachable(left, enough);
+        for (const peer of reachable) tried.add(peer);
         spread.copies += await giveTo(reachable, { manifest, giving, wanted: copies - spread.copies });
       }
       giving.end(diagnostics);

@@ -1,4 +1,6 @@
 import pLimit from 'p-limit';
+import { poll } from '../../../kit/repeat.ts';
+import { wait } from '../../../kit/wait.ts';
 import type { Bans } from './bans.ts';
 import type { Directory, Peer } from './directory.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
@@ -13,8 +15,8 @@ export type Neighbours = Readonly<{
   all: (why: Why) => Promise<readonly Peer[]>;
   /** How many are active, banned ones too. */
   listed: () => Promise<number>;
-  /** Those of some that answer now. */
-  reachable: (peers: readonly Peer[]) => Promise<readonly Peer[]>;
+  /** Those of some that answer now; the slow ones are left out as soon as there are `enough` others. */
+  reachable: (peers: readonly Peer[], enough?: number) => Promise<readonly Peer[]>;
   /** Contacts again those that have not answered for a while. */
   keepInTouch: () => Promise<void>;
   /** Fails with `UNAVAILABLE` where the peer does not answer. */
@@ -39,6 +41,9 @@ export type NeighbourOptions = Readonly<{
 
 const ping: Ask = { case: 'missing', value: { names: [] } };
 const pingsAtOnce = 16;
+/** After so long those that have answered suffice, where there are enough of them. */
+const hastyMs = 500;
+const pollMs = 50;
 /** A node is contacted so often before it would count as gone. */
 const timesBeforeGone = 3;
 
@@ -73,9 +78,21 @@ export function createNeighbours(options: NeighbourOptions): Neighbours {
     ask,
     isGone,
     startOf: (peer) => starts.get(peer),
-    reachable: async (peers) => {
-      const asked = await Promise.allSettled(peers.map((peer) => limit(() => ask(peer, ping))));
-      return peers.filter((_, index) => asked[index]?.status === 'fulfilled');
+    reachable: async (peers, enough = Infinity) => {
+      const answered = new Set<Peer>();
+      const pinged = peers.map(async (peer) => {
+        const answer = await limit(() => ask(peer, ping)).catch(() => undefined);
+        if (answer) answered.add(peer);
+      });
+      const settled = Promise.all(pinged);
+      const ending = new AbortController();
+      // One that says nothing holds nobody up where others do.
+      const early = wait(hastyMs, ending.signal).then(() =>
+        poll(() => (answered.size >= enough ? true : undefined), { everyMs: pollMs, signal: ending.signal }),
+      );
+      await Promise.race([settled, early]);
+      ending.abort();
+      return peers.filter((peer) => answered.has(peer));
     },
     keepInTouch: async () => {
       const due = (await all('repair')).filter(isDue);
