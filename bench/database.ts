@@ -5,7 +5,7 @@ import { migrate } from '../src/engine/models/migrate.ts';
 import { createPools, type Pools } from '../src/engine/models/pool.ts';
 import { runProjector } from '../src/engine/models/engine/projector.ts';
 import type { Leasing } from '../src/engine/log/leases.ts';
-import type { Source } from '../src/engine/models/engine/source.ts';
+import type { FactSource } from '../src/engine/models/engine/source.ts';
 import type { AnyProjection } from '../src/projections/all.ts';
 import type { Context } from './context.ts';
 
@@ -25,7 +25,7 @@ export async function openDatabase(context: Context, network: string): Promise<D
 const leases: Leasing = { hold: (_name, signal, run) => run({ signal }) };
 
 /** Runs a projection; gives back how to stop. */
-export function startProjector(database: Database, source: Source, projection: AnyProjection): () => Promise<void> {
+export function startProjector(database: Database, source: FactSource, projection: AnyProjection): () => Promise<void> {
   const ending = new AbortController();
   const log = pino({ level: 'error' }, process.stderr);
   const { signal } = ending;

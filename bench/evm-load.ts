@@ -2,7 +2,7 @@ import { createFeeMarket1559Tx } from '@ethereumjs/tx';
 import { bytesToHex, createAddressFromPrivateKey, hexToBytes } from '@ethereumjs/util';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { createForks } from '../src/edges/evm/executor/forks.ts';
-import { type ChainConfig, networkChain } from '../src/edges/evm/executor/genesis.ts';
+import { type ChainConfig, networkChain } from '../src/edges/evm/executor/state/genesis.ts';
 import type { Hex } from '../src/edges/evm/executor/outcome.ts';
 import type { Item } from '../src/edges/evm/executor/sealing.ts';
 

@@ -85,12 +85,12 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
   const isLocal = !env[settings.chainApiBase.env];
   const read = (name: keyof Settings): unknown => {
     const { env: variable, default: fallback, parse, secret } = settings[name];
-    const given = env[variable] ?? (isLocal ? localDefaults[name] : undefined) ?? fallback;
+    const input = env[variable] ?? (isLocal ? localDefaults[name] : undefined) ?? fallback;
     try {
-      return parse(given);
+      return parse(input);
     } catch (caught) {
       if (!(caught instanceof Unfit)) throw caught;
-      problems.push(`${variable} is ${secret ? 'not usable' : JSON.stringify(given)}; it takes ${caught.message}`);
+      problems.push(`${variable} is ${secret ? 'not usable' : JSON.stringify(input)}; it takes ${caught.message}`);
       return undefined;
     }
   };
@@ -116,8 +116,8 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
 
 /** The configuration of this process; no other code reads its environment. */
 export function configFromEnvironment(overrides: Readonly<Record<string, string | undefined>> = {}): Config {
-  const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined));
-  const env = { ...process.env, ...given };
+  const options = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined));
+  const env = { ...process.env, ...options };
   return parseConfig({ ...configuredIn(env[settings.nodeConfig.env]), ...env });
 }
 

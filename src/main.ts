@@ -20,13 +20,13 @@ import { startServers } from './engine/servers/servers.ts';
  */
 export async function main(config: Config, logger: Logger, { json }: { json: boolean }): Promise<void> {
   const phases: Phase[] = [];
-  const told = stopSignal(logger);
+  const reported = stopSignal(logger);
   const stray = strayFailure(logger);
   const failure = new AbortController();
-  const signal = AbortSignal.any([told, failure.signal]);
+  const signal = AbortSignal.any([reported, failure.signal]);
   const run = async (): Promise<void> => {
     await assertPortsFree(plannedPorts(config));
-    const servers = await startServers(config, logger, told);
+    const servers = await startServers(config, logger, reported);
     phases.unshift({ name: 'embedded servers', capMs: 15_000, run: servers.stop });
     const context = await openStores(config, servers, { logger, signal });
     const { broker, pools } = context;
@@ -47,7 +47,7 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
   try {
     await Promise.race([running, stray]);
   } catch (caught) {
-    if (!told.aborted) {
+    if (!reported.aborted) {
       const { code, message } = toAppError(caught);
       logger.fatal(code === 'INTERNAL' ? { err: caught } : { code }, message);
       process.exitCode = 1;

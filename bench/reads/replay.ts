@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { giveWay } from '../../src/engine/servers/give-way.ts';
+import { runAtIdlePriority } from '../../src/engine/servers/give-way.ts';
 import { migrate } from '../../src/engine/models/migrate.ts';
 import { createPools } from '../../src/engine/models/pool.ts';
 import { rebuild } from '../../src/engine/models/build/rebuild.ts';
@@ -13,7 +13,7 @@ export type Replay = Readonly<{ config: pg.ClientConfig; network: string; size: 
 // Builds read models from the load's log, as a process of its own; says how fast, and ends.
 const { config, network, size, only } = JSON.parse(process.argv[2] ?? '{}') as Replay;
 const pools = createPools(config, { applicationName: 'replay' });
-await giveWay(pools, config);
+await runAtIdlePriority(pools, config);
 const source = sourceOf(worldOf(size));
 const ending = new AbortController();
 process.on('disconnect', () => process.exit());

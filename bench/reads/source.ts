@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Recorded } from '../../src/commands/ports.ts';
 import type { Fact } from '../../src/events/catalogue.ts';
 import type { StreamName } from '../../src/events/streams.ts';
-import type { Head, Source } from '../../src/engine/models/engine/source.ts';
+import type { SourceHead, FactSource } from '../../src/engine/models/engine/source.ts';
 import { fleetFacts, lastProbes, lastRounds, lifeOf } from './facts.ts';
 import type { World } from './world.ts';
 
@@ -18,7 +18,7 @@ type Numbered = Readonly<{ fact: Fact; sequence: number }>;
  * The log of the load, made up as it is read: the same facts at the same sequences each time. Where so many are to be
  * `perSecond`, further actions follow from now on.
  */
-export function sourceOf(world: World, { perSecond = 0 } = {}): Source {
+export function sourceOf(world: World, { perSecond = 0 } = {}): FactSource {
   const lists: Partial<Record<StreamName, Fact[]>> = {
     NODES: fleetFacts(world),
     PROBES: lastProbes(world),
@@ -31,7 +31,7 @@ export function sourceOf(world: World, { perSecond = 0 } = {}): Source {
     return written().at(-1)?.sequence ?? numbered(world, world.actions - 1).at(-1)?.sequence ?? 0;
   };
   return {
-    head: async (stream): Promise<Head> => ({ incarnation, firstSequence: 1, lastSequence: lastOf(stream) }),
+    head: async (stream): Promise<SourceHead> => ({ incarnation, firstSequence: 1, lastSequence: lastOf(stream) }),
     follow: async function* (stream, after, { maxFacts = 1000, signal }) {
       const last = lastOf(stream);
       const list = stream === 'ACTIONS' ? undefined : (lists[stream] ?? []);

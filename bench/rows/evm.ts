@@ -1,4 +1,4 @@
-import { createExecutor, type Sealed } from '../../src/edges/evm/executor/executor.ts';
+import { createExecutor, type UncommittedBlock } from '../../src/edges/evm/executor/executor.ts';
 import { call } from '../../src/edges/evm/executor/calls.ts';
 import { createMemoryNodes } from '../../test/support/memory-nodes.ts';
 import { createReader } from '../../src/edges/evm/executor/reader.ts';
@@ -46,7 +46,7 @@ async function edrSealing(context: Context, of: 'coins' | 'tokens', blocks: numb
 async function sealing(of: 'coins' | 'tokens', atOnce: number): Promise<Contender> {
   const config = loadedChain();
   const executor = createExecutor({ config, nodes: createMemoryNodes() });
-  let last: Sealed = await executor.genesis();
+  let last: UncommittedBlock = await executor.genesis();
   await last.commit();
   let round = 0n;
   const blocks = BigInt(atOnce);

@@ -35,9 +35,9 @@ export async function doctor({ json }: { json: boolean }): Promise<void> {
   if (findings.some(({ ok }) => !ok)) process.exitCode = 1;
 }
 
-async function finding(what: string, look: () => Promise<string>): Promise<Finding> {
+async function finding(what: string, check: () => Promise<string>): Promise<Finding> {
   try {
-    return { what, ok: true, found: await look() };
+    return { what, ok: true, found: await check() };
   } catch (caught) {
     return { what, ok: false, found: toAppError(caught).message };
   }

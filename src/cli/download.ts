@@ -8,7 +8,7 @@ import { followTask } from './transfer/follow-task.ts';
 import { type Fetched, openFile } from './transfer/fetched-file.ts';
 import { requestDownload } from './transfer/gateway-client.ts';
 import { gatewayUrl, type OpeningOptions, signatureOver } from './transfer/network.ts';
-import { createProgress, type Progress, showToEnd } from './transfer/progress.ts';
+import { createProgress, type TransferProgress, showToEnd } from './transfer/progress.ts';
 
 /** Options of `annals download`. */
 type DownloadOptions = OpeningOptions & Readonly<{ json: boolean; out?: string }>;
@@ -53,7 +53,7 @@ async function requireFree(file: string): Promise<void> {
 }
 
 /** Writes to a file beside the target and renames it once it is complete. */
-async function write({ bytes, size }: Fetched, out: string, progress: Progress): Promise<number> {
+async function write({ bytes, size }: Fetched, out: string, progress: TransferProgress): Promise<number> {
   const part = `${out}.part-${process.pid}`;
   const onBytes = progress.bytes('fetching', size);
   let written = 0;

@@ -62,7 +62,7 @@ function verbOf({ back, dropPrevious: drop }: ReplayOptions): (stores: Stores, r
 
 async function buildOne({ log, pools, network }: Stores, { projection, json, signal }: Run): Promise<void> {
   const bar = json || !process.stderr.isTTY ? undefined : progressBar(projection.name);
-  const began = performance.now();
+  const startedAt = performance.now();
   const done = await rebuild({
     pools,
     source: log,
@@ -74,7 +74,7 @@ async function buildOne({ log, pools, network }: Stores, { projection, json, sig
       bar?.update(facts, { rate: Math.round(perSecond) });
     },
   }).finally(() => bar?.stop());
-  const ms = Math.round(performance.now() - began);
+  const ms = Math.round(performance.now() - startedAt);
   const rate = Math.round((done.facts / Math.max(ms, 1)) * 1000);
   print(
     { projection: projection.name, facts: done.facts, generation: done.generation, ms, perSecond: rate },

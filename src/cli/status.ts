@@ -11,14 +11,14 @@ import { print, table } from './output.ts';
 /** `annals status`: streams, projections, sync and lag of the running instance. */
 export async function status({ json }: { json: boolean }): Promise<void> {
   await withStores(configFromEnvironment(), 'status', async (stores) => {
-    const seen = await look(stores);
+    const seen = await check(stores);
     print(seen, { json, human: () => forPeople(seen) });
   });
 }
 
-type Seen = Awaited<ReturnType<typeof look>>;
+type Seen = Awaited<ReturnType<typeof check>>;
 
-async function look({ instance, log, pools, network }: Stores) {
+async function check({ instance, log, pools, network }: Stores) {
   const reader = createReader({ pools, network });
   const [heads, generations, sources, archive] = await Promise.all([
     Promise.all(streams.map(async (stream) => ({ stream, ...(await log.head(stream)) }))),

@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { giveWay } from '../engine/servers/give-way.ts';
+import { runAtIdlePriority } from '../engine/servers/give-way.ts';
 import { findInstance, type Instance } from '../engine/servers/instance.ts';
 import type { Config } from '../config.ts';
 import { connectNats } from '../engine/log/connection.ts';
@@ -30,7 +30,7 @@ export async function withStores<T>(config: Config, name: string, use: (stores: 
       connection,
       log: createLog(connection, network),
       pools,
-      giveWay: () => giveWay(pools, instance.postgres),
+      giveWay: () => runAtIdlePriority(pools, instance.postgres),
     });
   } finally {
     await Promise.allSettled([pools.end(), connection.close()]);

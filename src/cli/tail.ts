@@ -45,9 +45,9 @@ async function followStream(
   { after, signal, show }: { after: number | 'now'; signal: AbortSignal; show: (recorded: Recorded) => void },
 ): Promise<void> {
   const { firstSequence, lastSequence } = await log.head(stream);
-  const begin = after === 'now' ? lastSequence : Math.max(after, firstSequence - 1, 0);
+  const open = after === 'now' ? lastSequence : Math.max(after, firstSequence - 1, 0);
   try {
-    for await (const { facts } of log.follow(stream, begin, { signal })) facts.forEach(show);
+    for await (const { facts } of log.follow(stream, open, { signal })) facts.forEach(show);
   } catch (caught) {
     if (!signal.aborted) throw caught;
   }
@@ -74,10 +74,10 @@ function subjectFor({ fact }: Recorded, network: string): string {
 
 /** Returns whether a subject fits a pattern with the wildcards of NATS. */
 export function matches(pattern: string, subject: string): boolean {
-  const [wanted, found] = [pattern.split('.'), subject.split('.')];
+  const [wanted, match] = [pattern.split('.'), subject.split('.')];
   const rest = wanted.indexOf('>');
-  if (rest === -1 ? wanted.length !== found.length : found.length <= rest) return false;
-  return wanted.slice(0, rest === -1 ? undefined : rest).every((token, at) => token === '*' || token === found[at]);
+  if (rest === -1 ? wanted.length !== match.length : match.length <= rest) return false;
+  return wanted.slice(0, rest === -1 ? undefined : rest).every((token, at) => token === '*' || token === match[at]);
 }
 
 /** Returns whether some subject of the form `evt.<kind>.<network>.*` can fit a pattern. */
@@ -104,8 +104,8 @@ function asEvent({ fact, id, sequence, time, causation }: Recorded): object {
 }
 
 function line({ fact, sequence, time }: Recorded): string {
-  const place = `${streamOf(fact.type)}/${sequence}`;
-  return `${time}  ${place.padEnd(14)}  ${fact.type.padEnd(22)}  ${entityOf(fact)}  ${gist(fact.data)}`;
+  const location = `${streamOf(fact.type)}/${sequence}`;
+  return `${time}  ${location.padEnd(14)}  ${fact.type.padEnd(22)}  ${entityOf(fact)}  ${gist(fact.data)}`;
 }
 
 /** The plain values of a fact, without those that it only repeats. */

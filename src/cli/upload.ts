@@ -17,14 +17,14 @@ type UploadOptions = OpeningOptions & Readonly<{ json: boolean; public?: boolean
 export async function upload(file: string, options: UploadOptions): Promise<void> {
   checkOptions(options);
   const gateway = await gatewayUrl(options);
-  const asked = await askedFor(file, options);
+  const request = await requestedFor(file, options);
   const progress = createProgress('upload', options);
   try {
-    const taskId = await uploadFile(gateway, asked, progress.bytes('sending ', asked.size));
+    const taskId = await uploadFile(gateway, request, progress.bytes('sending ', request.size));
     const seen = await showToEnd(followTask(gateway, 'upload', taskId), progress);
     progress.stop();
     const txHash = seen.map(({ data }) => data['txhash']).findLast((one) => typeof one === 'string');
-    const { actionId, size } = asked;
+    const { actionId, size } = request;
     print(
       { action_id: actionId, task_id: taskId, size, tx_hash: txHash ?? null },
       {
@@ -48,18 +48,18 @@ function checkOptions({ action, signature, public: isPublic, private: isPrivate 
     wrong('--signature goes with --action, the id of the action that the file was registered as');
 }
 
-async function askedFor(file: string, options: UploadOptions): Promise<Upload> {
+async function requestedFor(file: string, options: UploadOptions): Promise<Upload> {
   if (options.action === undefined) {
     const { actionId, dataHash, size } = await registerFile(file, options);
     return { file, size, actionId, signature: await signed(dataHash, options) };
   }
-  const found = await stat(file).catch((caught: unknown) => {
+  const match = await stat(file).catch((caught: unknown) => {
     throw new AppError('INVALID_ARGUMENT', `The file ${file} cannot be read`, { cause: caught });
   });
   const { hashFile } = await import('../edges/chain/files/data-hash.ts');
   const text = options.signature ?? (await hashFile(file)).dataHash;
   const signature = options.signature ?? (await signed(text, options));
-  return { file, size: found.size, actionId: options.action, signature };
+  return { file, size: match.size, actionId: options.action, signature };
 }
 
 async function signed(dataHash: string, options: UploadOptions): Promise<string> {

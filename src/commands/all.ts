@@ -16,11 +16,11 @@ import { CompleteRound, FailRound, IdentifyChain, RequestSync } from './sync/rou
 import { syncing } from './sync/sources.ts';
 import { RecordSuperNodes, RecordValidators, supernodes, validators } from './sync/listed.ts';
 
-type CommandClass<Given, State> = abstract new (...given: never[]) => Command<Given, State>;
+type CommandClass<Input, State> = abstract new (...input: never[]) => Command<Input, State>;
 
 /** A command of the table, and what carries it out over a log. */
 type CommandEntry = Readonly<{
-  command: abstract new (...given: never[]) => object;
+  command: abstract new (...options: never[]) => object;
   carryOut: (log: FactLog, command: object) => Promise<Handled<unknown>>;
 }>;
 
@@ -42,9 +42,9 @@ export const commands: readonly CommandEntry[] = [
   { command: RequestTransfer, carryOut: requestTransfer },
 ];
 
-function decidedBy<Given, State, K extends Kind>(
-  decider: Decider<Given, State, K>,
-  ...classes: readonly CommandClass<Given, State>[]
+function decidedBy<Options, State, K extends Kind>(
+  decider: Decider<Options, State, K>,
+  ...classes: readonly CommandClass<Options, State>[]
 ): CommandEntry[] {
   return classes.map((one) => ({
     command: one,

@@ -26,14 +26,14 @@ export type Known<State> = Readonly<{ state: State; sequence: number }>;
  * Each command is a class of its own, named in the imperative, and listed in the table `commands/all.ts` beside its
  * decider.
  */
-export abstract class Command<Given, State> {
-  readonly given: ReadonlyMap<string, Given>;
+export abstract class Command<Input, State> {
+  readonly given: ReadonlyMap<string, Input>;
   readonly cause: Cause;
   /** The known states of some entities; only the others are read. */
   readonly known: ReadonlyMap<string, Known<State>> | undefined;
 
-  constructor(given: ReadonlyMap<string, Given>, cause: Cause, known?: ReadonlyMap<string, Known<State>>) {
-    this.given = given;
+  constructor(input: ReadonlyMap<string, Input>, cause: Cause, known?: ReadonlyMap<string, Known<State>>) {
+    this.given = input;
     this.cause = cause;
     this.known = known;
   }

@@ -26,16 +26,16 @@ export type Handled<State> = Readonly<{
  *
  * @example await handle(log, probing, new Map([[probe.node, probe]]), { at })
  */
-export async function handle<Given, State, K extends Kind>(
+export async function handle<Input, State, K extends Kind>(
   log: FactLog,
-  decider: Decider<Given, State, K>,
-  given: ReadonlyMap<string, Given>,
+  decider: Decider<Input, State, K>,
+  input: ReadonlyMap<string, Input>,
   { known, ...cause }: Cause & Readonly<{ known?: ReadonlyMap<string, Known<State>> | undefined }>,
 ): Promise<Handled<State>> {
   const states = new Map<string, Known<State>>();
   let facts = 0;
   let last: Appended | undefined;
-  const entries = [...given];
+  const entries = [...input];
   for (let from = 0; from < entries.length; from += entitiesPerSlice) {
     const slice = new Slice(decider, new Map(entries.slice(from, from + entitiesPerSlice)), states);
     for (const appended of await slice.handle(log, cause, known ?? new Map())) {
@@ -54,14 +54,18 @@ type Decided<K extends Kind> = Omit<Decision, 'facts'> & Readonly<{ facts: reado
  * Entities that are loaded by one read and whose facts are appended together; mutable: `states` is brought forward as
  * facts are in the log.
  */
-class Slice<Given, State, K extends Kind> {
-  readonly #decider: Decider<Given, State, K>;
-  readonly #given: ReadonlyMap<string, Given>;
+class Slice<Options, State, K extends Kind> {
+  readonly #decider: Decider<Options, State, K>;
+  readonly #given: ReadonlyMap<string, Options>;
   readonly #states: Map<string, Known<State>>;
 
-  constructor(decider: Decider<Given, State, K>, given: ReadonlyMap<string, Given>, states: Map<string, Known<State>>) {
+  constructor(
+    decider: Decider<Options, State, K>,
+    options: ReadonlyMap<string, Options>,
+    states: Map<string, Known<State>>,
+  ) {
     this.#decider = decider;
-    this.#given = given;
+    this.#given = options;
     this.#states = states;
   }
 
@@ -98,7 +102,7 @@ class Slice<Given, State, K extends Kind> {
       this.#states.set(entity, known.get(entity) ?? knownFrom(this.#decider, entity, read.get(entity)));
   }
 
-  #decide(entity: string, command: Given): Decided<K>[] {
+  #decide(entity: string, command: Options): Decided<K>[] {
     const { kind, decide, initialState } = this.#decider;
     const { state, sequence: expected } = this.#states.get(entity) ?? { state: initialState, sequence: 0 };
     const facts = decide(command, state);
@@ -107,13 +111,13 @@ class Slice<Given, State, K extends Kind> {
 
   /** The facts of a batch lie one after another in their stream. */
   #advance(batch: readonly Decided<K>[], { ids, sequence: end }: Appended): void {
-    let place = 0;
+    let position = 0;
     for (const { entity, facts } of batch) {
-      place += facts.length;
+      position += facts.length;
       const fact = facts.at(-1);
-      const id = ids[place - 1];
+      const id = ids[position - 1];
       if (fact === undefined || id === undefined) continue;
-      const sequence = end - ids.length + place;
+      const sequence = end - ids.length + position;
       this.#states.set(entity, { state: this.#decider.after(fact, { id, sequence }), sequence });
     }
   }

@@ -48,12 +48,12 @@ export const probing: Decider<RecordProbe, State, 'probe'> = {
   decide(probe, { at: knownAt, known }) {
     const { node, at, ports, tookMs, statusAnswer } = probe;
     if (at <= knownAt && Date.parse(knownAt) - Date.parse(at) < latestMs) return [];
-    const told = whatWasTold(probe, known);
+    const notified = whatWasReported(probe, known);
     if (statusAnswer === 'ok' && ports.every(({ outcome }) => outcome === 'open')) {
-      const passed: KnownNode = { ...known, ...told, consecutiveFailures: 0, lastSeenAt: at };
+      const passed: KnownNode = { ...known, ...notified, consecutiveFailures: 0, lastSeenAt: at };
       return [{ type: 'ProbeSucceeded', data: { node, at, ports, tookMs, known: passed } }];
     }
-    const failed: KnownNode = { ...known, ...told, consecutiveFailures: known.consecutiveFailures + 1 };
+    const failed: KnownNode = { ...known, ...notified, consecutiveFailures: known.consecutiveFailures + 1 };
     return [{ type: 'ProbeFailed', data: { node, at, ports, tookMs, statusAnswer, known: failed } }];
   },
 };
@@ -61,7 +61,7 @@ export const probing: Decider<RecordProbe, State, 'probe'> = {
 /** What probes of some nodes saw. */
 export class RecordProbes extends Command<RecordProbe, State> {}
 
-function whatWasTold({ figures, reported, listed }: RecordProbe, known: KnownNode): Partial<KnownNode> {
+function whatWasReported({ figures, reported, listed }: RecordProbe, known: KnownNode): Partial<KnownNode> {
   const services = [reported, listed?.services ?? []].find((names) => names.length > 0);
   return {
     ...(figures && { figures: { ...known.figures, ...figures } }),

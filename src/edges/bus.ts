@@ -36,10 +36,10 @@ export async function openBuses(): Promise<Buses> {
  *
  * @example await dispatch(log, new RecordProbes(probes, { at }))
  */
-export async function dispatch<Given, State>(log: FactLog, command: Command<Given, State>): Promise<Handled<State>> {
+export async function dispatch<Input, State>(log: FactLog, command: Command<Input, State>): Promise<Handled<State>> {
   const { command: bus } = await openBuses();
   logs.set(command, log);
-  return await bus.execute<Command<Given, State>, Handled<State>>(command);
+  return await bus.execute<Command<Input, State>, Handled<State>>(command);
 }
 
 /**
@@ -47,7 +47,7 @@ export async function dispatch<Given, State>(log: FactLog, command: Command<Give
  *
  * @example await ask(reading, new ActionById({ id: '7' }))
  */
-export async function ask<Answer>(reading: Reading, query: Query<unknown, Answer>): Promise<Answer> {
+export async function runQuery<Answer>(reading: Reading, query: Query<unknown, Answer>): Promise<Answer> {
   const { query: bus } = await openBuses();
   readings.set(query, reading);
   return await bus.execute<Query<unknown, Answer>, Answer>(query);

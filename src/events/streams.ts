@@ -136,12 +136,12 @@ export function isProven({ proven }: Pick<StreamPolicy, 'proven'>): boolean {
 }
 
 /** How many facts of one entity a stream keeps; undefined where no number bounds them. */
-export function keptPerEntity({ keeps }: Pick<StreamPolicy, 'keeps'>): number | undefined {
+export function storedPerEntity({ keeps }: Pick<StreamPolicy, 'keeps'>): number | undefined {
   return typeof keeps === 'object' && 'perEntity' in keeps ? keeps.perEntity : undefined;
 }
 
 /** How many days a stream keeps a fact; undefined where it keeps it longer. */
-export function keptDays({ keeps }: Pick<StreamPolicy, 'keeps'>): number | undefined {
+export function storedDays({ keeps }: Pick<StreamPolicy, 'keeps'>): number | undefined {
   return typeof keeps === 'object' && 'days' in keeps ? keeps.days : undefined;
 }
 

@@ -37,8 +37,8 @@ export function parseBounded(text: string, { depth, values }: JsonBounds = usual
 }
 
 /** Offset of the quote that ends the text which starts at `begin`; beyond the end where no quote follows. */
-function endOfText(text: string, begin: number): number {
-  let at = begin + 1;
+function endOfText(text: string, start: number): number {
+  let at = start + 1;
   while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1;
   return at;
 }

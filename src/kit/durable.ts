@@ -24,7 +24,7 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /** Writes a file completely or not at all, over one of the same name; what a crash leaves lies in `incoming`. */
-export async function writeWhole(file: string, bytes: Uint8Array, incoming: string): Promise<void> {
+export async function writeAll(file: string, bytes: Uint8Array, incoming: string): Promise<void> {
   const unfinished = path.join(incoming, randomUUID());
   await writeSynced(unfinished, bytes);
   await rename(unfinished, file);

@@ -5,7 +5,7 @@ import type { Figures } from './observed.ts';
 /** Makes a gauge whose name starts with `annals_`. */
 type MakeGauge = <L extends string>(name: string, help: string, ...labels: readonly L[]) => Gauge<L>;
 
-const lookTimeoutMs = 3000;
+const checkTimeoutMs = 3000;
 
 /**
  * Figures that are read at each scrape, by one call of `look`.
@@ -18,7 +18,7 @@ const lookTimeoutMs = 3000;
  */
 export function figures<G extends Readonly<Record<string, Pick<Gauge, 'reset'>>>, Seen>(
   define: (gauge: MakeGauge) => G,
-  look: () => Promise<Seen>,
+  check: () => Promise<Seen>,
   show: (gauges: G, seen: Seen | undefined) => void,
 ): Figures {
   const registry = new Registry();
@@ -27,7 +27,7 @@ export function figures<G extends Readonly<Record<string, Pick<Gauge, 'reset'>>>
   );
   return {
     metrics: async () => {
-      const [seen] = await Promise.allSettled([within(lookTimeoutMs, look(), 'late')]);
+      const [seen] = await Promise.allSettled([within(checkTimeoutMs, check(), 'late')]);
       for (const gauge of Object.values(gauges)) gauge.reset();
       show(gauges, seen.status === 'fulfilled' ? seen.value : undefined);
       return await registry.metrics();

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 
 /** Which bytes of a file, both ends included, in pieces of how many. */
-export type Pieces = Readonly<{
+export type FileSpan = Readonly<{
   first: number;
   last: number;
   pieceBytes: number;
@@ -17,7 +17,7 @@ export type Pieces = Readonly<{
  */
 export async function* piecesOf(
   handle: FileHandle,
-  { first, last, pieceBytes, held = 1 }: Pieces,
+  { first, last, pieceBytes, held = 1 }: FileSpan,
 ): AsyncGenerator<Buffer<ArrayBuffer>, void, undefined> {
   const buffers: Buffer<ArrayBuffer>[] = [];
   let at = first;

@@ -3,10 +3,10 @@ import type { AddressInfo, Server } from 'node:net';
 import { AppError } from './errors.ts';
 
 /** Where a server listens, and the words of its error when it cannot. */
-export type Place = Readonly<{ host: string; port: number; what: string; remedy: string }>;
+export type ListenAddress = Readonly<{ host: string; port: number; what: string; remedy: string }>;
 
 /** Opens a port and returns its number; fails with `UNAVAILABLE` that names the port and its purpose. */
-export async function listen(server: Server, { host, port, what, remedy }: Place): Promise<number> {
+export async function listen(server: Server, { host, port, what, remedy }: ListenAddress): Promise<number> {
   server.listen(port, host);
   try {
     await once(server, 'listening');

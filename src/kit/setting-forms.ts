@@ -13,7 +13,7 @@ export const optional = (value: string): string | undefined => (value === '' ? u
 export const host = (value: string): string => value.replace(/^\[(.*)\]$/, '$1');
 
 /** An integer within bounds, both included. */
-export function whole(from: number, to: number): (value: string) => number {
+export function complete(from: number, to: number): (value: string) => number {
   return (value) => {
     const n = Number(value);
     if (!/^\d+$/.test(value) || n < from || n > to) throw new Unfit(`a whole number from ${from} to ${to}`);
@@ -21,7 +21,7 @@ export function whole(from: number, to: number): (value: string) => number {
   };
 }
 /** A port; 0 lets the system pick one. */
-export const port = whole(0, 65_535);
+export const port = complete(0, 65_535);
 /** A port, or none. */
 export const optionalPort = (value: string): number | undefined => (value === '' ? undefined : port(value));
 

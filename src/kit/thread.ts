@@ -9,7 +9,7 @@ import type { FromWorker, ToWorker, WorkerSetup } from './worker-thread.ts';
 export type ThreadOptions = Readonly<{ name: string; module: URL; memoryMb?: number; graceMs?: number }>;
 
 /** One call: what is called, with what, and what ends it before its time. */
-export type Call = Readonly<{
+export type ThreadCall = Readonly<{
   task: string;
   input: unknown;
   transfer?: readonly Transferable[];
@@ -32,7 +32,7 @@ export class Thread {
   readonly #graceMs: number;
   readonly #worker: Worker;
   readonly #ready = Promise.withResolvers<void>();
-  #current: (PromiseWithResolvers<unknown> & { onProgress: Call['onProgress'] }) | undefined;
+  #current: (PromiseWithResolvers<unknown> & { onProgress: ThreadCall['onProgress'] }) | undefined;
   #ended: AppError | undefined;
 
   constructor({ name, module, memoryMb, graceMs = usualGraceMs }: ThreadOptions) {
@@ -57,7 +57,7 @@ export class Thread {
   }
 
   /** Resolves with what the task returned; rejects with an AppError once it has failed, or surely no longer runs. */
-  async call({ task, input, transfer = [], signal, timeoutMs, onProgress }: Call): Promise<unknown> {
+  async call({ task, input, transfer = [], signal, timeoutMs, onProgress }: ThreadCall): Promise<unknown> {
     if (this.#ended) throw this.#ended;
     const current = Object.assign(Promise.withResolvers<unknown>(), { onProgress });
     const timers: NodeJS.Timeout[] = [];

@@ -18,22 +18,22 @@ const retryText = 'try again later';
 
 /** Turns of callers, each of which has so many at once; `UNAVAILABLE` where all of them together have too many. */
 export function createTurns({ what, mostPerAddress, most = Infinity, trustedProxies = [] }: TurnLimits): Turns {
-  const taken = new Map<string, number>();
+  const accepted = new Map<string, number>();
   let all = 0;
   return (ip) => {
     const caller = callerOf(ip);
-    const now = taken.get(caller) ?? 0;
+    const now = accepted.get(caller) ?? 0;
     if (now >= mostPerAddress && !isOneOf(ip, trustedProxies))
       throw new AppError('TOO_MANY_REQUESTS', `As many ${what} at once as one address may have: ${mostPerAddress}`);
     if (all >= most)
       throw new AppError('UNAVAILABLE', `As many ${what} at once as there may be: ${most}; ${retryText}`);
     all += 1;
-    taken.set(caller, now + 1);
+    accepted.set(caller, now + 1);
     return () => {
       all -= 1;
-      const left = (taken.get(caller) ?? 1) - 1;
-      if (left > 0) taken.set(caller, left);
-      else taken.delete(caller);
+      const left = (accepted.get(caller) ?? 1) - 1;
+      if (left > 0) accepted.set(caller, left);
+      else accepted.delete(caller);
     };
   };
 }

@@ -21,10 +21,12 @@ export type TaskContext<Progress = never> = Readonly<{
 
 type InputOf<T> = T extends (input: infer Input, ...rest: never) => unknown ? Input : never;
 type ProgressOf<T> = T extends (input: never, context: TaskContext<infer Progress>) => unknown ? Progress : never;
-type OutputOf<T> = T extends (...given: never) => infer Output ? Awaited<Output> : never;
+type OutputOf<T> = T extends (...values: never) => infer Output ? Awaited<Output> : never;
 
 /** The names under which a module exports tasks. */
-export type TaskName<Module> = { [Key in keyof Module]: Module[Key] extends Function ? Key : never }[keyof Module] &
+export type WorkerTaskName<Module> = {
+  [Key in keyof Module]: Module[Key] extends Function ? Key : never;
+}[keyof Module] &
   string;
 
 /** What may end a call, and what is done beside it; `transfer` hands memory over instead of copying it. */
@@ -45,7 +47,7 @@ export type WorkerPool<Module> = Readonly<{
    * long, and `INTERNAL` when its thread failed or ended. In each case the task surely runs no more; later calls find
    * another thread.
    */
-  call: <Name extends TaskName<Module>>(
+  call: <Name extends WorkerTaskName<Module>>(
     name: Name,
     input: InputOf<Module[Name]>,
     options?: CallOptions<ProgressOf<Module[Name]>>,
@@ -99,7 +101,7 @@ export function createWorkerPool<Module>({ size, ...how }: ThreadOptions & { siz
  * const how = { name: 'fold', module: new URL('fold-thread.ts', import.meta.url) };
  * await runInWorker<typeof fold>(how, 'fold', input, { signal });
  */
-export async function runInWorker<Module, Name extends TaskName<Module> = TaskName<Module>>(
+export async function runInWorker<Module, Name extends WorkerTaskName<Module> = WorkerTaskName<Module>>(
   how: ThreadOptions,
   name: Name,
   input: InputOf<Module[Name]>,

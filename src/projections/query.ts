@@ -5,13 +5,13 @@ import type { Reading } from './reading.ts';
  *
  * Each query is a class of its own, named after its answer, and listed in the table `all.ts` beside its handler.
  */
-export abstract class Query<Asked, Answer> {
-  readonly asked: Asked;
+export abstract class Query<Request, Answer> {
+  readonly asked: Request;
   /** Of the type alone: no query has a value of it. */
   declare readonly answer: Answer;
 
-  constructor(asked: Asked) {
-    this.asked = asked;
+  constructor(request: Request) {
+    this.asked = request;
   }
 }
 
@@ -21,7 +21,7 @@ export type QueryEntry = Readonly<{
   answer: (reading: Reading, query: object) => Promise<unknown>;
 }>;
 
-type QueryClass<Asked, Answer> = abstract new (...asked: never[]) => Query<Asked, Answer>;
+type QueryClass<Requested, Answer> = abstract new (...requested: never[]) => Query<Requested, Answer>;
 
 /** An entry of the table. */
 export function answered<Asked, Answer>(
@@ -30,9 +30,9 @@ export function answered<Asked, Answer>(
 ): QueryEntry {
   return {
     query,
-    async answer(reading, given) {
-      if (!(given instanceof query)) throw new Error(`${query.name} was expected to be answered`);
-      return await by(reading, given.asked);
+    async answer(reading, input) {
+      if (!(input instanceof query)) throw new Error(`${query.name} was expected to be answered`);
+      return await by(reading, input.asked);
     },
   };
 }

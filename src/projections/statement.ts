@@ -2,7 +2,7 @@ import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
 import type { Reading } from './reading.ts';
 
 /** The values of a statement's slots in one run, by their names. */
-export type Given = Readonly<Record<string, unknown>>;
+export type Input = Readonly<Record<string, unknown>>;
 
 class Slot {
   readonly name: string;
@@ -15,7 +15,7 @@ class Slot {
 export const slot = (name: string): RawBuilder<unknown> => sql`${new Slot(name)}`;
 
 /** A statement of one shape: `shape` distinguishes its text from all others, also from those for other generations. */
-export type Statement = Readonly<{ shape: string; text: () => RawBuilder<unknown>; given: Given }>;
+export type ShapedStatement = Readonly<{ shape: string; text: () => RawBuilder<unknown>; given: Input }>;
 
 /** More than there are shapes; those of dropped generations make room when it is full. */
 const mostShapes = 500;
@@ -28,7 +28,7 @@ const texts = new Map<string, CompiledQuery>();
  * @example
  * run<{ n: number }>(reading, { shape: 'sum', text: () => sql`select ${slot('a')}::int4 + 1 as n`, given: { a: 1 } })
  */
-export async function run<Row>({ db }: Reading, { shape, text, given }: Statement): Promise<readonly Row[]> {
+export async function run<Row>({ db }: Reading, { shape, text, given }: ShapedStatement): Promise<readonly Row[]> {
   let known = texts.get(shape);
   if (!known) {
     if (texts.size >= mostShapes) texts.clear();
@@ -41,7 +41,7 @@ export async function run<Row>({ db }: Reading, { shape, text, given }: Statemen
   return rows;
 }
 
-function held(given: Given, { name }: Slot): unknown {
-  if (!(name in given)) throw new Error(`A statement has a slot ${name}, but nothing was given for it`);
-  return given[name];
+function held(input: Input, { name }: Slot): unknown {
+  if (!(name in input)) throw new Error(`A statement has a slot ${name}, but nothing was given for it`);
+  return input[name];
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../kit/errors.ts';
-import { openAsked } from '../edges/evm/asked.ts';
+import { openRequested } from '../edges/evm/asked.ts';
 import { startEvm } from '../edges/evm/start-evm.ts';
 import { failureOf } from '../kit/failure.ts';
 import { parseGenesis } from '../commands/ledger/genesis.ts';
@@ -33,7 +33,7 @@ async function startLocal(context: RoleContext): Promise<Part> {
     network,
     config: localEvmConfig(beginning.data.time, parseGenesis(beginning.data.genesis)),
   };
-  const asked = openAsked(broker.connection, network);
+  const request = openRequested(broker.connection, network);
   const { config, version, logger } = context;
   const served = await startEvm({
     host: config.host,
@@ -44,7 +44,7 @@ async function startLocal(context: RoleContext): Promise<Part> {
     gasCap: BigInt(config.evmGasCap),
     callTimeoutMs: config.evmCallTimeoutMs,
     readThreads: config.evmReadThreads,
-    onAsked: asked.tell,
+    onAsked: request.tell,
     version,
     logger,
     log: broker.log,
@@ -60,7 +60,7 @@ async function startLocal(context: RoleContext): Promise<Part> {
     failed: failureOf([served.ended], signal),
     stop: async () => {
       own.abort();
-      asked.close();
+      request.close();
       await served.stop();
     },
   };

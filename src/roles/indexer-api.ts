@@ -1,5 +1,5 @@
 import { FollowedChain } from '../projections/rounds/queries.ts';
-import { ask, openBuses } from '../edges/bus.ts';
+import { runQuery, openBuses } from '../edges/bus.ts';
 import { createProvenLogs } from '../engine/archive/proof/serving.ts';
 import type { Reader } from '../engine/models/read/reading.ts';
 import { createWakeups } from '../engine/models/read/wakeups.ts';
@@ -35,7 +35,7 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
       return { position: { stream: 'SYNC' as const, incarnation, sequence }, at };
     },
     subscribe: (onEvent) => {
-      const ends = [broker.live(onEvent), wakeups.onMoved((moved) => onEvent(JSON.stringify(moved), 'moved'))];
+      const ends = [broker.live(onEvent), wakeups.onMoved((advanced) => onEvent(JSON.stringify(advanced), 'moved'))];
       return () => ends.forEach((end) => end());
     },
     settings: { ...config, profile },
@@ -69,7 +69,7 @@ async function aboutOf(
   { network, nats, running }: RoleContext,
   { reader, chainUrl }: { reader: Reader; chainUrl: string | null },
 ): Promise<About> {
-  const chain = await reader.read((reading) => ask(reading, new FollowedChain({}))).catch(() => null);
+  const chain = await reader.read((reading) => runQuery(reading, new FollowedChain({}))).catch(() => null);
   const isOpen = nats.user !== undefined;
   return {
     network,

@@ -1,4 +1,4 @@
-import type { Progress } from '../edges/indexer/rounds/round.ts';
+import type { RoundProgress } from '../edges/indexer/rounds/round.ts';
 import { runSync } from '../edges/indexer/rounds/run-sync.ts';
 import { intervalsOf, observeSync } from '../edges/indexer/observed.ts';
 import { runProbing } from '../edges/indexer/probe/rounds.ts';
@@ -38,7 +38,7 @@ function startSync({ config, profile, broker, reader, logger, signal }: RoleCont
   return looping('sync', signal, run, observeSync(reader.read, { ...config, clock: () => Date.now() }));
 }
 
-function percentOf({ height, head }: Pick<Progress, 'height' | 'head'>): number {
+function percentOf({ height, head }: Pick<RoundProgress, 'height' | 'head'>): number {
   return head === 0 ? 100 : Math.floor((100 * height) / head);
 }
 

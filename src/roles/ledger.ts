@@ -1,6 +1,6 @@
-import { forgetStates } from '../edges/evm/executor/forget-states.ts';
+import { forgetStates } from '../edges/evm/executor/state/forget-states.ts';
 import { createExecution, type Execution } from '../edges/evm/workers/execution.ts';
-import { openAsked } from '../edges/evm/asked.ts';
+import { openRequested } from '../edges/evm/asked.ts';
 import { failureOf } from '../kit/failure.ts';
 import { cadenceOf } from '../edges/ledger/cadence.ts';
 import { projectedBlocks } from '../edges/ledger/projected-blocks.ts';
@@ -33,7 +33,7 @@ async function startLocal(context: RoleContext): Promise<Part> {
   const chain = await runLedger({
     snapshots: openSnapshots(postgres, name),
     forget: (height) => forgetStates(postgres, name, height),
-    blocks: (whole) => projectedBlocks(context.reader, whole),
+    blocks: (complete) => projectedBlocks(context.reader, complete),
     execution: (evm) => (execution = createExecution({ postgres, network: name, config: evm })),
     log,
     leases,
@@ -50,10 +50,10 @@ async function startLocal(context: RoleContext): Promise<Part> {
     await chain.stop();
     throw caught;
   });
-  const asked = openAsked(broker.connection, name);
-  chain.keep(cadenceOf(config.evmBlockTimeMs, asked));
+  const request = openRequested(broker.connection, name);
+  chain.keep(cadenceOf(config.evmBlockTimeMs, request));
   const stop = async (): Promise<void> => {
-    asked.close();
+    request.close();
     await network.stop();
     await chain.stop();
     await execution?.close();

@@ -25,9 +25,9 @@ const usualPorts: NodePorts = { grpc: 4444, p2p: 4445, http: 8002 };
  */
 export function startLocalSuperNodes(context: RoleContext): AsyncIterable<Part> {
   const { localNodes, localNodesApart } = context.config;
-  const begun = Array.from({ length: localNodesApart ? localNodes : 1 }, forkNodesChild);
+  const started = Array.from({ length: localNodesApart ? localNodes : 1 }, forkNodesChild);
   return (async function* () {
-    yield await hostNodes(context, begun);
+    yield await hostNodes(context, started);
   })();
 }
 

@@ -24,12 +24,12 @@ export function plannedPorts(config: Config): PlannedPort[] {
 
 /** Fails with `UNAVAILABLE` and names every setting whose port is in use, before anything is started. */
 export async function assertPortsFree(ports: readonly PlannedPort[]): Promise<void> {
-  const taken = (await Promise.all(ports.map(async (port) => ((await isFree(port)) ? [] : [port])))).flat();
-  if (taken.length === 0) return;
-  const list = taken.map(({ setting, host, port }) => `${setting}=${port} on ${host}`).join(', ');
+  const accepted = (await Promise.all(ports.map(async (port) => ((await isFree(port)) ? [] : [port])))).flat();
+  if (accepted.length === 0) return;
+  const list = accepted.map(({ setting, host, port }) => `${setting}=${port} on ${host}`).join(', ');
   throw new AppError(
     'UNAVAILABLE',
-    `Cannot start: taken already: ${list}. Stop what uses the port, or set ${taken.map(({ setting }) => setting).join(', ')} to a free one (0 picks one)`,
+    `Cannot start: taken already: ${list}. Stop what uses the port, or set ${accepted.map(({ setting }) => setting).join(', ')} to a free one (0 picks one)`,
   );
 }
 

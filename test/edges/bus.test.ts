@@ -3,7 +3,7 @@ import { commands } from '../../src/commands/all.ts';
 import { Command } from '../../src/commands/decider.ts';
 import { RecordProbes } from '../../src/commands/probing.ts';
 import { RequestSync } from '../../src/commands/sync/round-commands.ts';
-import { ask, dispatch, openBuses } from '../../src/edges/bus.ts';
+import { runQuery, dispatch, openBuses } from '../../src/edges/bus.ts';
 import { lastMessages } from '../../src/engine/log/direct.ts';
 import { streamName } from '../../src/engine/log/streams.ts';
 import { subjectOf } from '../../src/events/catalogue.ts';
@@ -31,7 +31,7 @@ describe('the buses', () => {
 
   it('carry a query to what answers it, over the snapshot it is asked of', async () => {
     const { reading, close } = await loadReading([]);
-    expect(await ask(reading, new SyncRounds({}))).toEqual([]);
+    expect(await runQuery(reading, new SyncRounds({}))).toEqual([]);
     await close();
   });
 
@@ -48,7 +48,7 @@ describe('the buses', () => {
     const { log } = await freshLog();
     await expect(dispatch(log, new Unknown(new Map<string, string>(), { at }))).rejects.toThrow('Unknown');
     const { reading, close } = await loadReading([]);
-    await expect(ask(reading, new UnknownQuery(undefined))).rejects.toThrow('UnknownQuery');
+    await expect(runQuery(reading, new UnknownQuery(undefined))).rejects.toThrow('UnknownQuery');
     await close();
     const classes = [...commands.map(({ command }) => command), ...queries.map(({ query }) => query)];
     expect(new Set(classes.map(({ name }) => name)).size).toBe(classes.length);

@@ -1,6 +1,6 @@
 import { RLP } from '@ethereumjs/rlp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ask } from '../../src/edges/bus.ts';
+import { runQuery } from '../../src/edges/bus.ts';
 import { logMatcher } from '../../src/edges/evm/methods/logs.ts';
 import type { Fact } from '../../src/events/catalogue.ts';
 import { LogsMatching, type LogSearch } from '../../src/projections/chain/log-queries.ts';
@@ -61,7 +61,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await loaded.close());
 
-const found = async (search: LogSearch) => await ask(loaded.reading, new LogsMatching(search));
+const found = async (search: LogSearch) => await runQuery(loaded.reading, new LogsMatching(search));
 const placesOf = (logs: Awaited<ReturnType<typeof found>>) =>
   'exceeds' in logs ? logs.exceeds : logs.map(({ number, place, timestamp }) => [number, place, timestamp]);
 

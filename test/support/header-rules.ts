@@ -1,6 +1,6 @@
 import { createBlockHeaderFromRLP, type BlockHeader, paramsBlock } from '@ethereumjs/block';
 import { Common } from '@ethereumjs/common';
-import { type GethGenesis, chainParameters } from '../../src/edges/evm/executor/genesis.ts';
+import { type GethGenesis, chainParameters } from '../../src/edges/evm/executor/state/genesis.ts';
 import { headerIn } from '../../src/edges/ledger/evm-block.ts';
 import { networkFees } from '../../src/edges/evm/executor/base-fee.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { run, type Say, whileSaying } from '../../src/engine/servers/commands.ts';
+import { run, type Report, whileSaying } from '../../src/engine/servers/commands.ts';
 
 const installWithinMs = 300_000;
 
@@ -11,7 +11,7 @@ const installWithinMs = 300_000;
  *
  * Fails with npm's first word why.
  */
-export async function installLocked(folder: string, what: string, say: Say, signal?: AbortSignal): Promise<void> {
+export async function installLocked(folder: string, what: string, say: Report, signal?: AbortSignal): Promise<void> {
   const lock = await readFile(path.join(folder, 'package-lock.json'));
   const wanted = createHash('sha256').update(lock).digest('hex');
   const mark = path.join(folder, 'node_modules/.installed');

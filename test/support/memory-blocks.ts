@@ -1,21 +1,21 @@
 import { bytesToHex } from '@ethereumjs/util';
 import { LRUCache } from 'lru-cache';
 import { readBlock, readHeader } from '../../src/edges/evm/executor/blocks.ts';
-import type { Sealed } from '../../src/edges/evm/executor/executor.ts';
+import type { UncommittedBlock } from '../../src/edges/evm/executor/executor.ts';
 import type { Forks } from '../../src/edges/evm/executor/forks.ts';
 import type { ExecutedTransaction } from '../../src/edges/evm/executor/outcome.ts';
 import {
   type BlockOutline,
   type ChainBlocks,
   type ChainBody,
-  type ChainHead,
+  type BlockHead,
   type ChainLog,
   type ChainReceipt,
   headOf,
-  type LogSearch,
+  type ChainLogSearch,
 } from '../../src/edges/evm/chain/chain-blocks.ts';
 
-type Added = Readonly<{ head: ChainHead; rlp: Uint8Array; executed: readonly ExecutedTransaction[] }>;
+type Added = Readonly<{ head: BlockHead; rlp: Uint8Array; executed: readonly ExecutedTransaction[] }>;
 
 const bodiesInMemory = 256;
 
@@ -31,7 +31,7 @@ export class MemoryBlocks implements ChainBlocks {
     this.#forks = forks;
   }
 
-  add({ number: height, hash, header, block: rlp, outcomes }: Omit<Sealed, 'commit'>): void {
+  add({ number: height, hash, header, block: rlp, outcomes }: Omit<UncommittedBlock, 'commit'>): void {
     const number = this.#added.length;
     const executed = outcomes.flatMap((outcome) => (outcome.kind === 'executed' ? [outcome.transaction] : []));
     const sizes = { transactions: executed.length, sizeBytes: rlp.length };
@@ -43,30 +43,30 @@ export class MemoryBlocks implements ChainBlocks {
     for (const [index, one] of executed.entries()) this.#transactions.set(one.hash, { number, index });
   }
 
-  head(): Promise<ChainHead> {
+  head(): Promise<BlockHead> {
     const added = this.#added.at(-1);
     return added ? Promise.resolve(added.head) : Promise.reject(new Error('The chain has no first block'));
   }
 
-  byNumber(number: bigint): Promise<ChainHead | undefined> {
+  byNumber(number: bigint): Promise<BlockHead | undefined> {
     return Promise.resolve(this.#added[Number(number)]?.head);
   }
 
-  byHash(hash: string): Promise<ChainHead | undefined> {
+  byHash(hash: string): Promise<BlockHead | undefined> {
     return Promise.resolve(this.#added[this.#numbers.get(hash.toLowerCase()) ?? -1]?.head);
   }
 
-  between(from: bigint, to: bigint): Promise<readonly ChainHead[]> {
+  between(from: bigint, to: bigint): Promise<readonly BlockHead[]> {
     return Promise.resolve(this.#added.slice(Number(from), Number(to) + 1).map(({ head }) => head));
   }
 
-  ofTransaction(hash: string): Promise<Readonly<{ head: ChainHead; index: number }> | undefined> {
+  ofTransaction(hash: string): Promise<Readonly<{ head: BlockHead; index: number }> | undefined> {
     const { number = -1, index = 0 } = this.#transactions.get(hash.toLowerCase()) ?? {};
     const head = this.#added[number]?.head;
     return Promise.resolve(head && { head, index });
   }
 
-  async outline(head: ChainHead): Promise<BlockOutline> {
+  async outline(head: BlockHead): Promise<BlockOutline> {
     const { block } = await this.body(head);
     return {
       transactions: this.#at(head).executed,
@@ -75,14 +75,14 @@ export class MemoryBlocks implements ChainBlocks {
     };
   }
 
-  body(head: ChainHead): Promise<ChainBody> {
+  body(head: BlockHead): Promise<ChainBody> {
     const { rlp } = this.#at(head);
     const body = this.#bodies.get(head.number) ?? { rlp, block: readBlock(rlp, this.#forks) };
     this.#bodies.set(head.number, body);
     return Promise.resolve(body);
   }
 
-  receipts(head: ChainHead, wanted?: number): Promise<readonly ChainReceipt[]> {
+  receipts(head: BlockHead, wanted?: number): Promise<readonly ChainReceipt[]> {
     let firstLog = 0;
     const all = this.#at(head).executed.map((one, index) => {
       const receipt = { ...one, index, firstLog };
@@ -92,7 +92,7 @@ export class MemoryBlocks implements ChainBlocks {
     return Promise.resolve(wanted === undefined ? all : all.slice(wanted, wanted + 1));
   }
 
-  logs({ from, to, addresses, topics, most }: LogSearch): ReturnType<ChainBlocks['logs']> {
+  logs({ from, to, addresses, topics, most }: ChainLogSearch): ReturnType<ChainBlocks['logs']> {
     const of = new Set(addresses);
     const found: ChainLog[] = [];
     let dataBytes = 0;
@@ -109,7 +109,7 @@ export class MemoryBlocks implements ChainBlocks {
     return Promise.resolve(found);
   }
 
-  #at({ number }: ChainHead): Added {
+  #at({ number }: BlockHead): Added {
     const added = this.#added[Number(number)];
     if (!added) throw new Error(`There is no block ${number}`);
     return added;

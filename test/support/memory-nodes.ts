@@ -1,8 +1,8 @@
 import type { EvmExecution } from '../../src/edges/ledger/evm-chain.ts';
 import { createExecutor } from '../../src/edges/evm/executor/executor.ts';
-import type { ChainConfig } from '../../src/edges/evm/executor/genesis.ts';
+import type { ChainConfig } from '../../src/edges/evm/executor/state/genesis.ts';
 import { AppError } from '../../src/kit/errors.ts';
-import type { NodeStore, StoredHeader } from '../../src/edges/evm/executor/node-store.ts';
+import type { NodeStore, StoredHeader } from '../../src/edges/evm/executor/state/node-store.ts';
 
 /** A store that lives and ends with the process: for chains that are only looked at. */
 export function createMemoryNodes(): NodeStore {

@@ -5,9 +5,9 @@ import { MemoryBlocks } from './memory-blocks.ts';
 import { News } from '../../src/edges/evm/chain/news.ts';
 import { readBlobTransaction } from '../../tools/foreign-chain/shown-pool.ts';
 import { nextBaseFee } from '../../src/edges/evm/executor/base-fee.ts';
-import type { Sealed } from '../../src/edges/evm/executor/executor.ts';
+import type { UncommittedBlock } from '../../src/edges/evm/executor/executor.ts';
 import { createForks } from '../../src/edges/evm/executor/forks.ts';
-import { networkChain } from '../../src/edges/evm/executor/genesis.ts';
+import { networkChain } from '../../src/edges/evm/executor/state/genesis.ts';
 import type { Hex } from '../../src/edges/evm/executor/outcome.ts';
 import type { Namespace } from '../../src/edges/evm/namespaces.ts';
 import { type ServedRpc, serveRpc } from '../../src/edges/evm/rpc/serve-rpc.ts';
@@ -53,7 +53,7 @@ export async function startSealingChain(options: Options = {}): Promise<SealingC
   const reads = createStateReads({ access, threads: 1, timeoutMs });
   let waiting: TypedTransaction[] = [];
   let last: Promise<void> = Promise.resolve();
-  const add = async ({ commit, ...sealed }: Sealed): Promise<void> => {
+  const add = async ({ commit, ...sealed }: UncommittedBlock): Promise<void> => {
     await commit();
     blocks.add(sealed);
     await news.tellBlock(await blocks.head(), contentsOf(blocks));

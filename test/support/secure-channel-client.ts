@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import type { Transport } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { accountOf, type PrivateKey, publicKeyOf } from '../../src/edges/chain/sign/keys.ts';
-import { type Peer, readHello, type SignedHello, writeHello } from '../../src/edges/rpc/channel/hello.ts';
+import { type ProvenPeer, readHello, type SignedHello, writeHello } from '../../src/edges/rpc/channel/hello.ts';
 import { readSignedHello, signedHelloBytes } from '../../src/edges/rpc/channel/parts.ts';
 import { SecureStream } from '../../src/edges/rpc/channel/secure-stream.ts';
 import { commonSecret, sessionKeys } from '../../src/edges/rpc/channel/session-keys.ts';
@@ -12,7 +12,7 @@ import { commonSecret, sessionKeys } from '../../src/edges/rpc/channel/session-k
 /** Who calls, and how: `spoil` changes the hello before it is sent. */
 export type Caller = Readonly<{
   key: PrivateKey;
-  type?: Peer['type'];
+  type?: ProvenPeer['type'];
   spoil?: (signed: SignedHello) => SignedHello;
 }>;
 
@@ -20,7 +20,7 @@ export type Caller = Readonly<{
 export async function dialSecurely(
   { host, port }: Readonly<{ host: string; port: number }>,
   { key, type = 'client', spoil = (signed) => signed }: Caller,
-): Promise<{ stream: SecureStream; socket: Socket; server: Peer }> {
+): Promise<{ stream: SecureStream; socket: Socket; server: ProvenPeer }> {
   const socket = connect({ host, port, noDelay: true });
   socket.on('error', () => socket.destroy());
   await once(socket, 'connect');

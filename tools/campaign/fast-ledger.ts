@@ -1,4 +1,4 @@
-import { forgetStates } from '../../src/edges/evm/executor/forget-states.ts';
+import { forgetStates } from '../../src/edges/evm/executor/state/forget-states.ts';
 import { createExecution, type Execution } from '../../src/edges/evm/workers/execution.ts';
 import { projectedBlocks } from '../../src/edges/ledger/projected-blocks.ts';
 import { runLedger } from '../../src/edges/ledger/run-ledger.ts';

@@ -5,6 +5,7 @@ import { coverage } from '../rows/coverage.mjs';
 import { root } from '../boot/paths.mjs';
 import { installed } from './steps.mjs';
 import { unreadableByNode } from './strippable.mjs';
+import { unwantedNames } from './words.mjs';
 
 /** What did not change since the last check is not parsed again: 21.7 s of a core become 2.4, types 12.0 become 1.6. */
 const byContent = ['--cache', '--cache-strategy', 'content'];
@@ -27,6 +28,7 @@ export const checks = [
       [await missingDocstrings('src'), await missingDocstrings('bench')].filter(Boolean).join('\n') || undefined,
   },
   { name: 'width of comments', work: wideComments },
+  { name: 'names of the trade, each type once', work: unwantedNames },
   { name: 'format', work: () => installed('prettier', '--check', ...byContent, '--log-level=warn', '.') },
   { name: 'types', work: () => installed('tsc', '--noEmit', '--project', '.', '--incremental', ...remembered) },
   { name: 'types that Node can strip', work: unreadableByNode },

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { configFromEnvironment } from '../../src/config.ts';
-import type { GethGenesis } from '../../src/edges/evm/executor/genesis.ts';
+import type { GethGenesis } from '../../src/edges/evm/executor/state/genesis.ts';
 import { migrate } from '../../src/engine/models/migrate.ts';
 import { createPools } from '../../src/engine/models/pool.ts';
 import { startServers } from '../../src/engine/servers/servers.ts';

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { News } from '../../src/edges/evm/chain/news.ts';
 import { splitBlocks } from '../../src/edges/evm/executor/blocks.ts';
-import { createExecutor, type Sealed } from '../../src/edges/evm/executor/executor.ts';
+import { createExecutor, type UncommittedBlock } from '../../src/edges/evm/executor/executor.ts';
 import { createForks, type Forks } from '../../src/edges/evm/executor/forks.ts';
-import { foreignChain, type GethGenesis } from '../../src/edges/evm/executor/genesis.ts';
+import { foreignChain, type GethGenesis } from '../../src/edges/evm/executor/state/genesis.ts';
 import type { Namespace } from '../../src/edges/evm/namespaces.ts';
-import { type RpcPlace, type ServedRpc, serveRpc } from '../../src/edges/evm/rpc/serve-rpc.ts';
+import { type RpcPosition, type ServedRpc, serveRpc } from '../../src/edges/evm/rpc/serve-rpc.ts';
 import { createExecution } from '../../src/edges/evm/workers/execution.ts';
 import type { StateAccess } from '../../src/edges/evm/workers/state-access.ts';
 import { createStateReads } from '../../src/edges/evm/workers/state-reads.ts';
@@ -14,7 +14,7 @@ import { createMemoryNodes } from '../../test/support/memory-nodes.ts';
 import { createShownPool } from './shown-pool.ts';
 
 /** A chain of another network, and how JSON-RPC serves it. */
-export type ForeignChainOptions = RpcPlace &
+export type ForeignChainOptions = RpcPosition &
   Readonly<{
     postgres: StateAccess['postgres'];
     network: string;
@@ -73,7 +73,7 @@ async function importedBlocks(
   const file = blocksFile === undefined ? new Uint8Array() : await readFile(blocksFile);
   const blocks = new MemoryBlocks(forks);
   const execution = createExecution(access);
-  const add = async ({ commit, ...shown }: Sealed): Promise<Uint8Array> => {
+  const add = async ({ commit, ...shown }: UncommittedBlock): Promise<Uint8Array> => {
     await commit();
     blocks.add(shown);
     return shown.header;

@@ -12,7 +12,7 @@ export type Fetched = Readonly<{
   bytes: AsyncIterable<Uint8Array>;
 }>;
 
-type Whole = Readonly<{ url: string; size: number; etag: string }>;
+type Complete = Readonly<{ url: string; size: number; etag: string }>;
 
 /** Attempts without a new byte until a file counts as lost. */
 const mostTries = 10;
@@ -31,19 +31,19 @@ export async function openFile(gateway: string, taskId: string): Promise<Fetched
   const etag = response.headers.get('etag') ?? '';
   if (length === null) return { name, size: undefined, bytes: response.body };
   const size = Number(length);
-  return { name, size, bytes: untilWhole({ url, size, etag }, response.body) };
+  return { name, size, bytes: untilComplete({ url, size, etag }, response.body) };
 }
 
 /** The base name of a `Content-Disposition`, without any path in it. */
 export function fileNameIn(disposition: string): string | undefined {
   const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1];
-  const given = encoded === undefined ? /filename="([^"]*)"/i.exec(disposition)?.[1] : decodeURIComponent(encoded);
-  const name = path.basename((given ?? '').replaceAll('\\', '/'));
+  const input = encoded === undefined ? /filename="([^"]*)"/i.exec(disposition)?.[1] : decodeURIComponent(encoded);
+  const name = path.basename((input ?? '').replaceAll('\\', '/'));
   return name === '' || name === '.' || name === '..' ? undefined : name;
 }
 
 /** The bytes of a file; after each lost connection it requests the rest as a range of the same content. */
-async function* untilWhole(file: Whole, first: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* untilComplete(file: Complete, first: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let at = 0;
   let body: AsyncIterable<Uint8Array> | undefined = first;
   for (let tries = 0; tries < mostTries; tries++) {
@@ -68,7 +68,7 @@ async function* untilCut(body: AsyncIterable<Uint8Array> | readonly Uint8Array[]
 }
 
 /** The bytes of a file from an offset on; undefined where the gateway cannot be reached now. */
-async function restOf({ url, size, etag }: Whole, at: number): Promise<AsyncIterable<Uint8Array> | undefined> {
+async function restOf({ url, size, etag }: Complete, at: number): Promise<AsyncIterable<Uint8Array> | undefined> {
   const headers = { range: `bytes=${at}-`, ...(etag === '' ? {} : { 'if-range': etag }) };
   const response = await fetch(url, { headers }).catch(() => undefined);
   if (!response || response.status >= 500) return undefined;

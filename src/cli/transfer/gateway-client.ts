@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { text as textOf } from 'node:stream/consumers';
 import { AppError, toAppError } from '../../kit/errors.ts';
 import { wait } from '../../kit/wait.ts';
-import { type Answered, refusalOf, taskIn } from './gateway-refusal.ts';
+import { type GatewayAnswer, refusalOf, taskIn } from './gateway-refusal.ts';
 
 /** A file to upload, for an action that is on the chain. */
 export type Upload = Readonly<{ file: string; size: number; actionId: string; signature: string }>;
@@ -65,7 +65,7 @@ export async function reach<T>(gateway: string, ask: () => Promise<T>): Promise<
 }
 
 /** Sends the form and returns the response, which may come before the complete form was sent. */
-async function sendForm(url: string, upload: Upload, onBytes: OnBytes): Promise<Answered> {
+async function sendForm(url: string, upload: Upload, onBytes: OnBytes): Promise<GatewayAnswer> {
   const boundary = `annals-${randomBytes(16).toString('hex')}`;
   const fields = { action_id: upload.actionId, signature: upload.signature };
   const name = path
@@ -108,7 +108,7 @@ async function sendForm(url: string, upload: Upload, onBytes: OnBytes): Promise<
   return answered;
 }
 
-async function answerTo(request: ClientRequest): Promise<Answered> {
+async function answerTo(request: ClientRequest): Promise<GatewayAnswer> {
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   return { status: response.statusCode ?? 0, text: await textOf(response) };
 }

@@ -2,7 +2,7 @@ import { AppError, type ErrorCode, errorCodes } from '../../kit/errors.ts';
 import { parseBounded } from '../../kit/bounded-json.ts';
 
 /** A gateway's response, as far as the caller needs it. */
-export type Answered = Readonly<{ status: number; text: string }>;
+export type GatewayAnswer = Readonly<{ status: number; text: string }>;
 
 const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
   UNAUTHORIZED: 'Sign with the key of the action’s creator (--key-file, --key-type, or --signature).',
@@ -14,7 +14,7 @@ const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
 };
 
 /** The refusal of a gateway as an error: its own words and code, and what can be done about it. */
-export function refusalOf({ status, text }: Answered): AppError {
+export function refusalOf({ status, text }: GatewayAnswer): AppError {
   const { error, code } = fieldsOf(text);
   const known = errorCodes.find((one) => one === code) ?? (status >= 500 ? 'UNAVAILABLE' : 'INVALID_ARGUMENT');
   const words =
@@ -24,7 +24,7 @@ export function refusalOf({ status, text }: Answered): AppError {
 }
 
 /** The task that an accepted request names; fails with `UNAVAILABLE` where it names none. */
-export function taskIn({ text }: Answered): string {
+export function taskIn({ text }: GatewayAnswer): string {
   const { task_id: id } = fieldsOf(text);
   if (typeof id === 'string' && id !== '') return id;
   throw new AppError('UNAVAILABLE', 'The gateway accepts the request and names no task: is it a transfer gateway?');

@@ -1,12 +1,12 @@
 import { MultiBar, Presets, type SingleBar } from 'cli-progress';
 import { AppError } from '../../kit/errors.ts';
-import { isEnd, type StatusEvent } from './follow-task.ts';
+import { isEnd, type TaskEvent } from './follow-task.ts';
 
 /** Shows a transfer as it goes: bars on a terminal, a line of each state otherwise, JSON for machines. */
-export type Progress = Readonly<{
+export type TransferProgress = Readonly<{
   /** Starts a display of transferred bytes; `total` is undefined where their number is unknown. */
   bytes: (what: string, total: number | undefined) => (count: number) => void;
-  state: (event: StatusEvent) => void;
+  state: (event: TaskEvent) => void;
   /** Takes the bars away; what is printed afterwards stays. */
   stop: () => void;
 }>;
@@ -18,7 +18,7 @@ const toLineEnd = '\u001b[K';
 const mib = 1024 * 1024;
 
 /** The form of progress that fits where the verb's output goes. */
-export function createProgress(direction: keyof typeof usualStates, { json }: { json: boolean }): Progress {
+export function createProgress(direction: keyof typeof usualStates, { json }: { json: boolean }): TransferProgress {
   if (json)
     return { bytes: () => () => undefined, state: (event) => write(JSON.stringify(event)), stop: () => undefined };
   if (!process.stdout.isTTY)
@@ -26,7 +26,7 @@ export function createProgress(direction: keyof typeof usualStates, { json }: { 
   return onTerminal(usualStates[direction]);
 }
 
-function onTerminal(usual: number): Progress {
+function onTerminal(usual: number): TransferProgress {
   const options = { hideCursor: true, clearOnComplete: true, stopOnComplete: false, stream: process.stdout };
   const format = '{what} {bar} {shown}';
   const bars = new MultiBar({ ...options, format, autopadding: true }, Presets.shades_grey);
@@ -60,11 +60,11 @@ function onTerminal(usual: number): Progress {
 }
 
 /** A state as a line for people: time, name, and the most useful of its details. */
-function lineOf({ created_at, status, data }: StatusEvent): string {
-  const told = ['supernode', 'txhash', 'message', 'error', 'previous_error']
+function lineOf({ created_at, status, data }: TaskEvent): string {
+  const reported = ['supernode', 'txhash', 'message', 'error', 'previous_error']
     .map((name) => data[name])
     .filter((value) => typeof value === 'string' && value !== '');
-  return [created_at.slice(11, 19), status, ...told].join('  ');
+  return [created_at.slice(11, 19), status, ...reported].join('  ');
 }
 
 function write(line: string): void {
@@ -72,8 +72,8 @@ function write(line: string): void {
 }
 
 /** Shows every state of a task until its end; fails with `UNAVAILABLE` and the reason where the task failed. */
-export async function showToEnd(states: AsyncIterable<StatusEvent>, progress: Progress): Promise<StatusEvent[]> {
-  const seen: StatusEvent[] = [];
+export async function showToEnd(states: AsyncIterable<TaskEvent>, progress: TransferProgress): Promise<TaskEvent[]> {
+  const seen: TaskEvent[] = [];
   for await (const event of states) {
     progress.state(event);
     seen.push(event);

@@ -1,8 +1,8 @@
-import { type Action, type Block, nodeStateAt } from './chain.ts';
+import { type Action, type BlockContext, nodeStateAt } from './chain.ts';
 import type { Draft } from './draft.ts';
 import { TransactionFailed } from './failure.ts';
 import type { MessageOf } from './messages.ts';
-import { type ActionType, finalizedIds, requestedMetadata } from './metadata.ts';
+import { type LedgerActionType, finalizedIds, requestedMetadata } from './metadata.ts';
 
 type Request = MessageOf<'/lumera.action.v1.MsgRequestAction'>;
 type Finalize = MessageOf<'/lumera.action.v1.MsgFinalizeAction'>;
@@ -12,12 +12,12 @@ type Approve = MessageOf<'/lumera.action.v1.MsgApproveAction'>;
 const finalizers = 10;
 
 /** Registers an action: its price goes from the creator to the account of the action module. */
-export function requestAction(draft: Draft, message: Request, block: Block): void {
+export function requestAction(draft: Draft, message: Request, block: BlockContext): void {
   const { params, modules } = draft.state.genesis;
   const type = actionTypeOf(message.actionType);
   const metadata = requestedMetadata(type, message.metadata, params);
   // Clients from before the field existed leave it empty.
-  const fileSizeKbs = wholeNumber(message.fileSizeKbs || '0', 'file size');
+  const fileSizeKbs = integer(message.fileSizeKbs || '0', 'file size');
   const price = priceOf(message.price, params.denom);
   // The chain compares the size in KB as if it were bytes, so its least price hardly grows.
   const least = BigInt(params.baseActionFee) + BigInt(params.feePerKbyte) * BigInt(Math.ceil(fileSizeKbs / 1024));
@@ -26,7 +26,7 @@ export function requestAction(draft: Draft, message: Request, block: Block): voi
       'request',
       `invalid price amount ${price}: must be at least ${least} (base + per-byte)`,
     );
-  const expirationTime = wholeNumber(message.expirationTime, 'expiration time');
+  const expirationTime = integer(message.expirationTime, 'expiration time');
   const earliest = unixSeconds(block.time) + params.expirationSeconds;
   if (expirationTime < earliest) {
     const rule = `expiration time must be at least ${params.expirationSeconds.toFixed(6)} seconds from current block time`;
@@ -57,7 +57,7 @@ export function requestAction(draft: Draft, message: Request, block: Block): voi
  * A Cascade finalization that is not acceptable succeeds as a transaction, with the event
  * `action_finalization_rejected` instead of `action_finalized`; a Sense one fails.
  */
-export function finalizeAction(draft: Draft, message: Finalize, block: Block): void {
+export function finalizeAction(draft: Draft, message: Finalize, block: BlockContext): void {
   const action = draft.action(message.actionId);
   if (action === undefined) throw new TransactionFailed('state', `action ${message.actionId} not found: not found`);
   if (action.state !== 'ACTION_STATE_PENDING') {
@@ -121,7 +121,13 @@ function settle(draft: Draft, action: Action, node: string, ids: readonly string
 
 type Refusal = Readonly<{ text: string; isNode: boolean }>;
 
-function refusalOf(draft: Draft, action: Action, finalizer: string, ids: number, block: Block): Refusal | undefined {
+function refusalOf(
+  draft: Draft,
+  action: Action,
+  finalizer: string,
+  ids: number,
+  block: BlockContext,
+): Refusal | undefined {
   const active = draft.nodes().filter((node) => nodeStateAt(node, action.height) === 'SUPERNODE_STATE_ACTIVE');
   const distances = new Map(active.map((node) => [node, block.distance(action.height, node.operator)]));
   const nearest = active
@@ -141,7 +147,7 @@ function refusalOf(draft: Draft, action: Action, finalizer: string, ids: number,
   };
 }
 
-function actionTypeOf(text: string): ActionType {
+function actionTypeOf(text: string): LedgerActionType {
   const name = text.toUpperCase().replace(/^ACTION_TYPE_/, '');
   if (name === 'SENSE') return 'ACTION_TYPE_SENSE';
   if (name === 'CASCADE') return 'ACTION_TYPE_CASCADE';
@@ -154,7 +160,7 @@ function priceOf(text: string, denom: string): bigint {
   return BigInt(amount);
 }
 
-function wholeNumber(text: string, what: string): number {
+function integer(text: string, what: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new TransactionFailed('request', `invalid ${what} ${text}`);
   return Number(text);
 }

@@ -1,4 +1,4 @@
-import type { ChainState } from './chain.ts';
+import type { LedgerState } from './chain.ts';
 import { alumeOf, ulumeOf } from './coins.ts';
 import { signerOf, type Transaction } from './messages.ts';
 
@@ -21,7 +21,7 @@ const longestMemo = 256;
  *
  * Everything but the signature, which is checked where the cryptography is: after this, with the account's number.
  */
-export function refusalOf(state: ChainState, transaction: Transaction, { height, ahead }: Ante): Refusal | undefined {
+export function refusalOf(state: LedgerState, transaction: Transaction, { height, ahead }: Ante): Refusal | undefined {
   const { messages, signer, fee, gasLimit, memo, timeoutHeight } = transaction;
   if (messages.length === 0) return refused(18, 'must contain at least one message: invalid request');
   if (messages.some((message) => signerOf(message) !== signer))
@@ -50,7 +50,7 @@ export function feeAmount(fee: Transaction['fee'], denom: string): bigint {
   return coin?.denom === denom && fee.length === 1 && /^\d{1,30}$/.test(coin.amount) ? BigInt(coin.amount) : 0n;
 }
 
-function refusedFee({ genesis }: ChainState, fee: Transaction['fee'], gasLimit: number): Refusal | undefined {
+function refusedFee({ genesis }: LedgerState, fee: Transaction['fee'], gasLimit: number): Refusal | undefined {
   const { denom } = genesis.params;
   const least = leastFee(gasLimit);
   if (feeAmount(fee, denom) >= least) return undefined;
@@ -58,7 +58,7 @@ function refusedFee({ genesis }: ChainState, fee: Transaction['fee'], gasLimit: 
   return refused(13, `insufficient fees; got: ${got} required: ${least}${denom}: insufficient fee`);
 }
 
-function refusedAccount(state: ChainState, transaction: Transaction, ahead: number): Refusal | undefined {
+function refusedAccount(state: LedgerState, transaction: Transaction, ahead: number): Refusal | undefined {
   const { signer, fee, sequence, publicKey } = transaction;
   const { denom } = state.genesis.params;
   const account = state.account(signer);

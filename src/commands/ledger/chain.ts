@@ -1,7 +1,7 @@
-import type { ActionType, Metadata } from './metadata.ts';
+import type { LedgerActionType, Metadata } from './metadata.ts';
 
 /** The states of an action on this chain; the wire knows more, which nothing here ever reaches. */
-export type ActionState =
+export type LedgerActionState =
   'ACTION_STATE_PENDING' | 'ACTION_STATE_DONE' | 'ACTION_STATE_APPROVED' | 'ACTION_STATE_EXPIRED';
 
 /** States that a SuperNode of this chain can be in. */
@@ -11,14 +11,14 @@ export type NodeState = 'SUPERNODE_STATE_ACTIVE' | 'SUPERNODE_STATE_DISABLED' | 
 export type Action = Readonly<{
   id: string;
   creator: string;
-  type: ActionType;
+  type: LedgerActionType;
   /** A finalized Sense action has none. */
   metadata: Metadata | null;
   /** In the chain's denomination. */
   price: bigint;
   /** Unix seconds. */
   expirationTime: number;
-  state: ActionState;
+  state: LedgerActionState;
   /** Of the registration; never changes. */
   height: number;
   /** Accounts that finalized it. */
@@ -100,7 +100,7 @@ export type Genesis = Readonly<{
 }>;
 
 /** The chain as the rules read it. */
-export type ChainState = Readonly<{
+export type LedgerState = Readonly<{
   genesis: Genesis;
   tallies: Tallies;
   action: (id: string) => Action | undefined;
@@ -120,7 +120,7 @@ export type Changes = Readonly<{
 }>;
 
 /** The chain with changes laid over it; nothing is copied. */
-export function withChanges(state: ChainState, changes: Changes): ChainState {
+export function withChanges(state: LedgerState, changes: Changes): LedgerState {
   return {
     genesis: state.genesis,
     tallies: changes.tallies,
@@ -147,7 +147,7 @@ function merged<T>(below: Iterable<T>, above: ReadonlyMap<string, T>, keyOf: (va
 }
 
 /** The rules' view of the block that a transaction is in. */
-export type Block = Readonly<{
+export type BlockContext = Readonly<{
   height: number;
   /** RFC 3339, UTC. */
   time: string;

@@ -1,4 +1,4 @@
-import type { Account, Action, ChainState, Changes, SuperNode, Tallies } from './chain.ts';
+import type { Account, Action, LedgerState, Changes, SuperNode, Tallies } from './chain.ts';
 import { alumeOf } from './coins.ts';
 import { TransactionFailed } from './failure.ts';
 
@@ -11,7 +11,7 @@ export type ChainEvent = Readonly<{ type: string; attributes: readonly Readonly<
  * A mutable builder: it lives as long as one transaction, and the state under it is never touched.
  */
 export class Draft {
-  readonly state: ChainState;
+  readonly state: LedgerState;
   tallies: Tallies;
   readonly events: ChainEvent[] = [];
   readonly #actions = new Map<string, Action>();
@@ -20,7 +20,7 @@ export class Draft {
   /** Closes every event: `msg_index` of a message, `mode` at the end of a block. */
   closing: Readonly<Record<string, string>> = {};
 
-  constructor(state: ChainState) {
+  constructor(state: LedgerState) {
     this.state = state;
     this.tallies = state.tallies;
   }
@@ -72,12 +72,12 @@ export class Draft {
   pay(sender: string, recipient: string, amount: bigint): void {
     const from = this.account(sender);
     const coins = `${amount}${this.state.genesis.params.denom}`;
-    const moved = alumeOf(amount);
-    if (from === undefined || from.balance < moved)
+    const advanced = alumeOf(amount);
+    if (from === undefined || from.balance < advanced)
       throw new TransactionFailed('funds', `spendable balance is smaller than ${coins}`);
-    this.putAccount({ ...from, balance: from.balance - moved });
+    this.putAccount({ ...from, balance: from.balance - advanced });
     const to = this.account(recipient) ?? this.#newAccount(recipient);
-    this.putAccount({ ...to, balance: to.balance + moved });
+    this.putAccount({ ...to, balance: to.balance + advanced });
     this.emit('coin_spent', { spender: sender, amount: coins });
     this.emit('coin_received', { receiver: recipient, amount: coins });
     this.emit('transfer', { recipient, sender, amount: coins });

@@ -1,6 +1,6 @@
 import { approveAction, expireAction, finalizeAction, requestAction, unixSeconds } from './actions.ts';
 import { feeAmount } from './ante.ts';
-import { type Action, type Block, type ChainState, type Changes, isOpen, withChanges } from './chain.ts';
+import { type Action, type BlockContext, type LedgerState, type Changes, isOpen, withChanges } from './chain.ts';
 import { type ChainEvent, Draft } from './draft.ts';
 import { TransactionFailed } from './failure.ts';
 import { gasUsed, type Message, type MessageOf, signerOf, type Transaction } from './messages.ts';
@@ -16,7 +16,7 @@ export type Executed = Readonly<{ changes: Changes; events: readonly ChainEvent[
  *
  * @example withChanges(state, execute(state, transaction, block).changes)
  */
-export function execute(state: ChainState, transaction: Transaction, block: Block): Executed {
+export function execute(state: LedgerState, transaction: Transaction, block: BlockContext): Executed {
   const ante = new Draft(state);
   payFee(ante, transaction);
   const draft = new Draft(withChanges(state, ante.changes));
@@ -44,7 +44,7 @@ export function execute(state: ChainState, transaction: Transaction, block: Bloc
 const mostExpiries = 500;
 
 /** Ends a block: actions whose time has come expire. */
-export function endBlock(state: ChainState, block: Block): Pick<Executed, 'changes' | 'events'> {
+export function endBlock(state: LedgerState, block: BlockContext): Pick<Executed, 'changes' | 'events'> {
   const due = dueActions(state, unixSeconds(block.time));
   if (due.length === 0) return { changes: { ...noChanges, tallies: state.tallies }, events: [] };
   const draft = new Draft(state);
@@ -62,7 +62,7 @@ const noChanges: Omit<Changes, 'tallies'> = { actions: new Map(), nodes: new Map
 /**
  * A loop, because a starting chain calls this for each of its blocks, and hardly any block has an action that is due.
  */
-function dueActions(state: ChainState, now: number): Action[] {
+function dueActions(state: LedgerState, now: number): Action[] {
   const due: Action[] = [];
   for (const action of state.openActions()) if (isOpen(action) && action.expirationTime <= now) due.push(action);
   return due;
@@ -81,7 +81,7 @@ function payFee(draft: Draft, { signer, publicKey, fee, sequence, signature }: T
   draft.putAccount({ ...account, sequence: account.sequence + 1, ...(key === undefined ? {} : { publicKey: key }) });
 }
 
-function carryOut(draft: Draft, message: Message, block: Block): void {
+function carryOut(draft: Draft, message: Message, block: BlockContext): void {
   switch (message['@type']) {
     case '/lumera.action.v1.MsgRequestAction':
       return requestAction(draft, message, block);

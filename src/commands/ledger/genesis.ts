@@ -1,12 +1,12 @@
 import { alumeOf } from './coins.ts';
-import { type Account, type ChainState, contractsEdition, type Genesis } from './chain.ts';
+import { type Account, type LedgerState, contractsEdition, type Genesis } from './chain.ts';
 
 /**
  * The chain before its first block.
  *
  * Module accounts come first, then those of the genesis in their order, which determines their numbers.
  */
-export function genesisState(genesis: Genesis): ChainState {
+export function genesisState(genesis: Genesis): LedgerState {
   const modules = Object.values(genesis.modules).map((address) => ({ address, balance: '0' }));
   const accounts = [...modules, ...genesis.accounts].map(({ address, balance }, number): Account => ({
     address,

@@ -2,7 +2,7 @@ import { BinaryWriter, base64Encode } from '@bufbuild/protobuf/wire';
 import { TransactionFailed } from './failure.ts';
 
 /** The two kinds of actions that can be registered. */
-export type ActionType = 'ACTION_TYPE_SENSE' | 'ACTION_TYPE_CASCADE';
+export type LedgerActionType = 'ACTION_TYPE_SENSE' | 'ACTION_TYPE_CASCADE';
 
 type Limits = Readonly<{ maxRaptorQSymbols: number; maxDdAndFingerprints: number }>;
 
@@ -31,7 +31,7 @@ export type SenseMetadata = Readonly<{
 export type Metadata = CascadeMetadata | SenseMetadata;
 
 /** Reads the JSON text of a registration; the chain adds the number of ids that it requires. */
-export function requestedMetadata(type: ActionType, text: string, params: Limits): Metadata {
+export function requestedMetadata(type: LedgerActionType, text: string, params: Limits): Metadata {
   const fields = parseFields(text);
   const dataHash = textField(fields, 'data_hash');
   if (dataHash === '') throw new TransactionFailed('metadata', 'data_hash is required');
@@ -64,7 +64,7 @@ export function requestedMetadata(type: ActionType, text: string, params: Limits
 }
 
 /** The ids that a finalization names, empty where it names none. */
-export function finalizedIds(type: ActionType, text: string): readonly string[] {
+export function finalizedIds(type: LedgerActionType, text: string): readonly string[] {
   const ids = parseFields(text)[type === 'ACTION_TYPE_SENSE' ? 'dd_and_fingerprints_ids' : 'rq_ids_ids'];
   const named = Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [];
   if (named.some((id) => id.length > longestId))

@@ -1,4 +1,4 @@
-import type { Action, Changes, ChainState, SuperNode, Tallies } from './chain.ts';
+import type { Action, Changes, LedgerState, SuperNode, Tallies } from './chain.ts';
 
 /** A row of the rules' tables as text, as the virtual machine stores it beside its accounts. */
 export type LedgerRecord = Readonly<{ table: RecordTable; id: string; value: string }>;
@@ -39,7 +39,7 @@ export function recordsOf({ actions, nodes, tallies }: Changes): LedgerRecord[] 
  * The records of contracts as changes of the chain; accounts excluded. Annals wrote the rows itself, so they are not
  * validated.
  */
-export function recordChanges(state: Pick<ChainState, 'tallies'>, records: readonly LedgerRecord[]): Changes {
+export function recordChanges(state: Pick<LedgerState, 'tallies'>, records: readonly LedgerRecord[]): Changes {
   const actions = new Map<string, Action>();
   const nodes = new Map<string, SuperNode>();
   let { tallies } = state;

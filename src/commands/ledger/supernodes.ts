@@ -1,4 +1,4 @@
-import type { Block, NodeState, SuperNode } from './chain.ts';
+import type { BlockContext, NodeState, SuperNode } from './chain.ts';
 import type { Draft } from './draft.ts';
 import { TransactionFailed } from './failure.ts';
 import type { MessageOf } from './messages.ts';
@@ -14,7 +14,7 @@ const longest = { ipAddress: 256, supernodeAccount: 128, p2p_port: 32, note: 1_0
 const mostEntries = 256;
 
 /** Registers the SuperNode of a validator; a removed node may register again. */
-export function registerNode(draft: Draft, message: Register, { height }: Block): void {
+export function registerNode(draft: Draft, message: Register, { height }: BlockContext): void {
   const operator = message.validatorAddress;
   requireOperator(message);
   requireShort(message);
@@ -46,7 +46,7 @@ export function registerNode(draft: Draft, message: Register, { height }: Block)
 }
 
 /** Changes address, note, account or P2P port of a SuperNode; the event names what was changed, from and to. */
-export function updateNode(draft: Draft, message: Update, { height }: Block): void {
+export function updateNode(draft: Draft, message: Update, { height }: BlockContext): void {
   const node = ownNode(draft, message);
   requireShort(message);
   const account =
@@ -75,7 +75,7 @@ export function updateNode(draft: Draft, message: Update, { height }: Block): vo
 }
 
 /** Takes a SuperNode out of service until it is started again. */
-export function stopNode(draft: Draft, message: Stop, block: Block): void {
+export function stopNode(draft: Draft, message: Stop, block: BlockContext): void {
   const node = ownNode(draft, message);
   if (currentState(node) === 'SUPERNODE_STATE_STOPPED')
     throw new TransactionFailed('request', 'supernode is already stopped');
@@ -91,7 +91,7 @@ export function stopNode(draft: Draft, message: Stop, block: Block): void {
 }
 
 /** Puts a stopped SuperNode into service again. */
-export function startNode(draft: Draft, message: Start, block: Block): void {
+export function startNode(draft: Draft, message: Start, block: BlockContext): void {
   const node = ownNode(draft, message);
   if (currentState(node) === 'SUPERNODE_STATE_ACTIVE')
     throw new TransactionFailed('request', 'supernode is already started');
@@ -105,7 +105,7 @@ export function startNode(draft: Draft, message: Start, block: Block): void {
 }
 
 /** Takes a SuperNode off the list for good, until it is registered again; its record stays. */
-export function deregisterNode(draft: Draft, message: Deregister, block: Block): void {
+export function deregisterNode(draft: Draft, message: Deregister, block: BlockContext): void {
   const node = ownNode(draft, message);
   const before = enter(draft, node, 'SUPERNODE_STATE_DISABLED', block);
   draft.emit('supernode_deregistered', {
@@ -115,7 +115,7 @@ export function deregisterNode(draft: Draft, message: Deregister, block: Block):
   });
 }
 
-function enter(draft: Draft, node: SuperNode, state: NodeState, { height }: Block): NodeState {
+function enter(draft: Draft, node: SuperNode, state: NodeState, { height }: BlockContext): NodeState {
   draft.putNode({ ...node, states: latest(node.states, { state, height }) });
   return currentState(node);
 }
@@ -151,7 +151,7 @@ function requireOperator({ creator, validatorAddress }: { creator: string; valid
 }
 
 function requireFreeAccount(draft: Draft, account: string, operator: string): void {
-  const taken = draft.nodes().find((node) => node.account === account && node.operator !== operator);
-  if (taken !== undefined)
-    throw new TransactionFailed('request', `supernode account ${account} belongs to ${taken.operator}`);
+  const accepted = draft.nodes().find((node) => node.account === account && node.operator !== operator);
+  if (accepted !== undefined)
+    throw new TransactionFailed('request', `supernode account ${account} belongs to ${accepted.operator}`);
 }

@@ -1,4 +1,4 @@
-import type { Account, Changes, ChainState } from './chain.ts';
+import type { Account, Changes, LedgerState } from './chain.ts';
 
 /** An account as the virtual machine left it. */
 export type TouchedAccount = Readonly<{
@@ -14,7 +14,7 @@ export type TouchedAccount = Readonly<{
  *
  * An unchanged account, and a new one that is still empty, makes no change.
  */
-export function touchedChanges(state: ChainState, touched: readonly TouchedAccount[]): Changes {
+export function touchedChanges(state: LedgerState, touched: readonly TouchedAccount[]): Changes {
   const accounts = new Map<string, Account>();
   let count = state.tallies.accounts;
   for (const { address, balance, sequence } of touched) {

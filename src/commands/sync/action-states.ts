@@ -4,7 +4,7 @@ import { type ChainState, chainStates } from '../../events/words.ts';
 type Registered = Fact<'ActionRegistered'>['data'];
 
 /** A transaction that takes an action one step on, as the chain's search shows it. */
-export type FoundStep = Readonly<{
+export type StepMatch = Readonly<{
   step: Step;
   transaction: NonNullable<Registered['transaction']>;
   /** Of a finalize: what the action module paid for this action. */
@@ -32,7 +32,7 @@ export type RecordAction = Readonly<{
   height: number;
   /** Absent where it could not be read. */
   record: ActionRecord | undefined;
-  found: readonly FoundStep[];
+  found: readonly StepMatch[];
 }>;
 
 /** All that is known of an action; every fact of it carries this. */

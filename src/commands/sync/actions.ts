@@ -3,7 +3,7 @@ import type { ChainState } from '../../events/words.ts';
 import { Command, type Decider } from '../decider.ts';
 import {
   type ActionRecord,
-  type FoundStep,
+  type StepMatch,
   isAhead,
   isFinal,
   type KnownAction,
@@ -63,7 +63,7 @@ const mostTransactions = 100;
 class FactBuilder {
   readonly facts: ActionFact[] = [];
   readonly #command: RecordAction;
-  readonly #found: readonly FoundStep[];
+  readonly #found: readonly StepMatch[];
   #known: KnownAction;
 
   constructor(command: RecordAction, state: KnownAction | undefined) {
@@ -112,14 +112,14 @@ class FactBuilder {
 
   finalize(isMetadataNews: boolean): void {
     const { record } = this.#command;
-    const found = this.#found.find(({ step }) => step === 'finalize');
+    const match = this.#found.find(({ step }) => step === 'finalize');
     this.#reach('finalized', 'done');
     const metadata =
       isMetadataNews && record !== undefined && record.metadata !== '' ? { metadata: record.metadata } : {};
-    const accounts = record !== undefined && record.accounts.length > 0 ? record.accounts : (found?.accounts ?? []);
+    const accounts = record !== undefined && record.accounts.length > 0 ? record.accounts : (match?.accounts ?? []);
     this.#add({
       type: 'ActionFinalized',
-      data: { accounts, payments: found?.payments ?? [], ...metadata, ...this.#take('finalize') },
+      data: { accounts, payments: match?.payments ?? [], ...metadata, ...this.#take('finalize') },
     });
   }
 
@@ -156,7 +156,7 @@ class FactBuilder {
   }
 
   /** The first transaction of a step, which from now on is known; none where the chain shows none. */
-  #take(step: Step): Pick<FoundStep, 'transaction'> | { transaction?: never } {
+  #take(step: Step): Pick<StepMatch, 'transaction'> | { transaction?: never } {
     const first = this.#found.find((one) => one.step === step);
     if (first === undefined) return {};
     this.#remember(step, first.transaction.hash);

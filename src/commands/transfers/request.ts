@@ -25,13 +25,13 @@ export class RequestTransfer extends Command<Requested, KnownTransfer | undefine
 /** Starts tasks; fails with `CONFLICT` where one is started already. */
 export async function requestTransfer(log: FactLog, command: object): Promise<Handled<KnownTransfer>> {
   if (!(command instanceof RequestTransfer)) throw new AppError('INTERNAL', 'A RequestTransfer was expected');
-  const begun = [...command.given].map(([task, requested]) => beginning(task, requested));
+  const requests = [...command.given].map(([task, requested]) => beginning(task, requested));
   const last = await log.append(
-    begun.flatMap(({ decisions }) => decisions),
+    requests.flatMap(({ decisions }) => decisions),
     command.cause,
   );
   const facts = last.ids.length;
-  const states = begun.map(({ task, known }) => [task, { state: known, sequence: 0 }] as const);
+  const states = requests.map(({ task, known }) => [task, { state: known, sequence: 0 }] as const);
   return { facts, last, states: new Map(states) };
 }
 

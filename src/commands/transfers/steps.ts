@@ -9,7 +9,7 @@ export type TransferEvent = NonNullable<Fact<'TransferStarted'>['data']['event']
 export type StepDetail = NonNullable<TransferEvent['detail']>;
 
 /** A state that a transfer enters: `sdk:…` or `supernode:…`, with its details. */
-export type Step = Readonly<{ status: string; detail?: StepDetail }>;
+export type TransferStep = Readonly<{ status: string; detail?: StepDetail }>;
 
 /** States that a task enters one after another, to be written together. */
 export type Steps = Readonly<{
@@ -17,7 +17,7 @@ export type Steps = Readonly<{
   task: string;
   /** RFC 3339, UTC. */
   at: string;
-  steps: readonly Step[];
+  steps: readonly TransferStep[];
   /** The process that the task is known to be carried out by: where that is another one now, nothing is decided. */
   holder?: string | undefined;
   /** Number of the last state that these follow, where they follow a certain one: then they are written once. */
@@ -35,10 +35,10 @@ export const transferring: Decider<Steps, State, 'transfer'> = {
   kind: 'transfer',
   initialState: undefined,
   after: ({ data: { known } }) => known,
-  decide: (given, known) =>
-    numbered(given, known).map((next) => ({
+  decide: (input, known) =>
+    numbered(input, known).map((next) => ({
       type: `Transfer${endingOf(next.event)}` as const,
-      data: { task: given.task, ...next },
+      data: { task: input.task, ...next },
     })),
 };
 
@@ -47,10 +47,10 @@ export const retrieving: Decider<Steps, State, 'retrieval'> = {
   kind: 'retrieval',
   initialState: undefined,
   after: ({ data: { known } }) => known,
-  decide: (given, known) =>
-    numbered(given, known).map((next) => ({
+  decide: (options, known) =>
+    numbered(options, known).map((next) => ({
       type: `Retrieval${endingOf(next.event)}` as const,
-      data: { retrieval: given.task, ...next },
+      data: { retrieval: options.task, ...next },
     })),
 };
 
@@ -70,8 +70,8 @@ export function numbered({ at, steps, holder, after }: Omit<Steps, 'task'>, know
   if (known === undefined || known.ended || known.holder !== holder) return [];
   if (after !== undefined && known.last !== after) return [];
   const last = steps.findIndex(({ status }) => endings.has(status));
-  const taken = last < 0 ? steps : steps.slice(0, last + 1);
-  return taken.map(({ status, detail = {} }, index) => {
+  const accepted = last < 0 ? steps : steps.slice(0, last + 1);
+  return accepted.map(({ status, detail = {} }, index) => {
     const number = known.last + index + 1;
     return { event: { number, status, at, detail }, known: { ...known, last: number, ended: endings.has(status) } };
   });

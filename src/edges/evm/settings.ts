@@ -1,5 +1,5 @@
 import { setting } from '../../kit/setting.ts';
-import { duration, oneOf, origins, port, whole } from '../../kit/setting-forms.ts';
+import { duration, oneOf, origins, port, complete } from '../../kit/setting-forms.ts';
 import { namespaces } from './namespaces.ts';
 
 const namespaceList = (value: string) => value.split(',').map((word) => oneOf(...namespaces)(word.trim()));
@@ -32,6 +32,6 @@ export const evmSettings = {
     duration,
     'Longest time that one call, estimate, trace or simulation may take',
   ),
-  evmGasCap: setting('EVM_GAS_CAP', '50000000', whole(21_000, 10_000_000_000), 'Most gas that a call may use'),
-  evmReadThreads: setting('EVM_READ_THREADS', '2', whole(1, 64), 'Threads that answer calls at the same time'),
+  evmGasCap: setting('EVM_GAS_CAP', '50000000', complete(21_000, 10_000_000_000), 'Most gas that a call may use'),
+  evmReadThreads: setting('EVM_READ_THREADS', '2', complete(1, 64), 'Threads that answer calls at the same time'),
 } as const;

@@ -7,12 +7,12 @@ import { readModelBlocks } from './chain/read-blocks.ts';
 import { createForks } from './executor/forks.ts';
 import type { Namespace } from './namespaces.ts';
 import { openPool } from './pool/open-pool.ts';
-import { type RpcPlace, type ServedRpc, serveRpc } from './rpc/serve-rpc.ts';
+import { type RpcPosition, type ServedRpc, serveRpc } from './rpc/serve-rpc.ts';
 import type { StateAccess } from './workers/state-access.ts';
 import { createStateReads } from './workers/state-reads.ts';
 
 /** The parts that the JSON-RPC runs on. */
-export type EvmOptions = RpcPlace &
+export type EvmOptions = RpcPosition &
   Readonly<{
     log: Log;
     reader: Pick<Reader, 'read'>;

@@ -45,14 +45,14 @@ export async function resumeTransfers(resuming: Resuming, signal: AbortSignal): 
     return true;
   };
   await Promise.race([open.ready, wait(longestMs, signal)]);
-  const look = (): Promise<void> =>
-    lookOnce(resuming, isDue).catch((caught: unknown) => {
+  const check = (): Promise<void> =>
+    checkOnce(resuming, isDue).catch((caught: unknown) => {
       if (toAppError(caught).code !== 'UNAVAILABLE') throw caught;
     });
-  await repeat('transfers were not taken up again', look, { everyMs: eachMs, log: logger, signal });
+  await repeat('transfers were not taken up again', check, { everyMs: eachMs, log: logger, signal });
 }
 
-async function lookOnce(resuming: Resuming, isDue: (task: Task) => boolean): Promise<void> {
+async function checkOnce(resuming: Resuming, isDue: (task: Task) => boolean): Promise<void> {
   const { open, presence, absence, runner } = resuming;
   const [own, others] = [[] as Task[], [] as Task[]];
   for (const task of open.all()) (task.known.holder === presence.name ? own : others).push(task);

@@ -8,14 +8,14 @@ import {
   port,
   requestRate,
   size,
-  whole,
+  complete,
 } from '../../kit/setting-forms.ts';
 
 const space = (value: string): number | undefined => {
   const bytes = size(value);
   return bytes === -1 ? undefined : bytes;
 };
-const count = whole(1, 1_000_000);
+const count = complete(1, 1_000_000);
 const keyTypes = oneOf('eth_secp256k1', 'secp256k1');
 const keyType = (value: string) => (value === '' ? undefined : keyTypes(value));
 

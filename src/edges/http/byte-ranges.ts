@@ -2,7 +2,7 @@
 export type ByteRange = Readonly<{ first: number; last: number }>;
 
 /** The result of a `Range`: all of the body, parts of it, or none, since no byte of it exists. */
-export type Ranges = 'whole' | 'unsatisfiable' | readonly ByteRange[];
+export type RequestedRanges = 'whole' | 'unsatisfiable' | readonly ByteRange[];
 
 /** Beyond this number of ranges the complete body is sent. */
 const mostRanges = 8;
@@ -15,7 +15,7 @@ const mostRanges = 8;
  *
  * @example rangesOf('bytes=-500', 10_000) // [{ first: 9500, last: 9999 }]
  */
-export function rangesOf(header: string | undefined, size: number): Ranges {
+export function rangesOf(header: string | undefined, size: number): RequestedRanges {
   const list = /^bytes=(.*)$/i.exec(header?.trim() ?? '')?.[1];
   if (list === undefined) return 'whole';
   const specs = list

@@ -11,7 +11,7 @@ import { base64urlnopad } from '@scure/base';
 import { AppError } from '../../kit/errors.ts';
 
 /** The position of a walk through a list. */
-export type Place = Readonly<{
+export type CursorPosition = Readonly<{
   /** Id of the last record shown. */
   after: string;
   /** Pages shown so far. */
@@ -23,9 +23,9 @@ export type Walk = Readonly<{ list: string; filters: Readonly<Record<string, unk
 
 /** Seals and opens cursors: opaque, tamper-proof, good only for the walk that they were made for. */
 export type Cursors = Readonly<{
-  seal: (walk: Walk, place: Place) => string;
+  seal: (walk: Walk, location: CursorPosition) => string;
   /** Fails with `INVALID_ARGUMENT` for anything that `seal` has not made for the same walk. */
-  open: (walk: Walk, cursor: string) => Place;
+  open: (walk: Walk, cursor: string) => CursorPosition;
 }>;
 
 const nonceLength = 12;
@@ -52,9 +52,9 @@ export function createCursors(key: string | Uint8Array): Cursors {
       );
     },
     open(walk, cursor) {
-      const place = parsePlace(decrypt(sealing, bindingOf(walk), cursor));
-      if (!place) throw foreign();
-      return place;
+      const opened = parsePosition(decrypt(sealing, bindingOf(walk), cursor));
+      if (!opened) throw foreign();
+      return opened;
     },
   };
 }
@@ -71,7 +71,7 @@ function decrypt(key: KeyObject, bound: Buffer, cursor: string): string {
   }
 }
 
-function parsePlace(content: string): Place | undefined {
+function parsePosition(content: string): CursorPosition | undefined {
   const value: unknown = JSON.parse(content);
   if (!Array.isArray(value)) return undefined;
   const [after, pages]: unknown[] = value;
@@ -79,11 +79,11 @@ function parsePlace(content: string): Place | undefined {
 }
 
 function bindingOf({ list, filters }: Walk): Buffer {
-  const given = Object.entries(filters)
+  const input = Object.entries(filters)
     .filter(([, value]) => value !== undefined)
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256')
-    .update(JSON.stringify([1, list, given]))
+    .update(JSON.stringify([1, list, input]))
     .digest();
 }
 

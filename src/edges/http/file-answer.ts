@@ -19,7 +19,7 @@ const type = 'application/octet-stream';
 /** More than a socket buffers before it signals backpressure, so that each piece is sent before the next is. */
 const pieceBytes = 256 * 1024;
 /** One at the socket, one that waits in the stream, one that is being read. */
-const piecesUnderWay = 4;
+const piecesInFlight = 4;
 
 /**
  * Answers with a file or its requested ranges, as a download; closes the handle in the end.
@@ -86,7 +86,7 @@ async function sendParts(
 }
 
 function bytesOf(handle: FileHandle, range: ByteRange): AsyncIterable<Buffer> {
-  return piecesOf(handle, { ...range, pieceBytes, held: piecesUnderWay });
+  return piecesOf(handle, { ...range, pieceBytes, held: piecesInFlight });
 }
 
 /** A stream that holds one piece, and pulls the next when that is consumed. */

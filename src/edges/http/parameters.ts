@@ -26,14 +26,14 @@ const booleans: Readonly<Record<string, boolean>> = { true: true, false: false, 
  */
 export function queryReader(
   schema: unknown,
-): (given: unknown) => { value: Record<string, unknown> } | { error: AppError } {
+): (input: unknown) => { value: Record<string, unknown> } | { error: AppError } {
   const parameters = Object.entries(propertiesOf(schema)).map(([name, property]) => ({
     name,
     property,
     accepts: acceptsOf(property),
   }));
-  return (given) => {
-    const query = isRecord(given) ? given : {};
+  return (options) => {
+    const query = isRecord(options) ? options : {};
     const value: Record<string, unknown> = {};
     for (const { name, property, accepts } of parameters) {
       const read = readOne(query[name], accepts);
@@ -55,17 +55,17 @@ export function requireOrder(lower: string, upper: string, isInOrder: boolean): 
 
 const absent = Symbol('absent');
 
-function readOne(given: unknown, accepts: Accepts): Value | typeof absent | undefined {
-  if (given === undefined) return absent;
-  return typeof given === 'string' && given !== '' ? accepts.read(given) : undefined;
+function readOne(values: unknown, accepts: Accepts): Value | typeof absent | undefined {
+  if (values === undefined) return absent;
+  return typeof values === 'string' && values !== '' ? accepts.read(values) : undefined;
 }
 
 function refusal(name: string, given: unknown, what: string): AppError {
-  const found =
+  const match =
     typeof given !== 'string' ? 'is given more than once' : given === '' ? 'is empty' : `is ${shown(given)}`;
   return new AppError(
     'INVALID_ARGUMENT',
-    `${name} ${found}; it takes ${what}${typeof given === 'string' ? '' : ', once'}.`,
+    `${name} ${match}; it takes ${what}${typeof given === 'string' ? '' : ', once'}.`,
   );
 }
 

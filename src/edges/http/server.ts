@@ -107,12 +107,14 @@ const unreadable: Readonly<Record<string, string | undefined>> = {
  * Strict: a body that does not fit is `INVALID_ARGUMENT`, naming the first field that does not. The schema holds no
  * references.
  */
-function bodyReader(schema: unknown): (given: unknown) => { value: Record<string, unknown> } | { error: AppError } {
+function bodyReader(schema: unknown): (input: unknown) => { value: Record<string, unknown> } | { error: AppError } {
   const validator = Schema.Compile(schema as object);
-  return (given) => {
-    if (validator.Check(given)) return { value: given as Record<string, unknown> };
-    const [, [problem]] = validator.Errors(given);
-    const place = problem?.instancePath.replaceAll('/', '.').replace(/^\./, '') || 'the body';
-    return { error: new AppError('INVALID_ARGUMENT', `${place} does not fit: it ${problem?.message ?? 'is wrong'}.`) };
+  return (values) => {
+    if (validator.Check(values)) return { value: values as Record<string, unknown> };
+    const [, [problem]] = validator.Errors(values);
+    const position = problem?.instancePath.replaceAll('/', '.').replace(/^\./, '') || 'the body';
+    return {
+      error: new AppError('INVALID_ARGUMENT', `${position} does not fit: it ${problem?.message ?? 'is wrong'}.`),
+    };
   };
 }

@@ -32,9 +32,9 @@ const longestPollMs = 30_000;
  * Fails with `INVALID_ARGUMENT` where it is not a position that a stream can have sent.
  */
 export function lastEventId({ headers }: Pick<FastifyRequest, 'headers'>): number {
-  const given = headers['last-event-id'];
-  if (given === undefined || given === '') return 0;
-  const text = String(given);
+  const input = headers['last-event-id'];
+  if (input === undefined || input === '') return 0;
+  const text = String(input);
   if (!/^\d{1,15}$/.test(text))
     throw new AppError(
       'INVALID_ARGUMENT',
@@ -77,14 +77,14 @@ export async function followFeed(
   const hints = createHints();
   const unwatch = watch(hints.give);
   signal.addEventListener('abort', hints.give, { once: true });
-  let place = after;
+  let location = after;
   let waitMs = pollMs;
   const readOn = async (): Promise<boolean> => {
-    for await (const event of history(place)) {
+    for await (const event of history(location)) {
       if (signal.aborted) return true;
       await take(event);
       if (event.endsAs !== undefined) return true;
-      [place, waitMs] = [event.id, pollMs];
+      [location, waitMs] = [event.id, pollMs];
     }
     return false;
   };
@@ -103,16 +103,16 @@ export async function followFeed(
 
 /** Hints that a caller can await, for a limited time; small, since each idle reader has them. */
 function createHints() {
-  let given = false;
+  let options = false;
   let wake: (() => void) | undefined;
   return {
     give: (): void => {
-      given = true;
+      options = true;
       wake?.();
     },
-    forget: (): void => void (given = false),
+    forget: (): void => void (options = false),
     next: async (withinMs: number): Promise<void> => {
-      if (given) return;
+      if (options) return;
       await new Promise<void>((resolve) => {
         const late = setTimeout(resolve, withinMs);
         wake = () => (clearTimeout(late), resolve());

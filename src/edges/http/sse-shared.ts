@@ -21,7 +21,7 @@ const neverMs = 2 ** 31 - 1;
  */
 export function createSharedFeeds(): (key: string, feed: ResumableFeed) => ResumableFeed {
   const all = new Map<string, Shared>();
-  const begin = (key: string, feed: ResumableFeed): Shared => {
+  const start = (key: string, feed: ResumableFeed): Shared => {
     const shared: Shared = { events: [], readers: new Set(), over: new AbortController(), failed: undefined };
     const wakeAll = (): void => shared.readers.forEach((wake) => wake());
     const take = (event: PlacedEvent): void => {
@@ -41,7 +41,7 @@ export function createSharedFeeds(): (key: string, feed: ResumableFeed) => Resum
     return {
       pollMs: neverMs,
       watch: (onMore) => {
-        const joined = all.get(key) ?? begin(key, feed);
+        const joined = all.get(key) ?? start(key, feed);
         const own = (): void => onMore();
         joined.readers.add(own);
         shared = joined;

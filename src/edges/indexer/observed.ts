@@ -3,7 +3,7 @@ import { type Source, sources } from '../../events/words.ts';
 import { FleetStatistics } from '../../projections/fleet/queries.ts';
 import { SyncRounds } from '../../projections/rounds/queries.ts';
 import type { RoundRow } from '../../projections/tables.ts';
-import { ask } from '../bus.ts';
+import { runQuery } from '../bus.ts';
 import { figures } from '../../kit/figures.ts';
 import type { Figures, Finding, Findings, Observed } from '../../kit/observed.ts';
 import type { Parsed } from '../../kit/setting.ts';
@@ -23,15 +23,15 @@ const lateAfterIntervals = 3;
 
 /** The state of sync and the results of probes; unreliable until every source has a completed round in the log. */
 export function observeSync(read: ObservedModels['read'], options: SyncIntervals & Clocked): Observed {
-  const look = async (): Promise<Findings> => {
-    const [rows] = await Promise.allSettled([read((reading) => ask(reading, new SyncRounds({})))]);
+  const inspection = async (): Promise<Findings> => {
+    const [rows] = await Promise.allSettled([read((reading) => runQuery(reading, new SyncRounds({})))]);
     if (rows.status === 'fulfilled')
       return { reasons: neverCompleted(rows.value), warnings: rows.value.flatMap((row) => warningsOf(row, options)) };
     // The check of the read models reports which one is being built.
     if (isBeingBuilt(rows.reason)) return {};
     throw rows.reason;
   };
-  return { checks: [{ component: 'database', look }], gauges: [figuresOf(read, options)] };
+  return { checks: [{ component: 'database', look: inspection }], gauges: [figuresOf(read, options)] };
 }
 
 function neverCompleted(rows: readonly RoundRow[]): Finding[] {
@@ -84,8 +84,8 @@ function figuresOf(read: ObservedModels['read'], { clock }: Clocked): Figures {
     }),
     async () =>
       await read(async (reading) => ({
-        rounds: await ask(reading, new SyncRounds({})),
-        fleet: await ask(reading, new FleetStatistics({})),
+        rounds: await runQuery(reading, new SyncRounds({})),
+        fleet: await runQuery(reading, new FleetStatistics({})),
       })),
     ({ age, height, failing, probes }, seen) => {
       if (!seen) return;

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ErrorBody } from './rpc-error.ts';
+import type { RpcErrorBody } from './rpc-error.ts';
 
 /** How long a batch runs before others are answered. */
 const turnMs = 10;
@@ -9,7 +9,7 @@ export const resultText = (id: string, result: unknown): string =>
   `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result ?? null)}}`;
 
 /** The same where it failed. */
-export const errorText = (id: string, error: ErrorBody): string =>
+export const errorText = (id: string, error: RpcErrorBody): string =>
   `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
 
 /** The function that answers a batch, and its limits. */

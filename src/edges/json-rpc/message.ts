@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type JsonBounds, parseBounded } from '../../kit/bounded-json.ts';
 
 /** JSON of a request or a batch. */
-export type Message = Readonly<{
+export type RpcMessage = Readonly<{
   value: unknown;
   /** The id of a request in it as the text that is sent back: null where it has none, undefined where it is none. */
   idOf: (request: unknown) => string | undefined;
@@ -26,7 +26,7 @@ export function isJson({ headers }: IncomingMessage): boolean {
  *
  * Fails with a SyntaxError, or with `TooComplex` where it is nested too deep or has too many values.
  */
-export function parseMessage(text: string, bounds?: JsonBounds): Message {
+export function parseMessage(text: string, bounds?: JsonBounds): RpcMessage {
   const value = parseBounded(text, bounds);
   const isExact = [value].flat().every((one) => !isNumber(idIn(one)) || Number.isSafeInteger(idIn(one)));
   if (isExact) return { value, idOf: (request) => idText(request) };

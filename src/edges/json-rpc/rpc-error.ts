@@ -28,7 +28,7 @@ export class RpcError extends Error {
 }
 
 /** An error as it is sent. */
-export type ErrorBody = Readonly<{ code: number; message: string; data?: unknown }>;
+export type RpcErrorBody = Readonly<{ code: number; message: string; data?: unknown }>;
 
 /** Errors that are not a failure of the server in general. */
 const codes: Readonly<Partial<Record<ErrorCode, number>>> = {
@@ -39,7 +39,7 @@ const codes: Readonly<Partial<Record<ErrorCode, number>>> = {
 };
 
 /** The error that a client receives for any caught value; details of our own faults are not sent. */
-export function errorBody(caught: unknown): ErrorBody {
+export function errorBody(caught: unknown): RpcErrorBody {
   if (caught instanceof RpcError) {
     const { code, message, data } = caught;
     return { code, message, ...(data !== undefined && { data }) };

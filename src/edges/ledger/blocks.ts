@@ -25,10 +25,10 @@ export type Content =
 export type Body = Readonly<{ events: readonly ChainEvent[]; content: Content; gasWanted: number; gasUsed: number }>;
 
 /** A transaction with what it did, as the log has it. */
-export type WholeTransaction = SealedTransaction & Body;
+export type CompleteTransaction = SealedTransaction & Body;
 
 /** Adds their effects to transactions; fails with `UNAVAILABLE` while the log cannot be read. */
-export type Whole = (transactions: readonly SealedTransaction[]) => Promise<readonly WholeTransaction[]>;
+export type Complete = (transactions: readonly SealedTransaction[]) => Promise<readonly CompleteTransaction[]>;
 
 /** A transaction's bytes, as they were sent. */
 export function bytesOfTransaction({ content }: Pick<Body, 'content'>): Uint8Array {
@@ -36,7 +36,7 @@ export function bytesOfTransaction({ content }: Pick<Body, 'content'>): Uint8Arr
 }
 
 /** A sealed block; hashes are base64, as the wire has them. */
-export type Block = Readonly<{
+export type SealedBlock = Readonly<{
   height: number;
   time: string;
   transactions: readonly SealedTransaction[];
@@ -60,9 +60,9 @@ const hashOfNothing = sha256('');
 /** The block that follows another. */
 export function blockOf<T extends Pick<SealedTransaction, 'hash'>>(
   chainId: string,
-  previous: Pick<Block, 'hash'> | undefined,
+  previous: Pick<SealedBlock, 'hash'> | undefined,
   parts: Readonly<{ height: number; time: string; transactions: readonly T[] }>,
-): typeof parts & Pick<Block, 'hash' | 'previousHash' | 'dataHash'> {
+): typeof parts & Pick<SealedBlock, 'hash' | 'previousHash' | 'dataHash'> {
   const dataHash = dataHashOf(parts.transactions);
   const previousHash = previous?.hash ?? null;
   const text = JSON.stringify([chainId, parts.height, parts.time, dataHash, previousHash]);
@@ -83,8 +83,8 @@ export function sha256(data: string | Buffer): string {
 /** The value of the first event of a type that has an attribute. */
 export function attributeOf(events: readonly ChainEvent[], type: string, key: string): string | undefined {
   for (const event of events) {
-    const found = event.type === type ? event.attributes.find((attribute) => attribute.key === key) : undefined;
-    if (found) return found.value;
+    const match = event.type === type ? event.attributes.find((attribute) => attribute.key === key) : undefined;
+    if (match) return match.value;
   }
   return undefined;
 }

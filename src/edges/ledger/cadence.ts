@@ -5,7 +5,7 @@ export type Cadence = Readonly<{
   /** After so many milliseconds without a block an empty one is sealed; undefined: none is empty. */
   emptyMs: () => number | undefined;
   /** Calls with each time that `emptyMs` may have become less. */
-  onChange: (hear: () => void) => void;
+  onChange: (receive: () => void) => void;
 }>;
 
 /** On demand alone, as soon as there is something. */

@@ -1,5 +1,5 @@
 import { type Refusal, refusalOf } from '../../commands/ledger/ante.ts';
-import { type Block, type Changes, type ChainState, withChanges } from '../../commands/ledger/chain.ts';
+import { type BlockContext, type Changes, type LedgerState, withChanges } from '../../commands/ledger/chain.ts';
 import { endBlock, type Executed, execute } from '../../commands/ledger/execute.ts';
 import type { Fact } from '../../events/catalogue.ts';
 import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
@@ -30,11 +30,11 @@ const mostRulesBytes = 3_000_000;
  * block of the log nothing is left out.
  */
 export function carryOut(
-  before: ChainState,
-  { block, pending, isDraft }: Readonly<{ block: Block; pending: readonly SentTransaction[]; isDraft: boolean }>,
+  before: LedgerState,
+  { block, pending, isDraft }: Readonly<{ block: BlockContext; pending: readonly SentTransaction[]; isDraft: boolean }>,
 ): CarriedOut {
   let state = before;
-  const taken: SentTransaction[] = [];
+  const used: SentTransaction[] = [];
   const executed: Executed[] = [];
   const logged: LoggedTransaction[] = [];
   let bytes = 0;
@@ -49,15 +49,15 @@ export function carryOut(
     const one = execute(state, sent.transaction, block);
     const entry = loggedTransaction(sent, one);
     bytes += encodedBytes(entry);
-    if (isDraft && taken.length > 0 && bytes > mostRulesBytes) break;
+    if (isDraft && used.length > 0 && bytes > mostRulesBytes) break;
     state = withChanges(state, one.changes);
-    taken.push(sent);
+    used.push(sent);
     executed.push(one);
     logged.push(entry);
   }
   const ended = endBlock(state, block);
   const changes = [...executed.map((one) => one.changes), ended.changes];
-  return { taken, executed, logged, refusals, ended, changes };
+  return { taken: used, executed, logged, refusals, ended, changes };
 }
 
 function loggedTransaction(

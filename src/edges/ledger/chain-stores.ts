@@ -1,6 +1,6 @@
 import type { Fact } from '../../events/catalogue.ts';
-import type { Sealed as EvmSealed } from '../evm/executor/executor.ts';
-import type { Block, Whole } from './blocks.ts';
+import type { UncommittedBlock as EvmSealed } from '../evm/executor/executor.ts';
+import type { SealedBlock, Complete } from './blocks.ts';
 import type { OpenExecution } from './evm-chain.ts';
 import type { SealedBlocks } from './sealed-blocks.ts';
 
@@ -19,8 +19,8 @@ export type ChainSnapshot = Readonly<{
   /** Of the fact that attests the state. */
   sequence: number;
   root: string;
-  head: Block;
-  firstBlock: Block;
+  head: SealedBlock;
+  firstBlock: SealedBlock;
   transactionCount: number;
   /** RLP, base64. */
   header: string;
@@ -30,7 +30,7 @@ export type ChainSnapshot = Readonly<{
 
 /** The stores of the chain's parts that are not in memory. */
 export type ChainStores = Readonly<{
-  whole: Whole;
+  whole: Complete;
   blocks: SealedBlocks;
   execution: OpenExecution;
   /** Blocks after a sequence of the log, in order; ends where the ledger stops. */

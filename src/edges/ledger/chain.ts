@@ -6,8 +6,8 @@ import type { SignedTransaction } from '../evm/pool/read-transaction.ts';
 import type { Fact } from '../../events/catalogue.ts';
 import { distance } from '../chain/sign/addresses.ts';
 import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
-import type { Sealed as EvmSealed } from '../evm/executor/executor.ts';
-import { type Block, blockOf, type SealedTransaction, type Whole } from './blocks.ts';
+import type { UncommittedBlock as EvmSealed } from '../evm/executor/executor.ts';
+import { type SealedBlock, blockOf, type SealedTransaction, type Complete } from './blocks.ts';
 import { carryOut, encodedBytes } from './carry-out.ts';
 import type { ChainSnapshot, ChainStores, Checkpointed, LoggedBlock } from './chain-stores.ts';
 import { EvmChain, mayBeLost } from './evm-chain.ts';
@@ -16,11 +16,11 @@ import { evmBlockOf } from './evm-block.ts';
 import { History } from './history.ts';
 import { openingOf } from './opening.ts';
 import { applyBlock, replayRules } from './replay.ts';
-import { RecentBlocks, type SealedBlocks, type SearchPage, type SearchResult } from './sealed-blocks.ts';
+import { RecentBlocks, type SealedBlocks, type SearchPage, type SealedSearchResult } from './sealed-blocks.ts';
 import type { Condition } from './transaction-index.ts';
 
 /** Heights whose state can be read: the last ones. */
-export const keptHeights = 1_000;
+export const storedHeights = 1_000;
 
 type Initialised = Extract<Fact, { type: 'ChainInitialised' }>;
 type Sealed = Extract<Fact, { type: 'BlockSealed' }>;
@@ -40,12 +40,12 @@ export class Chain {
   readonly chainId: string;
   readonly startedAt: string;
   readonly history: History;
-  readonly whole: Whole;
+  readonly whole: Complete;
   readonly evm: EvmChain;
   readonly #blocks: SealedBlocks;
   readonly #recent: RecentBlocks;
-  #head: Block | undefined;
-  #firstBlock: Block | undefined;
+  #head: SealedBlock | undefined;
+  #firstBlock: SealedBlock | undefined;
   readonly #oneAtATime = pLimit(1);
   #expiry: Readonly<{ sequence: number; at: number | undefined }> | undefined;
   readonly #blocksAfter: ChainStores['blocksAfter'];
@@ -88,7 +88,7 @@ export class Chain {
     return this.history.genesis;
   }
 
-  get head(): Block | undefined {
+  get head(): SealedBlock | undefined {
     return this.#head;
   }
 
@@ -97,7 +97,7 @@ export class Chain {
   }
 
   /** The first block; undefined before it is sealed. */
-  get firstBlock(): Block | undefined {
+  get firstBlock(): SealedBlock | undefined {
     return this.#firstBlock;
   }
 
@@ -107,7 +107,7 @@ export class Chain {
   }
 
   /** A block; fails with `UNAVAILABLE` while an older one cannot be read. */
-  async block(height: number): Promise<Block | undefined> {
+  async block(height: number): Promise<SealedBlock | undefined> {
     if (height < 1 || height > this.height) return undefined;
     return this.#recent.block(height) ?? (await this.#blocks.block(height, this.#recent));
   }
@@ -123,7 +123,7 @@ export class Chain {
   }
 
   /** A page of the transactions that meet all conditions, those of the head included. */
-  async search(conditions: readonly Condition[], page: SearchPage): Promise<SearchResult> {
+  async search(conditions: readonly Condition[], page: SearchPage): Promise<SealedSearchResult> {
     return await this.#blocks.search(conditions, page, this);
   }
 
@@ -242,7 +242,7 @@ export class Chain {
 
   /** The lowest height whose state can be read. */
   get lowestHeight(): number {
-    return Math.max(0, this.height - keptHeights + 1);
+    return Math.max(0, this.height - storedHeights + 1);
   }
 
   /** Starts from a snapshot of this chain where the state of the virtual machine is stored as far; whether it is. */

@@ -1,5 +1,5 @@
 import { type Ante, type Refusal, refusalOf } from '../../commands/ledger/ante.ts';
-import type { ChainState } from '../../commands/ledger/chain.ts';
+import type { LedgerState } from '../../commands/ledger/chain.ts';
 import { bytesOf, prefixes } from '../chain/sign/addresses.ts';
 import { accountOf, verify } from '../chain/sign/keys.ts';
 import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
@@ -8,7 +8,7 @@ import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
 const mostBytes = 128 * 1024;
 
 /** The context of a check. */
-export type Checking = Ante & Readonly<{ state: ChainState; chainId: string }>;
+export type Checking = Ante & Readonly<{ state: LedgerState; chainId: string }>;
 
 /** Why the chain does not take a transaction in, its signature included; undefined when it does. */
 export function checkTransaction(sent: SentTransaction, { state, chainId, ...ante }: Checking): Refusal | undefined {

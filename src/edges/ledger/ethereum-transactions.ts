@@ -1,6 +1,6 @@
 import type { Common } from '@ethereumjs/common';
 import { createTxFromRLP } from '@ethereumjs/tx';
-import type { Changes, ChainState } from '../../commands/ledger/chain.ts';
+import type { Changes, LedgerState } from '../../commands/ledger/chain.ts';
 import { ulumeOf } from '../../commands/ledger/coins.ts';
 import { recordChanges, recordTable } from '../../commands/ledger/records.ts';
 import { touchedChanges } from '../../commands/ledger/touched.ts';
@@ -22,10 +22,10 @@ export type EthereumSealed = Readonly<{ transaction: SealedTransaction; events: 
 /** The transactions of the virtual machine in a block, in their order. */
 export function ethereumTransactions(
   { receipts }: EvmBlock,
-  place: Pick<SealedTransaction, 'height' | 'time' | 'sequence'>,
+  position: Pick<SealedTransaction, 'height' | 'time' | 'sequence'>,
 ): EthereumSealed[] {
   return receipts.map((receipt, index) => ({
-    transaction: { hash: chainHash(receipt.hash), code: 0, log: '', ...place },
+    transaction: { hash: chainHash(receipt.hash), code: 0, log: '', ...position },
     events: eventsOf(receipt, index),
   }));
 }
@@ -46,7 +46,7 @@ export function ethereumBody({ block, receipts }: EvmBlock, hash: string): Body 
 }
 
 /** The changes of the chain by a transaction of the virtual machine: accounts, and rows that its contracts wrote. */
-export function receiptChanges(state: ChainState, { touched, records }: Receipt): Changes {
+export function receiptChanges(state: LedgerState, { touched, records }: Receipt): Changes {
   const accounts = touched.map(({ address, balance, nonce }) => ({
     address: accountOfEvm(address),
     balance: BigInt(balance),

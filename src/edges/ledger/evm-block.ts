@@ -1,6 +1,6 @@
 import { RLP } from '@ethereumjs/rlp';
 import type { Fact } from '../../events/catalogue.ts';
-import type { Sealed } from '../evm/executor/executor.ts';
+import type { UncommittedBlock } from '../evm/executor/executor.ts';
 import { loggedReceipt } from '../evm/executor/logged-receipt.ts';
 import type { Outcome } from '../evm/executor/outcome.ts';
 
@@ -8,7 +8,7 @@ type EvmBlock = NonNullable<Fact<'BlockSealed'>['data']['evm']>;
 
 /** A block of the virtual machine as the log has it; `opening` is what the rules left to it. */
 export function evmBlockOf(
-  { hash, block }: Sealed,
+  { hash, block }: UncommittedBlock,
   outcomes: readonly Outcome[],
   opening?: EvmBlock['opening'],
 ): EvmBlock {

@@ -7,10 +7,10 @@ import { itemOf } from './opening.ts';
 import { evmAddress } from '../chain/sign/addresses.ts';
 import { networkFees, nextBaseFee } from '../evm/executor/base-fee.ts';
 import { readHeader } from '../evm/executor/blocks.ts';
-import type { Sealed } from '../evm/executor/executor.ts';
+import type { UncommittedBlock } from '../evm/executor/executor.ts';
 import { createForks, type Forks } from '../evm/executor/forks.ts';
-import { type ChainConfig, type GenesisAccounts, networkChain } from '../evm/executor/genesis.ts';
-import type { StoredHeader } from '../evm/executor/node-store.ts';
+import { type ChainConfig, type GenesisAccounts, networkChain } from '../evm/executor/state/genesis.ts';
+import type { StoredHeader } from '../evm/executor/state/node-store.ts';
 import type { Hex } from '../evm/executor/outcome.ts';
 import type { Attributes, Item } from '../evm/executor/sealing.ts';
 import type { TransactionBounds } from '../evm/pool/read-transaction.ts';
@@ -71,13 +71,13 @@ export class EvmChain {
   /** Returns the header of the head: decoded from its block on demand, and never from all the blocks before. */
   #head: (() => Uint8Array) | undefined;
 
-  private constructor(config: ChainConfig, execution: EvmExecution, given: Opened) {
+  private constructor(config: ChainConfig, execution: EvmExecution, input: Opened) {
     this.config = config;
-    this.#forks = given.forks;
+    this.#forks = input.forks;
     this.#execution = execution;
-    this.#stored = given.stored;
-    this.#coinbase = given.coinbase;
-    this.begun = this.#beginWith(given.first);
+    this.#stored = input.stored;
+    this.#coinbase = input.coinbase;
+    this.begun = this.#beginWith(input.first);
     // The caller that opens the chain awaits it in the end, and receives its failure then.
     this.begun.catch(() => undefined);
   }
@@ -90,13 +90,13 @@ export class EvmChain {
     const config = localEvmConfig(startedAt, genesis, accounts);
     const execution = open(config);
     const stored = await execution.head();
-    const begin = async (): Promise<Uint8Array> => {
+    const start = async (): Promise<Uint8Array> => {
       const first = await execution.genesis();
       await first.commit();
       return first.header;
     };
     const coinbase = evmAddress(genesis.modules.feeCollector) ?? `0x${'00'.repeat(20)}`;
-    return new EvmChain(config, execution, { first: begin(), forks: createForks(config), stored, coinbase });
+    return new EvmChain(config, execution, { first: start(), forks: createForks(config), stored, coinbase });
   }
 
   async #beginWith(first: Promise<Uint8Array>): Promise<void> {
@@ -122,7 +122,7 @@ export class EvmChain {
   }
 
   /** Executes what the rules changed, then transactions, into the block after the head; `commit` makes it the head. */
-  async draft(time: string, { changes, transactions, bytes }: Parts): Promise<Sealed> {
+  async draft(time: string, { changes, transactions, bytes }: Parts): Promise<UncommittedBlock> {
     const raw = transactions.map((one): Item => ({ kind: 'transaction', raw: one }));
     await this.begun;
     const attributes = { ...this.#attributes(time), limits: { ...limits, bytes: mostFactBytes - headerBytes - bytes } };
@@ -130,7 +130,7 @@ export class EvmChain {
   }
 
   /** Makes a drafted block the head, its state stored. */
-  async commit(sealed: Sealed): Promise<void> {
+  async commit(sealed: UncommittedBlock): Promise<void> {
     await sealed.commit();
     this.#head = () => sealed.header;
   }

@@ -1,7 +1,7 @@
 import {
   type Account,
   type Action,
-  type ChainState,
+  type LedgerState,
   type Changes,
   type Genesis,
   isOpen,
@@ -87,7 +87,7 @@ export class History {
   }
 
   /** The chain as it is now, for the rules. */
-  get state(): ChainState {
+  get state(): LedgerState {
     const latest = Number.MAX_SAFE_INTEGER;
     return {
       genesis: this.genesis,
@@ -167,7 +167,7 @@ export class History {
 
   #applyAction(height: number, action: Action): void {
     if (!this.#actions.has(action.id)) {
-      this.#actionIds.splice(placeOf(this.#actionIds, action.id), 0, action.id);
+      this.#actionIds.splice(positionOf(this.#actionIds, action.id), 0, action.id);
       this.#registered.push({ id: action.id, creator: action.creator });
     }
     this.#actions.set(action.id, height, action);
@@ -201,7 +201,7 @@ const byKey = (a: string, b: string): number => operatorKey(a).compare(operatorK
 const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 /** Where a text belongs in a sorted list. */
-function placeOf(sorted: readonly string[], text: string): number {
+function positionOf(sorted: readonly string[], text: string): number {
   let from = 0;
   let to = sorted.length;
   while (from < to) {

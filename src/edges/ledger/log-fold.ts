@@ -7,7 +7,7 @@ import type { StreamName } from '../../events/streams.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { repeat } from '../../kit/repeat.ts';
 import { sentIn } from '../chain/sign/transaction-codec.ts';
-import { type Body, bodyOf, type SealedTransaction, type Whole } from './blocks.ts';
+import { type Body, bodyOf, type SealedTransaction, type Complete } from './blocks.ts';
 import { ethereumBody } from './ethereum-transactions.ts';
 import { dispatch } from '../bus.ts';
 import { Chain } from './chain.ts';
@@ -28,7 +28,7 @@ export type LedgerLog = FactLog &
   }>;
 
 /** A chain before its first block. */
-export type Beginning = Readonly<{
+export type GenesisState = Readonly<{
   chainId: string;
   /** RFC 3339, UTC. */
   time: string;
@@ -37,9 +37,9 @@ export type Beginning = Readonly<{
 
 /** The sources of a chain; without `blocks` all of them are held in memory. */
 export type ChainSources = Readonly<{
-  beginning: () => Beginning;
+  beginning: () => GenesisState;
   execution: OpenExecution;
-  blocks?: ((whole: Whole) => SealedBlocks) | undefined;
+  blocks?: ((full: Complete) => SealedBlocks) | undefined;
   /** Without it each start reads the complete log. */
   snapshots?: Snapshots | undefined;
 }>;
@@ -135,7 +135,7 @@ async function lastSequence(log: LedgerLog): Promise<number> {
   return (await log.last('ledger', ['chain'])).get('chain')?.sequence ?? 0;
 }
 
-async function initialise(log: LedgerLog, { chainId, time, genesis }: Beginning): Promise<number> {
+async function initialise(log: LedgerLog, { chainId, time, genesis }: GenesisState): Promise<number> {
   const chain = { chain: 'chain', chainId, time, genesis: JSON.stringify(genesis) };
   const step = { kind: 'initialise', chain } as const;
   const { last } = await dispatch(log, new AdvanceChain(new Map([['chain', step]]), { at: time }));
@@ -143,7 +143,7 @@ async function initialise(log: LedgerLog, { chainId, time, genesis }: Beginning)
 }
 
 /** What transactions did is left in the log and read from there on request, each block once for all that it holds. */
-function bodiesIn(read: (sequence: number) => Promise<Fact | undefined>): Whole {
+function bodiesIn(read: (sequence: number) => Promise<Fact | undefined>): Complete {
   return async (transactions) => {
     const facts = new Map<number, Promise<Fact | undefined>>();
     return await Promise.all(
@@ -160,7 +160,7 @@ function bodiesIn(read: (sequence: number) => Promise<Fact | undefined>): Whole 
 }
 
 function bodyIn(block: Fact<'BlockSealed'>['data'], { hash }: SealedTransaction): Body | undefined {
-  const found = block.transactions.find((one) => one.hash === hash);
-  if (found) return bodyOf(sentIn(found), found);
+  const match = block.transactions.find((one) => one.hash === hash);
+  if (match) return bodyOf(sentIn(match), match);
   return block.evm === undefined ? undefined : ethereumBody(block.evm, hash);
 }

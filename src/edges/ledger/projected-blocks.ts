@@ -4,15 +4,15 @@ import {
   ChainBlockByHeight,
   ChainTransactionByHash,
   type ChainTransactionRow,
-  FoundTransactions,
+  MatchingTransactions,
   type TransactionSearch,
 } from '../../projections/chain/chain-queries.ts';
 import { addressTerm, isIndexed, keyTerm, valueTerm } from '../../projections/chain/search-terms.ts';
 import type { Query } from '../../projections/query.ts';
-import { ask } from '../bus.ts';
+import { runQuery } from '../bus.ts';
 import { evmAddress } from '../chain/sign/addresses.ts';
 import type { Reader } from '../../engine/models/read/reading.ts';
-import { dataHashOf, type SealedTransaction, type Whole } from './blocks.ts';
+import { dataHashOf, type SealedTransaction, type Complete } from './blocks.ts';
 import { pageOf, type SealedBlocks, type UpTo } from './sealed-blocks.ts';
 import { type Condition, hasAttribute, meets } from './transaction-index.ts';
 
@@ -23,12 +23,12 @@ const examined = { most: 10_000, atOnce: 100 } as const;
 const highest = 2 ** 31 - 1;
 
 /** The blocks of a chain as their read model has them; what transactions did is in the log. */
-export function projectedBlocks(reader: Pick<Reader, 'read'>, whole: Whole): SealedBlocks {
-  const query: Ask = async (one, { sequence }) => {
+export function projectedBlocks(reader: Pick<Reader, 'read'>, complete: Complete): SealedBlocks {
+  const query: Request = async (one, { sequence }) => {
     const until = performance.now() + again.withinMs;
     for (;;) {
       const read = await reader.read(async (reading) => {
-        const answer = await ask(reading, one);
+        const answer = await runQuery(reading, one);
         await reading.confirmed();
         return { answer, isThere: reading.followed.blocks.sequence >= sequence };
       });
@@ -49,21 +49,21 @@ export function projectedBlocks(reader: Pick<Reader, 'read'>, whole: Whole): Sea
       const transactions = row.transactions.map((one) => transactionOf({ ...one, number, time, position: sequence }));
       return { height, time, transactions, hash, previousHash, dataHash: dataHashOf(transactions) };
     },
-    search: searchBy({ query, transaction, whole }),
+    search: searchBy({ query, transaction, whole: complete }),
   };
 }
 
-type Ask = <Answer>(one: Query<unknown, Answer>, upTo: UpTo) => Promise<Answer>;
+type Request = <Answer>(one: Query<unknown, Answer>, upTo: UpTo) => Promise<Answer>;
 
 const transactionsBy =
-  (query: Ask): SealedBlocks['transaction'] =>
+  (query: Request): SealedBlocks['transaction'] =>
   async (hash, upTo) => {
     if (!/^[0-9A-F]{64}$/.test(hash)) return undefined;
     const row = await query(new ChainTransactionByHash({ hash: `0x${hash.toLowerCase()}` }), upTo);
     return row && transactionOf(row);
   };
 
-type Search = Readonly<{ query: Ask; transaction: SealedBlocks['transaction']; whole: Whole }>;
+type Search = Readonly<{ query: Request; transaction: SealedBlocks['transaction']; whole: Complete }>;
 
 function searchBy({ query, transaction, whole }: Search): SealedBlocks['search'] {
   return async (conditions, page, upTo) => {
@@ -77,9 +77,9 @@ function searchBy({ query, transaction, whole }: Search): SealedBlocks['search']
       return pageOf(all, page);
     }
     const search = { ...page, terms: attributes.map(termsOf), from, to };
-    const unindexed = attributes.filter((condition) => !isFoundByTerm(condition));
+    const unindexed = attributes.filter((condition) => !isMatchByTerm(condition));
     if (unindexed.length > 0) return pageOf(await examine({ query, whole }, { search, unindexed }, upTo), page);
-    const { total, transactions } = await query(new FoundTransactions(search), upTo);
+    const { total, transactions } = await query(new MatchingTransactions(search), upTo);
     return { total, transactions: transactions.map(transactionOf) };
   };
 }
@@ -93,7 +93,7 @@ async function examine(
   const all: SealedTransaction[] = [];
   for (let offset = 0; ; offset += examined.atOnce) {
     const part = { ...search, order: 'asc', offset, limit: examined.atOnce } as const;
-    const { total, transactions } = await query(new FoundTransactions(part), upTo);
+    const { total, transactions } = await query(new MatchingTransactions(part), upTo);
     if (total > examined.most)
       throw new AppError('INVALID_ARGUMENT', `The search reads ${total} transactions one by one; narrow its heights`);
     const read = await whole(transactions.map(transactionOf));
@@ -126,14 +126,14 @@ function heightsOf(conditions: readonly Condition[]): readonly [number, number] 
   return [from, to];
 }
 
-function isFoundByTerm({ key, operator, value }: Condition): boolean {
+function isMatchByTerm({ key, operator, value }: Condition): boolean {
   return operator === 'EXISTS' || (operator === '=' && isIndexed(key, value));
 }
 
 /** Terms of which a transaction has one at least where it meets a condition. */
 function termsOf(condition: Condition): string[] {
   const { key, operator, value } = condition;
-  if (operator === 'EXISTS' || !isFoundByTerm(condition)) return [keyTerm(key)];
+  if (operator === 'EXISTS' || !isMatchByTerm(condition)) return [keyTerm(key)];
   const address = evmAddress(value);
   return [valueTerm(key, value), ...(address === undefined ? [] : [addressTerm(key, address.toLowerCase())])];
 }

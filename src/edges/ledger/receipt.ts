@@ -3,10 +3,10 @@ import { AppError } from '../../kit/errors.ts';
 import type { Refusal } from '../../commands/ledger/ante.ts';
 
 /** Where a transaction ended up. */
-export type Receipt = Readonly<{ hash: string; height: number; code: number }>;
+export type TransactionResult = Readonly<{ hash: string; height: number; code: number }>;
 
 /** The pool's answer to a sent transaction: refused at once, or waiting for its block. */
-export type Submitted = Readonly<{ refusal: Refusal } | { sealed: Promise<Receipt> }>;
+export type Submitted = Readonly<{ refusal: Refusal } | { sealed: Promise<TransactionResult> }>;
 
 /** No further transaction may wait. */
 export const fullPool: Refusal = { code: 20, log: 'mempool is full' };
@@ -24,7 +24,7 @@ export type WaitingTransaction = Readonly<{
   sent: SentTransaction;
   /** Of its block, in unix milliseconds; undefined means as soon as possible. */
   at: number | undefined;
-  settled: PromiseWithResolvers<Receipt>;
+  settled: PromiseWithResolvers<TransactionResult>;
 }> & {
   /** Whether a block may take it: what has no time of its own has to lie in the log first. */
   isLogged: boolean;

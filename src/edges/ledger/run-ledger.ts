@@ -9,12 +9,12 @@ import type { Cadence } from './cadence.ts';
 import type { Chain } from './chain.ts';
 import { openPorts } from './open-ports.ts';
 import { createCometServer } from './comet/server.ts';
-import { type Beginning, type ChainSources, keepUp, type LedgerLog, openChain } from './log-fold.ts';
+import { type GenesisState, type ChainSources, keepUp, type LedgerLog, openChain } from './log-fold.ts';
 import type { RestOptions } from './rest/answer.ts';
 import { decodeTransaction, type SentTransaction } from '../chain/sign/transaction-codec.ts';
 import { createRestServer } from './rest/server.ts';
 import { submitEthereum } from './submit-ethereum.ts';
-import type { Receipt } from './receipt.ts';
+import type { TransactionResult } from './receipt.ts';
 import { Sealer } from './sealer.ts';
 import { keepCheckpoints, type Snapshots } from './snapshots.ts';
 
@@ -24,7 +24,7 @@ export type LedgerOptions = Readonly<{
   /** Without it this process seals, and only the log's expected sequence excludes other sealers. */
   leases?: Leasing;
   /** Is called only when the log has no chain yet. */
-  beginning: () => Beginning;
+  beginning: () => GenesisState;
   /** What executes blocks. */
   execution: OpenExecution;
   /** Saved states of the chain for a quick start; without them each start reads the complete log. */
@@ -59,12 +59,12 @@ export type Ledger = Readonly<{
    * `at` is the time of its block (unix milliseconds), which no earlier block may have passed. Fails with
    * `INVALID_ARGUMENT` when the chain refuses it; the same bytes again return the same receipt.
    */
-  submit: (bytes: Uint8Array, at?: number) => Promise<Receipt>;
+  submit: (bytes: Uint8Array, at?: number) => Promise<TransactionResult>;
   /**
    * Submits the bytes of a signed transaction of the virtual machine, as its JSON-RPC does; settles once a block has
    * it. Fails with `DEADLINE` where none takes it in a minute.
    */
-  submitEthereum: (raw: Uint8Array) => Promise<Receipt>;
+  submitEthereum: (raw: Uint8Array) => Promise<TransactionResult>;
   /** What such a transaction is made by. */
   ethereumTerms: () => EthereumTerms;
   /**
@@ -104,10 +104,10 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   const serving = { chain: () => chain, sealer, jsonRpc: options.jsonRpc ?? (() => undefined) };
   const { host, lcdPort, rpcPort } = options;
   const opened = await openPorts([
-    { server: createRestServer(serving, options.rest ?? {}, logger), host, port: lcdPort, ...restPlace },
+    { server: createRestServer(serving, options.rest ?? {}, logger), host, port: lcdPort, ...restPosition },
     ...(rpcPort === undefined
       ? []
-      : [{ server: createCometServer(serving, logger), host, port: rpcPort, ...rpcPlace }]),
+      : [{ server: createCometServer(serving, logger), host, port: rpcPort, ...rpcPosition }]),
   ]);
   const [url = '', rpcUrl] = opened.urls;
   const sealing = leases ? leases.hold('ledger', signal, (held) => sealer.run(held.signal)) : sealer.run(signal);
@@ -137,8 +137,8 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   };
 }
 
-const restPlace = { what: 'the chain REST', remedy: 'Stop what uses it, or set LCD_PORT.' };
-const rpcPlace = { what: 'the chain’s CometBFT RPC', remedy: 'Stop what uses it, or set RPC_PORT.' };
+const restPosition = { what: 'the chain REST', remedy: 'Stop what uses it, or set LCD_PORT.' };
+const rpcPosition = { what: 'the chain’s CometBFT RPC', remedy: 'Stop what uses it, or set RPC_PORT.' };
 
 function decoded(bytes: Uint8Array): SentTransaction {
   try {

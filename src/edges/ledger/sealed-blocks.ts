@@ -1,12 +1,12 @@
 import type { ChainEvent } from '../../commands/ledger/draft.ts';
-import type { Block, SealedTransaction, Whole } from './blocks.ts';
+import type { SealedBlock, SealedTransaction, Complete } from './blocks.ts';
 import { type Condition, TransactionIndex } from './transaction-index.ts';
 
 /** The part of a search's results to return; order is that of the blocks. */
 export type SearchPage = Readonly<{ order: 'asc' | 'desc'; offset: number; limit: number }>;
 
 /** A page of a search, and how many transactions match in all. */
-export type SearchResult = Readonly<{ total: number; transactions: readonly SealedTransaction[] }>;
+export type SealedSearchResult = Readonly<{ total: number; transactions: readonly SealedTransaction[] }>;
 
 /** The condition of a read: it must include all blocks up to this position of the log. */
 export type UpTo = Readonly<{ sequence: number }>;
@@ -14,37 +14,38 @@ export type UpTo = Readonly<{ sequence: number }>;
 /** Where the blocks of a chain are read from; a read that cannot be answered in full fails with `UNAVAILABLE`. */
 export type SealedBlocks = Readonly<{
   /** Adds the next block, with the events of each transaction. */
-  add: (block: Block, events: readonly (readonly ChainEvent[])[]) => void;
-  block: (height: number, upTo: UpTo) => Promise<Block | undefined>;
+  add: (block: SealedBlock, events: readonly (readonly ChainEvent[])[]) => void;
+  block: (height: number, upTo: UpTo) => Promise<SealedBlock | undefined>;
   /** By upper-case hex. */
   transaction: (hash: string, upTo: UpTo) => Promise<SealedTransaction | undefined>;
-  search: (conditions: readonly Condition[], page: SearchPage, upTo: UpTo) => Promise<SearchResult>;
+  search: (conditions: readonly Condition[], page: SearchPage, upTo: UpTo) => Promise<SealedSearchResult>;
 }>;
 
 /** Holds all blocks in memory, as a chain without a database does. */
-export function blocksInMemory(whole: Whole): SealedBlocks {
-  const blocks: Block[] = [];
+export function blocksInMemory(complete: Complete): SealedBlocks {
+  const blocks: SealedBlock[] = [];
   const index = new TransactionIndex();
   return {
     add: (block, events) => {
       blocks.push(block);
-      for (const [place, transaction] of block.transactions.entries()) index.add(transaction, events[place] ?? []);
+      for (const [location, transaction] of block.transactions.entries())
+        index.add(transaction, events[location] ?? []);
     },
     block: (height) => Promise.resolve(blocks[height - 1]),
     transaction: (hash) => Promise.resolve(index.byHash(hash)),
-    search: async (conditions, page) => pageOf(await index.search(conditions, whole), page),
+    search: async (conditions, page) => pageOf(await index.search(conditions, complete), page),
   };
 }
 
 /** A page of transactions that are all there, oldest first. */
-export function pageOf(all: readonly SealedTransaction[], { order, offset, limit }: SearchPage): SearchResult {
+export function pageOf(all: readonly SealedTransaction[], { order, offset, limit }: SearchPage): SealedSearchResult {
   const ordered = order === 'desc' ? all.toReversed() : all;
   return { total: all.length, transactions: ordered.slice(offset, offset + limit) };
 }
 
 const most = { blocks: 1_000, transactions: 20_000 } as const;
 
-type Recent = Readonly<{ block: Block; sequence: number }>;
+type Recent = Readonly<{ block: SealedBlock; sequence: number }>;
 
 /** The last blocks of a chain and their transactions, bounded by the number of both; the newest one is always there. */
 export class RecentBlocks {
@@ -57,7 +58,7 @@ export class RecentBlocks {
     this.sequence = sequence;
   }
 
-  add(block: Block, sequence: number): void {
+  add(block: SealedBlock, sequence: number): void {
     this.#blocks.set(block.height, { block, sequence });
     for (const one of block.transactions) this.#byHash.set(one.hash, one);
     for (const [height, oldest] of this.#blocks) {
@@ -69,7 +70,7 @@ export class RecentBlocks {
     }
   }
 
-  block(height: number): Block | undefined {
+  block(height: number): SealedBlock | undefined {
     return this.#blocks.get(height)?.block;
   }
 

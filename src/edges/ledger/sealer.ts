@@ -8,7 +8,7 @@ import { type Cadence, onDemand } from './cadence.ts';
 import type { Chain, DraftBlock } from './chain.ts';
 import { stateRootIn } from './evm-block.ts';
 import { HeadAge, leadOf } from './head-age.ts';
-import { type Receipt, refusedError, tooLarge, type WaitingTransaction } from './receipt.ts';
+import { type TransactionResult, refusedError, tooLarge, type WaitingTransaction } from './receipt.ts';
 import { catchUp, type LedgerLog } from './log-fold.ts';
 import { Submissions } from './submissions.ts';
 
@@ -62,7 +62,7 @@ export class Sealer {
   }
 
   /** Settles with the block of a transaction; fails with `INVALID_ARGUMENT` where the chain refuses it. */
-  async receiptOf(sent: SentTransaction, at?: number): Promise<Receipt> {
+  async receiptOf(sent: SentTransaction, at?: number): Promise<TransactionResult> {
     const submitted = await this.submissions.submit(sent, at);
     if ('refusal' in submitted) throw refusedError(submitted.refusal);
     return await submitted.sealed;

@@ -1,5 +1,5 @@
 import { setting } from '../../kit/setting.ts';
-import { port, whole } from '../../kit/setting-forms.ts';
+import { port, complete } from '../../kit/setting-forms.ts';
 
 /** Settings of the local network: its ports, and the seed of what happens there. */
 export const ledgerSettings = {
@@ -10,5 +10,5 @@ export const ledgerSettings = {
     port,
     'Port of the local network’s CometBFT RPC, which wallets and clients ask',
   ),
-  localSeed: setting('LOCAL_SEED', '1', whole(1, 4_294_967_295), 'Seed of what happens on the local network'),
+  localSeed: setting('LOCAL_SEED', '1', complete(1, 4_294_967_295), 'Seed of what happens on the local network'),
 } as const;

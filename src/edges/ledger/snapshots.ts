@@ -6,7 +6,7 @@ import { toReadError } from '../../engine/models/database-error.ts';
 import { metaSchema } from '../../engine/models/engine/generations.ts';
 import { toAppError } from '../../kit/errors.ts';
 import type { Logger } from '../../kit/logger.ts';
-import { type Chain, keptHeights } from './chain.ts';
+import { type Chain, storedHeights } from './chain.ts';
 import type { ChainSnapshot } from './chain-stores.ts';
 
 /** Where snapshots of a chain lie; they follow from its log, and may be lost. */
@@ -89,7 +89,7 @@ export function keepCheckpoints(
     const { height } = snapshot;
     try {
       await snapshots?.put(snapshot);
-      const forgotten = height > keptHeights ? await forget?.(height - keptHeights) : undefined;
+      const forgotten = height > storedHeights ? await forget?.(height - storedHeights) : undefined;
       logger.debug({ height, forgotten }, 'ledger stored a snapshot');
     } catch (caught) {
       logger.warn(

@@ -13,7 +13,7 @@ import type { SealedTransaction } from './blocks.ts';
 import type { Chain, DraftBlock } from './chain.ts';
 import { checkTransaction } from './check-transaction.ts';
 import { chainHash } from './ethereum-transactions.ts';
-import { fullPool, type Receipt, refusedError, type Submitted, type WaitingTransaction } from './receipt.ts';
+import { fullPool, type TransactionResult, refusedError, type Submitted, type WaitingTransaction } from './receipt.ts';
 
 const wrongSequence = 32;
 /** Of the chain's own kind; beyond them its code for a full pool. */
@@ -222,7 +222,7 @@ export class Submissions {
   }
 
   #add(sent: SentTransaction, { at, isLogged }: Pick<WaitingTransaction, 'at' | 'isLogged'>): WaitingTransaction {
-    const settled = Promise.withResolvers<Receipt>();
+    const settled = Promise.withResolvers<TransactionResult>();
     settled.promise.catch(() => undefined);
     const waiting = { sent, at, settled, isLogged };
     this.#queue.push(waiting);
@@ -261,12 +261,12 @@ export class Submissions {
     return sealed ? { kind: 'sealed', height: sealed.height } : { kind: 'dropped', reason, code: 0 };
   }
 
-  #receipt(hash: string): Receipt | undefined {
+  #receipt(hash: string): TransactionResult | undefined {
     return receiptOf(this.#chain.recentTransaction(hash));
   }
 
   /** The block of a transaction that is not among the last ones; undefined, too, while that cannot be read. */
-  async #olderReceipt(hash: string): Promise<Receipt | undefined> {
+  async #olderReceipt(hash: string): Promise<TransactionResult | undefined> {
     try {
       return receiptOf(await this.#chain.transaction(hash));
     } catch (caught) {
@@ -291,5 +291,5 @@ export class Submissions {
   }
 }
 
-const receiptOf = (sealed: SealedTransaction | undefined): Receipt | undefined =>
+const receiptOf = (sealed: SealedTransaction | undefined): TransactionResult | undefined =>
   sealed && { hash: sealed.hash, height: sealed.height, code: sealed.code };

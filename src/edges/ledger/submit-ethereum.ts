@@ -6,23 +6,23 @@ import { poll } from '../../kit/repeat.ts';
 import type { Chain } from './chain.ts';
 import { chainHash } from './ethereum-transactions.ts';
 import type { LedgerLog } from './log-fold.ts';
-import type { Receipt } from './receipt.ts';
+import type { TransactionResult } from './receipt.ts';
 
 const withinMs = 60_000;
-const lookEachMs = 100;
+const checkEachMs = 100;
 
 /** Submits a transaction of the virtual machine and waits for the block that takes it. */
 export async function submitEthereum(
   { chain, log, signal }: Readonly<{ chain: Chain; log: LedgerLog; signal: AbortSignal }>,
   raw: Uint8Array,
-): Promise<Receipt> {
+): Promise<TransactionResult> {
   const now = Date.now();
   const { hash } = readTransaction(raw, chain.evm.bounds, now);
   const at = new Date(now).toISOString();
   const submission = { kind: 'evm', hash, raw: Buffer.from(raw).toString('base64'), at } as const;
   await dispatch(log, new SubmitTransactions(new Map([[hash, submission]]), { at }));
   const sealed = await poll(() => chain.recentTransaction(chainHash(hash)), {
-    everyMs: lookEachMs,
+    everyMs: checkEachMs,
     withinMs,
     signal,
   });

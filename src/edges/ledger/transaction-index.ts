@@ -1,5 +1,5 @@
 import type { ChainEvent } from '../../commands/ledger/draft.ts';
-import type { SealedTransaction, Whole, WholeTransaction } from './blocks.ts';
+import type { SealedTransaction, Complete, CompleteTransaction } from './blocks.ts';
 
 /** One term of a search for transactions; `key` is `type.attribute`. */
 export type Condition = Readonly<{ key: string; operator: 'EXISTS' | '=' | '>=' | '<=' | '>' | '<'; value: string }>;
@@ -28,13 +28,13 @@ export class TransactionIndex {
 
   /** Adds the next transaction, with its events. */
   add(transaction: SealedTransaction, events: readonly ChainEvent[]): void {
-    const place = this.#all.push(transaction) - 1;
+    const position = this.#all.push(transaction) - 1;
     this.#byHash.set(transaction.hash, transaction);
     for (const { type, attributes } of events) {
       for (const { key, value } of attributes) {
         const postings = this.#postingsOf(`${type}.${key}`);
-        addOnce(postings.places, place);
-        if (!looked.has(key)) addTo(postings.byValue, value, place);
+        addOnce(postings.places, position);
+        if (!looked.has(key)) addTo(postings.byValue, value, position);
       }
     }
   }
@@ -43,34 +43,34 @@ export class TransactionIndex {
    * The transactions that meet all conditions, oldest first; conditions without an index are checked on those that meet
    * the others.
    */
-  async search(conditions: readonly Condition[], whole: Whole): Promise<SealedTransaction[]> {
+  async search(conditions: readonly Condition[], complete: Complete): Promise<SealedTransaction[]> {
     const lists = conditions.map((condition) => this.#candidates(condition)).filter((list) => list !== undefined);
     const shortest = lists.toSorted((a, b) => a.length - b.length)[0] ?? Array.from(this.#all.keys());
     const others = lists.filter((list) => list !== shortest).map((list) => new Set(list));
     const heights = conditions.filter((condition) => condition.key === 'tx.height');
-    const found = shortest.flatMap((place) => {
-      const transaction = this.#all[place];
-      const isFound =
+    const match = shortest.flatMap((location) => {
+      const transaction = this.#all[location];
+      const isMatch =
         transaction &&
-        others.every((set) => set.has(place)) &&
+        others.every((set) => set.has(location)) &&
         heights.every((condition) => meets(String(transaction.height), condition));
-      return isFound ? [transaction] : [];
+      return isMatch ? [transaction] : [];
     });
     const looking = conditions.filter(isLooked);
-    return looking.length === 0 ? found : this.#look(found, looking, whole);
+    return looking.length === 0 ? match : this.#look(match, looking, complete);
   }
 
   async #look(
     transactions: readonly SealedTransaction[],
     conditions: readonly Condition[],
-    whole: Whole,
+    full: Complete,
   ): Promise<SealedTransaction[]> {
-    const found: SealedTransaction[] = [];
+    const result: SealedTransaction[] = [];
     for (let from = 0; from < transactions.length; from += lookedAtOnce) {
-      const some = await whole(transactions.slice(from, from + lookedAtOnce));
-      found.push(...some.filter((one) => conditions.every((condition) => hasAttribute(one, condition))));
+      const some = await full(transactions.slice(from, from + lookedAtOnce));
+      result.push(...some.filter((one) => conditions.every((condition) => hasAttribute(one, condition))));
     }
-    return found;
+    return result;
   }
 
   /** Undefined where a condition is not one on attributes. */
@@ -100,7 +100,7 @@ function isLooked({ key, operator }: Condition): boolean {
 }
 
 /** Returns whether an event of a transaction has an attribute that meets a condition. */
-export function hasAttribute({ events }: WholeTransaction, condition: Condition): boolean {
+export function hasAttribute({ events }: CompleteTransaction, condition: Condition): boolean {
   return events.some(({ type, attributes }) =>
     attributes.some(({ key, value }) => `${type}.${key}` === condition.key && meets(value, condition)),
   );
@@ -127,6 +127,6 @@ const comparisons = {
 } satisfies Record<Condition['operator'], (left: string, right: string) => boolean>;
 
 /** Returns whether a value meets a condition. */
-export function meets(found: string, { operator, value }: Condition): boolean {
-  return comparisons[operator](found, value);
+export function meets(hit: string, { operator, value }: Condition): boolean {
+  return comparisons[operator](hit, value);
 }

@@ -1,4 +1,4 @@
-import type { Beginning } from '../ledger/log-fold.ts';
+import type { GenesisState } from '../ledger/log-fold.ts';
 import { castOf, moduleAddress, peopleOf } from './cast.ts';
 import { developmentAccounts } from './development-accounts.ts';
 import { randomOf } from './random.ts';
@@ -16,7 +16,7 @@ const personBalance = '1000000000000';
  *
  * The chain starts as long before `now` (unix milliseconds) as its short history takes, so that it ends about now.
  */
-export function localBeginning(seed: number, now: number, subnet?: string): Beginning {
+export function localBeginning(seed: number, now: number, subnet?: string): GenesisState {
   const cast = castOf(seed, subnet);
   const random = randomOf(`${seed}/validators`);
   const funded = [

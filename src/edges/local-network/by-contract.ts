@@ -26,12 +26,12 @@ export function registrationByContract(
   { metadata, price, expirationTime, fileSizeKbs }: Request,
   { common, chainId, baseFee, nonce }: EthereumTerms & Readonly<{ nonce: number }>,
 ): Uint8Array {
-  const said = JSON.parse(metadata) as Readonly<Record<string, unknown>>;
+  const reported = JSON.parse(metadata) as Readonly<Record<string, unknown>>;
   const data = calling(actionAbi)('requestCascade', {
-    dataHash: said['data_hash'],
-    fileName: said['file_name'],
-    rqIdsIc: BigInt(Number(said['rq_ids_ic'])),
-    signatures: said['signatures'],
+    dataHash: reported['data_hash'],
+    fileName: reported['file_name'],
+    rqIdsIc: BigInt(Number(reported['rq_ids_ic'])),
+    signatures: reported['signatures'],
     price: BigInt(Number.parseInt(price, 10)),
     expirationTime: BigInt(expirationTime),
     fileSizeKbs: BigInt(fileSizeKbs),

@@ -115,8 +115,8 @@ function finalize({ id, isSense }: Registration, finalizer: string, { seed, idOf
 }
 
 /** Timelines name indices of the cast only; any other is a mistake of ours. */
-function at<T>(items: readonly T[], place: number): T {
-  const item = items[place];
-  if (item === undefined) throw new Error(`The cast has no place ${place}`);
+function at<T>(items: readonly T[], position: number): T {
+  const item = items[position];
+  if (item === undefined) throw new Error(`The cast has no place ${position}`);
   return item;
 }

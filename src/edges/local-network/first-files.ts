@@ -73,9 +73,9 @@ export async function storeFirstFiles(options: FirstFilesOptions): Promise<void>
     const hasher = await createDataHasher();
     hasher.update(bytes);
     const file = { dataHash: hasher.digest(), size: bytes.length, fileName: name, isPublic: true };
-    const found = await findAction(chain, await listed(), file.dataHash);
-    if (found?.isStored) return;
-    const actionId = found?.id ?? (await registerAction(createSigner(reading), key, file)).actionId;
+    const match = await findAction(chain, await listed(), file.dataHash);
+    if (match?.isStored) return;
+    const actionId = match?.id ?? (await registerAction(createSigner(reading), key, file)).actionId;
     await give(chain, { actionId, bytes, signal });
     logger.info({ file: name, action: actionId }, 'local network stored a file');
   };
@@ -101,9 +101,9 @@ async function untilDone(work: () => Promise<void>, { logger, signal }: FirstFil
 
 /** One of the last development accounts, so that tools, which use the first ones, see nothing of it. */
 function storer() {
-  const found = developmentAccounts().findLast(({ index, key }) => index === 8 && key.type === 'secp256k1');
-  if (!found) throw new AppError('INTERNAL', 'The local network lacks a development account');
-  return found;
+  const result = developmentAccounts().findLast(({ index, key }) => index === 8 && key.type === 'secp256k1');
+  if (!result) throw new AppError('INTERNAL', 'The local network lacks a development account');
+  return result;
 }
 
 /** The action of a file among some ids, finished or still to be; those that are over do not count. */

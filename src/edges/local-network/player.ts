@@ -2,7 +2,7 @@ import { AppError } from '../../kit/errors.ts';
 import { type Message, type MessageOf, signerOf } from '../../commands/ledger/messages.ts';
 import { signedTransaction } from '../chain/sign/wallet.ts';
 import type { Ledger } from '../ledger/run-ledger.ts';
-import type { Receipt } from '../ledger/receipt.ts';
+import type { TransactionResult } from '../ledger/receipt.ts';
 import { denom } from './beginning.ts';
 import { castOf, peopleOf, type Person } from './cast.ts';
 import { messagesOf } from './deeds.ts';
@@ -16,7 +16,7 @@ export type Player = Readonly<{
    * Signs a deed's transaction and waits for its block; `atMs` as in `Ledger.submit`. Fails with `INVALID_ARGUMENT`
    * when it is refused.
    */
-  play: (deed: Deed, atMs?: number) => Promise<Receipt>;
+  play: (deed: Deed, atMs?: number) => Promise<TransactionResult>;
 }>;
 
 /**

@@ -16,7 +16,7 @@ export type Deed =
   | Readonly<{ kind: 'approve'; action: Registration; creator: number }>;
 
 /** One deed and its time since the chain's start. */
-export type Step = Readonly<{ atMs: number; deed: Deed; isHistory: boolean }>;
+export type TimedDeed = Readonly<{ atMs: number; deed: Deed; isHistory: boolean }>;
 
 type Fate = 'finalized' | 'late' | 'approved' | 'expired' | 'rejected' | 'misapproved' | 'open';
 
@@ -78,7 +78,7 @@ const accountChangeEvery = 45;
  * root of its age: about 3,700 deeds on the first day, 10,000 in a week, 20,000 in a month. Pure, one transaction a
  * step: the number of a chain's transactions is the position to continue from.
  */
-export function* timeline(seed: number): Generator<Step, never, undefined> {
+export function* timeline(seed: number): Generator<TimedDeed, never, undefined> {
   const script = new Script(randomOf(`${seed}/timeline`));
   for (let node = 0; node < 6; node++) yield script.step({ kind: 'register-node', node });
   yield script.step({ kind: 'stop-node', node: 4 });
@@ -112,7 +112,7 @@ class Script {
     this.#random = random;
   }
 
-  step(deed: Deed): Step {
+  step(deed: Deed): TimedDeed {
     return { atMs: this.#nowMs, deed, isHistory: this.#isHistory };
   }
 

@@ -22,7 +22,7 @@ export function configuredIn(file: string | undefined): Readonly<Record<string, 
   if (!file) return {};
   const content = contentOf(file);
   const problems: string[] = [];
-  const given = variables.flatMap(({ section, key, variable, takes }) => {
+  const input = variables.flatMap(({ section, key, variable, takes }) => {
     try {
       const value = valueOf(memberOf(memberOf(content, section), key));
       if (value === undefined) return [];
@@ -36,7 +36,7 @@ export function configuredIn(file: string | undefined): Readonly<Record<string, 
   });
   if (problems.length > 0)
     throw new AppError('INVALID_ARGUMENT', `NODE_CONFIG=${file} cannot be used: ${[...new Set(problems)].join('; ')}`);
-  return Object.fromEntries(given);
+  return Object.fromEntries(input);
 }
 
 function contentOf(file: string): unknown {

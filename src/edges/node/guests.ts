@@ -1,16 +1,16 @@
 import pLimit from 'p-limit';
 import { AppError } from '../../kit/errors.ts';
 import type { ChainClient } from '../chain/rest/client.ts';
-import type { Peer } from '../rpc/channel/hello.ts';
+import type { ProvenPeer } from '../rpc/channel/hello.ts';
 
 /** Returns whether the chain allows a peer to open a secure channel. */
-export type IsWelcome = (peer: Peer) => Promise<boolean>;
+export type IsWelcome = (peer: ProvenPeer) => Promise<boolean>;
 
-const lookUpMs = 5000;
+const lookupMs = 5000;
 const remembersMs = 3_600_000;
 const remembersNoMs = 10_000;
 /** Of the chain client's slots: the node's own work has the others. */
-const lookUpsAtOnce = 2;
+const checkUpsAtOnce = 2;
 const mostWaiting = 64;
 const rememberedAccounts = 1000;
 
@@ -28,10 +28,10 @@ const routes = {
  */
 export function createGuests(chain: ChainClient, now: () => number = () => performance.now()): IsWelcome {
   const answers = { yes: createMemory(remembersMs, now), no: createMemory(remembersNoMs, now) };
-  const underWay = new Map<string, Promise<boolean>>();
-  const limit = pLimit(lookUpsAtOnce);
-  const lookUp = async (route: string): Promise<boolean> => {
-    const signal = AbortSignal.timeout(lookUpMs);
+  const inFlight = new Map<string, Promise<boolean>>();
+  const limit = pLimit(checkUpsAtOnce);
+  const checkUp = async (route: string): Promise<boolean> => {
+    const signal = AbortSignal.timeout(lookupMs);
     const isKnown = await limit(async () => (await chain.session(signal).find(route)) !== undefined);
     answers[isKnown ? 'yes' : 'no'].add(route);
     return isKnown;
@@ -40,11 +40,11 @@ export function createGuests(chain: ChainClient, now: () => number = () => perfo
     const route = routes[type](address);
     if (answers.yes.has(route)) return true;
     if (answers.no.has(route)) return false;
-    if (!underWay.has(route) && underWay.size >= mostWaiting)
+    if (!inFlight.has(route) && inFlight.size >= mostWaiting)
       throw new AppError('UNAVAILABLE', 'Too many accounts are being looked up');
-    const asked = underWay.get(route) ?? lookUp(route).finally(() => underWay.delete(route));
-    underWay.set(route, asked);
-    return await asked;
+    const request = inFlight.get(route) ?? checkUp(route).finally(() => inFlight.delete(route));
+    inFlight.set(route, request);
+    return await request;
   };
 }
 

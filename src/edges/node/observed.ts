@@ -6,7 +6,7 @@ import type { ScrubState } from './storage/scrub-state.ts';
 import type { Diagnostics } from './status/diagnostics.ts';
 
 /** How a node is, as plain data: one in a child process sends it over a channel. */
-export type NodeState = Readonly<{
+export type NodeReport = Readonly<{
   peers: number;
   files: number;
   /** Pieces of its files that do not lie here. */
@@ -24,10 +24,10 @@ export type NodeState = Readonly<{
 }>;
 
 /** A node by its address; without a state it is down for now, as a local one in an outage. */
-export type ObservedNode = Readonly<{ node: string; state: NodeState | undefined }>;
+export type ObservedNode = Readonly<{ node: string; state: NodeReport | undefined }>;
 
 /** The state of a node; `isChainRead` is whether the last read of its position on the chain succeeded. */
-export async function stateOf(cascade: Cascade | undefined, isChainRead: boolean): Promise<NodeState> {
+export async function stateOf(cascade: Cascade | undefined, isChainRead: boolean): Promise<NodeReport> {
   const problems = isChainRead ? [] : ['It cannot read its place on the chain; its rank is shown as 0.'];
   if (cascade?.isLogTold() === false) problems.push('The log was not told yet what it holds and whom it has banned.');
   const running = cascade?.tasks.running() ?? [];
@@ -47,30 +47,30 @@ export async function stateOf(cascade: Cascade | undefined, isChainRead: boolean
 
 const outcomes = ['success', 'failure', 'timeout'] as const;
 
-function callsOf({ handlers }: Diagnostics): NodeState['calls'] {
+function callsOf({ handlers }: Diagnostics): NodeReport['calls'] {
   return Object.entries(handlers()).flatMap(([handler, counts]) =>
     outcomes.map((outcome) => ({ handler, outcome, count: Number(counts[outcome]) })),
   );
 }
 
 /** Checks and gauges of nodes: each fault is a warning; `look` fails where their state is unknown. */
-export function observeNodes(look: () => Promise<readonly ObservedNode[]>): Observed {
+export function observeNodes(check: () => Promise<readonly ObservedNode[]>): Observed {
   const find = async () => {
     try {
-      return { warnings: (await look()).flatMap(warningsOf) };
+      return { warnings: (await check()).flatMap(warningsOf) };
     } catch {
       // The log holds the messages of the local nodes' process; it is started again.
       return { warnings: [{ component: 'SuperNodes', message: 'Their process does not answer.' }] };
     }
   };
-  return { checks: [{ look: find }], gauges: [figuresOf(look)] };
+  return { checks: [{ look: find }], gauges: [figuresOf(check)] };
 }
 
 function warningsOf({ node, state }: ObservedNode): Finding[] {
   return (state?.problems ?? []).map((message) => ({ component: `SuperNode ${node}`, message }));
 }
 
-function figuresOf(look: () => Promise<readonly ObservedNode[]>): Figures {
+function figuresOf(inspection: () => Promise<readonly ObservedNode[]>): Figures {
   return figures(
     (gauge) => ({
       up: gauge('node_up', 'Whether a SuperNode of this process runs', 'node'),
@@ -84,7 +84,7 @@ function figuresOf(look: () => Promise<readonly ObservedNode[]>): Figures {
       tasks: gauge('node_tasks', 'Uploads and downloads under way at a SuperNode', 'node', 'service'),
       calls: gauge('node_peer_calls', 'Calls of peers since the start of a SuperNode', 'node', 'handler', 'outcome'),
     }),
-    look,
+    inspection,
     ({ up, peers, files, bytes, lacking, scrubbed, scrubs, bans, tasks, calls }, seen = []) => {
       for (const { node, state } of seen) {
         up.set({ node }, Number(state !== undefined));

@@ -1,12 +1,12 @@
 import { createServer, type Socket } from 'node:net';
-import { listen, type Place } from '../../kit/listen.ts';
+import { listen, type ListenAddress } from '../../kit/listen.ts';
 
 const usualHandshakeMs = 30_000;
 const connections = 1024;
 
 /** Opens the port for other nodes: connections are accepted, and closed when no handshake comes within 30 s. */
 export async function openPeersPort(
-  place: Place,
+  position: ListenAddress,
   handshakeMs = usualHandshakeMs,
 ): Promise<{ port: number; close: () => Promise<void> }> {
   const sockets = new Set<Socket>();
@@ -21,7 +21,7 @@ export async function openPeersPort(
     socket.resume();
   });
   server.maxConnections = connections;
-  const port = await listen(server, place);
+  const port = await listen(server, position);
   return {
     port,
     close: async () => {

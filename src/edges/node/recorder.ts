@@ -22,7 +22,7 @@ export type RecorderOptions = Readonly<{
 }>;
 
 /** Keeps the log up to date with the node. */
-export type Recorder = Readonly<{
+export type StorageRecorder = Readonly<{
   /** The holdings of a file may have changed: the next pass starts at once and checks it. */
   changed: (actionId: string) => void;
   /** Bans may have changed: the next pass starts at once. */
@@ -43,13 +43,13 @@ const retryMs = 1_000;
  * A file is held while all of its pieces lie here. The next start reports what a crash left unreported, and nothing is
  * reported twice. Bans of an earlier run that still last are in force again.
  */
-export function startRecorder(options: RecorderOptions): Recorder {
+export function startRecorder(options: RecorderOptions): StorageRecorder {
   const { account, logger, signal } = options;
   const changed = new Set<string>();
   const files = new Map<string, Known<KnownFile | undefined>>();
   const peers = new Map<string, Known<KnownBan | undefined>>();
   let turn = new AbortController();
-  let isTold = true;
+  let isReported = true;
   const run = async (): Promise<void> => {
     let isRead = false;
     while (!signal.aborted) {
@@ -60,9 +60,9 @@ export function startRecorder(options: RecorderOptions): Recorder {
         isRead = true;
         await recordFiles(options, { told: files, changed });
         await recordBans(options, peers);
-        isTold = true;
+        isReported = true;
       } catch (caught) {
-        isTold = false;
+        isReported = false;
         const err = toAppError(caught);
         logger.warn({ err, account }, 'what the SuperNode holds was not told to the log yet');
         pauseMs = retryMs;
@@ -76,26 +76,29 @@ export function startRecorder(options: RecorderOptions): Recorder {
       turn.abort();
     },
     wake: () => turn.abort(),
-    isTold: () => isTold,
+    isTold: () => isReported,
     ended: run(),
   };
 }
 
-type Told = Readonly<{
+type Reported = Readonly<{
   files: Map<string, Known<KnownFile | undefined>>;
   peers: Map<string, Known<KnownBan | undefined>>;
 }>;
 
 /** Reads the state in the log, and notes every file that it or this node knows. */
-async function startFrom(options: RecorderOptions, told: Told & Readonly<{ changed: Set<string> }>): Promise<void> {
+async function startFrom(
+  options: RecorderOptions,
+  notified: Reported & Readonly<{ changed: Set<string> }>,
+): Promise<void> {
   const { loaded, index } = options.storage;
-  await readBack(options, told);
+  await readBack(options, notified);
   await loaded;
-  for (const actionId of index.files()) told.changed.add(actionId);
-  for (const file of told.files.keys()) told.changed.add(actionOf(file));
+  for (const actionId of index.files()) notified.changed.add(actionId);
+  for (const file of notified.files.keys()) notified.changed.add(actionOf(file));
 }
 
-async function readBack({ log, account, bans }: RecorderOptions, { files, peers }: Told): Promise<void> {
+async function readBack({ log, account, bans }: RecorderOptions, { files, peers }: Reported): Promise<void> {
   for (const [name, { fact, sequence }] of await log.lastOfAll('file'))
     if ('file' in fact.data && fact.data.node === account) files.set(name, { state: fact.data.known, sequence });
   for (const [name, { fact, sequence }] of await log.lastOfAll('peer')) {
@@ -108,7 +111,7 @@ async function readBack({ log, account, bans }: RecorderOptions, { files, peers 
 
 async function recordFiles(
   { log, account, storage: { index } }: RecorderOptions,
-  { told, changed }: Readonly<{ told: Told['files']; changed: Set<string> }>,
+  { told, changed }: Readonly<{ told: Reported['files']; changed: Set<string> }>,
 ): Promise<void> {
   const at = new Date().toISOString();
   const seen = [...changed];
@@ -141,22 +144,22 @@ function isNews(known: KnownFile | undefined, held: RecordFile['held']): boolean
   return !known?.stored || known.bytes !== held.bytes || known.pieces !== held.pieces;
 }
 
-async function recordBans({ log, account, bans }: RecorderOptions, told: Told['peers']): Promise<void> {
+async function recordBans({ log, account, bans }: RecorderOptions, event: Reported['peers']): Promise<void> {
   const at = new Date().toISOString();
-  const given = new Map<string, RecordBan>();
+  const input = new Map<string, RecordBan>();
   for (const { peer, count, createdAtMs } of bans.all()) {
     const pair = `${account}/${peer.account}`;
     const ban = { count, since: new Date(createdAtMs).toISOString(), address: `${peer.ip}:${peer.port}` };
-    const known = told.get(pair)?.state;
+    const known = event.get(pair)?.state;
     if (known?.banned && known.since === ban.since && known.count === count) continue;
-    given.set(pair, { pair, node: account, peer: peer.account, at, ban });
+    input.set(pair, { pair, node: account, peer: peer.account, at, ban });
   }
-  for (const [pair, { state }] of told)
+  for (const [pair, { state }] of event)
     if (state?.banned && !bans.isBanned(actionOf(pair)))
-      given.set(pair, { pair, node: account, peer: actionOf(pair), at, ban: undefined });
-  if (given.size === 0) return;
-  const { states } = await dispatch(log, new RecordBans(given, { at }, told));
-  for (const [pair, known] of states) told.set(pair, known);
+      input.set(pair, { pair, node: account, peer: actionOf(pair), at, ban: undefined });
+  if (input.size === 0) return;
+  const { states } = await dispatch(log, new RecordBans(input, { at }, event));
+  for (const [pair, known] of states) event.set(pair, known);
 }
 
 /** The action id in the name of an entity, which follows the node's account. */

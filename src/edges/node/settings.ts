@@ -1,5 +1,5 @@
 import { setting } from '../../kit/setting.ts';
-import { duration, fileSize, oneOf, optional, port, size, subnet, whole } from '../../kit/setting-forms.ts';
+import { duration, fileSize, oneOf, optional, port, size, subnet, complete } from '../../kit/setting-forms.ts';
 
 const onOff = (value: string): boolean => oneOf('on', 'off')(value) === 'on';
 
@@ -75,14 +75,19 @@ export const nodeSettings = {
     'Bytes that the files of each SuperNode may take; a disk with 10 % or 5 GiB free takes none anyway',
   ),
   maxFileBytes: setting('MAX_FILE_BYTES', '1GiB', fileSize, 'Largest file that a SuperNode takes, at most 1GiB'),
-  storageCopies: setting('STORAGE_COPIES', '3', whole(1, 9), 'Copies of each piece of a file, on as many SuperNodes'),
+  storageCopies: setting(
+    'STORAGE_COPIES',
+    '3',
+    complete(1, 9),
+    'Copies of each piece of a file, on as many SuperNodes',
+  ),
   repairAfterMs: setting(
     'REPAIR_AFTER',
     '10m',
     duration,
     'How long a SuperNode may be out of reach before copies of what it holds are made elsewhere',
   ),
-  localNodes: setting('LOCAL_NODES', '3', whole(1, 9), 'SuperNodes that run on the local network, 1 to 9'),
+  localNodes: setting('LOCAL_NODES', '3', complete(1, 9), 'SuperNodes that run on the local network, 1 to 9'),
   localNodesApart: setting(
     'LOCAL_NODES_APART',
     'off',

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { accountOf, type PrivateKey, publicKeyOf } from '../chain/sign/keys.ts';
 import type { ChainClient } from '../chain/rest/client.ts';
-import type { Place } from '../../kit/listen.ts';
+import type { ListenAddress } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { channelOpener } from '../rpc/channel/open-channel.ts';
 import { createRpcHandler } from '../rpc/handler.ts';
@@ -11,7 +11,7 @@ import { type Cascade, type CascadeOptions, openCascade } from './cascade/cascad
 import { createGuests } from './guests.ts';
 import { openStatusPort } from './http/status-port.ts';
 import type { Processor } from './machine/processor.ts';
-import { type NodeState, stateOf } from './observed.ts';
+import { type NodeReport, stateOf } from './observed.ts';
 import { openPeersPort } from './peers-port.ts';
 import { bytePaths, type GiveStatus, registerNode, servicesServed } from './services.ts';
 import type { Reader } from '../../engine/models/read/reading.ts';
@@ -58,10 +58,10 @@ export type NodeOptions = Readonly<{
 }>;
 
 /** A SuperNode that runs. */
-export type SuperNode = Readonly<{
+export type RunningNode = Readonly<{
   host: string;
   ports: NodePorts;
-  observe: () => Promise<NodeState>;
+  observe: () => Promise<NodeReport>;
   /** Closes its ports and disconnects every client. */
   stop: () => Promise<void>;
 }>;
@@ -71,7 +71,7 @@ export type SuperNode = Readonly<{
  *
  * Fails with `UNAVAILABLE` that names the port which cannot be had; then nothing of it is left open.
  */
-export async function startNode(options: NodeOptions): Promise<SuperNode> {
+export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { host, folder, logger } = options;
   await mkdir(folder, { recursive: true });
   const ending = new AbortController();
@@ -84,7 +84,7 @@ export async function startNode(options: NodeOptions): Promise<SuperNode> {
   const account = accountOf(publicKeyOf(options.key));
   const live = { account, grpcPort: () => opened.grpc, signal: ending.signal };
   const cascade =
-    options.cascade && (await openCascade(options.cascade, { ...options, ...live, place: peersPlace(options) }));
+    options.cascade && (await openCascade(options.cascade, { ...options, ...live, place: peersPosition(options) }));
   if (cascade) closers.push(cascade.peers.close);
   const { giveStatus, onChain } = statusGiver({ ...options, ...live, files: cascade });
   try {
@@ -114,7 +114,7 @@ const openers: Readonly<Record<keyof NodePorts, Opener>> = {
     const { host, ports, key, secure, tls, chain, logger, silenceMs = usualSilenceMs, idleMs } = options;
     const pace = { paths: bytePaths, bytesPerSecond: leastRate, windowMs: silenceMs };
     return await openRpcPort({
-      place: placeOf(host, ports.grpc, 'GRPC_PORT', 'the gRPC of a SuperNode'),
+      place: positionOf(host, ports.grpc, 'GRPC_PORT', 'the gRPC of a SuperNode'),
       handler: createRpcHandler((router) => registerNode(router, giveStatus, cascade), logger, { pace }),
       tls,
       openChannel: secure ? channelOpener({ key, isWelcome: createGuests(chain) }) : undefined,
@@ -128,10 +128,10 @@ const openers: Readonly<Record<keyof NodePorts, Opener>> = {
   p2p: async (options, { cascade }) =>
     cascade
       ? { port: cascade.peers.port, close: async () => undefined }
-      : await openPeersPort(peersPlace(options), options.silenceMs),
+      : await openPeersPort(peersPosition(options), options.silenceMs),
   http: async ({ host, ports, version, models, logger, silenceMs }, { account, giveStatus, cascade }) =>
     await openStatusPort({
-      place: placeOf(host, ports.http, 'NODE_HTTP_PORT', 'the status of a SuperNode'),
+      place: positionOf(host, ports.http, 'NODE_HTTP_PORT', 'the status of a SuperNode'),
       giveStatus,
       account,
       models,
@@ -143,11 +143,11 @@ const openers: Readonly<Record<keyof NodePorts, Opener>> = {
     }),
 };
 
-function peersPlace({ host, ports }: NodeOptions): Place {
-  return placeOf(host, ports.p2p, 'P2P_PORT', 'the peers of a SuperNode');
+function peersPosition({ host, ports }: NodeOptions): ListenAddress {
+  return positionOf(host, ports.p2p, 'P2P_PORT', 'the peers of a SuperNode');
 }
 
-function placeOf(host: string, port: number, setting: string, what: string): Place {
+function positionOf(host: string, port: number, setting: string, what: string): ListenAddress {
   const isExtraLoopback = host.startsWith('127.') && host !== '127.0.0.1';
   const remedy = isExtraLoopback
     ? `Stop what uses it; where ${host} is no address of this machine, give it one (macOS: sudo ifconfig lo0 alias ${host} up).`

@@ -41,7 +41,7 @@ class PacedBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> 
   }
 
   async next(): Promise<IteratorResult<Uint8Array>> {
-    const beganMs = performance.now();
+    const startedAtMs = performance.now();
     const before = this.#waitedMs;
     const chunk = this.#chunks.next();
     chunk.catch(() => undefined);
@@ -53,7 +53,7 @@ class PacedBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> 
     const following = setTimeout(() => reject(tooSlow()), 2 * this.#windowMs - before);
     try {
       const result = await Promise.race([chunk, late]);
-      this.#count(before + performance.now() - beganMs, result.done === true ? 0 : result.value.length);
+      this.#count(before + performance.now() - startedAtMs, result.done === true ? 0 : result.value.length);
       return result;
     } finally {
       clearTimeout(timer);

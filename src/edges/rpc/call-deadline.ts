@@ -13,7 +13,7 @@ import type { Socket } from 'node:net';
  */
 export function boundRequests(server: Server | Http2SecureServer, withinMs: number): (socket: Socket) => void {
   const deadlines = new WeakMap<Socket, NodeJS.Timeout>();
-  const begin = (socket: Socket): void => {
+  const open = (socket: Socket): void => {
     clearTimeout(deadlines.get(socket));
     if (!socket.destroyed) deadlines.set(socket, setTimeout(() => socket.destroy(), withinMs).unref());
   };
@@ -24,10 +24,10 @@ export function boundRequests(server: Server | Http2SecureServer, withinMs: numb
     request.once('end', () => {
       if (!response.writableFinished) clearTimeout(deadlines.get(socket));
     });
-    response.once('finish', () => begin(socket));
+    response.once('finish', () => open(socket));
   });
   return (socket) => {
-    begin(socket);
+    open(socket);
     socket.once('close', () => clearTimeout(deadlines.get(socket)));
   };
 }

@@ -41,20 +41,20 @@ function createAnswers(services: readonly DescService[]): (request: Request) => 
     const owner = registry.get(symbol) ?? registry.get(symbol.slice(0, Math.max(0, symbol.lastIndexOf('.'))));
     return owner?.file;
   };
-  return ({ messageRequest: asked }) => {
-    switch (asked.case) {
+  return ({ messageRequest: requested }) => {
+    switch (requested.case) {
       case 'listServices': {
         const service = services.map(({ typeName }) => ({ name: typeName }));
         return { case: 'listServicesResponse', value: { service } };
       }
       case 'fileByFilename':
-        return descriptors(files.get(asked.value), asked.value);
+        return descriptors(files.get(requested.value), requested.value);
       case 'fileContainingSymbol':
-        return descriptors(fileOf(asked.value), asked.value);
+        return descriptors(fileOf(requested.value), requested.value);
       case 'fileContainingExtension':
-        return nothing(asked.value.containingType);
+        return nothing(requested.value.containingType);
       case 'allExtensionNumbersOfType':
-        return nothing(asked.value);
+        return nothing(requested.value);
       case undefined:
         return {
           case: 'errorResponse',
@@ -64,8 +64,8 @@ function createAnswers(services: readonly DescService[]): (request: Request) => 
   };
 }
 
-function descriptors(file: DescFile | undefined, asked: string): Answer {
-  if (!file) return nothing(asked);
+function descriptors(file: DescFile | undefined, query: string): Answer {
+  if (!file) return nothing(query);
   const fileDescriptorProto = withDependencies(file).map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
   return { case: 'fileDescriptorResponse', value: { fileDescriptorProto } };
 }

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { toAppError } from '../../kit/errors.ts';
 import { limitConnections } from '../../kit/connection-limits.ts';
-import { listen, type Place } from '../../kit/listen.ts';
+import { listen, type ListenAddress } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { recognise } from './first-bytes.ts';
 import { createTakers, type TakerOptions } from './takers.ts';
@@ -10,7 +10,7 @@ import { followTls, readTls, type TlsFiles } from './tls.ts';
 /** The services of an RPC port, and its address. */
 export type RpcServerOptions = Omit<TakerOptions, 'tls' | 'silenceMs'> &
   Readonly<{
-    place: Place;
+    place: ListenAddress;
     /** With it, plain connections are refused; the files are read again when they change. */
     tls?: TlsFiles | undefined;
     /** How often the files are checked. */

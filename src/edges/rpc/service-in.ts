@@ -16,8 +16,8 @@ export function serviceIn<Service extends DescService>(
   const { proto } = service.file;
   const text = toJsonString(FileDescriptorProtoSchema, proto).replaceAll(`".${proto.package}.`, `".${packageName}.`);
   const renamed = { ...fromJsonString(FileDescriptorProtoSchema, text), name: file, package: packageName };
-  const found = createFileRegistry(renamed, () => undefined).getService(`${packageName}.${service.name}`);
-  if (!found) throw new Error(`${file} has no service ${service.name}`);
+  const match = createFileRegistry(renamed, () => undefined).getService(`${packageName}.${service.name}`);
+  if (!match) throw new Error(`${file} has no service ${service.name}`);
   // The messages are those of the service in all but their names, which its type does not hold against them.
-  return found as Service;
+  return match as Service;
 }

@@ -55,11 +55,11 @@ export async function followTls(
     await wait(everyMs, signal);
     if (signal.aborted) return;
     try {
-      const found = await readTls(files);
+      const match = await readTls(files);
       isRefused = false;
-      if (isSame(inForce, found)) continue;
-      renew(found);
-      inForce = found;
+      if (isSame(inForce, match)) continue;
+      renew(match);
+      inForce = match;
       logger.info({ cert: files.cert }, 'certificate was renewed');
     } catch (caught) {
       if (!isRefused) logger.warn({ err: toAppError(caught) }, 'new certificate cannot be used; the last one stays');

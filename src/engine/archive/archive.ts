@@ -18,8 +18,8 @@ import { ensureStreams, incarnationOf, streamName } from '../log/streams.ts';
 import type { Pools } from '../models/pool.ts';
 import { chained, hashOf, isSame, type RawLog, rawFrom, readRaw, streamInfo } from './chain.ts';
 import { openTree, type Tree } from './proof/filling.ts';
-import { keepCheckpoints, type Signing } from './proof/signing.ts';
-import { brakes, type Range, stateOf, type StreamState, streamStates } from './states.ts';
+import { keepCheckpoints, type CheckpointSigning } from './proof/signing.ts';
+import { brakes, type SequenceRange, stateOf, type StreamState, streamStates } from './states.ts';
 import { type ArchiveHead, type ArchiveStore, createArchiveStore } from './store.ts';
 
 /** Both stores of one network. */
@@ -44,8 +44,8 @@ class Deposed extends Error {}
 /** The stream is not the one that the archive followed; scrubbing finds out what it is. */
 export class StreamBroken extends Error {
   /** The range that is missing where the stream continues, and was never archived. */
-  readonly gap: Range | undefined;
-  constructor(message: string, gap?: Range) {
+  readonly gap: SequenceRange | undefined;
+  constructor(message: string, gap?: SequenceRange) {
     super(message);
     this.gap = gap;
   }
@@ -72,9 +72,9 @@ export async function currentState(
  * After a feed breaks, a new one resumes at the archive's end. Fails with `StreamBroken` where the stream does not
  * continue from there, and with `Deposed` when another process leads.
  */
-export async function archiveStream(stores: BothStores, begun: ArchiveHead, signal: AbortSignal): Promise<void> {
-  const { stream } = begun;
-  let head = begun;
+export async function archiveStream(stores: BothStores, started: ArchiveHead, signal: AbortSignal): Promise<void> {
+  const { stream } = started;
+  let head = started;
   const tree = isProven(stores.policies[stream]) ? await openTree(stores.store, head) : undefined;
   const lost = await stores.store.gaps(stream);
   while (!signal.aborted) {
@@ -99,7 +99,7 @@ type Intake = Readonly<{
   feed: Feed;
   head: ArchiveHead;
   tree: Tree | undefined;
-  lost: readonly Range[];
+  lost: readonly SequenceRange[];
   signal: AbortSignal;
 }>;
 
@@ -108,7 +108,7 @@ async function takeIn(stores: BothStores, { feed, head: before, tree, lost, sign
   const head = { ...before, leaves: tree?.leaves ?? before.leaves };
   const { stream } = head;
   const messages = await feed.take(atOnce);
-  const began = performance.now();
+  const startedAt = performance.now();
   const events = messages.map(rawFrom);
   checkGaps(stream, { policy: stores.policies[stream], after: head.position, lost }, events);
   const links = chained(stream, events, head.hash);
@@ -116,7 +116,7 @@ async function takeIn(stores: BothStores, { feed, head: before, tree, lost, sign
   if (!(await stores.store.extend(head, links, growth))) throw new Deposed(`another process archives ${stream}`);
   if (growth) tree?.grew(growth);
   const isFarBehind = (messages.at(-1)?.behind ?? 0) > atOnce;
-  if (isFarBehind) await wait((performance.now() - began) * restPerWork, signal);
+  if (isFarBehind) await wait((performance.now() - startedAt) * restPerWork, signal);
   const last = links.at(-1);
   const after = last ? { ...head, position: last.sequence, hash: last.hash } : head;
   await tree?.fill(after);
@@ -136,7 +136,7 @@ async function checkJoint(stores: BothStores, head: ArchiveHead): Promise<void> 
   if (!forgets(stores.policies[stream])) throw new StreamBroken(`${stream} has no event at ${head.position}`);
 }
 
-type Before = Readonly<{ policy: StreamPolicy; after: number; lost: readonly Range[] }>;
+type Before = Readonly<{ policy: StreamPolicy; after: number; lost: readonly SequenceRange[] }>;
 
 /** In a stream that keeps everything, only known losses may be missing. */
 function checkGaps(stream: StreamName, { policy, after, lost }: Before, events: readonly { sequence: number }[]): void {
@@ -151,7 +151,7 @@ function checkGaps(stream: StreamName, { policy, after, lost }: Before, events: 
   }
 }
 
-const drainAskedEachMs = 50;
+const drainRequestedEachMs = 50;
 
 /**
  * Waits until the archive holds all events that the log holds now, so that none lies in one store alone; at most
@@ -170,12 +170,12 @@ export async function drainArchive(stores: BothStores, withinMs: number): Promis
     const heads = await Promise.all(ends.map(({ stream }) => stores.store.head(stream)));
     return ends.every(({ last }, at) => (heads[at]?.position ?? 0) >= last) || undefined;
   };
-  return (await poll(isDrained, { everyMs: drainAskedEachMs, withinMs })) ?? false;
+  return (await poll(isDrained, { everyMs: drainRequestedEachMs, withinMs })) ?? false;
 }
 
 /** What keeping the archive takes. */
 type KeeperOptions = BothStores &
-  Readonly<{ leases: Leasing; log: Logger; signal: AbortSignal; signing?: Signing | undefined }>;
+  Readonly<{ leases: Leasing; log: Logger; signal: AbortSignal; signing?: CheckpointSigning | undefined }>;
 
 const afterFailureMs = 1000;
 const watchEachMs = 1000;
@@ -197,7 +197,7 @@ export async function keepArchive(options: KeeperOptions): Promise<void> {
 }
 
 /** A gap that was met, and when. */
-type Gap = Readonly<{ range: Range; at: number }>;
+type Gap = Readonly<{ range: SequenceRange; at: number }>;
 
 async function keepStream(options: KeeperOptions, stream: StreamName, signal: AbortSignal): Promise<void> {
   const { store, log } = options;
@@ -254,7 +254,7 @@ async function watchHead({ store }: KeeperOptions, led: ArchiveHead, signal: Abo
 async function judgeGap(
   { store, log }: KeeperOptions,
   stream: StreamName,
-  { met, before }: Readonly<{ met: Range | undefined; before: Gap | undefined }>,
+  { met, before }: Readonly<{ met: SequenceRange | undefined; before: Gap | undefined }>,
 ): Promise<Gap | undefined> {
   if (!met) return undefined;
   const isAgain = before?.range.first === met.first && before.range.last === met.last;

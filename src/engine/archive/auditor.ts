@@ -101,19 +101,19 @@ async function auditOnce(
   try {
     await wait(due.afterMs, either);
     if (signal.aborted) return due;
-    const found =
+    const match =
       before !== undefined || watch.suspected.aborted
         ? await examineInThread(auditing, stream, { before, signal })
         : await inTurn(paced, either, () => examineInThread(auditing, stream, { perSecond, signal: either }));
-    if (found.findings.length > 0) log.error({ stream, findings: found.findings }, 'damage found in a store');
-    if (found.done.length > 0) {
-      log.warn({ stream, done: found.done }, 'a store was repaired');
+    if (match.findings.length > 0) log.error({ stream, findings: match.findings }, 'damage found in a store');
+    if (match.done.length > 0) {
+      log.warn({ stream, done: match.done }, 'a store was repaired');
       models.tell();
     }
     return {
-      afterMs: found.again?.afterMs ?? scrubIntervalMs * (0.9 + Math.random() / 10),
-      before: found.again?.since,
-      seen: found.done.length > 0 ? 'whole' : (watch.told() ?? due.seen),
+      afterMs: match.again?.afterMs ?? scrubIntervalMs * (0.9 + Math.random() / 10),
+      before: match.again?.since,
+      seen: match.done.length > 0 ? 'whole' : (watch.told() ?? due.seen),
     };
   } catch (err) {
     if (!either.aborted) log.warn({ err, stream }, 'comparison of a stream waits');
@@ -166,12 +166,12 @@ function watchStream(
 ): Readonly<{ suspected: AbortSignal; told: () => StreamState | undefined; stop: () => Promise<void> }> {
   const [suspected, over] = [new AbortController(), new AbortController()];
   const signal = AbortSignal.any([outer, over.signal]);
-  let told: StreamState | undefined;
+  let reported: StreamState | undefined;
   const watch = async (): Promise<'done' | void> => {
     const { head, state } = await currentState(stores, stream);
     if (!head) return;
-    told = state;
-    const isNews = told !== seen && streamStates[told].repair !== 'no repair';
+    reported = state;
+    const isNews = reported !== seen && streamStates[reported].repair !== 'no repair';
     if (head.suspicion === null && !isNews) return;
     suspected.abort();
     return 'done';
@@ -180,7 +180,7 @@ function watchStream(
   const watching = repeat('a stream was not watched', watch, each);
   return {
     suspected: suspected.signal,
-    told: () => told,
+    told: () => reported,
     stop: async () => {
       over.abort();
       await watching;
@@ -191,9 +191,9 @@ function watchStream(
 async function auditModels(auditing: Auditing, { paced, models }: Shared): Promise<void> {
   const { signal, scrubIntervalMs } = auditing;
   const auditAll = async (): Promise<void> => {
-    const told = models.next();
+    const notified = models.next();
     for (const projection of projections) await paced(() => auditModel(auditing, projection));
-    await wait(scrubIntervalMs, AbortSignal.any([signal, told]));
+    await wait(scrubIntervalMs, AbortSignal.any([signal, notified]));
   };
   await repeat('read models were not compared', auditAll, {
     everyMs: 0,

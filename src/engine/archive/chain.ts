@@ -149,9 +149,9 @@ export function stepwise(log: RawLog, stream: StreamName, end: number) {
         isOver = done === true;
         if (value) held.push(...value);
       }
-      const taken = held.filter((event) => event.sequence <= sequence);
-      held = held.slice(taken.length);
-      return new Map(taken.map((event) => [event.sequence, event]));
+      const accepted = held.filter((event) => event.sequence <= sequence);
+      held = held.slice(accepted.length);
+      return new Map(accepted.map((event) => [event.sequence, event]));
     },
     close: async () => void (await reading.return()),
   };

@@ -110,19 +110,19 @@ async function keepChecking(guarded: Guarded): Promise<void> {
       log.debug({ err }, 'the database could not be checked');
       return { findings: [] };
     });
-    return { ...report, findings: [...report.findings, ...keptMeeting(met.splice(0))] };
+    return { ...report, findings: [...report.findings, ...storedMeeting(met.splice(0))] };
   };
   let replacedAt = -Infinity;
-  let saidUnchecked = '';
+  let reportedUnchecked = '';
   const isDue = (): true | undefined => met.length >= believedFrom || undefined;
   while (!signal.aborted) {
     await poll(isDue, { everyMs: Math.min(pollEachMs, scrubIntervalMs), withinMs: scrubIntervalMs, signal });
     if (signal.aborted) break;
     const report = await check();
     const { unchecked = '' } = report;
-    if (unchecked !== saidUnchecked && unchecked !== '')
+    if (unchecked !== reportedUnchecked && unchecked !== '')
       log.warn({ unchecked }, 'the database cannot be checked whole');
-    saidUnchecked = unchecked;
+    reportedUnchecked = unchecked;
     if (report.findings.length > 0 && (await judge(guarded, { report, check, replacedAt })))
       replacedAt = performance.now();
   }
@@ -130,7 +130,7 @@ async function keepChecking(guarded: Guarded): Promise<void> {
 }
 
 /** What statements have met so often that it is believed: a table cut to nothing passes the checks of the database. */
-function keptMeeting(met: readonly Error[]): string[] {
+function storedMeeting(met: readonly Error[]): string[] {
   const times = new Map<string, number>();
   for (const { message } of met) times.set(message, (times.get(message) ?? 0) + 1);
   return [...times].filter(([, count]) => count >= believedFrom).map(([message]) => message);

@@ -7,12 +7,12 @@ import { createVerification, type VerifyOptions } from '../models/build/verify.t
 import { StopError } from '../models/database-error.ts';
 import { type Folding, foldingOf, storedTables } from '../models/engine/folding.ts';
 import { type Generation, liveGeneration, metaSchema } from '../models/engine/generations.ts';
-import type { Head, Source } from '../models/engine/source.ts';
+import type { SourceHead, FactSource } from '../models/engine/source.ts';
 import { type Pools, withClient } from '../models/pool.ts';
 import type { BothStores } from './archive.ts';
 
 /** What read models are made from and lie in. */
-type Models = Readonly<{ pools: Pools; network: string; source: Source }>;
+type Models = Readonly<{ pools: Pools; network: string; source: FactSource }>;
 
 /**
  * Resumes projections of a stream that had stopped because it was not the one they followed.
@@ -109,7 +109,7 @@ class Superseded extends Error {}
 /** The live generation, where this program's handlers made it of this very log. */
 async function comparable(
   { pools, network }: Models,
-  { folding, head }: Readonly<{ folding: Folding; head: Head }>,
+  { folding, head }: Readonly<{ folding: Folding; head: SourceHead }>,
 ): Promise<Generation | undefined> {
   const live = await withClient(pools.bulk, (client) => liveGeneration(client, { network, projection: folding.name }));
   const isComparable = live?.incarnation === head.incarnation && live.position <= head.lastSequence;

@@ -5,10 +5,10 @@ import { type Pools, throughPool } from '../models/pool.ts';
 import type { Parsed } from '../../kit/setting.ts';
 import type { auditorSettings } from './settings.ts';
 import { createCheckpoints } from './proof/checkpoints.ts';
-import { createStandings, type Loss, type Standing } from './store.ts';
+import { createStandings, type Loss, type Status } from './store.ts';
 
 /** The state of each stream's archive, and the events that neither store has any more. */
-export type ArchiveState = Readonly<{ standings: readonly Standing[]; losses: readonly Loss[] }>;
+export type ArchiveState = Readonly<{ standings: readonly Status[]; losses: readonly Loss[] }>;
 
 /** Returns a function that reads the state of each stream's archive, and the events that neither store has any more. */
 export function archiveStateOf(pools: Pools, network: string): () => Promise<ArchiveState> {
@@ -54,7 +54,7 @@ export function observeArchive(
   state: () => Promise<ArchiveState>,
   { scrubIntervalMs, scrubPerSecond, clock }: ScrubSettings & Readonly<{ clock: () => number }>,
 ): Observed {
-  const look = async () => ({ warnings: archiveFindings(await state(), clock()) });
+  const check = async () => ({ warnings: archiveFindings(await state(), clock()) });
   const gauges = figures(
     (gauge) => ({
       archived: gauge('archive_position', 'Sequence of the last event of a stream in the archive', 'stream'),
@@ -83,13 +83,13 @@ export function observeArchive(
       for (const { stream, first, last } of seen?.losses ?? []) lost.inc({ stream }, last - first + 1);
     },
   );
-  return { checks: [{ look }], gauges: [gauges] };
+  return { checks: [{ look: check }], gauges: [gauges] };
 }
 
 /** How far each log is signed, and why one is not. */
 export function observeLogs({ pools, network }: Readonly<{ pools: Pools; network: string }>): Observed {
   const checkpoints = createCheckpoints(throughPool(pools.archive), metaSchema(network));
-  const look = async () => ({
+  const inspection = async () => ({
     warnings: (await checkpoints.refusals()).map(({ stream, reason }) => ({
       component: `log ${stream}`,
       message: reason,
@@ -114,5 +114,5 @@ export function observeLogs({ pools, network }: Readonly<{ pools: Pools; network
       for (const { stream } of refusals) refused.set({ stream }, 1);
     },
   );
-  return { checks: [{ look }], gauges: [gauges] };
+  return { checks: [{ look: inspection }], gauges: [gauges] };
 }

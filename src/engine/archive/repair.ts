@@ -1,5 +1,5 @@
 import { forgets, type StreamName } from '../../events/streams.ts';
-import type { Source } from '../models/engine/source.ts';
+import type { FactSource } from '../models/engine/source.ts';
 import type { BothStores } from './archive.ts';
 import {
   beginning,
@@ -16,20 +16,20 @@ import { rebuildModels, resumeModels } from './models.ts';
 import { TreeCheck } from './proof/tree-check.ts';
 import { archiveBeyond, holdStream, restoreStream, saveForeign } from './restore.ts';
 import type { Anchor } from './retention.ts';
-import { scrub, type ScrubOptions } from './scrub.ts';
+import { scrub, type StreamScrubOptions } from './scrub.ts';
 import {
   findingOf,
   isOtherLife,
   isDamaged,
   isStreamDamaged,
-  type Range,
+  type SequenceRange,
   type ScrubReport,
   sentences,
 } from './states.ts';
 import { wentBack } from './store.ts';
 
 /** Both stores, the log as read models take it, and the network’s data folder, where foreign events are saved. */
-export type Repairable = BothStores & Readonly<{ source: Source; folder: string }>;
+export type Repairable = BothStores & Readonly<{ source: FactSource; folder: string }>;
 
 /** What a repair did, in sentences; `isExact` when every event is again where it was. */
 export type Repaired = Readonly<{
@@ -42,7 +42,7 @@ export type Repaired = Readonly<{
 /**
  * `isDryRun` only compares; `expected` is the finding that the repair was decided on: on another one nothing is done.
  */
-export type RepairOptions = ScrubOptions & Readonly<{ isDryRun?: boolean; expected?: string | undefined }>;
+export type StreamRepairOptions = StreamScrubOptions & Readonly<{ isDryRun?: boolean; expected?: string | undefined }>;
 
 const chunk = 1000;
 
@@ -53,7 +53,11 @@ const chunk = 1000;
  * Only one process repairs at a time; the process that keeps the archive pauses meanwhile, or the repair is refused and
  * starts again.
  */
-export async function repairStream(stores: Repairable, stream: StreamName, options: RepairOptions): Promise<Repaired> {
+export async function repairStream(
+  stores: Repairable,
+  stream: StreamName,
+  options: StreamRepairOptions,
+): Promise<Repaired> {
   const { store, network, source } = stores;
   const repaired = await store.alone(() => repairStores(stores, stream, options));
   if (repaired.done.length === 0) return repaired;
@@ -68,7 +72,7 @@ export async function repairStream(stores: Repairable, stream: StreamName, optio
   return { ...repaired, done };
 }
 
-async function repairStores(stores: Repairable, stream: StreamName, options: RepairOptions): Promise<Repaired> {
+async function repairStores(stores: Repairable, stream: StreamName, options: StreamRepairOptions): Promise<Repaired> {
   const report = await scrub(stores, stream, { ...options, isPruning: false });
   const nothing = { report, done: [], isExact: true, isRestored: false };
   const isExpected = options.expected === undefined || options.expected === findingOf(report);
@@ -121,7 +125,7 @@ async function recordLosses({ store }: BothStores, report: ScrubReport): Promise
 async function repairStreamItself(
   stores: Repairable,
   report: ScrubReport,
-  { onProgress }: ScrubOptions,
+  { onProgress }: StreamScrubOptions,
 ): Promise<{ isExact: boolean; saying: string }> {
   const { store } = stores;
   const { stream, inBoth, foreign } = report;
@@ -173,7 +177,7 @@ export async function repairArchive(stores: BothStores, { stream, inArchive }: S
   return done;
 }
 
-type Tie = Readonly<{ range: Range; before: Link | undefined; end: number }>;
+type Tie = Readonly<{ range: SequenceRange; before: Link | undefined; end: number }>;
 
 /** Returns the last sequence that was written. */
 async function tie(stores: BothStores, stream: StreamName, { range, before, end }: Tie): Promise<number> {
@@ -185,8 +189,8 @@ async function tie(stores: BothStores, stream: StreamName, { range, before, end 
     const links = (await stores.store.read(stream, at, chunk)).filter(({ sequence }) => sequence <= upTo);
     const events = await rawBetween(stores, stream, at, upTo);
     const anchors = await stores.store.anchors(stream, tiedTo, upTo);
-    const given = { events: chosen(stream, links, events), links, anchors, previous, after: tiedTo };
-    const fresh = await tiedAgain(stores, stream, given);
+    const input = { events: chosen(stream, links, events), links, anchors, previous, after: tiedTo };
+    const fresh = await tiedAgain(stores, stream, input);
     const old = new Map(links.map((link) => [link.sequence, link]));
     const meets = fresh.findIndex(({ sequence, previous: p }) => {
       const link = old.get(sequence);

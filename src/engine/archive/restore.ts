@@ -5,7 +5,7 @@ import { syncFolder } from '../../kit/durable.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { StreamName } from '../../events/streams.ts';
 import { Pipeline } from '../log/append/pipeline.ts';
-import { incarnationKey, incarnationOf, type Shape, shapeOf, streamName } from '../log/streams.ts';
+import { incarnationKey, incarnationOf, type StreamShape, shapeOf, streamName } from '../log/streams.ts';
 import { messageAt } from '../log/direct.ts';
 import { eventMediaType } from '../log/envelope.ts';
 import {
@@ -19,7 +19,7 @@ import {
   streamInfo,
 } from './chain.ts';
 import { dropsOf } from './retention.ts';
-import { heldMark, type Range, restoringKey } from './states.ts';
+import { heldMark, type SequenceRange, restoringKey } from './states.ts';
 import type { ArchiveHead, ArchiveStore } from './store.ts';
 
 type Stores = RawLog & Readonly<{ store: ArchiveStore }>;
@@ -56,7 +56,7 @@ export async function restoreStream(stores: Stores, restoration: Restoration): P
   const manager = await managerOf(nc);
   const name = streamName(stream, network);
   const before = await streamInfo(stores, stream);
-  const first = await firstKept(stores, stream);
+  const first = await firstStored(stores, stream);
   const shape = { ...shapeOf(stream, network, policies[stream]), ...choiceIn(before), first_seq: first };
   await createEmpty(stores, stream, shape);
   const lost = await store.gaps(stream);
@@ -80,13 +80,13 @@ export async function restoreStream(stores: Stores, restoration: Restoration): P
 }
 
 /** The first sequence of the archive that the stream's policy would not drop. */
-async function firstKept({ store, policies }: Stores, stream: StreamName): Promise<number> {
+async function firstStored({ store, policies }: Stores, stream: StreamName): Promise<number> {
   const drops = await dropsOf(store, stream, { policy: policies[stream], now: Date.now() });
   let next = 1;
   for (;;) {
     const links = await store.read(stream, next - 1, chunk);
-    const kept = links.find((link) => !drops.isDropped(link));
-    if (kept) return kept.sequence;
+    const retained = links.find((link) => !drops.isDropped(link));
+    if (retained) return retained.sequence;
     const last = links.at(-1);
     if (!last) return next;
     next = last.sequence + 1;
@@ -116,7 +116,7 @@ export async function holdStream(log: RawLog, stream: StreamName): Promise<Strea
 }
 
 /** Archives the events that a held stream has beyond the archive's end; returns the new end. */
-export async function archiveBeyond(stores: Stores, head: ArchiveHead, beyond: Range): Promise<ArchiveHead> {
+export async function archiveBeyond(stores: Stores, head: ArchiveHead, beyond: SequenceRange): Promise<ArchiveHead> {
   const { stream } = head;
   let end = head;
   for await (const events of allWithin(stores, stream, beyond)) {
@@ -133,7 +133,7 @@ export async function archiveBeyond(stores: Stores, head: ArchiveHead, beyond: R
 export async function saveForeign(
   stores: Stores & Readonly<{ folder: string }>,
   stream: StreamName,
-  ranges: readonly Range[],
+  ranges: readonly SequenceRange[],
 ): Promise<Readonly<{ file: string; events: number }> | undefined> {
   const filled = ranges.filter(({ first, last }) => first <= last);
   if (filled.length === 0) return undefined;
@@ -159,18 +159,18 @@ export async function saveForeign(
 
 /** The stored event with its sequence in the stream; as bytes where it is not the text of an event. */
 function lineOf({ sequence, subject, id, storedNanos, body }: RawEvent): string {
-  const place = JSON.stringify({ sequence, subject, id, storedNanos });
+  const location = JSON.stringify({ sequence, subject, id, storedNanos });
   const content = provesItself({ subject, body })
     ? `"event":${Buffer.from(body).toString()}`
     : `"bytes":"${Buffer.from(body).toString('base64')}"`;
-  return `${place.slice(0, -1)},${content}}\n`;
+  return `${location.slice(0, -1)},${content}}\n`;
 }
 
 /** All events of a range of a stream; fails where the broker has more of it than it hands over in time. */
 async function* allWithin(
   stores: Stores,
   stream: StreamName,
-  { first, last }: Range,
+  { first, last }: SequenceRange,
 ): AsyncGenerator<readonly RawEvent[], void, undefined> {
   let at = first - 1;
   for await (const events of readRaw(stores, stream, { after: at, upTo: last })) {
@@ -182,14 +182,14 @@ async function* allWithin(
 }
 
 /** The operator's settings of the stream, which a restoration keeps. */
-function choiceIn(before: StreamInfo | undefined): Partial<Shape> {
+function choiceIn(before: StreamInfo | undefined): Partial<StreamShape> {
   if (!before) return {};
   const { num_replicas, max_bytes } = before.config;
   return { num_replicas, max_bytes };
 }
 
 /** A stream whose files were damaged may leave some behind, which a new one of the same name would adopt. */
-async function createEmpty(log: RawLog, stream: StreamName, shape: Shape): Promise<void> {
+async function createEmpty(log: RawLog, stream: StreamName, shape: StreamShape): Promise<void> {
   const manager = await managerOf(log.nc);
   const marked = {
     ...shape,

@@ -1,5 +1,5 @@
-import { keptDays, keptPerEntity, type StreamName, type StreamPolicy } from '../../events/streams.ts';
-import type { Query } from '../models/pool.ts';
+import { storedDays, storedPerEntity, type StreamName, type StreamPolicy } from '../../events/streams.ts';
+import type { RunQuery } from '../models/pool.ts';
 import type { Link } from './chain.ts';
 
 /** The hash of a dropped event on which the next retained one is chained: the chain starts anew there. */
@@ -26,7 +26,7 @@ export type Retention = Readonly<{
 }>;
 
 /** Opens what retention needs of a network's archive. */
-export function createRetention(query: Query, schema: string): Retention {
+export function createRetention(query: RunQuery, schema: string): Retention {
   return {
     anchors: (stream, after, upTo) =>
       query<Anchor>(
@@ -108,24 +108,24 @@ export async function dropsOf(
   stream: StreamName,
   { policy, now }: Readonly<{ policy: StreamPolicy; now: number }>,
 ): Promise<Drops> {
-  const days = keptDays(policy);
+  const days = storedDays(policy);
   if (days !== undefined) {
     const before = BigInt(Math.floor(now - days * 24 * hourMs + clockSkewMs)) * 1_000_000n;
     return { ...nothing, isDropped: ({ storedNanos }) => BigInt(storedNanos) < before };
   }
-  const perEntity = keptPerEntity(policy);
+  const perEntity = storedPerEntity(policy);
   if (perEntity === undefined) return nothing;
   const tooMany = await surplus(stream, perEntity);
-  const places = new Map<string, number>();
+  const positions = new Map<string, number>();
   const gone = new Map<string, number>();
-  let place = 0;
+  let position = 0;
   return {
     isDropped: ({ subject }) => {
-      place = (places.get(subject) ?? 0) + 1;
-      places.set(subject, place);
-      return place <= (tooMany.get(subject) ?? 0);
+      position = (positions.get(subject) ?? 0) + 1;
+      positions.set(subject, position);
+      return position <= (tooMany.get(subject) ?? 0);
     },
-    place: () => place,
+    place: () => position,
     pruned: (subjects) => {
       for (const subject of subjects) gone.set(subject, (gone.get(subject) ?? 0) + 1);
     },
@@ -144,12 +144,12 @@ export type Dropped = Pruning & Readonly<{ subjects: readonly string[] }>;
 
 /** Rows to be dropped, and the anchors that replace them: one for each run of them. */
 export function createRuns(before: number) {
-  let kept = before;
+  let stored = before;
   let open: Anchor | undefined;
   const gone: Link[] = [];
   const anchors: (Anchor & { after: number })[] = [];
   const close = (): void => {
-    if (open) anchors.push({ after: kept, sequence: open.sequence, hash: open.hash });
+    if (open) anchors.push({ after: stored, sequence: open.sequence, hash: open.hash });
     open = undefined;
   };
   return {
@@ -163,9 +163,9 @@ export function createRuns(before: number) {
     },
     keep: (sequence: number): void => {
       close();
-      kept = sequence;
+      stored = sequence;
     },
-    lastKept: () => kept,
+    lastKept: () => stored,
     all: (): Dropped => {
       close();
       return {

@@ -1,5 +1,5 @@
 import { setting } from '../../kit/setting.ts';
-import { duration, Unfit, whole } from '../../kit/setting-forms.ts';
+import { duration, Unfit, complete } from '../../kit/setting-forms.ts';
 
 /** Settings of the auditor: how often, and how fast, everything is compared. */
 export const auditorSettings = {
@@ -12,7 +12,7 @@ export const auditorSettings = {
   scrubPerSecond: setting(
     'SCRUB_RATE',
     '5000',
-    whole(1, 1_000_000),
+    complete(1, 1_000_000),
     'Events of each stream compared in a second at most: a stream of 150,000 is gone through in half a minute',
   ),
 } as const;

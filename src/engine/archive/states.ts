@@ -66,7 +66,7 @@ export function stateOf(
 }
 
 /** Sequences from one to another, both included. */
-export type Range = Readonly<{ first: number; last: number }>;
+export type SequenceRange = Readonly<{ first: number; last: number }>;
 
 /** The result of one comparison of both copies of a stream. */
 export type ScrubReport = Readonly<{
@@ -77,13 +77,13 @@ export type ScrubReport = Readonly<{
   /** The archive's end when the comparison started. */
   position: number;
   /** Missing or different in the stream, sound in the archive. */
-  inStream: readonly Range[];
+  inStream: readonly SequenceRange[];
   /** Missing or different in the archive, sound in the stream. */
-  inArchive: readonly Range[];
+  inArchive: readonly SequenceRange[];
   /** Damaged in both. */
-  inBoth: readonly Range[];
+  inBoth: readonly SequenceRange[];
   /** Sound in the stream, where the archive holds others: written after it had gone back, or was created anew. */
-  foreign: readonly Range[];
+  foreign: readonly SequenceRange[];
   /** Tiles of the stream's tree that are damaged, by path. */
   tiles: readonly string[];
 }>;
@@ -95,11 +95,11 @@ export function isDamaged(report: ScrubReport): boolean {
 
 /** Returns whether the stream itself is damaged, which takes making it anew; else only the archive is. */
 export function isStreamDamaged({ state, inStream, inBoth, foreign }: ScrubReport): boolean {
-  return state !== 'whole' || [inStream, inBoth, foreign].some((found) => found.length > 0);
+  return state !== 'whole' || [inStream, inBoth, foreign].some((match) => match.length > 0);
 }
 
 /** Sequences as ranges, however many there are. */
-export class Ranges {
+export class SequenceRanges {
   readonly #all: { first: number; last: number }[] = [];
 
   /** Adds a sequence or a range that starts behind, or within, the last one added. */
@@ -110,14 +110,14 @@ export class Ranges {
   }
 
   /** The ranges, in order. */
-  all(): readonly Range[] {
+  all(): readonly SequenceRange[] {
     return this.#all;
   }
 }
 
 /** Several lists of ranges as one, in order. */
-export function joined(...lists: (readonly Range[])[]): readonly Range[] {
-  const ranges = new Ranges();
+export function joined(...lists: (readonly SequenceRange[])[]): readonly SequenceRange[] {
+  const ranges = new SequenceRanges();
   for (const { first, last } of lists.flat().toSorted((a, b) => a.first - b.first)) ranges.add(first, last);
   return ranges.all();
 }
@@ -125,7 +125,7 @@ export function joined(...lists: (readonly Range[])[]): readonly Range[] {
 /** The findings of a report, in sentences for people; none where there are none. */
 export function sentences(report: ScrubReport): string[] {
   const { stream, state, position } = report;
-  const list = (ranges: readonly Range[]): string => {
+  const list = (ranges: readonly SequenceRange[]): string => {
     const shown = ranges.slice(0, 5).map(({ first, last }) => (first === last ? `${first}` : `${first} to ${last}`));
     return shown.join(', ') + (ranges.length > 5 ? ` and ${ranges.length - 5} more ranges` : '');
   };
@@ -140,7 +140,7 @@ export function sentences(report: ScrubReport): string[] {
       `${stream} was created anew and holds other events than the archive, which holds the one before it to ${position}.`,
     ],
   };
-  const named: [readonly Range[], string][] = [
+  const named: [readonly SequenceRange[], string][] = [
     [report.inStream, 'the stream; the archive has them'],
     [report.inArchive, 'the archive; the stream has them'],
     [report.inBoth, 'both stores: these are lost'],
@@ -175,7 +175,7 @@ export type Brakes = Readonly<{ confirmAfterMs: number; restoreEachMs: number }>
 export const brakes: Brakes = { confirmAfterMs: 10_000, restoreEachMs: 3_600_000 };
 
 /** The measure for a damaged stream. */
-export type Decision =
+export type RepairDecision =
   | Readonly<{ kind: 'restore' }>
   | Readonly<{ kind: 'observe again'; afterMs: number; since: Observation }>
   | Readonly<{ kind: 'ask'; why: string }>;
@@ -198,7 +198,10 @@ export type Grounds = Readonly<{
  * Only on the same finding from two observations some time apart, and seldom; where there is nothing to delete, at
  * once.
  */
-export function decide(report: ScrubReport, { policy, before, restoredMsAgo, brakes: limits, now }: Grounds): Decision {
+export function decide(
+  report: ScrubReport,
+  { policy, before, restoredMsAgo, brakes: limits, now }: Grounds,
+): RepairDecision {
   const { repair } = streamStates[report.state];
   if (repair === 'an operator')
     return {

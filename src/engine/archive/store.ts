@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import type { StreamName } from '../../events/streams.ts';
 import { wait } from '../../kit/wait.ts';
 import { metaSchema } from '../models/engine/generations.ts';
-import { type Pools, type Query, throughPool, withClient } from '../models/pool.ts';
+import { type Pools, type RunQuery, throughPool, withClient } from '../models/pool.ts';
 import { beginning, type Link } from './chain.ts';
 import type { Growth } from './proof/growth.ts';
 import { createTrees, growing, runParameters, runsOf, type Trees } from './proof/trees.ts';
@@ -54,7 +54,7 @@ export function createArchiveStore(pools: Pools, network: string): ArchiveStore 
 /**
  * The heads of all streams are read each second, all at once: one after the other they use one connection, and no more.
  */
-function headIn(query: Query, schema: string) {
+function headIn(query: RunQuery, schema: string) {
   const oneAtATime = pLimit(1);
   const text = `select ${headColumns(schema)} from ${schema}.archive_heads as had where stream = $1`;
   /** Undefined where nothing of the stream was ever archived. */
@@ -62,7 +62,7 @@ function headIn(query: Query, schema: string) {
     (await oneAtATime(() => query<ArchiveHead>(text, [stream])))[0];
 }
 
-function reading(query: Query, schema: string) {
+function reading(query: RunQuery, schema: string) {
   return {
     /** Links after a sequence, in their order. */
     read: (stream: StreamName, after: number, limit: number): Promise<Link[]> =>
@@ -86,7 +86,7 @@ function reading(query: Query, schema: string) {
   };
 }
 
-function writing(query: Query, pools: Pools, schema: string) {
+function writing(query: RunQuery, pools: Pools, schema: string) {
   return {
     /** Takes the stream over: every earlier leader is refused from now on. */
     lead: async (stream: StreamName, incarnation: string): Promise<ArchiveHead> => {
@@ -110,7 +110,7 @@ function writing(query: Query, pools: Pools, schema: string) {
     replace: async (stream: StreamName, links: readonly Link[]): Promise<void> => {
       await query(
         `insert into ${schema}.archive (stream, sequence, subject, id, stored_nanos, body, previous, hash)
-          ${given} on conflict (stream, sequence) do update set subject = excluded.subject, id = excluded.id,
+          ${input} on conflict (stream, sequence) do update set subject = excluded.subject, id = excluded.id,
             stored_nanos = excluded.stored_nanos, body = excluded.body, previous = excluded.previous, hash = excluded.hash`,
         parameters(stream, links),
       );
@@ -130,13 +130,13 @@ function writing(query: Query, pools: Pools, schema: string) {
       for (;;) {
         const done = await aloneNow(pools, schema, work);
         if (done) return done.result;
-        await wait(askAgainMs);
+        await wait(requestAgainMs);
       }
     },
   };
 }
 
-const askAgainMs = 200;
+const requestAgainMs = 200;
 
 async function aloneNow<T>(pools: Pools, schema: string, work: () => Promise<T>): Promise<{ result: T } | undefined> {
   return withClient(pools.archive, async (client) => {
@@ -159,7 +159,7 @@ const headColumns = (schema: string): string => `stream, incarnation, position, 
   leaves, coalesce((select sum(last - first + 1) from ${gapsIn(schema)} where gap.stream = had.stream), 0)::int8 as lost,
   suspicion, (extract(epoch from now() - restored_at) * 1000)::int8 as "restoredMsAgo"`;
 
-const given = `select $1, * from unnest($2::int8[], $3::text[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::bytea[])`;
+const input = `select $1, * from unnest($2::int8[], $3::text[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::bytea[])`;
 
 function parameters(stream: StreamName, links: readonly Link[]): unknown[] {
   const column = <T>(pick: (link: Link) => T): T[] => links.map(pick);
@@ -191,7 +191,7 @@ async function extend(pools: Pools, schema: string, { head, links, growth }: Ext
           where stream = $1 and position = $11 and epoch = $12 and leaves = $14 returning 1),
         joined as (${joining}), added as (${adding})
         insert into ${schema}.archive (stream, sequence, subject, id, stored_nanos, body, previous, hash)
-          ${given} where exists (select from moved)`,
+          ${input} where exists (select from moved)`,
       values: [...parameters(head.stream, links), ...ends, ...runParameters(runs)],
     }),
   );
@@ -211,7 +211,7 @@ export type Loss = Readonly<{
  * The state of a stream's archive: the result of the last comparison, and the last repair; times are RFC 3339, null
  * before the first.
  */
-export type Standing = Readonly<{
+export type Status = Readonly<{
   stream: StreamName;
   position: number;
   scrubbedAt: string | null;
@@ -234,7 +234,7 @@ export type Standings = Readonly<{
   losses: () => Promise<Loss[]>;
   /** Losses of a stream whose sequences stay empty. */
   gaps: (stream: StreamName) => Promise<Loss[]>;
-  standings: () => Promise<Standing[]>;
+  standings: () => Promise<Status[]>;
 }>;
 
 /** How the reason of losses beyond the archive's end starts: new events of the restored stream have their sequences. */
@@ -247,7 +247,7 @@ const gapsIn = (schema: string): string =>
 const instant = (column: string): string => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** Opens what is known of a network's archive. */
-export function createStandings(query: Query, schema: string): Standings {
+export function createStandings(query: RunQuery, schema: string): Standings {
   const heads = `${schema}.archive_heads`;
   return {
     recordScrub: async (stream, findings) => {
@@ -282,7 +282,7 @@ export function createStandings(query: Query, schema: string): Standings {
     gaps: (stream) =>
       query<Loss>(`select ${lossColumns} from ${gapsIn(schema)} where stream = $1 order by first`, [stream]),
     standings: () =>
-      query<Standing>(
+      query<Status>(
         `select stream, position, ${instant('scrubbed_at')} as "scrubbedAt", findings, ${instant('mended_at')} as "repairedAt",
           mended as repaired, ${instant('coalesce(scrubbed_at, first_stored)')} as "uncomparedSince"
           from ${heads} as heads left join lateral (

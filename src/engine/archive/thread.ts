@@ -7,7 +7,7 @@ import { connectNats } from '../log/connection.ts';
 import { createLog } from '../log/log.ts';
 import { createPools, type Pools } from '../models/pool.ts';
 import { archivedStreams, bothStoresOf, currentState } from './archive.ts';
-import type { Repairable, Repaired, RepairOptions } from './repair.ts';
+import type { Repairable, Repaired, StreamRepairOptions } from './repair.ts';
 import { scrub } from './scrub.ts';
 import {
   type Brakes,
@@ -99,7 +99,7 @@ export type Examination = Readonly<{
 }>;
 
 /** What repairs is loaded when there is something to repair: a thread that only compares stays small. */
-async function repairStream(stores: Repairable, stream: StreamName, options: RepairOptions): Promise<Repaired> {
+async function repairStream(stores: Repairable, stream: StreamName, options: StreamRepairOptions): Promise<Repaired> {
   const repairing = await import('./repair.ts');
   return await repairing.repairStream(stores, stream, options);
 }

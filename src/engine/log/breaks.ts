@@ -63,15 +63,15 @@ export async function unlessBroken<T>(nc: NatsConnection, answer: Promise<T>): P
 function startListening(nc: NatsConnection): Set<Listener> {
   const all = new Set<Listener>();
   listeners.set(nc, all);
-  void tellBreaks(nc, all);
+  void reportBreaks(nc, all);
   return all;
 }
 
-async function tellBreaks(nc: NatsConnection, all: ReadonlySet<Listener>): Promise<void> {
-  const tell = (why: string): void => {
+async function reportBreaks(nc: NatsConnection, all: ReadonlySet<Listener>): Promise<void> {
+  const report = (why: string): void => {
     for (const listener of all) listener(why);
   };
   for await (const { type } of nc.status())
-    if (type === 'disconnect' || type === 'reconnect') tell('the connection broke');
-  tell('the connection was closed');
+    if (type === 'disconnect' || type === 'reconnect') report('the connection broke');
+  report('the connection was closed');
 }

@@ -2,7 +2,7 @@ import { connect, type ConnectionOptions, type NatsConnection, wsconnect } from 
 import { AppError } from '../../kit/errors.ts';
 
 /** Address and credentials of a broker; credentials in the address take precedence over `user` and `pass`. */
-export type NatsOptions = Readonly<{ url: string; user?: string; pass?: string; name: string }>;
+export type BrokerAddress = Readonly<{ url: string; user?: string; pass?: string; name: string }>;
 
 const pingIntervalMs = 10_000;
 const firstConnectWithinMs = 10_000;
@@ -14,7 +14,7 @@ const firstConnectWithinMs = 10_000;
  *
  * @example await connectNats({ url: 'nats://annals:secret@127.0.0.1:4222', name: 'indexer' })
  */
-export async function connectNats(options: NatsOptions): Promise<NatsConnection> {
+export async function connectNats(options: BrokerAddress): Promise<NatsConnection> {
   const { servers, secure, webSocket, user, pass } = readAddress(options);
   const connection: ConnectionOptions = {
     servers,
@@ -48,7 +48,7 @@ type Address = Readonly<{
  * The client accepts no credentials in addresses, so this removes them; the first address that has any provides those
  * for all.
  */
-function readAddress({ url, user, pass }: NatsOptions): Address {
+function readAddress({ url, user, pass }: BrokerAddress): Address {
   const urls = url.split(',').map((one) => new URL(one.trim()));
   const named = urls.find(({ username }) => username !== '');
   return {

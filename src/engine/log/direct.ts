@@ -22,7 +22,7 @@ type Question = Readonly<
 >;
 
 /** Messages of one request; `left` counts further matches that did not fit. */
-export type Page = Readonly<{ messages: readonly Stored[]; left: number; last: number; upTo: number }>;
+export type MessagePage = Readonly<{ messages: readonly Stored[]; left: number; last: number; upTo: number }>;
 
 /**
  * The last message of each subject, any number of subjects; those without any are left out. Exact subjects only.
@@ -33,10 +33,10 @@ export async function lastMessages(nc: NatsConnection, stream: string, subjects:
   const all: Stored[] = [];
   for (let from = 0; from < subjects.length; from += maxSubjects) {
     const question = { multi_last: subjects.slice(from, from + maxSubjects), max_bytes: maxReplyBytes };
-    let page = await ask(nc, stream, question);
+    let page = await query(nc, stream, question);
     all.push(...page.messages);
     while (page.left > 0 && page.messages.length > 0) {
-      page = await ask(nc, stream, { ...question, seq: page.last + 1, up_to_seq: page.upTo });
+      page = await query(nc, stream, { ...question, seq: page.last + 1, up_to_seq: page.upTo });
       all.push(...page.messages);
     }
   }
@@ -66,7 +66,7 @@ export async function lastAtLeader(nc: NatsConnection, stream: string, subject: 
 
 /** One message by its sequence, if it is (still) there. */
 export async function messageAt(nc: NatsConnection, stream: string, sequence: number): Promise<Stored | undefined> {
-  return (await ask(nc, stream, { seq: sequence })).messages[0];
+  return (await query(nc, stream, { seq: sequence })).messages[0];
 }
 
 /** The messages of one subject from a sequence on, in order, at most so many and so many bytes. */
@@ -74,15 +74,15 @@ export async function messagesOf(
   nc: NatsConnection,
   stream: string,
   { subject, from, most }: Readonly<{ subject: string; from: number; most: number }>,
-): Promise<Page> {
-  return ask(nc, stream, { next_by_subj: subject, seq: from, batch: most, max_bytes: maxReplyBytes });
+): Promise<MessagePage> {
+  return query(nc, stream, { next_by_subj: subject, seq: from, batch: most, max_bytes: maxReplyBytes });
 }
 
 /** Repeats the request until its answer is complete: reads are safe to repeat. */
-async function ask(nc: NatsConnection, stream: string, question: Question): Promise<Page> {
+async function query(nc: NatsConnection, stream: string, question: Question): Promise<MessagePage> {
   const deadline = performance.now() + giveUpAfterMs;
   for (;;) {
-    const answer = nc.isClosed() ? 'the connection is closed' : await askOnce(nc, stream, question);
+    const answer = nc.isClosed() ? 'the connection is closed' : await requestOnce(nc, stream, question);
     if (typeof answer !== 'string') return answer;
     if (performance.now() > deadline || nc.isClosed())
       throw new AppError('UNAVAILABLE', `The broker did not answer a read of ${stream}: ${answer}`);
@@ -91,12 +91,12 @@ async function ask(nc: NatsConnection, stream: string, question: Question): Prom
 }
 
 /** One page, or why there is none. */
-function askOnce(nc: NatsConnection, stream: string, question: Question): Promise<Page | string> {
+function requestOnce(nc: NatsConnection, stream: string, question: Question): Promise<MessagePage | string> {
   const messages: Stored[] = [];
   const isSingle = !('max_bytes' in question);
   return new Promise((resolve) => {
     const inbox = createInbox();
-    const done = (answer: Page | string): void => {
+    const done = (answer: MessagePage | string): void => {
       clearTimeout(timer);
       stopListening();
       if (!subscription.isClosed()) subscription.unsubscribe();
@@ -127,7 +127,7 @@ function storedFrom(msg: Msg): Stored {
   };
 }
 
-function restOf({ headers }: Msg): Omit<Page, 'messages'> {
+function restOf({ headers }: Msg): Omit<MessagePage, 'messages'> {
   const number = (name: string): number => Number(headers?.last(name) ?? 0);
   return { left: number('Nats-Num-Pending'), last: number('Nats-Last-Sequence'), upTo: number('Nats-UpTo-Sequence') };
 }

@@ -16,8 +16,8 @@ export const grades = ['unknown', 'relaxed', 'bounded', 'strict'] as const satis
  * @example await readDurability('http://127.0.0.1:8222') // 'strict'
  */
 export async function readDurability(monitorUrls: string | undefined): Promise<Durability> {
-  const found = await Promise.all((monitorUrls?.split(',') ?? []).map(readOne));
-  return grades.find((grade) => grade !== 'unknown' && found.includes(grade)) ?? 'unknown';
+  const match = await Promise.all((monitorUrls?.split(',') ?? []).map(readOne));
+  return grades.find((grade) => grade !== 'unknown' && match.includes(grade)) ?? 'unknown';
 }
 
 async function readOne(monitorUrl: string): Promise<Durability> {

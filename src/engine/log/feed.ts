@@ -99,11 +99,11 @@ export class Feed {
       if (this.#lost) throw this.#lost;
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
-    const taken = this.#buffer.slice(0, max);
+    const accepted = this.#buffer.slice(0, max);
     this.#buffer = this.#buffer.slice(max);
-    for (const { bytes } of taken) this.#bytes -= bytes.length;
+    for (const { bytes } of accepted) this.#bytes -= bytes.length;
     this.#refill();
-    return taken;
+    return accepted;
   }
 
   /** Ends the feed and its consumer; repeatable. */

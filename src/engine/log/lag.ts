@@ -5,17 +5,17 @@ import type { Logger } from '../../kit/logger.ts';
 import { within } from '../../kit/wait.ts';
 
 /** The end of a stream; `lastTime` is RFC 3339 by the broker's clock, absent while the stream is empty. */
-export type Head = Readonly<{ lastSequence: number; lastTime?: string | undefined }>;
+export type StreamEnd = Readonly<{ lastSequence: number; lastTime?: string | undefined }>;
 
 /** The last known heads of the streams. */
-export type Heads = Readonly<Partial<Record<StreamName, Head>>>;
+export type StreamEnds = Readonly<Partial<Record<StreamName, StreamEnd>>>;
 
 /** Knows how long ago the log went beyond a position. */
 export type LagTracker = Readonly<{
   /** Milliseconds that a position is behind the log; 0 at its head. */
   lagMs: (stream: StreamName, sequence: number) => number;
   /** Last sequence seen of each stream. */
-  heads: () => Heads;
+  heads: () => StreamEnds;
   /** Settles once the first request to the broker has ended. */
   ready: Promise<void>;
 }>;
@@ -33,11 +33,11 @@ const mostSeen = 1024;
  * While the broker does not answer, the age of the last known heads continues to grow.
  */
 export function trackLag(
-  readHeads: () => Promise<Heads>,
+  readHeads: () => Promise<StreamEnds>,
   { signal, clock, logger }: { signal: AbortSignal; clock: () => number; logger: Logger },
 ): LagTracker {
   const seen = new Map<string, Seen[]>();
-  let latest: Heads = {};
+  let latest: StreamEnds = {};
   const poll = async (): Promise<void> => {
     try {
       const heads = await within(pollTimeoutMs, readHeads(), 'The broker does not answer');
@@ -59,7 +59,7 @@ export function trackLag(
   };
 }
 
-function note(seen: Map<string, Seen[]>, stream: string, { lastSequence, lastTime }: Head, now: number): void {
+function note(seen: Map<string, Seen[]>, stream: string, { lastSequence, lastTime }: StreamEnd, now: number): void {
   const list = seen.get(stream) ?? [];
   const last = list.at(-1);
   if (last && last.sequence > lastSequence) list.length = 0;
@@ -94,7 +94,7 @@ export type LogState = Readonly<{ durability: string; warnings: readonly string[
  * does not answer.
  */
 export function observeLog(state: () => Promise<LogState>, lag: Pick<LagTracker, 'heads'>): Observed {
-  const look = async () => {
+  const check = async () => {
     const { durability, warnings } = await state();
     return { durability, warnings: warnings.map((message) => ({ component: 'broker', message })) };
   };
@@ -111,5 +111,5 @@ export function observeLog(state: () => Promise<LogState>, lag: Pick<LagTracker,
       if (seen) durability.set({ grade: seen.durability }, 1);
     },
   );
-  return { checks: [{ component: 'broker', look }], gauges: [gauges] };
+  return { checks: [{ component: 'broker', look: check }], gauges: [gauges] };
 }

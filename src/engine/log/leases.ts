@@ -115,13 +115,13 @@ async function keepRenewing(
   for (;;) {
     await wait(ttlMs / renewalsPerLease, stop);
     if (stop.aborted) break;
-    const began = performance.now();
+    const startedAt = performance.now();
     const renewed = await renew(kv, name, me, { revision, timeoutMs: ttlMs / renewalsPerLease });
     if (renewed === 'lost') lost.abort();
     if (typeof renewed !== 'number' || stop.aborted) continue;
     revision = renewed;
     clearTimeout(timer);
-    timer = loseAt(began);
+    timer = loseAt(startedAt);
   }
   clearTimeout(timer);
   return revision;

@@ -9,7 +9,7 @@ import { type Head, readHead } from './head.ts';
 import { isOfOtherTypes, recordedFrom } from './envelope.ts';
 import { entityIn, everyEntity, lastOfEach, lastPages } from './scan.ts';
 import { streamName } from './streams.ts';
-import { createWatches, type Watch } from './watches.ts';
+import { createWatches, type WatchFacts } from './watches.ts';
 
 /** The log of one network. */
 export type Log = FactLog &
@@ -61,7 +61,7 @@ export type Log = FactLog &
      *
      * Hints may be lost in the first moments and while the broker is away, so a caller that relies on them also polls.
      */
-    watch: Watch;
+    watch: WatchFacts;
   }>;
 
 /** The log of a network on a broker; its streams are there already (`ensureStreams`). Needs no closing of its own. */
@@ -91,8 +91,8 @@ export function createLog(nc: NatsConnection, network: string, appending: Append
       historyOf(nc, { stream: nameOf(kind), subject: subjectOf(kind, network, entity), after }, options),
     readOne: async (stream, sequence) => {
       const name = streamName(stream, network);
-      const found = await messageAt(nc, name, sequence);
-      return found ? recordedFrom(name, found) : undefined;
+      const match = await messageAt(nc, name, sequence);
+      return match ? recordedFrom(name, match) : undefined;
     },
     watch: createWatches(nc, network),
   };

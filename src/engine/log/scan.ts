@@ -33,10 +33,10 @@ export function entityIn(subject: string): string {
 export async function lastOfEach(nc: NatsConnection, stream: string, pattern: string): Promise<Stored[]> {
   let why: unknown;
   for (let attempt = 0; attempt < attempts && !nc.isClosed(); attempt++) {
-    const found = await scanOnce(nc, stream, pattern).catch((caught: unknown) => {
+    const match = await scanOnce(nc, stream, pattern).catch((caught: unknown) => {
       why = caught;
     });
-    if (found) return [...found.values()];
+    if (match) return [...match.values()];
     await wait(500 + Math.random() * 500);
   }
   throw new AppError(
@@ -47,10 +47,10 @@ export async function lastOfEach(nc: NatsConnection, stream: string, pattern: st
 }
 
 async function scanOnce(nc: NatsConnection, stream: string, pattern: string): Promise<ReadonlyMap<string, Stored>> {
-  const found = new Map<string, Stored>();
+  const result = new Map<string, Stored>();
   for await (const page of lastPages(nc, stream, pattern))
-    for (const message of page) found.set(message.subject, message);
-  return found;
+    for (const message of page) result.set(message.subject, message);
+  return result;
 }
 
 /** The same page by page, so that no more than a page is held; fails when the broker goes away meanwhile. */

@@ -15,8 +15,8 @@ import { gte } from 'semver';
 import { AppError } from '../../kit/errors.ts';
 import { refusedWith } from './breaks.ts';
 import {
-  keptDays,
-  keptPerEntity,
+  storedDays,
+  storedPerEntity,
   liveKinds,
   type StreamName,
   type StreamPolicies,
@@ -34,7 +34,7 @@ export const leastServer = '2.12.1';
 const duplicateWindowMs = 120_000;
 /** A cluster that has no leader yet drops requests: they are repeated for a minute. */
 const answerWithinMs = 5000;
-const askedAgain = { retries: 11, minTimeout: 200, factor: 1 };
+const requestedAgain = { retries: 11, minTimeout: 200, factor: 1 };
 
 /** An operator's settings of the streams; those left out stay as they are. */
 export type StreamOptions = Readonly<{ replicas?: number | undefined; maxBytes?: number | undefined }>;
@@ -80,7 +80,7 @@ export async function ensureStreams(
     const fresh = { replicas: isCluster ? replicasOnCluster : 1 };
     const ensuring = { manager, network, policies, options, fresh };
     await pRetry(() => Promise.all(streams.map((stream) => ensureStream(ensuring, stream))), {
-      ...askedAgain,
+      ...requestedAgain,
       shouldRetry: ({ error }) => error instanceof errors.TimeoutError,
     });
   } catch (caught) {
@@ -107,21 +107,21 @@ type Ensuring = Readonly<{
 async function ensureStream(ensuring: Ensuring, stream: StreamName): Promise<void> {
   const { manager, network, options, policies } = ensuring;
   const shape = shapeOf(stream, network, policies[stream]);
-  const found = await findStream(manager, shape.name);
-  if (found === undefined) return createStream(ensuring, stream);
+  const match = await findStream(manager, shape.name);
+  if (match === undefined) return createStream(ensuring, stream);
   const { subjects, republish, ...fixed } = shape;
-  const foreign = found.config.subjects.filter((subject) => !subjects.includes(subject));
+  const foreign = match.config.subjects.filter((subject) => !subjects.includes(subject));
   const wrong = [
-    ...differences(fixed, found.config),
+    ...differences(fixed, match.config),
     ...(foreign.length > 0 ? [`it takes in ${foreign.join(', ')}, which this version does not know`] : []),
   ];
   if (wrong.length > 0)
     throw new AppError('CONFLICT', `Stream ${shape.name} exists with another configuration: ${wrong.join('; ')}`);
   const changed = { subjects, ...(republish && { republish }), ...choiceOf(options) };
-  const isRepublishedInVain = republish === undefined && found.config.republish !== undefined;
-  if (isRepublishedInVain || differences(changed, found.config).length > 0)
+  const isRepublishedInVain = republish === undefined && match.config.republish !== undefined;
+  if (isRepublishedInVain || differences(changed, match.config).length > 0)
     await manager.streams.update(shape.name, {
-      ...found.config,
+      ...match.config,
       ...choiceOf(options),
       subjects,
       republish,
@@ -134,8 +134,8 @@ async function createStream(ensuring: Ensuring, stream: StreamName): Promise<voi
   try {
     await manager.streams.add({ ...shape, ...choiceOf(fresh), ...choiceOf(options) });
   } catch (caught) {
-    const taken = refusedWith(caught, 'nameTaken');
-    if (!taken) throw caught;
+    const accepted = refusedWith(caught, 'nameTaken');
+    if (!accepted) throw caught;
     await ensureStream(ensuring, stream);
   }
 }
@@ -155,10 +155,10 @@ async function findStream(manager: JetStreamManager, name: string): Promise<Stre
 }
 
 /** The fields of a configuration that Annals decides. */
-export type Shape = Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'subjects'>;
+export type StreamShape = Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'subjects'>;
 
 /** What makes a stream part of the log; nothing of it may differ, but that it gains kinds. */
-export function shapeOf(stream: StreamName, network: string, policy: StreamPolicy): Shape {
+export function shapeOf(stream: StreamName, network: string, policy: StreamPolicy): StreamShape {
   const republish = republishOf(stream, network, policy);
   return {
     name: streamName(stream, network),
@@ -172,8 +172,8 @@ export function shapeOf(stream: StreamName, network: string, policy: StreamPolic
     allow_direct: true,
     allow_atomic: true,
     duplicate_window: nanos(duplicateWindowMs),
-    max_msgs_per_subject: keptPerEntity(policy) ?? -1,
-    max_age: nanos((keptDays(policy) ?? 0) * dayMs),
+    max_msgs_per_subject: storedPerEntity(policy) ?? -1,
+    max_age: nanos((storedDays(policy) ?? 0) * dayMs),
     ...(republish && { republish }),
   };
 }
@@ -204,16 +204,16 @@ function choiceOf({ replicas, maxBytes }: StreamOptions): Partial<StreamConfig> 
  * The differences from a wanted configuration, by its own keys: servers add keys of their own, and may leave out values
  * that are zero or false.
  */
-function differences(wanted: Partial<StreamConfig>, found: StreamConfig): string[] {
-  const actual = new Map<string, unknown>(Object.entries(found));
+function differences(wanted: Partial<StreamConfig>, result: StreamConfig): string[] {
+  const actual = new Map<string, unknown>(Object.entries(result));
   return Object.entries(wanted)
     .filter(([key, value]) => !isAsWanted(value, actual.get(key)))
     .map(([key, value]) => `${key} is ${JSON.stringify(actual.get(key))}, not ${JSON.stringify(value)}`);
 }
 
-function isAsWanted(wanted: unknown, found: unknown): boolean {
-  if (!(wanted instanceof Object)) return wanted === found || (found === undefined && !wanted);
-  if (!(found instanceof Object)) return false;
-  if (Array.isArray(wanted) && Array.isArray(found) && wanted.length !== found.length) return false;
-  return Object.entries(wanted).every(([key, value]) => isAsWanted(value, Reflect.get(found, key)));
+function isAsWanted(wanted: unknown, hit: unknown): boolean {
+  if (!(wanted instanceof Object)) return wanted === hit || (hit === undefined && !wanted);
+  if (!(hit instanceof Object)) return false;
+  if (Array.isArray(wanted) && Array.isArray(hit) && wanted.length !== hit.length) return false;
+  return Object.entries(wanted).every(([key, value]) => isAsWanted(value, Reflect.get(hit, key)));
 }

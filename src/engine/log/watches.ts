@@ -9,7 +9,7 @@ import { callSafely } from './subscribe.ts';
 type OnFact = (kind: Kind, entity: string) => void;
 
 /** Calls back for facts of some kinds, of all entities or of one; returns a function that ends the watch. */
-export type Watch = (kinds: readonly Kind[], onFact: OnFact, entity?: string) => () => void;
+export type WatchFacts = (kinds: readonly Kind[], onFact: OnFact, entity?: string) => () => void;
 
 /** The listeners of a kind: by entity, and under undefined those of all of it. */
 type Watched = Readonly<{ listeners: Map<string | undefined, Set<OnFact>>; stop: () => void }>;
@@ -20,25 +20,25 @@ const atOnce = 5000;
  * Watches kinds of a network: however many watch one, the broker sends each fact once, from the first watcher until the
  * last one stops.
  */
-export function createWatches(nc: NatsConnection, network: string): Watch {
+export function createWatches(nc: NatsConnection, network: string): WatchFacts {
   const watched = new Map<Kind, Watched>();
-  const begin = (kind: Kind): Watched => {
+  const openWatch = (kind: Kind): Watched => {
     const stopping = new AbortController();
     const listeners: Watched['listeners'] = new Map();
-    const tell = (entity: string): void => {
+    const report = (entity: string): void => {
       for (const wanted of [undefined, entity])
         for (const onFact of listeners.get(wanted) ?? []) callSafely(() => onFact(kind, entity));
     };
     const [stream, pattern] = [streamName(streamOfKind(kind), network), everyEntity(kind, network)];
-    const onSubject = (subject: string): void => tell(entityIn(subject));
+    const onSubject = (subject: string): void => report(entityIn(subject));
     void watchSubjects({ nc, stream, pattern, signal: stopping.signal, onSubject });
     return { listeners, stop: () => stopping.abort() };
   };
   const watchOne = (kind: Kind, onFact: OnFact, entity: string | undefined): (() => void) => {
-    const shared = watched.get(kind) ?? begin(kind);
+    const shared = watched.get(kind) ?? openWatch(kind);
     watched.set(kind, shared);
     const { listeners, stop } = shared;
-    const own: OnFact = (...told) => onFact(...told);
+    const own: OnFact = (...reported) => onFact(...reported);
     listeners.set(entity, (listeners.get(entity) ?? new Set()).add(own));
     return () => {
       const left = listeners.get(entity);

@@ -88,10 +88,10 @@ const plainNumber = /^(?:0|-?[1-9]\d*)(?:\.\d+)?$/;
 /** Decimal text without leading zeros or a redundant sign; PostgreSQL keeps the digits after the point as they are. */
 function decimalText(text: string): string {
   if (plainNumber.test(text)) return text;
-  const [, sign = '', whole = '', rest = ''] = /^([+-]?)0*(\d+)(\.\d+)?$/.exec(text) ?? [];
-  if (whole === '') return text;
-  const isZero = /^[0.]*$/.test(whole + rest);
-  return `${sign === '-' && !isZero ? '-' : ''}${whole}${rest}`;
+  const [, sign = '', complete = '', rest = ''] = /^([+-]?)0*(\d+)(\.\d+)?$/.exec(text) ?? [];
+  if (complete === '') return text;
+  const isZero = /^[0.]*$/.test(complete + rest);
+  return `${sign === '-' && !isZero ? '-' : ''}${complete}${rest}`;
 }
 
 const double = Buffer.alloc(8);
@@ -109,10 +109,10 @@ function jsonText(value: unknown): string {
     return Number.isSafeInteger(value) ? String(value) : plainDecimal(JSON.stringify(value));
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   if (Array.isArray(value)) return value.length === 0 ? '[]' : `[${value.map(jsonText).join(', ')}]`;
-  const found = value as Readonly<Record<string, unknown>>;
+  const match = value as Readonly<Record<string, unknown>>;
   let members = '';
-  for (const name of inOrder(Object.keys(found))) {
-    const member = found[name];
+  for (const name of inOrder(Object.keys(match))) {
+    const member = match[name];
     if (member !== undefined) members += `${members === '' ? '' : ', '}${jsonText(name)}: ${jsonText(member)}`;
   }
   return `{${members}}`;

@@ -8,7 +8,7 @@ import type { LagTracker } from '../log/lag.ts';
 import type { Generation as StoredGeneration } from './engine/generations.ts';
 
 /** The state of a projection's generation; `stoppedReason` is null while it runs. */
-export type Generation = Pick<
+export type GenerationState = Pick<
   StoredGeneration,
   'projection' | 'generation' | 'status' | 'stream' | 'position' | 'stoppedReason'
 >;
@@ -16,7 +16,7 @@ export type Generation = Pick<
 /** The queries for the state of the read models. */
 export type ObservedModels = Readonly<{
   read: <T>(use: (reading: Reading) => Promise<T>) => Promise<T>;
-  generations: () => Promise<readonly Generation[]>;
+  generations: () => Promise<readonly GenerationState[]>;
 }>;
 
 const lagWarnedFromMs = 10_000;
@@ -37,18 +37,18 @@ export function observeModels({ read, generations }: ObservedModels, lag: Pick<L
       return { reasons: [{ component: 'projections', message: outcome.reason.message }] };
     },
   };
-  const standing: Check = {
+  const stateCheck: Check = {
     component: 'database',
     look: async () => {
-      const found = await generations();
-      const isRebuild = (one: Generation): boolean => isBesideLive(one, found);
+      const match = await generations();
+      const isRebuild = (one: GenerationState): boolean => isBesideLive(one, match);
       return {
-        reasons: found.filter((one) => !isRebuild(one)).flatMap(stopped),
-        warnings: [...found.filter(isRebuild).flatMap(stopped), ...found.flatMap((one) => behind(one, lag))],
+        reasons: match.filter((one) => !isRebuild(one)).flatMap(stopped),
+        warnings: [...match.filter(isRebuild).flatMap(stopped), ...match.flatMap((one) => behind(one, lag))],
       };
     },
   };
-  return { checks: [built, standing], gauges: [figuresOf(generations, lag)] };
+  return { checks: [built, stateCheck], gauges: [figuresOf(generations, lag)] };
 }
 
 /** Returns whether a read failed because a read model is not built yet; its message names the model. */
@@ -63,17 +63,17 @@ async function allBuilt(reading: Reading): Promise<void> {
 }
 
 /** A rebuild that stops beside what readers see makes no answer wrong. */
-function isBesideLive({ projection, status }: Generation, all: readonly Generation[]): boolean {
+function isBesideLive({ projection, status }: GenerationState, all: readonly GenerationState[]): boolean {
   return status !== 'live' && all.some((other) => other.projection === projection && other.status === 'live');
 }
 
-function stopped({ projection, generation, position, stoppedReason }: Generation): Finding[] {
+function stopped({ projection, generation, position, stoppedReason }: GenerationState): Finding[] {
   if (stoppedReason === null) return [];
   const message = `Generation ${generation} stopped after position ${position}: ${stoppedReason}`;
   return [{ component: `projection ${projection}`, message }];
 }
 
-function behind({ projection, status, stream, position }: Generation, lag: Pick<LagTracker, 'lagMs'>): Finding[] {
+function behind({ projection, status, stream, position }: GenerationState, lag: Pick<LagTracker, 'lagMs'>): Finding[] {
   const ms = status === 'live' ? lag.lagMs(stream, position) : 0;
   if (ms < lagWarnedFromMs) return [];
   return [

@@ -32,7 +32,7 @@ export type Pools = Readonly<{
 }>;
 
 /** How the connections are named in `pg_stat_activity`, each pool's with its own word behind, and how many may read. */
-export type PoolOptions = Readonly<{ applicationName: string; readers?: number }>;
+export type DatabasePoolOptions = Readonly<{ applicationName: string; readers?: number }>;
 
 const readTimeoutMs = 5000;
 const connectTimeoutMs = 5000;
@@ -44,7 +44,7 @@ const lifetimeSeconds = 600;
 /**
  * Readers come in bursts and would wait for a new connection; writers can wait, and each connection takes some 5 MB.
  */
-const keptIdleMs = { read: 10_000, others: 1_000 };
+const storedIdleMs = { read: 10_000, others: 1_000 };
 
 /** A rebuild takes a core for its fold and one or two for its indexes. */
 const buildsAtOnce = 2;
@@ -76,7 +76,7 @@ const loadPlans = { ...loadMemory, max_parallel_workers_per_gather: '0', max_par
  * They survive restarts of the server: statements under way fail with `UNAVAILABLE`, later ones connect anew. Fails
  * with `INVALID_ARGUMENT` when the address of the database contradicts what a pool relies on.
  */
-export function createPools(config: pg.ClientConfig, { applicationName, readers = 4 }: PoolOptions): Pools {
+export function createPools(config: pg.ClientConfig, { applicationName, readers = 4 }: DatabasePoolOptions): Pools {
   const open = (name: string, settings: SessionSettings, more: pg.PoolConfig): pg.Pool =>
     openPool({
       ...withSettings(config, settings),
@@ -84,7 +84,7 @@ export function createPools(config: pg.ClientConfig, { applicationName, readers 
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       connectionTimeoutMillis: connectTimeoutMs,
-      idleTimeoutMillis: keptIdleMs.others,
+      idleTimeoutMillis: storedIdleMs.others,
       maxLifetimeSeconds: lifetimeSeconds,
       pipeline: true,
       types: typesOf(parsers),
@@ -95,7 +95,7 @@ export function createPools(config: pg.ClientConfig, { applicationName, readers 
     { ...readPlans, ...readOnce },
     {
       max: readers,
-      idleTimeoutMillis: keptIdleMs.read,
+      idleTimeoutMillis: storedIdleMs.read,
       pipeline: false,
       statement_timeout: readTimeoutMs,
       idle_in_transaction_session_timeout: idleReaderMs,
@@ -124,20 +124,20 @@ export function createPools(config: pg.ClientConfig, { applicationName, readers 
 const damageListeners = new WeakMap<pg.Pool, Set<(damage: Error) => void>>();
 
 /** Calls `tell` with answers that show damage in the database's own files, until the returned function is called. */
-export function onDamage({ read, write, bulk, archive, load }: Pools, tell: (damage: Error) => void): () => void {
+export function onDamage({ read, write, bulk, archive, load }: Pools, report: (damage: Error) => void): () => void {
   const pools = [read, write, bulk, archive, load];
   for (const pool of pools) {
     const listeners = damageListeners.get(pool) ?? new Set();
-    damageListeners.set(pool, listeners.add(tell));
+    damageListeners.set(pool, listeners.add(report));
   }
   return () => {
-    for (const pool of pools) damageListeners.get(pool)?.delete(tell);
+    for (const pool of pools) damageListeners.get(pool)?.delete(report);
   };
 }
 
 /** Reports an answer of the pool's database to the listeners, if it shows damage. */
 export function reportDamage(pool: pg.Pool, caught: unknown): void {
-  if (isDamage(caught)) for (const tell of damageListeners.get(pool) ?? []) tell(caught);
+  if (isDamage(caught)) for (const notify of damageListeners.get(pool) ?? []) notify(caught);
 }
 
 /**
@@ -160,10 +160,10 @@ export async function withClient<T>(pool: pg.Pool, use: (client: pg.PoolClient) 
 }
 
 /** Runs one statement and returns its rows. */
-export type Query = <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
+export type RunQuery = <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
 
 /** Runs statements on connections of a pool. */
-export function throughPool(pool: pg.Pool): Query {
+export function throughPool(pool: pg.Pool): RunQuery {
   return async (text, values = []) => withClient(pool, async (client) => (await client.query(text, values)).rows);
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
-import type { Say } from './commands.ts';
+import type { Report } from './commands.ts';
 
 /** A server's last words when its data folder cannot be used. */
 const evidence: readonly RegExp[] = [
@@ -30,10 +30,10 @@ export function isDataDamage(lastWords: string): boolean {
 /**
  * Renames a damaged folder, which stays until its operator removes it; returns its new name, which starts with `name`.
  */
-export async function setAside(folder: string, say: Say, name = folder): Promise<string | undefined> {
+export async function setAside(folder: string, print: Report, name = folder): Promise<string | undefined> {
   if (!existsSync(folder)) return undefined;
   const to = `${name}.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   await rename(folder, to);
-  say(`${folder} is damaged; it was moved to ${to}, which you may remove, and is made anew`);
+  print(`${folder} is damaged; it was moved to ${to}, which you may remove, and is made anew`);
   return to;
 }

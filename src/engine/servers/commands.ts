@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 
 /** Receives one line of progress for the person at the terminal. */
-export type Say = (message: string) => void;
+export type Report = (message: string) => void;
 
 const execute = promisify(execFile);
 
@@ -33,7 +33,7 @@ export async function run(
 }
 
 /** Like `run`, for questions: trimmed output, or undefined when the program is missing or fails. */
-export async function ask(file: string, ...args: string[]): Promise<string | undefined> {
+export async function request(file: string, ...args: string[]): Promise<string | undefined> {
   try {
     return (await run(file, args)).trim();
   } catch {
@@ -67,11 +67,11 @@ const QUIET_MS = 2_000;
 const REMIND_MS = 10_000;
 
 /** Runs work that may take a while; reports it after two seconds, and again every ten. */
-export async function whileSaying<T>(say: Say, what: string, work: () => Promise<T>): Promise<T> {
+export async function whileSaying<T>(report: Report, what: string, work: () => Promise<T>): Promise<T> {
   const started = performance.now();
-  const first = setTimeout(() => say(`${what} …`), QUIET_MS);
+  const first = setTimeout(() => report(`${what} …`), QUIET_MS);
   const reminder = setInterval(() => {
-    say(`${what} … ${Math.round((performance.now() - started) / 1000)} s`);
+    report(`${what} … ${Math.round((performance.now() - started) / 1000)} s`);
   }, REMIND_MS);
   try {
     return await work();

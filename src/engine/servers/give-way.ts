@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type pg from 'pg';
 import { processIdOf } from '../../kit/shims/pg/process-id.ts';
-import { ask } from './commands.ts';
+import { request } from './commands.ts';
 import { runsWith } from './predecessor.ts';
 import type { Pools } from '../models/pool.ts';
 
@@ -14,7 +14,7 @@ import type { Pools } from '../models/pool.ts';
  * Where the system refuses, the priority stays as it is. An external database may run on another machine and is left
  * alone.
  */
-export async function giveWay({ bulk, load }: Pools, postgres: pg.ClientConfig): Promise<void> {
+export async function runAtIdlePriority({ bulk, load }: Pools, postgres: pg.ClientConfig): Promise<void> {
   // Where each thread has a priority of its own that was the main one.
   for (const thread of await readdir('/proc/self/task').catch(() => [])) lower(Number(thread));
   await goLast(process.pid);
@@ -35,7 +35,7 @@ export async function lowerBackend(client: pg.ClientBase): Promise<void> {
  */
 async function goLast(pid: number): Promise<void> {
   lower(pid);
-  await ask('chrt', '--all-tasks', '--idle', '--pid', '0', String(pid));
+  await request('chrt', '--all-tasks', '--idle', '--pid', '0', String(pid));
 }
 
 function lower(pid: number): void {

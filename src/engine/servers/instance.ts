@@ -19,7 +19,7 @@ export type Instance = Readonly<{
   postgres: pg.ClientConfig;
 }>;
 
-type Place = Pick<StoreConfig, 'dataDir' | 'network'>;
+type Position = Pick<StoreConfig, 'dataDir' | 'network'>;
 
 /** Folder of one network's data. */
 export function dataFolder({ dataDir, network }: Readonly<{ dataDir: string; network: string }>): string {
@@ -29,7 +29,7 @@ export function dataFolder({ dataDir, network }: Readonly<{ dataDir: string; net
 const fileOf = (folder: string): string => path.join(folder, 'run.json');
 
 /** Leaves word of this process in the network's folder; returns what takes it away again. */
-export async function announce(config: Place, instance: Instance): Promise<() => Promise<void>> {
+export async function announce(config: Position, instance: Instance): Promise<() => Promise<void>> {
   const folder = dataFolder(config);
   const file = fileOf(folder);
   await mkdir(folder, { recursive: true });
@@ -39,17 +39,17 @@ export async function announce(config: Place, instance: Instance): Promise<() =>
 }
 
 /** Fails with `UNAVAILABLE` and names the command that starts one. */
-export async function findInstance(config: Place): Promise<Instance> {
+export async function findInstance(config: Position): Promise<Instance> {
   const own = await readInstance(dataFolder(config));
   if (own) return own;
   const folders = await readdir(config.dataDir).catch(() => []);
   const others = await Promise.all(folders.map((name) => readInstance(path.resolve(config.dataDir, name))));
   const [only, another] = others.filter((one) => one !== undefined);
   if (only && !another) return only;
-  const found = another
+  const match = another
     ? 'several networks run there: name one with NETWORK'
     : 'start it with `npm start`, or name its folder with DATA_DIR';
-  throw new AppError('UNAVAILABLE', `No running instance of network ${config.network} in ${config.dataDir}: ${found}`);
+  throw new AppError('UNAVAILABLE', `No running instance of network ${config.network} in ${config.dataDir}: ${match}`);
 }
 
 async function readInstance(folder: string): Promise<Instance | undefined> {

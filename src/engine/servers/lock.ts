@@ -40,16 +40,16 @@ async function lockName(dir: string, own: string): Promise<Server> {
   const name = `\0annals-${createHash('sha256').update(realpathSync(dir)).digest('hex')}`;
   const server = await listen(name, own);
   if (server) return server;
-  throw inUse(dir, await askOwner(name));
+  throw inUse(dir, await requestOwner(name));
 }
 
 async function lockFile(dir: string, own: string): Promise<Server> {
   const socket = socketPath(path.join(path.resolve(dir), 'lock.sock'));
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const server = await listen(socket, own);
-    if (server && (await askOwner(socket)) === own && (await askOwner(socket)) === own) return server;
+    if (server && (await requestOwner(socket)) === own && (await requestOwner(socket)) === own) return server;
     if (server) await close(server);
-    const owner = await askOwner(socket);
+    const owner = await requestOwner(socket);
     if (owner) throw inUse(dir, owner);
     rmSync(socket, { force: true });
   }
@@ -85,7 +85,7 @@ function close(server: Server): Promise<void> {
 }
 
 /** The answer of the process that listens, its pid first; undefined when none does. */
-function askOwner(socket: string): Promise<string | undefined> {
+function requestOwner(socket: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     let answer = '';
     const client = connect(socket);
@@ -114,8 +114,8 @@ function privateFolder(): string {
   const shortest = Buffer.byteLength(tmpdir()) > 55 ? '/tmp' : tmpdir();
   const folder = path.join(shortest, `annals-${uid}`);
   mkdirSync(folder, { recursive: true, mode: 0o711 });
-  const found = lstatSync(folder);
-  if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o022) !== 0) {
+  const match = lstatSync(folder);
+  if (!match.isDirectory() || match.uid !== uid || (match.mode & 0o022) !== 0) {
     throw new Error(`Cannot use ${folder} for sockets: it belongs to someone else; set DATA_DIR to a shorter path`);
   }
   return folder;

@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { wait } from '../../kit/wait.ts';
-import { ask } from './commands.ts';
+import { request } from './commands.ts';
 
 const KILL_AFTER_MS = 10_000;
 const LOOK_EVERY_MS = 50;
@@ -56,6 +56,6 @@ export function isAlive(pid: number): boolean {
 
 /** A dead process that its parent has not waited for yet has an empty command line. */
 async function commandLine(pid: number): Promise<string | undefined> {
-  if (process.platform !== 'linux') return ask('ps', '-o', 'command=', '-p', String(pid));
+  if (process.platform !== 'linux') return request('ps', '-o', 'command=', '-p', String(pid));
   return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);
 }

@@ -30,11 +30,15 @@ export type Servers = Readonly<{
  */
 export async function startServers(config: StoreConfig, log: Logger, signal: AbortSignal): Promise<Servers> {
   if (config.natsUrl === undefined || config.dbDsn === undefined) await lockDir(dataFolder(config));
-  const say = (message: string): void => log.info(message);
+  const report = (message: string): void => log.info(message);
   const folder = dataFolder(config);
   const [nats, postgres] = await Promise.all([
-    config.natsUrl === undefined ? embeddedNats(config, path.join(folder, 'nats'), { log, say, signal }) : undefined,
-    config.dbDsn === undefined ? embeddedPostgres(config, path.join(folder, 'db'), { log, say, signal }) : undefined,
+    config.natsUrl === undefined
+      ? embeddedNats(config, path.join(folder, 'nats'), { log, say: report, signal })
+      : undefined,
+    config.dbDsn === undefined
+      ? embeddedPostgres(config, path.join(folder, 'db'), { log, say: report, signal })
+      : undefined,
   ]);
   return {
     nats: nats?.access ?? {

@@ -1,5 +1,5 @@
 import { type Parsed, setting } from '../../kit/setting.ts';
-import { addresses, oneOf, optionalPort, port, size, text, url, whole } from '../../kit/setting-forms.ts';
+import { addresses, oneOf, optionalPort, port, size, text, url, complete } from '../../kit/setting-forms.ts';
 
 /** Settings of the stores: which servers hold log and read models, where, and how durably. */
 export const storeSettings = {
@@ -21,7 +21,7 @@ export const storeSettings = {
   streamReplicas: setting(
     'STREAM_REPLICAS',
     '',
-    (value) => (value === '' ? undefined : whole(1, 5)(value)),
+    (value) => (value === '' ? undefined : complete(1, 5)(value)),
     'Servers that keep a copy of each stream and bucket, 1 to 5; unset: as many as now, and for new ones 3 on a NATS cluster, else 1',
   ),
   streamMaxBytes: setting(

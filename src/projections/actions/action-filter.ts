@@ -1,4 +1,4 @@
-import type { Given } from '../statement.ts';
+import type { Input } from '../statement.ts';
 
 /** Which actions to list; what is left out does not matter. */
 export type ActionFilter = Readonly<{
@@ -15,12 +15,12 @@ export type ActionFilter = Readonly<{
 /**
  * The conditions of a filter without their values: statements of one shape have one text, with a slot for each value.
  */
-export type Shape = Readonly<{ [Name in keyof ActionFilter]?: boolean }>;
+export type FilterShape = Readonly<{ [Name in keyof ActionFilter]?: boolean }>;
 
 /** The shape of a filter, and the values of its slots. */
-export function shapeOf(filter: ActionFilter): { shape: Shape; given: Given } {
-  const given = Object.entries(filter).filter(([, value]) => value !== undefined);
-  return { shape: Object.fromEntries(given.map(([name]) => [name, true])), given: Object.fromEntries(given) };
+export function shapeOf(filter: ActionFilter): { shape: FilterShape; given: Input } {
+  const input = Object.entries(filter).filter(([, value]) => value !== undefined);
+  return { shape: Object.fromEntries(input.map(([name]) => [name, true])), given: Object.fromEntries(input) };
 }
 
 /** Returns whether a filter names both a creator and accounts, a pair for which there is no counter. */

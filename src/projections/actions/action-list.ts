@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type ActionFilter, type Shape, shapeOf } from './action-filter.ts';
-import { type Addends, addendsOf, shapeOfTotal, totalGiven, totalOf } from './totals/action-total.ts';
-import { branchesOf, branchFits, kindsGiven, newestFirst, tableOf } from './totals/branches.ts';
+import { type ActionFilter, type FilterShape, shapeOf } from './action-filter.ts';
+import { type Addends, addendsOf, shapeOfTotal, totalInput, totalOf } from './totals/action-total.ts';
+import { branchesOf, branchFits, kindsInput, newestFirst, tableOf } from './totals/branches.ts';
 import { ownerAt } from './ownership.ts';
 import type { Reading } from '../reading.ts';
 import { run, slot } from '../statement.ts';
@@ -58,21 +58,21 @@ export async function listActions(
     text: () => textOf(reading, shape, addends),
     given: {
       ...given,
-      ...kindsGiven(filter),
+      ...kindsInput(filter),
       after: after ?? 'NaN',
       limit: limit + 1,
-      ...totalGiven(filter, addends),
+      ...totalInput(filter, addends),
       ...rowRangesIn(
         'page',
         owners.map((owner) => ({ owner, ids: owner.ranges?.ids })),
       ),
     },
   });
-  const found = rows.filter((row) => row.id !== null);
-  return { rows: found.slice(0, limit), total: rows[0]?.total ?? 0, hasMore: found.length > limit };
+  const result = rows.filter((row) => row.id !== null);
+  return { rows: result.slice(0, limit), total: rows[0]?.total ?? 0, hasMore: result.length > limit };
 }
 
-function textOf(reading: Reading, shape: Shape, addends: Addends): RawBuilder<unknown> {
+function textOf(reading: Reading, shape: FilterShape, addends: Addends): RawBuilder<unknown> {
   return sql`
     with page as (
       select id from (${pageOf(reading, shape)} limit ${sql.lit(mostListed)}) matching limit ${slot('limit')}
@@ -83,7 +83,7 @@ function textOf(reading: Reading, shape: Shape, addends: Addends): RawBuilder<un
     order by action.id desc`;
 }
 
-function pageOf(reading: Reading, shape: Shape): RawBuilder<unknown> {
+function pageOf(reading: Reading, shape: FilterShape): RawBuilder<unknown> {
   const table = tableOf(reading, shape);
   const isPlain = Object.keys(shape).length === 0;
   if (isPlain) return sql`select m.id from ${table} m where m.id < ${slot('after')}::numeric order by id desc`;

@@ -59,8 +59,8 @@ export async function actionStats(reading: Reading, { type, from, to }: StatsFil
     },
   });
   const count = (fits: (one: KindCount) => boolean) => rows.filter(fits).reduce((sum, { n }) => sum + n, 0);
-  const ofKinds = (asked: Parameters<typeof kindsIn>[0]) => {
-    const kinds = kindsIn(asked);
+  const ofKinds = (request: Parameters<typeof kindsIn>[0]) => {
+    const kinds = kindsIn(request);
     return count(({ kind }) => kinds.includes(kind));
   };
   return {

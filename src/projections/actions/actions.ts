@@ -31,7 +31,7 @@ export const actions = defineProjection({
     ActionStateObserved: ({ action, known }) => [
       { key: action, next: (row) => observed(existing(row, action, 'change the state of'), known) },
     ],
-    ActionTransactionFound: (data) => [{ key: data.action, next: (row) => found(row, data) }],
+    ActionTransactionFound: (data) => [{ key: data.action, next: (row) => match(row, data) }],
   },
   derived: (row) => [
     ...row.accounts.map((account) => finalizedBy(account, row)),
@@ -93,7 +93,7 @@ function approved(row: ActionRow | undefined, { action, transaction, known }: Da
 /**
  * A transaction recorded late fills what was unknown; a further finalize transaction adds its accounts and payments.
  */
-function found(row: ActionRow | undefined, data: Data<'ActionTransactionFound'>): ActionRow {
+function match(row: ActionRow | undefined, data: Data<'ActionTransactionFound'>): ActionRow {
   const { action, step, transaction, known } = data;
   const before = existing(row, action, 'add a transaction to');
   if (!transaction) throw new Error(`Cannot add a transaction to action ${action}: the fact holds none`);

@@ -12,13 +12,13 @@ export const otherKind = '?';
 /** The kind of an action, as counters have it. */
 export const kindOf = (type: string, state: string): string => letters[type]?.[state] ?? otherKind;
 
-type Asked = Readonly<{ type?: string | undefined; state?: string | undefined }>;
+type Request = Readonly<{ type?: string | undefined; state?: string | undefined }>;
 
 /**
  * The kinds that may match; null is a kind that no action has. Their number depends only on which conditions the filter
  * has.
  */
-export const kindsIn = ({ type, state }: Asked): (string | null)[] =>
+export const kindsIn = ({ type, state }: Request): (string | null)[] =>
   (type === undefined ? actionTypes : [type]).flatMap((one) =>
     (state === undefined ? actionStates : [state]).map((inOne) => letters[one]?.[inOne] ?? null),
   );

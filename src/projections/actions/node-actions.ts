@@ -4,8 +4,8 @@ import type { Reading } from '../reading.ts';
 import { run, slot } from '../statement.ts';
 import type { SuperNodeAccountRow } from '../tables.ts';
 import { countsOf } from './totals/action-total.ts';
-import { countersIn, rangesIn, wholeCounters } from './totals/block-counters.ts';
-import { isOfType, kindsGiven, kindsOf } from './totals/branches.ts';
+import { countersIn, rangesIn, completeCounters } from './totals/block-counters.ts';
+import { isOfType, kindsInput, kindsOf } from './totals/branches.ts';
 import { countersOf, ownershipRange, rowRangesFrom, rowRangesIn, withIdRanges } from './totals/ownership-ranges.ts';
 
 /** How many actions a SuperNode finalized. */
@@ -50,7 +50,7 @@ async function ofUndisputed(reading: Reading): Promise<NodeActions[]> {
       select min(operator) as operator, account from ${sql.id(schemas.supernodes, 'supernode_accounts')}
       group by account having ${undisputedAccount}
     ) own on own.operator = s.id
-    left join (${wholeCounters(reading, 'account')}) done on done.address = own.account
+    left join (${completeCounters(reading, 'account')}) done on done.address = own.account
     where not s.removed group by s.id order by s.id
   `.execute(db);
   return [...rows];
@@ -69,7 +69,10 @@ type OwnedCount = Readonly<{ place: number; cascade: number; sense: number }>;
 
 /** How many actions accounts finalized while an operator owned them, by index in the list. */
 async function countOwned(reading: Reading, owned: readonly Owned[]): Promise<readonly OwnedCount[]> {
-  const owners = (await withIdRanges(reading, owned.map(ownershipRange))).map((owner, place) => ({ owner, place }));
+  const owners = (await withIdRanges(reading, owned.map(ownershipRange))).map((owner, position) => ({
+    owner,
+    place: position,
+  }));
   const counters = owners.flatMap(({ owner, place }) => countersOf(owner).map((range) => ({ range, place })));
   const rows = owners.flatMap(({ owner, place }) =>
     [...(owner.ranges?.parts ?? []), ...(owner.ranges?.inner ?? [])].map((ids) => ({ owner, ids, place })),
@@ -86,8 +89,8 @@ async function countOwned(reading: Reading, owned: readonly Owned[]): Promise<re
         ${countsOf(reading, kindsOf(shape), { shape, among: 'part' })}) found
     ) counted group by place
   `;
-  const given = {
-    ...kindsGiven({}),
+  const input = {
+    ...kindsInput({}),
     ...rangesIn(
       'counters',
       counters.map(({ range }) => range),
@@ -96,5 +99,5 @@ async function countOwned(reading: Reading, owned: readonly Owned[]): Promise<re
     ...rowRangesIn('rows', rows),
     'rows.owner': rows.map(({ place }) => place),
   };
-  return await run<OwnedCount>(reading, { shape: `owned actions ${reading.schemas.actions}`, text, given });
+  return await run<OwnedCount>(reading, { shape: `owned actions ${reading.schemas.actions}`, text, given: input });
 }

@@ -50,9 +50,9 @@ export function ownedIn(claims: readonly SuperNodeAccountRow[]): Owned[] {
   return [...byAccount].flatMap(([account, all]) => {
     const turns = [...new Set(all.flatMap(turnsOf))].toSorted((a, b) => a - b);
     const owned: Owned[] = [];
-    for (const [place, from] of turns.entries()) {
+    for (const [position, from] of turns.entries()) {
       const operator = ownerOf(all, from);
-      const to = (turns[place + 1] ?? Infinity) - 1;
+      const to = (turns[position + 1] ?? Infinity) - 1;
       const last = owned.at(-1);
       if (last && last.operator === operator && last.to === from - 1) owned.splice(-1, 1, { ...last, to });
       else if (operator !== undefined) owned.push({ operator, account, from, to });
@@ -71,9 +71,9 @@ const turnsOf = ({ from_height, until_height, stated_height }: SuperNodeAccountR
 function ownerOf(claims: readonly SuperNodeAccountRow[], at: number): string | undefined {
   const open = claims.filter(({ from_height: from, until_height: until }) => from <= at && (until ?? Infinity) > at);
   const [best] = open.toSorted((a, b) => {
-    const begun = Number(b.stated_height <= at) - Number(a.stated_height <= at);
+    const started = Number(b.stated_height <= at) - Number(a.stated_height <= at);
     const near = Math.abs(at - a.stated_height) - Math.abs(at - b.stated_height);
-    return begun || near || (a.operator < b.operator ? -1 : 1);
+    return started || near || (a.operator < b.operator ? -1 : 1);
   });
   return best?.operator;
 }

@@ -75,15 +75,15 @@ function ofMachine(receipt: EvmReceipt, index: number): ChainTransaction {
 type EvmReceipt = NonNullable<Sealed['evm']>['receipts'][number];
 
 function chainTransactionsOf({ number, transactions }: BlockRow): Derived<Other>[] {
-  return transactions.flatMap(({ hash, code, log, terms }, place): Derived<Other>[] => [
-    { table: 'chain_transactions', values: { number, place, hash: hex(hash), code, log } },
-    ...terms.map((term): Derived<Other> => ({ table: 'transaction_terms', values: { term, number, place } })),
+  return transactions.flatMap(({ hash, code, log, terms }, position): Derived<Other>[] => [
+    { table: 'chain_transactions', values: { number, place: position, hash: hex(hash), code, log } },
+    ...terms.map((term): Derived<Other> => ({ table: 'transaction_terms', values: { term, number, place: position } })),
   ]);
 }
 
 function transactionsOf({ number, receipts }: BlockRow): Derived<Other>[] {
   let firstLog = 0;
-  return receipts.map((receipt, place) => {
+  return receipts.map((receipt, location) => {
     const first_log = firstLog;
     firstLog += receipt.logs.length;
     return {
@@ -91,7 +91,7 @@ function transactionsOf({ number, receipts }: BlockRow): Derived<Other>[] {
       values: {
         hash: hex(receipt.hash),
         number,
-        place,
+        place: location,
         type: receipt.type,
         sender: hex(receipt.from),
         recipient: receipt.to === null ? null : hex(receipt.to),

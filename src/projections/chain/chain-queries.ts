@@ -45,7 +45,7 @@ export class ChainBlockByHeight extends Query<Readonly<{ height: number }>, Chai
 export class ChainTransactionByHash extends Query<Readonly<{ hash: string }>, ChainTransactionRow | undefined> {}
 
 /** One page of a search, and how many it finds in all. */
-export class FoundTransactions extends Query<
+export class MatchingTransactions extends Query<
   TransactionSearch,
   Readonly<{ total: number; transactions: readonly ChainTransactionRow[] }>
 > {}
@@ -57,7 +57,7 @@ export class BlocksFollowed extends Query<Readonly<Record<string, never>>, numbe
 export const chainQueries = [
   answered(ChainBlockByHeight, blockByHeight),
   answered(ChainTransactionByHash, transactionByHash),
-  answered(FoundTransactions, foundTransactions),
+  answered(MatchingTransactions, matchingTransactions),
   answered(BlocksFollowed, async ({ followed, confirmed }) => {
     const { sequence } = followed.blocks;
     await confirmed();
@@ -99,7 +99,7 @@ function transactionsIn({ db, schemas }: Reading) {
     .select(['t.number', 't.place', 't.hash', 't.code', 't.log', 'b.time', 'b.position']);
 }
 
-async function foundTransactions(reading: Reading, { terms, from, to, order, offset, limit }: TransactionSearch) {
+async function matchingTransactions(reading: Reading, { terms, from, to, order, offset, limit }: TransactionSearch) {
   const schema = sql.id(reading.schemas.blocks);
   const bounds = sql`number between ${from} and ${to}`;
   const having = terms.map(
@@ -116,6 +116,6 @@ async function foundTransactions(reading: Reading, { terms, from, to, order, off
           order by number ${sql.raw(order)}, place ${sql.raw(order)} limit ${limit} offset ${offset}) n
     join ${schema}.chain_transactions t using (number, place) join ${schema}.blocks b using (number)
     order by t.number ${sql.raw(order)}, t.place ${sql.raw(order)}`;
-  const [total, found] = await Promise.all([counted.execute(reading.db), page.execute(reading.db)]);
-  return { total: total.rows[0]?.total ?? 0, transactions: found.rows };
+  const [total, match] = await Promise.all([counted.execute(reading.db), page.execute(reading.db)]);
+  return { total: total.rows[0]?.total ?? 0, transactions: match.rows };
 }

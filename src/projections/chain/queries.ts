@@ -14,7 +14,7 @@ export type TransactionRow = RowOf<typeof blockTransactions>;
 type Nothing = Readonly<Record<string, never>>;
 type OfNumber = Readonly<{ number: number }>;
 /** Transactions of a block: the one at index `place`, or all of them without it. */
-type OfPlace = OfNumber & Readonly<{ place?: number | undefined }>;
+type OfPosition = OfNumber & Readonly<{ place?: number | undefined }>;
 
 /** The latest block that the read model has; undefined before the first. */
 export class LatestBlock extends Query<Nothing, HeadRow | undefined> {}
@@ -38,7 +38,7 @@ export class BlockOfTransaction extends Query<
 export class BlockBody extends Query<OfNumber, Pick<RowOf<typeof blockTable>, 'block' | 'opening'> | undefined> {}
 
 /** The transactions of a block in their order, without their logs. */
-export class TransactionsOfBlock extends Query<OfPlace, readonly TransactionRow[]> {}
+export class TransactionsOfBlock extends Query<OfPosition, readonly TransactionRow[]> {}
 
 /** What answers each query of blocks. */
 export const blockQueries = [
@@ -67,15 +67,15 @@ async function oneHead(
 
 async function blockOfTransaction(reading: Reading, { hash }: Readonly<{ hash: string }>) {
   const { db, schemas } = reading;
-  const found = await db
+  const match = await db
     .withSchema(schemas.blocks)
     .selectFrom('block_transactions')
     .select(['number', 'place'])
     .where('hash', '=', bytea(hash))
     .executeTakeFirst();
-  if (!found) return undefined;
-  const block = await oneHead(reading, (of) => of.where('number', '=', found.number));
-  return block && { block, place: found.place };
+  if (!match) return undefined;
+  const block = await oneHead(reading, (of) => of.where('number', '=', match.number));
+  return block && { block, place: match.place };
 }
 
 async function blockBody({ db, schemas }: Reading, { number }: OfNumber) {
@@ -83,7 +83,7 @@ async function blockBody({ db, schemas }: Reading, { number }: OfNumber) {
   return await of.where('number', '=', number).where('removed', '=', false).executeTakeFirst();
 }
 
-async function transactionsOfBlock({ db, schemas }: Reading, { number, place }: OfPlace) {
+async function transactionsOfBlock({ db, schemas }: Reading, { number, place }: OfPosition) {
   let of = db.withSchema(schemas.blocks).selectFrom('block_transactions').selectAll().where('number', '=', number);
   if (place !== undefined) of = of.where('place', '=', place);
   return await of.orderBy('place').execute();

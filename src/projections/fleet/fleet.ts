@@ -53,8 +53,8 @@ export async function listSuperNodes(
     left join (${fleet(reading, beyond)} order by s.id limit ${limit + 1}) node on true
     order by node.id
   `.execute(reading.db);
-  const found = rows.filter((row) => row.id !== null);
-  return { rows: found.slice(0, limit), total: rows[0]?.total ?? 0, hasMore: found.length > limit };
+  const hit = rows.filter((row) => row.id !== null);
+  return { rows: hit.slice(0, limit), total: rows[0]?.total ?? 0, hasMore: hit.length > limit };
 }
 
 /** One listed SuperNode by its operator address, or undefined. */

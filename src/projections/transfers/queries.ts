@@ -2,7 +2,7 @@ import { answered, Query } from '../query.ts';
 import type { Reading } from '../reading.ts';
 import type { TransferRow } from '../tables.ts';
 
-type Asked = Readonly<{
+type Request = Readonly<{
   direction: 'upload' | 'download';
   action?: string | undefined;
   /** RFC 3339, UTC: older ones are not shown. */
@@ -11,12 +11,12 @@ type Asked = Readonly<{
 }>;
 
 /** The latest tasks of a direction, those of one action where it is named, newest first, and how many there are. */
-export class ListTransfers extends Query<Asked, Readonly<{ rows: readonly TransferRow[]; total: number }>> {}
+export class ListTransfers extends Query<Request, Readonly<{ rows: readonly TransferRow[]; total: number }>> {}
 
 /** What answers each query of transfers. */
 export const transferQueries = [answered(ListTransfers, listTransfers)];
 
-async function listTransfers({ db, schemas }: Reading, { direction, action, since, limit }: Asked) {
+async function listTransfers({ db, schemas }: Reading, { direction, action, since, limit }: Request) {
   const chosen = db
     .withSchema(schemas.transfers)
     .selectFrom('transfers')

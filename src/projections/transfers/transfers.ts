@@ -3,7 +3,7 @@ import { defineProjection, type Touch } from '../projection.ts';
 import type { TransferRow } from '../tables.ts';
 import { transferTable } from './transfer-table.ts';
 
-type Moved = Fact<'TransferStarted'>['data'];
+type Advanced = Fact<'TransferStarted'>['data'];
 type Resumed = Fact<'TransferResumed'>['data'];
 
 /** Tasks with their latest state. States of a task whose request the stream has dropped are skipped. */
@@ -30,11 +30,11 @@ export const transfers = defineProjection({
     DownloadRequested: ({ task, action, at, store }) => [
       { key: task, next: () => ({ ...requested(task, at), direction: 'download', action, store }) },
     ],
-    TransferStarted: moved,
-    TransferProgressed: moved,
+    TransferStarted: advanced,
+    TransferProgressed: advanced,
     TransferResumed: resumed,
-    TransferCompleted: moved,
-    TransferFailed: moved,
+    TransferCompleted: advanced,
+    TransferFailed: advanced,
     RetrievalStarted: 'ignored',
     RetrievalProgressed: 'ignored',
     RetrievalCompleted: 'ignored',
@@ -47,7 +47,7 @@ function requested(task: string, at: string): Omit<TransferRow, 'direction' | 'a
   return { task, created_at: at, status: 'sdk:started', events: 0, moved_at: at, ...nothing };
 }
 
-function moved({ task, event, known }: Moved): Touch<TransferRow>[] {
+function advanced({ task, event, known }: Advanced): Touch<TransferRow>[] {
   if (event === undefined) return [];
   const { number, status, at } = event;
   return [

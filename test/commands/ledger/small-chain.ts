@@ -1,4 +1,4 @@
-import { type Block, type ChainState, type Genesis, withChanges } from '../../../src/commands/ledger/chain.ts';
+import { type BlockContext, type LedgerState, type Genesis, withChanges } from '../../../src/commands/ledger/chain.ts';
 import { ulumeOf } from '../../../src/commands/ledger/coins.ts';
 import { endBlock, type Executed, execute } from '../../../src/commands/ledger/execute.ts';
 import { genesisState } from '../../../src/commands/ledger/genesis.ts';
@@ -45,10 +45,10 @@ const startedAt = Date.UTC(2026, 0, 1);
 
 /** Plays transactions one a block, ten seconds apart; blocks count from 1. */
 export class SmallChain {
-  state: ChainState = genesisState(genesis);
+  state: LedgerState = genesisState(genesis);
   height = 0;
 
-  block(): Block {
+  block(): BlockContext {
     const time = new Date(startedAt + this.height * 10_000).toISOString();
     return { height: this.height, time, distance: (height, operator) => `${height}/${operator}` };
   }
@@ -77,7 +77,7 @@ export class SmallChain {
 
 /** A transaction as its first signer would send it, with the usual gas and fee. */
 export function transactionOf(
-  state: ChainState,
+  state: LedgerState,
   messages: readonly Message[],
   changes: Partial<Transaction> = {},
 ): Transaction {

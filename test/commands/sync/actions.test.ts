@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { actions } from '../../../src/commands/sync/actions.ts';
-import type { ActionRecord, FoundStep, RecordAction, Step } from '../../../src/commands/sync/action-states.ts';
+import type { ActionRecord, StepMatch, RecordAction, Step } from '../../../src/commands/sync/action-states.ts';
 import { given } from '../../support/given.ts';
 
 const record = (changes: Partial<ActionRecord> = {}): ActionRecord => ({
@@ -16,7 +16,7 @@ const record = (changes: Partial<ActionRecord> = {}): ActionRecord => ({
   accounts: [],
   ...changes,
 });
-const found = (step: Step, height: number, hash = `${step}${height}`): FoundStep => ({
+const found = (step: Step, height: number, hash = `${step}${height}`): StepMatch => ({
   step,
   transaction: { hash, height, time: '2026-11-21T00:00:00Z' },
   payments: step === 'finalize' ? [{ account: 'lumera1node', denom: 'ulume', amount: '9859' }] : [],

@@ -1,8 +1,8 @@
 import { createFeeMarket1559Tx } from '@ethereumjs/tx';
 import { createAddressFromPrivateKey } from '@ethereumjs/util';
 import { expect, test } from 'vitest';
-import { createExecutor, type Sealed } from '../../../src/edges/evm/executor/executor.ts';
-import { networkChain } from '../../../src/edges/evm/executor/genesis.ts';
+import { createExecutor, type UncommittedBlock } from '../../../src/edges/evm/executor/executor.ts';
+import { networkChain } from '../../../src/edges/evm/executor/state/genesis.ts';
 import { loggedReceipt } from '../../../src/edges/evm/executor/logged-receipt.ts';
 import { createMemoryNodes } from '../../support/memory-nodes.ts';
 import type { Outcome } from '../../../src/edges/evm/executor/outcome.ts';
@@ -52,14 +52,14 @@ async function begin() {
     );
     return { kind: 'transaction', raw: tx.sign(keys[of] ?? new Uint8Array()).serialize() } as const;
   };
-  const seal = async (limits: Partial<SealingLimits>, ...items: ReturnType<typeof item>[]): Promise<Sealed> =>
+  const seal = async (limits: Partial<SealingLimits>, ...items: ReturnType<typeof item>[]): Promise<UncommittedBlock> =>
     await executor.seal(first.header, { ...attributes, limits: { ...unlimited, ...limits } }, items);
   return { seal, item };
 }
 
 type Item = ReturnType<Awaited<ReturnType<typeof begin>>['item']>;
 
-const kinds = ({ outcomes }: Sealed) => outcomes.map(({ kind }) => kind);
+const kinds = ({ outcomes }: UncommittedBlock) => outcomes.map(({ kind }) => kind);
 const bytesOf = (outcome: Outcome | undefined) =>
   outcome?.kind === 'executed' ? JSON.stringify(loggedReceipt(outcome)).length : Number.NaN;
 

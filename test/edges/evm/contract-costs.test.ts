@@ -9,9 +9,9 @@ import { Meter } from '../../../src/edges/evm/contracts/gas.ts';
 import { StoredChain } from '../../../src/edges/evm/contracts/rules.ts';
 import { call, estimate } from '../../../src/edges/evm/executor/calls.ts';
 import { createExecutor } from '../../../src/edges/evm/executor/executor.ts';
-import { networkChain } from '../../../src/edges/evm/executor/genesis.ts';
+import { networkChain } from '../../../src/edges/evm/executor/state/genesis.ts';
 import { createMemoryNodes } from '../../support/memory-nodes.ts';
-import type { NodeStore } from '../../../src/edges/evm/executor/node-store.ts';
+import type { NodeStore } from '../../../src/edges/evm/executor/state/node-store.ts';
 import { createReader } from '../../../src/edges/evm/executor/reader.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 

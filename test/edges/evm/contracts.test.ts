@@ -6,10 +6,10 @@ import type { Genesis } from '../../../src/commands/ledger/chain.ts';
 import { accountOfEvm, addressOf, prefixes } from '../../../src/edges/chain/sign/addresses.ts';
 import { actionAbi, nodeAbi } from '../../../src/edges/evm/contracts/abi.ts';
 import { contractAddresses } from '../../../src/edges/evm/contracts/addresses.ts';
-import { code as codeOf } from '../../../src/edges/evm/executor/account-reads.ts';
+import { code as codeOf } from '../../../src/edges/evm/executor/state/account-reads.ts';
 import { call } from '../../../src/edges/evm/executor/calls.ts';
-import { createExecutor, type Sealed } from '../../../src/edges/evm/executor/executor.ts';
-import { type GenesisAccounts, networkChain } from '../../../src/edges/evm/executor/genesis.ts';
+import { createExecutor, type UncommittedBlock } from '../../../src/edges/evm/executor/executor.ts';
+import { type GenesisAccounts, networkChain } from '../../../src/edges/evm/executor/state/genesis.ts';
 import { createMemoryNodes } from '../../support/memory-nodes.ts';
 import type { Hex, Outcome } from '../../../src/edges/evm/executor/outcome.ts';
 import { createReader } from '../../../src/edges/evm/executor/reader.ts';
@@ -70,7 +70,7 @@ async function begin() {
   const first = await executor.genesis();
   await first.commit();
   const reader = createReader({ config, nodes: memory });
-  let head: Sealed = first;
+  let head: UncommittedBlock = first;
   const raw = (nonce: bigint, to: Hex, data: Uint8Array, secret = key, value = 0n) =>
     createFeeMarket1559Tx(
       { chainId: 76857769n, nonce, maxFeePerGas: 10n ** 10n, gasLimit: 2_000_000n, to, data, value },

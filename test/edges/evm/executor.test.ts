@@ -4,8 +4,8 @@ import { createAddressFromPrivateKey } from '@ethereumjs/util';
 import { describe, expect, test } from 'vitest';
 import { nextBaseFee, networkFees, ordinaryFees } from '../../../src/edges/evm/executor/base-fee.ts';
 import { splitBlocks } from '../../../src/edges/evm/executor/blocks.ts';
-import { createExecutor, type Executor, type Sealed } from '../../../src/edges/evm/executor/executor.ts';
-import { type ChainConfig, foreignChain, networkChain } from '../../../src/edges/evm/executor/genesis.ts';
+import { createExecutor, type Executor, type UncommittedBlock } from '../../../src/edges/evm/executor/executor.ts';
+import { type ChainConfig, foreignChain, networkChain } from '../../../src/edges/evm/executor/state/genesis.ts';
 import { createMemoryNodes } from '../../support/memory-nodes.ts';
 import type { Hex } from '../../../src/edges/evm/executor/outcome.ts';
 import type { Attributes, Item } from '../../../src/edges/evm/executor/sealing.ts';
@@ -51,7 +51,7 @@ function transfer(
   return { kind: 'transaction', raw: tx.sign(key).serialize() };
 }
 
-async function begin(of: ChainConfig): Promise<{ executor: Executor; first: Sealed }> {
+async function begin(of: ChainConfig): Promise<{ executor: Executor; first: UncommittedBlock }> {
   const executor = createExecutor({ config: of, nodes: createMemoryNodes() });
   const first = await executor.genesis();
   await first.commit();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { News } from '../../../src/edges/evm/chain/news.ts';
 import { readModelBlocks } from '../../../src/edges/evm/chain/read-blocks.ts';
 import { createForks } from '../../../src/edges/evm/executor/forks.ts';
-import { networkChain } from '../../../src/edges/evm/executor/genesis.ts';
+import { networkChain } from '../../../src/edges/evm/executor/state/genesis.ts';
 import { type ServedRpc, serveRpc } from '../../../src/edges/evm/rpc/serve-rpc.ts';
 import { createStateReads } from '../../../src/edges/evm/workers/state-reads.ts';
 import { createLogger } from '../../../src/kit/logger.ts';

@@ -2,9 +2,9 @@ import { createFeeMarket1559Tx } from '@ethereumjs/tx';
 import type { Fact } from '../../../src/events/catalogue.ts';
 import { openingItem } from '../../../src/edges/evm/chain/opening-item.ts';
 import { createExecutor } from '../../../src/edges/evm/executor/executor.ts';
-import type { ChainConfig } from '../../../src/edges/evm/executor/genesis.ts';
+import type { ChainConfig } from '../../../src/edges/evm/executor/state/genesis.ts';
 import { createMemoryNodes } from '../../support/memory-nodes.ts';
-import { createReader, type Reader } from '../../../src/edges/evm/executor/reader.ts';
+import { createReader, type StateReader } from '../../../src/edges/evm/executor/reader.ts';
 import { trace } from '../../../src/edges/evm/executor/trace.ts';
 import { headerIn } from '../../../src/edges/ledger/evm-block.ts';
 import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
@@ -54,9 +54,11 @@ export async function pay(ledger: Ledger, amount: bigint, to = bob): Promise<voi
 }
 
 /** A ledger that seals in this thread, and a reader of the states that it comes to. */
-export async function startReadLedger(log: Log): Promise<AsyncDisposable & { ledger: Ledger; reader: () => Reader }> {
+export async function startReadLedger(
+  log: Log,
+): Promise<AsyncDisposable & { ledger: Ledger; reader: () => StateReader }> {
   const nodes = createMemoryNodes();
-  let reader: Reader | undefined;
+  let reader: StateReader | undefined;
   const execution = (config: ChainConfig) => {
     reader = createReader({ config, nodes });
     const executor = createExecutor({ config, nodes });
@@ -66,7 +68,7 @@ export async function startReadLedger(log: Log): Promise<AsyncDisposable & { led
   const beginning = () => localBeginning(seed, Date.now());
   const { signal } = new AbortController();
   const ledger = await runLedger({ log, beginning, execution, host: '127.0.0.1', lcdPort: 0, logger: silent, signal });
-  const opened = (): Reader => {
+  const opened = (): StateReader => {
     if (!reader) throw new Error('No chain was opened');
     return reader;
   };
@@ -74,7 +76,7 @@ export async function startReadLedger(log: Log): Promise<AsyncDisposable & { led
 }
 
 /** The gas that each transaction of a chain used when it was sealed, and when it is traced. */
-export async function tracedGas(reader: Reader, blocks: readonly Sealed[]) {
+export async function tracedGas(reader: StateReader, blocks: readonly Sealed[]) {
   let parent = (await reader.nodes.header(0n))?.rlp ?? new Uint8Array();
   const gas: { hash: string; sealed: number; traced: number }[] = [];
   for (const { evm } of blocks) {

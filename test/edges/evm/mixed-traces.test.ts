@@ -1,7 +1,7 @@
 import { createContractAddress, createAddressFromString } from '@ethereumjs/util';
 import { expect, test } from 'vitest';
 import { accountOfEvm } from '../../../src/edges/chain/sign/addresses.ts';
-import { storage } from '../../../src/edges/evm/executor/account-reads.ts';
+import { storage } from '../../../src/edges/evm/executor/state/account-reads.ts';
 import { trace } from '../../../src/edges/evm/executor/trace.ts';
 import { openingItem } from '../../../src/edges/evm/chain/opening-item.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';

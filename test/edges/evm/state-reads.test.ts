@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { splitBlocks } from '../../../src/edges/evm/executor/blocks.ts';
-import type { Sealed } from '../../../src/edges/evm/executor/executor.ts';
-import { foreignChain } from '../../../src/edges/evm/executor/genesis.ts';
+import type { UncommittedBlock } from '../../../src/edges/evm/executor/executor.ts';
+import { foreignChain } from '../../../src/edges/evm/executor/state/genesis.ts';
 import type { Hex } from '../../../src/edges/evm/executor/outcome.ts';
 import { createExecution, type Execution } from '../../../src/edges/evm/workers/execution.ts';
 import { createStateReads, type StateReads } from '../../../src/edges/evm/workers/state-reads.ts';
@@ -20,7 +20,7 @@ describe('the state of a chain in PostgreSQL', () => {
   let access: StateAccess;
   let execution: Execution;
   let reads: StateReads;
-  const chain: Sealed[] = [];
+  const chain: UncommittedBlock[] = [];
   const head = (): Uint8Array => chain.at(-1)?.header ?? new Uint8Array();
 
   beforeAll(async () => {

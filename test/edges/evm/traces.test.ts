@@ -1,7 +1,7 @@
 import { createFeeMarket1559Tx } from '@ethereumjs/tx';
 import { bytesToHex, createContractAddress, createAddressFromString, hexToBytes } from '@ethereumjs/util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { networkChain } from '../../../src/edges/evm/executor/genesis.ts';
+import { networkChain } from '../../../src/edges/evm/executor/state/genesis.ts';
 import { createForks } from '../../../src/edges/evm/executor/forks.ts';
 import { funded, fundedKey, type SealingChain, startSealingChain } from '../../support/sealing-chain.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { signText } from '../../../src/edges/chain/files/signatures.ts';
-import { beginTask, newTaskId, recordSteps, type Task } from '../../../src/edges/gateway/tasks/task-log.ts';
+import { startTask, newTaskId, recordSteps, type Task } from '../../../src/edges/gateway/tasks/task-log.ts';
 import { actionOver, creatorKey, type GatewayUnderTest, gatewayUnderTest } from './gateway-under-test.ts';
 
 const at = '2026-01-02T03:04:05.000Z';
@@ -56,7 +56,7 @@ describe('POST …/downloads', () => {
 async function ended(): Promise<Task> {
   const { log, files } = gateway;
   const asked = { direction: 'download', isPrivate: true, action: '2', at, store: files.store } as const;
-  const task = await beginTask(log, newTaskId(), asked);
+  const task = await startTask(log, newTaskId(), asked);
   return await recordSteps(log, task, [{ status: 'sdk:completed' }], at);
 }
 
@@ -93,7 +93,7 @@ describe('GET …/status', () => {
   it('bounds the streams of one address', { tags: ['S3.limits.streams'] }, async () => {
     const { log, files } = gateway;
     const asked = { direction: 'download', isPrivate: true, action: '2', at, store: files.store } as const;
-    const { id } = await beginTask(log, newTaskId(), asked);
+    const { id } = await startTask(log, newTaskId(), asked);
     const url = `${gateway.url}/api/v1/downloads/cascade/${id}/status`;
     const leaving = new AbortController();
     await Promise.all([1, 2].map(async () => await fetch(url, { signal: leaving.signal })));

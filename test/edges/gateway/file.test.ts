@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { beginTask, newTaskId, recordSteps, type Task } from '../../../src/edges/gateway/tasks/task-log.ts';
+import { startTask, newTaskId, recordSteps, type Task } from '../../../src/edges/gateway/tasks/task-log.ts';
 import { actionOver, type GatewayUnderTest, gatewayUnderTest } from './gateway-under-test.ts';
 
 const at = '2026-01-02T03:04:05.000Z';
@@ -24,7 +24,7 @@ const pathOf = ({ id }: Task) => `/api/v1/downloads/cascade/${id}/file`;
 async function privateTask(status?: 'sdk:completed' | 'sdk:failed'): Promise<Task> {
   const { log, files } = gateway;
   const asked = { direction: 'download', isPrivate: true, action: '7', at, store: files.store } as const;
-  const task = await beginTask(log, newTaskId(), asked);
+  const task = await startTask(log, newTaskId(), asked);
   const detail = status === 'sdk:failed' ? { error: 'no node had it' } : {};
   return status ? await recordSteps(log, task, [{ status, detail }], at) : task;
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
-import { beginTask, newTaskId, recordSteps } from '../../../src/edges/gateway/tasks/task-log.ts';
+import { startTask, newTaskId, recordSteps } from '../../../src/edges/gateway/tasks/task-log.ts';
 import { actionOver, type GatewayChanges, type GatewayUnderTest, gatewayUnderTest } from './gateway-under-test.ts';
 import { formOf, signatureOf } from './uploading.ts';
 
@@ -18,7 +18,7 @@ async function endedTask({ log, files }: GatewayUnderTest, direction: 'upload' |
   const file = { fileName: 'a.bin', size: '10', signature: 'c2ln', dataHash: 'aGFzaA==' };
   const common = { action: '7', at, store };
   const asked = direction === 'upload' ? { direction, ...common, ...file } : { direction, isPrivate: false, ...common };
-  const task = await beginTask(log, id, asked);
+  const task = await startTask(log, id, asked);
   await recordSteps(log, task, [{ status: 'sdk:completed' }], at);
   return id;
 }
@@ -179,7 +179,7 @@ it(
   async () => {
     const gateway = await gatewayUnderTest({ settings: { sseMax: 1 } });
     const asked = { direction: 'download', isPrivate: false, action: '7', at, store: gateway.files.store } as const;
-    const { id } = await beginTask(gateway.log, newTaskId(), asked);
+    const { id } = await startTask(gateway.log, newTaskId(), asked);
     const url = `${gateway.url}/api/v1/downloads/cascade/${id}/status`;
     const stream = await fetch(url);
     const second = await fetch(url);

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import type { StoringNode } from '../../../src/edges/chain/files/chain.ts';
 import { signText } from '../../../src/edges/chain/files/signatures.ts';
-import { beginTask, findTask, newTaskId, statesOf, type Task } from '../../../src/edges/gateway/tasks/task-log.ts';
+import { startTask, findTask, newTaskId, statesOf, type Task } from '../../../src/edges/gateway/tasks/task-log.ts';
 import { freshNetwork } from '../../support/servers.ts';
 import {
   actionOver,
@@ -118,7 +118,7 @@ it('two gateways never carry out one task at once', { tags: ['S3.two.lease'] }, 
       store: 'gone',
       holder: 'gone.1',
     } as const;
-    for (let count = 0; count < 3; count++) begun.push(await beginTask(gone.log, newTaskId(), asked));
+    for (let count = 0; count < 3; count++) begun.push(await startTask(gone.log, newTaskId(), asked));
   }
   await using one = await start({ chain: { storers } });
   await using other = await start({ chain: { storers } });

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { get, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { beginTask, newTaskId, recordSteps } from '../../../src/edges/gateway/tasks/task-log.ts';
+import { startTask, newTaskId, recordSteps } from '../../../src/edges/gateway/tasks/task-log.ts';
 import { actionOver, type GatewayUnderTest, gatewayUnderTest } from './gateway-under-test.ts';
 
 const at = '2026-01-02T03:04:05.000Z';
@@ -18,7 +18,7 @@ async function start(): Promise<GatewayUnderTest> {
 }
 
 async function begin({ log, files }: GatewayUnderTest) {
-  return await beginTask(log, newTaskId(), {
+  return await startTask(log, newTaskId(), {
     direction: 'download',
     isPrivate: true,
     action: '7',

@@ -7,7 +7,7 @@ import { executeInMemory } from '../../support/memory-nodes.ts';
 import type { RestOptions } from '../../../src/edges/ledger/rest/answer.ts';
 import { signerOf, type Message } from '../../../src/commands/ledger/messages.ts';
 import { signedTransaction } from '../../../src/edges/chain/sign/wallet.ts';
-import type { Receipt } from '../../../src/edges/ledger/receipt.ts';
+import type { TransactionResult } from '../../../src/edges/ledger/receipt.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { type Cast, castOf, peopleOf } from '../../../src/edges/local-network/cast.ts';
 import { playerOf } from '../../../src/edges/local-network/player.ts';
@@ -47,7 +47,7 @@ export async function startLedger(log: Log, rest: RestOptions = {}): Promise<Led
 }
 
 /** Sends messages signed by whoever of the cast they name; settles with their block. */
-export async function send(ledger: Ledger, messages: readonly Message[], at?: number): Promise<Receipt> {
+export async function send(ledger: Ledger, messages: readonly Message[], at?: number): Promise<TransactionResult> {
   const signer = messages[0] ? signerOf(messages[0]) : '';
   const person = peopleOf(cast).find(({ account }) => account === signer) ?? cast.bystander;
   const info = ledger.signerInfo(person.account) ?? { number: 0, sequence: 0 };

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Whole } from '../../../src/edges/ledger/blocks.ts';
+import type { Complete } from '../../../src/edges/ledger/blocks.ts';
 import { executeInMemory } from '../../support/memory-nodes.ts';
 import { openChain } from '../../../src/edges/ledger/log-fold.ts';
 import { projectedBlocks } from '../../../src/edges/ledger/projected-blocks.ts';
-import { blocksInMemory, type SealedBlocks, type SearchResult } from '../../../src/edges/ledger/sealed-blocks.ts';
+import { blocksInMemory, type SealedBlocks, type SealedSearchResult } from '../../../src/edges/ledger/sealed-blocks.ts';
 import { parseQuery } from '../../../src/edges/ledger/search-query.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import type { Fact } from '../../../src/events/catalogue.ts';
@@ -27,7 +27,7 @@ beforeAll(async () => {
     await pay(ledger, 1n);
   }
   const beginning = () => localBeginning(seed, Date.now());
-  const blocks = (whole: Whole) => (memory = blocksInMemory(whole));
+  const blocks = (whole: Complete) => (memory = blocksInMemory(whole));
   const { signal } = new AbortController();
   const chain = await openChain(fresh.log, { beginning, execution: executeInMemory, blocks }, signal);
   ({ height } = chain);
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const read = new Map((await chain.whole(all.transactions)).map((one) => [one.hash, one]));
   hashes = [...read.keys()];
   // The tables of a test have no positions: what transactions did is known by their hashes.
-  const whole: Whole = (transactions) =>
+  const whole: Complete = (transactions) =>
     Promise.resolve(transactions.map(({ hash }) => read.get(hash) ?? expect.fail(`${hash} is in no block`)));
   // Searches of the chain in memory read its log, which is gone after this.
   const inMemory = blocksInMemory(whole);
@@ -58,7 +58,7 @@ beforeAll(async () => {
 afterAll(async () => await loaded.close());
 
 const upTo = { sequence: 1 };
-const shown = ({ total, transactions }: SearchResult) => ({
+const shown = ({ total, transactions }: SealedSearchResult) => ({
   total,
   transactions: transactions.map(({ hash, height: at, time, code, log }) => ({ hash, at, time, code, log })),
 });

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { castOf } from '../../../src/edges/local-network/cast.ts';
 import { messagesOf } from '../../../src/edges/local-network/deeds.ts';
 import { randomOf } from '../../../src/edges/local-network/random.ts';
-import { historySpanMs, type Step, timeline } from '../../../src/edges/local-network/timeline.ts';
+import { historySpanMs, type TimedDeed, timeline } from '../../../src/edges/local-network/timeline.ts';
 
-function first(seed: number, count: number): Step[] {
+function first(seed: number, count: number): TimedDeed[] {
   const steps = timeline(seed);
   return Array.from({ length: count }, () => steps.next().value);
 }

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Fact } from '../../../src/events/catalogue.ts';
 import { BansOfNode } from '../../../src/projections/storage/queries.ts';
-import { ask } from '../../../src/edges/bus.ts';
+import { runQuery } from '../../../src/edges/bus.ts';
 import { accountOf, publicKeyOf } from '../../../src/edges/chain/sign/keys.ts';
 import { createPools } from '../../../src/engine/models/pool.ts';
 import { createReader } from '../../../src/engine/models/read/reading.ts';
@@ -49,7 +49,7 @@ describe('what a node holds and whom it has banned', () => {
     expect([files?.map(({ action_id }) => action_id), next]).toEqual([['31'], undefined]);
     for (const query of ['limit=0', 'limit=1001', 'limit=x', 'after=x'])
       expect(await page(query)).toMatchObject([400, { code: 3 }]);
-    expect(await ask(reading, new BansOfNode({ node }))).toMatchObject([{ peer: 'a', count: 2 }]);
+    expect(await runQuery(reading, new BansOfNode({ node }))).toMatchObject([{ peer: 'a', count: 2 }]);
   });
 
   it('is 503 with code 14 while PostgreSQL is away', async () => {

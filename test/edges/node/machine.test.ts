@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { processorLimit } from '../../../src/edges/node/machine/control-group.ts';
 import { readMemory } from '../../../src/edges/node/machine/memory.ts';
-import { processorBetween, type Reading, readProcessors } from '../../../src/edges/node/machine/processor.ts';
+import { processorBetween, type ProcessorReading, readProcessors } from '../../../src/edges/node/machine/processor.ts';
 import { readVolume } from '../../../src/edges/node/machine/volume.ts';
 
 const folders: string[] = [];
@@ -64,7 +64,13 @@ describe('processorLimit', () => {
 });
 
 describe('processorBetween', () => {
-  const reading = (values: Partial<Reading>): Reading => ({ atMs: 0, idleMs: 0, allMs: 0, cores: 4, ...values });
+  const reading = (values: Partial<ProcessorReading>): ProcessorReading => ({
+    atMs: 0,
+    idleMs: 0,
+    allMs: 0,
+    cores: 4,
+    ...values,
+  });
 
   it('is the share of all cores that was not idle', { tags: ['S1.resources.cpu'] }, () => {
     const after = reading({ atMs: 1000, idleMs: 3000, allMs: 4000 });

@@ -5,10 +5,10 @@ import { pino } from 'pino';
 import type { PrivateKey } from '../../../src/edges/chain/sign/keys.ts';
 import { createChainClient } from '../../../src/edges/chain/rest/client.ts';
 import { sampleProcessors } from '../../../src/edges/node/machine/processor.ts';
-import { type NodeOptions, startNode, type SuperNode } from '../../../src/edges/node/start-node.ts';
+import { type NodeOptions, startNode, type RunningNode } from '../../../src/edges/node/start-node.ts';
 
 /** A node of a test: its addresses, and its end with the test. */
-export type NodeUnderTest = SuperNode & AsyncDisposable & Readonly<{ grpc: string; http: string }>;
+export type NodeUnderTest = RunningNode & AsyncDisposable & Readonly<{ grpc: string; http: string }>;
 
 /** Key of its account, lumera1rfjz7r3u8t65teavh5utquj3kwvsj983mrr6xz. */
 export const nodeKey: PrivateKey = { type: 'eth_secp256k1', bytes: new Uint8Array(32).fill(1) };

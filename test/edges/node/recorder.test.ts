@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createBans } from '../../../src/edges/node/peers/bans.ts';
-import { type Recorder, startRecorder } from '../../../src/edges/node/recorder.ts';
+import { type StorageRecorder, startRecorder } from '../../../src/edges/node/recorder.ts';
 import { hashPiece, pieceBytes } from '../../../src/edges/node/storage/piece-hash.ts';
 import { openStorage } from '../../../src/edges/node/storage/storage.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
@@ -22,7 +22,7 @@ describe('what a node tells the log of its files', () => {
     const { log } = undo.use(await freshLog());
     const { folder, remove } = freshFolder();
     undo.defer(remove);
-    let recorder: Recorder | undefined;
+    let recorder: StorageRecorder | undefined;
     const storage = await openStorage({ folder, bound: -1, onChange: (action) => recorder?.changed(action) });
     const ending = new AbortController();
     const options = { log, account, storage, bans: createBans(), logger: silent, signal: ending.signal };

@@ -4,7 +4,7 @@ import { createAcceptance } from '../../../src/edges/node/peers/acceptance.ts';
 import { createBans } from '../../../src/edges/node/peers/bans.ts';
 import { createCopies } from '../../../src/edges/node/peers/copies.ts';
 import type { Peer } from '../../../src/edges/node/peers/directory.ts';
-import type { Ask, PeerHost } from '../../../src/edges/node/peers/host.ts';
+import type { PeerRequest, PeerHost } from '../../../src/edges/node/peers/host.ts';
 import { createNeighbours } from '../../../src/edges/node/peers/neighbours.ts';
 import { createPlacement } from '../../../src/edges/node/peers/placement.ts';
 import { createDiagnostics } from '../../../src/edges/node/status/diagnostics.ts';
@@ -35,10 +35,10 @@ async function networkOf(count: number, isUp: (account: string) => boolean = () 
     port: 4445,
     isActive: true,
   }));
-  const asked: { account: string; ask: Ask }[] = [];
-  const held = new Map<string, Set<Ask['case']>>();
+  const asked: { account: string; ask: PeerRequest }[] = [];
+  const held = new Map<string, Set<PeerRequest['case']>>();
   const host = {
-    ask: async (peer: Peer, ask: Ask) => {
+    ask: async (peer: Peer, ask: PeerRequest) => {
       asked.push({ account: peer.account, ask });
       if (!isUp(peer.account)) throw new Error('It is away');
       if (ask.case === 'putPiece' || ask.case === 'putManifest')

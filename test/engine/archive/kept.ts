@@ -7,7 +7,7 @@ import { type BothStores, bothStoresOf, keepArchive } from '../../../src/engine/
 import { runAuditor } from '../../../src/engine/archive/auditor.ts';
 import type { Brakes } from '../../../src/engine/archive/states.ts';
 import { signingOf } from '../../../src/engine/archive/proof/open-signing.ts';
-import type { Signing } from '../../../src/engine/archive/proof/signing.ts';
+import type { CheckpointSigning } from '../../../src/engine/archive/proof/signing.ts';
 import { createLeases } from '../../../src/engine/log/leases.ts';
 import type { Log } from '../../../src/engine/log/log.ts';
 import { rebuildingInWorker } from '../../../src/engine/models/build/rebuild-in-worker.ts';
@@ -24,7 +24,7 @@ export type Kept = BothStores &
     source: Log;
     folder: string;
     /** What signs checkpoints of the streams' trees, each 50 ms. */
-    signing: Signing;
+    signing: CheckpointSigning;
     /** Keeps the archive until it is stopped. */
     start: () => { stop: () => Promise<void> };
     /** Audits both stores until the test ends. */

@@ -7,7 +7,7 @@ import { createPools, type Pools } from '../../../src/engine/models/pool.ts';
 import { runProjector } from '../../../src/engine/models/engine/projector.ts';
 import { createReader, type Reader } from '../../../src/engine/models/read/reading.ts';
 import type { Leasing } from '../../../src/engine/log/leases.ts';
-import type { Source } from '../../../src/engine/models/engine/source.ts';
+import type { FactSource } from '../../../src/engine/models/engine/source.ts';
 import { freshDatabase, freshNetwork } from '../../support/servers.ts';
 import { generousLeases } from './memory-log.ts';
 import { small } from './small-projection.ts';
@@ -64,7 +64,7 @@ export async function dump({ read }: Pools, schema: string): Promise<SmallTables
 /** Runs a projector until the test, or `stop`, ends it. */
 export function startProjector(
   { pools, network }: Database,
-  source: Source,
+  source: FactSource,
   { projections = [small], leases = generousLeases }: { projections?: readonly AnyProjection[]; leases?: Leasing } = {},
 ): { stop: () => Promise<void> } {
   const ending = new AbortController();

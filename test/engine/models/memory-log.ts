@@ -1,10 +1,10 @@
 import type { Recorded } from '../../../src/commands/ports.ts';
 import type { Fact } from '../../../src/events/catalogue.ts';
 import type { Leasing } from '../../../src/engine/log/leases.ts';
-import type { Batch, Head, Source } from '../../../src/engine/models/engine/source.ts';
+import type { FactBatch, SourceHead, FactSource } from '../../../src/engine/models/engine/source.ts';
 
 /** One stream in memory, as the engine sees a log: for tests that need to say exactly what is read, and when. */
-export class MemoryLog implements Source {
+export class MemoryLog implements FactSource {
   incarnation = '2026-01-01T00:00:00Z';
   facts: Recorded[] = [];
   /** A sequence that cannot be read. */
@@ -29,15 +29,15 @@ export class MemoryLog implements Source {
     this.append(...facts);
   }
 
-  head = async (): Promise<Head> => ({
+  head = async (): Promise<SourceHead> => ({
     incarnation: this.incarnation,
     firstSequence: 1,
     lastSequence: this.facts.length,
   });
 
-  follow: Source['follow'] = (_stream, after, { maxFacts = 5000, signal }) => this.#read(after, maxFacts, signal);
+  follow: FactSource['follow'] = (_stream, after, { maxFacts = 5000, signal }) => this.#read(after, maxFacts, signal);
 
-  async *#read(start: number, maxFacts: number, signal: AbortSignal): AsyncGenerator<Batch> {
+  async *#read(start: number, maxFacts: number, signal: AbortSignal): AsyncGenerator<FactBatch> {
     let after = start;
     while (!signal.aborted) {
       if (after + 1 === this.poison && after < this.facts.length)

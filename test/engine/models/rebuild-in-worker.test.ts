@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createLeases } from '../../../src/engine/log/leases.ts';
-import type { Progress } from '../../../src/engine/models/build/load.ts';
+import type { RebuildProgress } from '../../../src/engine/models/build/load.ts';
 import { rebuild } from '../../../src/engine/models/build/rebuild.ts';
 import { type Rebuild, rebuildingInWorker } from '../../../src/engine/models/build/rebuild-in-worker.ts';
 import { runProjector } from '../../../src/engine/models/engine/projector.ts';
@@ -44,7 +44,7 @@ describe('rebuildingInWorker', () => {
     const { database, log, network, inWorker } = all;
     await rebuild({ pools: database.pools, source: log, projection: actions, network, signal });
     const before = await rowsOf(all, 'actions');
-    const told: Progress[] = [];
+    const told: RebuildProgress[] = [];
     const { generation, position, facts } = await inWorker(actions, { signal, onProgress: (one) => told.push(one) });
     expect({ generation, position }).toEqual({ generation: 2, position: (await log.head('ACTIONS')).lastSequence });
     expect(told.at(-1)).toMatchObject({ done: facts, total: facts });

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { dropRetired } from '../../../src/engine/models/engine/generation-tables.ts';
-import type { Progress } from '../../../src/engine/models/build/load.ts';
+import type { RebuildProgress } from '../../../src/engine/models/build/load.ts';
 import { withClient } from '../../../src/engine/models/pool.ts';
 import { rebuild } from '../../../src/engine/models/build/rebuild.ts';
-import type { Source } from '../../../src/engine/models/engine/source.ts';
+import type { FactSource } from '../../../src/engine/models/engine/source.ts';
 import { nodeFacts } from '../../support/facts.ts';
 import { type Database, databaseOf, dump, openDatabase, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
@@ -18,8 +18,8 @@ const many = (count: number) => fc.sample(factsOfNodes, { numRuns: count, seed: 
 
 const run = (
   { pools, network }: Database,
-  source: Source,
-  onProgress?: (progress: Progress) => void,
+  source: FactSource,
+  onProgress?: (progress: RebuildProgress) => void,
   signal = new AbortController().signal,
 ) => rebuild({ pools, network, source, projection: small, signal, ...(onProgress ? { onProgress } : {}) });
 
@@ -32,7 +32,7 @@ test('rebuild makes the tables of the live generation anew and tells how far it 
   startProjector(database, log);
   await reaches(database, log.append(...many(150)));
   const before = await database.tables();
-  const progress: Progress[] = [];
+  const progress: RebuildProgress[] = [];
   expect(await run(database, log, (one) => progress.push(one))).toEqual({ generation: 2, position: 150, facts: 150 });
   expect(progress).toEqual([{ done: 150, total: 150, perSecond: expect.any(Number) }]);
   expect(await database.live()).toMatchObject({ generation: 2, position: 150, epoch: 1 });
@@ -92,7 +92,7 @@ test('rebuild finishes its tables over one connection when it gets no other', as
   const blocking = new pg.Client(database.config);
   await blocking.connect();
   onTestFinished(() => blocking.end());
-  const held: Source = {
+  const held: FactSource = {
     head: log.head,
     follow: async function* (...where) {
       for await (const batch of log.follow(...where)) {
@@ -119,7 +119,7 @@ test('rebuild waits while two others of the process run, and gives up its place 
   let running = 0;
   let most = 0;
   const both = Promise.withResolvers<void>();
-  const slow: Source = {
+  const slow: FactSource = {
     follow: log.follow,
     head: async () => {
       most = Math.max(most, ++running);
@@ -171,7 +171,7 @@ test('rebuild applies up to the live position inside its switch', async () => {
   startProjector(database, log);
   await reaches(database, log.append(...many(40)));
   let added = false;
-  const racing: Source = {
+  const racing: FactSource = {
     follow: log.follow,
     // The live projector takes five more facts between the last look at the log and the switch.
     head: async () => {

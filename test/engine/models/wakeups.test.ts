@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createWakeups, type Moved } from '../../../src/engine/models/read/wakeups.ts';
+import { createWakeups, type ModelAdvanced } from '../../../src/engine/models/read/wakeups.ts';
 import { nodeFacts } from '../../support/facts.ts';
 import { type Database, openDatabase, silent, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
@@ -8,7 +8,7 @@ import { eventually } from '../../support/polling.ts';
 function heard(database: Database) {
   const wakeups = createWakeups(database, silent);
   onTestFinished(() => wakeups.close());
-  const moves: Moved[] = [];
+  const moves: ModelAdvanced[] = [];
   return { moves, end: wakeups.onMoved((moved) => moves.push(moved)) };
 }
 

@@ -6,7 +6,7 @@ import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { SupernodeService } from '../../../src/edges/gen/supernode/supernode_pb.ts';
 import { startNodesChild } from '../../../src/edges/local-network/nodes/child.ts';
-import { encodeKept } from '../../../src/edges/node/storage/manifest.ts';
+import { encodeStored } from '../../../src/edges/node/storage/manifest.ts';
 import { hashPiece } from '../../../src/edges/node/storage/piece-hash.ts';
 import type { KilledNode } from '../../../test/edges/node/killed-register.ts';
 import { openLedgerWorld } from '../../../test/support/ledger-world.ts';
@@ -79,7 +79,7 @@ async function fill(folder: string, account: string): Promise<void> {
     await writeFile(path.join(shard, hash), bytes);
     const manifest = { actionId: String(action), dataHash: 'h'.repeat(44), size: bytes.length, pieces: [hash] };
     const group = [account, ...Array.from({ length: 9 }, (_, at) => `lumera1${String(at).repeat(38)}`)];
-    const kept = encodeKept({ ...manifest, isFinalized: true, group });
+    const kept = encodeStored({ ...manifest, isFinalized: true, group });
     await writeFile(path.join(folder, 'files', String(action)), kept);
   }
 }

@@ -77,35 +77,35 @@ export function createCascadeChain(
   chain: ChainClient,
   { addressPrefix, allowPrivate = false, registeredPorts = false, allowHostNames = false, signal }: CascadeChainOptions,
 ): CascadeChain {
-  const ask = async <T>(what: (session: ChainSession) => Promise<T>): Promise<T> =>
+  const request = async <T>(what: (session: ChainSession) => Promise<T>): Promise<T> =>
     await what(chain.session(signal)).catch(unreachable);
   return {
     action: async (id, height) =>
-      await ask(async (session) => {
+      await request(async (session) => {
         const read = await actionOf(session, { id, height }, addressPrefix);
         return read?.record.kind === 'cascade' ? { id, ...read, file: fileOf(read.record.metadata) } : undefined;
       }),
-    kind: async (id) => await ask(async (session) => (await actionOf(session, { id }, addressPrefix))?.record.kind),
+    kind: async (id) => await request(async (session) => (await actionOf(session, { id }, addressPrefix))?.record.kind),
     finalizers: async (height) =>
-      await ask(async (session) => (await topOf(session, height)).map((node) => String(node['supernode_account']))),
+      await request(async (session) => (await topOf(session, height)).map((node) => String(node['supernode_account']))),
     storers: async (height) =>
-      await ask(async (session) => {
+      await request(async (session) => {
         const top = await topOf(session, height);
         const options = { addressPrefix, allowPrivate, registeredPorts, allowHostNames };
         const storers = await Promise.all(top.map(async (node) => await storerOf(node, options)));
         const nodes = storers.filter((one) => typeof one === 'object');
         return { nodes, total: top.length, notPublic: storers.filter((one) => one === 'not_public').length };
       }),
-    head: async () => await ask(readHead),
+    head: async () => await request(readHead),
     outcome: async (hash) =>
-      await ask(async (session) => {
+      await request(async (session) => {
         if (!/^[\da-f]{64}$/i.test(hash)) return undefined;
         const answer = await session.find(`/cosmos/tx/v1beta1/txs/${hash.toUpperCase()}`);
         const code = asObject(asObject(answer?.body)?.['tx_response'])?.['code'];
         return typeof code === 'number' ? { code } : undefined;
       }),
     signatoryOf: async (registrant) =>
-      await ask(async (session) => await signatoryOf(session, registrant, addressPrefix)),
+      await request(async (session) => await signatoryOf(session, registrant, addressPrefix)),
   };
 }
 

@@ -15,10 +15,10 @@ export async function* inChunks(parts: AsyncIterable<Buffer>, chunkBytes: number
     waiting.push(part);
     length += part.length;
     if (length < chunkBytes) continue;
-    const whole = waiting.length === 1 ? part : Buffer.concat(waiting);
+    const complete = waiting.length === 1 ? part : Buffer.concat(waiting);
     const end = length - (length % chunkBytes);
-    for (let at = 0; at < end; at += chunkBytes) yield whole.subarray(at, at + chunkBytes);
-    waiting = end < length ? [whole.subarray(end)] : [];
+    for (let at = 0; at < end; at += chunkBytes) yield complete.subarray(at, at + chunkBytes);
+    waiting = end < length ? [complete.subarray(end)] : [];
     length -= end;
   }
   if (length > 0) yield Buffer.concat(waiting);

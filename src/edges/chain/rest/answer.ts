@@ -9,7 +9,7 @@ const greatestAnswerBytes = 8 * 1024 * 1024;
 export type Answer = Readonly<{ body: unknown; height: number | undefined; bytes: number }>;
 
 /** One request: its target, in words that may be shown, and the signal that ends it. */
-export type Call = Readonly<{
+export type ChainRequest = Readonly<{
   route: string;
   height?: number | undefined;
   /** The JSON of a POST, if it is one. */
@@ -23,7 +23,7 @@ export type Call = Readonly<{
  * Sends one request; fails with a `ChainFailure` unless the response is a 200 in plain JSON, within its bounds of time,
  * size and shape.
  */
-export async function ask(url: string, call: Call): Promise<Answer> {
+export async function requestChain(url: string, call: ChainRequest): Promise<Answer> {
   const { route, height, agent, signal, timeLimitMs, sent } = call;
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]);
   const headers = {

@@ -2,13 +2,13 @@ import pLimit from 'p-limit';
 import pRetry from 'p-retry';
 import { Agent } from 'undici';
 import { wait } from '../../../kit/wait.ts';
-import { type Answer, ask } from './answer.ts';
+import { type Answer, requestChain } from './answer.ts';
 import { ChainFailure } from './failure.ts';
 import type { NetworkProfile } from './profile.ts';
 import { asObject, attempt, BadRecord, freeText, height as heightOf, timeOfText } from './values.ts';
 
 /** Options of a request: query parameters, and the height whose state it reads (by default the latest). */
-export type Asking = Readonly<{ query?: Readonly<Record<string, string>>; height?: number | undefined }>;
+export type Requesting = Readonly<{ query?: Readonly<Record<string, string>>; height?: number | undefined }>;
 
 /** The requests of one round, counted. */
 export type ChainSession = Readonly<{
@@ -16,9 +16,9 @@ export type ChainSession = Readonly<{
    * Requests a route; fails with a `ChainFailure` unless the response is a 200. Routes that start with `~` lie below
    * the profile's prefix.
    */
-  get: (route: string, asking?: Asking) => Promise<Answer>;
+  get: (route: string, requesting?: Requesting) => Promise<Answer>;
   /** The same, where 404 is an answer: undefined. */
-  find: (route: string, asking?: Asking) => Promise<Answer | undefined>;
+  find: (route: string, querying?: Requesting) => Promise<Answer | undefined>;
   /** Sends JSON to a route once, for up to 30 s: without a response the outcome is unknown. */
   post: (route: string, sent: object) => Promise<Answer>;
   /** HTTP requests made so far, repeated ones included. */
@@ -59,22 +59,22 @@ export function createChainClient(
   const agent = new Agent({ connections: atOnce, connect: { timeout: limits.timeLimitMs } });
   const posting = new Agent({ connect: { timeout: limits.timeLimitMs } });
   const limit = pLimit(atOnce);
-  const urlOf = (route: string, query: Asking['query']): string => {
+  const urlOf = (route: string, query: Requesting['query']): string => {
     const search = new URLSearchParams(query).toString().replaceAll('+', '%20');
     return `${base.replace(/\/+$/, '')}${route.replace(/^~/, profile.restPrefix)}${search === '' ? '' : `?${search}`}`;
   };
   const session = (signal = new AbortController().signal): ChainSession => {
     let requests = 0;
     let waitedMs = 0;
-    const once = (route: string, { query, height }: Asking): Promise<Answer> =>
+    const once = (route: string, { query, height }: Requesting): Promise<Answer> =>
       limit(async () => {
         signal.throwIfAborted();
         if (waitedMs > limits.startMs + limits.averageMs * requests)
           throw new ChainFailure('unreachable', 'The chain takes too long with every answer');
         requests += 1;
-        const began = performance.now();
+        const startedAt = performance.now();
         const call = { route: route.replace(/^~/, ''), height, agent, signal, timeLimitMs: limits.timeLimitMs };
-        return ask(urlOf(route, query), call).finally(() => (waitedMs += performance.now() - began));
+        return requestChain(urlOf(route, query), call).finally(() => (waitedMs += performance.now() - startedAt));
       });
     const get: ChainSession['get'] = (route, asking = {}) =>
       pRetry(() => once(route, asking), {
@@ -98,7 +98,7 @@ export function createChainClient(
     const post: ChainSession['post'] = async (route, sent) => {
       requests += 1;
       const call = { route: route.replace(/^~/, ''), agent: posting, signal, timeLimitMs: postLimitMs, sent };
-      return await ask(urlOf(route, undefined), call);
+      return await requestChain(urlOf(route, undefined), call);
     };
     return { get, find, post, requests: () => requests };
   };

@@ -59,8 +59,8 @@ export function refusal(
   route: string,
   { status, body, retryAfterMs }: Readonly<{ status: number; body: unknown; retryAfterMs: number }>,
 ): ChainFailure {
-  const said: unknown = typeof body === 'object' && body !== null && 'message' in body ? body.message : undefined;
-  const words = typeof said === 'string' ? said : undefined;
+  const reported: unknown = typeof body === 'object' && body !== null && 'message' in body ? body.message : undefined;
+  const words = typeof reported === 'string' ? reported : undefined;
   const text = words ?? '';
   const lowest = /lowest height is (\d{1,10})/.exec(text)?.[1];
   if (lowest !== undefined) {

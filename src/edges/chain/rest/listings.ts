@@ -36,7 +36,7 @@ export async function* pagesOf(
   const keys = new Set<string>();
   const limit = { size: pageSize };
   let from: Page['from'] = {};
-  let [read, given, leftOut] = [0, 0, 0];
+  let [read, input, leftOut] = [0, 0, 0];
   for (let page = 1; page <= mostPages; page++) {
     const answered = await pageAt(session, { route, height, from, limit });
     if (answered === 'too large') {
@@ -44,7 +44,7 @@ export async function* pagesOf(
       if (leftOut > mostLeftOut)
         throw new ChainFailure('bad_answer', `The list of ${field} has too many records that are too large to be read`);
       leaveOut('it is too large to be read');
-      from = { 'pagination.offset': String(given + leftOut) };
+      from = { 'pagination.offset': String(input + leftOut) };
       continue;
     }
     const { body, height: answeredAt, bytes } = answered;
@@ -56,7 +56,7 @@ export async function* pagesOf(
     const records: unknown = answer?.[field];
     if (!Array.isArray(records)) throw new ChainFailure('bad_answer', `The list of ${field} holds no list`);
     yield records;
-    given += records.length;
+    input += records.length;
     if ('pagination.offset' in from) limit.size = pageSize;
     const next = asObject(answer?.['pagination'])?.['next_key'] ?? '';
     if (next === '') return;

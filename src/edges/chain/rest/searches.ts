@@ -63,17 +63,17 @@ export async function searchSteps(
   search: Search,
   context: SearchContext,
 ): Promise<SearchResult> {
-  const found = new Findings(search);
+  const match = new Findings(search);
   let { from } = search;
   let limit = greatestPage;
   for (let change = 0; ; change++) {
     try {
-      await walk(session, { ...search, from, limit }, { ...context, found });
-      return found.result();
+      await walk(session, { ...search, from, limit }, { ...context, found: match });
+      return match.result();
     } catch (caught) {
       if (!(caught instanceof ChainFailure) || change === mostChanges) throw caught;
       const lowest = caught.lowestHeight ?? 0;
-      if (lowest > from && lowest <= search.to) found.lowestHeight = from = lowest;
+      if (lowest > from && lowest <= search.to) match.lowestHeight = from = lowest;
       else if (caught.isTooLarge && limit > 1) limit = Math.ceil(limit / 8);
       else throw caught;
     }
@@ -89,8 +89,8 @@ async function walk(
   const query = `${which} AND tx.height>=${from}`;
   const seen = new Set<string>();
   for (let page = 1; page <= mostPages; page++) {
-    const asked = { query, order_by: 'ORDER_BY_ASC', limit: String(limit), page: String(page) };
-    const answer = await askPage(session, asked);
+    const request = { query, order_by: 'ORDER_BY_ASC', limit: String(limit), page: String(page) };
+    const answer = await requestPage(session, request);
     if (answer === 'end') return;
     if (answer === 'too large') {
       found.leaveOut();
@@ -113,7 +113,7 @@ async function walk(
 }
 
 /** A page; one transaction alone can be too large, and after such a one the end of the pages is still unknown. */
-async function askPage(
+async function requestPage(
   session: ChainSession,
   query: Readonly<Record<'limit' | 'page', string> & Record<string, string>>,
 ): Promise<Answer | 'too large' | 'end'> {

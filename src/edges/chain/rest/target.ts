@@ -53,8 +53,8 @@ export async function resolveTarget(
   options: TargetOptions,
 ): Promise<Exclude<Target, { kind: 'name' }>> {
   if (target.kind !== 'name') return target;
-  const found = await within(resolveMs, lookup(target.name), 'too slow').catch(() => undefined);
-  return found ? literal(found.address, options) : { kind: 'refused', reason: 'unresolved' };
+  const result = await within(resolveMs, lookup(target.name), 'too slow').catch(() => undefined);
+  return result ? literal(result.address, options) : { kind: 'refused', reason: 'unresolved' };
 }
 
 function literal(host: string, { allowPrivate }: TargetOptions): Exclude<Target, { kind: 'name' }> {

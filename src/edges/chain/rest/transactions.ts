@@ -1,4 +1,4 @@
-import type { FoundStep, Step } from '../../../commands/sync/action-states.ts';
+import type { StepMatch, Step } from '../../../commands/sync/action-states.ts';
 import { dataHashOfMessage } from './records.ts';
 import { asObject, attempt, BadRecord, coins, height, isActionId, objects, shortList, timeOfText } from './values.ts';
 
@@ -6,7 +6,7 @@ type Json = Readonly<Record<string, unknown>>;
 type Event = Readonly<{ type: string; attributes: ReadonlyMap<string, string>; message: string | undefined }>;
 
 /** One action's step in a transaction. */
-export type ActionStep = FoundStep &
+export type ActionStep = StepMatch &
   Readonly<{
     action: string;
     /** Of a register: the data hash in the message, empty where the message has none. */
@@ -65,7 +65,7 @@ export function parseTransaction(
   return { height: transaction.height, steps, unread };
 }
 
-function identity(answer: Json): FoundStep['transaction'] {
+function identity(answer: Json): StepMatch['transaction'] {
   const { txhash } = answer;
   if (typeof txhash !== 'string' || !/^[0-9A-Fa-f]{64}$/.test(txhash)) throw new BadRecord('txhash is no hash');
   const time = timeOfText(answer['timestamp']);
@@ -123,7 +123,7 @@ function transfersOf(events: readonly Event[], account: string): ReadonlyMap<num
 }
 
 /** What transfers paid; `before` holds what earlier actions of the transaction were paid in. */
-function paymentsIn(transfers: readonly Event[], before: ReadonlySet<string>): FoundStep['payments'] {
+function paymentsIn(transfers: readonly Event[], before: ReadonlySet<string>): StepMatch['payments'] {
   const payments = transfers.flatMap(({ attributes }) => {
     const recipient = attributes.get('recipient');
     if (recipient === undefined || !/^[a-z0-9]{10,128}$/.test(recipient))
@@ -133,7 +133,7 @@ function paymentsIn(transfers: readonly Event[], before: ReadonlySet<string>): F
   return shortList(payments, 'transfers').map((paid) => (before.has(paidIn(paid)) ? { ...paid, again: true } : paid));
 }
 
-const paidIn = ({ account, denom }: FoundStep['payments'][number]): string => `${account} ${denom}`;
+const paidIn = ({ account, denom }: StepMatch['payments'][number]): string => `${account} ${denom}`;
 
 /** The message that an event belongs to; the only one where the event names none. */
 function messageOf(answer: Json, { message }: Event): unknown {

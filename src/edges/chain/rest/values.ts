@@ -92,10 +92,10 @@ export function enumWord<const Words extends readonly string[]>(
   prefix: string,
   words: Words,
 ): Words[number] {
-  const found: Words[number] | undefined =
+  const match: Words[number] | undefined =
     typeof value === 'number' ? words[value - 1] : words.find((word) => value === `${prefix}${word.toUpperCase()}`);
-  if (found === undefined) throw new BadRecord(`${prefix}… is none of the known words`);
-  return found;
+  if (match === undefined) throw new BadRecord(`${prefix}… is none of the known words`);
+  return match;
 }
 
 /** Unix seconds as RFC 3339, UTC; absent where there are none or the year has more than four digits. */

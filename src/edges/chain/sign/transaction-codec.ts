@@ -60,11 +60,11 @@ function decode(bytes: Uint8Array, known: typeof modes): SentTransaction {
     requireCanonical(toBinary(AuthInfoSchema, auth), raw.authInfoBytes);
     messages.forEach((message, index) => requireCanonical(encodeMessage(message), body.messages[index]?.value));
   }
-  const sequence = wholeNumber(info.sequence);
+  const sequence = integer(info.sequence);
   const fee = (auth.fee?.amount ?? []).map(({ denom, amount }) => ({ denom, amount }));
-  const gasLimit = wholeNumber(auth.fee?.gasLimit ?? 0n);
+  const gasLimit = integer(auth.fee?.gasLimit ?? 0n);
   const { memo } = body;
-  const timeoutHeight = wholeNumber(body.timeoutHeight);
+  const timeoutHeight = integer(body.timeoutHeight);
   const transaction: Transaction = {
     messages,
     signer: messages[0] ? signerOf(messages[0]) : '',
@@ -94,8 +94,8 @@ export function sentIn({ hash, raw }: Readonly<{ hash: string; raw?: string | un
 }
 
 /** Another encoding of the same content would have another hash, and is not what the sender signed. */
-function requireCanonical(canonical: Uint8Array, found: Uint8Array | undefined): void {
-  if (found === undefined || Buffer.compare(canonical, found) !== 0)
+function requireCanonical(canonical: Uint8Array, match: Uint8Array | undefined): void {
+  if (match === undefined || Buffer.compare(canonical, match) !== 0)
     throw new UnreadableTransaction('the encoding is not the canonical one: tx parse error');
 }
 
@@ -118,21 +118,21 @@ function requireKnown(
 
 function publicKeyIn(any: Readonly<{ typeUrl: string; value: Uint8Array }> | undefined): PublicKey | undefined {
   if (any === undefined) return undefined;
-  const found = Object.entries(keyUrls).find(([, url]) => url === any.typeUrl)?.[0];
-  const type = found === 'secp256k1' || found === 'eth_secp256k1' ? found : undefined;
+  const result = Object.entries(keyUrls).find(([, url]) => url === any.typeUrl)?.[0];
+  const type = result === 'secp256k1' || result === 'eth_secp256k1' ? result : undefined;
   const { key } = fromBinary(PubKeySchema, any.value);
   if (type === undefined || !isPublicKey(key))
     throw new UnreadableTransaction(`${any.typeUrl} is no public key that this chain knows: tx parse error`);
   return { type, key: Buffer.from(key).toString('base64') };
 }
 
-function wholeNumber(value: bigint): number {
+function integer(value: bigint): number {
   if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new UnreadableTransaction('a number is too large: tx parse error');
   return Number(value);
 }
 
 /** The signer's choices for a transaction. */
-export type Draft = Binding &
+export type UnsignedTransaction = Binding &
   Readonly<{
     messages: readonly Message[];
     sequence: number;
@@ -143,7 +143,7 @@ export type Draft = Binding &
   }>;
 
 /** The bytes of a signed transaction. */
-export function signTransaction(key: PrivateKey, draft: Draft): Uint8Array {
+export function signTransaction(key: PrivateKey, draft: UnsignedTransaction): Uint8Array {
   const { messages, memo = '', mode = 'SIGN_MODE_DIRECT', sequence, fee, gasLimit } = draft;
   const { type, key: text } = publicKeyOf(key);
   const pubKey = create(PubKeySchema, { key: Buffer.from(text, 'base64') });

@@ -1,5 +1,5 @@
 import { quantity as hex } from '../executor/block-forms.ts';
-import type { ChainBlocks, ChainHead, ChainReceipt } from './chain-blocks.ts';
+import type { ChainBlocks, BlockHead, ChainReceipt } from './chain-blocks.ts';
 import { logForm } from './log-form.ts';
 import type { BlockContents, ReceiptForm } from './news.ts';
 
@@ -15,10 +15,10 @@ export function contentsOf(blocks: Pick<ChainBlocks, 'logs' | 'receipts'>): Bloc
 }
 
 /** A receipt as `eth_getTransactionReceipt` shows it. */
-export function receiptForm({ number, hash: blockHash, fields }: ChainHead, receipt: ChainReceipt): ReceiptForm {
+export function receiptForm({ number, hash: blockHash, fields }: BlockHead, receipt: ChainReceipt): ReceiptForm {
   const { index, firstLog, succeeded, stateRoot, blobGas } = receipt;
-  const place = { blockNumber: number, blockHash, timestamp: fields.timestamp };
-  const within = { ...place, transactionHash: receipt.hash, transactionIndex: index };
+  const position = { blockNumber: number, blockHash, timestamp: fields.timestamp };
+  const within = { ...position, transactionHash: receipt.hash, transactionIndex: index };
   return {
     blockHash,
     blockNumber: hex(number),
@@ -39,6 +39,6 @@ export function receiptForm({ number, hash: blockHash, fields }: ChainHead, rece
 }
 
 /** The receipts of a block, in the order of its transactions. */
-export async function receiptsOf(blocks: Pick<ChainBlocks, 'receipts'>, head: ChainHead): Promise<ReceiptForm[]> {
+export async function receiptsOf(blocks: Pick<ChainBlocks, 'receipts'>, head: BlockHead): Promise<ReceiptForm[]> {
   return (await blocks.receipts(head)).map((receipt) => receiptForm(head, receipt));
 }

@@ -3,7 +3,7 @@ import type { ExecutedLog, ExecutedTransaction, Hex } from '../executor/outcome.
 import type { AccountsItem } from '../executor/sealing.ts';
 
 /** Head of a block: its fields without its transactions and their receipts. */
-export type ChainHead = Readonly<{
+export type BlockHead = Readonly<{
   number: bigint;
   hash: Hex;
   /** RLP of its header. */
@@ -53,39 +53,39 @@ export type ChainLog = ExecutedLog &
   }>;
 
 /** Bounds of one answer: how many logs, and how many bytes of data in them. */
-export type LogBounds = Readonly<{ logs: number; dataBytes: number }>;
+export type ChainLogBounds = Readonly<{ logs: number; dataBytes: number }>;
 
 /**
  * Logs of blocks from one to another, both included, by address and by the topic at each position; an empty list
  * matches any.
  */
-export type LogSearch = Readonly<{
+export type ChainLogSearch = Readonly<{
   from: bigint;
   to: bigint;
   addresses: readonly string[];
   topics: readonly (readonly string[])[];
-  most?: LogBounds;
+  most?: ChainLogBounds;
 }>;
 
 /** The blocks of a chain; undefined where it has none. Each part is read on demand, and not before. */
 export type ChainBlocks = Readonly<{
-  head: () => Promise<ChainHead>;
-  byNumber: (number: bigint) => Promise<ChainHead | undefined>;
-  byHash: (hash: string) => Promise<ChainHead | undefined>;
+  head: () => Promise<BlockHead>;
+  byNumber: (number: bigint) => Promise<BlockHead | undefined>;
+  byHash: (hash: string) => Promise<BlockHead | undefined>;
   /** Those from one number to another, both included. */
-  between: (from: bigint, to: bigint) => Promise<readonly ChainHead[]>;
+  between: (from: bigint, to: bigint) => Promise<readonly BlockHead[]>;
   /** The block that a transaction is in, and where. */
-  ofTransaction: (hash: string) => Promise<Readonly<{ head: ChainHead; index: number }> | undefined>;
-  outline: (head: ChainHead) => Promise<BlockOutline>;
-  body: (head: ChainHead) => Promise<ChainBody>;
+  ofTransaction: (hash: string) => Promise<Readonly<{ head: BlockHead; index: number }> | undefined>;
+  outline: (head: BlockHead) => Promise<BlockOutline>;
+  body: (head: BlockHead) => Promise<ChainBody>;
   /** Of all transactions of a block, or of one. */
-  receipts: (head: ChainHead, index?: number) => Promise<readonly ChainReceipt[]>;
+  receipts: (head: BlockHead, index?: number) => Promise<readonly ChainReceipt[]>;
   /** Logs oldest first, or which bound they exceed. */
-  logs: (search: LogSearch) => Promise<readonly ChainLog[] | Readonly<{ exceeds: keyof LogBounds }>>;
+  logs: (search: ChainLogSearch) => Promise<readonly ChainLog[] | Readonly<{ exceeds: keyof ChainLogBounds }>>;
 }>;
 
 /** Makes a head of what is stored of it. */
-export function headOf(stored: Omit<ChainHead, 'fields'>, read: (header: Uint8Array) => BlockHeader): ChainHead {
+export function headOf(stored: Omit<BlockHead, 'fields'>, read: (header: Uint8Array) => BlockHeader): BlockHead {
   let fields: BlockHeader | undefined;
   return {
     ...stored,

@@ -1,6 +1,6 @@
 import { poll } from '../../../kit/repeat.ts';
 import type { Log } from '../../../engine/log/log.ts';
-import type { ChainBlocks, ChainHead } from './chain-blocks.ts';
+import type { ChainBlocks, BlockHead } from './chain-blocks.ts';
 
 const againMs = 20;
 
@@ -12,7 +12,7 @@ const againMs = 20;
 export async function followBlocks(
   log: Pick<Log, 'head' | 'follow'>,
   blocks: Pick<ChainBlocks, 'byNumber'>,
-  { told, signal }: Readonly<{ told: (head: ChainHead) => Promise<void>; signal: AbortSignal }>,
+  { told, signal }: Readonly<{ told: (head: BlockHead) => Promise<void>; signal: AbortSignal }>,
 ): Promise<void> {
   const { lastSequence } = await log.head('LEDGER');
   for await (const { facts } of log.follow('LEDGER', lastSequence, { signal }))

@@ -1,5 +1,5 @@
 import type { TypedTransaction } from '@ethereumjs/tx';
-import type { ChainHead } from './chain-blocks.ts';
+import type { BlockHead } from './chain-blocks.ts';
 import type { LogForm } from './log-form.ts';
 
 /** A receipt as JSON-RPC shows it. */
@@ -7,8 +7,8 @@ export type ReceiptForm = Readonly<Record<string, unknown> & { transactionHash: 
 
 /** Reads the contents of a block in the form of the RPC; called only where a subscriber needs them. */
 export type BlockContents = Readonly<{
-  logs: (head: ChainHead) => Promise<readonly LogForm[]>;
-  receipts: (head: ChainHead) => Promise<readonly ReceiptForm[]>;
+  logs: (head: BlockHead) => Promise<readonly LogForm[]>;
+  receipts: (head: BlockHead) => Promise<readonly ReceiptForm[]>;
 }>;
 
 type Listener<T> = (notice: T) => void;
@@ -21,13 +21,13 @@ type Listener<T> = (notice: T) => void;
  * receipts at once. All listeners share one list of the logs of a block. A listener must neither wait nor throw.
  */
 export class News {
-  readonly #heads = new Set<Listener<ChainHead>>();
+  readonly #heads = new Set<Listener<BlockHead>>();
   readonly #logs = new Set<Listener<readonly LogForm[]>>();
   readonly #receipts = new Set<Listener<readonly ReceiptForm[]>>();
   readonly #pending = new Set<Listener<TypedTransaction>>();
 
   /** Listens to blocks; the function that it returns ends it. */
-  onBlock(listener: Listener<ChainHead>): () => void {
+  onBlock(listener: Listener<BlockHead>): () => void {
     return added(this.#heads, listener);
   }
 
@@ -47,7 +47,7 @@ export class News {
   }
 
   /** Notifies of a block. Fails, before any listener is notified, where its contents cannot be read. */
-  async tellBlock(head: ChainHead, contents: BlockContents): Promise<void> {
+  async tellBlock(head: BlockHead, contents: BlockContents): Promise<void> {
     const isEmpty = head.transactions === 0;
     const logs = isEmpty || this.#logs.size === 0 ? [] : await contents.logs(head);
     const receipts = isEmpty || this.#receipts.size === 0 ? [] : await contents.receipts(head);

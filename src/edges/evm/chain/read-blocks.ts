@@ -13,13 +13,13 @@ import {
 } from '../../../projections/chain/queries.ts';
 import { LogsMatching, type LogRow } from '../../../projections/chain/log-queries.ts';
 import type { Query } from '../../../projections/query.ts';
-import { ask } from '../../bus.ts';
+import { runQuery } from '../../bus.ts';
 import type { Reader } from '../../../engine/models/read/reading.ts';
 import { readBlock, readHeader } from '../executor/blocks.ts';
 import type { Forks } from '../executor/forks.ts';
 import type { Hex } from '../executor/outcome.ts';
 import type { StateReads } from '../workers/state-reads.ts';
-import type { ChainBlocks, ChainBody, ChainHead, ChainLog } from './chain-blocks.ts';
+import type { ChainBlocks, ChainBody, BlockHead, ChainLog } from './chain-blocks.ts';
 import { headOf } from './chain-blocks.ts';
 import { openingItem } from './opening-item.ts';
 import { receiptsOfRows } from './read-receipts.ts';
@@ -31,7 +31,7 @@ export type BlockSources = Readonly<{
   forks: Forks;
 }>;
 
-type Ask = <Answer>(one: Query<unknown, Answer>) => Promise<Answer>;
+type Request = <Answer>(one: Query<unknown, Answer>) => Promise<Answer>;
 
 const headsInMemory = 1_024;
 /** RLP of bodies, which hold a few times as much once they are read. */
@@ -39,13 +39,13 @@ const bodyBytesInMemory = 16 * 1024 * 1024;
 
 /** The blocks of the log, as its read model has them. */
 export function readModelBlocks({ reader, reads, forks }: BlockSources): ChainBlocks {
-  const query: Ask = (one) => reader.read((reading) => ask(reading, one));
+  const query: Request = (one) => reader.read((reading) => runQuery(reading, one));
   const heads = headsBy(query, { reads, forks });
   const bodies = new LRUCache<string, ChainBody>({
     maxSize: bodyBytesInMemory,
     sizeCalculation: ({ rlp }) => rlp.length + 1_000,
   });
-  const body = async (head: ChainHead): Promise<ChainBody> => {
+  const body = async (head: BlockHead): Promise<ChainBody> => {
     if (head.number === 0n) return firstBody(head, forks);
     const row = await query(new BlockBody({ number: Number(head.number) }));
     if (row === undefined) throw new Error(`The read model lost block ${head.number}`);
@@ -69,21 +69,21 @@ export function readModelBlocks({ reader, reads, forks }: BlockSources): ChainBl
       bodies.set(head.hash, known);
       return known;
     },
-    receipts: async (head, place) => {
+    receipts: async (head, position) => {
       if (head.transactions === 0) return [];
       const number = Number(head.number);
       const [rows, logs] = await reader.read(async (reading) => [
-        await ask(reading, new TransactionsOfBlock({ number, place })),
-        await ask(
+        await runQuery(reading, new TransactionsOfBlock({ number, place: position })),
+        await runQuery(
           reading,
-          new LogsMatching({ from: number, to: number, addresses: [], topics: [], transaction: place }),
+          new LogsMatching({ from: number, to: number, addresses: [], topics: [], transaction: position }),
         ),
       ]);
       return await receiptsOfRows(head, rows, 'exceeds' in logs ? [] : logs);
     },
     logs: async ({ from, to, ...search }) => {
-      const found = await query(new LogsMatching({ ...search, from: Number(from), to: Number(to) }));
-      return 'exceeds' in found ? found : found.map(logOf);
+      const match = await query(new LogsMatching({ ...search, from: Number(from), to: Number(to) }));
+      return 'exceeds' in match ? match : match.map(logOf);
     },
   };
 }
@@ -91,12 +91,12 @@ export function readModelBlocks({ reader, reads, forks }: BlockSources): ChainBl
 type Heads = Pick<ChainBlocks, 'head' | 'byNumber' | 'byHash' | 'between' | 'ofTransaction'>;
 
 /** Heads by one short query each; decoded headers are cached by the block's hash. */
-function headsBy(query: Ask, { reads, forks }: Omit<BlockSources, 'reader'>): Heads {
-  const known = new LRUCache<string, ChainHead>({ max: headsInMemory });
-  let genesis: ChainHead | undefined;
-  const first = async (): Promise<ChainHead> =>
+function headsBy(query: Request, { reads, forks }: Omit<BlockSources, 'reader'>): Heads {
+  const known = new LRUCache<string, BlockHead>({ max: headsInMemory });
+  let genesis: BlockHead | undefined;
+  const first = async (): Promise<BlockHead> =>
     (genesis ??= firstHead(await reads.read('storedHeader', { number: 0n }), forks));
-  const shown = (row: HeadRow): ChainHead => {
+  const shown = (row: HeadRow): BlockHead => {
     const head = known.get(row.hash) ?? headOfRow(row, forks);
     known.set(row.hash, head);
     return head;
@@ -126,8 +126,8 @@ function headsBy(query: Ask, { reads, forks }: Omit<BlockSources, 'reader'>): He
       return [...(from === 0n ? [await first()] : []), ...rows.map(shown)];
     },
     ofTransaction: async (hash) => {
-      const found = await query(new BlockOfTransaction({ hash: hash.toLowerCase() }));
-      return found && { head: shown(found.block), index: found.place };
+      const result = await query(new BlockOfTransaction({ hash: hash.toLowerCase() }));
+      return result && { head: shown(result.block), index: result.place };
     },
   };
 }
@@ -135,7 +135,7 @@ function headsBy(query: Ask, { reads, forks }: Omit<BlockSources, 'reader'>): He
 function headOfRow(
   { number, hash, header, transaction_count: transactions, size_bytes: sizeBytes }: HeadRow,
   forks: Forks,
-): ChainHead {
+): BlockHead {
   const stored = {
     number: BigInt(number),
     hash,
@@ -146,14 +146,14 @@ function headOfRow(
   return headOf(stored, (rlp) => readHeader(rlp, forks));
 }
 
-function firstHead(header: Uint8Array, forks: Forks): ChainHead {
+function firstHead(header: Uint8Array, forks: Forks): BlockHead {
   const fields = readHeader(header, forks);
   const { rlp } = firstBody({ fields }, forks);
   const stored = { number: 0n, hash: bytesToHex(fields.hash()), header, transactions: 0, sizeBytes: rlp.length };
   return headOf(stored, () => fields);
 }
 
-function firstBody({ fields }: Pick<ChainHead, 'fields'>, forks: Forks): ChainBody {
+function firstBody({ fields }: Pick<BlockHead, 'fields'>, forks: Forks): ChainBody {
   const block = createBlock({ header: fields, withdrawals: [] }, { common: forks.at(fields) });
   return { block, rlp: block.serialize() };
 }

@@ -4,7 +4,7 @@ import { Bloom, encodeReceipt } from '@ethereumjs/vm';
 import type { LogRow } from '../../../projections/chain/log-queries.ts';
 import type { TransactionRow } from '../../../projections/chain/queries.ts';
 import type { ExecutedLog, Hex } from '../executor/outcome.ts';
-import type { ChainHead, ChainReceipt } from './chain-blocks.ts';
+import type { BlockHead, ChainReceipt } from './chain-blocks.ts';
 
 /** Logs whose bloom is made in one go: about a millisecond each hundred. */
 const logsInOneTurn = 250;
@@ -16,11 +16,11 @@ const logsInOneTurn = 250;
  * meanwhile.
  */
 export async function receiptsOfRows(
-  head: ChainHead,
+  head: BlockHead,
   rows: readonly TransactionRow[],
   logs: readonly LogRow[],
 ): Promise<readonly ChainReceipt[]> {
-  const byTransaction = Map.groupBy(logs, ({ transaction_place: place }) => place);
+  const byTransaction = Map.groupBy(logs, ({ transaction_place: position }) => position);
   const receipts: ChainReceipt[] = [];
   for (const row of rows) {
     const own = (byTransaction.get(row.place) ?? []).map(executedLog);

@@ -109,13 +109,15 @@ function encodeEvent(items: ReturnType<typeof parseAbi>) {
     const data = createContract([{ type: 'function', name, inputs: bare, outputs: [] }] as unknown as typeof items)[
       name
     ];
-    const given = Object.fromEntries(inputs.map(({ name: key = '', indexed }) => [key, indexed ? values[key] : null]));
+    const options = Object.fromEntries(
+      inputs.map(({ name: key = '', indexed }) => [key, indexed ? values[key] : null]),
+    );
     const [single] = bare;
     const plain = Object.fromEntries(bare.map(({ name: key = '' }) => [key, values[key]]));
-    const told = bare.length === 1 ? values[single?.name ?? ''] : plain;
+    const reported = bare.length === 1 ? values[single?.name ?? ''] : plain;
     return {
-      topics: (topics[name]?.topics(given) ?? []).filter((topic) => topic !== null) as `0x${string}`[],
-      data: bare.length === 0 ? new Uint8Array() : (data?.encodeInput(told).slice(4) ?? new Uint8Array()),
+      topics: (topics[name]?.topics(options) ?? []).filter((topic) => topic !== null) as `0x${string}`[],
+      data: bare.length === 0 ? new Uint8Array() : (data?.encodeInput(reported).slice(4) ?? new Uint8Array()),
     };
   };
 }

@@ -3,7 +3,7 @@ import type { Action } from '../../../commands/ledger/chain.ts';
 import { metadataText } from '../../../commands/ledger/metadata.ts';
 import { evmAddress } from '../../chain/sign/addresses.ts';
 import type { ActionKey } from './action-index.ts';
-import { type Call, type Methods, numberOf, type Page, pageSize, refuse } from './contract.ts';
+import { type ContractCall, type Methods, numberOf, type ContractPage, pageSize, refuse } from './contract.ts';
 
 const types = ['ACTION_TYPE_SENSE', 'ACTION_TYPE_CASCADE'];
 const states = 'PENDING PROCESSING DONE APPROVED REJECTED FAILED EXPIRED'
@@ -15,43 +15,47 @@ type Cascade = Requested & Readonly<{ fileName: string; rqIdsIc: bigint; signatu
 
 /** The contract of actions: the rules that the chain's own messages call, in the name of the caller. */
 export const actionMethods = {
-  requestCascade: async (call: Call, given: Cascade) =>
-    await request(call, given, 'CASCADE', {
-      data_hash: given.dataHash,
-      file_name: given.fileName,
-      rq_ids_ic: Number(given.rqIdsIc),
-      signatures: given.signatures,
+  requestCascade: async (call: ContractCall, input: Cascade) =>
+    await request(call, input, 'CASCADE', {
+      data_hash: input.dataHash,
+      file_name: input.fileName,
+      rq_ids_ic: Number(input.rqIdsIc),
+      signatures: input.signatures,
     }),
-  requestSense: async (call: Call, given: Requested & Readonly<{ ddAndFingerprintsIc: bigint }>) =>
-    await request(call, given, 'SENSE', {
-      data_hash: given.dataHash,
-      dd_and_fingerprints_ic: Number(given.ddAndFingerprintsIc),
+  requestSense: async (call: ContractCall, options: Requested & Readonly<{ ddAndFingerprintsIc: bigint }>) =>
+    await request(call, options, 'SENSE', {
+      data_hash: options.dataHash,
+      dd_and_fingerprints_ic: Number(options.ddAndFingerprintsIc),
     }),
-  finalizeCascade: async (call: Call, given: Readonly<{ actionId: string; rqIdsIds: readonly string[] }>) =>
-    await finalize(call, given.actionId, 'CASCADE', { rq_ids_ids: given.rqIdsIds }),
-  finalizeSense: async (call: Call, given: Readonly<{ actionId: string; ddAndFingerprintsIds: readonly string[] }>) =>
-    await finalize(call, given.actionId, 'SENSE', { dd_and_fingerprints_ids: given.ddAndFingerprintsIds }),
-  approveAction: async ({ chain, caller, callerHex, emit }: Call, actionId: string) => {
+  finalizeCascade: async (call: ContractCall, values: Readonly<{ actionId: string; rqIdsIds: readonly string[] }>) =>
+    await finalize(call, values.actionId, 'CASCADE', { rq_ids_ids: values.rqIdsIds }),
+  finalizeSense: async (
+    call: ContractCall,
+    given: Readonly<{ actionId: string; ddAndFingerprintsIds: readonly string[] }>,
+  ) => await finalize(call, given.actionId, 'SENSE', { dd_and_fingerprints_ids: given.ddAndFingerprintsIds }),
+  approveAction: async ({ chain, caller, callerHex, emit }: ContractCall, actionId: string) => {
     const message = { '@type': '/lumera.action.v1.MsgApproveAction', creator: caller, actionId } as const;
     await chain.carryOut((draft) => approveAction(draft, message));
     emit('ActionApproved', { actionId, creator: callerHex });
     return true;
   },
-  getAction: async ({ chain }: Call, actionId: string) =>
+  getAction: async ({ chain }: ContractCall, actionId: string) =>
     await chain.run(({ action }) => infoOf(action(actionId) ?? refuse(`action ${actionId} not found`))),
-  getActionFee: async ({ chain }: Call, dataSizeKbs: bigint) => {
+  getActionFee: async ({ chain }: ContractCall, dataSizeKbs: bigint) => {
     const { baseActionFee, feePerKbyte } = chain.genesis.params;
     const perKb = BigInt(feePerKbyte);
     const baseFee = BigInt(baseActionFee);
     return { baseFee, perKbFee: perKb, totalFee: baseFee + perKb * dataSizeKbs };
   },
-  getActionsByCreator: async (call: Call, { creator, ...page }: Page & Readonly<{ creator: string }>) =>
+  getActionsByCreator: async (call: ContractCall, { creator, ...page }: ContractPage & Readonly<{ creator: string }>) =>
     await list(call, page, `creator/${creator.toLowerCase()}`),
-  getActionsByState: async (call: Call, { state, ...page }: Page & Readonly<{ state: bigint }>) =>
+  getActionsByState: async (call: ContractCall, { state, ...page }: ContractPage & Readonly<{ state: bigint }>) =>
     await list(call, page, `state/${states[Number(state) - 1] ?? ''}`),
-  getActionsBySuperNode: async (call: Call, { superNode, ...page }: Page & Readonly<{ superNode: string }>) =>
-    await list(call, page, `node/${superNode.toLowerCase()}`),
-  getParams: async ({ chain }: Call) => {
+  getActionsBySuperNode: async (
+    call: ContractCall,
+    { superNode, ...page }: ContractPage & Readonly<{ superNode: string }>,
+  ) => await list(call, page, `node/${superNode.toLowerCase()}`),
+  getParams: async ({ chain }: ContractCall) => {
     const { baseActionFee, feePerKbyte, maxActionsPerBlock, expirationSeconds } = chain.genesis.params;
     return {
       baseActionFee: BigInt(baseActionFee),
@@ -70,7 +74,7 @@ export const actionMethods = {
 type Type = 'CASCADE' | 'SENSE';
 
 async function request(
-  { chain, block, caller, callerHex, emit }: Call,
+  { chain, block, caller, callerHex, emit }: ContractCall,
   given: Requested,
   type: Type,
   metadata: object,
@@ -102,7 +106,7 @@ async function request(
  * nothing.
  */
 async function finalize(
-  { chain, block, caller, callerHex, emit }: Call,
+  { chain, block, caller, callerHex, emit }: ContractCall,
   actionId: string,
   type: Type,
   metadata: object,
@@ -121,7 +125,7 @@ async function finalize(
   return true;
 }
 
-async function list({ chain }: Call, page: Page, key: ActionKey) {
+async function list({ chain }: ContractCall, page: ContractPage, key: ActionKey) {
   const { actions, total } = await chain.listed(key, { offset: page.offset, limit: pageSize(page) });
   return { actions: actions.map(infoOf), total };
 }
@@ -130,16 +134,16 @@ function infoOf(action: Action) {
   const { id, creator, type, state, metadata, price, expirationTime, height, superNodes } = action;
   return {
     actionId: id,
-    creator: evmAddress(creator) ?? nobody,
+    creator: evmAddress(creator) ?? none,
     actionType: numberOf(types, type),
     state: numberOf(states, state),
     metadata: metadataText(metadata),
     price,
     expirationTime: BigInt(expirationTime),
     blockHeight: BigInt(height),
-    superNodes: superNodes.map((node) => evmAddress(node) ?? nobody),
+    superNodes: superNodes.map((node) => evmAddress(node) ?? none),
   };
 }
 
 /** Used for an account that has more than 20 bytes. */
-const nobody = `0x${'00'.repeat(20)}`;
+const none = `0x${'00'.repeat(20)}`;

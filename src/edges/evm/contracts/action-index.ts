@@ -2,7 +2,7 @@ import { type Address, setLengthLeft } from '@ethereumjs/util';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import type { Action } from '../../../commands/ledger/chain.ts';
 import { evmAddress } from '../../chain/sign/addresses.ts';
-import type { State } from '../executor/state.ts';
+import type { State } from '../executor/state/state.ts';
 import { gas, type Meter } from './gas.ts';
 
 type Payer = Pick<Meter, 'pay'>;

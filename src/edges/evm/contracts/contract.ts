@@ -1,34 +1,34 @@
-import type { Block } from '../../../commands/ledger/chain.ts';
+import type { BlockContext } from '../../../commands/ledger/chain.ts';
 import { TransactionFailed } from '../../../commands/ledger/failure.ts';
 import type { StoredChain } from './rules.ts';
 
 /** A call of a system contract while it runs. */
-export type Call = Readonly<{
+export type ContractCall = Readonly<{
   /** The sender of the message, never an argument of the call; Bech32, and in the machine's form. */
   caller: string;
   callerHex: `0x${string}`;
   chain: StoredChain;
-  block: Block;
+  block: BlockContext;
   /** Logs an event of the contract. */
   emit: (event: string, values: Readonly<Record<string, unknown>>) => void;
 }>;
 
 /** The methods of a contract by name; arguments come decoded, numbers as bigint. */
-export type Methods = Readonly<Record<string, (call: Call, given: never) => Promise<unknown>>>;
+export type Methods = Readonly<Record<string, (call: ContractCall, input: never) => Promise<unknown>>>;
 
 /** Records of one page at most. */
 const mostListed = 100;
 
 /** A page as a call requests it. */
-export type Page = Readonly<{ offset: bigint; limit: bigint }>;
+export type ContractPage = Readonly<{ offset: bigint; limit: bigint }>;
 
 /** How many records a page holds at most. */
-export function pageSize({ limit }: Page): number {
+export function pageSize({ limit }: ContractPage): number {
   return Math.min(Number(limit) || mostListed, mostListed);
 }
 
 /** The items of a page. */
-export function pageOf<T>(all: readonly T[], page: Page): T[] {
+export function pageOf<T>(all: readonly T[], page: ContractPage): T[] {
   const from = Number(page.offset > BigInt(all.length) ? all.length : page.offset);
   return all.slice(from, from + pageSize(page));
 }

@@ -1,8 +1,8 @@
 import { type Address, createAddressFromString } from '@ethereumjs/util';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { actionIn, type LedgerRecord, type RecordTable } from '../../../commands/ledger/records.ts';
-import type { Told } from '../executor/outcome.ts';
-import type { State } from '../executor/state.ts';
+import type { Reported } from '../executor/outcome.ts';
+import type { State } from '../executor/state/state.ts';
 import { ActionIndex, type ActionKey, type ListedIds } from './action-index.ts';
 import { free, gas, type Meter } from './gas.ts';
 
@@ -10,7 +10,7 @@ import { free, gas, type Meter } from './gas.ts';
 const nodeIds = { table: 'node-ids', id: '' } as const;
 /** The account whose storage is the index of actions. */
 const indexOfActions = { table: 'index', id: '' } as const;
-type Place = Readonly<{ table: RecordTable | typeof nodeIds.table | typeof indexOfActions.table; id: string }>;
+type Position = Readonly<{ table: RecordTable | typeof nodeIds.table | typeof indexOfActions.table; id: string }>;
 type Payer = Pick<Meter, 'pay'>;
 
 /**
@@ -19,7 +19,7 @@ type Payer = Pick<Meter, 'pay'>;
  * So the machine's journal undoes it with its frame, the state's root covers it, and it can be read and proven at any
  * block. Its first byte stops any call to it.
  */
-function addressOf({ table, id }: Place): Address {
+function addressOf({ table, id }: Position): Address {
   const hash = keccak_256(new TextEncoder().encode(`annals/ledger/${table}/${id}`));
   return createAddressFromString(`0x${Buffer.from(hash.subarray(12)).toString('hex')}`);
 }
@@ -70,22 +70,22 @@ export class RecordStore {
     await index.follow(before === undefined ? undefined : actionIn(before), actionIn(after));
   }
 
-  async #read(place: Place): Promise<string | undefined> {
+  async #read(position: Position): Promise<string | undefined> {
     this.#payer.pay(gas.row);
-    const code = await this.#state.getCode(addressOf(place));
+    const code = await this.#state.getCode(addressOf(position));
     this.#payer.pay(gas.rowByte * BigInt(code.length));
     return code.length === 0 ? undefined : new TextDecoder().decode(code.subarray(1));
   }
 
-  async #write(place: Place, value: string): Promise<void> {
+  async #write(location: Position, value: string): Promise<void> {
     const bytes = new Uint8Array([0, ...new TextEncoder().encode(value)]);
     this.#payer.pay(gas.storedByte * BigInt(bytes.length));
-    await this.#state.putRecord(addressOf(place), bytes);
+    await this.#state.putRecord(addressOf(location), bytes);
   }
 }
 
 /** What system contracts did since the last time, as it is now: rows whose writing was undone are as before. */
-export async function takeTold(state: State): Promise<Told> {
+export async function takeReported(state: State): Promise<Reported> {
   const store = new RecordStore(state);
   const names = state.takeRecords();
   const rows = names.map(async ({ table, id }) => ({ table, id, value: await store.read(table, id) }));

@@ -1,10 +1,10 @@
 import { type Address, createAddressFromString } from '@ethereumjs/util';
-import type { Account, Action, ChainState, Genesis, SuperNode } from '../../../commands/ledger/chain.ts';
+import type { Account, Action, LedgerState, Genesis, SuperNode } from '../../../commands/ledger/chain.ts';
 import { Draft } from '../../../commands/ledger/draft.ts';
 import { TransactionFailed } from '../../../commands/ledger/failure.ts';
 import { actionIn, nodeIn, recordsOf, talliesIn } from '../../../commands/ledger/records.ts';
 import { evmAddress } from '../../chain/sign/addresses.ts';
-import type { State } from '../executor/state.ts';
+import type { State } from '../executor/state/state.ts';
 import type { ActionKey } from './action-index.ts';
 import { gas, type Meter } from './gas.ts';
 import { RecordStore } from './record-store.ts';
@@ -43,7 +43,7 @@ export class StoredChain {
   }
 
   /** Runs something that reads the chain until all that it reads is here. */
-  async run<T>(rule: (chain: ChainState) => T): Promise<T> {
+  async run<T>(rule: (chain: LedgerState) => T): Promise<T> {
     const chain = this.#chain({ ...(await this.#tallies()), accounts: 0 });
     for (;;) {
       try {
@@ -88,7 +88,7 @@ export class StoredChain {
     return draft;
   }
 
-  #chain(tallies: ChainState['tallies']): ChainState {
+  #chain(tallies: LedgerState['tallies']): LedgerState {
     return {
       genesis: this.genesis,
       tallies,
@@ -135,7 +135,7 @@ function addressIn(account: string): Address {
   return createAddressFromString(address);
 }
 
-function known<T>(found: Map<string, T | undefined>, key: string, read: () => Promise<T | undefined>): T | undefined {
-  if (found.has(key)) return found.get(key);
-  throw new NotRead(async () => void found.set(key, await read()));
+function known<T>(match: Map<string, T | undefined>, key: string, read: () => Promise<T | undefined>): T | undefined {
+  if (match.has(key)) return match.get(key);
+  throw new NotRead(async () => void match.set(key, await read()));
 }

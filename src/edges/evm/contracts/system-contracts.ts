@@ -4,10 +4,10 @@ import type { Genesis } from '../../../commands/ledger/chain.ts';
 import { TransactionFailed } from '../../../commands/ledger/failure.ts';
 import { blockOf } from '../../../kit/shims/ethereumjs/machine.ts';
 import { accountOfEvm, distance } from '../../chain/sign/addresses.ts';
-import type { State } from '../executor/state.ts';
+import type { State } from '../executor/state/state.ts';
 import type { Interface } from './abi.ts';
 import { contractAddresses } from './addresses.ts';
-import type { Call, Methods } from './contract.ts';
+import type { ContractCall, Methods } from './contract.ts';
 import type * as loaded from './contracts.ts';
 import { gas, GasSpent, Meter } from './gas.ts';
 import { StoredChain } from './rules.ts';
@@ -48,7 +48,7 @@ export function systemContracts(
         requirePlain(called, callee);
         if (!callee.isView) meter.pay(gas.inputByte * BigInt(input.data.length));
         const callerHex = called.caller.toString();
-        const call: Call = {
+        const call: ContractCall = {
           callerHex,
           caller: accountOfEvm(callerHex),
           chain: new StoredChain(genesis, state, meter),
@@ -80,16 +80,16 @@ function requirePlain({ delegatecall, isStatic, value, to, codeAddress }: Messag
   if (isStatic && !isView) throw new TransactionFailed('request', 'a static call changes nothing');
 }
 
-async function carryOut(methods: Methods, found: Interface, call: Call, input: Uint8Array): Promise<unknown> {
-  const method = methods[found.name];
+async function carryOut(methods: Methods, match: Interface, call: ContractCall, input: Uint8Array): Promise<unknown> {
+  const method = methods[match.name];
   if (!method) throw new TransactionFailed('request', 'this chain does not offer it');
-  let given: unknown;
+  let options: unknown;
   try {
-    given = found.decode(input);
+    options = match.decode(input);
   } catch {
     throw new TransactionFailed('request', 'the arguments cannot be read');
   }
-  return await method(call, given as never);
+  return await method(call, options as never);
 }
 
 function outOfGas({ gasLimit }: PrecompileInput): ExecResult {
@@ -97,7 +97,7 @@ function outOfGas({ gasLimit }: PrecompileInput): ExecResult {
   return { executionGasUsed: gasLimit, returnValue: new Uint8Array(), exceptionError };
 }
 
-function shownBlock(input: PrecompileInput): Call['block'] {
+function shownBlock(input: PrecompileInput): ContractCall['block'] {
   const { number, timestamp } = blockOf(input).header;
   return { height: Number(number), time: new Date(Number(timestamp) * 1000).toISOString(), distance };
 }

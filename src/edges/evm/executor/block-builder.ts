@@ -4,16 +4,16 @@ import { EVM } from '@ethereumjs/evm';
 import { Account } from '@ethereumjs/util';
 import { runTx, type RunTxResult, type VM } from '@ethereumjs/vm';
 import { toAppError } from '../../../kit/errors.ts';
-import { takeTold } from '../contracts/record-store.ts';
-import type { ChainConfig } from './genesis.ts';
+import { takeReported } from '../contracts/record-store.ts';
+import type { ChainConfig } from './state/genesis.ts';
 import { loggedBytes } from './logged-receipt.ts';
 import type { Machine } from './machine.ts';
 import { executedTransaction, type Outcome } from './outcome.ts';
 import { type SealingLimits, stopwatch, TooLong } from './sealing-limits.ts';
-import type { State } from './state.ts';
+import type { State } from './state/state.ts';
 
 /** Reads of the state and jumps between two readings of the clock. */
-const stepsPerLook = 16;
+const stepsPerCheck = 16;
 
 type Executing = Readonly<{ machine: Pick<Machine, 'vm' | 'state'>; environment: Block; limits: SealingLimits }>;
 
@@ -83,17 +83,17 @@ export class BlockBuilder {
     let steps = 0;
     const guard = (): void => {
       steps += 1;
-      if (steps % stepsPerLook === 0 && elapsedMs() > transactionMs)
+      if (steps % stepsPerCheck === 0 && elapsedMs() > transactionMs)
         throw new TooLong('The transaction takes too long');
     };
     const run = () => runTx(this.#vm, { tx, block, blockGasUsed: this.gasUsed, skipHardForkValidation: true });
     const result = await this.#state.guarded(transactionMs === Infinity ? undefined : guard, run);
     if (this.#feesTo === 'coinbase') await payBaseFee(this.#vm, block, result);
     const transaction = executedTransaction(tx, result, block.header);
-    const told = await takeTold(this.#state);
+    const reported = await takeReported(this.#state);
     const { gasLimit } = tx;
     const touched = await this.#state.takeTouched();
-    return { result, outcome: { kind: 'executed', transaction, gasLimit, touched, ...told } };
+    return { result, outcome: { kind: 'executed', transaction, gasLimit, touched, ...reported } };
   }
 
   #add(tx: TypedTransaction, { result, outcome }: Ran, bytes: number): Outcome {
@@ -110,7 +110,7 @@ export class BlockBuilder {
     const { evm } = this.#vm;
     if (evm instanceof EVM) evm.transientStorage.clear();
     evm.journal.cleanJournal();
-    await takeTold(this.#state);
+    await takeReported(this.#state);
     await this.#state.takeTouched();
   }
 }

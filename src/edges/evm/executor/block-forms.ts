@@ -11,7 +11,7 @@ import { bytesToHex } from '@ethereumjs/util';
 import { effectiveGasPrice, type Hex } from './outcome.ts';
 
 /** The position of a transaction; without it, the transaction is pending. */
-export type TransactionPlace = Readonly<{
+export type TransactionPosition = Readonly<{
   blockHash: Hex;
   blockNumber: bigint;
   timestamp: bigint;
@@ -23,17 +23,20 @@ export type TransactionPlace = Readonly<{
 export const quantity = (value: bigint | number): Hex => `0x${value.toString(16)}`;
 
 /** A transaction as `eth_getTransactionByHash` shows it. */
-export function transactionForm(tx: TypedTransaction, place?: TransactionPlace): Readonly<Record<string, unknown>> {
+export function transactionForm(
+  tx: TypedTransaction,
+  location?: TransactionPosition,
+): Readonly<Record<string, unknown>> {
   const json = tx.toJSON();
   const priced = isFeeMarket1559Tx(tx) || isBlob4844Tx(tx) || isEOACode7702Tx(tx);
   const waiting = priced ? tx.maxFeePerGas : tx.gasPrice;
   return {
-    blockHash: place?.blockHash ?? null,
-    blockNumber: place ? quantity(place.blockNumber) : null,
-    blockTimestamp: place ? quantity(place.timestamp) : null,
+    blockHash: location?.blockHash ?? null,
+    blockNumber: location ? quantity(location.blockNumber) : null,
+    blockTimestamp: location ? quantity(location.timestamp) : null,
     from: tx.getSenderAddress().toString(),
     gas: quantity(tx.gasLimit),
-    gasPrice: quantity(place?.baseFee === undefined ? waiting : effectiveGasPrice(tx, place.baseFee)),
+    gasPrice: quantity(location?.baseFee === undefined ? waiting : effectiveGasPrice(tx, location.baseFee)),
     ...(priced && {
       maxFeePerGas: quantity(tx.maxFeePerGas),
       maxPriorityFeePerGas: quantity(tx.maxPriorityFeePerGas),
@@ -43,7 +46,7 @@ export function transactionForm(tx: TypedTransaction, place?: TransactionPlace):
     input: bytesToHex(tx.data),
     nonce: quantity(tx.nonce),
     to: tx.to?.toString() ?? null,
-    transactionIndex: place ? quantity(place.index) : null,
+    transactionIndex: location ? quantity(location.index) : null,
     value: quantity(tx.value),
     type: quantity(tx.type),
     ...typedFields(tx, json),
@@ -94,14 +97,14 @@ export function blockFormOf(header: BlockHeader, hash: Hex, parts: ShownParts): 
 }
 
 /** A block as `eth_getBlockByNumber` shows it, with full transactions or their hashes. */
-export function blockForm(block: Block, whole: boolean): Readonly<Record<string, unknown>> {
+export function blockForm(block: Block, complete: boolean): Readonly<Record<string, unknown>> {
   const { header, transactions } = block;
   const hash = bytesToHex(header.hash());
-  const place = { blockHash: hash, blockNumber: header.number, timestamp: header.timestamp };
+  const inBlock = { blockHash: hash, blockNumber: header.number, timestamp: header.timestamp };
   return blockFormOf(header, hash, {
     sizeBytes: block.serialize().length,
     transactions: transactions.map((tx, index) =>
-      whole ? transactionForm(tx, { ...place, index, baseFee: header.baseFeePerGas }) : bytesToHex(tx.hash()),
+      complete ? transactionForm(tx, { ...inBlock, index, baseFee: header.baseFeePerGas }) : bytesToHex(tx.hash()),
     ),
     uncles: block.uncleHeaders.map((uncle) => bytesToHex(uncle.hash())),
     withdrawals: (block.withdrawals ?? []).map((withdrawal) => withdrawal.toJSON()),

@@ -5,21 +5,21 @@ import type { TypedTransaction } from '@ethereumjs/tx';
 import { bytesToBigInt, bytesToHex } from '@ethereumjs/util';
 import { encodeReceipt, type TxReceipt } from '@ethereumjs/vm';
 import { AppError, toAppError } from '../../../kit/errors.ts';
-import type { ForkPlace, Forks } from './forks.ts';
-import type { StoredHeader } from './node-store.ts';
+import type { ForkPosition, Forks } from './forks.ts';
+import type { StoredHeader } from './state/node-store.ts';
 
 const numberAt = 8;
 const timestampAt = 11;
 
 /** A header of its RLP form, under the rules of its fork. Fails with `INVALID_ARGUMENT`. */
 export const readHeader = (rlp: Uint8Array, forks: Forks): BlockHeader =>
-  reading('header', () => createBlockHeaderFromRLP(rlp, { common: forks.at(placeOf(RLP.decode(rlp))) }));
+  reading('header', () => createBlockHeaderFromRLP(rlp, { common: forks.at(positionOf(RLP.decode(rlp))) }));
 
 /** A complete block from its RLP form, under the rules of its fork. Fails with `INVALID_ARGUMENT`. */
 export const readBlock = (rlp: Uint8Array, forks: Forks): Block =>
   reading('block', () => {
     const [header = []] = listOf(RLP.decode(rlp));
-    return createBlockFromRLP(rlp, { common: forks.at(placeOf(header)) });
+    return createBlockFromRLP(rlp, { common: forks.at(positionOf(header)) });
   });
 
 /** The blocks of a file that holds their RLP forms one behind the other. */
@@ -54,7 +54,7 @@ export async function blockRoots(
   return { transactionsTrie: transactionsTrie.root(), receiptTrie: receiptsTrie.root() };
 }
 
-function placeOf(header: unknown): ForkPlace {
+function positionOf(header: unknown): ForkPosition {
   const fields = listOf(header);
   const field = (index: number): bigint => {
     const value = fields[index];

@@ -6,7 +6,7 @@ import { nextBaseFee } from './base-fee.ts';
 import { quantity } from './block-forms.ts';
 import { executionCodes, ExecutionError } from './execution-error.ts';
 import type { Hex } from './outcome.ts';
-import type { At, Reader } from './reader.ts';
+import type { At, StateReader } from './reader.ts';
 
 /** A block to build, in the terms of `testing_buildBlockV1`. */
 export type Payload = Readonly<{
@@ -26,16 +26,16 @@ export type Payload = Readonly<{
 const wantedGasLimit = 60_000_000n;
 
 /** Builds a block on top of another one and shows it; nothing of it stays. */
-export async function buildPayload(reader: Reader, payload: Payload): Promise<Readonly<Record<string, unknown>>> {
+export async function buildPayload(reader: StateReader, payload: Payload): Promise<Readonly<Record<string, unknown>>> {
   const parent = reader.blockOf(payload.at);
-  const place = { number: parent.header.number + 1n, timestamp: BigInt(payload.timestamp) };
-  const common = reader.forks.at(place);
+  const position = { number: parent.header.number + 1n, timestamp: BigInt(payload.timestamp) };
+  const common = reader.forks.at(position);
   const { vm } = await reader.machineAt(payload.at, common);
   const withdrawals = payload.withdrawals.map((one) => createWithdrawal(one));
   const builder = await buildBlock(vm, {
     parentBlock: createBlock({ header: parent.header }, { common: reader.forks.at(parent.header) }),
     headerData: {
-      ...place,
+      ...position,
       gasLimit: nextGasLimit(parent.header.gasLimit),
       baseFeePerGas: nextBaseFee(parent.header, reader.config.fees),
       coinbase: payload.suggestedFeeRecipient,

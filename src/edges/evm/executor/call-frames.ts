@@ -28,7 +28,10 @@ type PlacedLog = ExecutedLog & Readonly<{ position: Hex }>;
 export type CallTracerOptions = Readonly<{ onlyTopCall?: boolean | undefined; withLog?: boolean | undefined }>;
 
 /** A recording of a transaction while it runs, until it is stopped. */
-export type Recording<Told> = Readonly<{ told: (result: RunTxResult, tx: TypedTransaction) => Told; stop: () => void }>;
+export type Recording<Reported> = Readonly<{
+  told: (result: RunTxResult, tx: TypedTransaction) => Reported;
+  stop: () => void;
+}>;
 
 /** A call under way; its frame is complete once it has ended. */
 type Followed = {
@@ -52,10 +55,10 @@ export function followCalls(vm: VM, options: CallTracerOptions): Recording<CallF
     if (opcode === 'SELFDESTRUCT') current?.calls.push(followed(selfDestruct(step)));
     done?.();
   };
-  const onBegin = (message: Message, done?: () => void): void => {
-    const begun = followed(begin(message, opcode));
-    open.at(-1)?.calls.push(begun);
-    open.push(begun);
+  const onStart = (message: Message, done?: () => void): void => {
+    const started = followed(frameOf(message, opcode));
+    open.at(-1)?.calls.push(started);
+    open.push(started);
     done?.();
   };
   const onEnd = (result: EVMResult, done?: () => void): void => {
@@ -67,27 +70,31 @@ export function followCalls(vm: VM, options: CallTracerOptions): Recording<CallF
     }
     done?.();
   };
-  vm.evm.events?.on('step', onStep).on('beforeMessage', onBegin).on('afterMessage', onEnd);
+  vm.evm.events?.on('step', onStep).on('beforeMessage', onStart).on('afterMessage', onEnd);
   return {
     told: ({ totalGasSpent }, tx) => {
-      const whole = top ? told(top, options) : plainFrame(tx);
-      return { ...whole, gas: hex(tx.gasLimit), gasUsed: hex(totalGasSpent) };
+      const full = top ? reported(top, options) : plainFrame(tx);
+      return { ...full, gas: hex(tx.gasLimit), gasUsed: hex(totalGasSpent) };
     },
-    stop: () => void vm.evm.events?.off('step', onStep).off('beforeMessage', onBegin).off('afterMessage', onEnd),
+    stop: () => void vm.evm.events?.off('step', onStep).off('beforeMessage', onStart).off('afterMessage', onEnd),
   };
 }
 
 const followed = (frame: CallFrame): Followed => ({ frame, calls: [], positions: [], logs: [] });
 
 /** The frame with what happened within it; a call that failed undoes the logs of those within it. */
-function told({ frame, calls, positions, logs }: Followed, options: CallTracerOptions, isUndone = false): CallFrame {
+function reported(
+  { frame, calls, positions, logs }: Followed,
+  options: CallTracerOptions,
+  isUndone = false,
+): CallFrame {
   const { onlyTopCall = false, withLog = false } = options;
   const undoes = isUndone || frame.error !== undefined;
   const others = new Set(calls.flatMap((call) => call.logs));
   const own = withLog && !undoes ? logs.filter((log) => !others.has(log)) : [];
   return {
     ...frame,
-    calls: onlyTopCall || calls.length === 0 ? undefined : calls.map((call) => told(call, options, undoes)),
+    calls: onlyTopCall || calls.length === 0 ? undefined : calls.map((call) => reported(call, options, undoes)),
     logs: own.length === 0 ? undefined : own.map((log, index) => placed(log, positions[index] ?? 0)),
   };
 }
@@ -100,7 +107,7 @@ const placed = ([address, topics, data]: Log, position: number): PlacedLog => ({
 });
 
 /** The frame of a call at its start, named by the instruction that makes it. */
-function begin(message: Message, opcode: string): CallFrame {
+function frameOf(message: Message, opcode: string): CallFrame {
   const { depth, to, caller, value, gasLimit, data } = message;
   const type = depth > 0 ? opcode : to ? 'CALL' : 'CREATE';
   const isDelegated = type === 'DELEGATECALL';

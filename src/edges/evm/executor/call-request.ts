@@ -36,13 +36,13 @@ export type CallRequest = Readonly<{
 }>;
 
 /** A call as an unsigned transaction. */
-export type Message = Readonly<{ tx: TypedTransaction; from: Address }>;
+export type UnsignedCall = Readonly<{ tx: TypedTransaction; from: Address }>;
 
 /** Defaults of a call. */
 export type Defaults = Readonly<{ gasLimit: bigint; nonce: bigint; common: Common }>;
 
 /** Makes a transaction of a call; it takes part in no signature check. Fails with an ExecutionError of `failed`. */
-export function messageOf(request: CallRequest, defaults: Defaults): Message {
+export function messageOf(request: CallRequest, defaults: Defaults): UnsignedCall {
   const from = request.from ? createAddressFromString(request.from) : createZeroAddress();
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, chainId } = request;
   const refuse = (why: string): never => {

@@ -4,13 +4,13 @@ import { withHeader } from '../../../kit/shims/ethereumjs/pretended.ts';
 import { type AccessList, type CallRequest, feeCapOf, messageOf } from './call-request.ts';
 import { executionCodes, ExecutionError, plainReason } from './execution-error.ts';
 import { type BlockOverrides, overrideBlock, overrideState, type StateOverrides } from './overrides.ts';
-import type { At, Place, Reader } from './reader.ts';
+import type { At, StatePosition, StateReader } from './reader.ts';
 import { callFailure } from './revert-reason.ts';
 import { movePrecompiles } from './simulate/precompiles.ts';
 import { record, type Trace, type TraceOptions } from './trace.ts';
 
 /** A call at the end of a block, with what it pretends. */
-export type Call = Readonly<{
+export type EvmCall = Readonly<{
   at: At;
   request: CallRequest;
   /** Most gas that it may use, whatever it requests. */
@@ -20,9 +20,9 @@ export type Call = Readonly<{
 }>;
 
 /** The return data of a call. Fails with an ExecutionError when it reverts or cannot run. */
-export const call = async (reader: Reader, given: Call): Promise<Uint8Array> =>
-  await pretending(reader, given, async (place) => {
-    const { execResult } = await run(place, { ...given, gas: gasOf(given) });
+export const call = async (reader: StateReader, input: EvmCall): Promise<Uint8Array> =>
+  await pretending(reader, input, async (position) => {
+    const { execResult } = await run(position, { ...input, gas: gasOf(input) });
     const { exceptionError, returnValue } = execResult;
     if (exceptionError) throw callFailure(exceptionError.error, returnValue);
     return returnValue;
@@ -33,8 +33,8 @@ export const call = async (reader: Reader, given: Call): Promise<Uint8Array> =>
  * the trace.
  */
 export const traceCall = async (
-  reader: Reader,
-  { options, ...given }: Call & Readonly<{ options: TraceOptions }>,
+  reader: StateReader,
+  { options, ...given }: EvmCall & Readonly<{ options: TraceOptions }>,
 ): Promise<Trace> =>
   await pretending(reader, given, async (on) => {
     const { vm } = on.machine;
@@ -52,11 +52,11 @@ export const traceCall = async (
 const tolerance = 0.015;
 
 /** The least gas, or up to 1.5 percent more, with which a call succeeds. Fails as `call` does. */
-export const estimate = async (reader: Reader, given: Call): Promise<bigint> =>
-  await pretending(reader, given, async (on) => {
-    const most = await affordable(on, given);
+export const estimate = async (reader: StateReader, values: EvmCall): Promise<bigint> =>
+  await pretending(reader, values, async (on) => {
+    const most = await affordable(on, values);
     const attempt = async (gas: bigint): Promise<RunTxResult> =>
-      await undone(on, () => run(on, { request: given.request, gas }));
+      await undone(on, () => run(on, { request: values.request, gas }));
     const first = await attempt(most);
     const { exceptionError, returnValue } = first.execResult;
     if (exceptionError) throw callFailure(exceptionError.error, returnValue);
@@ -88,7 +88,7 @@ export type AccessListResult = Readonly<{ accessList: AccessList; gasUsed: bigin
 const accessListRounds = 8;
 
 /** Finds the slots that a call touches, and what it costs when it names them. */
-export const accessList = async (reader: Reader, given: Call): Promise<AccessListResult> =>
+export const accessList = async (reader: StateReader, given: EvmCall): Promise<AccessListResult> =>
   await pretending(reader, given, async (on) => {
     let list: AccessList = given.request.accessList ?? [];
     for (let round = 1; ; round += 1) {
@@ -112,7 +112,11 @@ export const accessList = async (reader: Reader, given: Call): Promise<AccessLis
   });
 
 /** Lends a machine at the end of a block, with what the call pretends of accounts and of the block. */
-const pretending = async <T>(reader: Reader, given: Call, use: (place: Place) => Promise<T>): Promise<T> =>
+const pretending = async <T>(
+  reader: StateReader,
+  given: EvmCall,
+  use: (location: StatePosition) => Promise<T>,
+): Promise<T> =>
   await reader.read(given.at, async ({ machine, block }) => {
     const { stateOverrides = {}, blockOverrides = {} } = given;
     const restore = movePrecompiles(machine.vm, stateOverrides);
@@ -124,13 +128,13 @@ const pretending = async <T>(reader: Reader, given: Call, use: (place: Place) =>
     }
   });
 
-function gasOf({ request, gasCap }: Call): bigint {
+function gasOf({ request, gasCap }: EvmCall): bigint {
   const wanted = request.gas === undefined ? gasCap : BigInt(request.gas);
   return wanted < gasCap ? wanted : gasCap;
 }
 
 /** As much gas as the sender could pay for; all of it where gas costs nothing. */
-async function affordable({ machine, block }: Place, given: Call): Promise<bigint> {
+async function affordable({ machine, block }: StatePosition, given: EvmCall): Promise<bigint> {
   const { request } = given;
   const limit = block.header.gasLimit;
   const most = request.gas === undefined && limit < given.gasCap ? limit : gasOf(given);
@@ -142,7 +146,7 @@ async function affordable({ machine, block }: Place, given: Call): Promise<bigin
   return left / price < most ? left / price : most;
 }
 
-async function undone<T>({ machine }: Place, use: () => Promise<T>): Promise<T> {
+async function undone<T>({ machine }: StatePosition, use: () => Promise<T>): Promise<T> {
   const { journal } = machine.vm.evm;
   await journal.checkpoint();
   try {
@@ -155,7 +159,7 @@ async function undone<T>({ machine }: Place, use: () => Promise<T>): Promise<T> 
 type Run = Readonly<{ request: CallRequest; gas: bigint; access?: boolean }>;
 
 /** Runs a call as a transaction of its sender, whose nonce, signature and code do not matter. */
-async function run({ machine, block }: Place, { request, gas, access = false }: Run): Promise<RunTxResult> {
+async function run({ machine, block }: StatePosition, { request, gas, access = false }: Run): Promise<RunTxResult> {
   const { vm, state } = machine;
   const { tx, from } = messageOf(request, { gasLimit: gas, nonce: 0n, common: vm.common });
   const { value } = tx;

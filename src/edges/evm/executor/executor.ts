@@ -4,14 +4,14 @@ import { runBlock } from '@ethereumjs/vm';
 import { AppError, toAppError } from '../../../kit/errors.ts';
 import { readBlock, readHeader, storedHeader } from './blocks.ts';
 import { createForks, type Forks } from './forks.ts';
-import { type ChainConfig, genesisState } from './genesis.ts';
+import { type ChainConfig, genesisState } from './state/genesis.ts';
 import { createMachine, type Machine, storedHashes } from './machine.ts';
-import { createNodeCache, type NodeCache, type NodeStore, TrieDb } from './node-store.ts';
-import { executedTransaction, type Hex, nothingTold, type Outcome } from './outcome.ts';
-import { type Attributes, difference, type Executed, type Item, sealBlock } from './sealing.ts';
+import { createNodeCache, type NodeCache, type NodeStore, TrieDb } from './state/node-store.ts';
+import { executedTransaction, type Hex, nothingReported, type Outcome } from './outcome.ts';
+import { type Attributes, difference, type ExecutedBlock, type Item, sealBlock } from './sealing.ts';
 
 /** A block that was executed; its state is stored by `commit`, and nowhere before. */
-export type Sealed = Readonly<{
+export type UncommittedBlock = Readonly<{
   number: bigint;
   hash: Hex;
   /** RLP of the header. */
@@ -31,15 +31,15 @@ export type Applied = Readonly<{ block: Uint8Array; items?: readonly Item[] }>;
 export type Executor = Readonly<{
   forks: Forks;
   /** The first block, of the genesis alone. */
-  genesis: () => Promise<Sealed>;
+  genesis: () => Promise<UncommittedBlock>;
   /**
    * Executes items on top of a block (RLP of its header, whose state must be stored) and makes a block of them.
    *
    * A block that is not committed leaves nothing behind; at most one block is under way at a time.
    */
-  seal: (parent: Uint8Array, attributes: Attributes, items: readonly Item[]) => Promise<Sealed>;
+  seal: (parent: Uint8Array, attributes: Attributes, items: readonly Item[]) => Promise<UncommittedBlock>;
   /** Executes a block again. Fails with `CONFLICT` when the result has another hash than the block. */
-  apply: (parent: Uint8Array, block: Applied) => Promise<Sealed>;
+  apply: (parent: Uint8Array, block: Applied) => Promise<UncommittedBlock>;
   /** Drops what is remembered of the store, which has lost blocks that it had. */
   forget: () => void;
 }>;
@@ -72,13 +72,13 @@ export function createExecutor({ config, nodes, cache = createNodeCache() }: Exe
     return machine;
   };
   /** Runs something that writes; what it leaves in the machine is no state of the chain before it is committed. */
-  const execute = async (header: BlockHeader, parent: BlockHeader, run: (on: Machine) => Promise<Executed>) => {
+  const execute = async (header: BlockHeader, parent: BlockHeader, run: (on: Machine) => Promise<ExecutedBlock>) => {
     const on = await machineAt(header, parent);
     machine = undefined;
     db.takeDirty();
     return sealed(await run(on), on);
   };
-  const sealed = ({ block, outcomes }: Executed, on?: Machine): Sealed => {
+  const sealed = ({ block, outcomes }: ExecutedBlock, on?: Machine): UncommittedBlock => {
     const dirty = db.takeDirty();
     const header = storedHeader(block.header);
     return {
@@ -112,7 +112,7 @@ export function createExecutor({ config, nodes, cache = createNodeCache() }: Exe
       const block = readBlock(rlp, forks);
       if (bytesToHex(block.header.parentHash) !== bytesToHex(parent.hash()))
         throw new AppError('CONFLICT', `Block ${block.header.number} follows another block than ${parent.number}`);
-      if (!items) return await execute(block.header, parent, (on) => runWhole(on, block));
+      if (!items) return await execute(block.header, parent, (on) => runComplete(on, block));
       return await execute(block.header, parent, async (on) =>
         sameAs(block, await sealBlock(config, on, { parent, attributes: attributesOf(block.header), items })),
       );
@@ -121,7 +121,7 @@ export function createExecutor({ config, nodes, cache = createNodeCache() }: Exe
 }
 
 /** Returns the result of an execution where it is the expected block. */
-function sameAs(block: Executed['block'], executed: Executed): Executed {
+function sameAs(block: ExecutedBlock['block'], executed: ExecutedBlock): ExecutedBlock {
   const wrong = difference(executed.block, block);
   if (wrong === undefined) return executed;
   throw new AppError('CONFLICT', `Block ${block.header.number} executes to something else: ${wrong}`);
@@ -136,7 +136,7 @@ const attributesOf = ({ timestamp, baseFeePerGas, gasLimit, coinbase, extraData 
 });
 
 /** A block of any fork, by the library's own verifier: rewards, uncles, withdrawals and all checks of roots. */
-async function runWhole({ vm }: Machine, block: Executed['block']): Promise<Executed> {
+async function runComplete({ vm }: Machine, block: ExecutedBlock['block']): Promise<ExecutedBlock> {
   try {
     const { results } = await runBlock(vm, { block, skipHeaderValidation: true, clearCache: false });
     const outcomes = block.transactions.flatMap((tx, index): Outcome[] => {
@@ -148,7 +148,7 @@ async function runWhole({ vm }: Machine, block: Executed['block']): Promise<Exec
           transaction: executedTransaction(tx, result, block.header),
           gasLimit: tx.gasLimit,
           touched: [],
-          ...nothingTold,
+          ...nothingReported,
         },
       ];
     });
@@ -161,9 +161,9 @@ async function runWhole({ vm }: Machine, block: Executed['block']): Promise<Exec
   }
 }
 
-async function genesisBlock(config: ChainConfig, forks: Forks, db: TrieDb): Promise<Executed> {
-  const place = { number: 0n, timestamp: BigInt(config.genesis.timestamp) };
-  const common = forks.at(place);
+async function genesisBlock(config: ChainConfig, forks: Forks, db: TrieDb): Promise<ExecutedBlock> {
+  const position = { number: 0n, timestamp: BigInt(config.genesis.timestamp) };
+  const common = forks.at(position);
   const noBlocks = { getBlock: () => Promise.reject(new Error('There is no block before the first')) };
   const { state } = await createMachine(db, { common, blocks: noBlocks, ledger: undefined });
   await state.generateCanonicalGenesis(genesisState(config.genesis));

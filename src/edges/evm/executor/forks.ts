@@ -3,19 +3,19 @@ import { Common } from '@ethereumjs/common';
 import { paramsEVM } from '@ethereumjs/evm';
 import { paramsTx } from '@ethereumjs/tx';
 import { paramsVM } from '@ethereumjs/vm';
-import { type ChainConfig, chainParameters } from './genesis.ts';
+import { type ChainConfig, chainParameters } from './state/genesis.ts';
 import { kzg } from './kzg.ts';
 import { recoverKey } from './recover.ts';
 
 /** The position of a block in the history of forks. */
-export type ForkPlace = Readonly<{ number: bigint; timestamp: bigint }>;
+export type ForkPosition = Readonly<{ number: bigint; timestamp: bigint }>;
 
 /** The library's rules for each fork of a chain. */
 export type Forks = Readonly<{
   /** Rules at a block; the same object for every block of a fork. */
-  at: (place: ForkPlace) => Common;
+  at: (location: ForkPosition) => Common;
   /** The same without the limit of gas per transaction: what is only simulated may use more. */
-  withoutGasCap: (place: ForkPlace) => Common;
+  withoutGasCap: (place: ForkPosition) => Common;
 }>;
 
 const noGasCap = '0xffffffffffffffff';
@@ -31,7 +31,7 @@ export function createForks(config: ChainConfig): Forks {
   const base = new Common({ chain });
   const bounded = new Map<string, Common>();
   const unbounded = new Map<string, Common>();
-  const frozen = (made: Map<string, Common>, overrides: Overrides, { number, timestamp }: ForkPlace): Common => {
+  const frozen = (made: Map<string, Common>, overrides: Overrides, { number, timestamp }: ForkPosition): Common => {
     const fork = base.getHardforkBy({ blockNumber: number, timestamp });
     const known = made.get(fork) ?? freeze(new Common({ chain, hardfork: fork, customCrypto }), overrides);
     made.set(fork, known);

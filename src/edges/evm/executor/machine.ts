@@ -8,8 +8,8 @@ import type { Genesis } from '../../../commands/ledger/chain.ts';
 import { systemContracts } from '../contracts/system-contracts.ts';
 import { guardJumps } from '../../../kit/shims/ethereumjs/machine.ts';
 import { withHash } from '../../../kit/shims/ethereumjs/pretended.ts';
-import type { NodeStore, TrieDb } from './node-store.ts';
-import { openState, type State } from './state.ts';
+import type { NodeStore, TrieDb } from './state/node-store.ts';
+import { openState, type State } from './state/state.ts';
 
 /** Where the BLOCKHASH instruction finds the blocks before. */
 export type BlockHashes = Readonly<{ getBlock: (id: number | bigint | Uint8Array) => Promise<Block> }>;
@@ -77,10 +77,10 @@ export function storedHashes(nodes: NodeStore): BlockHashes {
   return {
     getBlock: async (id) => {
       if (id instanceof Uint8Array) throw new AppError('INTERNAL', 'Blocks are found by number here');
-      const found = await nodes.header(BigInt(id));
-      if (!found) throw new AppError('NOT_FOUND', `Block ${id} is not stored`);
-      const hash = Buffer.from(found.hash.slice(2), 'hex');
-      return withHash(createBlock({ header: { number: found.number } }), hash);
+      const match = await nodes.header(BigInt(id));
+      if (!match) throw new AppError('NOT_FOUND', `Block ${id} is not stored`);
+      const hash = Buffer.from(match.hash.slice(2), 'hex');
+      return withHash(createBlock({ header: { number: match.number } }), hash);
     },
   };
 }

@@ -4,7 +4,7 @@ import { bytesToHex } from '@ethereumjs/util';
 import { encodeReceipt, type RunTxResult } from '@ethereumjs/vm';
 import type { ChainEvent } from '../../../commands/ledger/draft.ts';
 import type { LedgerRecord } from '../../../commands/ledger/records.ts';
-import type { TouchedAccount } from './state.ts';
+import type { ChangedAccount } from './state/state.ts';
 
 /** Bytes as lower-case hex digits behind `0x`. */
 export type Hex = `0x${string}`;
@@ -38,10 +38,10 @@ export type ExecutedTransaction = Readonly<{
 }>;
 
 /** What system contracts did to the ledger in a transaction: their events, and the rows that they left. */
-export type Told = Readonly<{ events: readonly ChainEvent[]; records: readonly LedgerRecord[] }>;
+export type Reported = Readonly<{ events: readonly ChainEvent[]; records: readonly LedgerRecord[] }>;
 
 /** Of a transaction that called none. */
-export const nothingTold: Told = { events: [], records: [] };
+export const nothingReported: Reported = { events: [], records: [] };
 
 /** The outcome of one item of a block. */
 export type Outcome =
@@ -49,10 +49,10 @@ export type Outcome =
       kind: 'executed';
       transaction: ExecutedTransaction;
       gasLimit: bigint;
-      touched: readonly TouchedAccount[];
+      touched: readonly ChangedAccount[];
     }> &
-      Told)
-  | Readonly<{ kind: 'changed'; touched: readonly TouchedAccount[] }>
+      Reported)
+  | Readonly<{ kind: 'changed'; touched: readonly ChangedAccount[] }>
   /** No block takes it as the state is: wrong nonce, too little money, and the like. */
   | Readonly<{ kind: 'refused'; reason: string }>
   /** This block has no room for it. */

@@ -43,20 +43,20 @@ const evenHex = (hex: string): Hex => `0x${hex.length % 2 === 0 ? '' : '0'}${hex
 
 /** Writes overrides into a state; it takes them back as it takes back everything else. */
 export async function overrideState({ state }: Machine, overrides: StateOverrides): Promise<void> {
-  for (const [name, given] of Object.entries(overrides)) {
+  for (const [name, input] of Object.entries(overrides)) {
     const address = createAddressFromString(name);
-    const { balance, nonce, code, state: whole, stateDiff } = given;
-    if (whole && stateDiff)
+    const { balance, nonce, code, state: complete, stateDiff } = input;
+    if (complete && stateDiff)
       throw new ExecutionError(executionCodes.failed, `account ${name} has both state and stateDiff`);
-    if ([balance, nonce, code, whole, stateDiff].every((one) => one === undefined)) continue;
+    if ([balance, nonce, code, complete, stateDiff].every((one) => one === undefined)) continue;
     const account = (await state.getAccount(address)) ?? new Account();
     if (balance !== undefined) account.balance = BigInt(balance);
     if (nonce !== undefined) account.nonce = BigInt(nonce);
     // Past the journal: an empty account is there until a transaction touches it.
     await state.putAccount(address, account);
     if (code !== undefined) await state.putCode(address, hexToBytes(code));
-    if (whole) await state.clearStorage(address);
-    for (const [slot, value] of Object.entries(whole ?? stateDiff ?? {})) {
+    if (complete) await state.clearStorage(address);
+    for (const [slot, value] of Object.entries(complete ?? stateDiff ?? {})) {
       const bytes = wordOf(value);
       await state.putStorage(address, wordOf(slot), bytes.subarray(bytes.findIndex((byte) => byte !== 0) >>> 0));
     }
@@ -64,9 +64,9 @@ export async function overrideState({ state }: Machine, overrides: StateOverride
 }
 
 /** The same block with what is pretended of it. */
-export function overrideBlock(block: Block, given: BlockOverrides): Block {
-  const { number, time, gasLimit, prevRandao = given.random, baseFeePerGas = given.baseFee, blobBaseFee } = given;
-  const recipient = given.feeRecipient ?? given.coinbase;
+export function overrideBlock(block: Block, options: BlockOverrides): Block {
+  const { number, time, gasLimit, prevRandao = options.random, baseFeePerGas = options.baseFee, blobBaseFee } = options;
+  const recipient = options.feeRecipient ?? options.coinbase;
   const fields: Record<string, PropertyDescriptor> = {};
   const set = (name: string, value: unknown): void => {
     if (value !== undefined) fields[name] = { value };

@@ -5,24 +5,24 @@ import { readHeader } from './blocks.ts';
 import type { ExecutorOptions } from './executor.ts';
 import { ExecutionError } from './execution-error.ts';
 import { createForks, type Forks } from './forks.ts';
-import type { ChainConfig } from './genesis.ts';
+import type { ChainConfig } from './state/genesis.ts';
 import { createMachine, type BlockHashes, type Machine, storedHashes } from './machine.ts';
-import { createNodeCache, type NodeStore, TrieDb } from './node-store.ts';
+import { createNodeCache, type NodeStore, TrieDb } from './state/node-store.ts';
 
 /** A block at whose end something is read: RLP of its header. */
 export type At = Uint8Array;
 
 /** Where something runs: a machine at the state of a block, and the block. */
-export type Place = Readonly<{ machine: Machine; block: Block }>;
+export type StatePosition = Readonly<{ machine: Machine; block: Block }>;
 
 /** Reads the states of a chain, without ever changing one; one reading at a time. */
-export type Reader = Readonly<{
+export type StateReader = Readonly<{
   config: ChainConfig;
   forks: Forks;
   nodes: NodeStore;
   blocks: BlockHashes;
   /** Lends a machine at the state of a block; what is written there is undone. */
-  read: <T>(at: At, use: (place: Place) => Promise<T>) => Promise<T>;
+  read: <T>(at: At, use: (position: StatePosition) => Promise<T>) => Promise<T>;
   /** A machine of its own, for what leaves more behind than can be undone. */
   machineAt: (at: At, common: Common, blocks?: BlockHashes) => Promise<Machine>;
   blockOf: (at: At) => Block;
@@ -31,7 +31,7 @@ export type Reader = Readonly<{
 const blocksInMemory = 64;
 
 /** Makes a reader over the store of an executor. */
-export function createReader({ config, nodes, cache = createNodeCache() }: ExecutorOptions): Reader {
+export function createReader({ config, nodes, cache = createNodeCache() }: ExecutorOptions): StateReader {
   const forks = createForks(config);
   const blocks = storedHashes(nodes);
   const idle = new Map<Common, Machine>();

@@ -2,10 +2,10 @@ import { type Block, type BlockHeader, createBlock, type HeaderData } from '@eth
 import { Account, bytesToHex, createAddressFromString } from '@ethereumjs/util';
 import { Bloom } from '@ethereumjs/vm';
 import type { LedgerRecord } from '../../../commands/ledger/records.ts';
-import { RecordStore, takeTold } from '../contracts/record-store.ts';
+import { RecordStore, takeReported } from '../contracts/record-store.ts';
 import { BlockBuilder } from './block-builder.ts';
 import { blockRoots } from './blocks.ts';
-import type { ChainConfig } from './genesis.ts';
+import type { ChainConfig } from './state/genesis.ts';
 import type { Machine } from './machine.ts';
 import type { Hex, Outcome } from './outcome.ts';
 import { noLimits, type SealingLimits } from './sealing-limits.ts';
@@ -34,7 +34,7 @@ export type Attributes = Readonly<{
 }>;
 
 /** A block that was executed but is not stored. */
-export type Executed = Readonly<{ block: Block; outcomes: readonly Outcome[] }>;
+export type ExecutedBlock = Readonly<{ block: Block; outcomes: readonly Outcome[] }>;
 
 /**
  * Executes items on top of a block and makes the block of them, on a machine whose state is the parent's.
@@ -45,7 +45,7 @@ export async function sealBlock(
   config: ChainConfig,
   { vm, state }: Machine,
   { parent, attributes, items }: Readonly<{ parent: BlockHeader; attributes: Attributes; items: readonly Item[] }>,
-): Promise<Executed> {
+): Promise<ExecutedBlock> {
   const { common } = vm;
   const fields = headerFields(parent, attributes);
   const environment = createBlock({ header: fields }, { common });
@@ -76,7 +76,7 @@ export async function sealBlock(
 
 async function changed({ vm, state }: Pick<Machine, 'vm' | 'state'>, item: AccountsItem): Promise<Outcome> {
   await applyAccounts({ vm, state }, item);
-  await takeTold(state);
+  await takeReported(state);
   return { kind: 'changed', touched: await state.takeTouched() };
 }
 
@@ -112,13 +112,13 @@ function headerFields(parent: BlockHeader, attributes: Attributes): HeaderData {
 
 /** Why a block that was executed is not the one that it should be; undefined when it is. */
 export function difference(executed: Block, expected: Block): string | undefined {
-  const [made, told] = [executed.header, expected.header];
-  if (bytesToHex(made.hash()) === bytesToHex(told.hash())) return undefined;
+  const [made, reported] = [executed.header, expected.header];
+  if (bytesToHex(made.hash()) === bytesToHex(reported.hash())) return undefined;
   for (const field of ['stateRoot', 'receiptTrie', 'transactionsTrie', 'logsBloom', 'gasUsed'] as const) {
-    if (String(made[field]) !== String(told[field]))
-      return `${field} is ${show(made[field])}, not ${show(told[field])}`;
+    if (String(made[field]) !== String(reported[field]))
+      return `${field} is ${show(made[field])}, not ${show(reported[field])}`;
   }
-  return `its hash is ${bytesToHex(made.hash())}, not ${bytesToHex(told.hash())}`;
+  return `its hash is ${bytesToHex(made.hash())}, not ${bytesToHex(reported.hash())}`;
 }
 
 const show = (value: Uint8Array | bigint): string => (typeof value === 'bigint' ? String(value) : bytesToHex(value));

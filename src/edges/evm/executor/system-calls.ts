@@ -15,7 +15,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { depositContractOf } from '../../../kit/shims/ethereumjs/machine.ts';
 
 /** The header fields for the first writes of a block. */
-export type Opening = Readonly<{
+export type BlockOpening = Readonly<{
   number: bigint;
   timestamp: bigint;
   parentHash: Uint8Array;
@@ -31,21 +31,21 @@ const systemContract = (vm: VM, parameter: string): Address =>
  * Writes the state that precedes a block's first transaction: the beacon chain's root (EIP-4788) and its parent's hash
  * (EIP-2935), each where its contract exists.
  */
-export async function openBlock(vm: VM, opening: Opening): Promise<void> {
+export async function openBlock(vm: VM, opening: BlockOpening): Promise<void> {
   const { common, stateManager, evm } = vm;
   if (common.isActivatedEIP(4788) && (await stateManager.getCode(beaconRoots)).length > 0) {
     const length = common.param('historicalRootsLength');
-    const place = opening.timestamp % length;
-    await stateManager.putStorage(beaconRoots, word(place), bigIntToBytes(opening.timestamp));
+    const position = opening.timestamp % length;
+    await stateManager.putStorage(beaconRoots, word(position), bigIntToBytes(opening.timestamp));
     const root = opening.parentBeaconBlockRoot ?? new Uint8Array(32);
-    await stateManager.putStorage(beaconRoots, word(place + length), root);
+    await stateManager.putStorage(beaconRoots, word(position + length), root);
     await evm.journal.cleanup();
   }
   if (!common.isActivatedEIP(2935)) return;
   const history = systemContract(vm, 'historyStorageAddress');
   if ((await stateManager.getCode(history)).length === 0) return;
-  const place = (opening.number - 1n) % common.param('historyServeWindow');
-  await stateManager.putStorage(history, word(place), opening.parentHash);
+  const location = (opening.number - 1n) % common.param('historyServeWindow');
+  await stateManager.putStorage(history, word(location), opening.parentHash);
   await evm.journal.cleanup();
 }
 
@@ -56,13 +56,15 @@ export async function requestsHash(vm: VM, results: readonly RunTxResult[]): Pro
   const requests: CLRequest<CLRequestType>[] = [];
   if (common.isActivatedEIP(6110)) requests.push(new CLRequest(CLRequestType.Deposit, deposits(vm, results)));
   if (common.isActivatedEIP(7002))
-    requests.push(new CLRequest(CLRequestType.Withdrawal, await asked(vm, 'withdrawalRequestPredeployAddress')));
+    requests.push(new CLRequest(CLRequestType.Withdrawal, await request(vm, 'withdrawalRequestPredeployAddress')));
   if (common.isActivatedEIP(7251))
-    requests.push(new CLRequest(CLRequestType.Consolidation, await asked(vm, 'consolidationRequestPredeployAddress')));
+    requests.push(
+      new CLRequest(CLRequestType.Consolidation, await request(vm, 'consolidationRequestPredeployAddress')),
+    );
   return genRequestsRoot(requests, sha256);
 }
 
-async function asked(vm: VM, parameter: string): Promise<Uint8Array> {
+async function request(vm: VM, parameter: string): Promise<Uint8Array> {
   const to = systemContract(vm, parameter);
   if ((await vm.stateManager.getAccount(to)) === undefined) return new Uint8Array();
   const caller = systemContract(vm, 'systemAddress');

@@ -6,7 +6,7 @@ import { readBlock } from './blocks.ts';
 import { type CallFrame, followCalls, type Recording } from './call-frames.ts';
 import { executionCodes, ExecutionError } from './execution-error.ts';
 import type { Hex } from './outcome.ts';
-import type { At, Reader } from './reader.ts';
+import type { At, StateReader } from './reader.ts';
 import { type AccountsItem, applyAccounts } from './sealing.ts';
 import { openBlock } from './system-calls.ts';
 
@@ -51,14 +51,14 @@ export type Trace =
 
 /** Executes a block again and returns the trace of each transaction, or of one. */
 export async function trace(
-  reader: Reader,
+  reader: StateReader,
   { parent, block: rlp, opening, index, options }: Traced,
 ): Promise<readonly Readonly<{ txHash: Hex; result: Trace }>[]> {
   const block = readBlock(rlp, reader.forks);
   if (block.header.number === 0n) throw new ExecutionError(executionCodes.failed, 'genesis is not traceable');
   const machine = await reader.machineAt(parent, reader.forks.at(block.header));
   const { vm } = machine;
-  const told: { txHash: Hex; result: Trace }[] = [];
+  const reported: { txHash: Hex; result: Trace }[] = [];
   await vm.evm.journal.checkpoint();
   await openBlock(vm, block.header);
   if (opening) await applyAccounts(machine, opening);
@@ -68,11 +68,11 @@ export async function trace(
     const recording = index === undefined || index === at ? record(vm, options) : undefined;
     const result = await runTx(vm, { tx, block, blockGasUsed: gasUsed, skipHardForkValidation: true });
     recording?.stop();
-    if (recording) told.push({ txHash: bytesToHex(tx.hash()), result: recording.told(result, tx) });
+    if (recording) reported.push({ txHash: bytesToHex(tx.hash()), result: recording.told(result, tx) });
     if (reader.config.feesTo === 'coinbase') await payBaseFee(vm, block, result);
     gasUsed += result.totalGasSpent;
   }
-  return told;
+  return reported;
 }
 
 /** Notes what the transactions do that run on a machine from now on. */

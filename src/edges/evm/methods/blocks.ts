@@ -1,18 +1,18 @@
 import { Type } from 'typebox';
 import { blockForm, blockFormOf, quantity as hex, transactionForm } from '../executor/block-forms.ts';
-import type { ChainHead } from '../chain/chain-blocks.ts';
+import type { BlockHead } from '../chain/chain-blocks.ts';
 import { blockId, hash, quantity } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { blockOf } from './block-of.ts';
 
 const block = Type.Union([Type.Null(), Type.Object({ hash, number: quantity, parentHash: hash })]);
 const transaction = Type.Union([Type.Null(), Type.Object({ hash, nonce: quantity })]);
-const whole = { name: 'whole transactions', schema: Type.Boolean() } as const;
+const complete = { name: 'whole transactions', schema: Type.Boolean() } as const;
 const ofHash = { name: 'block hash', schema: hash } as const;
 const ofNumber = { name: 'block', schema: blockId } as const;
-const place = { name: 'transaction index', schema: quantity } as const;
+const position = { name: 'transaction index', schema: quantity } as const;
 
-async function shown({ blocks }: MethodContext, head: ChainHead | undefined, full: boolean): Promise<unknown> {
+async function shown({ blocks }: MethodContext, head: BlockHead | undefined, full: boolean): Promise<unknown> {
   if (!head) return null;
   if (full && head.transactions > 0) return blockForm((await blocks.body(head)).block, true);
   const { transactions, ...outline } = await blocks.outline(head);
@@ -20,9 +20,9 @@ async function shown({ blocks }: MethodContext, head: ChainHead | undefined, ful
   return blockFormOf(head.fields, head.hash, { ...outline, sizeBytes: head.sizeBytes, transactions: hashes });
 }
 
-const count = (head: ChainHead | undefined): unknown => head && hex(head.transactions);
+const count = (head: BlockHead | undefined): unknown => head && hex(head.transactions);
 
-async function transactionAt({ blocks }: MethodContext, head: ChainHead | undefined, index: number): Promise<unknown> {
+async function transactionAt({ blocks }: MethodContext, head: BlockHead | undefined, index: number): Promise<unknown> {
   const tx = head && index < head.transactions ? (await blocks.body(head)).block.transactions[index] : undefined;
   if (!head || !tx) return null;
   const { number: blockNumber, hash: blockHash } = head;
@@ -32,8 +32,8 @@ async function transactionAt({ blocks }: MethodContext, head: ChainHead | undefi
 
 async function transactionOf(context: MethodContext, wanted: string): Promise<unknown> {
   const { blocks, pool } = context;
-  const found = await blocks.ofTransaction(wanted);
-  if (found) return await transactionAt(context, found.head, found.index);
+  const match = await blocks.ofTransaction(wanted);
+  if (match) return await transactionAt(context, match.head, match.index);
   const pending = pool.get(wanted.toLowerCase());
   return pending && transactionForm(pending);
 }
@@ -52,7 +52,7 @@ export const blockMethods: readonly Method[] = [
     name: 'eth_getBlockByHash',
     namespace: 'eth',
     summary: 'A block by its hash',
-    params: [ofHash, whole],
+    params: [ofHash, complete],
     result: block,
     handler: async (context, id, full) => await shown(context, await blockOf(context, id), full),
   }),
@@ -60,7 +60,7 @@ export const blockMethods: readonly Method[] = [
     name: 'eth_getBlockByNumber',
     namespace: 'eth',
     summary: 'A block by its number',
-    params: [ofNumber, whole],
+    params: [ofNumber, complete],
     result: block,
     handler: async (context, id, full) => await shown(context, await blockOf(context, id), full),
   }),
@@ -92,7 +92,7 @@ export const blockMethods: readonly Method[] = [
     name: 'eth_getTransactionByBlockHashAndIndex',
     namespace: 'eth',
     summary: 'A transaction by its place',
-    params: [ofHash, place],
+    params: [ofHash, position],
     result: transaction,
     handler: async (context, id, index) => await transactionAt(context, await blockOf(context, id), Number(index)),
   }),
@@ -100,7 +100,7 @@ export const blockMethods: readonly Method[] = [
     name: 'eth_getTransactionByBlockNumberAndIndex',
     namespace: 'eth',
     summary: 'A transaction by its place',
-    params: [ofNumber, place],
+    params: [ofNumber, position],
     result: transaction,
     handler: async (context, id, index) => await transactionAt(context, await blockOf(context, id), Number(index)),
   }),

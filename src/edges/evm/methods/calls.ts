@@ -35,8 +35,8 @@ export const callMethods: readonly Method[] = [
     handler: async (context, call, id, states, block) => {
       const { header } = await stateBlock(context, id);
       const overrides = { stateOverrides: states, blockOverrides: block };
-      const given = { at: header, request: call, gasCap: context.gasCap, ...overrides };
-      return bytesToHex(await context.reads.read('call', given));
+      const input = { at: header, request: call, gasCap: context.gasCap, ...overrides };
+      return bytesToHex(await context.reads.read('call', input));
     },
   }),
   method({
@@ -48,8 +48,8 @@ export const callMethods: readonly Method[] = [
     handler: async (context, call, id, states, block) => {
       const { header } = await stateBlock(context, id);
       const overrides = { stateOverrides: states, blockOverrides: block };
-      const given = { at: header, request: call, gasCap: context.gasCap, ...overrides };
-      return hex(await context.reads.read('estimate', given));
+      const values = { at: header, request: call, gasCap: context.gasCap, ...overrides };
+      return hex(await context.reads.read('estimate', values));
     },
   }),
   method({
@@ -64,8 +64,8 @@ export const callMethods: readonly Method[] = [
     }),
     handler: async (context, call, id, states) => {
       const { header } = await stateBlock(context, id);
-      const given = { at: header, request: call, gasCap: context.gasCap, stateOverrides: states };
-      const { accessList, gasUsed, error } = await context.reads.read('accessList', given);
+      const pretended = { at: header, request: call, gasCap: context.gasCap, stateOverrides: states };
+      const { accessList, gasUsed, error } = await context.reads.read('accessList', pretended);
       return { accessList, gasUsed: hex(gasUsed), ...(error !== undefined && { error }) };
     },
   }),

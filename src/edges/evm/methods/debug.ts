@@ -1,6 +1,6 @@
 import { bytesToHex } from '@ethereumjs/util';
 import { Type } from 'typebox';
-import type { ChainHead } from '../chain/chain-blocks.ts';
+import type { BlockHead } from '../chain/chain-blocks.ts';
 import { encodedReceipt } from '../chain/read-receipts.ts';
 import type { TraceOptions } from '../executor/trace.ts';
 import { blockId, blockOverrides, bytes, callRequest, hash, stateOverrides } from '../rpc/forms.ts';
@@ -35,7 +35,7 @@ type Traces = readonly Readonly<{ txHash: string; result: unknown }>[];
 
 async function traces(
   context: MethodContext,
-  head: ChainHead,
+  head: BlockHead,
   wanted: TraceOptions = {},
   index?: number,
 ): Promise<Traces> {
@@ -44,8 +44,8 @@ async function traces(
   if (!parent) throw new RpcError(rpcCodes.server, 'genesis is not traceable');
   await requireState(context, parent);
   const { rlp: block, opening } = await blocks.body(head);
-  const given = { parent: parent.header, block, opening, index, options: wanted };
-  return await reads.read('trace', given);
+  const input = { parent: parent.header, block, opening, index, options: wanted };
+  return await reads.read('trace', input);
 }
 
 /** Methods that show raw bytes, and what transactions did in detail. */
@@ -84,8 +84,8 @@ export const debugMethods: readonly Method[] = [
     params: [{ name: 'transaction hash', schema: hash }],
     result: bytes,
     handler: async ({ blocks }, wanted) => {
-      const found = await blocks.ofTransaction(wanted);
-      const tx = found && (await blocks.body(found.head)).block.transactions[found.index];
+      const match = await blocks.ofTransaction(wanted);
+      const tx = match && (await blocks.body(match.head)).block.transactions[match.index];
       return tx ? bytesToHex(tx.serialize()) : '0x';
     },
   }),
@@ -112,9 +112,9 @@ export const debugMethods: readonly Method[] = [
     params: [{ name: 'transaction hash', schema: hash }, options],
     result: Type.Unknown(),
     handler: async (context, wanted, how) => {
-      const found = await context.blocks.ofTransaction(wanted);
-      if (!found) throw new RpcError(rpcCodes.server, 'transaction not found');
-      const [trace] = await traces(context, found.head, how, found.index);
+      const hit = await context.blocks.ofTransaction(wanted);
+      if (!hit) throw new RpcError(rpcCodes.server, 'transaction not found');
+      const [trace] = await traces(context, hit.head, how, hit.index);
       return trace?.result;
     },
   }),
@@ -127,8 +127,8 @@ export const debugMethods: readonly Method[] = [
     handler: async (context, request, id, how) => {
       const { header } = await stateBlock(context, id);
       const { stateOverrides: states, blockOverrides: block, ...wanted } = how ?? {};
-      const given = { at: header, request, gasCap: context.gasCap, stateOverrides: states, blockOverrides: block };
-      return await context.reads.read('traceCall', { ...given, options: wanted });
+      const values = { at: header, request, gasCap: context.gasCap, stateOverrides: states, blockOverrides: block };
+      return await context.reads.read('traceCall', { ...values, options: wanted });
     },
   }),
 ];

@@ -1,6 +1,6 @@
 import { createBlockHeader } from '@ethereumjs/block';
 import { Type } from 'typebox';
-import type { ChainHead, TransactionOutline } from '../chain/chain-blocks.ts';
+import type { BlockHead, TransactionOutline } from '../chain/chain-blocks.ts';
 import { nextBaseFee } from '../executor/base-fee.ts';
 import { quantity as hex } from '../executor/block-forms.ts';
 import { blockId, quantity } from '../rpc/forms.ts';
@@ -17,11 +17,11 @@ const firstWithBids = 1n;
 const mostBlocks = 100;
 const mostPercentiles = 100;
 
-const baseFeeAfter = ({ config }: MethodContext, { fields }: ChainHead): bigint =>
+const baseFeeAfter = ({ config }: MethodContext, { fields }: BlockHead): bigint =>
   fields.baseFeePerGas === undefined ? 0n : nextBaseFee(fields, config.fees);
 
 /** Price of blobs in the block after one. */
-function blobFeeAfter({ forks }: MethodContext, { fields: header }: ChainHead): bigint {
+function blobFeeAfter({ forks }: MethodContext, { fields: header }: BlockHead): bigint {
   if (header.excessBlobGas === undefined) return 0n;
   const common = forks.at(header);
   const next = { number: header.number, timestamp: header.timestamp, blobGasUsed: 0n };
@@ -30,7 +30,7 @@ function blobFeeAfter({ forks }: MethodContext, { fields: header }: ChainHead): 
 }
 
 /** A tip of what others bid of late: in each of the last blocks with transactions its three lowest bids count. */
-async function suggestedTip({ blocks }: MethodContext, newest: ChainHead): Promise<bigint> {
+async function suggestedTip({ blocks }: MethodContext, newest: BlockHead): Promise<bigint> {
   const { number } = newest;
   const from = number < bids.blocks ? firstWithBids : number - bids.blocks + 1n;
   const tips: bigint[] = [];
@@ -73,7 +73,7 @@ async function feeHistory(
   };
 }
 
-async function rewardsOf({ blocks }: MethodContext, heads: readonly ChainHead[], percentiles: readonly number[]) {
+async function rewardsOf({ blocks }: MethodContext, heads: readonly BlockHead[], percentiles: readonly number[]) {
   const all: (readonly string[])[] = [];
   for (const head of heads) all.push(rewards(head, (await blocks.outline(head)).transactions, percentiles));
   return all;
@@ -81,7 +81,7 @@ async function rewardsOf({ blocks }: MethodContext, heads: readonly ChainHead[],
 
 /** Tips at percentiles of the gas that a block used. */
 function rewards(
-  { fields }: ChainHead,
+  { fields }: BlockHead,
   transactions: readonly TransactionOutline[],
   percentiles: readonly number[],
 ): readonly string[] {

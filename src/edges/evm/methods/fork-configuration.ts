@@ -1,10 +1,10 @@
 import type { Common } from '@ethereumjs/common';
 import { quantity } from '../executor/block-forms.ts';
 import { changeableRules } from '../executor/forks.ts';
-import { chainIdOf } from '../executor/genesis.ts';
+import { chainIdOf } from '../executor/state/genesis.ts';
 import type { MethodContext } from '../rpc/registry.ts';
 
-const at = (place: number): string => `0x${place.toString(16).padStart(40, '0')}`;
+const at = (position: number): string => `0x${position.toString(16).padStart(40, '0')}`;
 
 /** Built-in contracts by their names in EIP-7910, and the EIP that brought those which are not in every fork. */
 const precompiles: readonly Readonly<{ name: string; place: number; eip?: number }>[] = [

@@ -59,9 +59,9 @@ export function logMatcher(condition: LogCondition): (log: ExecutedLog) => boole
 export async function findLogs(context: MethodContext, filter: LogFilter): Promise<readonly LogForm[]> {
   const [from, to] = await rangeOf(context, filter);
   const { logs, dataBytes } = most;
-  const found = await context.blocks.logs({ from, to, ...termsOf(filter), most: { logs, dataBytes } });
-  if (!('exceeds' in found)) return found.map(logForm);
-  const bound = found.exceeds === 'logs' ? `${logs} results` : `${dataBytes} bytes of data`;
+  const result = await context.blocks.logs({ from, to, ...termsOf(filter), most: { logs, dataBytes } });
+  if (!('exceeds' in result)) return result.map(logForm);
+  const bound = result.exceeds === 'logs' ? `${logs} results` : `${dataBytes} bytes of data`;
   throw new RpcError(rpcCodes.invalidParameters, `query returned more than ${bound}`);
 }
 

@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, hexToBytes } from '@ethereumjs/util';
 import { quantity as hex } from '../executor/block-forms.ts';
-import { keptStates } from '../executor/forget-states.ts';
-import { chainIdOf } from '../executor/genesis.ts';
+import { storedStates } from '../executor/state/forget-states.ts';
+import { chainIdOf } from '../executor/state/genesis.ts';
 import { bytes, hash, quantity } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { forkConfiguration } from './fork-configuration.ts';
@@ -11,7 +11,7 @@ import { forkConfiguration } from './fork-configuration.ts';
 async function capabilities({ blocks, forgetsStates }: MethodContext): Promise<unknown> {
   const { number, hash: headHash } = await blocks.head();
   const all = { disabled: false, oldestBlock: '0x0' };
-  const oldest = forgetsStates === true ? number - BigInt(keptStates.last) + 1n : 0n;
+  const oldest = forgetsStates === true ? number - BigInt(storedStates.last) + 1n : 0n;
   const states = { ...all, oldestBlock: hex(oldest > 0n ? oldest : 0n) };
   return {
     head: { number: hex(number), hash: headHash },
@@ -111,6 +111,6 @@ export const nodeMethods: readonly Method[] = [
     params: [{ name: 'bytes', schema: bytes }],
     result: hash,
     examples: [{ params: ['0x616263'], result: '0x4e03657aea45a94fc7d47ba826c8d667c0d1e6e33a64a036ec44f58fa12d6c45' }],
-    handler: (_, given) => bytesToHex(keccak_256(hexToBytes(given))),
+    handler: (_, input) => bytesToHex(keccak_256(hexToBytes(input))),
   }),
 ];

@@ -78,13 +78,13 @@ export const poolMethods: readonly Method[] = [
     result: Type.Object({ executionPayload: Type.Unknown(), blockValue: forms.quantity }),
     handler: async (context, parent, attributes, transactions, extraData = '0x') => {
       const { header } = await stateBlock(context, parent);
-      const given = transactions ?? undefined;
+      const input = transactions ?? undefined;
       const pending = context.pool.pending().map((tx) => `0x${Buffer.from(tx.serialize()).toString('hex')}` as const);
       return await context.reads.read('buildPayload', {
         ...attributes,
         at: header,
-        transactions: given ?? pending,
-        lenient: given === undefined,
+        transactions: input ?? pending,
+        lenient: input === undefined,
         extraData,
       });
     },

@@ -16,9 +16,9 @@ export const receiptMethods: readonly Method[] = [
     params: [{ name: 'transaction hash', schema: hash }],
     result: Type.Union([Type.Null(), receiptSchema]),
     handler: async ({ blocks }, wanted) => {
-      const found = await blocks.ofTransaction(wanted);
-      const [receipt] = found ? await blocks.receipts(found.head, found.index) : [];
-      return found && receipt && receiptForm(found.head, receipt);
+      const match = await blocks.ofTransaction(wanted);
+      const [receipt] = match ? await blocks.receipts(match.head, match.index) : [];
+      return match && receipt && receiptForm(match.head, receipt);
     },
   }),
   method({
@@ -28,8 +28,8 @@ export const receiptMethods: readonly Method[] = [
     params: [{ name: 'block', schema: blockId }],
     result: Type.Union([Type.Null(), Type.Array(receiptSchema)]),
     handler: async (context, id) => {
-      const found = await blockOf(context, id);
-      return found && (await receiptsOf(context.blocks, found));
+      const hit = await blockOf(context, id);
+      return hit && (await receiptsOf(context.blocks, hit));
     },
   }),
   method({

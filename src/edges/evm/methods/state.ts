@@ -17,10 +17,10 @@ const header = async (context: MethodContext, id: BlockId | undefined): Promise<
 
 async function storageValues(
   context: MethodContext,
-  asked: Readonly<Record<string, readonly Hex[]>>,
+  requested: Readonly<Record<string, readonly Hex[]>>,
   id: BlockId | undefined,
 ): Promise<Record<string, readonly Hex[]>> {
-  const entries = Object.entries(asked);
+  const entries = Object.entries(requested);
   const slots = entries.reduce((sum, [, list]) => sum + list.length, 0);
   if (slots === 0) throw new RpcError(rpcCodes.invalidParameters, 'empty request');
   if (slots > mostSlots) throw new RpcError(rpcCodes.invalidParameters, `too many slots (max ${mostSlots})`);
@@ -81,8 +81,8 @@ export const stateMethods: readonly Method[] = [
     params: [of, { name: 'slot', schema: slot }, at],
     result: hash,
     handler: async (context, account, wanted, id) => {
-      const given = { at: await header(context, id), address: account, slots: [wanted] };
-      const [word = new Uint8Array(32)] = await context.reads.read('storage', given);
+      const input = { at: await header(context, id), address: account, slots: [wanted] };
+      const [word = new Uint8Array(32)] = await context.reads.read('storage', input);
       return bytesToHex(word);
     },
   }),

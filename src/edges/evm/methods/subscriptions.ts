@@ -7,8 +7,8 @@ import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 import { logCondition, logMatcher } from './logs.ts';
 
-type Tell = (result: unknown) => void;
-type Kind = (context: MethodContext, option: unknown) => (tell: Tell) => () => void;
+type Report = (result: unknown) => void;
+type Kind = (context: MethodContext, option: unknown) => (report: Report) => () => void;
 
 const transactionsWanted = Type.Object({
   transactionHashes: Type.Optional(
@@ -64,10 +64,10 @@ export const subscriptionMethods: readonly Method[] = [
     ],
     result: identifier,
     handler: (context, kind, option) => {
-      const begin = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
-      if (!begin)
+      const open = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
+      if (!open)
         throw new RpcError(rpcCodes.methodNotFound, `no "${kind.slice(0, 100)}" subscription in eth namespace`);
-      return connectionOf(context).subscribe(begin(context, option));
+      return connectionOf(context).subscribe(open(context, option));
     },
   }),
   method({

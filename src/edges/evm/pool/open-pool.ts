@@ -5,7 +5,7 @@ import type { ChainBlocks } from '../chain/chain-blocks.ts';
 import type { News } from '../chain/news.ts';
 import type { PendingPool } from '../chain/pending-pool.ts';
 import type { Forks } from '../executor/forks.ts';
-import { type ChainConfig, chainIdOf } from '../executor/genesis.ts';
+import { type ChainConfig, chainIdOf } from '../executor/state/genesis.ts';
 import type { StateReads } from '../workers/state-reads.ts';
 import { followPool } from './follow-pool.ts';
 import { readTransaction, type SignedTransaction, type TransactionBounds } from './read-transaction.ts';

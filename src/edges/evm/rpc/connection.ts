@@ -31,17 +31,17 @@ export class Connection {
    *
    * Fails with an RpcError where the connection has too many.
    */
-  subscribe(begin: (tell: (result: unknown) => void) => () => void): string {
+  subscribe(start: (report: (result: unknown) => void) => () => void): string {
     if (this.#subscriptions.size >= mostSubscriptions)
       throw new RpcError(rpcCodes.server, `more than ${mostSubscriptions} subscriptions on one connection`);
     const subscription = `0x${randomBytes(16).toString('hex').replace(/^0+/, '')}`;
-    const tell = (result: unknown): void => {
+    const notify = (result: unknown): void => {
       setImmediate(() => {
         if (this.#subscriptions.has(subscription))
           this.#send(`${opening}{"subscription":"${subscription}","result":${textOf(result)}}}`);
       });
     };
-    if (!this.#isClosed) this.#subscriptions.set(subscription, begin(tell));
+    if (!this.#isClosed) this.#subscriptions.set(subscription, start(notify));
     return subscription;
   }
 

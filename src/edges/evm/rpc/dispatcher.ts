@@ -4,7 +4,7 @@ import type { Logger } from '../../../kit/logger.ts';
 import { boundReads } from '../workers/state-reads.ts';
 import { answerBatch, errorText, resultText } from '../../json-rpc/answers.ts';
 import type { Connection } from './connection.ts';
-import { type Message, parseMessage } from '../../json-rpc/message.ts';
+import { type RpcMessage, parseMessage } from '../../json-rpc/message.ts';
 import type { Method, ServedContext } from './registry.ts';
 import { errorBody, rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 
@@ -16,15 +16,15 @@ const usualMessageMs = 30_000;
 /**
  * The sender of a message: an address, the signal that ends its request, and the connection where it is one that stays.
  */
-export type Sender = Readonly<{ caller: string; signal: AbortSignal; connection?: Connection }>;
+export type RpcCaller = Readonly<{ caller: string; signal: AbortSignal; connection?: Connection }>;
 
 type Request = Readonly<{ method: string; params: readonly unknown[] }>;
 
 /** Answers the text of a request or a batch; undefined where nothing is to be answered. */
-export type Dispatcher = (text: string, sender: Sender) => Promise<string | undefined>;
+export type Dispatcher = (text: string, sender: RpcCaller) => Promise<string | undefined>;
 
 /** The context of one message: its sender, and its deadline. */
-type Turn = Sender & Readonly<{ message: Message; isLate: () => boolean }>;
+type Turn = RpcCaller & Readonly<{ message: RpcMessage; isLate: () => boolean }>;
 
 type Answer = (one: unknown, turn: Turn, isFull?: boolean) => Promise<string | undefined>;
 
@@ -36,8 +36,8 @@ export function createDispatcher(
 ): Dispatcher {
   const callable = methods.filter(({ namespace }) => context.enabled.has(namespace));
   const byName = new Map(callable.map((method) => [method.name, method]));
-  const call = async (given: unknown, { caller, signal, connection }: Turn): Promise<unknown> => {
-    const { method: name, params } = requestOf(given);
+  const call = async (input: unknown, { caller, signal, connection }: Turn): Promise<unknown> => {
+    const { method: name, params } = requestOf(input);
     const method = byName.get(name);
     if (!method) throw new RpcError(rpcCodes.methodNotFound, `the method ${name} does not exist/is not available`);
     const reads = boundReads(context.reads, { caller, signal });
@@ -78,10 +78,10 @@ export function createDispatcher(
 }
 
 /** Answers a batch; nothing where its sender has gone. */
-async function answerAll(given: readonly unknown[], turn: Turn, answer: Answer): Promise<string | undefined> {
-  const refusal = refusalOf(given, turn.message);
+async function answerAll(options: readonly unknown[], turn: Turn, answer: Answer): Promise<string | undefined> {
+  const refusal = refusalOf(options, turn.message);
   if (refusal !== undefined) return refusal;
-  return await answerBatch(given, {
+  return await answerBatch(options, {
     answer: async (one, isFull) => await answer(one, turn, isFull),
     mostCharacters: limits.responseSize,
     isGone: () => turn.signal.aborted && !turn.isLate(),
@@ -97,7 +97,7 @@ function report(caught: unknown, logger: Logger): void {
 }
 
 /** The decoded message, or the answer to one that cannot be read. */
-function parsed(text: string): Message | string {
+function parsed(text: string): RpcMessage | string {
   try {
     return parseMessage(text);
   } catch (caught) {
@@ -107,7 +107,7 @@ function parsed(text: string): Message | string {
 }
 
 /** The answer to a batch of none or too many; as geth does, under the id of its first request. */
-function refusalOf(given: readonly unknown[], message: Message): string | undefined {
+function refusalOf(given: readonly unknown[], message: RpcMessage): string | undefined {
   if (given.length === 0) return errorText('null', { code: rpcCodes.invalidRequest, message: 'empty batch' });
   if (given.length <= limits.requests) return undefined;
   const first = given.find((one) => !isNotification(one) && message.idOf(one) !== undefined);

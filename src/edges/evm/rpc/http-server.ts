@@ -7,7 +7,7 @@ import { errorText } from '../../json-rpc/answers.ts';
 import { isJson } from '../../json-rpc/message.ts';
 import { errorBody } from '../../json-rpc/rpc-error.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import type { Intake } from './intake.ts';
+import type { CallIntake } from './intake.ts';
 
 const mostBodyBytes = 5 * 1024 * 1024;
 const bounds = { requestTimeout: 30_000, keepAliveTimeout: 120_000 };
@@ -18,10 +18,10 @@ const cors = {
 };
 
 /** The dispatcher of requests, the origins that may send them, and the bounds of requests under way. */
-export type RpcServing = Readonly<{ dispatch: Dispatcher; origins: Origins; intake: Intake }>;
+export type RpcServing = Readonly<{ dispatch: Dispatcher; origins: Origins; intake: CallIntake }>;
 
 /** Returns whether a request is from a page of one of the origins, or from no page at all. */
-export const mayAsk = ({ headers }: IncomingMessage, origins: Origins): boolean =>
+export const mayRequest = ({ headers }: IncomingMessage, origins: Origins): boolean =>
   origins === '*' || headers.origin === undefined || origins.includes(headers.origin);
 
 /**
@@ -36,7 +36,7 @@ export function createHttpServer(serving: RpcServing): Server {
     bounds,
     async (request, response) => {
       for (const [name, value] of Object.entries(allowed(request, origins))) response.setHeader(name, value);
-      if (mayAsk(request, origins)) await handle(request, response, serving);
+      if (mayRequest(request, origins)) await handle(request, response, serving);
       else send(response, 403);
     },
     async (caught, response) => {

@@ -12,7 +12,7 @@ export type Admitted = Readonly<{
 }>;
 
 /** Bounds the requests of callers under way, so that none of them fills memory or blocks the others. */
-export class Intake {
+export class CallIntake {
   readonly #callers = new Map<string, { requests: number; bytes: number }>();
   #bytes = 0;
 

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { ChainBlocks } from '../chain/chain-blocks.ts';
-import type { ChainConfig } from '../executor/genesis.ts';
+import type { ChainConfig } from '../executor/state/genesis.ts';
 import type { News } from '../chain/news.ts';
 import type { Forks } from '../executor/forks.ts';
 import type { StateReads } from '../workers/state-reads.ts';
@@ -42,7 +42,7 @@ type ValuesOf<P extends readonly Parameter[]> = {
   [K in keyof P]: P[K] extends { optional: true } ? Static<P[K]['schema']> | undefined : Static<P[K]['schema']>;
 };
 
-type Given<P extends readonly Parameter[]> = Omit<Described, 'params'> &
+type Input<P extends readonly Parameter[]> = Omit<Described, 'params'> &
   Readonly<{ params: P; handler: (context: MethodContext, ...params: ValuesOf<P>) => unknown }>;
 
 /** A method: its description, and its function. */
@@ -53,10 +53,10 @@ export type Method = Described &
   }>;
 
 /** The same without fields of nothing: many clients write what they leave out as null. In lists it has a meaning. */
-function withoutNulls(given: unknown): unknown {
-  if (Array.isArray(given)) return given.map((one) => withoutNulls(one));
-  if (given === null || typeof given !== 'object') return given;
-  const fields = Object.entries(given).filter(([, value]) => value !== null);
+function withoutNulls(input: unknown): unknown {
+  if (Array.isArray(input)) return input.map((one) => withoutNulls(one));
+  if (input === null || typeof input !== 'object') return input;
+  const fields = Object.entries(input).filter(([, value]) => value !== null);
   return Object.fromEntries(fields.map(([name, value]) => [name, withoutNulls(value)]));
 }
 
@@ -66,16 +66,16 @@ function withoutNulls(given: unknown): unknown {
  * @example
  * method({ name: 'eth_chainId', namespace: 'eth', summary: 'Chain id', params: [], result: quantity, handler: ... })
  */
-export function method<const P extends readonly Parameter[]>(given: Given<P>): Method {
-  const { handler, ...described } = given;
-  const validators = given.params.map(({ schema }) => Compile(schema));
-  const least = given.params.filter(({ optional }) => optional !== true).length;
+export function method<const P extends readonly Parameter[]>(options: Input<P>): Method {
+  const { handler, ...described } = options;
+  const validators = options.params.map(({ schema }) => Compile(schema));
+  const least = options.params.filter(({ optional }) => optional !== true).length;
   return {
     ...described,
     call: async (context, params) => {
-      if (params.length > given.params.length)
-        throw new RpcError(rpcCodes.invalidParameters, `too many arguments, want at most ${given.params.length}`);
-      const values = given.params.map(({ name, optional }, index) => {
+      if (params.length > options.params.length)
+        throw new RpcError(rpcCodes.invalidParameters, `too many arguments, want at most ${options.params.length}`);
+      const values = options.params.map(({ name, optional }, index) => {
         const value = withoutNulls(params[index] ?? undefined);
         if (value === undefined && optional !== true && index < least)
           throw new RpcError(rpcCodes.invalidParameters, `missing value for required argument ${index} (${name})`);

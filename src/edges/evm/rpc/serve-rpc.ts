@@ -8,12 +8,12 @@ import { type Catalogue, catalogueOf } from './catalogue.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { Filters } from './filters.ts';
 import { createHttpServer } from './http-server.ts';
-import { Intake } from './intake.ts';
+import { CallIntake } from './intake.ts';
 import type { ServedContext } from './registry.ts';
 import { createWebSocketServer } from './websocket-server.ts';
 
 /** Where JSON-RPC is served. */
-export type RpcPlace = Readonly<{
+export type RpcPosition = Readonly<{
   host: string;
   httpPort: number;
   wsPort: number;
@@ -39,9 +39,9 @@ export type ServedRpc = Readonly<{ url: string; wsUrl: string; stop: () => Promi
  */
 export async function serveRpc(
   context: Omit<ServedContext, 'filters' | 'catalogue'>,
-  place: RpcPlace,
+  position: RpcPosition,
 ): Promise<ServedRpc> {
-  const { host, httpPort, wsPort, origins = '*', logger, messageMs, onAsked } = place;
+  const { host, httpPort, wsPort, origins = '*', logger, messageMs, onAsked } = position;
   const filters = new Filters();
   const { version, enabled } = context;
   let url = '';
@@ -51,18 +51,18 @@ export async function serveRpc(
     onAsked?.();
     return await dispatcher(text, sender);
   };
-  const serving = { dispatch, origins, intake: new Intake() };
+  const serving = { dispatch, origins, intake: new CallIntake() };
   const [http, ws] = [createHttpServer(serving), createWebSocketServer(serving)];
   const stop = async (): Promise<void> => {
     filters.close();
     await Promise.all([http, ws].map(closed));
   };
   const remedy = (setting: string): string => `Stop what uses it, or set ${setting}.`;
-  const httpPlace = { host, port: httpPort, what: 'JSON-RPC over HTTP', remedy: remedy('EVM_HTTP_PORT') };
-  const wsPlace = { host, port: wsPort, what: 'JSON-RPC over WebSocket', remedy: remedy('EVM_WS_PORT') };
+  const httpPosition = { host, port: httpPort, what: 'JSON-RPC over HTTP', remedy: remedy('EVM_HTTP_PORT') };
+  const wsPosition = { host, port: wsPort, what: 'JSON-RPC over WebSocket', remedy: remedy('EVM_WS_PORT') };
   try {
-    url = `http://${hostPort(host, await listen(http, httpPlace))}`;
-    const wsUrl = `ws://${hostPort(host, await listen(ws, wsPlace))}`;
+    url = `http://${hostPort(host, await listen(http, httpPosition))}`;
+    const wsUrl = `ws://${hostPort(host, await listen(ws, wsPosition))}`;
     return { url, wsUrl, stop };
   } catch (caught) {
     await stop();

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { Connection } from './connection.ts';
 import { callerOf } from '../../../kit/net-address.ts';
-import { mayAsk, type RpcServing } from './http-server.ts';
+import { mayRequest, type RpcServing } from './http-server.ts';
 import type { Admitted } from './intake.ts';
 
 /** Of one message, of what a slow reader may leave unread, of connections, and of requests that wait on one. */
@@ -26,7 +26,7 @@ export function createWebSocketServer(serving: RpcServing): Server {
     server,
     maxPayload: most.messageBytes,
     perMessageDeflate: false,
-    verifyClient: ({ req }, answer) => answer(mayAsk(req, serving.origins), 403),
+    verifyClient: ({ req }, answer) => answer(mayRequest(req, serving.origins), 403),
   });
   const unanswered = new WeakSet<WebSocket>();
   const ping = (socket: WebSocket): void => {
@@ -59,7 +59,7 @@ function serve(socket: WebSocket, caller: string, { dispatch, intake }: RpcServi
   const connection = new Connection(send);
   const gone = new AbortController();
   const sender = { caller, connection, signal: gone.signal };
-  const underWay = new Set<Admitted>();
+  const inFlight = new Set<Admitted>();
   let waiting = 0;
   let last = Promise.resolve();
   const answer = async (text: string, admitted: Admitted): Promise<void> => {
@@ -70,7 +70,7 @@ function serve(socket: WebSocket, caller: string, { dispatch, intake }: RpcServi
       // The dispatcher answers every fault of a request; what is left is ours, and this connection ends with it.
       socket.terminate();
     }
-    underWay.delete(admitted);
+    inFlight.delete(admitted);
     admitted.leave();
     waiting -= 1;
   };
@@ -78,7 +78,7 @@ function serve(socket: WebSocket, caller: string, { dispatch, intake }: RpcServi
   socket.on('error', () => undefined);
   socket.on('close', () => {
     gone.abort();
-    for (const one of underWay) one.leave();
+    for (const one of inFlight) one.leave();
     connection.close();
   });
   socket.on('message', (data, isBinary) => {
@@ -87,7 +87,7 @@ function serve(socket: WebSocket, caller: string, { dispatch, intake }: RpcServi
     const text = textOf(data);
     const admitted = waiting > most.waiting ? undefined : admittedBy(intake, { caller, bytes: text.length });
     if (!admitted) return socket.close(codes.policy, 'too many requests at once');
-    underWay.add(admitted);
+    inFlight.add(admitted);
     last = last.then(() => answer(text, admitted));
   });
 }

@@ -1,21 +1,21 @@
 import { AppError } from '../../../kit/errors.ts';
-import { createExecutor, type Applied, type Executor, type Sealed } from '../executor/executor.ts';
-import { openPostgresNodes } from '../executor/postgres-nodes.ts';
+import { createExecutor, type Applied, type Executor, type UncommittedBlock } from '../executor/executor.ts';
+import { openPostgresNodes } from '../executor/state/postgres-nodes.ts';
 import type { Attributes, Item } from '../executor/sealing.ts';
 import type { StateAccess } from './state-access.ts';
 
 /** A block that was executed here and waits to be committed. */
-export type Pending = Omit<Sealed, 'commit'>;
+export type Pending = Omit<UncommittedBlock, 'commit'>;
 
 let open: Executor | undefined;
-let pending: Sealed | undefined;
+let pending: UncommittedBlock | undefined;
 
 function opened({ postgres, network, config }: StateAccess): Executor {
   open ??= createExecutor({ config, nodes: openPostgresNodes(postgres, network) });
   return open;
 }
 
-function hold(sealed: Sealed): Pending {
+function hold(sealed: UncommittedBlock): Pending {
   pending = sealed;
   const { commit: _, ...rest } = sealed;
   return rest;

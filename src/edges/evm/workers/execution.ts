@@ -1,7 +1,7 @@
 import { createWorkerPool } from '../../../kit/worker.ts';
-import { openPostgresNodes } from '../executor/postgres-nodes.ts';
-import type { Applied, Sealed } from '../executor/executor.ts';
-import type { StoredHeader } from '../executor/node-store.ts';
+import { openPostgresNodes } from '../executor/state/postgres-nodes.ts';
+import type { Applied, UncommittedBlock } from '../executor/executor.ts';
+import type { StoredHeader } from '../executor/state/node-store.ts';
 import type { Attributes, Item } from '../executor/sealing.ts';
 import type * as thread from './execute-thread.ts';
 import type { StateAccess } from './state-access.ts';
@@ -14,9 +14,9 @@ import type { StateAccess } from './state-access.ts';
 export type Execution = Readonly<{
   /** The last block whose state is stored; undefined before genesis. */
   head: () => Promise<StoredHeader | undefined>;
-  genesis: () => Promise<Sealed>;
-  seal: (parent: Uint8Array, attributes: Attributes, items: readonly Item[]) => Promise<Sealed>;
-  apply: (parent: Uint8Array, block: Applied) => Promise<Sealed>;
+  genesis: () => Promise<UncommittedBlock>;
+  seal: (parent: Uint8Array, attributes: Attributes, items: readonly Item[]) => Promise<UncommittedBlock>;
+  apply: (parent: Uint8Array, block: Applied) => Promise<UncommittedBlock>;
   /** Drops what is remembered of the store, which has lost blocks that it had. */
   forget: () => Promise<void>;
   close: () => Promise<void>;
@@ -26,7 +26,7 @@ export type Execution = Readonly<{
 export function createExecution(access: StateAccess): Execution {
   const module = new URL('execute-thread.ts', import.meta.url);
   const pool = createWorkerPool<typeof thread>({ name: 'evm-execution', module, size: 1 });
-  const sealed = (pending: thread.Pending): Sealed => ({
+  const sealed = (pending: thread.Pending): UncommittedBlock => ({
     ...pending,
     commit: () => pool.call('commit', { hash: pending.hash }),
   });

@@ -1,10 +1,10 @@
-import * as accountReads from '../executor/account-reads.ts';
+import * as accountReads from '../executor/state/account-reads.ts';
 import { buildPayload } from '../executor/build-payload.ts';
 import * as calls from '../executor/calls.ts';
 import { ExecutionError } from '../executor/execution-error.ts';
 import type { Hex } from '../executor/outcome.ts';
-import { openPostgresNodes } from '../executor/postgres-nodes.ts';
-import { createReader, type Reader } from '../executor/reader.ts';
+import { openPostgresNodes } from '../executor/state/postgres-nodes.ts';
+import { createReader, type StateReader } from '../executor/reader.ts';
 import { simulate } from '../executor/simulate/simulate.ts';
 import { trace } from '../executor/trace.ts';
 import type { StateAccess } from './state-access.ts';
@@ -12,24 +12,24 @@ import type { StateAccess } from './state-access.ts';
 /** What can be read of a state, by name. */
 export const readings = { ...accountReads, ...calls, trace, simulate, buildPayload } satisfies Record<
   string,
-  (reader: Reader, given: never) => Promise<unknown>
+  (reader: StateReader, input: never) => Promise<unknown>
 >;
 export type Readings = typeof readings;
 
 /** A result, or why the request itself failed: errors lose their class when they leave a thread. */
-export type Answered =
+export type ThreadAnswer =
   Readonly<{ value: unknown }> | Readonly<{ failure: Readonly<{ code: number; message: string; data?: Hex }> }>;
 
 /** One reading. */
 export type ReadTask = Readonly<{ access: StateAccess; name: keyof Readings; given: unknown }>;
 
-let open: Readonly<{ network: string; reader: Reader }> | undefined;
+let open: Readonly<{ network: string; reader: StateReader }> | undefined;
 
 /** Reads with connections, nodes and machines that stay with this thread. */
-export async function read({ access, name, given }: ReadTask): Promise<Answered> {
+export async function read({ access, name, given }: ReadTask): Promise<ThreadAnswer> {
   const { network, postgres, config } = access;
   open ??= { network, reader: createReader({ config, nodes: openPostgresNodes(postgres, network) }) };
-  const reading: (reader: Reader, given: never) => Promise<unknown> = readings[name];
+  const reading: (reader: StateReader, options: never) => Promise<unknown> = readings[name];
   try {
     return { value: await reading(open.reader, given as never) };
   } catch (caught) {

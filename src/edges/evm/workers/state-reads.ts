@@ -4,10 +4,10 @@ import { createWorkerPool } from '../../../kit/worker.ts';
 import { wait } from '../../../kit/wait.ts';
 import { ExecutionError } from '../executor/execution-error.ts';
 import type * as thread from './read-thread.ts';
-import type { Answered, Readings, ReadTask } from './read-thread.ts';
+import type { ThreadAnswer, Readings, ReadTask } from './read-thread.ts';
 import type { StateAccess } from './state-access.ts';
 
-type Given<Name extends keyof Readings> = Parameters<Readings[Name]>[1];
+type Input<Name extends keyof Readings> = Parameters<Readings[Name]>[1];
 type Result<Name extends keyof Readings> = Awaited<ReturnType<Readings[Name]>>;
 
 /** Reads of a chain's states, each in a thread of its own while it lasts. */
@@ -22,7 +22,7 @@ export type StateReads = Readonly<{
    * @example
    * const balance = await reads.read('account', { at: header, address })
    */
-  read: <Name extends keyof Readings>(name: Name, given: Given<Name>, claim?: SlotClaim) => Promise<Result<Name>>;
+  read: <Name extends keyof Readings>(name: Name, input: Input<Name>, claim?: SlotClaim) => Promise<Result<Name>>;
   close: () => Promise<void>;
 }>;
 
@@ -50,9 +50,9 @@ const own: SlotClaim = { caller: '', signal: new AbortController().signal };
 const fewSlots = 32;
 
 /** Returns whether a reading takes a moment only: such ones never wait for calls. */
-function isShort(name: keyof Readings, given: unknown): boolean {
+function isShort(name: keyof Readings, values: unknown): boolean {
   if (name !== 'storage') return name === 'account' || name === 'code' || name === 'storedHeader';
-  return (given as Given<'storage'>).slots.length <= fewSlots;
+  return (values as Input<'storage'>).slots.length <= fewSlots;
 }
 
 /** The same readings for one caller. */
@@ -75,7 +75,7 @@ export function createStateReads(options: StateReadsOptions): StateReads {
     },
     read: async <Name extends keyof Readings>(
       name: Name,
-      given: Given<Name>,
+      given: Input<Name>,
       claim: SlotClaim = own,
     ): Promise<Result<Name>> => {
       const until = Date.now() + lateMs;
@@ -97,7 +97,7 @@ export function createStateReads(options: StateReadsOptions): StateReads {
   };
 }
 
-type Lane = Readonly<{ read: (task: ReadTask, claim: SlotClaim) => Promise<Answered>; close: () => Promise<void> }>;
+type Lane = Readonly<{ read: (task: ReadTask, claim: SlotClaim) => Promise<ThreadAnswer>; close: () => Promise<void> }>;
 
 /** Threads in which callers come by turns; where a reading ends with its caller, its thread may end with it. */
 function lane(options: Readonly<{ size: number; timeoutMs: number; endsWithCaller?: boolean }>): Lane {

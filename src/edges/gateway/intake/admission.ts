@@ -6,14 +6,14 @@ import {
   checkServed,
   checkSignature,
   type FileAction,
-  type Judging,
+  type SignatureContext,
 } from './checks.ts';
 import type { UploadForm } from './receive.ts';
 import { inSteps } from './space.ts';
 import { createTurns } from '../../../kit/turns.ts';
 
 /** The checks of an upload before its bytes are read. */
-export type Admission = Readonly<{
+export type UploadAdmission = Readonly<{
   /**
    * Takes a turn for a body that is written to a file; fails where there is no room for the declared bytes.
    *
@@ -38,7 +38,7 @@ export type Entry = Readonly<{
 export type Admitting = Pick<GatewayDependencies, 'chain' | 'elsewhere' | 'files' | 'runner' | 'settings'>;
 
 /** Admits uploads: so many at once, so many bytes, for pending actions that no other client uploads. */
-export function createAdmission(dependencies: Admitting): Admission {
+export function createAdmission(dependencies: Admitting): UploadAdmission {
   const { chain, elsewhere, files, runner, settings } = dependencies;
   const takeTurn = createTurns({ what: 'uploads', mostPerAddress: settings.uploadsMaxPerAddress });
   return {
@@ -71,7 +71,7 @@ export function createAdmission(dependencies: Admitting): Admission {
 
 /** Checks an upload once its bytes have been received. */
 export async function checkUpload(
-  judging: Judging,
+  judging: SignatureContext,
   action: FileAction,
   { received, signature }: UploadForm,
 ): Promise<void> {

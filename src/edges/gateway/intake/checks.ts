@@ -40,7 +40,7 @@ export async function checkServed(chain: CascadeChain, { id, record: { height } 
 }
 
 /** The same for a stored file: any node serves it, so those near the latest block count where no other is left. */
-export async function checkGiven(chain: CascadeChain, { id, record: { height } }: CascadeAction): Promise<void> {
+export async function checkInput(chain: CascadeChain, { id, record: { height } }: CascadeAction): Promise<void> {
   const storers = await chain.storers(height ?? 0);
   if (storers.nodes.length > 0) return;
   const others = await chain.storers((await chain.head()).height);
@@ -66,11 +66,11 @@ export function checkHash({ id, file: { dataHash } }: FileAction, hashes: readon
 }
 
 /** What signatures are judged with. */
-export type Judging = Readonly<{ chain: CascadeChain; settings: Readonly<{ signatures: SignedForms }> }>;
+export type SignatureContext = Readonly<{ chain: CascadeChain; settings: Readonly<{ signatures: SignedForms }> }>;
 
 /** Fails with `UNAUTHORIZED` unless an action's creator signed a text. */
 export async function checkSignature(
-  { chain, settings }: Judging,
+  { chain, settings }: SignatureContext,
   { record: { creator }, appKey }: CascadeAction,
   { text, signature }: Readonly<{ text: string; signature: string }>,
 ): Promise<void> {

@@ -4,7 +4,7 @@ import { AppError } from '../../../kit/errors.ts';
 import { recordedBytes } from '../nodes/download.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
 import { newTaskId, retrievalName, type Task } from '../tasks/task-log.ts';
-import { actionOnChain, checkGiven, checkSignature, checkStored, type FileAction } from './checks.ts';
+import { actionOnChain, checkInput, checkSignature, checkStored, type FileAction } from './checks.ts';
 import { createTurns } from '../../../kit/turns.ts';
 
 /** A request for the file of an action, and its sender. */
@@ -48,21 +48,21 @@ export function createDownloadRequests(dependencies: GatewayDependencies): Downl
     const key = createHmac('sha256', secret)
       .update(`${action.id}\n${opens ?? ''}`)
       .digest('base64');
-    const earlier = opens === undefined ? await keptTask(dependencies, fetched.get(action.id)) : undefined;
+    const earlier = opens === undefined ? await storedTask(dependencies, fetched.get(action.id)) : undefined;
     if (earlier) return earlier;
     const other = running.get(key);
     if (other) return await other;
     const giveBack = takeTurn(request.ip);
     const starting = startDownload(dependencies, action, opens);
-    const begun = starting.then(({ task }) => task);
-    running.set(key, begun);
+    const started = starting.then(({ task }) => task);
+    running.set(key, started);
     void follow(starting, opens === undefined)
       .catch(() => undefined)
       .finally(() => {
         running.delete(key);
         giveBack();
       });
-    return await begun;
+    return await started;
   };
 }
 
@@ -83,7 +83,7 @@ async function startDownload(
   action: FileAction,
   signature: string | undefined,
 ): Promise<Started> {
-  await checkGiven(chain, action);
+  await checkInput(chain, action);
   const id = newTaskId();
   const isPrivate = signature !== undefined;
   const path = files.fetchedOf(isPrivate ? retrievalName(id) : id);
@@ -99,7 +99,7 @@ async function startDownload(
 }
 
 /** A task whose file is still there; its time of retention starts again. */
-async function keptTask(
+async function storedTask(
   { clock, files, settings: { downloadKeepMs } }: GatewayDependencies,
   task: Task | undefined,
 ): Promise<Task | undefined> {

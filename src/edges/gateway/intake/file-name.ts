@@ -4,12 +4,12 @@ const longestBytes = 255;
 export const unnamed = 'upload.bin';
 
 /** The base name of a client's file name, without control and direction characters, 255 bytes at most. */
-export function baseName(given = ''): string {
-  const base = (given.split(/[/\\]/).at(-1) ?? '').replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '').trim();
-  let kept = '';
+export function baseName(input = ''): string {
+  const base = (input.split(/[/\\]/).at(-1) ?? '').replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '').trim();
+  let stored = '';
   for (const character of base) {
-    if (Buffer.byteLength(kept + character) > longestBytes) break;
-    kept += character;
+    if (Buffer.byteLength(stored + character) > longestBytes) break;
+    stored += character;
   }
-  return kept === '' || kept === '.' || kept === '..' ? unnamed : kept;
+  return stored === '' || stored === '.' || stored === '..' ? unnamed : stored;
 }

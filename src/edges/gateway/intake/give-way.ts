@@ -1,5 +1,5 @@
 /** Runs work on an id while no other work on it runs. */
-export type Alone = <T>(id: string, work: () => Promise<T>, giveWay?: () => void) => Promise<T>;
+export type Alone = <T>(id: string, work: () => Promise<T>, runAtIdlePriority?: () => void) => Promise<T>;
 
 /**
  * One at a time for each id. A newcomer requests the running work to stop, and waits until it has ended: a sender whose

@@ -1,8 +1,8 @@
 import type { CascadeChain } from '../../chain/files/chain.ts';
 import type { Signatory } from '../../chain/files/signatures.ts';
 
-const keptMs = 60_000;
-const mostKept = 10_000;
+const storedMs = 60_000;
+const mostStored = 10_000;
 
 /**
  * The same chain, which caches the key of an account for a minute.
@@ -16,14 +16,14 @@ export function rememberingKeys(chain: CascadeChain, clock: () => number = Date.
     ...chain,
     signatoryOf: async (registrant) => {
       const name = `${registrant.creator} ${registrant.appKey ?? ''}`;
-      const kept = known.get(name);
-      if (kept && kept.until > clock()) return kept.signatory;
-      const asked = clock();
+      const stored = known.get(name);
+      if (stored && stored.until > clock()) return stored.signatory;
+      const request = clock();
       const signatory = await chain.signatoryOf(registrant);
       known.delete(name);
-      if (signatory) known.set(name, { signatory, until: asked + keptMs });
+      if (signatory) known.set(name, { signatory, until: request + storedMs });
       const [oldest] = known.keys();
-      if (known.size > mostKept && oldest !== undefined) known.delete(oldest);
+      if (known.size > mostStored && oldest !== undefined) known.delete(oldest);
       return signatory;
     },
   };

@@ -32,13 +32,13 @@ export async function withPace<T>(
   const { socket } = request;
   const { promise: tooSlow, reject } = Promise.withResolvers<never>();
   const { now, ownTime } = createSenderClock();
-  let moved = { at: now(), bytes: socket.bytesRead };
-  let window = moved;
+  let advanced = { at: now(), bytes: socket.bytesRead };
+  let window = advanced;
   const check = (): void => {
     if (request.complete) return;
     const seen = { at: now(), bytes: socket.bytesRead };
-    if (seen.bytes > moved.bytes) moved = seen;
-    if (seen.at - moved.at >= stallMs) reject(slow(`no byte came for ${stallMs / 1000} seconds`));
+    if (seen.bytes > advanced.bytes) advanced = seen;
+    if (seen.at - advanced.at >= stallMs) reject(slow(`no byte came for ${stallMs / 1000} seconds`));
     if (seen.at - window.at < windowMs) return;
     const rate = ((seen.bytes - window.bytes) * 1000) / (seen.at - window.at);
     if (rate < minRate) reject(slow(`it came with less than ${minRate} bytes a second`));

@@ -8,7 +8,7 @@ import { createAlone } from './give-way.ts';
 import type { Intake } from './intake.ts';
 import { type OwnTime, withPace } from './pace.ts';
 import { tooLarge } from './receive.ts';
-import type { Opening, Portion } from './upload-headers.ts';
+import type { FirstPortion, Portion } from './upload-headers.ts';
 
 type Members = Readonly<Record<string, string | number>>;
 
@@ -27,7 +27,7 @@ export class UploadProblem extends AppError {
 /** Uploads in several requests. */
 export type Resumable = Readonly<{
   /** Opens one for a pending action whose creator signed its data hash. */
-  create: (opening: Opening) => Promise<PartialUpload>;
+  create: (opening: FirstPortion) => Promise<PartialUpload>;
   /** The state of an upload; a sender of bytes at that moment is disconnected. Fails with `NOT_FOUND`. */
   find: (id: string) => Promise<PartialUpload>;
   /**
@@ -49,7 +49,7 @@ export function createResumable(intake: Intake): Resumable {
   const { admission, chain, files, settings } = intake;
   const { partials } = files;
   const alone = createAlone();
-  const found = async (id: string): Promise<PartialUpload> => {
+  const match = async (id: string): Promise<PartialUpload> => {
     const upload = await partials.find(id);
     if (!upload) throw new AppError('NOT_FOUND', 'There is no such upload, or it is no longer kept; begin it anew');
     const { becomes = null, offset: length } = upload;
@@ -66,15 +66,15 @@ export function createResumable(intake: Intake): Resumable {
       await checkSignature({ chain, settings }, action, { text: action.file.dataHash, signature });
       return await partials.create({ actionId, signature, fileName, length, task: null });
     },
-    find: async (id) => await alone(id, async () => await found(id)),
+    find: async (id) => await alone(id, async () => await match(id)),
     remove: async (id) => {
       await alone(id, async () => {
-        await partials.remove(await found(id));
+        await partials.remove(await match(id));
       });
     },
     append: async (id, portion, from) => {
-      const giveWay = (): void => void (from.raw.complete || from.raw.destroy());
-      return await alone(id, async () => await appended(intake, await found(id), portion, from), giveWay);
+      const runAtIdlePriority = (): void => void (from.raw.complete || from.raw.destroy());
+      return await alone(id, async () => await appended(intake, await match(id), portion, from), runAtIdlePriority);
     },
   };
 }

@@ -51,8 +51,8 @@ export function createSpace(folder: string, mostBytes: number | undefined): Spac
         throw full('for files that are fetched');
     }
     const { bavail, blocks, bsize } = await statfs(folder);
-    const kept = bytesLeftFree(blocks * bsize);
-    if (bavail * bsize - coming.all - more < kept * (use === 'download' ? 2 : 1)) throw full('on the disk');
+    const stored = bytesLeftFree(blocks * bsize);
+    if (bavail * bsize - coming.all - more < stored * (use === 'download' ? 2 : 1)) throw full('on the disk');
   };
   return {
     require: async (bytes, use) => await oneAtATime(async () => await check(use, bytes)),

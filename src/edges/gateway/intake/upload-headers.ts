@@ -13,12 +13,12 @@ export type Portion = Readonly<{
 }>;
 
 /** The further headers of its first request. */
-export type Opening = Portion & Readonly<{ actionId: string; signature: string; fileName: string }>;
+export type FirstPortion = Portion & Readonly<{ actionId: string; signature: string; fileName: string }>;
 
 const portionType = 'application/partial-upload';
 
 /** Reads the headers of a first request; fails with `INVALID_ARGUMENT`, naming what is missing or wrong. */
-export function readOpening(headers: IncomingHttpHeaders): Opening {
+export function readOpening(headers: IncomingHttpHeaders): FirstPortion {
   const [actionId, signature] = [one(headers, 'annals-action-id'), one(headers, 'annals-signature')];
   const missing = [...(actionId === '' ? ['Annals-Action-Id'] : []), ...(signature === '' ? ['Annals-Signature'] : [])];
   if (missing.length > 0) throw new AppError('INVALID_ARGUMENT', `The request lacks the header ${missing.join(', ')}`);
@@ -36,10 +36,10 @@ export function readPortion(headers: IncomingHttpHeaders): Portion {
 }
 
 function completeIn(headers: IncomingHttpHeaders): boolean {
-  const given = one(headers, 'upload-complete');
-  if (given !== '?0' && given !== '?1')
+  const input = one(headers, 'upload-complete');
+  if (input !== '?0' && input !== '?1')
     throw new AppError('INVALID_ARGUMENT', 'Upload-Complete is ?1 where these are the last bytes of the file, else ?0');
-  return given === '?1';
+  return input === '?1';
 }
 
 function lengthIn(headers: IncomingHttpHeaders): number | null {
@@ -49,15 +49,15 @@ function lengthIn(headers: IncomingHttpHeaders): number | null {
 }
 
 function countIn(headers: IncomingHttpHeaders, name: string): number | null {
-  const given = one(headers, name);
-  if (given === '') return null;
-  if (!/^\d{1,15}$/.test(given)) throw new AppError('INVALID_ARGUMENT', `${name} is a number of bytes`);
-  return Number(given);
+  const options = one(headers, name);
+  if (options === '') return null;
+  if (!/^\d{1,15}$/.test(options)) throw new AppError('INVALID_ARGUMENT', `${name} is a number of bytes`);
+  return Number(options);
 }
 
 function one(headers: IncomingHttpHeaders, name: string): string {
-  const given = headers[name];
-  return typeof given === 'string' ? given.trim() : '';
+  const values = headers[name];
+  return typeof values === 'string' ? values.trim() : '';
 }
 
 /** The file name of a `Content-Disposition`, in either of its forms. */

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import type { Step, StepDetail } from '../../../commands/transfers/steps.ts';
+import type { TransferStep, StepDetail } from '../../../commands/transfers/steps.ts';
 import type { StoringNode } from '../../chain/files/chain.ts';
 import { hostPort } from '../../../kit/net-address.ts';
 import type { Dialling } from './connection.ts';
@@ -8,7 +8,7 @@ import { DiskFailure } from './own-disk.ts';
 import { cleaned } from './states.ts';
 
 /** The progress of a try: connected to its node, or having sent it the complete file. */
-export type Place = 'connected' | 'sent';
+export type AttemptStage = 'connected' | 'sent';
 
 /** One try with one node. */
 export type Attempt = Readonly<{
@@ -20,15 +20,15 @@ export type Attempt = Readonly<{
   dialling: Dialling;
   /** Details of the first state of every attempt. */
   about: StepDetail;
-  watch: Watch;
+  watch: AttemptWatch;
   /** Fails once a node has sent more events than any client wants to read. */
   countEvent: () => void;
   /** Receives the progress of the try: it decides why a task fails. */
-  reach: (place: Place) => void;
+  reach: (position: AttemptStage) => void;
 }>;
 
 /** Ends an attempt in which nothing moves; `extend` sets another limit from now on. */
-export type Watch = Readonly<{
+export type AttemptWatch = Readonly<{
   signal: AbortSignal;
   moved: () => void;
   extend: (limitMs: number) => void;
@@ -55,7 +55,7 @@ export type Trying = Readonly<{
 }>;
 
 /** The outcome of attempts: the result of one, or the last failure of one that reached its node, if any did. */
-export type Outcome<T> =
+export type AttemptsOutcome<T> =
   Readonly<{ value: T }> | Readonly<{ failure: Failure; tries: number; failures: readonly Failure[] }>;
 
 /** Why a try failed; `state` is its name, where there is one for it. */
@@ -78,9 +78,9 @@ const away = 'sdk:supernodes_unavailable';
  */
 export async function* tryNodes<T>(
   trying: Trying,
-  work: (attempt: Attempt) => AsyncGenerator<Step[], T>,
+  work: (attempt: Attempt) => AsyncGenerator<TransferStep[], T>,
   settled: () => Promise<T | undefined>,
-): AsyncGenerator<Step[], Outcome<T>> {
+): AsyncGenerator<TransferStep[], AttemptsOutcome<T>> {
   const { nodes, taskId, last, dialling, stallMs, processingMs, signal, status, failures: memory, after } = trying;
   const order = Array.from({ length: rounds }, () => nodes)
     .flat()
@@ -93,9 +93,9 @@ export async function* tryNodes<T>(
     const about: StepDetail = { iteration, supernode, nodeAccount: node.account };
     yield [{ status, detail: previousError === '' ? about : { ...about, previousError } }];
     const watch = watchStall(stallMs, signal);
-    let place: Place | undefined;
-    const reach = (now: Place): void => {
-      place = now;
+    let location: AttemptStage | undefined;
+    const reach = (now: AttemptStage): void => {
+      location = now;
       if (now === 'sent') watch.extend(processingMs);
     };
     // Each attempt writes a state, so a later run of the task continues after the numbers of this one.
@@ -107,7 +107,7 @@ export async function* tryNodes<T>(
     } catch (caught) {
       signal.throwIfAborted();
       if (caught instanceof DiskFailure) throw caught;
-      const failure = failureOf(caught, { node, place, watch });
+      const failure = failureOf(caught, { node, place: location, watch });
       previousError = failure.reason;
       memory.failed(node.account);
       failures.push(failure);
@@ -129,10 +129,10 @@ function worstOf(failures: readonly Failure[]): Failure {
 
 function failureOf(
   caught: unknown,
-  { node, place, watch }: Pick<Attempt, 'node' | 'watch'> & Readonly<{ place: Place | undefined }>,
+  { node, place, watch }: Pick<Attempt, 'node' | 'watch'> & Readonly<{ place: AttemptStage | undefined }>,
 ): Failure {
   const isStalled = watch.signal.aborted;
-  const why = { node, reason: isStalled ? 'nothing moved for too long' : cleaned(said(caught)) };
+  const why = { node, reason: isStalled ? 'nothing moved for too long' : cleaned(reported(caught)) };
   if (place === undefined) return { ...why, state: away };
   return isStalled && place === 'sent' ? { ...why, state: 'sdk:processing_timeout' } : why;
 }
@@ -145,7 +145,7 @@ function counter(): () => void {
   };
 }
 
-function watchStall(stallMs: number, outer: AbortSignal): Watch {
+function watchStall(stallMs: number, outer: AbortSignal): AttemptWatch {
   const stalled = new AbortController();
   const startTimer = (limitMs: number): NodeJS.Timeout =>
     setTimeout(() => stalled.abort(new Error('nothing moved for too long')), limitMs);
@@ -161,7 +161,7 @@ function watchStall(stallMs: number, outer: AbortSignal): Watch {
   };
 }
 
-function said(caught: unknown): string {
+function reported(caught: unknown): string {
   // This side did not cancel: the library uses this code for the stream of a connection that is gone.
   if (caught instanceof ConnectError && caught.code === Code.Canceled) return 'the connection broke off';
   return caught instanceof Error ? caught.message : String(caught);

@@ -1,6 +1,6 @@
 import { toAppError } from '../../../kit/errors.ts';
 import { AccountsOfUnavailable } from '../../../projections/fleet/queries.ts';
-import { ask } from '../../bus.ts';
+import { runQuery } from '../../bus.ts';
 import {
   type CascadeChain,
   type CascadeChainOptions,
@@ -39,7 +39,7 @@ export type Ordering = Pick<GatewayDependencies, 'reader'> & Readonly<{ failures
 export function availableFirst(chain: CascadeChain, { reader: { read }, failures }: Ordering): CascadeChain {
   const unavailable = async (): Promise<ReadonlySet<string>> => {
     try {
-      return new Set(await read((reading) => ask(reading, new AccountsOfUnavailable({}))));
+      return new Set(await read((reading) => runQuery(reading, new AccountsOfUnavailable({}))));
     } catch (caught) {
       if (toAppError(caught).code !== 'UNAVAILABLE') throw caught;
       return new Set();

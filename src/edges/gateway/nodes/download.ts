@@ -1,6 +1,6 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { Step } from '../../../commands/transfers/steps.ts';
+import type { TransferStep } from '../../../commands/transfers/steps.ts';
 import type { CascadeAction } from '../../chain/files/chain.ts';
 import type { FileHashes } from '../../chain/files/file-hashes.ts';
 import { syncFolder } from '../../../kit/durable.ts';
@@ -37,7 +37,7 @@ export function recordedBytes({ record: { fileSizeKbs } }: CascadeAction, mostBy
  *
  * Fails when the node refuses, stalls, breaks off, or sends other bytes; with `DiskFailure` where our own disk does.
  */
-export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGenerator<Step[], void> {
+export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGenerator<TransferStep[], void> {
   const { node, iteration, dialling, watch } = attempt;
   const { actionId, dataHash, signature, into, mostBytes, hashesOf } = wanted;
   const part = `${into}.part`;
@@ -50,14 +50,14 @@ export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGene
     const { client, close } = await connectNode(node, dialling, watch.signal);
     hangUp = close;
     attempt.reach('connected');
-    const began = performance.now();
+    const startedAt = performance.now();
     let [size, chunks] = [0, 0];
-    for await (const { responseType: told } of client.download({ actionId, signature }, { signal: watch.signal })) {
+    for await (const { responseType: reported } of client.download({ actionId, signature }, { signal: watch.signal })) {
       watch.moved();
-      if (told.case === 'event') attempt.countEvent();
-      if (told.case === 'event') yield [nodeStep(iteration, told.value)];
-      if (told.case !== 'chunk') continue;
-      const { data } = told.value;
+      if (reported.case === 'event') attempt.countEvent();
+      if (reported.case === 'event') yield [nodeStep(iteration, reported.value)];
+      if (reported.case !== 'chunk') continue;
+      const { data } = reported.value;
       [size, chunks] = [size + data.length, chunks + 1];
       if (size > mostBytes) throw new Error(`the node sends more than ${mostBytes} bytes`);
       await onOwnDisk(makeRoom(size));
@@ -70,7 +70,7 @@ export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGene
     await onOwnDisk(syncFolder(path.dirname(into)));
     // Only the successful try writes this: a task has this state once, whatever nodes did before.
     yield [{ status: 'sdk:download_started', detail: { iteration } }];
-    const elapsedSeconds = (performance.now() - began) / 1000;
+    const elapsedSeconds = (performance.now() - startedAt) / 1000;
     const detail = { iteration, bytesTotal: size, chunks, elapsedSeconds };
     yield [{ status: 'sdk:download_completed', detail }, { status: 'sdk:completed' }];
   } finally {

@@ -1,4 +1,4 @@
-import type { Step } from '../../../commands/transfers/steps.ts';
+import type { TransferStep } from '../../../commands/transfers/steps.ts';
 import type { Log } from '../../../engine/log/log.ts';
 
 /** For so long after an action was finalized its nodes may still be spreading the symbols of its file. */
@@ -36,7 +36,7 @@ export function createPauses(scale = 1): () => number | undefined {
 }
 
 /** The state of a download that waits until its nodes have spread the symbols. */
-export function waitingStep(iteration: number, pauseMs: number, previousError: string): Step {
+export function waitingStep(iteration: number, pauseMs: number, previousError: string): TransferStep {
   const message = `SuperNodes are still spreading the file; they are tried again in ${Math.ceil(pauseMs / 1000)} s`;
   return { status: 'sdk:download_waiting', detail: { iteration, message, previousError } };
 }

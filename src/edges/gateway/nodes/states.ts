@@ -1,4 +1,4 @@
-import type { Step } from '../../../commands/transfers/steps.ts';
+import type { TransferStep } from '../../../commands/transfers/steps.ts';
 import { SupernodeEventType } from '../../gen/cascade/service_pb.ts';
 
 const longestText = 300;
@@ -7,7 +7,7 @@ const longestText = 300;
 export function nodeStep(
   iteration: number,
   { eventType, message }: Readonly<{ eventType: number; message: string }>,
-): Step {
+): TransferStep {
   const name = eventType === 0 ? undefined : names.get(eventType);
   const status = `supernode:${renamed[name ?? ''] ?? name?.toLowerCase() ?? 'unknown'}`;
   return { status, detail: { iteration, eventType, message: cleaned(message) } };

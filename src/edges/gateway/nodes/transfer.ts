@@ -1,7 +1,7 @@
-import type { Step } from '../../../commands/transfers/steps.ts';
+import type { TransferStep } from '../../../commands/transfers/steps.ts';
 import type { CascadeAction, CascadeChain, StoringNode } from '../../chain/files/chain.ts';
 import { wait } from '../../../kit/wait.ts';
-import { type Failure, type Outcome, type Trying, tryNodes } from './attempts.ts';
+import { type Failure, type AttemptsOutcome, type Trying, tryNodes } from './attempts.ts';
 import type { Dialling } from './connection.ts';
 import { downloadFrom, type Wanted } from './download.ts';
 import type { Failures } from './failures.ts';
@@ -44,12 +44,12 @@ export async function* uploadToNodes(
   { id, record }: CascadeAction,
   file: LocalFile,
   task: TransferTask,
-): AsyncGenerator<Step[], void> {
+): AsyncGenerator<TransferStep[], void> {
   const { signal } = task;
-  const found = await storers(chain, record.height ?? 0, signal);
-  if ('failure' in found) return yield found.failure;
-  yield found.steps;
-  const trying = { ...limits, ...task, nodes: found.nodes, status: 'sdk:registration_attempt' };
+  const match = await storers(chain, record.height ?? 0, signal);
+  if ('failure' in match) return yield match.failure;
+  yield match.steps;
+  const trying = { ...limits, ...task, nodes: match.nodes, status: 'sdk:registration_attempt' };
   const outcome = yield* tryNodes(
     trying,
     async function* (attempt) {
@@ -77,19 +77,19 @@ export async function* downloadFromNodes(
   { record }: CascadeAction,
   { isFresh, ...wanted }: Wanted & Readonly<{ isFresh: () => Promise<boolean> }>,
   task: TransferTask,
-): AsyncGenerator<Step[], void> {
-  const found = await servers(chain, record.height ?? 0, task.signal);
-  if ('failure' in found) return yield found.failure;
-  yield found.steps;
+): AsyncGenerator<TransferStep[], void> {
+  const result = await servers(chain, record.height ?? 0, task.signal);
+  if ('failure' in result) return yield result.failure;
+  yield result.steps;
   const nextPause = createPauses(pauseScale);
   let beyond: readonly StoringNode[] | undefined;
-  let trying: Trying = { ...limits, ...task, nodes: found.nodes, status: 'sdk:download_attempt' };
+  let trying: Trying = { ...limits, ...task, nodes: result.nodes, status: 'sdk:download_attempt' };
   for (;;) {
     const outcome = yield* tryNodes(trying, fetching(wanted), async () => undefined);
     if (!('failure' in outcome)) return;
     const lacking = outcome.failures.filter(({ reason }) => lacksSymbols(reason));
     if (lacking.length === 0) {
-      const others = beyond ?? (await othersOf(chain, found.nodes, task.signal));
+      const others = beyond ?? (await othersOf(chain, result.nodes, task.signal));
       beyond = [];
       if (others.length === 0) return yield failed(outcome);
       trying = { ...trying, nodes: others, after: { iteration: outcome.tries, previousError: outcome.failure.reason } };
@@ -118,13 +118,13 @@ function isHash(text: string): boolean {
   return /^[\dA-F]{64}$/i.test(text);
 }
 
-type Found = Readonly<{ nodes: Awaited<ReturnType<CascadeChain['storers']>>['nodes']; steps: Step[] }>;
+type Match = Readonly<{ nodes: Awaited<ReturnType<CascadeChain['storers']>>['nodes']; steps: TransferStep[] }>;
 
 async function storers(
   chain: CascadeChain,
   height: number,
   signal: AbortSignal,
-): Promise<Found | Readonly<{ failure: Step[] }>> {
+): Promise<Match | Readonly<{ failure: TransferStep[] }>> {
   const { nodes, total } = await untilAnswered(async () => await chain.storers(height), signal);
   if (nodes.length === 0)
     return { failure: failing('no SuperNode of the top list can be dialled', 'sdk:supernodes_unavailable') };
@@ -133,8 +133,8 @@ async function storers(
 
 /** The nodes of an action's height; where none of them is left, those of the latest: any node serves any file. */
 async function servers(chain: CascadeChain, height: number, signal: AbortSignal): ReturnType<typeof storers> {
-  const found = await storers(chain, height, signal);
-  if (!('failure' in found)) return found;
+  const hit = await storers(chain, height, signal);
+  if (!('failure' in hit)) return hit;
   return await storers(chain, await untilAnswered(async () => (await chain.head()).height, signal), signal);
 }
 
@@ -149,12 +149,12 @@ async function othersOf(
 }
 
 /** Nodes that were reached are not reported as away: `sdk:failed` alone describes their failure. */
-function failed({ failure, tries }: Extract<Outcome<unknown>, { failure: Failure }>): Step[] {
+function failed({ failure, tries }: Extract<AttemptsOutcome<unknown>, { failure: Failure }>): TransferStep[] {
   const { node, reason, state } = failure;
   return failing(`none of the SuperNodes came to an end in ${tries} attempts; ${node.account}: ${reason}`, state);
 }
 
-function failing(error: string, state: string | undefined): Step[] {
+function failing(error: string, state: string | undefined): TransferStep[] {
   const detail = { error, code: 'SERVICE_UNAVAILABLE' };
   const last = { status: 'sdk:failed', detail };
   return state === undefined ? [last] : [{ status: state, detail }, last];

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Step, StepDetail } from '../../../commands/transfers/steps.ts';
+import type { TransferStep, StepDetail } from '../../../commands/transfers/steps.ts';
 import { chunkBytesOf } from '../../chain/files/chunks.ts';
 import { type RegisterRequestSchema, SupernodeEventType } from '../../gen/cascade/service_pb.ts';
 import { piecesOf } from '../../../kit/file-pieces.ts';
@@ -23,7 +23,11 @@ type Message = MessageInitShape<typeof RegisterRequestSchema>;
  * `sdk:upload_completed` comes with the node's first event after the complete file was sent, never before: clients
  * treat it as the end. Fails when the node refuses, stalls, breaks off or ends without having finalized.
  */
-export async function* uploadTo(attempt: Attempt, actionId: string, file: LocalFile): AsyncGenerator<Step[], string> {
+export async function* uploadTo(
+  attempt: Attempt,
+  actionId: string,
+  file: LocalFile,
+): AsyncGenerator<TransferStep[], string> {
   const { node, iteration, attemptId, dialling, watch } = attempt;
   const handle = await onOwnDisk(open(file.path));
   let hangUp = (): void => undefined;
@@ -41,9 +45,9 @@ export async function* uploadTo(attempt: Attempt, actionId: string, file: LocalF
       estChunks: Math.ceil(file.size / chunkSize),
     };
     yield [{ status: 'sdk:upload_started', detail: sizes }];
-    const began = performance.now();
+    const startedAt = performance.now();
     let isSent = false;
-    let isTold = false;
+    let isReported = false;
     let txHash = '';
     const sent = (): void => {
       isSent = true;
@@ -52,13 +56,13 @@ export async function* uploadTo(attempt: Attempt, actionId: string, file: LocalF
     const failed = (caught: DiskFailure): void => void (broken = caught);
     const sending = { taskId: attemptId, actionId, chunkSize, moved: watch.moved, sent, failed };
     const messages = messagesOf(handle, file.size, sending);
-    for await (const told of connection.client.register(messages, { signal: watch.signal })) {
+    for await (const reported of connection.client.register(messages, { signal: watch.signal })) {
       watch.moved();
       attempt.countEvent();
-      const before = isSent && !isTold ? sentSteps(sizes, performance.now() - began) : [];
-      isTold ||= isSent;
-      yield [...before, nodeStep(iteration, told)];
-      if (told.eventType === SupernodeEventType.ACTION_FINALIZED) txHash = told.txHash;
+      const before = isSent && !isReported ? sentSteps(sizes, performance.now() - startedAt) : [];
+      isReported ||= isSent;
+      yield [...before, nodeStep(iteration, reported)];
+      if (reported.eventType === SupernodeEventType.ACTION_FINALIZED) txHash = reported.txHash;
     }
     if (txHash === '') throw new Error('the node ended the registration without having finalized the action');
     return txHash;
@@ -70,7 +74,7 @@ export async function* uploadTo(attempt: Attempt, actionId: string, file: LocalF
   }
 }
 
-function sentSteps({ iteration, bytesTotal, chunkSize, estChunks }: StepDetail, ms: number): Step[] {
+function sentSteps({ iteration, bytesTotal, chunkSize, estChunks }: StepDetail, ms: number): TransferStep[] {
   const elapsedSeconds = ms / 1000;
   const detail: StepDetail = { iteration, bytesTotal, chunkSize, chunks: estChunks, elapsedSeconds };
   return [

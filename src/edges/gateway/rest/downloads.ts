@@ -4,7 +4,7 @@ import { type App, errors, judgedByHandler, optional, plainAnswer, query } from 
 import type { DownloadRequests } from '../intake/download-requests.ts';
 import { taskReference } from './schemas.ts';
 
-const askedWith = Type.Object(
+const requestedWith = Type.Object(
   { signature: Type.Optional(Type.String({ description: 'Base64; the creator’s, over the action id.' })) },
   { description: 'Not needed for a public file.' },
 );
@@ -17,7 +17,7 @@ export function downloadRoutes(app: App, prefix: string, request: DownloadReques
     description:
       'A private file needs the creator’s `signature` over the action id; `public=true` asks for one that everybody may have. The same request while it runs is answered with the running task; of a public file also while the file is kept.',
     querystring: query({ public: optional(Type.String({ enum: ['true', '1', 'false', '0', ''] })) }),
-    body: askedWith,
+    body: requestedWith,
     response: {
       202: plainAnswer('The task has begun.', taskReference.ref),
       ...errors(400, 401, 404, 409, 413, 415, 429, 507),
@@ -40,6 +40,6 @@ function isTrue(flag: unknown): boolean {
 }
 
 function signatureIn(body: unknown): string | undefined {
-  const given = typeof body === 'object' && body !== null && 'signature' in body ? body.signature : undefined;
-  return typeof given === 'string' && given !== '' ? given : undefined;
+  const input = typeof body === 'object' && body !== null && 'signature' in body ? body.signature : undefined;
+  return typeof input === 'string' && input !== '' ? input : undefined;
 }

@@ -31,11 +31,11 @@ export function resumableRoutes(app: App, path: string, intake: Intake): void {
     const opening = readOpening(request.headers);
     const { id } = await resumable.create(opening);
     reply.header('location', `${path}/${id}`);
-    return told(reply, await resumable.append(id, opening, request), 201);
+    return reported(reply, await resumable.append(id, opening, request), 201);
   });
   app.patch<Named>(`${path}/:upload_id`, { schema: schemas.patch, ...options }, async (request, reply) => {
     const portion = readPortion(request.headers);
-    return told(reply, await resumable.append(request.params.upload_id, portion, request), 204);
+    return reported(reply, await resumable.append(request.params.upload_id, portion, request), 204);
   });
   app.get<Named>(`${path}/:upload_id`, { schema: schemas.get }, async (request, reply) => {
     const { actionId, offset, task } = withHeaders(reply, await resumable.find(request.params.upload_id));
@@ -49,7 +49,7 @@ export function resumableRoutes(app: App, path: string, intake: Intake): void {
 }
 
 /** 202 and the task once the file is complete, else the offset. */
-function told(reply: FastifyReply, upload: PartialUpload, status: 201 | 204): FastifyReply {
+function reported(reply: FastifyReply, upload: PartialUpload, status: 201 | 204): FastifyReply {
   const { task } = withHeaders(reply, upload);
   return task === null ? reply.code(status).send() : reply.code(202).send({ task_id: task, taskId: task });
 }

@@ -3,12 +3,12 @@ import { Type } from 'typebox';
 import { AppError } from '../../../kit/errors.ts';
 import { ListTransfers } from '../../../projections/transfers/queries.ts';
 import type { TransferRow } from '../../../projections/tables.ts';
-import { ask } from '../../bus.ts';
+import { runQuery } from '../../bus.ts';
 import { type App, errors, optional, plainAnswer, query } from '../../http/schema.ts';
 import type { SseStreams } from '../../http/sse.ts';
 import { type ResumableFeed, showFeed } from '../../http/sse-resume.ts';
 import { createSharedFeeds } from '../../http/sse-shared.ts';
-import { findTask, isEnding, statesOf, type Task, uploadAsked } from '../tasks/task-log.ts';
+import { findTask, isEnding, statesOf, type Task, uploadRequested } from '../tasks/task-log.ts';
 import { type StatusEvent, statusEvent } from '../tasks/views.ts';
 import { type GatewayDependencies, longestMs } from './dependencies.ts';
 import { statusEventSchema, taskDetail, taskList } from './schemas.ts';
@@ -88,7 +88,7 @@ async function showStatus(
   const { accept = '*/*' } = request.headers;
   if (accept.includes('application/json') && !accept.includes('text/event-stream'))
     return (await historyOf(dependencies, task)).at(-1);
-  const after = placeOf(request, task);
+  const after = positionOf(request, task);
   if (after === 'all seen') return await reply.code(204).send();
   reply.headers({ 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store, no-transform' });
   const client = streams.open(request, reply);
@@ -116,13 +116,16 @@ function feedOf({ log }: GatewayDependencies, task: Task): ResumableFeed {
 /**
  * The position from which a returning reader continues; an unknown one is a position that this task has not reached.
  */
-function placeOf({ headers, query: asked }: FastifyRequest, { known }: Task): number | 'all seen' | 'unknown' {
-  const inQuery = typeof asked === 'object' && asked !== null && 'lastEventId' in asked ? asked.lastEventId : undefined;
-  const given = headers['last-event-id'] ?? inQuery;
-  if (given === undefined || given === '') return 0;
-  const place = typeof given === 'string' && /^\d{1,9}$/.test(given) ? Number(given) : Infinity;
-  if (place > known.last || place === 0) return 'unknown';
-  return known.ended && place === known.last ? 'all seen' : place;
+function positionOf({ headers, query: requested }: FastifyRequest, { known }: Task): number | 'all seen' | 'unknown' {
+  const inQuery =
+    typeof requested === 'object' && requested !== null && 'lastEventId' in requested
+      ? requested.lastEventId
+      : undefined;
+  const input = headers['last-event-id'] ?? inQuery;
+  if (input === undefined || input === '') return 0;
+  const location = typeof input === 'string' && /^\d{1,9}$/.test(input) ? Number(input) : Infinity;
+  if (location > known.last || location === 0) return 'unknown';
+  return known.ended && location === known.last ? 'all seen' : location;
 }
 
 async function detailOf({ log }: GatewayDependencies, task: Task): Promise<Record<string, unknown>> {
@@ -131,21 +134,21 @@ async function detailOf({ log }: GatewayDependencies, task: Task): Promise<Recor
   for await (const event of statesOf(log, task, known.last - 1)) ({ status } = event);
   const common = { task_id: id, action_id: known.action, kind: known.direction, status, created_at: known.beganAt };
   if (known.direction !== 'upload') return common;
-  const asked = await uploadAsked(log, id);
+  const listQuery = await uploadRequested(log, id);
   return {
     ...common,
-    file_name: asked?.fileName ?? '',
+    file_name: listQuery?.fileName ?? '',
     file_path: `uploads/${id}`,
-    file_size_kbs: Math.ceil(Number(asked?.size ?? 0) / 1024),
-    signature: asked?.signature ?? '',
+    file_size_kbs: Math.ceil(Number(listQuery?.size ?? 0) / 1024),
+    signature: listQuery?.signature ?? '',
   };
 }
 
 function listRoutes(app: App, prefix: string, { reader, clock }: GatewayDependencies): void {
   const list = async (direction: 'upload' | 'download', action?: string) => {
     const since = new Date(clock() - shownDays * dayMs).toISOString();
-    const asked = { direction, action, since, limit: mostListed };
-    const { rows, total } = await reader.read((reading) => ask(reading, new ListTransfers(asked)));
+    const listing = { direction, action, since, limit: mostListed };
+    const { rows, total } = await reader.read((reading) => runQuery(reading, new ListTransfers(listing)));
     return { requests: rows.map(listed), count: total };
   };
   const response = { 200: plainAnswer('Newest first.', taskList.ref), ...errors(400) };

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { writeWhole } from '../../../kit/durable.ts';
+import { writeAll } from '../../../kit/durable.ts';
 import { createFileWriter, type FileWriter } from '../intake/file-writer.ts';
 import type { Received } from '../intake/receive.ts';
 import type { FileHashes } from '../../chain/files/file-hashes.ts';
 
 /** The parameters of a resumable upload's first request. */
-export type Asked = Readonly<{
+export type ResumableRequest = Readonly<{
   actionId: string;
   signature: string;
   fileName: string;
@@ -20,11 +20,11 @@ export type Asked = Readonly<{
 }>;
 
 /** A resumable upload as it lies here; `offset` counts the bytes that came. */
-export type PartialUpload = Asked & Readonly<{ id: string; offset: number }>;
+export type PartialUpload = ResumableRequest & Readonly<{ id: string; offset: number }>;
 
 /** Resumable uploads on the disk: for each a file of its bytes, beside its parameters. */
 export type PartialUploads = Readonly<{
-  create: (asked: Asked) => Promise<PartialUpload>;
+  create: (requested: ResumableRequest) => Promise<PartialUpload>;
   /** Undefined for an id that nothing lies at, of whatever form. */
   find: (id: string) => Promise<PartialUpload | undefined>;
   /** Writes its current description. */
@@ -64,8 +64,8 @@ export async function openPartialUploads(
   const { bytesOf, askedOf, locate, removeBytes } = positionsIn(folder, uploadOf);
   const describe = async (upload: PartialUpload): Promise<void> => {
     const { id, actionId, signature, fileName, length, task, becomes = null } = upload;
-    const asked: Asked = { actionId, signature, fileName, length, task, becomes };
-    await writeWhole(askedOf(id), Buffer.from(JSON.stringify(asked)), incoming);
+    const query: ResumableRequest = { actionId, signature, fileName, length, task, becomes };
+    await writeAll(askedOf(id), Buffer.from(JSON.stringify(query)), incoming);
   };
   return {
     bytesOf,
@@ -82,10 +82,10 @@ export async function openPartialUploads(
       if (!form.test(id)) return undefined;
       const text = await readFile(askedOf(id), 'utf8').catch(absent);
       if (text === undefined) return undefined;
-      const asked = JSON.parse(text) as Asked;
-      if (asked.task !== null) return { ...asked, id, offset: asked.length ?? 0 };
-      const located = await locate(id, asked.becomes);
-      return located && { ...asked, id, offset: located.size };
+      const stored = JSON.parse(text) as ResumableRequest;
+      if (stored.task !== null) return { ...stored, id, offset: stored.length ?? 0 };
+      const located = await locate(id, stored.becomes);
+      return located && { ...stored, id, offset: located.size };
     },
     describe,
     finish: async (upload) => {
@@ -109,7 +109,7 @@ export async function openPartialUploads(
 /** Where descriptions and bytes lie. */
 function positionsIn(folder: string, uploadOf: (task: string) => string) {
   const bytesOf = (id: string): string => path.join(folder, id);
-  const askedOf = (id: string): string => path.join(folder, id + suffix);
+  const requestedOf = (id: string): string => path.join(folder, id + suffix);
   /** Path of its bytes: once they are renamed it is that of the task's upload, whatever the log's answer. */
   const locate = async (id: string, becomes: string | null = null): Promise<Located | undefined> => {
     for (const file of [bytesOf(id), ...(becomes === null ? [] : [uploadOf(becomes)])]) {
@@ -122,7 +122,7 @@ function positionsIn(folder: string, uploadOf: (task: string) => string) {
     await rm(bytesOf(id), { force: true });
     if (becomes !== null && becomes !== task) await rm(uploadOf(becomes), { force: true });
   };
-  return { bytesOf, askedOf, locate, removeBytes };
+  return { bytesOf, askedOf: requestedOf, locate, removeBytes };
 }
 
 async function sweepOld(folder: string, ageMs: number): Promise<void> {

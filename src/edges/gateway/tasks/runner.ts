@@ -1,6 +1,6 @@
 import { AppError, toAppError } from '../../../kit/errors.ts';
 import type { Requested } from '../../../commands/transfers/request.ts';
-import type { Step } from '../../../commands/transfers/steps.ts';
+import type { TransferStep } from '../../../commands/transfers/steps.ts';
 import type { CascadeAction } from '../../chain/files/chain.ts';
 import type { Figures } from '../../../kit/observed.ts';
 import type { Logger } from '../../../kit/logger.ts';
@@ -15,7 +15,16 @@ import { downloadFromNodes, type NodeTransfers, uploadToNodes } from '../nodes/t
 import { endings } from './endings.ts';
 import type { TransferFiles } from './files.ts';
 import { createTransferMetrics } from './transfer-metrics.ts';
-import { beginTask, currentTask, endTask, findTask, nameOf, recordSteps, type Task, uploadAsked } from './task-log.ts';
+import {
+  startTask,
+  currentTask,
+  endTask,
+  findTask,
+  nameOf,
+  recordSteps,
+  type Task,
+  uploadRequested,
+} from './task-log.ts';
 
 /** What tasks are carried out with. */
 export type RunnerOptions = Readonly<{
@@ -109,7 +118,7 @@ export function createRunner(options: RunnerOptions): Runner {
       beginning.add(name);
       try {
         await announced(presence, signal);
-        const task = await beginOnce(log, id, { ...starting, store: files.store, holder });
+        const task = await startOnce(log, id, { ...starting, store: files.store, holder });
         run(task, signature);
         return task;
       } finally {
@@ -141,13 +150,13 @@ async function announced(presence: RunnerOptions['presence'], signal: AbortSigna
 }
 
 /** Starts a task; where an earlier try whose answer was lost has started it, returns that task. */
-async function beginOnce(log: Log, id: string, requested: Requested): Promise<Task> {
+async function startOnce(log: Log, id: string, requested: Requested): Promise<Task> {
   try {
-    return await beginTask(log, id, requested);
+    return await startTask(log, id, requested);
   } catch (caught) {
-    const begun = toAppError(caught).code === 'CONFLICT' ? await findTask(log, id) : undefined;
-    if (!begun) throw caught;
-    return begun;
+    const existing = toAppError(caught).code === 'CONFLICT' ? await findTask(log, id) : undefined;
+    if (!existing) throw caught;
+    return existing;
   }
 }
 
@@ -162,7 +171,7 @@ type Moving = Readonly<{
 async function moveBytes(options: RunnerOptions, { task, signature, signal, metrics }: Moving): Promise<void> {
   const { log, nodes, files } = options;
   let now = task;
-  const write = async (steps: readonly Step[]): Promise<void> => {
+  const write = async (steps: readonly TransferStep[]): Promise<void> => {
     for (;;) {
       try {
         const { holder, last } = now.known;
@@ -183,7 +192,7 @@ async function moveBytes(options: RunnerOptions, { task, signature, signal, metr
   if (now.known.direction === 'upload' && now.known.ended) await files.forgetUpload(now.id);
 }
 
-type Given = Readonly<{
+type Input = Readonly<{
   task: Task;
   action: CascadeAction | undefined;
   signature: string | undefined;
@@ -192,15 +201,15 @@ type Given = Readonly<{
 
 async function* stepsOf(
   { files, nodes, mostBytes, log }: RunnerOptions,
-  { task, action, signature = '', signal }: Given,
-): AsyncGenerator<readonly Step[]> {
+  { task, action, signature = '', signal }: Input,
+): AsyncGenerator<readonly TransferStep[]> {
   const { direction } = task.known;
   const whose = { taskId: task.name, last: task.known.last, signal };
   if (!action?.file) return yield [{ status: 'sdk:failed', detail: endings.lostAction }];
   if (direction === 'upload') {
     if (action.record.chainState !== 'pending') return yield afterwards(action);
-    const asked = await uploadAsked(log, task.id);
-    const file = { path: files.uploadOf(task.id), size: Number(asked?.size ?? 0) };
+    const query = await uploadRequested(log, task.id);
+    const file = { path: files.uploadOf(task.id), size: Number(query?.size ?? 0) };
     return yield* uploadToNodes(nodes, action, file, whose);
   }
   const { dataHash } = action.file;
@@ -223,7 +232,7 @@ async function* stepsOf(
 }
 
 /** A resumed upload may find its action changed: where it is finalized, all went well. */
-function afterwards({ record: { chainState } }: CascadeAction): Step[] {
+function afterwards({ record: { chainState } }: CascadeAction): TransferStep[] {
   if (chainState === 'done' || chainState === 'approved')
     return [{ status: 'sdk:registration_successful' }, { status: 'sdk:completed' }];
   return [{ status: 'sdk:failed', detail: { error: `the action is ${chainState} on the chain`, code: 'CONFLICT' } }];

@@ -6,7 +6,7 @@ import {
   type KnownTransfer,
   RecordRetrievals,
   RecordTransfers,
-  type Step,
+  type TransferStep,
   type StepDetail,
   type Steps,
   type TransferEvent,
@@ -28,7 +28,7 @@ export type Task = Readonly<{
 }>;
 
 /** The request of an upload. */
-export type UploadAsked = Fact<'UploadRequested'>['data'];
+export type RequestedUpload = Fact<'UploadRequested'>['data'];
 
 /** A task id that no client can guess: 128 random bits. */
 export function newTaskId(): string {
@@ -54,12 +54,12 @@ export function nameOf(
 }
 
 /** Writes the request and `sdk:started`; the task has started once this resolves. */
-export async function beginTask(log: Log, id: string, requested: Requested): Promise<Task> {
+export async function startTask(log: Log, id: string, requested: Requested): Promise<Task> {
   const name = nameOf(id, requested);
   const { states } = await dispatch(log, new RequestTransfer(new Map([[name, requested]]), { at: requested.at }));
-  const begun = states.get(name);
-  if (begun?.state === undefined) throw new Error('A task began without a state');
-  return { id, kind: name === id ? 'transfer' : 'retrieval', name, known: begun.state };
+  const firstState = states.get(name);
+  if (firstState?.state === undefined) throw new Error('A task began without a state');
+  return { id, kind: name === id ? 'transfer' : 'retrieval', name, known: firstState.state };
 }
 
 /**
@@ -67,14 +67,14 @@ export async function beginTask(log: Log, id: string, requested: Requested): Pro
  *
  * A task that has ended stays as it is, and so does one that another process has resumed. Safe to repeat.
  */
-export async function recordSteps(log: Log, task: Task, steps: readonly Step[], at: string): Promise<Task> {
+export async function recordSteps(log: Log, task: Task, steps: readonly TransferStep[], at: string): Promise<Task> {
   return await record(log, task, { at, steps, after: task.known.last });
 }
 
 async function record(log: Log, task: Task, now: Omit<Steps, 'task' | 'holder'>): Promise<Task> {
-  const given = new Map([[task.name, { ...now, task: task.name, holder: task.known.holder }]]);
+  const input = new Map([[task.name, { ...now, task: task.name, holder: task.known.holder }]]);
   const Command = task.kind === 'transfer' ? RecordTransfers : RecordRetrievals;
-  const { states } = await dispatch(log, new Command(given, { at: now.at }));
+  const { states } = await dispatch(log, new Command(input, { at: now.at }));
   const known = states.get(task.name)?.state;
   return known ? { ...task, known } : task;
 }
@@ -92,8 +92,8 @@ export async function resumeTask(
   task: Task,
   by: Readonly<{ holder: string; store: string }>,
 ): Promise<Task | undefined> {
-  const given = new Map([[task.name, { task: task.name, from: task.known.holder, ...by }]]);
-  const { states } = await dispatch(log, new ResumeTransfers(given, { at: new Date().toISOString() }));
+  const options = new Map([[task.name, { task: task.name, from: task.known.holder, ...by }]]);
+  const { states } = await dispatch(log, new ResumeTransfers(options, { at: new Date().toISOString() }));
   const known = states.get(task.name)?.state;
   return known && !known.ended && known.holder === by.holder ? { ...task, known } : undefined;
 }
@@ -124,7 +124,7 @@ export async function currentTask(log: Log, task: Task): Promise<Task> {
 }
 
 /** The request of an upload's task. */
-export async function uploadAsked(log: Log, id: string): Promise<UploadAsked | undefined> {
+export async function uploadRequested(log: Log, id: string): Promise<RequestedUpload | undefined> {
   const last = (await log.last('request', [id])).get(id) ?? (await log.confirmedLast('request', id));
   return last?.fact.type === 'UploadRequested' ? last.fact.data : undefined;
 }

@@ -1,11 +1,11 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { KnownTransfer, Step } from '../../../commands/transfers/steps.ts';
+import type { KnownTransfer, TransferStep } from '../../../commands/transfers/steps.ts';
 
 /** The metrics of a gateway's transfers, at `/metrics`. */
 export type TransferMetrics = Readonly<{
   registry: Registry;
   /** Receives the steps of a task as they are written; only its end counts. */
-  onSteps: (known: KnownTransfer, steps: readonly Step[]) => void;
+  onSteps: (known: KnownTransfer, steps: readonly TransferStep[]) => void;
 }>;
 
 const directions = ['upload', 'download'] as const;
@@ -16,11 +16,11 @@ const bucketsSeconds = [0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200];
 export function createTransferMetrics(running: () => number): TransferMetrics {
   const registry = new Registry();
   const registers = [registry];
-  const underWay: Gauge = new Gauge({
+  const inFlight: Gauge = new Gauge({
     name: 'annals_transfers_running',
     help: 'Uploads and downloads that this gateway carries out now',
     registers,
-    collect: () => underWay.set(running()),
+    collect: () => inFlight.set(running()),
   });
   const ended = new Counter({
     name: 'annals_transfers_ended_total',

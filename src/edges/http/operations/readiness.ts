@@ -9,21 +9,21 @@ export type Readiness = Readonly<{
 }>;
 
 /** As long as a read may take: a busy database is not one that is down. */
-const lookTimeoutMs = 5000;
+const checkTimeoutMs = 5000;
 
 /** The reasons against relying on this process: the findings of all its checks, in their order, without duplicates. */
 export async function assess(checks: readonly Check[]): Promise<Readiness> {
-  const found = await Promise.all(checks.map(attempt));
+  const match = await Promise.all(checks.map(attempt));
   return {
-    reasons: distinct(found.flatMap(({ reasons = [] }) => reasons)),
-    warnings: distinct(found.flatMap(({ warnings = [] }) => warnings)),
-    durability: found.find(({ durability }) => durability !== undefined)?.durability ?? null,
+    reasons: distinct(match.flatMap(({ reasons = [] }) => reasons)),
+    warnings: distinct(match.flatMap(({ warnings = [] }) => warnings)),
+    durability: match.find(({ durability }) => durability !== undefined)?.durability ?? null,
   };
 }
 
 async function attempt({ component, look }: Check): Promise<Findings> {
   try {
-    return await within(lookTimeoutMs, look(), 'no answer in time');
+    return await within(checkTimeoutMs, look(), 'no answer in time');
   } catch {
     // A store's own message names addresses: the answer only names the store.
     return component === undefined ? {} : { reasons: [{ component, message: `The ${component} does not answer.` }] };

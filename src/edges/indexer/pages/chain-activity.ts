@@ -27,10 +27,11 @@ const freshMs = 1_000;
  * Callers at the same moment share one answer.
  */
 export function createChainActivity(chain: ChainClient): () => Promise<ChainActivity> {
-  let asked: Readonly<{ at: number; answer: Promise<ChainActivity> }> | undefined;
+  let request: Readonly<{ at: number; answer: Promise<ChainActivity> }> | undefined;
   return async () => {
-    if (!asked || performance.now() - asked.at > freshMs) asked = { at: performance.now(), answer: activity(chain) };
-    return await asked.answer;
+    if (!request || performance.now() - request.at > freshMs)
+      request = { at: performance.now(), answer: activity(chain) };
+    return await request.answer;
   };
 }
 
@@ -43,7 +44,7 @@ async function activity(chain: ChainClient): Promise<ChainActivity> {
     limit: String(mostTransactions),
   };
   const { body } = await session.get('/cosmos/tx/v1beta1/txs', { query });
-  return { height, transactions: (body as Found).tx_responses.map(shown) };
+  return { height, transactions: (body as Match).tx_responses.map(shown) };
 }
 
 type Response = Readonly<{
@@ -54,7 +55,7 @@ type Response = Readonly<{
   raw_log: string;
   tx: Readonly<{ body: Readonly<{ messages: readonly Readonly<{ '@type': string }>[] }> }>;
 }>;
-type Found = Readonly<{ tx_responses: readonly Response[] }>;
+type Match = Readonly<{ tx_responses: readonly Response[] }>;
 
 function shown({ txhash: hash, height, timestamp: time, code, raw_log: log, tx }: Response): ShownTransaction {
   const message = tx.body.messages[0]?.['@type'].split('.').at(-1) ?? '';

@@ -43,16 +43,16 @@ type Door = Readonly<{ ip: string; dial: Dial; limits: ProbeLimits; signal: Abor
  */
 export async function probeNode(address: string, options: ProbeOptions): Promise<Probed> {
   const { dial = dialPort, limits = defaultLimits, signal } = options;
-  const began = performance.now();
+  const startedAt = performance.now();
   const target = await resolveTarget(targetOf(address, options), options);
-  const done = () => ({ at: new Date().toISOString(), tookMs: Math.round(performance.now() - began) });
+  const done = () => ({ at: new Date().toISOString(), tookMs: Math.round(performance.now() - startedAt) });
   if (target.kind === 'refused') {
     const ports = probePorts.map((port) => ({ port, outcome: 'not_dialled' }) as const);
     return { ...done(), ports, statusAnswer: 'not_asked', reported: [] };
   }
   const door: Door = { ip: target.ip, dial, limits, signal };
   const [http, ...others] = await Promise.all([
-    askHttp(door, options.isServicesDue),
+    requestHttp(door, options.isServicesDue),
     ...probePorts.filter((port) => port !== httpPort).map(async (port) => ({ port, outcome: await knock(door, port) })),
   ]);
   const { outcome, answer, status, listed } = http;
@@ -72,7 +72,7 @@ async function knock({ ip, dial, limits, signal }: Door, port: number): Promise<
   return dialled.outcome;
 }
 
-async function askHttp(door: Door, isServicesDue: boolean): Promise<HttpPart> {
+async function requestHttp(door: Door, isServicesDue: boolean): Promise<HttpPart> {
   const { outcome, asked } = await get(door, statusPath, door.limits.statusMs);
   if (asked.answer !== 'ok') return { outcome, answer: asked.answer };
   const status = parseStatus(asked.body);
@@ -85,12 +85,12 @@ async function askHttp(door: Door, isServicesDue: boolean): Promise<HttpPart> {
 
 type Got = Readonly<{ outcome: PortResult; asked: JsonAnswer | Readonly<{ answer: 'not_asked' }> }>;
 
-async function get({ ip, dial, limits, signal }: Door, path: string, wholeMs: number): Promise<Got> {
+async function get({ ip, dial, limits, signal }: Door, path: string, completeMs: number): Promise<Got> {
   const dialled = await dial(ip, httpPort, { connectMs: limits.connectMs, signal });
   if (dialled.outcome !== 'open') return { outcome: dialled.outcome, asked: { answer: 'not_asked' } };
   return {
     outcome: 'open',
-    asked: await askJson(dialled.socket, path, { wholeMs, maxBytes: limits.maxBytes, signal }),
+    asked: await requestJson(dialled.socket, path, { wholeMs: completeMs, maxBytes: limits.maxBytes, signal }),
   };
 }
 
@@ -100,7 +100,7 @@ type JsonAnswer =
   | Readonly<{ answer: 'timeout' | 'malformed' | 'too_large' | 'http_error' }>;
 
 /** Limits of a request: a deadline for all of it, a size of its body, and the signal that cancels it. */
-type AskLimits = Readonly<{ wholeMs: number; maxBytes: number; signal: AbortSignal }>;
+type RequestLimits = Readonly<{ wholeMs: number; maxBytes: number; signal: AbortSignal }>;
 
 class TooLarge extends Error {}
 
@@ -113,12 +113,16 @@ const bounds = { depth: 32, values: 20_000 };
  * Nothing the node does costs more than the limits: redirects and compressed bodies are not followed or unpacked, and
  * the deadline holds for the last byte too. Fails only when it is called off.
  */
-async function askJson(socket: Socket, path: string, { wholeMs, maxBytes, signal }: AskLimits): Promise<JsonAnswer> {
+async function requestJson(
+  socket: Socket,
+  path: string,
+  { wholeMs, maxBytes, signal }: RequestLimits,
+): Promise<JsonAnswer> {
   const deadline = AbortSignal.timeout(wholeMs);
   try {
     const response = await requestOver(socket, path, AbortSignal.any([signal, deadline]));
     if (response.statusCode !== 200) return { answer: 'http_error' };
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(await wholeBody(response, maxBytes));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(await completeBody(response, maxBytes));
     return { answer: 'ok', body: parseBounded(text, bounds) };
   } catch (caught) {
     signal.throwIfAborted();
@@ -137,16 +141,16 @@ function requestOver(socket: Socket, path: string, signal: AbortSignal): Promise
       connection: 'close',
       'user-agent': 'annals',
     };
-    const asked = request({ host, port, path, headers, signal, createConnection: () => socket }, resolve);
-    asked.on('error', reject);
+    const requested = request({ host, port, path, headers, signal, createConnection: () => socket }, resolve);
+    requested.on('error', reject);
     // Informational responses could continue without end.
-    asked.on('information', () => asked.destroy(new Error('The node has more to say than its answer')));
-    asked.on('close', () => reject(new Error('The connection ended without an answer')));
-    asked.end();
+    requested.on('information', () => requested.destroy(new Error('The node has more to say than its answer')));
+    requested.on('close', () => reject(new Error('The connection ended without an answer')));
+    requested.end();
   });
 }
 
-async function wholeBody(response: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
+async function completeBody(response: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response) {

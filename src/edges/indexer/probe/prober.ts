@@ -3,14 +3,14 @@ import { toAppError } from '../../../kit/errors.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import { type Dial, dialPort, SocketBudget, withSockets } from './dial.ts';
 import { httpPort, probeNode, probePorts, type ProbeLimits } from './probe.ts';
-import type { Reason, Recorder } from './recorder.ts';
+import type { ProbeReason, ProbeRecorder } from './recorder.ts';
 import { isServicesDue } from './status.ts';
 import { hostKey, type TargetOptions } from '../../chain/rest/target.ts';
 
 /** Some nodes to probe, and how. */
 type Sweep = Readonly<{
   nodes: ReadonlyMap<string, string>;
-  reason: Reason;
+  reason: ProbeReason;
   /** The time over which the starts of the probes are spread. */
   spreadMs: number;
   /** Whether a node that is being probed at this moment is probed once more afterwards; else that probe will do. */
@@ -20,7 +20,7 @@ type Sweep = Readonly<{
 /** The parts that a prober works with. */
 export type ProberOptions = TargetOptions &
   Readonly<{
-    recorder: Recorder;
+    recorder: ProbeRecorder;
     logger: Logger;
     signal: AbortSignal;
     /** The time of the last request for each node's list of services; this module keeps it up to date. */
@@ -30,7 +30,7 @@ export type ProberOptions = TargetOptions &
   }>;
 
 /** The probe of a host: for which nodes its outcome is recorded, and why. */
-type Running = { readonly reasons: Map<string, Reason>; hasBegun: boolean; done: Promise<void> };
+type Running = { readonly reasons: Map<string, ProbeReason>; hasBegun: boolean; done: Promise<void> };
 
 const maxSockets = 1_024;
 
@@ -47,7 +47,7 @@ export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<
   const sockets = { count: probePorts.length, asked: httpPort, dial };
   const running = new Map<string, Running>();
 
-  const probeHost = async (reasons: ReadonlyMap<string, Reason>, address: string, within: Dial) => {
+  const probeHost = async (reasons: ReadonlyMap<string, ProbeReason>, address: string, within: Dial) => {
     const isDue = [...reasons.keys()].some((node) => isServicesDue(servicesAskedAt.get(node), Date.now()));
     const probed = await probeNode(address, { ...how, dial: within, signal, isServicesDue: isDue });
     for (const [node, reason] of reasons) {
@@ -64,12 +64,12 @@ export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<
     }
     const reasons = new Map(nodes.map((node) => [node, sweep.reason]));
     const mine: Running = { reasons, hasBegun: false, done: Promise.resolve() };
-    const begin = (within: Dial) => {
+    const start = (within: Dial) => {
       mine.hasBegun = true;
       return probeHost(reasons, address, within);
     };
     mine.done = (other?.done ?? wait(Math.random() * sweep.spreadMs, signal))
-      .then(() => (signal.aborted ? undefined : withSockets(budget, sockets, begin)))
+      .then(() => (signal.aborted ? undefined : withSockets(budget, sockets, start)))
       .catch((caught: unknown) => {
         if (!signal.aborted) logger.warn({ reason: toAppError(caught).message }, 'a node could not be probed');
       });
@@ -79,7 +79,7 @@ export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<
   };
 
   return async (sweep) => {
-    const began = performance.now();
+    const startedAt = performance.now();
     const hosts = Map.groupBy(sweep.nodes, ([, address]) => hostKey(address, how));
     const probes = [...hosts].map(([host, members]) =>
       probeOnce(
@@ -90,7 +90,7 @@ export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<
       ),
     );
     await Promise.all(probes);
-    const ms = Math.round(performance.now() - began);
+    const ms = Math.round(performance.now() - startedAt);
     if (!signal.aborted) logger.debug({ nodes: sweep.nodes.size, hosts: hosts.size, ms }, 'probe sweep done');
   };
 }

@@ -6,14 +6,14 @@ import { dispatch } from '../../bus.ts';
 import type { Logger } from '../../../kit/logger.ts';
 
 /** Why a probe was made; a probe of its own accord has no cause. */
-export type Reason = Readonly<Pick<Cause, 'causation' | 'correlation'>>;
+export type ProbeReason = Readonly<Pick<Cause, 'causation' | 'correlation'>>;
 
 /** Takes outcomes of probes as they come in. */
-export type Recorder = Readonly<{
-  add: (probe: RecordProbe, reason: Reason) => void;
+export type ProbeRecorder = Readonly<{
+  add: (probe: RecordProbe, reason: ProbeReason) => void;
 }>;
 
-type Waiting = Readonly<{ probe: RecordProbe; reason: Reason }>;
+type Waiting = Readonly<{ probe: RecordProbe; reason: ProbeReason }>;
 
 const groupMs = 50;
 const groupSize = 200;
@@ -25,11 +25,11 @@ const retryMs = 1_000;
  * While the log is unavailable outcomes wait, the latest of each node; what cannot be decided is dropped, with a
  * warning.
  */
-export function createRecorder(log: FactLog, logger: Logger, signal: AbortSignal): Recorder {
+export function createRecorder(log: FactLog, logger: Logger, signal: AbortSignal): ProbeRecorder {
   const waiting = new Map<string, Waiting>();
   let isWriting = false;
 
-  const writeGroup = async (group: ReadonlyMap<string, Waiting>, reason: Reason) => {
+  const writeGroup = async (group: ReadonlyMap<string, Waiting>, reason: ProbeReason) => {
     const probes = new Map([...group].map(([node, { probe }]) => [node, probe]));
     try {
       await dispatch(log, new RecordProbes(probes, { ...reason, at: new Date().toISOString() }));

@@ -5,7 +5,7 @@ import { repeat } from '../../../kit/repeat.ts';
 import { type Leasing, whileHeld } from '../../../engine/log/leases.ts';
 import { followFleet, type WatchedLog } from './fleet.ts';
 import { createProber, type ProberOptions } from './prober.ts';
-import { createRecorder, type Reason } from './recorder.ts';
+import { createRecorder, type ProbeReason } from './recorder.ts';
 
 /** What probing works with. */
 export type ProbingOptions = Pick<ProberOptions, 'allowPrivate' | 'allowHostNames' | 'dial' | 'limits'> &
@@ -46,9 +46,9 @@ async function probeWhileHeld(options: HeldOptions): Promise<void> {
   try {
     const recorder = createRecorder(log, logger, signal);
     const last = await lastProbes(log);
-    const servicesAskedAt = new Map([...last].flatMap(([node, { known }]) => entryOf(node, known.servicesAskedAt)));
-    const probe = createProber({ ...how, recorder, logger, signal, servicesAskedAt });
-    const probeNow = (nodes: ReadonlyMap<string, string>, reason: Reason = {}) =>
+    const servicesRequestedAt = new Map([...last].flatMap(([node, { known }]) => entryOf(node, known.servicesAskedAt)));
+    const probe = createProber({ ...how, recorder, logger, signal, servicesAskedAt: servicesRequestedAt });
+    const probeNow = (nodes: ReadonlyMap<string, string>, reason: ProbeReason = {}) =>
       probe({ nodes, reason, spreadMs: 0, isFresh: true });
     const dueIn = waitsOf(last, intervalMs);
     const firstInMs = [...dueIn.values()].reduce((least, ms) => Math.min(least, ms), intervalMs);
@@ -56,7 +56,7 @@ async function probeWhileHeld(options: HeldOptions): Promise<void> {
       void probeNow(new Map([...nodes].filter(([node]) => !dueIn.has(node))));
     const fleet = await followFleet(log, { logger, signal, onListed });
     dueIn.clear();
-    const onAnswered = async (reason: Reason) => {
+    const onAnswered = async (reason: ProbeReason) => {
       await fleet.refresh();
       await probeNow(fleet.addresses(), reason);
     };
@@ -96,7 +96,7 @@ const source = 'supernodes';
 
 /** `onAnswered` is called with answered requests, until the signal ends it. */
 type RequestOptions = Readonly<{
-  onAnswered: (reason: Reason) => Promise<void>;
+  onAnswered: (reason: ProbeReason) => Promise<void>;
   logger: Logger;
   signal: AbortSignal;
 }>;
@@ -106,7 +106,7 @@ async function followRequests(log: WatchedLog, { onAnswered, logger, signal }: R
   let seen = 0;
   let wasPending = false;
 
-  const look = async (): Promise<Reason | undefined> => {
+  const check = async (): Promise<ProbeReason | undefined> => {
     const last = (await log.last('sync', [source])).get(source);
     if (!last || last.sequence <= seen) return undefined;
     const { fact, id, causation } = last;
@@ -115,18 +115,18 @@ async function followRequests(log: WatchedLog, { onAnswered, logger, signal }: R
     wasPending = isPending(fact);
     return isAnswer ? { causation: id } : undefined;
   };
-  const lookAndTell = async () => {
+  const checkAndReport = async () => {
     try {
-      const reason = await look();
+      const reason = await check();
       if (reason && !signal.aborted) await onAnswered(reason);
     } catch (caught) {
       logger.warn({ reason: String(caught) }, 'a request for probes could not be followed');
     }
   };
 
-  const unwatch = log.watch(['sync'], (_, entity) => void (entity === source && lookAndTell()));
+  const unwatch = log.watch(['sync'], (_, entity) => void (entity === source && checkAndReport()));
   signal.addEventListener('abort', unwatch, { once: true });
-  await look();
+  await check();
 }
 
 function isPending({ type, data }: Fact): boolean {

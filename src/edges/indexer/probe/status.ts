@@ -38,7 +38,7 @@ function numberIn(value: unknown, max: number = Number.MAX_SAFE_INTEGER): number
 }
 
 /** The same for an integer; one with a fraction is malformed. */
-function wholeIn(value: unknown, max?: number): number | undefined {
+function completeIn(value: unknown, max?: number): number | undefined {
   const number = numberIn(value, max);
   if (number !== undefined && !Number.isInteger(number)) throw new Malformed();
   return number;
@@ -69,14 +69,14 @@ export function parseStatus(body: unknown): NodeStatus | undefined {
     const { total_gb, used_gb } = record(memory ?? {});
     const volumes = list(storage_volumes ?? [], maxVolumes).map(record);
     const figures = {
-      peerCount: wholeIn(record(network ?? {})['peers_count'], 2 ** 31),
-      cpuCores: wholeIn(cores, 2 ** 31),
+      peerCount: completeIn(record(network ?? {})['peers_count'], 2 ** 31),
+      cpuCores: completeIn(cores, 2 ** 31),
       cpuUsagePercent: numberIn(usage_percent, 100),
       memoryTotalGb: numberIn(total_gb),
       memoryUsedGb: numberIn(used_gb),
-      storageTotalGb: sumGb(volumes.map((volume) => wholeIn(volume['total_bytes']))),
-      storageUsedGb: sumGb(volumes.map((volume) => wholeIn(volume['used_bytes']))),
-      uptimeSeconds: wholeIn(uptime_seconds),
+      storageTotalGb: sumGb(volumes.map((volume) => completeIn(volume['total_bytes']))),
+      storageUsedGb: sumGb(volumes.map((volume) => completeIn(volume['used_bytes']))),
+      uptimeSeconds: completeIn(uptime_seconds),
     };
     const known = Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== undefined));
     return {
@@ -123,7 +123,7 @@ export function parseServices(body: unknown): readonly string[] {
  * Returns whether a node's list of services is due again; it is, too, where the clock was set back behind the last
  * request.
  */
-export function isServicesDue(askedAt: string | undefined, nowMs: number): boolean {
-  const ageMs = nowMs - Date.parse(askedAt ?? '');
+export function isServicesDue(requestedAt: string | undefined, nowMs: number): boolean {
+  const ageMs = nowMs - Date.parse(requestedAt ?? '');
   return !(ageMs >= 0 && ageMs < servicesEveryMs);
 }

@@ -16,7 +16,7 @@ export function listItemOf(row: ListedAction, withTransactions: boolean): ListIt
 }
 
 /** An action with all that is known of it; the chain leaves `public` out of metadata where it is false. */
-export async function detailOf(ask: ReadSnapshot['ask'], row: ActionRow): Promise<Detail> {
+export async function detailOf(request: ReadSnapshot['ask'], row: ActionRow): Promise<Detail> {
   const kind = row.type === 'cascade' ? 'cascade' : 'sense';
   const metadata = row.metadata === '' ? undefined : decodeMetadata(kind, row.metadata);
   const { price_denom: denom, price_amount: amount } = row;
@@ -29,7 +29,7 @@ export async function detailOf(ask: ReadSnapshot['ask'], row: ActionRow): Promis
     height: row.height,
     price: denom === null || amount === null ? null : { denom, amount },
     expires_at: row.expires_at,
-    supernodes: await ask(new OperatorsOfAction({ action: row })),
+    supernodes: await request(new OperatorsOfAction({ action: row })),
     metadata: metadata ?? null,
     file_name: typeof fileName === 'string' && fileName !== '' ? fileName : null,
     file_size_kbs: row.file_size_kbs,

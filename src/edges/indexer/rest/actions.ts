@@ -36,16 +36,16 @@ function addList(app: App, { read, cursors, settings }: RouteDependencies): void
   app.get('/v1/actions', { schema }, async ({ query }, reply) => {
     const { limit, cursor, include_transactions: withTransactions, ...given } = query;
     const { walk, filter } = readFilter(given, settings.profile.addressPrefix);
-    const place = cursor === undefined ? undefined : cursors.open(walk, cursor);
+    const position = cursor === undefined ? undefined : cursors.open(walk, cursor);
     return await read(reply, query.supernode === undefined ? ofActions : withNodes, async ({ ask }) => {
-      const found = await ask(new ListActions({ ...filter, after: place?.after, limit }));
-      const page = (place?.pages ?? 0) + 1;
-      const last = found.rows.at(-1);
+      const match = await ask(new ListActions({ ...filter, after: position?.after, limit }));
+      const page = (position?.pages ?? 0) + 1;
+      const last = match.rows.at(-1);
       return {
-        actions: found.rows.map((row) => listItemOf(row, withTransactions)),
-        total: found.total,
+        actions: match.rows.map((row) => listItemOf(row, withTransactions)),
+        total: match.total,
         page,
-        ...(found.hasMore && last ? { cursor: cursors.seal(walk, { after: last.id, pages: page }) } : {}),
+        ...(match.hasMore && last ? { cursor: cursors.seal(walk, { after: last.id, pages: page }) } : {}),
       };
     });
   });
@@ -102,19 +102,19 @@ function isActionId(id: string): boolean {
   return /^(0|[1-9]\d{0,77})$/.test(id);
 }
 
-type Given = Omit<Static<typeof actionListQuery>, 'limit' | 'cursor' | 'include_transactions'>;
+type Input = Omit<Static<typeof actionListQuery>, 'limit' | 'cursor' | 'include_transactions'>;
 
 /** The filter of a list, its addresses checked, and the walk that its cursors are bound to. */
-function readFilter(given: Given, accountPrefix: string): { filter: ActionFilter; walk: Walk } {
-  const { fromHeight, toHeight } = given;
+function readFilter(input: Input, accountPrefix: string): { filter: ActionFilter; walk: Walk } {
+  const { fromHeight, toHeight } = input;
   requireOrder('fromHeight', 'toHeight', fromHeight === undefined || toHeight === undefined || fromHeight <= toHeight);
-  const creator = given.creator === undefined ? undefined : parseAddress('creator', given.creator).text;
-  const node = given.supernode === undefined ? undefined : parseAddress('supernode', given.supernode);
+  const creator = input.creator === undefined ? undefined : parseAddress('creator', input.creator).text;
+  const node = input.supernode === undefined ? undefined : parseAddress('supernode', input.supernode);
   const supernode =
     node && (node.prefix === `${accountPrefix}valoper` ? { operator: node.text } : { account: node.text });
   return {
-    filter: { ...given, creator, supernode },
-    walk: { list: 'actions', filters: { ...given, creator, supernode: node?.text } },
+    filter: { ...input, creator, supernode },
+    walk: { list: 'actions', filters: { ...input, creator, supernode: node?.text } },
   };
 }
 

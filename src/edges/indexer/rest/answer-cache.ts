@@ -1,10 +1,10 @@
 import type { FastifyReply } from 'fastify';
-import type { ReadSnapshot, Read, Scope } from './reads.ts';
+import type { ReadSnapshot, Read, ReadScope } from './reads.ts';
 
 /** Answers a read as `Read` does, with what the same address was answered before while that is what it would be now. */
 export type CachedRead = (
   reply: FastifyReply,
-  scope: Scope,
+  scope: ReadScope,
   answer: (snapshot: ReadSnapshot) => Promise<object>,
 ) => Promise<FastifyReply>;
 
@@ -54,7 +54,7 @@ export function cacheAnswers(read: Read): CachedRead {
   return async (reply, scope, answer) => {
     const { url } = reply.request;
     const body = await read(reply, scope, async (snapshot) => {
-      const of = placeOf(snapshot, scope);
+      const of = positionOf(snapshot, scope);
       const before = cached.get(url);
       if (before?.of !== of) return await make(url, of, () => confirmed(snapshot, answer));
       put(url, before, 0);
@@ -71,6 +71,6 @@ async function confirmed(snapshot: ReadSnapshot, answer: (snapshot: ReadSnapshot
 }
 
 /** Which tables a snapshot sees, and how far they have followed the log. */
-function placeOf({ reading }: ReadSnapshot, { projections }: Scope): string {
+function positionOf({ reading }: ReadSnapshot, { projections }: ReadScope): string {
   return JSON.stringify(projections.map((name) => [reading.schemas[name], reading.followed[name]]));
 }

@@ -15,9 +15,9 @@ export function positionToken(followed: readonly Followed[]): string {
     const other = least.get(one.stream);
     if (!other || one.sequence < other.sequence) least.set(one.stream, one);
   }
-  const places = [...least.values()].toSorted((a, b) => (a.stream < b.stream ? -1 : 1));
+  const positions = [...least.values()].toSorted((a, b) => (a.stream < b.stream ? -1 : 1));
   const text = JSON.stringify(
-    Object.fromEntries(places.map(({ stream, incarnation, sequence }) => [stream, [incarnation, sequence]])),
+    Object.fromEntries(positions.map(({ stream, incarnation, sequence }) => [stream, [incarnation, sequence]])),
   );
   return base64urlnopad.encode(Buffer.from(text));
 }

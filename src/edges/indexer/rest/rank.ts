@@ -26,32 +26,32 @@ export function ranksAt(
   hashOf: HashOf = addressHash,
 ): Map<string, number> {
   const block = blockHash(height);
-  const places = nodes
+  const positions = nodes
     .filter(({ state, registeredHeight }) => !leftOut.includes(state) && (registeredHeight ?? 0) <= height)
     .flatMap(({ operator }) => {
       const hash = hashOf(operator);
       return hash ? [{ operator, hash, nearly: firstBytes(hash) ^ firstBytes(block) }] : [];
     });
-  places.sort(
+  positions.sort(
     (a, b) =>
       (a.nearly >>> 0) - (b.nearly >>> 0) || compareDistances(block, a.hash, b.hash) || compare(a.operator, b.operator),
   );
-  return new Map(places.map(({ operator }, at) => [operator, at + 1]));
+  return new Map(positions.map(({ operator }, at) => [operator, at + 1]));
 }
 
 /** Hashes that are computed once, and released when a ranking did not use them. */
 export function createHashCache(): Readonly<{ hashOf: HashOf; letGoOfOthers: () => void }> {
   let before: ReadonlyMap<string, Uint8Array | undefined> = new Map();
-  let asked = new Map<string, Uint8Array | undefined>();
+  let request = new Map<string, Uint8Array | undefined>();
   return {
     hashOf: (operator) => {
-      const hash = before.get(operator) ?? asked.get(operator) ?? addressHash(operator);
-      asked.set(operator, hash);
+      const hash = before.get(operator) ?? request.get(operator) ?? addressHash(operator);
+      request.set(operator, hash);
       return hash;
     },
     letGoOfOthers: () => {
-      before = asked;
-      asked = new Map();
+      before = request;
+      request = new Map();
     },
   };
 }
@@ -72,7 +72,7 @@ const firstBytes = (hash: Uint8Array) => new DataView(hash.buffer, hash.byteOffs
 
 /** Which of two hashes of one length is nearer to the block: by the first byte in which they differ. */
 function compareDistances(block: Uint8Array, a: Uint8Array, b: Uint8Array): number {
-  const at = a.findIndex((byte, place) => byte !== b[place]);
+  const at = a.findIndex((byte, position) => byte !== b[position]);
   if (at < 0) return 0;
   const mask = block[at] ?? 0;
   return ((a[at] ?? 0) ^ mask) - ((b[at] ?? 0) ^ mask);

@@ -26,12 +26,12 @@ export function createRanks(): Ranks {
     const height = rounds.find(({ source }) => source === 'supernodes')?.completed_height ?? null;
     if (height === null) return new Map();
     const of = JSON.stringify([height, reading.schemas.supernodes, reading.followed.supernodes]);
-    const found = known?.of === of ? known : { of, ranks: ranked(snapshot, height) };
-    known = found;
+    const match = known?.of === of ? known : { of, ranks: ranked(snapshot, height) };
+    known = match;
     try {
-      return await found.ranks;
+      return await match.ranks;
     } catch (caught) {
-      if (known === found) known = undefined;
+      if (known === match) known = undefined;
       throw caught;
     }
   };

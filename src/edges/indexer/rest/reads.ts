@@ -4,14 +4,14 @@ import type { Reading } from '../../../projections/reading.ts';
 import type { Query } from '../../../projections/query.ts';
 import { SyncRounds } from '../../../projections/rounds/queries.ts';
 import type { RoundRow } from '../../../projections/tables.ts';
-import { ask } from '../../bus.ts';
+import { runQuery } from '../../bus.ts';
 import type { Source } from '../../../events/words.ts';
 import type { LagTracker } from '../../../engine/log/lag.ts';
 import type { ObservedModels } from '../../../engine/models/observed.ts';
 import { chainAgeMs, positionToken } from './headers.ts';
 
 /** The reads of a route: projections, and the sources of sync that feed them. */
-export type Scope = Readonly<{ projections: readonly ProjectionName[]; sources: readonly Source[] }>;
+export type ReadScope = Readonly<{ projections: readonly ProjectionName[]; sources: readonly Source[] }>;
 
 /** One consistent snapshot, with the rounds that go with it; `ask` runs a query of the bus on this snapshot. */
 export type ReadSnapshot = Readonly<{
@@ -21,7 +21,11 @@ export type ReadSnapshot = Readonly<{
 }>;
 
 /** Answers a read: runs queries over one snapshot and stamps position, lag and age, also on a 404. */
-export type Read = <T>(reply: FastifyReply, scope: Scope, answer: (snapshot: ReadSnapshot) => Promise<T>) => Promise<T>;
+export type Read = <T>(
+  reply: FastifyReply,
+  scope: ReadScope,
+  answer: (snapshot: ReadSnapshot) => Promise<T>,
+) => Promise<T>;
 
 /** The parts that reads are made of. */
 type ReadOptions = Readonly<{
@@ -38,10 +42,10 @@ export function createRead({ reader, lag, clock }: ReadOptions): Read {
     const { incarnation, sequence } = reading.followed.rounds;
     const of = JSON.stringify([reading.schemas.rounds, incarnation, sequence]);
     if (known?.of === of) return known.rounds;
-    const found = await ask(reading, new SyncRounds({}));
+    const match = await runQuery(reading, new SyncRounds({}));
     await reading.confirmed();
-    known = { of, rounds: found };
-    return found;
+    known = { of, rounds: match };
+    return match;
   };
   return async (reply, scope, answer) =>
     await reader.read(async (reading) => {
@@ -55,6 +59,6 @@ export function createRead({ reader, lag, clock }: ReadOptions): Read {
         ...(ageMs === undefined ? {} : { 'Annals-Chain-Age-Ms': String(ageMs) }),
         'Cache-Control': 'no-store',
       });
-      return await answer({ reading, rounds, ask: (query) => ask(reading, query) });
+      return await answer({ reading, rounds, ask: (query) => runQuery(reading, query) });
     });
 }

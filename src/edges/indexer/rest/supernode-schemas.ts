@@ -17,7 +17,7 @@ const figure = (description: string) =>
   nullable(
     Type.Number({ description: `${description} Of the last well-formed status answer; null until there is one.` }),
   );
-const wholeFigure = (description: string) =>
+const completeFigure = (description: string) =>
   nullable(
     Type.Integer({ description: `${description} Of the last well-formed status answer; null until there is one.` }),
   );
@@ -39,8 +39,8 @@ export const superNodeMetrics = component(
     registered_services: Type.Array(Type.String(), {
       description: 'For example `cascade` and `sense`; empty while unknown.',
     }),
-    peer_count: wholeFigure('Peer connections.'),
-    cpu_cores: wholeFigure('CPU cores.'),
+    peer_count: completeFigure('Peer connections.'),
+    cpu_cores: completeFigure('CPU cores.'),
     cpu_usage_percent: figure('CPU usage in percent.'),
     memory_total_gb: figure('Installed RAM in GB (1024³ bytes).'),
     memory_used_gb: figure('RAM in use in GB.'),

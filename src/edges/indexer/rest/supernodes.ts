@@ -48,16 +48,16 @@ function addList(app: App, { read, cursors, ranks }: RouteDependencies): void {
   app.get('/v1/supernodes/metrics', { schema }, async ({ query: { limit, cursor, ...given } }, reply) => {
     const currentState = parseCurrentState(given.currentState);
     const walk = { list: 'supernodes', filters: { ...given, currentState } };
-    const place = cursor === undefined ? undefined : cursors.open(walk, cursor);
+    const position = cursor === undefined ? undefined : cursors.open(walk, cursor);
     return await read(reply, withRanks, async (snapshot) => {
-      const found = await snapshot.ask(new ListSuperNodes({ ...given, currentState, after: place?.after, limit }));
+      const match = await snapshot.ask(new ListSuperNodes({ ...given, currentState, after: position?.after, limit }));
       const rankOf = await ranks(snapshot);
-      const pages = (place?.pages ?? 0) + 1;
-      const last = found.rows.at(-1);
+      const pages = (position?.pages ?? 0) + 1;
+      const last = match.rows.at(-1);
       return {
-        supernodes: found.rows.map((node) => metricsOf(node, rankOf)),
-        total: found.total,
-        ...(found.hasMore && last ? { cursor: cursors.seal(walk, { after: last.id, pages }) } : {}),
+        supernodes: match.rows.map((node) => metricsOf(node, rankOf)),
+        total: match.total,
+        ...(match.hasMore && last ? { cursor: cursors.seal(walk, { after: last.id, pages }) } : {}),
       };
     });
   });

@@ -67,8 +67,8 @@ function traceOf(header: unknown): string | undefined {
 
 /** Compares digests, so that the duration reveals nothing of the token or its length. */
 function isBearer(header: string | undefined, token: string): boolean {
-  const given = /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? '';
-  return timingSafeEqual(digest(given), digest(token));
+  const input = /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? '';
+  return timingSafeEqual(digest(input), digest(token));
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -29,11 +29,11 @@ export class ActionsReader {
   #records = 0;
   #refused = 0;
 
-  constructor(context: RoundContext, tracker: ActionTracker, found: SearchResult) {
+  constructor(context: RoundContext, tracker: ActionTracker, match: SearchResult) {
     this.#context = context;
     this.#tracker = tracker;
     this.#recover = createMetadataRecovery({ session: context.session, prefix: context.profile.addressPrefix });
-    for (const step of found.steps) this.#found.set(step.action, [...(this.#found.get(step.action) ?? []), step]);
+    for (const step of match.steps) this.#found.set(step.action, [...(this.#found.get(step.action) ?? []), step]);
   }
 
   /** Records the complete list, a page at a time. An id far from all others does not count as the last one. */
@@ -56,7 +56,7 @@ export class ActionsReader {
     const tracker = this.#tracker;
     const known = await tracker.known([...this.#found.keys()]);
     for (const [id, one] of known) tracker.notice(id, one);
-    const named = [...this.#found].filter(([id, found]) => hasNews(found, known.get(id))).map(([id]) => id);
+    const named = [...this.#found].filter(([id, result]) => hasNews(result, known.get(id))).map(([id]) => id);
     const beyond = isAfterList ? new Map<string, ReadAction>() : await this.#readBeyond();
     const wanted = new Set([...named, ...(isAfterList ? [] : [...tracker.due(head.time), ...tracker.unread])]);
     for (const id of beyond.keys()) wanted.delete(id);
@@ -121,15 +121,17 @@ export class ActionsReader {
     const wasUnread = new Set(this.#tracker.unread);
     const commands = await Promise.all(
       [...read].map(async ([action, one]) => {
-        const found = this.#found.get(action) ?? [];
+        const hit = this.#found.get(action) ?? [];
         const { height } = this.#context.head;
         if ('reason' in one) {
           this.#tracker.leaveUnread(action, one.reason);
-          return { action, height, record: undefined, found };
+          return { action, height, record: undefined, found: hit };
         }
         const before = known.get(action);
-        const missing = isFirst ? [] : missingSteps(one.record, { before, found, wasUnread: wasUnread.has(action) });
-        const all = [...found, ...(await this.#searchOne(action, missing))];
+        const missing = isFirst
+          ? []
+          : missingSteps(one.record, { before, found: hit, wasUnread: wasUnread.has(action) });
+        const all = [...hit, ...(await this.#searchOne(action, missing))];
         return {
           action,
           height,

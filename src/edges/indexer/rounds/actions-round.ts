@@ -16,23 +16,23 @@ export async function readActions(context: RoundContext): Promise<RoundOutcome> 
   const { known, log, cause } = context;
   const tracker = new ActionTracker(log, cause, known);
   const range = await searchRange(context);
-  const found = await searchAll(context, range.from);
-  for (const { record, reason } of found.unreadable) tracker.skip(record, reason);
+  const match = await searchAll(context, range.from);
+  for (const { record, reason } of match.unreadable) tracker.skip(record, reason);
 
   const isFirst = known.completedHeight === undefined;
-  const begun = Math.max(range.from, found.lowestHeight ?? 1);
+  const started = Math.max(range.from, match.lowestHeight ?? 1);
   // Blocks that were never searched are gone: the records supply their contents.
-  const isCut = !isFirst && begun > known.cursor + 1;
-  const bound = range.isAll || isCut ? maximum(range.bound, begun > 1 ? begun : undefined) : range.bound;
-  const isWhole = isFirst || isCut || known.unread.length >= mostUnread || !tracker.knowsDue(context.head.time);
-  const reader = new ActionsReader(context, tracker, found);
-  if (isWhole) await reader.readList(isFirst);
-  await reader.readNew({ isAfterList: isWhole, isFirst });
-  for (const { action, reason } of found.unread) tracker.leaveUnread(action, reason);
+  const isCut = !isFirst && started > known.cursor + 1;
+  const bound = range.isAll || isCut ? maximum(range.bound, started > 1 ? started : undefined) : range.bound;
+  const isComplete = isFirst || isCut || known.unread.length >= mostUnread || !tracker.knowsDue(context.head.time);
+  const reader = new ActionsReader(context, tracker, match);
+  if (isComplete) await reader.readList(isFirst);
+  await reader.readNew({ isAfterList: isComplete, isFirst });
+  for (const { action, reason } of match.unread) tracker.leaveUnread(action, reason);
   return {
     facts: tracker.facts,
     skipped: tracker.skipped,
-    learned: { ...tracker.learned, cursor: found.shownTo, ...(bound === undefined ? {} : { lowestHeight: bound }) },
+    learned: { ...tracker.learned, cursor: match.shownTo, ...(bound === undefined ? {} : { lowestHeight: bound }) },
   };
 }
 
@@ -77,7 +77,7 @@ const longAgoBlocks = 100;
  * The first height of the search, whether that is as low as the node shows, and the bound below which transactions stay
  * unknown.
  */
-export type Range = Readonly<{ from: number; isAll: boolean; bound: number | undefined }>;
+export type HeightRange = Readonly<{ from: number; isAll: boolean; bound: number | undefined }>;
 
 /**
  * From the cursor less the overlap; from the first block on in the first round, and once the node shows blocks that
@@ -86,7 +86,7 @@ export type Range = Readonly<{ from: number; isAll: boolean; bound: number | und
  * It requests the node's lowest height only where that may matter: in the first round, while there is a bound, and when
  * the last round was long ago.
  */
-async function searchRange({ session, head, known }: RoundContext): Promise<Range> {
+async function searchRange({ session, head, known }: RoundContext): Promise<HeightRange> {
   const { lowestHeight: bound, completedHeight } = known;
   const first = completedHeight === undefined || bound !== undefined ? await lowestShown(session, 1) : undefined;
   const isReopened = bound !== undefined && first !== undefined && first < bound;

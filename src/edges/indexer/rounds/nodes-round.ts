@@ -41,33 +41,36 @@ export async function readValidators(context: RoundContext): Promise<RoundOutcom
 }
 
 /** A list that is read completely: the parser of its records, and the decider of their meaning. */
-type WholeList<Entry> = Readonly<{
+type CompleteList<Entry> = Readonly<{
   route: string;
   field: string;
   operatorField: 'validator_address' | 'operator_address';
   kind: 'node' | 'validator';
-  command: new (said: ReadonlyMap<string, RecordListed<Entry>>, cause: Cause) => Command<RecordListed<Entry>, unknown>;
+  command: new (
+    reported: ReadonlyMap<string, RecordListed<Entry>>,
+    cause: Cause,
+  ) => Command<RecordListed<Entry>, unknown>;
   parse: (record: Readonly<Record<string, unknown>>) => Entry;
 }>;
 
 /** Records the entries of a list, and the operators that have left it. */
 async function recordList<Entry>(
   { session, head: { height }, log, cause, profile }: RoundContext,
-  list: WholeList<Entry>,
+  list: CompleteList<Entry>,
 ): Promise<Pick<RoundCompletion, 'facts' | 'skipped'>> {
   const { route, field, kind, command: RecordAll } = list;
   const roll = new Roll(list, profile.addressPrefix);
-  const said = (): Map<string, RecordListed<Entry>> =>
+  const listedNow = (): Map<string, RecordListed<Entry>> =>
     new Map([...roll.records].map(([operator, record]) => [operator, { operator, height, record }]));
   try {
     const { leaveOut } = roll;
     for await (const page of pagesOf(session, { route, field, height, pageSize, mostBytes, leaveOut }))
       page.forEach(roll.add);
   } catch (caught) {
-    await dispatch(log, new RecordAll(said(), cause));
+    await dispatch(log, new RecordAll(listedNow(), cause));
     throw caught;
   }
-  const present = said();
+  const present = listedNow();
   const known = roll.isEveryoneNamed ? (await log.lastOfAll(kind)).keys() : [];
   for (const operator of known) {
     if (!roll.listed.has(operator)) present.set(operator, { operator, height, record: undefined });
@@ -82,10 +85,10 @@ class Roll<Entry> {
   readonly listed = new Set<string>();
   readonly skipped: { record: string; reason: string }[] = [];
   isEveryoneNamed = true;
-  readonly #list: Pick<WholeList<Entry>, 'field' | 'operatorField' | 'parse'>;
+  readonly #list: Pick<CompleteList<Entry>, 'field' | 'operatorField' | 'parse'>;
   readonly #prefix: string;
 
-  constructor(list: Pick<WholeList<Entry>, 'field' | 'operatorField' | 'parse'>, prefix: string) {
+  constructor(list: Pick<CompleteList<Entry>, 'field' | 'operatorField' | 'parse'>, prefix: string) {
     this.#list = list;
     this.#prefix = prefix;
   }

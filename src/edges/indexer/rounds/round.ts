@@ -31,7 +31,7 @@ export type RoundContext = Readonly<{
   head: ChainHead;
   known: KnownSource;
   cause: Cause;
-  report: Report;
+  report: ReportProgress;
 }>;
 
 /** The result of a round, once all its facts are in the log. */
@@ -58,7 +58,7 @@ export type Round = Readonly<{
   signal: AbortSignal;
   /** Id of the pending request that this round answers. */
   request?: string | undefined;
-  report: Report;
+  report: ReportProgress;
   read: (context: RoundContext) => Promise<RoundOutcome>;
 }>;
 
@@ -169,7 +169,7 @@ function now(): string {
 }
 
 /** How far a long round has come. */
-export type Progress = Readonly<{
+export type RoundProgress = Readonly<{
   source: Source;
   /** First the transactions are searched by height, then the records are read. */
   phase: 'searching' | 'reading';
@@ -181,13 +181,13 @@ export type Progress = Readonly<{
 }>;
 
 /** Reports how far a round has come. */
-export type Report = (progress: Progress) => void;
+export type ReportProgress = (progress: RoundProgress) => void;
 
 const quietMs = 2_000;
 const betweenMs = 500;
 
 /** A report that stays silent for the first 2 s and then passes on at most two a second. */
-export function throttled(onProgress: Report): Report {
+export function throttled(onProgress: ReportProgress): ReportProgress {
   let next = performance.now() + quietMs;
   return (progress) => {
     const at = performance.now();

@@ -7,7 +7,7 @@ import { createChainClient } from '../../chain/rest/client.ts';
 import { readSuperNodes, readValidators } from './nodes-round.ts';
 import {
   knownOf,
-  type Report,
+  type ReportProgress,
   type RoundContext,
   type RoundEnd,
   type RoundOutcome,
@@ -28,7 +28,7 @@ export type SyncOptions = Readonly<{
   intervalsMs: Readonly<Record<Source, number>>;
   logger: Logger;
   signal: AbortSignal;
-  onProgress?: Report;
+  onProgress?: ReportProgress;
 }>;
 
 const read: Readonly<Record<Source, (context: RoundContext) => Promise<RoundOutcome>>> = {
@@ -58,7 +58,7 @@ export async function runSync(options: SyncOptions): Promise<void> {
 async function follow(options: SyncOptions, signal: AbortSignal): Promise<void> {
   const client = createChainClient(options.chainApiBase, options.profile);
   const bells: Readonly<Record<Source, Bell>> = { actions: new Bell(), supernodes: new Bell(), validators: new Bell() };
-  const lookForRequest = async (): Promise<void> => {
+  const findRequest = async (): Promise<void> => {
     const request = await knownOf(options.log, 'supernodes').then(
       (knownAs) => knownAs('supernodes').request,
       () => undefined,
@@ -68,10 +68,10 @@ async function follow(options: SyncOptions, signal: AbortSignal): Promise<void> 
     bells.validators.ring(request.id);
   };
   const stop = options.log.watch(['sync'], (_kind, entity) => {
-    if (entity === 'supernodes') void lookForRequest();
+    if (entity === 'supernodes') void findRequest();
   });
   try {
-    await lookForRequest();
+    await findRequest();
     const round = (source: Source, request: string | undefined): Promise<RoundEnd> =>
       runRound({
         source,
@@ -95,7 +95,7 @@ type Repeating = Pick<SyncOptions, 'intervalsMs' | 'logger' | 'signal'> &
 
 async function repeat(source: Source, { intervalsMs, logger, signal, bell, round }: Repeating): Promise<void> {
   let failures = 0;
-  let askedToWaitMs = 0;
+  let requestedWaitMs = 0;
   while (!signal.aborted) {
     const startedAt = performance.now();
     const request = bell.take();
@@ -103,10 +103,10 @@ async function repeat(source: Source, { intervalsMs, logger, signal, bell, round
       const end = await round(source, request);
       failures = end.failure === undefined ? 0 : failures + 1;
       const { error: err, retryAfterMs = 0, ...came } = end;
-      askedToWaitMs = retryAfterMs;
-      const say = { source, ...came, ms: Math.round(performance.now() - startedAt) };
-      if (err === undefined) logger.debug(say, 'sync round done');
-      else logger.warn({ ...say, err }, 'sync round failed');
+      requestedWaitMs = retryAfterMs;
+      const print = { source, ...came, ms: Math.round(performance.now() - startedAt) };
+      if (err === undefined) logger.debug(print, 'sync round done');
+      else logger.warn({ ...print, err }, 'sync round failed');
     } catch (caught) {
       if (signal.aborted) return;
       failures += 1;
@@ -114,7 +114,7 @@ async function repeat(source: Source, { intervalsMs, logger, signal, bell, round
     }
     if (failures > 0) bell.giveBack(request);
     const untilNext = intervalsMs[source] - (performance.now() - startedAt);
-    const backOffMs = Math.max(firstBackOffMs * 2 ** (failures - 1), askedToWaitMs);
+    const backOffMs = Math.max(firstBackOffMs * 2 ** (failures - 1), requestedWaitMs);
     await bell.wait(failures === 0 ? untilNext : Math.min(intervalsMs[source], backOffMs), signal);
   }
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { bytesOfTransaction, type WholeTransaction } from '../blocks.ts';
+import { bytesOfTransaction, type CompleteTransaction } from '../blocks.ts';
 import type { Chain } from '../chain.ts';
 import { decodeTransaction, hashOf, UnreadableTransaction } from '../../chain/sign/transaction-codec.ts';
 import { codespaceOf } from '../../../commands/ledger/failure.ts';
@@ -8,7 +8,7 @@ import { nanoTime, prunedState, RestError } from '../rest/answer.ts';
 import { dataOf, eventRecords } from '../rest/transactions.ts';
 import { parseQuery } from '../search-query.ts';
 import type { SimulatedOn } from '../simulate.ts';
-import { bytesIn, type Parameters, textIn, wholeIn } from './parameters.ts';
+import { bytesIn, type Parameters, textIn, completeIn } from './parameters.ts';
 import { queries } from './queries.ts';
 import { RpcError } from '../../json-rpc/rpc-error.ts';
 
@@ -32,7 +32,7 @@ export const methods: Readonly<Record<string, Method>> = {
   }),
   abci_query: abciQuery,
   block: async ({ chain }, parameters) => {
-    const height = wholeIn(parameters, 'height') ?? chain.height;
+    const height = completeIn(parameters, 'height') ?? chain.height;
     if (height > chain.height)
       throw new RpcError(
         -32603,
@@ -48,10 +48,10 @@ export const methods: Readonly<Record<string, Method>> = {
     const hash = Buffer.from(bytesIn(parameters, 'hash', 'base64'))
       .toString('hex')
       .toUpperCase();
-    const found = await chain.transaction(hash);
-    const [whole] = found ? await chain.whole([found]) : [];
-    if (whole === undefined) throw new RpcError(-32603, `tx (${hash}) not found`);
-    return await transactionRecord(chain, whole);
+    const match = await chain.transaction(hash);
+    const [complete] = match ? await chain.whole([match]) : [];
+    if (complete === undefined) throw new RpcError(-32603, `tx (${hash}) not found`);
+    return await transactionRecord(chain, complete);
   },
   tx_search: search,
 };
@@ -85,19 +85,19 @@ function statusOf(chain: Chain): object {
 function abciQuery(serving: SimulatedOn, parameters: Parameters): object {
   const { chain } = serving;
   const path = textIn(parameters, 'path');
-  const height = wholeIn(parameters, 'height') ?? 0;
+  const height = completeIn(parameters, 'height') ?? 0;
   const shown = { info: '', index: '0', key: null, proofOps: null };
   const refused = (code: number, log: string): object => ({
     response: { ...shown, code, log, value: null, height: String(chain.height), codespace: 'sdk' },
   });
-  const ask = Object.hasOwn(queries, path) ? queries[path] : undefined;
-  if (ask === undefined) return refused(6, `unknown query path ${path.slice(0, 200)}: unknown request`);
+  const handler = Object.hasOwn(queries, path) ? queries[path] : undefined;
+  if (handler === undefined) return refused(6, `unknown query path ${path.slice(0, 200)}: unknown request`);
   if (height > chain.height)
     return refused(26, 'cannot query with height in the future; please provide a valid height: invalid height');
   if (height > 0 && height < chain.lowestHeight) return refused(38, `${prunedState(chain, height)}: not found`);
   try {
     const view = chain.history.view(height || chain.height);
-    const value = ask({ ...serving, view }, bytesIn(parameters, 'data', 'hex'));
+    const value = handler({ ...serving, view }, bytesIn(parameters, 'data', 'hex'));
     const text = Buffer.from(value).toString('base64');
     return { response: { ...shown, code: 0, log: '', value: text, height: String(view.height), codespace: '' } };
   } catch (caught) {
@@ -144,8 +144,8 @@ async function search({ chain }: SimulatedOn, parameters: Parameters): Promise<o
   const order = textIn(parameters, 'order_by') || 'asc';
   if (order !== 'asc' && order !== 'desc')
     throw new RpcError(-32603, 'expected order_by to be either `asc` or `desc` or empty');
-  const limit = Math.min(wholeIn(parameters, 'per_page') || usualPerPage, mostPerPage);
-  const page = wholeIn(parameters, 'page') ?? 1;
+  const limit = Math.min(completeIn(parameters, 'per_page') || usualPerPage, mostPerPage);
+  const page = completeIn(parameters, 'page') ?? 1;
   const offset = Math.max(0, (page - 1) * limit);
   const { total, transactions } = await chain.search(conditions, { order, offset, limit });
   const pages = Math.max(1, Math.ceil(total / limit));
@@ -155,7 +155,7 @@ async function search({ chain }: SimulatedOn, parameters: Parameters): Promise<o
   return { txs, total_count: String(total) };
 }
 
-async function transactionRecord(chain: Chain, transaction: WholeTransaction): Promise<object> {
+async function transactionRecord(chain: Chain, transaction: CompleteTransaction): Promise<object> {
   const { hash, height, code, log, gasWanted, gasUsed, events } = transaction;
   const index = (await chain.block(height))?.transactions.findIndex((one) => one.hash === hash) ?? 0;
   return {

@@ -26,7 +26,7 @@ export function textIn(parameters: Parameters, name: string): string {
 }
 
 /** An integer, as text or as a number; undefined when absent. */
-export function wholeIn(parameters: Parameters, name: string): number | undefined {
+export function completeIn(parameters: Parameters, name: string): number | undefined {
   const value = parameters[name];
   if (value === undefined || value === null || value === '') return undefined;
   const text = typeof value === 'string' || typeof value === 'number' ? String(value) : 'no number';
@@ -37,11 +37,11 @@ export function wholeIn(parameters: Parameters, name: string): number | undefine
 /** Bytes: those of an address as `0x…` or quoted, those of a body in the encoding that the method has. */
 export function bytesIn(parameters: Parameters, name: string, encoding: 'hex' | 'base64'): Uint8Array {
   const value = parameters[name] ?? '';
-  const given = typeof value === 'string' ? { [encoding]: value } : value;
-  if (typeof given === 'object') {
-    if ('hex' in given && typeof given.hex === 'string' && /^([0-9a-fA-F]{2})*$/.test(given.hex))
-      return Buffer.from(given.hex, 'hex');
-    if ('base64' in given && typeof given.base64 === 'string') return base64Of(given.base64, name);
+  const input = typeof value === 'string' ? { [encoding]: value } : value;
+  if (typeof input === 'object') {
+    if ('hex' in input && typeof input.hex === 'string' && /^([0-9a-fA-F]{2})*$/.test(input.hex))
+      return Buffer.from(input.hex, 'hex');
+    if ('base64' in input && typeof input.base64 === 'string') return base64Of(input.base64, name);
   }
   throw new RpcError(-32602, `${name} is not ${encoding}`);
 }

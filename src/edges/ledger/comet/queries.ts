@@ -34,7 +34,7 @@ export const queries: Readonly<Record<string, (queried: Queried, request: Uint8A
 
 /** Encodes an answer as protobuf; `undefined` means a request without fields, whose bytes are ignored. */
 function query<Answer extends DescMessage>(
-  asked: undefined,
+  requested: undefined,
   answered: Answer,
   answer: (queried: Queried) => MessageInitShape<Answer>,
 ): (queried: Queried, request: Uint8Array) => Uint8Array;
@@ -77,10 +77,10 @@ function accountRecord({
   number,
   sequence,
 }: Account): MessageInitShape<typeof wire.BaseAccountSchema> {
-  const whole = { address, accountNumber: BigInt(number), sequence: BigInt(sequence) };
-  if (publicKey === undefined) return whole;
+  const complete = { address, accountNumber: BigInt(number), sequence: BigInt(sequence) };
+  if (publicKey === undefined) return complete;
   const value = toBinary(PubKeySchema, create(PubKeySchema, { key: Buffer.from(publicKey.key, 'base64') }));
-  return { ...whole, pubKey: { typeUrl: keyUrls[publicKey.type], value } };
+  return { ...complete, pubKey: { typeUrl: keyUrls[publicKey.type], value } };
 }
 
 function balanceAnswer(
@@ -107,7 +107,7 @@ function simulateAnswer(
 }
 
 /** Shares are decimals, which protobuf carries as integers of 10^-18. */
-const wholeShare = String(10n ** 18n);
+const completeShare = String(10n ** 18n);
 
 function paramsAnswer({ view }: Queried): MessageInitShape<typeof wire.ActionParamsResponseSchema> {
   const { params } = view.genesis;
@@ -123,7 +123,7 @@ function paramsAnswer({ view }: Queried): MessageInitShape<typeof wire.ActionPar
       expirationDuration: { seconds: BigInt(params.expirationSeconds) },
       minProcessingTime: { seconds: 60n },
       maxProcessingTime: { seconds: 3600n },
-      superNodeFeeShare: wholeShare,
+      superNodeFeeShare: completeShare,
       foundationFeeShare: '0',
     },
   };

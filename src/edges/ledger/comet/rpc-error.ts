@@ -1,5 +1,5 @@
 import { AppError } from '../../../kit/errors.ts';
-import { type ErrorBody, RpcError, rpcCodes } from '../../json-rpc/rpc-error.ts';
+import { type RpcErrorBody, RpcError, rpcCodes } from '../../json-rpc/rpc-error.ts';
 import { RestError } from '../rest/answer.ts';
 
 /** The words of each code that the RPC refuses with. */
@@ -12,13 +12,13 @@ const messages: Readonly<Record<number, string>> = {
 };
 
 /** The error member of an answer, whose `data` are the words; an unexpected error keeps its detail to itself. */
-export function errorRecord(caught: unknown): ErrorBody {
+export function errorRecord(caught: unknown): RpcErrorBody {
   const { code, message: data } = rpcErrorOf(caught);
   return { code, message: messages[code] ?? '', data };
 }
 
 function rpcErrorOf(caught: unknown): RpcError {
   if (caught instanceof RpcError) return caught;
-  const isTold = caught instanceof RestError || caught instanceof AppError;
-  return new RpcError(rpcCodes.internal, isTold ? caught.message : 'internal error');
+  const isReported = caught instanceof RestError || caught instanceof AppError;
+  return new RpcError(rpcCodes.internal, isReported ? caught.message : 'internal error');
 }

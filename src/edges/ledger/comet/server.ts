@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Logger } from '../../../kit/logger.ts';
 import { BodyTooLarge, createPlainServer, readBody, send, sendUnread } from '../../http/plain-server.ts';
 import { answerBatch, errorText, resultText } from '../../json-rpc/answers.ts';
-import { type Message, parseMessage } from '../../json-rpc/message.ts';
+import { type RpcMessage, parseMessage } from '../../json-rpc/message.ts';
 import { RpcError, rpcCodes } from '../../json-rpc/rpc-error.ts';
 import type { Chain } from '../chain.ts';
 import { RestError } from '../rest/answer.ts';
@@ -83,7 +83,7 @@ async function answersTo(call: Call, body: string): Promise<string | undefined> 
   return await answerBatch(value, { answer: async (one) => await answerTo(call, message, one) });
 }
 
-function messageIn(body: string): Message {
+function messageIn(body: string): RpcMessage {
   try {
     return parseMessage(body, shape);
   } catch {
@@ -92,10 +92,11 @@ function messageIn(body: string): Message {
 }
 
 /** A call without an id is a notification: it is neither answered nor executed; an invalid id counts as null. */
-async function answerTo(call: Call, { idOf }: Message, asked: unknown): Promise<string | undefined> {
-  const fields: Readonly<Record<string, unknown>> = typeof asked === 'object' && asked !== null ? { ...asked } : {};
+async function answerTo(call: Call, { idOf }: RpcMessage, requested: unknown): Promise<string | undefined> {
+  const fields: Readonly<Record<string, unknown>> =
+    typeof requested === 'object' && requested !== null ? { ...requested } : {};
   const { method, params = {} } = fields;
-  const id = idOf(asked) ?? 'null';
+  const id = idOf(requested) ?? 'null';
   try {
     if (fields['jsonrpc'] !== '2.0' || typeof method !== 'string')
       throw new RpcError(rpcCodes.invalidRequest, 'a call has jsonrpc "2.0" and the name of a method');

@@ -1,8 +1,8 @@
 import type { Action } from '../../../commands/ledger/chain.ts';
 import { encodedMetadata, searchableFields } from '../../../commands/ledger/metadata.ts';
 import { bytesOf, prefixes } from '../../chain/sign/addresses.ts';
-import { type Asked, enumQuery, fail, integerProblem, type Routes, wholeParam } from './answer.ts';
-import { pageByKey, pageByPlace, type Paged, pageOf } from './pages.ts';
+import { type ChainRestRequest, enumQuery, fail, integerProblem, type Routes, completeParam } from './answer.ts';
+import { pageByKey, pageByPosition, type Paged, pageOf } from './pages.ts';
 
 const base = '/LumeraProtocol/lumera/action/v1';
 /** By their numbers on the wire. */
@@ -41,9 +41,9 @@ export const actionRoutes: Routes = {
       },
     };
   },
-  [`${base}/get_action/{id}`]: (asked) => {
-    const action = asked.view.action(asked.params['id'] ?? '');
-    return { action: action ? actionRecord(asked, action) : fail(5, 'failed to get action by ID') };
+  [`${base}/get_action/{id}`]: (request) => {
+    const action = request.view.action(request.params['id'] ?? '');
+    return { action: action ? actionRecord(request, action) : fail(5, 'failed to get action by ID') };
   },
   [`${base}/get_action_fee/{size}`]: ({ view, params }) => {
     const size = params['size'] ?? '';
@@ -55,12 +55,12 @@ export const actionRoutes: Routes = {
       ),
     };
   },
-  [`${base}/list_actions`]: (asked) => {
-    const type = enumQuery(asked.query, 'actionType', 'types.ActionType', actionTypes);
-    const state = enumQuery(asked.query, 'actionState', 'types.ActionState', actionStates);
-    const isAsked = (action: Action) =>
+  [`${base}/list_actions`]: (requested) => {
+    const type = enumQuery(requested.query, 'actionType', 'types.ActionType', actionTypes);
+    const state = enumQuery(requested.query, 'actionState', 'types.ActionState', actionStates);
+    const isRequested = (action: Action) =>
       (type === actionTypes[0] || action.type === type) && (state === actionStates[0] || action.state === state);
-    return numericList(asked, isAsked);
+    return numericList(requested, isRequested);
   },
   [`${base}/list_expired_actions`]: (asked) => numericList(asked, (action) => action.state === 'ACTION_STATE_EXPIRED'),
   [`${base}/list_actions_by_creator/{creator}`]: (asked) => {
@@ -78,7 +78,7 @@ export const actionRoutes: Routes = {
   [`${base}/list_actions_by_supernode/{node}`]: (asked) =>
     lexicalList(asked, (action) => action.superNodes.includes(asked.params['node'] ?? '')),
   [`${base}/list_actions_by_block_height/{blockHeight}`]: (asked) => {
-    const height = wholeParam(asked, 'blockHeight');
+    const height = completeParam(asked, 'blockHeight');
     if (height < 0) fail(3, 'block height must be non-negative');
     return lexicalList(asked, (action) => action.height === height);
   },
@@ -98,17 +98,17 @@ export const actionRoutes: Routes = {
 };
 
 /** Forwards by id as text, backwards by id as number: what the chain does for the two lists of all actions. */
-function numericList(asked: Asked, isAsked: (action: Action) => boolean): object {
+function numericList(asked: ChainRestRequest, isAsked: (action: Action) => boolean): object {
   const page = pageOf(asked.query);
   if (!page.isReverse) return lexicalList(asked, isAsked);
   const newestFirst = asked.view
     .actions()
     .filter(isAsked)
     .toSorted((a, b) => Number(b.id) - Number(a.id));
-  return actionList(asked, pageByPlace(newestFirst, page));
+  return actionList(asked, pageByPosition(newestFirst, page));
 }
 
-function lexicalList(asked: Asked, isAsked: (action: Action) => boolean): ReturnType<typeof actionList> {
+function lexicalList(asked: ChainRestRequest, isAsked: (action: Action) => boolean): ReturnType<typeof actionList> {
   const page = pageOf(asked.query);
   return actionList(
     asked,
@@ -117,13 +117,13 @@ function lexicalList(asked: Asked, isAsked: (action: Action) => boolean): Return
 }
 
 function actionList(
-  asked: Asked,
+  asked: ChainRestRequest,
   { items, pagination }: Paged<Action>,
 ): { actions: object[]; pagination: object; total: string } {
   return { actions: items.map((action) => actionRecord(asked, action)), pagination, total: pagination.total };
 }
 
-function actionRecord({ view, options }: Asked, action: Action): object {
+function actionRecord({ view, options }: ChainRestRequest, action: Action): object {
   const { denom } = view.genesis.params;
   const isObject = options.hasPriceObject?.(action.id) ?? false;
   return {

@@ -38,7 +38,7 @@ export type RestOptions = Readonly<{
 }>;
 
 /** One request with its path parameters. */
-export type Asked = Readonly<{
+export type ChainRestRequest = Readonly<{
   chain: Chain;
   /** The chain as of the height that the request names. */
   view: ChainView;
@@ -48,10 +48,10 @@ export type Asked = Readonly<{
 }>;
 
 /** Paths with `{names}` for parameters, and what answers them, at once or once the log was read. */
-export type Routes = Readonly<Record<string, (asked: Asked) => unknown>>;
+export type Routes = Readonly<Record<string, (requested: ChainRestRequest) => unknown>>;
 
 /** A parameter of the path as a signed 64-bit number; `inHandler` where the chain itself, not its gateway, reads it. */
-export function wholeParam(asked: Asked, name: string): number {
+export function completeParam(asked: ChainRestRequest, name: string): number {
   const text = asked.params[name] ?? '';
   const problem = integerProblem(text);
   if (problem) failUnread(`type mismatch, parameter: ${name}, error: ${problem}`);
@@ -83,8 +83,8 @@ export function enumQuery<const T extends string>(
 ): T {
   const text = query.get(name);
   if (text === null) return names[0];
-  const found = /^\d+$/.test(text) ? names[Number(text)] : names.find((candidate) => candidate === text);
-  return found ?? failUnread(`${text} is not a valid ${type}`);
+  const match = /^\d+$/.test(text) ? names[Number(text)] : names.find((candidate) => candidate === text);
+  return match ?? failUnread(`${text} is not a valid ${type}`);
 }
 
 /** A time with nine digits, as on the chain. */

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import type { Account, Validator } from '../../../commands/ledger/chain.ts';
 import { ulumeOf } from '../../../commands/ledger/coins.ts';
 import { addressOf, bytesOf, prefixes } from '../../chain/sign/addresses.ts';
-import { type Block, bytesOfTransaction, sha256 } from '../blocks.ts';
+import { type SealedBlock, bytesOfTransaction, sha256 } from '../blocks.ts';
 import type { Chain } from '../chain.ts';
 import { keyUrls } from '../../chain/sign/keys.ts';
-import { type Asked, fail, nanoTime, type Routes, wholeParam } from './answer.ts';
-import { requireKept } from './transactions.ts';
+import { type ChainRestRequest, fail, nanoTime, type Routes, completeParam } from './answer.ts';
+import { requireStored } from './transactions.ts';
 
 const tendermint = '/cosmos/base/tendermint/v1beta1';
 const auth = '/cosmos/auth/v1beta1';
@@ -33,13 +33,13 @@ export function nodeInfo(chain: Chain, { idName, channels }: NodeForm): object {
 /** Blocks, the node itself, accounts and balances. */
 export const baseRoutes: Routes = {
   [`${tendermint}/blocks/latest`]: ({ chain }) => blockRecord(chain, chain.head ?? fail(13, 'no block is sealed yet')),
-  [`${tendermint}/blocks/{height}`]: async (asked) => {
-    const height = wholeParam(asked, 'height');
+  [`${tendermint}/blocks/{height}`]: async (request) => {
+    const height = completeParam(request, 'height');
     if (height < 1) fail(2, `height must be greater than 0, but got ${height}`);
-    if (height > asked.chain.height) fail(3, 'requested block height is bigger then the chain length');
-    requireKept(asked, height, 2);
-    const block = (await asked.chain.block(height)) ?? fail(14, `block ${height} cannot be read now`);
-    return await blockRecord(asked.chain, block);
+    if (height > request.chain.height) fail(3, 'requested block height is bigger then the chain length');
+    requireStored(request, height, 2);
+    const block = (await request.chain.block(height)) ?? fail(14, `block ${height} cannot be read now`);
+    return await blockRecord(request.chain, block);
   },
   [`${tendermint}/node_info`]: ({ chain }) => ({
     default_node_info: nodeInfo(chain, { idName: 'default_node_id', channels: 'QCAhIiMwOGBh' }),
@@ -91,7 +91,7 @@ function moduleRecord(chain: Chain, name: string): object {
   return { '@type': '/cosmos.auth.v1beta1.ModuleAccount', base_account: accountRecord(account), name, permissions };
 }
 
-function accountParam({ chain, params }: Asked): Account {
+function accountParam({ chain, params }: ChainRestRequest): Account {
   const address = params['address'] ?? '';
   const decoded = bytesOf(prefixes.account, address);
   if ('problem' in decoded) fail(2, `codespace sdk code 35: internal logic error: ${decoded.problem}`);
@@ -110,7 +110,7 @@ function balanceOf(chain: Chain, address: string): bigint {
 }
 
 /** A block with its transactions, hashes in base64. */
-export async function blockRecord(chain: Chain, block: Block): Promise<object> {
+export async function blockRecord(chain: Chain, block: SealedBlock): Promise<object> {
   const transactions = await chain.whole(block.transactions);
   const proposer = proposerOf(chain.genesis.validators);
   const blockId = idOf(block.hash);

@@ -45,8 +45,8 @@ async function broadcast({ chain, sealer, body }: Posted): Promise<object> {
   const { hash } = await submitted.sealed;
   if (mode !== 'BROADCAST_MODE_BLOCK') return checked(hash, { code: 0, log: '' });
   const sealed = (await chain.transaction(hash)) ?? fail(5, `tx not found: ${hash}`);
-  const [whole = fail(5, `tx not found: ${hash}`)] = await chain.whole([sealed]);
-  return { tx_response: responseRecord(whole, transactionRecord(chain, whole)) };
+  const [complete = fail(5, `tx not found: ${hash}`)] = await chain.whole([sealed]);
+  return { tx_response: responseRecord(complete, transactionRecord(chain, complete)) };
 }
 
 async function simulated({ chain, sealer, body }: Posted): Promise<object> {

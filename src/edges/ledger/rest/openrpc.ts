@@ -28,7 +28,7 @@ export async function answerOpenRpc(
   if (!['GET', 'HEAD', 'POST'].includes(method))
     return void response.writeHead(405, { ...cors, allow: 'GET, HEAD, POST, OPTIONS' }).end();
   if (method === 'POST' && !isJson(request)) return void response.writeHead(415, cors).end();
-  const answer = jsonRpc === undefined ? undefined : await ask(jsonRpc, method === 'POST' ? await body() : discover);
+  const answer = jsonRpc === undefined ? undefined : await query(jsonRpc, method === 'POST' ? await body() : discover);
   if (jsonRpc === undefined || answer === undefined) {
     const error = JSON.stringify({ error: 'The JSON-RPC of the chain does not answer', code: 'UNAVAILABLE' });
     return send(response, 502, error, method);
@@ -36,7 +36,7 @@ export async function answerOpenRpc(
   send(response, 200, method === 'POST' ? answer : catalogueFor(request, answer, new URL(jsonRpc).port), method);
 }
 
-async function ask(jsonRpc: string, body: string): Promise<string | undefined> {
+async function query(jsonRpc: string, body: string): Promise<string | undefined> {
   try {
     const headers = { 'content-type': 'application/json' };
     const answer = await fetch(jsonRpc, { method: 'POST', headers, body, signal: AbortSignal.timeout(withinMs) });

@@ -1,7 +1,7 @@
 import { fail, failUnread, unsignedQuery } from './answer.ts';
 
 /** The page parameters of a list. */
-export type Page = Readonly<{
+export type ListPage = Readonly<{
   key: Buffer | undefined;
   offset: number;
   limit: number;
@@ -24,7 +24,7 @@ const maxLimit = 1000;
  *
  * Without a limit, or with 0, a page holds 100 and the total is always counted.
  */
-export function pageOf(query: URLSearchParams): Page {
+export function pageOf(query: URLSearchParams): ListPage {
   const limit = unsignedQuery(query, 'pagination.limit');
   const countsTotal = booleanQuery(query, 'pagination.count_total');
   const key = keyQuery(query);
@@ -44,15 +44,15 @@ export function pageOf(query: URLSearchParams): Page {
  *
  * A key need not exist: the page starts at its position in the order. With a key the total is not counted.
  */
-export function pageByKey<T>(sorted: readonly T[], keyOf: (item: T) => Buffer, page: Page): Paged<T> {
+export function pageByKey<T>(sorted: readonly T[], keyOf: (item: T) => Buffer, page: ListPage): Paged<T> {
   const { key, offset } = page;
   if (key && offset > 0)
     fail(13, 'failed to paginate actions: invalid request, either offset or key is expected, got both');
   const items = page.isReverse ? sorted.toReversed() : sorted;
   const isReached = (item: T, from: Buffer) =>
     page.isReverse ? keyOf(item).compare(from) <= 0 : keyOf(item).compare(from) >= 0;
-  const found = key ? items.findIndex((item) => isReached(item, key)) : offset;
-  const start = found === -1 ? items.length : found;
+  const match = key ? items.findIndex((item) => isReached(item, key)) : offset;
+  const start = match === -1 ? items.length : match;
   const next = items[start + page.limit];
   return {
     items: items.slice(start, start + page.limit),
@@ -66,26 +66,26 @@ export function pageByKey<T>(sorted: readonly T[], keyOf: (item: T) => Buffer, p
 /**
  * A page of a list whose keys are offsets in it, 8 bytes big-endian: items that are added in between shift the pages.
  */
-export function pageByPlace<T>(items: readonly T[], page: Page): Paged<T> {
-  const start = page.key ? placeOf(page.key) : page.offset;
+export function pageByPosition<T>(items: readonly T[], page: ListPage): Paged<T> {
+  const start = page.key ? positionOf(page.key) : page.offset;
   const end = start + page.limit;
   return {
     items: items.slice(start, end),
     pagination: {
-      next_key: end < items.length ? placeKey(end) : null,
+      next_key: end < items.length ? positionKey(end) : null,
       total: page.countsTotal ? String(items.length) : '0',
     },
   };
 }
 
-function placeOf(key: Buffer): number {
+function positionOf(key: Buffer): number {
   if (key.length !== 8) return fail(3, 'invalid pagination key');
   return Number(key.readBigUInt64BE());
 }
 
-function placeKey(place: number): string {
+function positionKey(location: number): string {
   const bytes = Buffer.alloc(8);
-  bytes.writeBigUInt64BE(BigInt(place));
+  bytes.writeBigUInt64BE(BigInt(location));
   return bytes.toString('base64');
 }
 

@@ -4,7 +4,7 @@ import type { Logger } from '../../../kit/logger.ts';
 import type { Chain } from '../chain.ts';
 import { BodyTooLarge, createPlainServer, readBody, send, sendUnread } from '../../http/plain-server.ts';
 import { actionRoutes } from './actions.ts';
-import { type Asked, prunedState, RestError, type RestOptions, type Routes } from './answer.ts';
+import { type ChainRestRequest, prunedState, RestError, type RestOptions, type Routes } from './answer.ts';
 import type { Sealer } from '../sealer.ts';
 import { baseRoutes } from './base.ts';
 import { postRoutes } from './broadcast.ts';
@@ -23,7 +23,7 @@ const page =
   '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8" /><title>lumera</title></head>\n<body><p>Chain REST of the local network.</p></body>\n</html>\n';
 
 /** The chain as it is now, and the sealer, which accepts transactions. */
-export type Serving = Readonly<{
+export type ChainService = Readonly<{
   chain: () => Chain;
   sealer: Sealer;
   /** The current address of the chain's JSON-RPC. */
@@ -36,7 +36,7 @@ export type Serving = Readonly<{
  * Wire forms are those of the real chain, its oddities included: wrong methods and unknown routes are 501, POST answers
  * like GET, a doubled slash is redirected.
  */
-export function createRestServer(serving: Serving, options: RestOptions, logger: Logger): Server {
+export function createRestServer(serving: ChainService, options: RestOptions, logger: Logger): Server {
   return createPlainServer(
     { maxHeaderSize: 16_384, headersTimeout: 10_000, requestTimeout: 15_000 },
     async (request, response) => await respond(serving, request, response, options),
@@ -58,7 +58,7 @@ function refusalOf(caught: unknown): RestError | undefined {
 }
 
 async function respond(
-  { chain: current, sealer, jsonRpc }: Serving,
+  { chain: current, sealer, jsonRpc }: ChainService,
   request: IncomingMessage,
   response: ServerResponse,
   options: RestOptions,
@@ -88,16 +88,16 @@ async function respond(
   const { answer, params } = routeOf(rawPath);
   const view = chain.history.view(heightOf(chain, request, options));
   const height = String(view.height);
-  const asked: Asked = { chain, view, params, query: new URLSearchParams(search.join('?')), options };
+  const requested: ChainRestRequest = { chain, view, params, query: new URLSearchParams(search.join('?')), options };
   try {
-    send(response, 200, JSON.stringify(await answer(asked)), atHeight(height));
+    send(response, 200, JSON.stringify(await answer(requested)), atHeight(height));
   } catch (caught) {
     if (!(caught instanceof RestError)) throw caught;
     sendError(response, caught, height);
   }
 }
 
-function routeOf(rawPath: string): { answer: (asked: Asked) => unknown; params: Record<string, string> } {
+function routeOf(rawPath: string): { answer: (asked: ChainRestRequest) => unknown; params: Record<string, string> } {
   const segments = decoded(rawPath).split('/');
   for (const { segments: pattern, answer } of table) {
     if (pattern.length !== segments.length) continue;

@@ -1,7 +1,7 @@
 import { nodeStateAt, type SuperNode } from '../../../commands/ledger/chain.ts';
 import { ulumeOf } from '../../../commands/ledger/coins.ts';
 import { bytesOf, distance, operatorKey, prefixes } from '../../chain/sign/addresses.ts';
-import { type Asked, fail, failUnread, integerProblem, type Routes, wholeParam } from './answer.ts';
+import { type ChainRestRequest, fail, failUnread, integerProblem, type Routes, completeParam } from './answer.ts';
 import { pageByKey, pageOf } from './pages.ts';
 
 const base = '/LumeraProtocol/lumera/supernode/v1';
@@ -17,9 +17,9 @@ export const supernodeRoutes: Routes = {
     const { items, pagination } = pageByKey(view.nodes(), (node) => operatorKey(node.operator), pageOf(query));
     return { supernodes: items.map(nodeRecord), pagination };
   },
-  [`${base}/get_super_node/{operator}`]: (asked) => {
-    const operator = operatorParam(asked);
-    const node = asked.view.node(operator);
+  [`${base}/get_super_node/{operator}`]: (requested) => {
+    const operator = operatorParam(requested);
+    const node = requested.view.node(operator);
     return { supernode: node ? nodeRecord(node) : fail(5, `no supernode found for validator ${operator}`) };
   },
   [`${base}/get_super_node_by_address/{account}`]: ({ view, params }) => {
@@ -27,7 +27,7 @@ export const supernodeRoutes: Routes = {
     return { supernode: node ? nodeRecord(node) : fail(5, 'supernode not found') };
   },
   [`${base}/get_top_super_nodes_for_block/{blockHeight}`]: (asked) => {
-    const height = wholeParam(asked, 'blockHeight');
+    const height = completeParam(asked, 'blockHeight');
     if (height < 1) fail(2, `codespace sdk code 18: invalid request: invalid block height ${height}`);
     return { supernodes: topNodes(asked, height).map(nodeRecord) };
   },
@@ -54,12 +54,12 @@ export const supernodeRoutes: Routes = {
 };
 
 /** Nearest to the height first; a node registered later is not among them. */
-function topNodes({ view, query }: Asked, height: number): SuperNode[] {
+function topNodes({ view, query }: ChainRestRequest, height: number): SuperNode[] {
   const limitText = query.get('limit') ?? '0';
   const problem = integerProblem(limitText);
   if (problem) failUnread(problem);
-  const asked = query.get('state') ?? '';
-  const wanted = nodeStates.find((state) => state === asked || state === `SUPERNODE_STATE_${asked}`);
+  const wantedState = query.get('state') ?? '';
+  const wanted = nodeStates.find((state) => state === wantedState || state === `SUPERNODE_STATE_${wantedState}`);
   const dropped = new Set(['SUPERNODE_STATE_POSTPONED', 'SUPERNODE_STATE_STORAGE_FULL']);
   const ranked = view.nodes().flatMap((node) => {
     const state: string | undefined = nodeStateAt(node, height);
@@ -82,7 +82,7 @@ function ineligibility(operator: string, node: SuperNode | undefined): string {
     : 'supernode state is not eligible';
 }
 
-function operatorParam({ params }: Asked): string {
+function operatorParam({ params }: ChainRestRequest): string {
   const operator = params['operator'] ?? '';
   const decoded = bytesOf(prefixes.operator, operator);
   if ('problem' in decoded) fail(3, `invalid validator address: ${decoded.problem}`);

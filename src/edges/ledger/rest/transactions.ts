@@ -1,14 +1,14 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { ChainEvent } from '../../../commands/ledger/draft.ts';
 import { codespaceOf } from '../../../commands/ledger/failure.ts';
-import { attributeOf, type WholeTransaction } from '../blocks.ts';
+import { attributeOf, type CompleteTransaction } from '../blocks.ts';
 import type { Message } from '../../../commands/ledger/messages.ts';
 import type { Chain } from '../chain.ts';
 import { keyUrls } from '../../chain/sign/keys.ts';
 import type { SentTransaction } from '../../chain/sign/transaction-codec.ts';
 import { ethereumMessage } from '../ethereum-transactions.ts';
 import { parseQuery } from '../search-query.ts';
-import { type Asked, enumQuery, fail, type GrpcCode, type Routes, unsignedQuery } from './answer.ts';
+import { type ChainRestRequest, enumQuery, fail, type GrpcCode, type Routes, unsignedQuery } from './answer.ts';
 
 const base = '/cosmos/tx/v1beta1/txs';
 const orders = ['ORDER_BY_UNSPECIFIED', 'ORDER_BY_ASC', 'ORDER_BY_DESC'] as const;
@@ -16,33 +16,33 @@ const maxLimit = 100;
 
 /** Transactions by search and by hash; only `limit` and `page` cut a search, `pagination.*` does nothing. */
 export const transactionRoutes: Routes = {
-  [base]: async (asked) => {
-    const { chain, query } = asked;
+  [base]: async (request) => {
+    const { chain, query } = request;
     const order = enumQuery(query, 'order_by', 'tx.OrderBy', orders);
     const limit = Math.min(unsignedQuery(query, 'limit') || maxLimit, maxLimit);
     const page = unsignedQuery(query, 'page') || 1;
     const [offset, conditions] = [(page - 1) * limit, parseQuery(query.get('query') ?? '')];
-    const found = await chain.search(conditions, { order: order === 'ORDER_BY_DESC' ? 'desc' : 'asc', offset, limit });
-    const pages = Math.max(1, Math.ceil(found.total / limit));
+    const match = await chain.search(conditions, { order: order === 'ORDER_BY_DESC' ? 'desc' : 'asc', offset, limit });
+    const pages = Math.max(1, Math.ceil(match.total / limit));
     if (page > pages) fail(13, `failed to search for txs: page should be within [1, ${pages}] range, given ${page}`);
-    for (const transaction of found.transactions) requireKept(asked, transaction.height, 13);
-    const shown = await chain.whole(found.transactions);
+    for (const transaction of match.transactions) requireStored(request, transaction.height, 13);
+    const shown = await chain.whole(match.transactions);
     const bodies = shown.map((transaction) => transactionRecord(chain, transaction));
     return {
       txs: bodies,
       tx_responses: shown.map((transaction, index) => responseRecord(transaction, bodies[index])),
       pagination: null,
-      total: String(found.total),
+      total: String(match.total),
     };
   },
-  [`${base}/{hash}`]: async (asked) => {
-    const { chain, params } = asked;
+  [`${base}/{hash}`]: async (requested) => {
+    const { chain, params } = requested;
     const hash = params['hash'] ?? '';
     const odd = /[^0-9a-fA-F]/.exec(hash)?.[0];
     if (odd) fail(2, `encoding/hex: invalid byte: U+${codePoint(odd)} '${odd}'`);
     if (hash.length % 2 === 1) fail(2, 'encoding/hex: odd length hex string');
     const sealed = (await chain.transaction(hash.toUpperCase())) ?? fail(5, `tx not found: ${hash}`);
-    requireKept(asked, sealed.height, 2);
+    requireStored(requested, sealed.height, 2);
     const [transaction = fail(5, `tx not found: ${hash}`)] = await chain.whole([sealed]);
     const body = transactionRecord(chain, transaction);
     return { tx: body, tx_response: responseRecord(transaction, body) };
@@ -50,13 +50,13 @@ export const transactionRoutes: Routes = {
 };
 
 /** Refuses what a pruned node no longer has. */
-export function requireKept({ options }: Asked, height: number, code: GrpcCode): void {
+export function requireStored({ options }: ChainRestRequest, height: number, code: GrpcCode): void {
   const lowest = options.lowestHeight ?? 0;
   if (height < lowest) fail(code, `height ${height} is not available, lowest height is ${lowest}`);
 }
 
 /** A transaction as it was signed. */
-export function transactionRecord(chain: Chain, { content, gasWanted }: WholeTransaction): object {
+export function transactionRecord(chain: Chain, { content, gasWanted }: CompleteTransaction): object {
   return content.kind === 'chain' ? chainRecord(chain, content.sent) : ethereumRecord(content, gasWanted);
 }
 
@@ -87,7 +87,7 @@ function ethereumRecord({ raw, from, gasPrice }: Ethereum, gasLimit: number): ob
   };
 }
 
-type Ethereum = Extract<WholeTransaction['content'], { kind: 'ethereum' }>;
+type Ethereum = Extract<CompleteTransaction['content'], { kind: 'ethereum' }>;
 
 function chainRecord(chain: Chain, sent: SentTransaction): object {
   const { messages, memo, timeoutHeight, signer, mode, sequence, fee, gasLimit, signature, publicKey } =
@@ -119,7 +119,7 @@ function chainRecord(chain: Chain, sent: SentTransaction): object {
 }
 
 /** The result of a transaction. */
-export function responseRecord(transaction: WholeTransaction, body: object | undefined): object {
+export function responseRecord(transaction: CompleteTransaction, body: object | undefined): object {
   const { height, hash, code, log, gasWanted, gasUsed, time, events } = transaction;
   return {
     height: String(height),
@@ -139,7 +139,7 @@ export function responseRecord(transaction: WholeTransaction, body: object | und
 }
 
 /** What its messages answered, as the chain encodes it: upper-case hex of protobuf. */
-export function dataOf({ events, content, gasUsed, hash }: WholeTransaction): string {
+export function dataOf({ events, content, gasUsed, hash }: CompleteTransaction): string {
   if (content.kind === 'chain') return responseData({ events, messages: content.sent.transaction.messages });
   const writer = new BinaryWriter().tag(2, 2).fork();
   writer.tag(1, 2).string(`${ethereumMessage}Response`);

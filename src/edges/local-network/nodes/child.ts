@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { AppError } from '../../../kit/errors.ts';
 import type { ObservedNode } from '../../node/observed.ts';
 import type { NodePorts } from '../../node/start-node.ts';
-import type { HostPlan, NodePlan, Numbered, Order, Reply } from './orders.ts';
+import type { HostPlan, NodePlan, Numbered, Order, OrderReply } from './orders.ts';
 
 /** A process that hosts nodes. */
 export type NodesChild = Readonly<{
@@ -42,16 +42,16 @@ export async function startNodesChild(plan: HostPlan, child = forkNodesChild()):
     ([code, signal]) => (signal ? `signal ${String(signal)}` : `code ${String(code)}`),
     (caught: unknown) => `it could not be started: ${String(caught)}`,
   );
-  const ask = asking(child, exited);
-  await ask({ do: 'host', plan });
+  const request = requesting(child, exited);
+  await request({ do: 'host', plan });
   return {
     pid: child.pid,
     start: async (node) => {
-      const { ports } = await ask({ do: 'start', node });
+      const { ports } = await request({ do: 'start', node });
       return ports ?? node.ports;
     },
-    stopNode: async (host) => void (await ask({ do: 'stop', host })),
-    observe: async () => (await ask({ do: 'observe' })).observed ?? [],
+    stopNode: async (host) => void (await request({ do: 'stop', host })),
+    observe: async () => (await request({ do: 'observe' })).observed ?? [],
     exited,
     stop: async () => {
       if (child.connected) child.disconnect();
@@ -61,27 +61,30 @@ export async function startNodesChild(plan: HostPlan, child = forkNodesChild()):
 }
 
 /** Sends orders and settles each with its answer; all that are open fail with the process. */
-function asking(child: ChildProcess, exited: Promise<string>): (order: Order) => Promise<Reply> {
-  const open = new Map<number, PromiseWithResolvers<Reply>>();
+function requesting(child: ChildProcess, exited: Promise<string>): (order: Order) => Promise<OrderReply> {
+  const open = new Map<number, PromiseWithResolvers<OrderReply>>();
   let numbered = 0;
-  child.on('message', (reply: Reply) => {
-    const asked = open.get(reply.number);
+  child.on('message', (reply: OrderReply) => {
+    const requested = open.get(reply.number);
     open.delete(reply.number);
-    if (reply.failure) asked?.reject(new AppError(reply.failure.code, reply.failure.message));
-    else asked?.resolve(reply);
+    if (reply.failure) requested?.reject(new AppError(reply.failure.code, reply.failure.message));
+    else requested?.resolve(reply);
   });
   const gone = (how: string): AppError =>
     new AppError('UNAVAILABLE', `The process of local SuperNodes is gone, it ended with ${how}`);
   child.once('exit', (code, signal) => {
-    for (const asked of open.values()) asked.reject(gone(signal ?? `code ${code}`));
+    for (const query of open.values()) query.reject(gone(signal ?? `code ${code}`));
     open.clear();
   });
   return async (order) => {
     if (!child.connected) throw gone(await exited);
     const number = ++numbered;
-    const asked = Promise.withResolvers<Reply>();
-    open.set(number, asked);
-    child.send({ number, order } satisfies Numbered, (failed) => failed && asked.reject(gone('its channel closed')));
-    return await asked.promise;
+    const pendingReply = Promise.withResolvers<OrderReply>();
+    open.set(number, pendingReply);
+    child.send(
+      { number, order } satisfies Numbered,
+      (failed) => failed && pendingReply.reject(gone('its channel closed')),
+    );
+    return await pendingReply.promise;
   };
 }

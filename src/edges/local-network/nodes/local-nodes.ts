@@ -43,8 +43,8 @@ export type LocalNodes = Readonly<{
  * A process that ends unasked is started again with the nodes that were up in it. Fails with `UNAVAILABLE` that names
  * the port which cannot be had; then no process is left.
  */
-export async function startLocalNodes(given: HostingOptions): Promise<LocalNodes> {
-  const { nodes, apart, begun = [], ...options } = given;
+export async function startLocalNodes(input: HostingOptions): Promise<LocalNodes> {
+  const { nodes, apart, begun = [], ...options } = input;
   const groups = apart ? nodes.map((node) => [node]) : [[...nodes]];
   const started = await Promise.allSettled(groups.map((group, index) => hostGroup(group, options, begun[index])));
   const hosts = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
@@ -86,22 +86,25 @@ async function hostGroup(
       throw caught;
     }
   };
-  const kept = keepRunning('local SuperNodes', await start(begun), async () => await start(), { log: logger, signal });
+  const stored = keepRunning('local SuperNodes', await start(begun), async () => await start(), {
+    log: logger,
+    signal,
+  });
   const nodes = plans.map((node) => ({
     host: node.host,
     ports: () => up.get(node.host)?.ports,
     goUp: async () => {
-      const entry = { node, ports: await kept.current().start(node) };
+      const entry = { node, ports: await stored.current().start(node) };
       up.set(node.host, entry);
     },
     goDown: async () => {
       up.delete(node.host);
-      await kept.current().stopNode(node.host);
+      await stored.current().stopNode(node.host);
     },
   }));
   const observe = async (): Promise<ObservedNode[]> => {
-    const states = new Map((await kept.current().observe()).map(({ node, state }) => [node, state]));
+    const states = new Map((await stored.current().observe()).map(({ node, state }) => [node, state]));
     return plans.map(({ host }) => ({ node: host, state: states.get(host) }));
   };
-  return { nodes, observe, pid: () => kept.current().pid, stop: kept.stop };
+  return { nodes, observe, pid: () => stored.current().pid, stop: stored.stop };
 }

@@ -40,7 +40,7 @@ export type Order =
 /** An order on the channel, and the answer that carries its number. */
 export type Numbered = Readonly<{ number: number; order: Order }>;
 /** How an order went; `ports` are those that a start opened, `observed` all nodes that run. */
-export type Reply = Readonly<{
+export type OrderReply = Readonly<{
   number: number;
   ports?: NodePorts;
   observed?: readonly ObservedNode[];

@@ -12,13 +12,13 @@ import { type Broker, openBroker } from '../../../engine/log/broker.ts';
 import type { Reader } from '../../../engine/models/read/reading.ts';
 import { createLogger } from '../../../kit/logger.ts';
 import { sampleProcessors } from '../../node/machine/processor.ts';
-import { startNode, type SuperNode } from '../../node/start-node.ts';
-import type { HostPlan, NodePlan, Numbered, Order, Reply } from './orders.ts';
+import { startNode, type RunningNode } from '../../node/start-node.ts';
+import type { HostPlan, NodePlan, Numbered, Order, OrderReply } from './orders.ts';
 
 type Stores = NonNullable<HostPlan['stores']>;
-type Host = Readonly<{ start: (node: NodePlan) => Promise<SuperNode> }>;
+type Host = Readonly<{ start: (node: NodePlan) => Promise<RunningNode> }>;
 
-const nodes = new Map<string, SuperNode>();
+const nodes = new Map<string, RunningNode>();
 let hosting: Host | undefined;
 
 async function hostOf(plan: HostPlan): Promise<Host> {
@@ -77,7 +77,7 @@ function lazyReader({ postgres, network }: Stores): Pick<Reader, 'read'> {
   return { read: async (use) => await (await (reader ??= open())).read(use) };
 }
 
-async function carryOut(order: Order): Promise<Pick<Reply, 'ports' | 'observed'>> {
+async function carryOut(order: Order): Promise<Pick<OrderReply, 'ports' | 'observed'>> {
   switch (order.do) {
     case 'host':
       hosting = await hostOf(order.plan);
@@ -100,7 +100,7 @@ async function carryOut(order: Order): Promise<Pick<Reply, 'ports' | 'observed'>
   }
 }
 
-async function replyTo({ number, order }: Numbered): Promise<Reply> {
+async function replyTo({ number, order }: Numbered): Promise<OrderReply> {
   try {
     return { number, ...(await carryOut(order)) };
   } catch (caught) {

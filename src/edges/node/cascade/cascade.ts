@@ -3,9 +3,9 @@ import type { ConnectRouter } from '@connectrpc/connect';
 import type { PrivateKey } from '../../chain/sign/keys.ts';
 import { CascadeService } from '../../gen/cascade/service_pb.ts';
 import type { ChainClient } from '../../chain/rest/client.ts';
-import type { Place } from '../../../kit/listen.ts';
+import type { ListenAddress } from '../../../kit/listen.ts';
 import type { Logger } from '../../../kit/logger.ts';
-import { type Recorder, type RecorderOptions, startRecorder } from '../recorder.ts';
+import { type StorageRecorder, type RecorderOptions, startRecorder } from '../recorder.ts';
 import { joinPeers, type Peers } from '../peers/peers.ts';
 import { createDiagnostics, type Diagnostics } from '../status/diagnostics.ts';
 import type { Scrub, ScrubPace } from '../storage/scrub.ts';
@@ -62,7 +62,7 @@ export type CascadeNode = Readonly<{
   account: string;
   chain: ChainClient;
   addressPrefix: string;
-  place: Place;
+  place: ListenAddress;
   logger: Logger;
   signal: AbortSignal;
   silenceMs?: number;
@@ -75,7 +75,7 @@ export type CascadeNode = Readonly<{
 /** Opens the files of a node, and removes now and then what belongs to none. */
 export async function openCascade(options: CascadeOptions, node: CascadeNode): Promise<Cascade> {
   const { storageBytes: bound, storageFolder = path.join(node.folder, 'storage') } = options;
-  let recorder: Recorder | undefined;
+  let recorder: StorageRecorder | undefined;
   const storage = await openStorage({
     folder: storageFolder,
     bound,

@@ -15,7 +15,7 @@ import { mostBytesOf } from '../../chain/files/file-bounds.ts';
 import type { CascadeDependencies } from './dependencies.ts';
 import { refusal } from './refusals.ts';
 
-type Told = MessageInitShape<typeof DownloadResponseSchema>;
+type Reported = MessageInitShape<typeof DownloadResponseSchema>;
 
 /**
  * `CascadeService.Download`: sends a file.
@@ -26,7 +26,7 @@ export async function* download(
   cascade: CascadeDependencies,
   { actionId, signature }: DownloadRequest,
   context: HandlerContext,
-): AsyncGenerator<Told> {
+): AsyncGenerator<Reported> {
   const { signal } = context;
   if (actionId === '') throw refusal('invalid', 'The request has no action_id');
   const leave = cascade.turns.downloads(callerIn(context));
@@ -37,20 +37,20 @@ export async function* download(
     const { chainState, creator } = action.record;
     if (chainState !== 'done' && chainState !== 'approved')
       throw refusal('notNow', `Action ${actionId} is ${chainState}; only those done or approved can be downloaded`);
-    yield told(Step.ACTION_RETRIEVED, `Action ${actionId} of ${creator}`);
+    yield reported(Step.ACTION_RETRIEVED, `Action ${actionId} of ${creator}`);
     const { file } = action;
     if (!file) throw refusal('notNow', `The metadata of action ${actionId} cannot be read`);
-    yield told(Step.METADATA_DECODED, `The file is ${file.isPublic ? 'public' : 'private'}`);
+    yield reported(Step.METADATA_DECODED, `The file is ${file.isPublic ? 'public' : 'private'}`);
     await allow(cascade, action, { file, signature });
-    yield told(Step.NETWORK_RETRIEVE_STARTED, 'The pieces of the file are being looked for');
+    yield reported(Step.NETWORK_RETRIEVE_STARTED, 'The pieces of the file are being looked for');
     const manifest = await collect(cascade, actionId, {
       dataHash: file.dataHash,
       mostBytes: mostBytesOf(action.record),
       signal,
     });
-    yield told(Step.ARTEFACTS_DOWNLOADED, `${manifest.pieces.length} pieces are here`);
-    yield told(Step.DECODE_COMPLETED, `${manifest.size} bytes hash to ${manifest.dataHash}`);
-    yield told(Step.SERVE_READY, 'The file is ready');
+    yield reported(Step.ARTEFACTS_DOWNLOADED, `${manifest.pieces.length} pieces are here`);
+    yield reported(Step.DECODE_COMPLETED, `${manifest.size} bytes hash to ${manifest.dataHash}`);
+    yield reported(Step.SERVE_READY, 'The file is ready');
     for await (const data of inChunks(piecesOf(cascade, manifest), chunkBytesOf(manifest.size))) {
       signal.throwIfAborted();
       yield { responseType: { case: 'chunk', value: { data } } };
@@ -81,15 +81,15 @@ async function collect(
   { dataHash, mostBytes, signal }: Readonly<{ dataHash: string; mostBytes: number; signal: AbortSignal }>,
 ): Promise<Manifest> {
   const { copies, storage, diagnostics } = cascade;
-  const began = performance.now();
-  const found = { keys: 0, here: 0, elsewhere: 0 };
+  const startedAt = performance.now();
+  const match = { keys: 0, here: 0, elsewhere: 0 };
   try {
     const own = await storage.manifest(actionId);
     for await (const manifest of copies.manifests(actionId)) {
       signal.throwIfAborted();
       if (manifest.dataHash !== dataHash || manifest.size > mostBytes) continue;
       const { isTrue, here, elsewhere } = await judge(manifest, copies.reader(actionId), signal);
-      Object.assign(found, { keys: manifest.pieces.length, here, elsewhere });
+      Object.assign(match, { keys: manifest.pieces.length, here, elsewhere });
       if (!isTrue) continue;
       if (own && !isSameManifest(own, manifest)) await storage.keep(manifest);
       return manifest;
@@ -97,11 +97,11 @@ async function collect(
   } finally {
     diagnostics.retrievals.add({
       timeUnix: BigInt(Math.floor(Date.now() / 1000)),
-      keys: found.keys,
-      required: found.keys,
-      foundLocal: found.here,
-      foundNetwork: found.elsewhere,
-      durationMs: BigInt(Math.round(performance.now() - began)),
+      keys: match.keys,
+      required: match.keys,
+      foundLocal: match.here,
+      foundNetwork: match.elsewhere,
+      durationMs: BigInt(Math.round(performance.now() - startedAt)),
     });
   }
   throw refusal('unavailable', `No node that can be reached has the file of action ${actionId}`);
@@ -116,6 +116,6 @@ async function* piecesOf({ copies }: CascadeDependencies, { actionId, pieces }: 
   }
 }
 
-function told(eventType: Step, message: string): Told {
+function reported(eventType: Step, message: string): Reported {
   return { responseType: { case: 'event', value: { eventType, message } } };
 }

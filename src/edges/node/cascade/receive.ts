@@ -1,7 +1,7 @@
 import type { RegisterRequest } from '../../gen/cascade/service_pb.ts';
 import { isActionId } from '../../chain/rest/values.ts';
 import { toAppError } from '../../../kit/errors.ts';
-import type { Draft } from '../storage/draft.ts';
+import type { ReceivedFile } from '../storage/draft.ts';
 import { refusal, sayingNoRoom } from './refusals.ts';
 
 const longestTaskId = 256;
@@ -13,7 +13,7 @@ const longestTaskId = 256;
  */
 export async function receive(
   requests: AsyncIterable<RegisterRequest>,
-  draft: Draft,
+  draft: ReceivedFile,
   maxFileBytes: number,
 ): Promise<string> {
   let actionId: string | undefined;

@@ -14,10 +14,10 @@ const codes = {
 } as const;
 
 /** Why a call about files is refused. */
-export type Refusal = keyof typeof codes;
+export type FileRefusal = keyof typeof codes;
 
 /** The error that a client reads. */
-export function refusal(why: Refusal, message: string): ConnectError {
+export function refusal(why: FileRefusal, message: string): ConnectError {
   return new ConnectError(message, codes[why]);
 }
 

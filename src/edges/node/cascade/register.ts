@@ -8,7 +8,7 @@ import {
   SupernodeEventType as Step,
 } from '../../gen/cascade/service_pb.ts';
 import { callerIn } from '../../rpc/callers.ts';
-import type { Draft } from '../storage/draft.ts';
+import type { ReceivedFile } from '../storage/draft.ts';
 import type { Manifest } from '../storage/manifest.ts';
 import type { ActionFile, CascadeAction } from '../../chain/files/chain.ts';
 import type { CascadeDependencies } from './dependencies.ts';
@@ -19,17 +19,17 @@ import { refusal, sayingNoRoom } from './refusals.ts';
 /** So many copies must be on disks before an action is finalized, where the chain lists another active node. */
 const fewestCopies = 2;
 
-type Told = MessageInitShape<typeof RegisterResponseSchema>;
+type Reported = MessageInitShape<typeof RegisterResponseSchema>;
 
 /** `CascadeService.Register`: takes a file in for a pending action, stores it and finalizes the action. */
 export async function* register(
   cascade: CascadeDependencies,
   requests: AsyncIterable<RegisterRequest>,
   context: HandlerContext,
-): AsyncGenerator<Told> {
+): AsyncGenerator<Reported> {
   const { signal } = context;
   const leave = cascade.turns.uploads(callerIn(context));
-  let draft: Draft | undefined;
+  let draft: ReceivedFile | undefined;
   let end: (() => void) | undefined;
   try {
     draft = await cascade.storage.receive();
@@ -52,61 +52,61 @@ export async function* register(
 async function* checkAction(
   { chain, finalizer, account }: CascadeDependencies,
   actionId: string,
-  draft: Draft,
-): AsyncGenerator<Told, { action: CascadeAction; file: ActionFile }> {
+  draft: ReceivedFile,
+): AsyncGenerator<Reported, { action: CascadeAction; file: ActionFile }> {
   const action = await chain.action(actionId);
   if (!action) throw refusal('notFound', `The chain has no Cascade action ${actionId}`);
   const { record, file } = action;
   if (record.chainState !== 'pending')
     throw refusal('notNow', `Action ${actionId} is ${record.chainState}, not pending`);
-  yield told(Step.ACTION_RETRIEVED, `Action ${actionId} of ${record.creator}`);
+  yield reported(Step.ACTION_RETRIEVED, `Action ${actionId} of ${record.creator}`);
   if (draft.size() > mostBytesOf(record))
     throw refusal('notNow', `Action ${actionId} is for ${record.fileSizeKbs} KB; the file has ${draft.size()} bytes`);
   const fee = await finalizer.actionFee(Math.ceil(draft.size() / 1024));
   const price = BigInt(record.price?.amount ?? '0');
   if (price < fee) throw refusal('notNow', `The action pays ${price}; a file of this size costs ${fee}`);
-  yield told(Step.ACTION_FEE_VERIFIED, `The price of ${price} pays for the file`);
+  yield reported(Step.ACTION_FEE_VERIFIED, `The price of ${price} pays for the file`);
   if (!(await chain.finalizers(record.height ?? 0)).includes(account))
     throw refusal('notNow', `${account} is not in the top list of the action's height`);
-  yield told(Step.TOP_SUPERNODE_CHECK_PASSED, `${account} may finalize the action`);
+  yield reported(Step.TOP_SUPERNODE_CHECK_PASSED, `${account} may finalize the action`);
   if (!file) throw refusal('notNow', `The metadata of action ${actionId} cannot be read`);
-  yield told(Step.METADATA_DECODED, `The file is ${file.isPublic ? 'public' : 'private'}`);
+  yield reported(Step.METADATA_DECODED, `The file is ${file.isPublic ? 'public' : 'private'}`);
   return { action, file };
 }
 
-async function* checkBytes(dataHash: string, file: ActionFile): AsyncGenerator<Told> {
+async function* checkBytes(dataHash: string, file: ActionFile): AsyncGenerator<Reported> {
   if (dataHash !== file.dataHash)
     throw refusal('invalid', `The bytes hash to ${dataHash}; the action is for ${file.dataHash}`);
-  yield told(Step.DATA_HASH_VERIFIED, `The bytes hash to ${dataHash}`);
-  yield told(Step.INPUT_ENCODED, 'The file is cut into pieces');
+  yield reported(Step.DATA_HASH_VERIFIED, `The bytes hash to ${dataHash}`);
+  yield reported(Step.INPUT_ENCODED, 'The file is cut into pieces');
 }
 
 async function* checkRegistration(
   { chain, finalizer }: CascadeDependencies,
   { id, record: { creator }, appKey }: CascadeAction,
   { signatures, idsCounter, idsMax }: ActionFile,
-): AsyncGenerator<Told, readonly string[]> {
+): AsyncGenerator<Reported, readonly string[]> {
   const key = await chain.signatoryOf({ creator, appKey });
   const [index = '', signature = '', ...more] = signatures.split('.');
   const texts = [Buffer.from(index, 'base64').toString('utf8'), index];
   if (!key || more.length > 0 || !texts.some((text) => isSignedBy(key, text, signature)))
     throw refusal('notNow', `The index of action ${id} is not signed by ${creator}`);
-  yield told(Step.SIGNATURE_VERIFIED, `${creator} signed the index`);
+  yield reported(Step.SIGNATURE_VERIFIED, `${creator} signed the index`);
   const ids = idsOf(signatures, idsCounter, idsMax);
-  yield told(Step.RQID_GENERATED, `${ids.length} ids follow from the index`);
+  yield reported(Step.RQID_GENERATED, `${ids.length} ids follow from the index`);
   if (new Set(ids).size !== idsMax) throw refusal('notNow', `The index of action ${id} gives no ${idsMax} ids`);
-  yield told(Step.RQID_VERIFIED, 'They are as many as the chain asks for');
+  yield reported(Step.RQID_VERIFIED, 'They are as many as the chain asks for');
   await finalizer.simulate(id, ids);
-  yield told(Step.FINALIZE_SIMULATED, 'The chain would take the finalization');
+  yield reported(Step.FINALIZE_SIMULATED, 'The chain would take the finalization');
   return ids;
 }
 
-type Finished = Readonly<{ actionId: string; draft: Draft; file: ActionFile; ids: readonly string[] }>;
+type Finished = Readonly<{ actionId: string; draft: ReceivedFile; file: ActionFile; ids: readonly string[] }>;
 
 async function* storeAndFinalize(
   { chain, storage, copies, finalizer, copyCount }: CascadeDependencies,
   { actionId, draft, file: { dataHash }, ids }: Finished,
-): AsyncGenerator<Told> {
+): AsyncGenerator<Reported> {
   const size = draft.size();
   const manifest: Manifest = { actionId, dataHash, size, pieces: await draft.adopt() };
   await storage.keep(manifest).catch(sayingNoRoom);
@@ -114,9 +114,12 @@ async function* storeAndFinalize(
     const spread = await copies.spread(manifest);
     if (spread.copies < Math.min(fewestCopies, copyCount, spread.listed + 1))
       throw refusal('unavailable', 'No other node takes the pieces of the file');
-    yield told(Step.ARTEFACTS_STORED, `${manifest.pieces.length} pieces are stored, ${spread.copies} copies of each`);
+    yield reported(
+      Step.ARTEFACTS_STORED,
+      `${manifest.pieces.length} pieces are stored, ${spread.copies} copies of each`,
+    );
     const txHash = await finalizer.finalize(actionId, ids);
-    yield { ...told(Step.ACTION_FINALIZED, `Action ${actionId} is finalized`), txHash };
+    yield { ...reported(Step.ACTION_FINALIZED, `Action ${actionId} is finalized`), txHash };
   } catch (caught) {
     // Where the outcome is unknown, the file stays: the chain may have accepted the finalization.
     const state = await chain.action(actionId).then(
@@ -128,6 +131,6 @@ async function* storeAndFinalize(
   }
 }
 
-function told(eventType: Step, message: string): Told & { eventType: Step } {
+function reported(eventType: Step, message: string): Reported & { eventType: Step } {
   return { eventType, message };
 }

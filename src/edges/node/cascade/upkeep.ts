@@ -34,9 +34,9 @@ export function startUpkeep(options: UpkeepOptions): Scrub {
   void repeat('store was not swept', sweep, { everyMs: sweepEachMs, firstMs: sweepEachMs, ...logged });
   const repairing = { everyMs: repairEachMs ?? usualRepairEachMs, firstMs: repairEachMs ?? firstRepairMs };
   void repeat('copies were not repaired', copies.repair, { ...repairing, ...logged });
-  const mend = async (actionId: string, hash: PieceHash): Promise<boolean> => {
+  const repairPiece = async (actionId: string, hash: PieceHash): Promise<boolean> => {
     await copies.reader(actionId)(hash);
     return storage.index.isHere(hash);
   };
-  return startScrub({ storage, mend, pace, logger, signal });
+  return startScrub({ storage, mend: repairPiece, pace, logger, signal });
 }

@@ -18,10 +18,10 @@ type JsonObject = Readonly<Record<string, JsonValue | undefined>>;
  */
 export function protoJson<D extends DescMessage>(schema: D, init: MessageInitShape<D>): object {
   const desc: DescMessage = schema;
-  return whole(desc, toJson(desc, create(schema, init), { alwaysEmitImplicit: true, useProtoFieldName: true }));
+  return complete(desc, toJson(desc, create(schema, init), { alwaysEmitImplicit: true, useProtoFieldName: true }));
 }
 
-function whole(schema: DescMessage, json: JsonValue): object {
+function complete(schema: DescMessage, json: JsonValue): object {
   const known = objectOf(json);
   return Object.fromEntries(schema.fields.map((field) => [field.name, valueOf(field, known[field.name])]));
 }
@@ -29,9 +29,9 @@ function whole(schema: DescMessage, json: JsonValue): object {
 function valueOf(field: DescField, value: JsonValue | undefined): unknown {
   switch (field.fieldKind) {
     case 'message':
-      return value === undefined ? null : whole(field.message, value);
+      return value === undefined ? null : complete(field.message, value);
     case 'list':
-      return field.message && Array.isArray(value) ? value.map((item) => whole(field.message, item)) : value;
+      return field.message && Array.isArray(value) ? value.map((item) => complete(field.message, item)) : value;
     case 'map': {
       const entries = Object.entries(objectOf(value)).toSorted(([a], [b]) => (a < b ? -1 : 1));
       return Object.fromEntries(entries.map(([key, item]) => [key, mapValue(field.message, item)]));
@@ -43,7 +43,7 @@ function valueOf(field: DescField, value: JsonValue | undefined): unknown {
 }
 
 function mapValue(schema: DescMessage | undefined, value: JsonValue | undefined): unknown {
-  return schema && value !== undefined ? whole(schema, value) : value;
+  return schema && value !== undefined ? complete(schema, value) : value;
 }
 
 function objectOf(value: JsonValue | undefined): JsonObject {

@@ -1,12 +1,12 @@
 import fastify, { type FastifyInstance } from 'fastify';
 import { toAppError } from '../../../kit/errors.ts';
 import { ListServicesResponseSchema, StatusResponseSchema } from '../../gen/supernode/supernode_pb.ts';
-import { type Place, listen } from '../../../kit/listen.ts';
+import { type ListenAddress, listen } from '../../../kit/listen.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import { isActionId } from '../../chain/rest/values.ts';
 import type { ScrubState } from '../storage/scrub-state.ts';
 import { FilesOfNode } from '../../../projections/storage/queries.ts';
-import { ask } from '../../bus.ts';
+import { runQuery } from '../../bus.ts';
 import type { Reader } from '../../../engine/models/read/reading.ts';
 import { serveDocs } from '../../http/pages/pages.ts';
 import { readNoBodies } from '../../http/server.ts';
@@ -16,7 +16,7 @@ import { protoJson } from './proto-json.ts';
 
 /** The answers of a node's HTTP port, and its address. */
 export type StatusPortOptions = Readonly<{
-  place: Place;
+  place: ListenAddress;
   giveStatus: GiveStatus;
   /** Of the node. */
   account: string;
@@ -94,7 +94,7 @@ export async function openStatusPort({
   refuseInForm(app, logger);
   const document = documentOf(version);
   const answers: Readonly<Record<string, (query: URLSearchParams) => object | Promise<object>>> = {
-    '/api/v1/status': async (query) => protoJson(StatusResponseSchema, await giveStatus(isAskedFor(query))),
+    '/api/v1/status': async (query) => protoJson(StatusResponseSchema, await giveStatus(isRequestedFor(query))),
     '/api/v1/services': () => protoJson(ListServicesResponseSchema, services),
     '/api/v1/files': async (query) => {
       const page = pageIn(query);
@@ -126,7 +126,7 @@ function pageIn(query: URLSearchParams): FilesPage {
 /** The files of a node according to the log, without names: those are only its creator's and the chain's. */
 async function filesOf(node: string, { after, limit }: FilesPage, { read }: Pick<Reader, 'read'>) {
   const query = new FilesOfNode({ node, after, limit: limit + 1 });
-  const rows = await read(async (reading) => await ask(reading, query)).catch((caught: unknown) =>
+  const rows = await read(async (reading) => await runQuery(reading, query)).catch((caught: unknown) =>
     toAppError(caught).code === 'UNAVAILABLE' ? refuse('away') : Promise.reject(caught),
   );
   const files = rows.slice(0, limit).map(({ action, bytes, pieces, stored }) => ({
@@ -143,10 +143,10 @@ function scrubShown({ startedAt, finishedAt, pieces, damaged, mended }: ScrubSta
 }
 
 /** Real nodes take what Go takes for a boolean. */
-function isAskedFor(query: URLSearchParams): boolean {
-  const asked = query.get('include_p2p_metrics') ?? query.get('includeP2pMetrics') ?? 'false';
-  if (/^(1|t|T|true|TRUE|True)$/.test(asked)) return true;
-  if (/^(0|f|F|false|FALSE|False)$/.test(asked)) return false;
+function isRequestedFor(query: URLSearchParams): boolean {
+  const requested = query.get('include_p2p_metrics') ?? query.get('includeP2pMetrics') ?? 'false';
+  if (/^(1|t|T|true|TRUE|True)$/.test(requested)) return true;
+  if (/^(0|f|F|false|FALSE|False)$/.test(requested)) return false;
   return refuse('badParameter');
 }
 

@@ -7,7 +7,7 @@ import { processorLimit, type ProcessorLimit } from './control-group.ts';
 export type Processor = Readonly<{ usagePercent: number; cores: number }>;
 
 /** The counters of the processors at one moment; a limit is there where a control group sets one. */
-export type Reading = Readonly<{
+export type ProcessorReading = Readonly<{
   atMs: number;
   idleMs: number;
   allMs: number;
@@ -19,7 +19,7 @@ export type Reading = Readonly<{
 const windowMs = 1000;
 
 /** Reads the processors of this machine. */
-export async function readProcessors(): Promise<Reading> {
+export async function readProcessors(): Promise<ProcessorReading> {
   const times = os.cpus().map((cpu) => cpu.times);
   const all = times.map(({ user, nice, sys, idle, irq }) => user + nice + sys + idle + irq);
   return {
@@ -36,7 +36,7 @@ export async function readProcessors(): Promise<Reading> {
  *
  * Under a limit: the share of it that the group used. Cores are what affinity and limit leave, rounded up.
  */
-export function processorBetween(before: Reading, after: Reading): Processor {
+export function processorBetween(before: ProcessorReading, after: ProcessorReading): Processor {
   const { limit } = after;
   const cores = limit ? Math.min(Math.ceil(limit.cores), after.cores) : after.cores;
   const idle = after.idleMs - before.idleMs;
@@ -51,7 +51,7 @@ export function processorBetween(before: Reading, after: Reading): Processor {
 /** Returns a function that reports the last complete window, and waits only within the first. */
 export function sampleProcessors(
   signal: AbortSignal,
-  read: () => Promise<Reading> = readProcessors,
+  read: () => Promise<ProcessorReading> = readProcessors,
 ): () => Promise<Processor> {
   const first = Promise.withResolvers<Processor>();
   let latest: Promise<Processor> = first.promise;

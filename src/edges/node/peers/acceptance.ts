@@ -44,10 +44,10 @@ export function createAcceptance({ storage, mostOffered, onLie }: AcceptanceOpti
   const { proven, isHere, settle } = createSettling({ storage, offers, onLie });
   const accept = async (manifest: Manifest, by: Peer): Promise<boolean> => {
     const { actionId } = manifest;
-    const kept = index.file(actionId);
-    if (kept && isSameManifest(kept, manifest)) return true;
-    if (kept && (proven.has(actionId) || (await settle(actionId)))) {
-      const isTrue = isSameManifest(index.file(actionId) ?? kept, manifest);
+    const retained = index.file(actionId);
+    if (retained && isSameManifest(retained, manifest)) return true;
+    if (retained && (proven.has(actionId) || (await settle(actionId)))) {
+      const isTrue = isSameManifest(index.file(actionId) ?? retained, manifest);
       if (!isTrue) onLie(by);
       return isTrue;
     }

@@ -27,26 +27,26 @@ export type AnswerSources = Readonly<{
 export function answerFrom(sources: AnswerSources): Answering {
   const { storage, directory, chain, bans } = sources;
   const { pieces } = storage;
-  return async (ask, account) => {
+  return async (request, account) => {
     if (bans.isBanned(account)) return { done: false };
     const peer = (await directory.nodes()).find((node) => node.account === account);
     if (!peer) return { done: false };
-    switch (ask.case) {
+    switch (request.case) {
       case 'putPiece':
-        return { done: peer.isActive && (await putPiece(sources, ask.value)) };
+        return { done: peer.isActive && (await putPiece(sources, request.value)) };
       case 'getPiece': {
-        const data = isPieceHash(ask.value) ? await pieces.get(ask.value) : undefined;
+        const data = isPieceHash(request.value) ? await pieces.get(request.value) : undefined;
         return data ? { done: true, data } : { done: false };
       }
       case 'missing': {
-        const names = ask.value.names.filter(isPieceHash);
+        const names = request.value.names.filter(isPieceHash);
         const has = await Promise.all(names.map((name) => pieces.has(name)));
         return { done: true, names: names.filter((_, index) => has[index] !== true) };
       }
       case 'putManifest':
-        return { done: peer.isActive && (await putManifest(sources, ask.value, peer)) };
+        return { done: peer.isActive && (await putManifest(sources, request.value, peer)) };
       case 'getManifest': {
-        const manifest = await chain.action(ask.value).then((action) => action && storage.manifest(action.id));
+        const manifest = await chain.action(request.value).then((action) => action && storage.manifest(action.id));
         return manifest ? { done: true, data: encodeManifest(manifest) } : { done: false };
       }
       case undefined:

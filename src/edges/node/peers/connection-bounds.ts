@@ -54,7 +54,7 @@ export function createConnectionBounds({ proveMs, isListedAddress }: BoundsOptio
     unproven.set(key, { caller: callerOf(ip), isListed: isListedAddress(ip), isIncoming, end, timer });
     connection.addEventListener('close', () => release(key));
   };
-  const makePlace = (): boolean => {
+  const makePosition = (): boolean => {
     const all = incoming();
     if (all.length < mostUnproven) return true;
     const [key, oldest] = all.find(([, { isListed }]) => !isListed) ?? [];
@@ -67,7 +67,7 @@ export function createConnectionBounds({ proveMs, isListedAddress }: BoundsOptio
     admit: (connection) => {
       const caller = callerOf(ipOf(connection.remoteAddr.toString()));
       const ofCaller = incoming().filter(([, one]) => one.caller === caller).length;
-      if (ofCaller >= mostUnprovenPerAddress || !makePlace()) return false;
+      if (ofCaller >= mostUnprovenPerAddress || !makePosition()) return false;
       hold(connection, true);
       return true;
     },

@@ -3,7 +3,7 @@ import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Peer } from './directory.ts';
 import { createGiving, type Giving } from './giving.ts';
 import { createPieceReaders, type PieceReader, type ReaderOptions } from './piece-reader.ts';
-import { createRepair, type RepairOptions } from './repair.ts';
+import { createRepair, type PieceRepairOptions } from './repair.ts';
 
 /** Copies of files on other nodes. */
 export type Copies = Readonly<{
@@ -21,7 +21,7 @@ export type Copies = Readonly<{
 
 /** What copies are made with, and how many there should be. */
 export type CopiesOptions = ReaderOptions &
-  Pick<RepairOptions, 'isTrue'> &
+  Pick<PieceRepairOptions, 'isTrue'> &
   Readonly<{ diagnostics: Pick<Diagnostics, 'stores'>; copies: number }>;
 
 /** Maintains the configured number of copies of files. */
@@ -66,13 +66,13 @@ type Spreading = Readonly<{ manifest: Manifest; giving: Giving; wanted: number }
 
 /** Sends a file to so many nodes in their order; one that fails is followed by the next. */
 async function giveTo(peers: readonly Peer[], { manifest, giving, wanted }: Spreading): Promise<number> {
-  let given = 0;
-  for (let next = 0; given < wanted && next < peers.length;) {
-    const some = peers.slice(next, next + wanted - given);
+  let input = 0;
+  for (let next = 0; input < wanted && next < peers.length;) {
+    const some = peers.slice(next, next + wanted - input);
     next += some.length;
-    const isTaken = await Promise.all(some.map((peer) => giving.manifest(peer, manifest)));
-    const takers = some.filter((_, index) => isTaken[index]);
-    given += (await giving.pieces(takers, manifest.pieces)).length;
+    const isAccepted = await Promise.all(some.map((peer) => giving.manifest(peer, manifest)));
+    const takers = some.filter((_, index) => isAccepted[index]);
+    input += (await giving.pieces(takers, manifest.pieces)).length;
   }
-  return given;
+  return input;
 }

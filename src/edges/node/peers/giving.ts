@@ -20,9 +20,9 @@ const piecesAtOnce = 4;
 /** Starts a pass. */
 export function createGiving(neighbours: Pick<Neighbours, 'isDone'>, { pieces }: Pick<Storage, 'pieces'>): Giving {
   const pass = { requests: 0, successful: 0 };
-  const isDone: Neighbours['isDone'] = async (peer, ask) => {
+  const isDone: Neighbours['isDone'] = async (peer, query) => {
     pass.requests += 1;
-    const done = await neighbours.isDone(peer, ask);
+    const done = await neighbours.isDone(peer, query);
     if (done) pass.successful += 1;
     return done;
   };

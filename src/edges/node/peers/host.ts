@@ -9,10 +9,10 @@ import {
   type Question,
   QuestionSchema,
 } from '../../gen/annals/peers/v1/peers_pb.ts';
-import type { Place } from '../../../kit/listen.ts';
+import type { ListenAddress } from '../../../kit/listen.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import { within } from '../../../kit/wait.ts';
-import type { Diagnostics, Handler, Outcome } from '../status/diagnostics.ts';
+import type { Diagnostics, PeerCall, CallOutcome } from '../status/diagnostics.ts';
 import { accountIn, credentialsFor } from './credentials.ts';
 import type { Peer } from './directory.ts';
 import { readFrame, sendFrame } from './frames.ts';
@@ -20,9 +20,9 @@ import { createNode, dialler, type Heartbeat, start, streams } from './libp2p-no
 import { type ConnectionBounds, createConnectionBounds } from './connection-bounds.ts';
 
 /** A request of one node to another. */
-export type Ask = NonNullable<MessageInitShape<typeof QuestionSchema>['ask']>;
+export type PeerRequest = NonNullable<MessageInitShape<typeof QuestionSchema>['ask']>;
 /** How a node answers another, whose account is proven. */
-export type Answering = (ask: Question['ask'], account: string) => Promise<MessageInitShape<typeof AnswerSchema>>;
+export type Answering = (query: Question['ask'], account: string) => Promise<MessageInitShape<typeof AnswerSchema>>;
 
 /** A peer as its connection shows it: the port is one of its own choosing where it was the one that dialled. */
 export type Remote = Pick<Peer, 'account' | 'ip' | 'port'>;
@@ -31,7 +31,7 @@ export type Remote = Pick<Peer, 'account' | 'ip' | 'port'>;
 export type PeerHost = Readonly<{
   port: number;
   /** Fails with `UNAVAILABLE` where the peer does not answer, or has another identity than on the chain. */
-  ask: (peer: Peer, ask: Ask) => Promise<Answer>;
+  ask: (peer: Peer, ask: PeerRequest) => Promise<Answer>;
   /** Peers that are connected and have proven their account, and what their connections come from. */
   connected: () => readonly Remote[];
   /** How many connections are open, and how many may be. */
@@ -51,7 +51,7 @@ const unprovenBytes = 4096;
  * answered within `answerMs`.
  */
 export type HostOptions = Readonly<{
-  place: Place;
+  place: ListenAddress;
   key: PrivateKey;
   answering: Answering;
   diagnostics: Pick<Diagnostics, 'handled' | 'pool'>;
@@ -102,12 +102,12 @@ export async function openPeerHost({
     if (detail.direction === 'outbound') bounds.dialled(detail);
   });
   await start(node, place);
-  const ask = asking(dialler(node, diagnostics), { credentials, accounts, bounds, answerMs });
+  const requestOf = requesting(dialler(node, diagnostics), { credentials, accounts, bounds, answerMs });
   return {
     port: node.getMultiaddrs().map((one) => Number(/\/tcp\/(\d+)/.exec(one.toString())?.[1]))[0] ?? place.port,
     ask: async (peer, question) => {
       try {
-        return await ask(peer, question);
+        return await requestOf(peer, question);
       } catch (caught) {
         throw new AppError('UNAVAILABLE', `The peer ${peer.account} does not answer`, { cause: caught });
       }
@@ -118,16 +118,21 @@ export async function openPeerHost({
   };
 }
 
-type Asking = Readonly<{ credentials: Credentials; accounts: Accounts; bounds: ConnectionBounds; answerMs: number }>;
+type Requesting = Readonly<{
+  credentials: Credentials;
+  accounts: Accounts;
+  bounds: ConnectionBounds;
+  answerMs: number;
+}>;
 
 /**
  * Asks peers over connections that each end has proven its account on: the first message of one is short and asks for
  * nothing, because a peer takes no other from whom it does not know.
  */
-function asking(connect: (peer: Peer) => Promise<Connection>, options: Asking): PeerHost['ask'] {
+function requesting(connect: (peer: Peer) => Promise<Connection>, options: Requesting): PeerHost['ask'] {
   const { credentials, accounts, bounds, answerMs } = options;
   const proofs = new WeakMap<Connection, Promise<Answer>>();
-  const exchangeOver = async (connection: Connection, peer: Peer, ask?: Ask): Promise<Answer> => {
+  const exchangeOver = async (connection: Connection, peer: Peer, ask?: PeerRequest): Promise<Answer> => {
     const question = create(QuestionSchema, ask === undefined ? { credentials } : { credentials, ask });
     const answer = await exchange(question, { peer, connection, accounts, answerMs });
     bounds.proven(connection, peer.account);
@@ -172,7 +177,7 @@ function remoteOf(connection: Connection, accounts: Accounts): [string, Remote][
   return account === undefined || ip === undefined ? [] : [[account, { account, ip, port: Number(port) }]];
 }
 
-type Asked = Readonly<{
+type Requested = Readonly<{
   connection: Connection;
   credentials: Credentials;
   accounts: Accounts;
@@ -184,8 +189,8 @@ type Asked = Readonly<{
 }>;
 
 /** Answers one stream; before its peer has proven a listed account a connection has one at a time, and a short one. */
-async function serve(stream: Stream, asked: Asked): Promise<void> {
-  const { connection, bounds, answerMs } = asked;
+async function serve(stream: Stream, requested: Requested): Promise<void> {
+  const { connection, bounds, answerMs } = requested;
   const signal = AbortSignal.timeout(answerMs);
   const late = (): void => stream.abort(new Error('it takes too long'));
   signal.addEventListener('abort', late);
@@ -195,7 +200,7 @@ async function serve(stream: Stream, asked: Asked): Promise<void> {
   try {
     if (!isKnown && !isFirst) throw new Error('it has proven no account yet');
     const question = fromBinary(QuestionSchema, await readFrame(stream, isKnown ? undefined : unprovenBytes));
-    await answerOn(stream, { ...asked, question, signal });
+    await answerOn(stream, { ...requested, question, signal });
   } finally {
     if (isFirst) introducing.delete(connection);
     signal.removeEventListener('abort', late);
@@ -207,10 +212,10 @@ const introducing = new WeakSet<Connection>();
 
 async function answerOn(
   stream: Stream,
-  asked: Asked & Readonly<{ question: Question; signal: AbortSignal }>,
+  asked: Requested & Readonly<{ question: Question; signal: AbortSignal }>,
 ): Promise<void> {
   const { question, connection, credentials, accounts, answering, diagnostics, answerMs, signal } = asked;
-  const count = (outcome: Outcome): void => countCall(diagnostics, question.ask, outcome);
+  const count = (outcome: CallOutcome): void => countCall(diagnostics, question.ask, outcome);
   try {
     const account = accounts.prove(question.credentials, connection);
     if (account !== undefined) await prove(asked, account);
@@ -227,13 +232,13 @@ async function answerOn(
   }
 }
 
-async function prove({ connection, bounds, isListed }: Asked, account: string): Promise<void> {
+async function prove({ connection, bounds, isListed }: Requested, account: string): Promise<void> {
   if (bounds.isProven(connection)) return;
   // While the chain gives no answer nobody is known; the peer proves itself by its next question.
   if (await isListed(account).catch(() => false)) bounds.proven(connection, account);
 }
 
-function countCall({ handled }: Pick<Diagnostics, 'handled'>, ask: Question['ask'], outcome: Outcome): void {
+function countCall({ handled }: Pick<Diagnostics, 'handled'>, ask: Question['ask'], outcome: CallOutcome): void {
   if (ask.case === undefined) return;
   const isPing = ask.case === 'missing' && ask.value.names.length === 0;
   handled(isPing ? 'Ping' : handlerOf[ask.case], outcome);
@@ -246,7 +251,7 @@ const handlerOf = {
   getPiece: 'FindValue',
   getManifest: 'FindValue',
   missing: 'BatchFindValues',
-} as const satisfies Readonly<Record<NonNullable<Question['ask']['case']>, Handler>>;
+} as const satisfies Readonly<Record<NonNullable<Question['ask']['case']>, PeerCall>>;
 
 type Exchange = Readonly<{ peer: Peer; connection: Connection; accounts: Accounts; answerMs: number }>;
 

@@ -3,7 +3,7 @@ import type { Manifest } from '../storage/manifest.ts';
 import type { PieceHash } from '../storage/piece-hash.ts';
 
 /** A piece, and its source. */
-export type FoundPiece = Readonly<{ bytes: Buffer; from: 'here' | 'elsewhere' }>;
+export type PieceMatch = Readonly<{ bytes: Buffer; from: 'here' | 'elsewhere' }>;
 
 /**
  * Whether a manifest is true: all of its pieces were read and are the file; and where they were. One that is `false`
@@ -17,21 +17,21 @@ export type Judgement = Readonly<{ isTrue: boolean; isFalse: boolean; here: numb
  */
 export async function judge(
   { pieces, dataHash, size }: Manifest,
-  pieceOf: (hash: PieceHash) => Promise<FoundPiece | undefined>,
+  pieceOf: (hash: PieceHash) => Promise<PieceMatch | undefined>,
   signal?: AbortSignal,
 ): Promise<Judgement> {
   const hasher = await createDataHasher();
-  const found = { here: 0, elsewhere: 0 };
+  const match = { here: 0, elsewhere: 0 };
   let bytes = 0;
   for (const hash of pieces) {
     signal?.throwIfAborted();
     const piece = await pieceOf(hash);
-    if (!piece) return { isTrue: false, isFalse: false, ...found };
-    found[piece.from] += 1;
+    if (!piece) return { isTrue: false, isFalse: false, ...match };
+    match[piece.from] += 1;
     bytes += piece.bytes.length;
-    if (bytes > size) return { isTrue: false, isFalse: true, ...found };
+    if (bytes > size) return { isTrue: false, isFalse: true, ...match };
     hasher.update(piece.bytes);
   }
   const isTrue = bytes === size && hasher.digest() === dataHash;
-  return { isTrue, isFalse: !isTrue, ...found };
+  return { isTrue, isFalse: !isTrue, ...match };
 }

@@ -7,7 +7,7 @@ import { tcp } from '@libp2p/tcp';
 import { multiaddr } from '@multiformats/multiaddr';
 import { createLibp2p } from 'libp2p';
 import { AppError } from '../../../kit/errors.ts';
-import type { Place } from '../../../kit/listen.ts';
+import type { ListenAddress } from '../../../kit/listen.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Peer } from './directory.ts';
 
@@ -37,7 +37,7 @@ type NodeBounds = Readonly<{
 
 /** A libp2p node that accepts no connections yet; its peer id is new with each start. */
 export async function createNode(
-  { host, port }: Place,
+  { host, port }: ListenAddress,
   { handshakeMs, connections, heartbeat = usualHeartbeat, admit = () => true }: NodeBounds,
 ) {
   return await createLibp2p({
@@ -89,11 +89,11 @@ export function dialler(node: Node, { pool }: Pick<Diagnostics, 'pool'>): (peer:
 }
 
 /** Opens the port; fails with `UNAVAILABLE` that names it where it cannot be had. */
-export async function start(node: Node, place: Place): Promise<void> {
+export async function start(node: Node, position: ListenAddress): Promise<void> {
   try {
     await node.start();
   } catch (caught) {
-    const { host, port, what, remedy } = place;
+    const { host, port, what, remedy } = position;
     throw new AppError('UNAVAILABLE', `Port ${port} of ${host} cannot be opened for ${what}. ${remedy}`, {
       cause: caught,
     });

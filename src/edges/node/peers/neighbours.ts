@@ -4,7 +4,7 @@ import { wait } from '../../../kit/wait.ts';
 import type { Bans } from './bans.ts';
 import type { Directory, Peer } from './directory.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
-import type { Ask, PeerHost } from './host.ts';
+import type { PeerRequest, PeerHost } from './host.ts';
 
 /** The purpose of a query of neighbours: a file that a client waits for, or copies that are missing. */
 export type Why = 'transfer' | 'repair';
@@ -22,7 +22,7 @@ export type Neighbours = Readonly<{
   /** Fails with `UNAVAILABLE` where the peer does not answer. */
   ask: PeerHost['ask'];
   /** Sends a request to do something; returns false where the peer did not, for whatever reason. */
-  isDone: (peer: Peer, ask: Ask) => Promise<boolean>;
+  isDone: (peer: Peer, ask: PeerRequest) => Promise<boolean>;
   /** Returns whether a node has been out of reach for so long that others replace it. */
   isGone: (peer: Peer) => boolean;
   /** Something that is another one after each start of a peer; undefined before it has answered. */
@@ -39,7 +39,7 @@ export type NeighbourOptions = Readonly<{
   repairAfterMs: number;
 }>;
 
-const ping: Ask = { case: 'missing', value: { names: [] } };
+const ping: PeerRequest = { case: 'missing', value: { names: [] } };
 const pingsAtOnce = 16;
 /** After so long those that have answered suffice, where there are enough of them. */
 const hastyMs = 500;
@@ -66,7 +66,7 @@ export function createNeighbours(options: NeighbourOptions): Neighbours {
     if (why === 'transfer') diagnostics.hotPath.add('bannedSkips', others.length - allowed.length);
     return allowed;
   };
-  const ask: Neighbours['ask'] = async (peer, question) => {
+  const requestPeer: Neighbours['ask'] = async (peer, question) => {
     const answer = await host.ask(peer, question);
     answeredAtMs.set(peer.account, performance.now());
     if (answer.credentials) starts.set(peer.account, Buffer.from(answer.credentials.signature).toString('base64'));
@@ -75,13 +75,13 @@ export function createNeighbours(options: NeighbourOptions): Neighbours {
   return {
     all,
     listed: async () => (await active()).length,
-    ask,
+    ask: requestPeer,
     isGone,
     startOf: (peer) => starts.get(peer),
     reachable: async (peers, enough = Infinity) => {
       const answered = new Set<Peer>();
       const pinged = peers.map(async (peer) => {
-        const answer = await limit(() => ask(peer, ping)).catch(() => undefined);
+        const answer = await limit(() => requestPeer(peer, ping)).catch(() => undefined);
         if (answer) answered.add(peer);
       });
       const settled = Promise.all(pinged);
@@ -96,10 +96,10 @@ export function createNeighbours(options: NeighbourOptions): Neighbours {
     },
     keepInTouch: async () => {
       const due = (await all('repair')).filter(isDue);
-      await Promise.allSettled(due.map((peer) => limit(() => ask(peer, ping))));
+      await Promise.allSettled(due.map((peer) => limit(() => requestPeer(peer, ping))));
     },
     isDone: async (peer, question) =>
-      await ask(peer, question).then(
+      await requestPeer(peer, question).then(
         ({ done }) => done,
         () => false,
       ),

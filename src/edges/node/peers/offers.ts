@@ -31,11 +31,11 @@ const lastsMs = 3_600_000;
 export function createOffers(index: Pick<StorageIndex, 'file' | 'lacking'>): Offers {
   const offers = new Map<string, Named[]>();
   const all: Offers['all'] = (actionId) => {
-    const kept = index.file(actionId);
-    const given = offers.get(actionId) ?? [];
-    const first = kept && given.find(({ manifest }) => isSameManifest(manifest, kept));
-    const own = first ?? (kept && { manifest: kept, atMs: performance.now() });
-    return [...(own ? [own] : []), ...given.filter((one) => one !== first)];
+    const retained = index.file(actionId);
+    const input = offers.get(actionId) ?? [];
+    const first = retained && input.find(({ manifest }) => isSameManifest(manifest, retained));
+    const own = first ?? (retained && { manifest: retained, atMs: performance.now() });
+    return [...(own ? [own] : []), ...input.filter((one) => one !== first)];
   };
   const isUnfinished = ({ manifest }: Offer): boolean => {
     const kept = index.file(manifest.actionId);
@@ -46,13 +46,13 @@ export function createOffers(index: Pick<StorageIndex, 'file' | 'lacking'>): Off
     has: (actionId) => (offers.get(actionId) ?? []).length > 0,
     add: (offer) => {
       if (!offer.by) return;
-      const given = offers.get(offer.manifest.actionId) ?? [];
-      offers.set(offer.manifest.actionId, [...given, { ...offer, names: new Set(offer.manifest.pieces) }]);
+      const options = offers.get(offer.manifest.actionId) ?? [];
+      offers.set(offer.manifest.actionId, [...options, { ...offer, names: new Set(offer.manifest.pieces) }]);
     },
     take: (actionId) => {
-      const given = all(actionId);
+      const offered = all(actionId);
       offers.delete(actionId);
-      return given;
+      return offered;
     },
     of: (by) =>
       [...offers.values()]

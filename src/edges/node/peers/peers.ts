@@ -1,5 +1,5 @@
 import type { PrivateKey } from '../../chain/sign/keys.ts';
-import type { Place } from '../../../kit/listen.ts';
+import type { ListenAddress } from '../../../kit/listen.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import { hostPort } from '../../../kit/net-address.ts';
 import type { CascadeChain } from '../../chain/files/chain.ts';
@@ -29,7 +29,7 @@ export type Peers = Readonly<{
 /** Options of a node's peers. */
 export type PeersOptions = DirectoryOptions &
   Readonly<{
-    place: Place;
+    place: ListenAddress;
     key: PrivateKey;
     account: string;
     storage: Storage;
@@ -60,7 +60,7 @@ export async function joinPeers(options: PeersOptions): Promise<Peers> {
   const answering = Promise.withResolvers<Answering>();
   const host = await openPeerHost({
     ...options,
-    answering: async (ask, account) => await (await answering.promise)(ask, account),
+    answering: async (request, account) => await (await answering.promise)(request, account),
     isListed: async (account) => (await directory.nodes()).some((node) => node.account === account),
     isListedAddress: directory.isAddress,
   });

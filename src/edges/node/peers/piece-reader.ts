@@ -3,7 +3,7 @@ import type { Storage } from '../storage/storage.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Bans } from './bans.ts';
 import type { Peer } from './directory.ts';
-import type { FoundPiece } from './judge.ts';
+import type { PieceMatch } from './judge.ts';
 import type { Neighbours } from './neighbours.ts';
 import type { Placement } from './placement.ts';
 
@@ -12,7 +12,7 @@ import type { Placement } from './placement.ts';
  * bytes is counted. Only what this node should hold is stored, and a full store never withholds a piece from its
  * reader.
  */
-export type PieceReader = (actionId: string) => (hash: PieceHash) => Promise<FoundPiece | undefined>;
+export type PieceReader = (actionId: string) => (hash: PieceHash) => Promise<PieceMatch | undefined>;
 
 /** The sources of pieces, and the node that reads them. */
 export type ReaderOptions = Readonly<{

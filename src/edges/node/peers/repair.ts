@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PieceHash } from '../storage/piece-hash.ts';
-import type { KeptFile } from '../storage/manifest.ts';
+import type { StoredFile } from '../storage/manifest.ts';
 import type { Peer } from './directory.ts';
 import { createGiving, type Giving } from './giving.ts';
 import type { Placement } from './placement.ts';
@@ -11,7 +11,7 @@ import type { Neighbours } from './neighbours.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 
 /** The parts that a repair works with. */
-export type RepairOptions = PullOptions &
+export type PieceRepairOptions = PullOptions &
   Readonly<{
     account: string;
     neighbours: Neighbours;
@@ -33,7 +33,7 @@ const againAfterMs = 86_400_000;
  * was started anew, and once a day: a pass without changes only checks which peers are there. A failure concerns one
  * file, or one peer, and the next pass tries again.
  */
-export function createRepair(options: RepairOptions): () => Promise<void> {
+export function createRepair(options: PieceRepairOptions): () => Promise<void> {
   const { account, neighbours, placement, storage, diagnostics } = options;
   const pull = createPull(options);
   const confirmed = createConfirmations(neighbours.startOf);
@@ -42,7 +42,7 @@ export function createRepair(options: RepairOptions): () => Promise<void> {
     await storage.loaded;
     const peers = new Map((await neighbours.all('repair')).map((peer) => [peer.account, peer]));
     const holdersOf = await placement.holdersNow();
-    const wanted = new Map<Peer, KeptFile[]>();
+    const wanted = new Map<Peer, StoredFile[]>();
     const lacking: string[] = [];
     for (const [turn, actionId] of storage.index.files().entries()) {
       if (turn % filesATurn === filesATurn - 1) await nextTurn();
@@ -71,14 +71,14 @@ export function createRepair(options: RepairOptions): () => Promise<void> {
   };
 }
 
-type PageAt = Readonly<{ page: readonly KeptFile[]; options: RepairOptions; giving: Giving }>;
+type PageAt = Readonly<{ page: readonly StoredFile[]; options: PieceRepairOptions; giving: Giving }>;
 
 /** Sends a peer the pieces that it lacks of some files; returns the files that it has in full now. */
-async function repairAt(peer: Peer, { page, options, giving }: PageAt): Promise<readonly KeptFile[]> {
+async function repairAt(peer: Peer, { page, options, giving }: PageAt): Promise<readonly StoredFile[]> {
   const names = [...new Set(page.flatMap(({ pieces }) => pieces))];
   const answer = await options.neighbours.ask(peer, { case: 'missing', value: { names } });
   const missing = new Set(answer.names);
-  const done: KeptFile[] = [];
+  const done: StoredFile[] = [];
   for (const file of page) {
     const isMissing = file.pieces.length === 0 || file.pieces.some((hash) => missing.has(hash));
     const here = isMissing && (await isToGive(file, options)) ? file.pieces.filter((hash) => missing.has(hash)) : [];
@@ -89,8 +89,8 @@ async function repairAt(peer: Peer, { page, options, giving }: PageAt): Promise<
 
 /** Returns whether a file is complete and true: a false one that another node sent is not passed on. */
 async function isToGive(
-  { actionId, pieces }: KeptFile,
-  { storage: { index }, isTrue }: RepairOptions,
+  { actionId, pieces }: StoredFile,
+  { storage: { index }, isTrue }: PieceRepairOptions,
 ): Promise<boolean> {
   if (index.lacking(actionId).length > 0) return false;
   return (await isTrue(actionId)) && index.file(actionId)?.pieces === pieces;
@@ -98,15 +98,15 @@ async function isToGive(
 
 async function giveFile(
   peer: Peer,
-  { file, here, giving }: Readonly<{ file: KeptFile; here: readonly PieceHash[]; giving: Giving }>,
+  { file, here, giving }: Readonly<{ file: StoredFile; here: readonly PieceHash[]; giving: Giving }>,
 ): Promise<boolean> {
   if (file.pieces.length > 0 && here.length === 0) return false;
   return (await giving.manifest(peer, file)) && (await giving.pieces([peer], here)).length > 0;
 }
 
 /** Files in pages of as many pieces as one question may name. */
-function pagesOf(files: readonly KeptFile[]): KeptFile[][] {
-  const pages: KeptFile[][] = [];
+function pagesOf(files: readonly StoredFile[]): StoredFile[][] {
+  const pages: StoredFile[][] = [];
   let names = namesAPage;
   for (const file of files) {
     if (names + file.pieces.length > namesAPage) {
@@ -120,21 +120,21 @@ function pagesOf(files: readonly KeptFile[]): KeptFile[][] {
 }
 
 type Confirmations = Readonly<{
-  has: (peer: Peer, file: KeptFile) => boolean;
-  add: (peer: Peer, file: KeptFile) => void;
+  has: (peer: Peer, file: StoredFile) => boolean;
+  add: (peer: Peer, file: StoredFile) => void;
 }>;
 
 /** Which files peers were seen to have, since their last start and within a day. */
 function createConfirmations(startOf: (account: string) => string | undefined): Confirmations {
   const seen = new Map<
     string,
-    { start: string | undefined; sinceMs: number; files: Map<string, KeptFile['pieces']> }
+    { start: string | undefined; sinceMs: number; files: Map<string, StoredFile['pieces']> }
   >();
-  const of = ({ account }: Peer): Map<string, KeptFile['pieces']> => {
+  const of = ({ account }: Peer): Map<string, StoredFile['pieces']> => {
     const before = seen.get(account);
     const start = startOf(account);
     if (before?.start === start && before && performance.now() - before.sinceMs < againAfterMs) return before.files;
-    const files = new Map<string, KeptFile['pieces']>();
+    const files = new Map<string, StoredFile['pieces']>();
     seen.set(account, { start, sinceMs: performance.now(), files });
     return files;
   };

@@ -78,6 +78,6 @@ async function readOnce(
 /** Operators write addresses as they like: those without a port have the usual one. */
 function withPort(address: string, port: number): string {
   const host = hostOf(address) ?? address;
-  const given = /:(\d{1,5})$/.exec(address)?.[1];
-  return given !== undefined && hostPort(host, Number(given)) === address ? address : hostPort(host, port);
+  const input = /:(\d{1,5})$/.exec(address)?.[1];
+  return input !== undefined && hostPort(host, Number(input)) === address ? address : hostPort(host, port);
 }

@@ -11,9 +11,9 @@ const handlers = [
   'Replicate',
 ] as const;
 /** A call that a peer makes. */
-export type Handler = (typeof handlers)[number];
+export type PeerCall = (typeof handlers)[number];
 /** The outcome of a call: the peer did or had what was requested, or it did not, or it took too long. */
-export type Outcome = 'success' | 'failure' | 'timeout';
+export type CallOutcome = 'success' | 'failure' | 'timeout';
 
 /** The counters of connections between nodes, by the real network's names. */
 const poolKeys = [
@@ -71,12 +71,12 @@ function createRecent<T>(): Recent<T> {
 }
 
 /** Numbers that only grow, by name; those that nothing counts are 0. */
-export type Counters<Key extends string> = Readonly<{
+export type PeerCounters<Key extends string> = Readonly<{
   add: (key: Key, by?: number) => void;
   all: () => Readonly<Record<Key, bigint>>;
 }>;
 
-function createCounters<Key extends string>(keys: readonly Key[]): Counters<Key> {
+function createCounters<Key extends string>(keys: readonly Key[]): PeerCounters<Key> {
   const counts = new Map<Key, bigint>(keys.map((key) => [key, 0n]));
   return {
     add: (key, by = 1) => void counts.set(key, (counts.get(key) ?? 0n) + BigInt(by)),
@@ -84,18 +84,18 @@ function createCounters<Key extends string>(keys: readonly Key[]): Counters<Key>
   };
 }
 
-type HandlerCounts = Readonly<{ total: bigint } & Record<Outcome, bigint>>;
+type HandlerCounts = Readonly<{ total: bigint } & Record<CallOutcome, bigint>>;
 
 /** A node's counters of its traffic with other nodes, from its start on; its status shows them. */
 export type Diagnostics = Readonly<{
   stores: Recent<StorePass>;
   retrievals: Recent<Retrieval>;
   /** Of storing and retrieving files: banned candidates that were skipped, and misbehaviour counted. */
-  hotPath: Counters<(typeof hotPathKeys)[number]>;
-  pool: Counters<PoolKey>;
+  hotPath: PeerCounters<(typeof hotPathKeys)[number]>;
+  pool: PeerCounters<PoolKey>;
   /** A call of a peer was answered, or was not. */
-  handled: (handler: Handler, outcome: Outcome) => void;
-  handlers: () => Readonly<Record<Handler, HandlerCounts>>;
+  handled: (handler: PeerCall, outcome: CallOutcome) => void;
+  handlers: () => Readonly<Record<PeerCall, HandlerCounts>>;
 }>;
 
 /** Counts from 0. */
@@ -114,6 +114,6 @@ export function createDiagnostics(): Diagnostics {
       byName.get(handler)?.add(outcome);
     },
     handlers: () =>
-      Object.fromEntries(counts.map(([name, counter]) => [name, counter.all()])) as Record<Handler, HandlerCounts>,
+      Object.fromEntries(counts.map(([name, counter]) => [name, counter.all()])) as Record<PeerCall, HandlerCounts>,
   };
 }

@@ -3,7 +3,7 @@ import { hostPort } from '../../../kit/net-address.ts';
 import type { Processor } from '../machine/processor.ts';
 import type { GiveStatus } from '../services.ts';
 import { followChain, type OnChain, type ViewOptions } from './chain-view.ts';
-import { collectP2pMetrics, type StoredFiles } from './p2p-metrics.ts';
+import { collectP2pMetrics, type MeasuredCascade } from './p2p-metrics.ts';
 import { readResources } from './resources.ts';
 import { createSnapshot, usualAges } from './snapshot.ts';
 import { statusOf } from './status.ts';
@@ -23,7 +23,7 @@ export type StatusOptions = ViewOptions &
     processor: () => Promise<Processor>;
     snapshotMs: number;
     /** Its files and peers; undefined for a node that takes none. */
-    files: (StoredFiles & Pick<Cascade, 'tasks'>) | undefined;
+    files: (MeasuredCascade & Pick<Cascade, 'tasks'>) | undefined;
   }>;
 
 /**

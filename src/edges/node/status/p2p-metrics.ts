@@ -7,13 +7,13 @@ const mib = 1024 ** 2;
 const nothingCounted = createDiagnostics();
 
 /** The files of a node as far as they are counted; undefined for a node that takes none. */
-export type StoredFiles = Pick<Cascade, 'storage' | 'diagnostics' | 'peers'>;
+export type MeasuredCascade = Pick<Cascade, 'storage' | 'diagnostics' | 'peers'>;
 
 /** The heavy part of a status: what has no counterpart here is 0, never invented. */
 export type P2pMetrics = Awaited<ReturnType<typeof collectP2pMetrics>>;
 
 /** Collects the diagnostics of a node's peers and files; a node that takes none shows the volume of `folder`. */
-export async function collectP2pMetrics(folder: string, files: StoredFiles | undefined) {
+export async function collectP2pMetrics(folder: string, files: MeasuredCascade | undefined) {
   const { total, used, available } = await readVolume(files?.storage.folder ?? folder);
   const stored = files?.storage.index.counts() ?? { pieces: 0, bytes: 0 };
   const { stores, retrievals, hotPath, pool, handlers } = files?.diagnostics ?? nothingCounted;

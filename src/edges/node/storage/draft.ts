@@ -9,7 +9,7 @@ import type { DraftRoom } from './draft-room.ts';
 import type { Room } from './room.ts';
 
 /** A file that is being received: nothing of it can be read before it is adopted. */
-export type Draft = Readonly<{
+export type ReceivedFile = Readonly<{
   /** Bytes so far. */
   size: () => number;
   /** Adds bytes; fails with `NoRoom` where there is no room for them. Waits while the disk is behind. */
@@ -38,14 +38,14 @@ export type DraftOptions = Readonly<{
 }>;
 
 /** Starts a file in a folder of its own below `incoming`. */
-export async function beginDraft({
+export async function startDraft({
   incoming,
   pieces,
   room,
   shares,
   inUse,
   write: writePiece,
-}: DraftOptions): Promise<Draft> {
+}: DraftOptions): Promise<ReceivedFile> {
   const folder = path.join(incoming, randomUUID());
   inUse.add(folder);
   await mkdir(folder, { mode: 0o700 });

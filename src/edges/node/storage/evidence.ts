@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { CascadeChain } from '../../chain/files/chain.ts';
 import { parseBounded } from '../../../kit/bounded-json.ts';
-import { writeWhole } from '../../../kit/durable.ts';
-import type { Judge } from './sweep.ts';
+import { writeAll } from '../../../kit/durable.ts';
+import type { ActionVerdict } from './sweep.ts';
 
 /** Queries the chain which stored files stay. */
 export type Evidence = Readonly<{
   /** Reads the chain's head once and returns a function that decides by it. */
-  pass: () => Promise<Judge>;
+  pass: () => Promise<ActionVerdict>;
 }>;
 
 /** A block that a chain has shown. */
@@ -49,7 +49,7 @@ export function createEvidence({ chain, folder, now = () => Date.now() }: Eviden
       const isBehind = seen !== undefined && (head.height < seen.height || isEarlier(head.time, seen.time));
       if (!isBehind && (seen === undefined || head.height > seen.height)) {
         seen = { height: head.height, time: head.time };
-        await writeWhole(file, Buffer.from(JSON.stringify(seen)), path.join(folder, 'incoming'));
+        await writeAll(file, Buffer.from(JSON.stringify(seen)), path.join(folder, 'incoming'));
       }
       return async (actionId) => {
         const state = await chain.action(actionId, head.height).then(

@@ -1,21 +1,28 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { isActionId } from '../../chain/rest/values.ts';
-import { writeWhole } from '../../../kit/durable.ts';
+import { writeAll } from '../../../kit/durable.ts';
 import { createInTurn } from '../../../kit/in-turn.ts';
 import { readDisk } from './disk-reads.ts';
-import { decodeKept, encodeKept, type FileMarks, isSameManifest, type KeptFile, type Manifest } from './manifest.ts';
+import {
+  decodeStored,
+  encodeStored,
+  type FileMarks,
+  isSameManifest,
+  type StoredFile,
+  type Manifest,
+} from './manifest.ts';
 import type { WrittenIndex } from './storage-index.ts';
 import type { Trash } from './trash.ts';
 
 /** Manifests on the disk, each under its action id. */
-export type KeptFiles = Readonly<{
+export type StoredFiles = Readonly<{
   /** Writes down what a file consists of; what is known of its action stays known. */
   keep: (manifest: Manifest) => Promise<void>;
   /** Writes marks to the record of a file's action; does nothing where the file is not kept. */
   mark: (actionId: string, marks: Partial<FileMarks>) => Promise<void>;
   /** Reads a file anew; undefined where there is none to be read. */
-  read: (actionId: string) => Promise<KeptFile | undefined>;
+  read: (actionId: string) => Promise<StoredFile | undefined>;
   /** Moves a manifest to the trash. */
   forget: (actionId: string) => Promise<void>;
   /** Moves a manifest back from the trash. */
@@ -28,7 +35,7 @@ export type KeptFiles = Readonly<{
 }>;
 
 /** The manifests in a folder; works on one file take their turns. */
-export function openKeptFiles(
+export function openStoredFiles(
   folder: string,
   {
     incoming,
@@ -36,16 +43,16 @@ export function openKeptFiles(
     trash,
     onChange,
   }: Readonly<{ incoming: string; index: WrittenIndex; trash: Trash; onChange: (actionId: string) => void }>,
-): KeptFiles {
+): StoredFiles {
   const inTurn = createInTurn();
   const fileOf = (actionId: string): string => path.join(folder, fileName(actionId));
-  const read: KeptFiles['read'] = async (actionId) => {
+  const read: StoredFiles['read'] = async (actionId) => {
     const bytes = await readDisk(fileOf(actionId));
-    const file = Buffer.isBuffer(bytes) ? decodeKept(bytes) : undefined;
+    const file = Buffer.isBuffer(bytes) ? decodeStored(bytes) : undefined;
     return file?.actionId === actionId ? file : undefined;
   };
-  const write = async (file: KeptFile): Promise<void> => {
-    await writeWhole(fileOf(file.actionId), encodeKept(file), incoming);
+  const write = async (file: StoredFile): Promise<void> => {
+    await writeAll(fileOf(file.actionId), encodeStored(file), incoming);
     index.keep(file);
     onChange(file.actionId);
   };

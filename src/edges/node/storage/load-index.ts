@@ -1,13 +1,13 @@
 import pLimit from 'p-limit';
 import { statOf } from './disk-reads.ts';
-import type { KeptFiles } from './kept-files.ts';
+import type { StoredFiles } from './kept-files.ts';
 import { listPieces, pieceFile } from './pieces.ts';
 import type { PieceHash } from './piece-hash.ts';
 import type { Room } from './room.ts';
 import type { WrittenIndex } from './storage-index.ts';
 
 /** Where a store lies, and what is to know of it. */
-type Loaded = Readonly<{ pieceFolder: string; files: KeptFiles; index: WrittenIndex; room: Room }>;
+type Loaded = Readonly<{ pieceFolder: string; files: StoredFiles; index: WrittenIndex; room: Room }>;
 
 /** So few files are open at once that other work never lacks descriptors. */
 const readsAtOnce = 8;

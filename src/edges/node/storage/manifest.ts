@@ -20,7 +20,7 @@ export type FileMarks = Readonly<{
 }>;
 
 /** A file as a node stores it: its manifest, and the marks of its action. */
-export type KeptFile = Manifest & FileMarks;
+export type StoredFile = Manifest & FileMarks;
 
 const mostInGroup = 100;
 const hashOfNothing = Buffer.from(hashPiece(Buffer.alloc(0)), 'hex').toString('base64');
@@ -31,7 +31,7 @@ export function encodeManifest({ actionId, dataHash, size, pieces }: Manifest): 
 }
 
 /** A file in the form of its node's record; a reader of manifests reads it as one. */
-export function encodeKept({ actionId, dataHash, size, pieces, isFinalized, group }: KeptFile): Buffer {
+export function encodeStored({ actionId, dataHash, size, pieces, isFinalized, group }: StoredFile): Buffer {
   return Buffer.from(JSON.stringify({ actionId, dataHash, size, pieces, isFinalized, group }));
 }
 
@@ -42,18 +42,18 @@ export function isSameManifest(a: Manifest, b: Manifest): boolean {
 
 /** Reads a manifest; undefined where the bytes are none, or one that is at odds with itself. */
 export function decodeManifest(bytes: Uint8Array): Manifest | undefined {
-  const kept = decodeKept(bytes);
-  if (!kept) return undefined;
-  const { actionId, dataHash, size, pieces } = kept;
+  const retained = decodeStored(bytes);
+  if (!retained) return undefined;
+  const { actionId, dataHash, size, pieces } = retained;
   return { actionId, dataHash, size, pieces };
 }
 
 /** Reads a file as its node wrote it down; undefined where its manifest is none. */
-export function decodeKept(bytes: Uint8Array): KeptFile | undefined {
+export function decodeStored(bytes: Uint8Array): StoredFile | undefined {
   try {
     const read = parseBounded(Buffer.from(bytes).toString('utf8'), { depth: 3, values: 10_000 });
     if (typeof read !== 'object' || read === null) return undefined;
-    const { actionId, dataHash, size, pieces, isFinalized, group }: Partial<Record<keyof KeptFile, unknown>> = read;
+    const { actionId, dataHash, size, pieces, isFinalized, group }: Partial<Record<keyof StoredFile, unknown>> = read;
     const isSize = typeof size === 'number' && Number.isSafeInteger(size) && size >= 0;
     if (!isActionId(actionId) || typeof dataHash !== 'string' || dataHash.length !== 44 || !isSize) return undefined;
     if (!Array.isArray(pieces) || !pieces.every(isPieceHash)) return undefined;

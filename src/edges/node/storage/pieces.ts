@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, utimes } from 'node:fs/promises';
 import path from 'node:path';
-import { syncFolder, writeWhole } from '../../../kit/durable.ts';
+import { syncFolder, writeAll } from '../../../kit/durable.ts';
 import { createInTurn } from '../../../kit/in-turn.ts';
 import { codeOf, type DiskRead, readDisk, statOf } from './disk-reads.ts';
 import { hashPiece, isPieceHash, type PieceHash } from './piece-hash.ts';
@@ -99,7 +99,7 @@ function openPieceDisk(folder: string, { incoming, room, index, trash, onChange 
       await room.take(bytes.length);
       try {
         if (there === 'unreadable') await clear(hash);
-        await writeWhole(fileOf(hash), bytes, incoming);
+        await writeAll(fileOf(hash), bytes, incoming);
       } catch (caught) {
         room.giveBack(bytes.length);
         throw caught;

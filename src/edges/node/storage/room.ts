@@ -24,10 +24,10 @@ export type Room = Readonly<{
  * whichever is less.
  */
 export function createRoom(
-  { folder, bound, used: begin }: Readonly<{ folder: string; bound: number; used: number }>,
+  { folder, bound, used: start }: Readonly<{ folder: string; bound: number; used: number }>,
   volumeOf: (folder: string) => Promise<Pick<Volume, 'total' | 'available'>> = readVolume,
 ): Room {
-  let used = begin;
+  let used = start;
   return {
     used: () => used,
     take: async (bytes) => {

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { toAppError } from '../../../kit/errors.ts';
-import { writeWhole } from '../../../kit/durable.ts';
+import { writeAll } from '../../../kit/durable.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import { wait } from '../../../kit/wait.ts';
 import type { PieceHash } from './piece-hash.ts';
@@ -21,7 +21,7 @@ export type ScrubPace = Readonly<{
 }>;
 
 /** The store to scrub, and a function that fetches a piece again; it returns false where no node has the piece. */
-export type ScrubOptions = Readonly<{
+export type PieceScrubOptions = Readonly<{
   storage: Storage;
   mend: (actionId: string, hash: PieceHash) => Promise<boolean>;
   pace?: ScrubPace | undefined;
@@ -38,7 +38,7 @@ const fileOfState = 'scrub.json';
  * Reads and hashes every piece that a file names, one after the other, and has a damaged one fetched again. A pass that
  * a restart cuts off resumes where it was.
  */
-export function startScrub({ storage, mend, pace = usualPace, logger, signal }: ScrubOptions): Scrub {
+export function startScrub({ storage, mend, pace = usualPace, logger, signal }: PieceScrubOptions): Scrub {
   const file = path.join(storage.folder, fileOfState);
   let current: ScrubState | undefined;
   let last: ScrubState | undefined;
@@ -46,14 +46,14 @@ export function startScrub({ storage, mend, pace = usualPace, logger, signal }: 
   const save = async (): Promise<void> => {
     savedAtMs = performance.now();
     const states = Buffer.from(JSON.stringify({ current, last }));
-    await writeWhole(file, states, path.join(storage.folder, 'incoming'));
+    await writeAll(file, states, path.join(storage.folder, 'incoming'));
   };
   const scrubPiece = async (state: ScrubState, actionId: string, hash: PieceHash): Promise<ScrubState> => {
     if (!storage.index.isHere(hash)) return state;
     const isSound = (await storage.pieces.get(hash)) !== undefined;
-    const isMended = !isSound && (await mend(actionId, hash));
-    if (!isSound) logger.warn({ actionId, hash, isMended }, 'a piece was damaged');
-    return counted(state, { damaged: Number(!isSound), mended: Number(isMended) });
+    const isRepaired = !isSound && (await mend(actionId, hash));
+    if (!isSound) logger.warn({ actionId, hash, isMended: isRepaired }, 'a piece was damaged');
+    return counted(state, { damaged: Number(!isSound), mended: Number(isRepaired) });
   };
   const scrubFile = async (state: ScrubState, actionId: string): Promise<ScrubState> => {
     let after = state;
@@ -65,8 +65,8 @@ export function startScrub({ storage, mend, pace = usualPace, logger, signal }: 
     }
     return { ...after, cursor: actionId };
   };
-  const pass = async (begun: ScrubState): Promise<ScrubState> => {
-    let state = begun;
+  const pass = async (started: ScrubState): Promise<ScrubState> => {
+    let state = started;
     for (const actionId of storage.index.files().toSorted(byNumber)) {
       if (signal.aborted) return state;
       if (state.cursor !== undefined && byNumber(actionId, state.cursor) <= 0) continue;
@@ -95,8 +95,8 @@ export function startScrub({ storage, mend, pace = usualPace, logger, signal }: 
 }
 
 function counted(state: ScrubState, { damaged, mended }: Pick<ScrubState, 'damaged' | 'mended'>): ScrubState {
-  const { pieces, damaged: damagedBefore, mended: mendedBefore } = state;
-  return { ...state, pieces: pieces + 1, damaged: damagedBefore + damaged, mended: mendedBefore + mended };
+  const { pieces, damaged: damagedBefore, mended: repairedBefore } = state;
+  return { ...state, pieces: pieces + 1, damaged: damagedBefore + damaged, mended: repairedBefore + mended };
 }
 
 /** Action ids are decimal numbers of any length. */

@@ -1,4 +1,4 @@
-import type { KeptFile } from './manifest.ts';
+import type { StoredFile } from './manifest.ts';
 import { type PieceHash, pieceBytes } from './piece-hash.ts';
 
 type Piece = { bytes: number; isHere: boolean; files: string[] };
@@ -6,7 +6,7 @@ type Piece = { bytes: number; isHere: boolean; files: string[] };
 /** The contents of a store, for its readers: nothing here reads the disk. */
 export type StorageIndex = Readonly<{
   /** A stored file; undefined where there is none. */
-  file: (actionId: string) => KeptFile | undefined;
+  file: (actionId: string) => StoredFile | undefined;
   /** Action ids of all files, in no order. */
   files: () => string[];
   /** Returns whether a piece lies here, as far as is known. */
@@ -31,7 +31,7 @@ export type StorageIndex = Readonly<{
 export type WrittenIndex = StorageIndex &
   Readonly<{
     /** Adds a file, or replaces the one of its action. */
-    keep: (file: KeptFile) => void;
+    keep: (file: StoredFile) => void;
     forget: (actionId: string) => void;
     /** Records that a piece lies here; without `bytes` it has the size in its file's manifest. */
     arrived: (hash: PieceHash, bytes?: number) => void;
@@ -46,12 +46,12 @@ export type WrittenIndex = StorageIndex &
  * removal releases exactly those bytes.
  */
 class MemoryIndex implements WrittenIndex {
-  readonly #files = new Map<string, KeptFile>();
+  readonly #files = new Map<string, StoredFile>();
   readonly #pieces = new Map<PieceHash, Piece>();
   readonly #lackingIn = new Map<string, number>();
   readonly #totals = { pieces: 0, bytes: 0, lacking: 0 };
 
-  file(actionId: string): KeptFile | undefined {
+  file(actionId: string): StoredFile | undefined {
     return this.#files.get(actionId);
   }
 
@@ -96,7 +96,7 @@ class MemoryIndex implements WrittenIndex {
     return this.#pieces.get(hash)?.bytes;
   }
 
-  keep(file: KeptFile): void {
+  keep(file: StoredFile): void {
     this.forget(file.actionId);
     let lacking = 0;
     const named = new Set(file.pieces.map((hash, at) => this.#named(hash, sizeOf(file, at))));
@@ -167,6 +167,6 @@ export function createStorageIndex(): WrittenIndex {
   return new MemoryIndex();
 }
 
-function sizeOf({ size, pieces }: KeptFile, index: number): number {
+function sizeOf({ size, pieces }: StoredFile, index: number): number {
   return index < pieces.length - 1 ? pieceBytes : size - index * pieceBytes;
 }

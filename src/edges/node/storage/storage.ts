@@ -1,15 +1,15 @@
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { writeSynced } from '../../../kit/durable.ts';
-import { beginDraft, type Draft } from './draft.ts';
+import { startDraft, type ReceivedFile } from './draft.ts';
 import { createDraftRoom } from './draft-room.ts';
-import { openKeptFiles } from './kept-files.ts';
+import { openStoredFiles } from './kept-files.ts';
 import { loadIndex } from './load-index.ts';
-import type { FileMarks, KeptFile, Manifest } from './manifest.ts';
+import type { FileMarks, StoredFile, Manifest } from './manifest.ts';
 import { makePieceFolders, openPieces, type Pieces } from './pieces.ts';
 import { createRoom, type Room } from './room.ts';
 import { createStorageIndex, type StorageIndex } from './storage-index.ts';
-import { type Judge, sweep } from './sweep.ts';
+import { type ActionVerdict, sweep } from './sweep.ts';
 import { createTrash, makeTrashFolders } from './trash.ts';
 
 /** A node's store: pieces, and manifests of the files that they belong to. */
@@ -24,12 +24,12 @@ export type Storage = Readonly<{
   /** Bytes that pieces, unfinished files and the trash take. */
   used: () => number;
   /** Starts to receive a file. */
-  receive: () => Promise<Draft>;
+  receive: () => Promise<ReceivedFile>;
   /** Writes down what a file consists of; from then on its pieces stay. */
   keep: (manifest: Manifest) => Promise<void>;
   /** Writes down what is known of a file's action. */
   mark: (actionId: string, marks: Partial<FileMarks>) => Promise<void>;
-  manifest: (actionId: string) => Promise<KeptFile | undefined>;
+  manifest: (actionId: string) => Promise<StoredFile | undefined>;
   /** Writes a file's manifest anew where the disk has lost it. */
   check: (actionId: string) => Promise<void>;
   /** Moves a file's manifest to the trash; pieces that no other file has follow with a later sweep. */
@@ -42,7 +42,7 @@ export type Storage = Readonly<{
    * Moves to the trash what is older than an hour and belongs to nothing: files that go, pieces of no file. What was
    * being received goes at once. Such are left by crashes, and by files that were forgotten.
    */
-  sweep: (judge?: Judge) => Promise<void>;
+  sweep: (judge?: ActionVerdict) => Promise<void>;
 }>;
 
 /**
@@ -75,7 +75,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const index = createStorageIndex();
   const room = createRoom({ folder, bound, used: 0 });
   const trash = createTrash({ folder: trashFolder, room, now });
-  const files = openKeptFiles(fileFolder, { incoming, index, trash, onChange });
+  const files = openStoredFiles(fileFolder, { incoming, index, trash, onChange });
   const unreadable = new Set<string>();
   const load = async (): Promise<void> => {
     await trash.load();
@@ -98,7 +98,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     index,
     loaded,
     used: room.used,
-    receive: async () => await beginDraft({ incoming, pieces, room: laterRoom, shares, inUse, write: writePiece }),
+    receive: async () => await startDraft({ incoming, pieces, room: laterRoom, shares, inUse, write: writePiece }),
     keep,
     mark: async (actionId, marks) => await loaded.then(() => files.mark(actionId, marks)),
     manifest: files.read,

@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { statOf } from './disk-reads.ts';
-import type { KeptFiles } from './kept-files.ts';
+import type { StoredFiles } from './kept-files.ts';
 import type { Pieces } from './pieces.ts';
 import type { StorageIndex } from './storage-index.ts';
 import type { Trash } from './trash.ts';
@@ -10,13 +10,13 @@ import type { Trash } from './trash.ts';
 export type Verdict = 'stays' | 'goes' | 'unknown';
 
 /** Returns the verdict on a file's action. */
-export type Judge = (actionId: string) => Promise<Verdict>;
+export type ActionVerdict = (actionId: string) => Promise<Verdict>;
 
 /** The parts that a sweep works on. */
 export type Swept = Readonly<{
   incoming: string;
   index: StorageIndex;
-  files: KeptFiles;
+  files: StoredFiles;
   pieces: Pieces;
   trash: Trash;
   /** Returns whether every manifest could be read: else it is unknown which pieces belong to no file. */
@@ -30,7 +30,7 @@ const leftAloneMs = 3_600_000;
 const trashMs = 86_400_000;
 
 /** Moves to the trash what belongs to nothing, one thing after the other, and empties what lay there for a day. */
-export async function sweep(store: Swept, judge: Judge): Promise<void> {
+export async function sweep(store: Swept, judge: ActionVerdict): Promise<void> {
   const beforeMs = store.now() - leftAloneMs;
   await sweepFiles(store, judge, beforeMs);
   if (store.knowsAllFiles()) for (const hash of store.index.orphans()) await store.pieces.discard(hash, beforeMs);
@@ -41,7 +41,11 @@ export async function sweep(store: Swept, judge: Judge): Promise<void> {
   await store.trash.empty(store.now() - trashMs);
 }
 
-async function sweepFiles({ index, files, pieces, trash }: Swept, judge: Judge, beforeMs: number): Promise<void> {
+async function sweepFiles(
+  { index, files, pieces, trash }: Swept,
+  judge: ActionVerdict,
+  beforeMs: number,
+): Promise<void> {
   for (const actionId of index.files()) {
     if (index.file(actionId)?.isFinalized !== false || !(await isOlder(files.fileOf(actionId), beforeMs))) continue;
     const verdict = await judge(actionId);

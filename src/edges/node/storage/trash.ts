@@ -41,14 +41,14 @@ export function createTrash({ folder, room, now }: Readonly<{ folder: string; ro
     names,
     put: async (kind, file) => {
       if (await statOf(below(kind, file))) await remove(kind, path.basename(file));
-      if (!(await moved(file, below(kind, file)))) return false;
+      if (!(await advanced(file, below(kind, file)))) return false;
       await utimes(below(kind, file), now() / 1000, now() / 1000);
       room.add(await sizeOf(kind, file));
       return true;
     },
     takeBack: async (kind, file) => {
       const size = await sizeOf(kind, file);
-      return (await moved(below(kind, file), file)) ? size : undefined;
+      return (await advanced(below(kind, file), file)) ? size : undefined;
     },
     empty: async (beforeMs) => {
       for (const kind of kinds)
@@ -63,7 +63,7 @@ export function createTrash({ folder, room, now }: Readonly<{ folder: string; ro
   };
 }
 
-async function moved(from: string, to: string): Promise<boolean> {
+async function advanced(from: string, to: string): Promise<boolean> {
   try {
     await rename(from, to);
     await syncFolder(path.dirname(from));

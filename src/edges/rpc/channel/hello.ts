@@ -9,13 +9,13 @@ import { PubKeySchema } from '../../gen/chain/tx/v1/tx_pb.ts';
 export const peerTypes = { client: 1, superNode: 2 } as const;
 
 /** The contents of a hello that its account's signature has verified. */
-export type Peer = Readonly<{ address: string; type: 'client' | 'superNode'; point: Uint8Array }>;
+export type ProvenPeer = Readonly<{ address: string; type: 'client' | 'superNode'; point: Uint8Array }>;
 
 /** A hello as it goes over the wire, and the signature over it. */
 export type SignedHello = Readonly<{ hello: Uint8Array; signature: Uint8Array }>;
 
 /** The hello of an account with a fresh point of P-256. */
-export function writeHello(key: PrivateKey, type: Peer['type'], point: Uint8Array): SignedHello {
+export function writeHello(key: PrivateKey, type: ProvenPeer['type'], point: Uint8Array): SignedHello {
   const publicKey = publicKeyOf(key);
   const value = toBinary(PubKeySchema, create(PubKeySchema, { key: Buffer.from(publicKey.key, 'base64') }));
   const message = create(HelloSchema, {
@@ -35,7 +35,7 @@ export function writeHello(key: PrivateKey, type: Peer['type'], point: Uint8Arra
  *
  * Fails with `UNAUTHORIZED`. Does not check whether the chain knows the account.
  */
-export function readHello({ hello, signature }: SignedHello): Peer {
+export function readHello({ hello, signature }: SignedHello): ProvenPeer {
   const { address, peerType, publicKey: point, accountPublicKey } = decode(() => fromBinary(HelloSchema, hello));
   const key = keyIn(accountPublicKey);
   if (accountOf(key) !== address) throw refused('its key does not belong to its address');

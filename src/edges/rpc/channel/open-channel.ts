@@ -2,13 +2,13 @@ import { createECDH } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { AppError } from '../../../kit/errors.ts';
 import { accountOf, type PrivateKey, publicKeyOf } from '../../chain/sign/keys.ts';
-import { type Peer, readHello, writeHello } from './hello.ts';
+import { type ProvenPeer, readHello, writeHello } from './hello.ts';
 import { readSignedHello, signedHelloBytes } from './parts.ts';
 import { SecureStream } from './secure-stream.ts';
 import { commonSecret, sessionKeys } from './session-keys.ts';
 
 /** The account that answers, and the check whether the chain knows the caller. */
-export type ChannelOptions = Readonly<{ key: PrivateKey; isWelcome: (peer: Peer) => Promise<boolean> }>;
+export type ChannelOptions = Readonly<{ key: PrivateKey; isWelcome: (peer: ProvenPeer) => Promise<boolean> }>;
 
 /**
  * The server's end of the real network's secure channel: a connection becomes the plain stream inside of it.

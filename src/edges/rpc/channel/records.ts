@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv } from 'node:crypto';
 import type { SessionKeys } from './session-keys.ts';
 
 /** Which end sends: a bit of the nonce keeps the directions of one key apart. */
-export type Sender = 'client' | 'server';
+export type ChannelEnd = 'client' | 'server';
 
 /** A record that is none, or was not sealed with this key and this number. */
 export class BrokenRecord extends Error {}
@@ -25,7 +25,7 @@ const sealing = { authTagLength: tagBytes } as const;
  * Seals bytes into records: length and type, both little-endian, ciphertext, tag. Its result is valid until the next
  * call, which overwrites it.
  */
-export function createSealer(keys: SessionKeys, sender: Sender): (plain: Buffer) => Buffer {
+export function createSealer(keys: SessionKeys, sender: ChannelEnd): (plain: Buffer) => Buffer {
   const nextKey = recordKeys(keys, sender);
   let held = Buffer.alloc(0);
   const room = (bytes: number): Buffer => {
@@ -55,7 +55,7 @@ export function createSealer(keys: SessionKeys, sender: Sender): (plain: Buffer)
  * Consumes bytes as they come and returns the payloads of the records that are complete by now; fails with
  * `BrokenRecord`.
  */
-export function createOpener(keys: SessionKeys, sender: Sender): (bytes: Buffer) => Buffer[] {
+export function createOpener(keys: SessionKeys, sender: ChannelEnd): (bytes: Buffer) => Buffer[] {
   const nextKey = recordKeys(keys, sender);
   let held: Buffer[] = [];
   let heldBytes = 0;
@@ -107,7 +107,7 @@ const sigma = new Uint32Array(Uint8Array.from(Buffer.from('expand 32-byte k')).b
  * The nonce is a counter of 12 bytes, whose last byte is the direction, under the mask. OpenSSL has no HChaCha20 but
  * ChaCha20, whose block is the same permutation with its input added: this subtracts the input again.
  */
-function recordKeys({ key, mask }: SessionKeys, sender: Sender): () => Uint8Array {
+function recordKeys({ key, mask }: SessionKeys, sender: ChannelEnd): () => Uint8Array {
   const nonce = new Uint32Array(4);
   const masks = new Uint32Array(Uint8Array.from(mask.subarray(0, 12)).buffer);
   const block = new Uint32Array(16);

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { createOpener, createSealer, type Sender } from './records.ts';
+import { createOpener, createSealer, type ChannelEnd } from './records.ts';
 import type { SessionKeys } from './session-keys.ts';
 
 const bufferBytes = 2 ** 20;
@@ -11,7 +11,7 @@ export class SecureStream extends Duplex {
   readonly #seal: (plain: Buffer) => Buffer;
   readonly #open: (bytes: Buffer) => Buffer[];
 
-  constructor(socket: Socket, keys: SessionKeys, self: Sender) {
+  constructor(socket: Socket, keys: SessionKeys, self: ChannelEnd) {
     super({ allowHalfOpen: false, readableHighWaterMark: bufferBytes, writableHighWaterMark: bufferBytes });
     this.#socket = socket;
     this.#seal = createSealer(keys, self);

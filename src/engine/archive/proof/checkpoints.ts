@@ -1,7 +1,7 @@
 import type { KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { StreamName } from '../../../events/streams.ts';
-import type { Query } from '../../models/pool.ts';
+import type { RunQuery } from '../../models/pool.ts';
 import { openBucket } from '../../log/bucket.ts';
 import { refusedWith } from '../../log/breaks.ts';
 
@@ -37,7 +37,7 @@ export type Checkpoints = Readonly<{
 const keyName = 'log';
 
 /** Opens the checkpoints of a network; bytes have to come as bytes. */
-export function createCheckpoints(query: Query, schema: string): Checkpoints {
+export function createCheckpoints(query: RunQuery, schema: string): Checkpoints {
   return {
     trees: () => query<StoredTree>(`select stream, incarnation, leaves from ${schema}.archive_heads`),
     last: () =>
@@ -80,14 +80,14 @@ export function createCheckpoints(query: Query, schema: string): Checkpoints {
 export type Remembered = Readonly<{ signed: Signed | undefined; revision: number }>;
 
 /** Remembers beside the log what was signed, so that a database that went back signs nothing smaller. */
-export type Memory = Readonly<{
+export type CheckpointMemory = Readonly<{
   read: (stream: StreamName) => Promise<Remembered>;
   /** False where another process remembered something since `revision` was read. */
   write: (stream: StreamName, signed: Signed, revision: number) => Promise<boolean>;
 }>;
 
 /** Opens the memory of a network; its bucket is made when it is first needed, and again where the broker lost it. */
-export function createMemory(nc: NatsConnection, network: string): Memory {
+export function createMemory(nc: NatsConnection, network: string): CheckpointMemory {
   let opened: Promise<KV> | undefined;
   const open = (): Promise<KV> => (opened ??= openBucket(nc, network, `annals-checkpoints_${network}`));
   const inBucket = async <T>(use: (bucket: KV) => Promise<T>): Promise<T> => {

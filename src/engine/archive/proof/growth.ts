@@ -25,7 +25,7 @@ export const emptyEdge: TreeEdge = [];
  */
 export function growTree(before: TreeEdge, stored: Uint8Array): Growth {
   const full: HashRun[] = [];
-  const begun: HashRun[] = [];
+  const started: HashRun[] = [];
   const edge = [...before];
   for (let [level, added] = [0, stored]; added.length > 0; level += 1) {
     const { count, partial } = edge[level] ?? { count: 0, partial: new Uint8Array() };
@@ -39,12 +39,12 @@ export function growTree(before: TreeEdge, stored: Uint8Array): Growth {
     // Only the new part of a tile that was partly filled before.
     const news = grown.full.length > 0 ? 0 : partial.length;
     if (rest.length > news)
-      begun.push({ level, first: grown.rest.first + news / hashBytes, hashes: rest.subarray(news) });
+      started.push({ level, first: grown.rest.first + news / hashBytes, hashes: rest.subarray(news) });
     edge[level] = { count: count + added.length / hashBytes, partial: Uint8Array.from(rest) };
     const roots = grown.full.map(({ hashes }) => foldHashes(level === 0 ? leavesOf(hashes) : hashes));
     added = Buffer.concat(roots);
   }
-  return { full, begun, edge };
+  return { full, begun: started, edge };
 }
 
 /** Cuts hashes that start with a tile into full tiles and the rest. */

@@ -4,7 +4,7 @@ import { isSame } from '../chain.ts';
 import type { Checkpoints, Signed } from './checkpoints.ts';
 import { sha256 } from './merkle.ts';
 import { publicKeyOf } from './notes.ts';
-import type { LogKey, Signing } from './signing.ts';
+import type { LogKey, CheckpointSigning } from './signing.ts';
 
 /** Where the key comes from, and what origins begin with, as far as it is set. */
 export type KeySettings = Readonly<{ logKey: string | undefined; logOrigin: string | undefined }>;
@@ -22,7 +22,7 @@ export function findingKey(
   nc: NatsConnection,
   network: string,
   { checkpoints, settings }: Readonly<{ checkpoints: Checkpoints; settings: KeySettings }>,
-): Signing['key'] {
+): CheckpointSigning['key'] {
   const keyOf = (seed: Uint8Array): LogKey => ({ seed, origin: settings.logOrigin ?? defaultOrigin(seed) });
   return async (known) => {
     if (settings.logKey !== undefined) return keyOf(Buffer.from(settings.logKey, 'hex'));

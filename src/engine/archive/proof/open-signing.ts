@@ -6,7 +6,7 @@ import type { BothStores } from '../archive.ts';
 import { throughPool } from '../../models/pool.ts';
 import { createCheckpoints, createMemory } from './checkpoints.ts';
 import { findingKey } from './log-key.ts';
-import type { Signing } from './signing.ts';
+import type { CheckpointSigning } from './signing.ts';
 
 /** The settings of proofs. */
 export type ProofSettings = Parsed<typeof proofSettings>;
@@ -15,7 +15,7 @@ export type ProofSettings = Parsed<typeof proofSettings>;
 export function signingOf(
   { nc, network, policies, store }: BothStores,
   { config, log }: Readonly<{ config: ProofSettings; log: Logger }>,
-): Signing | undefined {
+): CheckpointSigning | undefined {
   const { checkpointIntervalMs: intervalMs } = config;
   if (intervalMs === undefined) return undefined;
   const checkpoints = createCheckpoints(throughPool(store.pools.archive), metaSchema(network));

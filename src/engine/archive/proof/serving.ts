@@ -1,6 +1,6 @@
 import { isProven, type StreamName, streams, streamTable, type StreamPolicies } from '../../../events/streams.ts';
 import { metaSchema } from '../../models/engine/generations.ts';
-import { type Query, archiveTypes, type Pools, withClient } from '../../models/pool.ts';
+import { type RunQuery, archiveTypes, type Pools, withClient } from '../../models/pool.ts';
 import { isSame } from '../chain.ts';
 import { type Checkpoint, createCheckpoints } from './checkpoints.ts';
 import { hashBytes, inclusionRanges, sha256 } from './merkle.ts';
@@ -35,7 +35,7 @@ export function createProvenLogs({
   policies = streamTable,
 }: Readonly<{ pools: Pools; network: string; policies?: StreamPolicies }>): ProvenLogs {
   const schema = metaSchema(network);
-  const query: Query = async (text, values = []) =>
+  const query: RunQuery = async (text, values = []) =>
     withClient(pools.read, async (client) => (await client.query({ text, values, types: archiveTypes() })).rows);
   const checkpoints = createCheckpoints(query, schema);
   const last = async (): Promise<Checkpoint[]> =>
@@ -45,8 +45,8 @@ export function createProvenLogs({
   return {
     checkpoint,
     list: async () => {
-      const [all, firstKept] = await Promise.all([last(), firstKeptIn(query, schema)]);
-      return all.map((one) => ({ ...one, firstKept: firstKept.get(one.stream) ?? null }));
+      const [all, firstStored] = await Promise.all([last(), firstStoredIn(query, schema)]);
+      return all.map((one) => ({ ...one, firstKept: firstStored.get(one.stream) ?? null }));
     },
     tile: tilesOf(trees, checkpoint),
     event: eventsOf({ query, schema, trees, checkpoint }),
@@ -61,7 +61,7 @@ export function createProvenLogs({
 }
 
 /** The first sequence that the archive holds of each stream. */
-async function firstKeptIn(query: Query, schema: string): Promise<ReadonlyMap<StreamName, number | null>> {
+async function firstStoredIn(query: RunQuery, schema: string): Promise<ReadonlyMap<StreamName, number | null>> {
   const rows = await query<{ stream: StreamName; firstKept: number | null }>(
     `select stream, (select sequence from ${schema}.archive as event where event.stream = head.stream
         order by sequence limit 1) as "firstKept" from ${schema}.archive_heads as head`,
@@ -81,7 +81,7 @@ function tilesOf(trees: Trees, checkpoint: ProvenLogs['checkpoint']): ProvenLogs
   };
 }
 
-type Events = Readonly<{ query: Query; schema: string; trees: Trees; checkpoint: ProvenLogs['checkpoint'] }>;
+type Events = Readonly<{ query: RunQuery; schema: string; trees: Trees; checkpoint: ProvenLogs['checkpoint'] }>;
 
 /** Reads events; bytes that are not those of the tree are as good as none. */
 function eventsOf({ query, schema, trees, checkpoint }: Events): ProvenLogs['event'] {

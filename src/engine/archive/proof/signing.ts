@@ -2,7 +2,7 @@ import { isProven, type StreamName, type StreamPolicies } from '../../../events/
 import type { Logger } from '../../../kit/logger.ts';
 import { repeat } from '../../../kit/repeat.ts';
 import { isSame } from '../chain.ts';
-import type { Checkpoints, Memory, Signed, StoredTree } from './checkpoints.ts';
+import type { Checkpoints, CheckpointMemory, Signed, StoredTree } from './checkpoints.ts';
 import { emptyRoot } from './merkle.ts';
 import { checkpointText, noteSigner } from './notes.ts';
 import { hashBytes } from './merkle.ts';
@@ -13,12 +13,12 @@ import { treeHashes, type Trees } from './trees.ts';
 export type LogKey = Readonly<{ seed: Uint8Array; origin: string }>;
 
 /** What signing takes. */
-export type Signing = Readonly<{
+export type CheckpointSigning = Readonly<{
   network: string;
   policies: StreamPolicies;
   trees: Trees;
   checkpoints: Checkpoints;
-  memory: Memory;
+  memory: CheckpointMemory;
   /** The key, or why there is none that may be used. */
   key: (known: readonly Signed[]) => Promise<LogKey | string>;
   log: Logger;
@@ -31,7 +31,7 @@ export type Signing = Readonly<{
  *
  * What cannot be signed is noted with its reason. Never fails.
  */
-export async function keepCheckpoints(signing: Signing, signal: AbortSignal): Promise<void> {
+export async function keepCheckpoints(signing: CheckpointSigning, signal: AbortSignal): Promise<void> {
   const settled: Settled = new Map();
   const { intervalMs: everyMs, log } = signing;
   await repeat('checkpoints wait', () => signAll(signing, settled), { everyMs, log, signal });
@@ -41,7 +41,7 @@ export async function keepCheckpoints(signing: Signing, signal: AbortSignal): Pr
 type Settled = Map<StreamName, string>;
 
 /** Signs what grew of every proven stream. */
-export async function signAll(signing: Signing, settled: Settled = new Map()): Promise<void> {
+export async function signAll(signing: CheckpointSigning, settled: Settled = new Map()): Promise<void> {
   const { checkpoints, policies, memory, log } = signing;
   const [trees, last, refusals] = await Promise.all([
     checkpoints.trees(),
@@ -81,7 +81,10 @@ type Case = Readonly<{
 }>;
 
 /** Signs a tree that grew; gives back why it may not be signed. */
-async function sign(signing: Signing, { tree, key, known, stored, revision }: Case): Promise<string | undefined> {
+async function sign(
+  signing: CheckpointSigning,
+  { tree, key, known, stored, revision }: Case,
+): Promise<string | undefined> {
   const { stream, incarnation, leaves } = tree;
   const ofThisLife = known.filter((one) => one.incarnation === incarnation);
   const epoch = Math.max(1, ...ofThisLife.map((one) => one.epoch));
@@ -107,7 +110,7 @@ type Earlier = Readonly<{ before: readonly Signed[]; epoch: number; origin: stri
  * were signed are not known any more. A sentence where it may not be signed.
  */
 async function epochOf(
-  signing: Signing,
+  signing: CheckpointSigning,
   { stream, leaves }: StoredTree,
   { before, epoch, origin }: Earlier,
 ): Promise<number | string> {
@@ -127,21 +130,21 @@ async function epochOf(
 }
 
 function originOf(
-  { network }: Signing,
+  { network }: CheckpointSigning,
   { origin }: LogKey,
   { stream, incarnation, epoch }: Pick<StoredTree, 'stream' | 'incarnation'> & Readonly<{ epoch: number }>,
 ): string {
   return `${origin}/${network}/${stream}/${incarnation}${epoch === 1 ? '' : `/${epoch}`}`;
 }
 
-async function rootOf({ trees }: Signing, stream: StreamName, size: number): Promise<Uint8Array> {
+async function rootOf({ trees }: CheckpointSigning, stream: StreamName, size: number): Promise<Uint8Array> {
   return size === 0 ? emptyRoot : await treeHashes(trees, stream, size)({ start: 0, end: size });
 }
 
 const tilesAtOnce = 64;
 
 /** Whether nothing is known of one of the first entries. */
-async function lacksEntries({ trees }: Signing, stream: StreamName, size: number): Promise<boolean> {
+async function lacksEntries({ trees }: CheckpointSigning, stream: StreamName, size: number): Promise<boolean> {
   for (let from = 0; from * 256 < size; from += tilesAtOnce) {
     const stored = await trees.tiles(stream, { level: 0, from, until: from + tilesAtOnce });
     const wanted = Math.min(stored.length, (size - from * 256) * hashBytes);

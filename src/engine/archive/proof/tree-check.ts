@@ -55,10 +55,10 @@ export class TreeCheck {
 
   #correct(entries: Uint8Array, link: Link, next: number): void {
     if (link.sequence <= this.#at || link.sequence > next) return;
-    const place = (link.sequence - this.#at - 1) * hashBytes;
+    const position = (link.sequence - this.#at - 1) * hashBytes;
     const entry = sha256(link.body);
-    const isRight = isSame(entries.subarray(place, place + hashBytes), entry);
-    if (!isRight && isSound(this.#stream, link)) entries.set(entry, place);
+    const isRight = isSame(entries.subarray(position, position + hashBytes), entry);
+    if (!isRight && isSound(this.#stream, link)) entries.set(entry, position);
   }
 
   async #compare(run: HashRun): Promise<void> {

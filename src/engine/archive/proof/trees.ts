@@ -1,5 +1,5 @@
 import type { StreamName } from '../../../events/streams.ts';
-import type { Query } from '../../models/pool.ts';
+import type { RunQuery } from '../../models/pool.ts';
 import { type Growth, type HashRun, type TreeEdge } from './growth.ts';
 import { hashBytes, type LeafRange, rangeHash } from './merkle.ts';
 import { bundleOf, leavesOf, readingTiles, type TileName, tileWidth } from './tiles.ts';
@@ -28,7 +28,7 @@ export type Trees = Readonly<{
 const highestLevel = 6;
 
 /** Opens the trees of a network. */
-export function createTrees(query: Query, schema: string): Trees {
+export function createTrees(query: RunQuery, schema: string): Trees {
   const tiles: Trees['tiles'] = async (stream, { level, from, until }) => {
     const rows = await query<{ hashes: Uint8Array }>(
       `select hashes from ${schema}.log_tiles where stream = $1 and level = $2 and first >= $3 and first < $4

@@ -5,10 +5,10 @@ import type { Appended, FactLog } from '../../../commands/ports.ts';
 import { codes } from '../breaks.ts';
 import { lastMessages } from '../direct.ts';
 import { streamName } from '../streams.ts';
-import { type Batch, checkSizes, prepare } from './batch.ts';
+import { type EventBatch, checkSizes, prepare } from './batch.ts';
 import type { Gate } from './gate.ts';
 import { createSender, type SenderOptions } from './groups.ts';
-import type { Reply } from './pipeline.ts';
+import type { AppendReply } from './pipeline.ts';
 
 /**
  * Options of an appender.
@@ -24,7 +24,7 @@ const defaultGiveUpAfterMs = 25_000;
 const conflictPauseMs = 20;
 
 type Stored = Readonly<{ sequence: number; isOld: boolean }>;
-type Deliver = (batch: Batch) => Promise<Appended | undefined>;
+type Deliver = (batch: EventBatch) => Promise<Appended | undefined>;
 
 /**
  * Appends facts of a network: one message for one fact, else an atomic batch; facts that wait may share one.
@@ -91,7 +91,7 @@ const problems = {
  * Returns whether the broker took a fact for one from before the last that its writer knows: then the same has happened
  * again.
  */
-function isOlder({ isOld, sequence }: Stored, { events }: Batch): boolean {
+function isOlder({ isOld, sequence }: Stored, { events }: EventBatch): boolean {
   return isOld && sequence <= (events[0]?.expected ?? 0);
 }
 
@@ -99,14 +99,14 @@ function isOlder({ isOld, sequence }: Stored, { events }: Batch): boolean {
 async function storedBefore(
   nc: NatsConnection,
   name: string,
-  { stream, events }: Batch,
+  { stream, events }: EventBatch,
 ): Promise<Appended | undefined> {
   const wanted = new Map(events.map(({ subject, id }) => [subject, id]));
-  const found = await lastMessages(nc, name, [...wanted.keys()]);
+  const match = await lastMessages(nc, name, [...wanted.keys()]);
   const isOurs =
-    found.length === wanted.size && found.every(({ subject, bytes }) => wanted.get(subject) === idOf(bytes));
+    match.length === wanted.size && match.every(({ subject, bytes }) => wanted.get(subject) === idOf(bytes));
   if (!isOurs) return undefined;
-  return { stream, sequence: Math.max(...found.map(({ sequence }) => sequence)), ids: events.map(({ id }) => id) };
+  return { stream, sequence: Math.max(...match.map(({ sequence }) => sequence)), ids: events.map(({ id }) => id) };
 }
 
 /** The id alone, also of an event whose type this code does not know. */
@@ -141,7 +141,7 @@ function createLanes(): Lanes {
 }
 
 /** A reply other than "stored". */
-export type Refusal = Exclude<Reply, { kind: 'stored' }>;
+export type AppendRefusal = Exclude<AppendReply, { kind: 'stored' }>;
 
 /**
  * The reaction to a refusal: to try again, to read which writer was first, to stop because the stream is full, to stop.
@@ -168,7 +168,7 @@ const fullCodes: ReadonlySet<number> = new Set([
 ]);
 
 /** Returns the reaction to a refusal. */
-export function judge(refusal: Refusal): Verdict {
+export function judge(refusal: AppendRefusal): Verdict {
   if (refusal.kind === 'lost' || passingCodes.has(refusal.code)) return 'again';
   if (conflictCodes.has(refusal.code)) return 'conflict';
   if (fullCodes.has(refusal.code)) return 'full';
@@ -178,6 +178,6 @@ export function judge(refusal: Refusal): Verdict {
 }
 
 /** A refusal in words. */
-export function saying(refusal: Refusal): string {
+export function saying(refusal: AppendRefusal): string {
   return refusal.kind === 'lost' ? refusal.why : `${refusal.description} (error ${refusal.code})`;
 }

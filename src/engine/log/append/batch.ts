@@ -10,13 +10,13 @@ import type { Outgoing } from './pipeline.ts';
 type Prepared = Encoded & Readonly<{ expected: number | undefined }>;
 
 /** Events that are stored together or not at all, and the subjects that they are for. */
-export type Batch = Readonly<{ stream: StreamName; subjects: readonly string[]; events: readonly Prepared[] }>;
+export type EventBatch = Readonly<{ stream: StreamName; subjects: readonly string[]; events: readonly Prepared[] }>;
 
 /** Room for subject and headers beside the event itself. */
 const overheadBytes = 1024;
 
 /** Encodes decisions once, whatever is tried with them later; fails on what the log can never take. */
-export function prepare(decisions: readonly Decision[], network: string, cause: Cause): Batch {
+export function prepare(decisions: readonly Decision[], network: string, cause: Cause): EventBatch {
   const subjects = new Set<string>();
   const streams = new Set<StreamName>();
   const events: Prepared[] = [];
@@ -43,7 +43,7 @@ export function prepare(decisions: readonly Decision[], network: string, cause: 
 }
 
 /** Fails with `INVALID_ARGUMENT` on an event that is larger than a message may be. */
-export function checkSizes({ events }: Batch, maxPayload: number): void {
+export function checkSizes({ events }: EventBatch, maxPayload: number): void {
   const large = events.find(({ bytes }) => bytes.length + overheadBytes > maxPayload);
   if (!large) return;
   throw new AppError(
@@ -57,7 +57,7 @@ export function checkSizes({ events }: Batch, maxPayload: number): void {
  *
  * `withId: false` makes the broker store what it has stored before.
  */
-export function messagesOf({ events }: Batch, withId = true): Outgoing[] {
+export function messagesOf({ events }: EventBatch, withId = true): Outgoing[] {
   const batchId = events.length === 1 ? undefined : randomUUID();
   return events.map(({ id, subject, bytes, expected }, index) => {
     const expectation = expected === undefined ? '' : `Nats-Expected-Last-Subject-Sequence: ${expected}\r\n`;
@@ -65,7 +65,7 @@ export function messagesOf({ events }: Batch, withId = true): Outgoing[] {
     const lines = eventMediaType + expectation;
     if (batchId === undefined) return { subject, bytes, headers: lines + (withId ? `Nats-Msg-Id: ${id}\r\n` : '') };
     // No Nats-Msg-Id in a batch: expected sequences guard it, and the broker would keep a thousand ids in memory.
-    const place = `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${index + 1}\r\n`;
-    return { subject, bytes, headers: lines + place + (isLast ? 'Nats-Batch-Commit: 1\r\n' : '') };
+    const position = `Nats-EventBatch-Id: ${batchId}\r\nNats-EventBatch-Sequence: ${index + 1}\r\n`;
+    return { subject, bytes, headers: lines + position + (isLast ? 'Nats-EventBatch-Commit: 1\r\n' : '') };
   });
 }

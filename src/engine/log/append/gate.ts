@@ -11,7 +11,7 @@ export type Gate = (stream: StreamName) => Promise<void>;
 type Obstacle = (stream: StreamName) => Promise<string | undefined>;
 
 const waitAtMostMs = 10_000;
-const askAgainMs = 200;
+const requestAgainMs = 200;
 
 /**
  * At first, and again after each break of the connection, holds back all writes to a stream until there is certainly no
@@ -26,16 +26,16 @@ export function createGate(
 ): Gate {
   let breaks = 1;
   onBreak(nc, () => (breaks += 1));
-  const seenWhole = new Map<StreamName, number>();
+  const seenComplete = new Map<StreamName, number>();
   return async (stream) => {
     const deadline = performance.now() + giveUpAfterMs;
-    while (seenWhole.get(stream) !== breaks) {
+    while (seenComplete.get(stream) !== breaks) {
       const before = breaks;
       const obstacle = await obstacleOf(stream).catch(saying);
-      if (obstacle === undefined) seenWhole.set(stream, before);
+      if (obstacle === undefined) seenComplete.set(stream, before);
       else if (performance.now() > deadline)
         throw new AppError('UNAVAILABLE', `Nobody writes to ${stream} at present: ${obstacle}`);
-      else await wait(askAgainMs);
+      else await wait(requestAgainMs);
     }
   };
 }

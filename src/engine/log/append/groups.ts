@@ -1,10 +1,10 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { maxBatch } from '../../../commands/ports.ts';
 import { streams } from '../../../events/streams.ts';
-import { type Batch, messagesOf } from './batch.ts';
-import { Pipeline, type PipelineOptions, type Reply } from './pipeline.ts';
+import { type EventBatch, messagesOf } from './batch.ts';
+import { Pipeline, type PipelineOptions, type AppendReply } from './pipeline.ts';
 
-type Task = Readonly<{ batch: Batch; settle: (reply: Reply) => void }>;
+type Task = Readonly<{ batch: EventBatch; settle: (reply: AppendReply) => void }>;
 
 /** One round in so many sends its facts alone, to measure whether that has become faster. */
 const roundsUntilAlone = 16;
@@ -20,19 +20,19 @@ const roundsUntilAlone = 16;
  */
 export class Groups {
   readonly #pipeline: Pipeline;
-  readonly #pace: Pace;
+  readonly #pace: GroupPace;
   #waiting: Task[] = [];
   #underWay = 0;
   #isGathering = false;
   #rounds = 0;
 
-  constructor(pipeline: Pipeline, pace: Pace) {
+  constructor(pipeline: Pipeline, pace: GroupPace) {
     this.#pipeline = pipeline;
     this.#pace = pace;
   }
 
   /** Sends a batch; only one of a single fact with an expectation may share a group. Never rejects. */
-  send(batch: Batch): Promise<Reply> {
+  send(batch: EventBatch): Promise<AppendReply> {
     const [event, other] = batch.events;
     if (other !== undefined || event?.expected === undefined) return this.#pipeline.send(messagesOf(batch));
     return new Promise((settle) => {
@@ -44,10 +44,10 @@ export class Groups {
   }
 
   async #sendAlone({ batch, settle }: Task): Promise<void> {
-    const underWay = ++this.#underWay;
+    const inFlight = ++this.#underWay;
     const started = performance.now();
     const reply = await this.#pipeline.send(messagesOf(batch));
-    if (reply.kind !== 'lost') this.#pace.alone(performance.now() - started, underWay);
+    if (reply.kind !== 'lost') this.#pace.alone(performance.now() - started, inFlight);
     settle(reply);
     if (--this.#underWay === 0 && this.#waiting.length > 0 && !this.#isGathering) this.#gather();
   }
@@ -85,25 +85,25 @@ export class Groups {
 }
 
 /** `pace`: decides when facts that wait are sent in groups; by default each stream has one of its own. */
-export type SenderOptions = PipelineOptions & Readonly<{ pace?: Pace }>;
+export type SenderOptions = PipelineOptions & Readonly<{ pace?: GroupPace }>;
 
 /** Sends a batch once and returns its outcome; never rejects. */
-export type Sender = Readonly<{
-  first: (batch: Batch) => Promise<Reply>;
+export type BatchSender = Readonly<{
+  first: (batch: EventBatch) => Promise<AppendReply>;
   /** As a message of its own; `withId: false` makes the broker store what it has stored before. */
-  again: (batch: Batch, withId: boolean) => Promise<Reply>;
+  again: (batch: EventBatch, withId: boolean) => Promise<AppendReply>;
 }>;
 
 /** A sender with a pipeline of its own on a connection. */
-export function createSender(nc: NatsConnection, { pace, ...options }: SenderOptions): Sender {
+export function createSender(nc: NatsConnection, { pace, ...options }: SenderOptions): BatchSender {
   const pipeline = new Pipeline(nc, options);
   const groups = new Map(streams.map((stream) => [stream, new Groups(pipeline, pace ?? createPace())]));
-  const again = (batch: Batch, withId: boolean): Promise<Reply> => pipeline.send(messagesOf(batch, withId));
+  const again = (batch: EventBatch, withId: boolean): Promise<AppendReply> => pipeline.send(messagesOf(batch, withId));
   return { first: (batch) => groups.get(batch.stream)?.send(batch) ?? again(batch, true), again };
 }
 
 /** Decides from what appends took whether many of them go faster as one group. */
-export type Pace = Readonly<{
+export type GroupPace = Readonly<{
   /** Returns whether a group of so many is faster. */
   isForGroup: (size: number) => boolean;
   /** Records how long an append on its own took, with so many under way when it was sent, itself counted. */
@@ -124,7 +124,7 @@ const quietGroupMs = 16;
  * for as many writes; a group waits for the same few, however large it is. Which is faster depends on the disk and on
  * its neighbours.
  */
-export function createPace(): Pace {
+export function createPace(): GroupPace {
   let aloneMs = 0;
   let groupMs = quietGroupMs;
   return {

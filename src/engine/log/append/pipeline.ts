@@ -10,7 +10,7 @@ export type Outgoing = Readonly<{ subject: string; bytes: Uint8Array; headers: s
  * The outcome of a message; `isOld`: the same id was stored before, nothing now. `lost` leaves open whether it is
  * stored.
  */
-export type Reply =
+export type AppendReply =
   | Readonly<{ kind: 'stored'; sequence: number; isOld: boolean }>
   | Readonly<{ kind: 'refused'; code: number; description: string }>
   | Readonly<{ kind: 'lost'; why: string }>;
@@ -18,8 +18,8 @@ export type Reply =
 /** Messages in flight at most, and how long a reply may take. */
 export type PipelineOptions = Readonly<{ window?: number; timeoutMs?: number }>;
 
-type Task = Readonly<{ messages: readonly Outgoing[]; settle: (reply: Reply) => void }>;
-type InFlight = Readonly<{ settle: (reply: Reply) => void; size: number; deadline: number }>;
+type Task = Readonly<{ messages: readonly Outgoing[]; settle: (reply: AppendReply) => void }>;
+type InFlight = Readonly<{ settle: (reply: AppendReply) => void; size: number; deadline: number }>;
 
 const tickMs = 250;
 
@@ -45,7 +45,8 @@ export class Pipeline {
     this.#nc = nc;
     this.#window = window;
     this.#timeoutMs = timeoutMs;
-    const settle = ({ subject }: Msg, reply: Reply): void => this.#settle(subject.slice(this.#inbox.length + 1), reply);
+    const settle = ({ subject }: Msg, reply: AppendReply): void =>
+      this.#settle(subject.slice(this.#inbox.length + 1), reply);
     const onReply = (msg: Msg): void => {
       const reply = parseReply(msg);
       if (reply) settle(msg, reply);
@@ -57,7 +58,7 @@ export class Pipeline {
   }
 
   /** Sends one message, or all messages of a batch; one reply speaks for all. Waits its turn, never rejects. */
-  send(messages: readonly Outgoing[]): Promise<Reply> {
+  send(messages: readonly Outgoing[]): Promise<AppendReply> {
     return new Promise((settle) => {
       const task = { messages, settle };
       if (this.#queue.size === 0 && this.#hasRoomFor(task)) this.#transmit(task);
@@ -84,7 +85,7 @@ export class Pipeline {
     }
   }
 
-  #settle(token: string, reply: Reply): void {
+  #settle(token: string, reply: AppendReply): void {
     const entry = this.#inFlight.get(token);
     if (!entry) return;
     this.#inFlight.delete(token);
@@ -119,7 +120,7 @@ export class Pipeline {
 type Ack = Readonly<{ seq?: number; duplicate?: boolean; error?: { err_code?: number; description?: string } }>;
 
 /** An empty reply without a status only confirms that a batch has started. */
-function parseReply({ data, headers: status }: Msg): Reply | undefined {
+function parseReply({ data, headers: status }: Msg): AppendReply | undefined {
   if (data.length === 0) return status?.code === 503 ? { kind: 'lost', why: 'no stream answers (503)' } : undefined;
   const { seq, duplicate, error }: Ack = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString());
   if (error) return { kind: 'refused', code: error.err_code ?? 0, description: error.description ?? '' };

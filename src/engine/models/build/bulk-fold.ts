@@ -38,22 +38,22 @@ export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkF
   let late: Keyed[] = [];
   let gone: KeyFilter | undefined;
   const takeOne = (one: Keyed): void => {
-    const kept = rows.get(one.key);
-    if (!kept && gone?.mayHold(one.key)) {
+    const stored = rows.get(one.key);
+    if (!stored && gone?.mayHold(one.key)) {
       late.push(one);
       return;
     }
-    const next = step(folding, kept, one);
-    if (kept && mostRows < Infinity) rows.delete(one.key);
+    const next = step(folding, stored, one);
+    if (stored && mostRows < Infinity) rows.delete(one.key);
     rows.set(one.key, next);
   };
   const oldest = (count: number): (readonly [string, StoredRow])[] => {
-    const taken: (readonly [string, StoredRow])[] = [];
+    const accepted: (readonly [string, StoredRow])[] = [];
     for (const entry of rows) {
-      if (taken.length >= count) break;
-      taken.push(entry);
+      if (accepted.length >= count) break;
+      accepted.push(entry);
     }
-    return taken;
+    return accepted;
   };
   return {
     take: (facts) => {
@@ -70,9 +70,9 @@ export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkF
       return { main, derived: consequencesOf(folding, main, counters) };
     },
     late: () => {
-      const taken = late;
+      const used = late;
       late = [];
-      return taken;
+      return used;
     },
     lateCount: () => late.length,
     counters,

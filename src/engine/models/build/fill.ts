@@ -88,7 +88,7 @@ async function copyAll(client: pg.ClientBase, schema: string, { main, folding, w
 }
 
 function* mainRows({ table }: Folding, rows: Written['main']): Generator<Row> {
-  for (const [key, kept] of rows) yield mainRow(table, key, kept);
+  for (const [key, stored] of rows) yield mainRow(table, key, stored);
 }
 
 /** Facts of rows that were written before, and the counters that are not. */

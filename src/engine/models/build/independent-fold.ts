@@ -66,7 +66,7 @@ type Overflow = Readonly<{
    * well.
    */
   mayHold: (key: string) => boolean;
-  addRow: (key: string, kept: StoredRow) => void;
+  addRow: (key: string, stored: StoredRow) => void;
   addFact: (keys: readonly string[], recorded: Pick<Recorded, 'fact' | 'sequence'>) => void;
   read: (partition: number) => Generator<Spilled>;
   close: () => void;
@@ -77,9 +77,9 @@ function openOverflow(depth: number): Overflow {
   const spill: Spill<Spilled> = openSpill(partitions);
   return {
     mayHold: keys.mayHold,
-    addRow: (key, kept) => {
+    addRow: (key, retained) => {
       keys.add(key);
-      spill.add(partitionOf(key, depth), { key, kept });
+      spill.add(partitionOf(key, depth), { key, kept: retained });
     },
     addFact: (late, { fact, sequence }) => {
       for (const [partition, own] of Map.groupBy(late, (key) => partitionOf(key, depth)))

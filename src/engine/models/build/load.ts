@@ -4,7 +4,7 @@ import type { Recorded } from '../../../commands/ports.ts';
 import type { StreamName } from '../../../events/streams.ts';
 import type { Applier } from '../engine/apply.ts';
 import { replaced } from '../engine/generations.ts';
-import { type Batch, type Head, readAhead, type Source } from '../engine/source.ts';
+import { type FactBatch, type SourceHead, readAhead, type FactSource } from '../engine/source.ts';
 
 /** Brings a filled generation without readers up to the log, in big batches. */
 export type Load = Readonly<{
@@ -15,7 +15,7 @@ export type Load = Readonly<{
 }>;
 
 /** The stream of a load, and the callback that counts it. */
-type LoadOptions = Readonly<{ source: Source; stream: StreamName; signal: AbortSignal; count: Count }>;
+type LoadOptions = Readonly<{ source: FactSource; stream: StreamName; signal: AbortSignal; count: CountFacts }>;
 
 const maxFacts = 20_000;
 /** Few enough that other work of the process continues meanwhile. */
@@ -56,14 +56,14 @@ export function createLoad(client: pg.ClientBase, applier: Applier, options: Loa
 }
 
 /** Which facts to read: those of a stream from the first on, up to `head` and to the end of that batch. */
-export type Reading = LoadOptions & Readonly<{ head: Head; longestSilenceMs?: number | undefined }>;
+export type LoadRange = LoadOptions & Readonly<{ head: SourceHead; longestSilenceMs?: number | undefined }>;
 
 /**
  * Hands over facts batch by batch, and returns the sequence of the last one, 0 when there is none. Fails where none
  * comes for `longestSilenceMs` before `head` is reached.
  */
 export async function readUpTo(
-  { source, stream, head, count, signal, longestSilenceMs }: Reading,
+  { source, stream, head, count, signal, longestSilenceMs }: LoadRange,
   take: (facts: readonly Recorded[]) => Promise<void>,
 ): Promise<number> {
   const { firstSequence, lastSequence } = head;
@@ -86,10 +86,10 @@ type ReadOnOptions = Parameters<typeof readAhead>[2] & Readonly<{ longestSilence
  * comparison with the archive can prove.
  */
 async function* readOn(
-  source: Source,
+  source: FactSource,
   from: Readonly<{ stream: StreamName; after: number }>,
   { signal, longestSilenceMs = usualSilenceMs, ...options }: ReadOnOptions,
-): AsyncGenerator<Batch, void, undefined> {
+): AsyncGenerator<FactBatch, void, undefined> {
   const idle = new AbortController();
   let position = from.after;
   const watch = (): NodeJS.Timeout => setTimeout(() => idle.abort(), longestSilenceMs);
@@ -118,19 +118,19 @@ function ended(signal: AbortSignal): AppError {
 }
 
 /** How far a rebuild has come: facts read of about how many, and how many a second so far. */
-export type Progress = Readonly<{ done: number; total: number; perSecond: number }>;
+export type RebuildProgress = Readonly<{ done: number; total: number; perSecond: number }>;
 
 /** Counts processed facts; returns how many there were so far. */
-export type Count = (facts: number) => number;
+export type CountFacts = (facts: number) => number;
 
 /** Makes a counter that reports after each step how far it is of about `total`. */
-export function createCount(total: number, tell: ((progress: Progress) => void) | undefined): Count {
-  const began = performance.now();
+export function createCount(total: number, report: ((progress: RebuildProgress) => void) | undefined): CountFacts {
+  const startedAt = performance.now();
   let done = 0;
   return (facts) => {
     done += facts;
-    const seconds = Math.max((performance.now() - began) / 1000, 0.001);
-    if (facts > 0) tell?.({ done, total: Math.max(done, total), perSecond: done / seconds });
+    const seconds = Math.max((performance.now() - startedAt) / 1000, 0.001);
+    if (facts > 0) report?.({ done, total: Math.max(done, total), perSecond: done / seconds });
     return done;
   };
 }

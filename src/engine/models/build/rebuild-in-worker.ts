@@ -1,21 +1,21 @@
 import type { AnyProjection } from '../../../projections/all.ts';
 import { runInWorker } from '../../../kit/worker.ts';
 import { StopError } from '../database-error.ts';
-import type { Source } from '../engine/source.ts';
+import type { FactSource } from '../engine/source.ts';
 import type { Pools } from '../pool.ts';
-import type { Progress } from './load.ts';
+import type { RebuildProgress } from './load.ts';
 import { rebuild, type Rebuilt } from './rebuild.ts';
 import type * as thread from './rebuild-thread.ts';
 import type { RebuildInput } from './rebuild-thread.ts';
 
 /** Where rebuilds are made: a thread opens connections of its own, a short rebuild uses `source` and `pools`. */
 type Workplace = Omit<RebuildInput, 'name'> &
-  Readonly<{ pools: Pools; source: Source; shortOfFacts?: number | undefined }>;
+  Readonly<{ pools: Pools; source: FactSource; shortOfFacts?: number | undefined }>;
 
 /** How one projection is rebuilt, wherever that happens. */
 export type Rebuild = (
   projection: AnyProjection,
-  options: Readonly<{ signal: AbortSignal; onProgress?: (progress: Progress) => void }>,
+  options: Readonly<{ signal: AbortSignal; onProgress?: (progress: RebuildProgress) => void }>,
 ) => Promise<Rebuilt>;
 
 /** A thread takes most of a second to start; a stream of fewer facts is folded by then, a little at a time. */

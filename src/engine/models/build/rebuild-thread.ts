@@ -9,7 +9,7 @@ import { createLog } from '../../log/log.ts';
 import { StopError } from '../database-error.ts';
 import { sequenceOf } from '../engine/source.ts';
 import { createPools } from '../pool.ts';
-import type { Progress } from './load.ts';
+import type { RebuildProgress } from './load.ts';
 import { rebuild, type Rebuilt } from './rebuild.ts';
 
 /**
@@ -28,7 +28,7 @@ type RebuildEnd = Rebuilt | Readonly<{ stopped: string; sequence: number | undef
 /** The task of the thread: rebuilds one projection as `rebuild` does. */
 export async function rebuildOne(
   { nats, postgres, network, name }: RebuildInput,
-  { signal, progress }: TaskContext<Progress>,
+  { signal, progress }: TaskContext<RebuildProgress>,
 ): Promise<RebuildEnd> {
   const projection = projections.find((one) => one.name === name);
   if (!projection) throw new Error(`There is no projection ${name}`);

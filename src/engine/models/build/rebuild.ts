@@ -10,21 +10,21 @@ import {
   vacuumTable,
 } from '../engine/generation-tables.ts';
 import { type Generation, recordFilled } from '../engine/generations.ts';
-import type { Head, Source } from '../engine/source.ts';
+import type { SourceHead, FactSource } from '../engine/source.ts';
 import { loadersOfBuild, type Pools, withClient } from '../pool.ts';
 import { createFilling } from './fill.ts';
-import { type Count, createCount, type Progress, readUpTo } from './load.ts';
+import { type CountFacts, createCount, type RebuildProgress, readUpTo } from './load.ts';
 import { switchTo, withBuildLock } from './switch.ts';
 import { createVerification, type VerifyOptions } from './verify.ts';
 
 /** Options of a rebuild, with the callback for its progress; `limits` bound its memory. */
 type RebuildOptions = Readonly<{
   pools: Pools;
-  source: Source;
+  source: FactSource;
   projection: AnyProjection;
   network: string;
   signal: AbortSignal;
-  onProgress?: ((progress: Progress) => void) | undefined;
+  onProgress?: ((progress: RebuildProgress) => void) | undefined;
   limits?: Limits | undefined;
 }>;
 
@@ -68,12 +68,12 @@ async function build(client: pg.PoolClient, folding: Folding, options: RebuildOp
 /** The generation to build, its source, and the callback for its progress; the limits are for tests. */
 type BuildOptions = Readonly<{
   pools: Pools;
-  source: Source;
+  source: FactSource;
   folding: Folding;
   generation: Generation;
   /** The tables are built up to here, and a little further where a batch ends. */
-  head: Head;
-  count: Count;
+  head: SourceHead;
+  count: CountFacts;
   signal: AbortSignal;
   limits?: Limits | undefined;
 }>;

@@ -8,17 +8,17 @@ import { fingerprintOf } from '../engine/fingerprint.ts';
 import { type Folding, foldingOf } from '../engine/folding.ts';
 import { dropRetired, readableForMs } from '../engine/generation-tables.ts';
 import { existingPrevious, type Generation, liveGeneration, metaSchema, replaced } from '../engine/generations.ts';
-import type { Source } from '../engine/source.ts';
+import type { FactSource } from '../engine/source.ts';
 import { type Pools, withClient } from '../pool.ts';
-import { type Count, createCount, createLoad } from './load.ts';
+import { type CountFacts, createCount, createLoad } from './load.ts';
 
 /**
  * A generation that readers do not see yet, or not any more; `count` is called with the number of facts that it lacked.
  */
-type Next = Readonly<{ folding: Folding; next: Generation; count: Count }>;
+type Next = Readonly<{ folding: Folding; next: Generation; count: CountFacts }>;
 
 /** Where it is switched, and what it is brought up to. */
-export type Place = Readonly<{ source: Source; network: string; signal: AbortSignal }>;
+export type SwitchTarget = Readonly<{ source: FactSource; network: string; signal: AbortSignal }>;
 
 /** Writers and readers of the live generation wait no longer than this for a switch. */
 const switchWithinMs = 10_000;
@@ -32,7 +32,7 @@ const switchWithinMs = 10_000;
 export async function switchTo(
   client: pg.ClientBase,
   { folding, next, count }: Next,
-  { source, network, signal }: Place,
+  { source, network, signal }: SwitchTarget,
 ): Promise<number> {
   const applier = createApplier(folding, next, network);
   const load = createLoad(client, applier, { source, stream: next.stream, signal, count });
@@ -82,7 +82,7 @@ export async function withBuildLock<T>(
 /** Options of a switch back. */
 type SwitchBackOptions = Readonly<{
   pools: Pools;
-  source: Source;
+  source: FactSource;
   projection: AnyProjection;
   network: string;
   signal: AbortSignal;
@@ -115,7 +115,7 @@ export async function switchBack(options: SwitchBackOptions): Promise<SwitchedBa
   );
 }
 
-async function checkFit(folding: Folding, previous: Generation, source: Source): Promise<void> {
+async function checkFit(folding: Folding, previous: Generation, source: FactSource): Promise<void> {
   const { projection, generation, version, stream, incarnation } = previous;
   const what = `Generation ${generation} of ${projection}`;
   if (version !== folding.version || previous.fingerprint !== fingerprintOf(folding))

@@ -74,7 +74,7 @@ async function describe(
   { folding, schema, stored, again, mostRows }: VerifyOptions,
   { table, within }: { table: Table; within: readonly number[] },
 ): Promise<string> {
-  const kept = await stored((client) => storedRows(client, schema, { table, within }));
+  const retained = await stored((client) => storedRows(client, schema, { table, within }));
   const wanted = new Set(within);
   const { bucketOf } = createSumming(table);
   const folded = new Map<string, string>();
@@ -83,19 +83,19 @@ async function describe(
   };
   const fold = createIndependentFold(folding, { see, mostRows });
   try {
-    await again(fold.take, kept.position);
+    await again(fold.take, retained.position);
     await showAll(fold);
   } finally {
     fold.close();
   }
-  const keys = [...new Set([...folded.keys(), ...kept.rows.keys()])].filter(
-    (key) => folded.get(key) !== kept.rows.get(key),
+  const keys = [...new Set([...folded.keys(), ...retained.rows.keys()])].filter(
+    (key) => folded.get(key) !== retained.rows.get(key),
   );
   const named = keys
     .slice(0, mostNamed)
     .map(
       (key) =>
-        `${readable(key)} is ${readable(kept.rows.get(key))} in the table and ${readable(folded.get(key))} by the log`,
+        `${readable(key)} is ${readable(retained.rows.get(key))} in the table and ${readable(folded.get(key))} by the log`,
     );
   return `${keys.length} rows of ${table.name} differ: ${named.join('; ')}`;
 }

@@ -25,7 +25,7 @@ export type Applier = Readonly<{
 }>;
 
 const none: readonly Statement[] = [];
-const begin: Statement = { text: 'begin' };
+const start: Statement = { text: 'begin' };
 const commit: Statement = { text: 'commit' };
 const rollback: Statement = { text: 'rollback' };
 
@@ -38,16 +38,16 @@ export function createApplier(folding: Folding, generation: Generation, network:
     if (to <= at) return true;
     const touched = keyed(folding, facts);
     const keys = [...new Set(touched.map(({ key }) => key))];
-    const look = keys.length === 0 ? none : [writer.select(keys)];
-    const [moved, old] = (
-      await sendAll(client, [...(within ? none : [begin]), checkpoint(network, generation, { from: at, to }), ...look])
+    const check = keys.length === 0 ? none : [writer.select(keys)];
+    const [changed, old] = (
+      await sendAll(client, [...(within ? none : [start]), checkpoint(network, generation, { from: at, to }), ...check])
     ).slice(within ? 0 : 1);
-    if (moved?.rowCount !== 1) {
+    if (changed?.rowCount !== 1) {
       if (!within) await sendAll(client, [rollback]);
       return false;
     }
-    const told = generation.status === 'live' ? [notification(network, generation, to)] : none;
-    const last = [...told, ...(within ? none : [commit])];
+    const reported = generation.status === 'live' ? [notification(network, generation, to)] : none;
+    const last = [...reported, ...(within ? none : [commit])];
     const answers = await sendChanges(client, { folding, writer, touched, before: writer.kept(old?.rows ?? []) }, last);
     if (!within) checkCommitted(answers.at(-1));
     at = to;

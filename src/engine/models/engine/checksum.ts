@@ -24,18 +24,18 @@ type Summing = Readonly<{
 /** Prepares the checksum of a table's rows. */
 export function createSumming(table: Table): Summing {
   const columns = columnsOf(table);
-  const found = Array.from({ length: buckets }, () => ({ rows: 0, sum: 0 }));
+  const match = Array.from({ length: buckets }, () => ({ rows: 0, sum: 0 }));
   // One character for each byte of the hash.
   const hashOf = (row: Row): string => hash('sha256', canonicalRow(columns, row), 'binary');
   return {
     add: (row) => {
       const hashed = hashOf(row);
-      const bucket = found[hashed.charCodeAt(0)];
+      const bucket = match[hashed.charCodeAt(0)];
       if (!bucket) return;
       bucket.rows += 1;
       bucket.sum = (bucket.sum + partOf(hashed)) % modulus;
     },
-    checksum: () => found,
+    checksum: () => match,
     bucketOf: (row) => hashOf(row).charCodeAt(0),
   };
 }
@@ -54,8 +54,8 @@ export async function storedChecksum(client: pg.ClientBase, schema: string, tabl
         sum(('x' || encode(substr(hash, 2, 6), 'hex'))::bit(48)::int8) % ${modulus} as sum
       from (select ${hashSql(table)} as hash from ${schema}."${table.name}" offset 0) as hashed group by 1`,
   );
-  const found = new Map(rows.map((row) => [row.bucket, { rows: row.rows, sum: Number(row.sum) }]));
-  return Array.from({ length: buckets }, (_, bucket) => found.get(bucket) ?? { rows: 0, sum: 0 });
+  const result = new Map(rows.map((row) => [row.bucket, { rows: row.rows, sum: Number(row.sum) }]));
+  return Array.from({ length: buckets }, (_, bucket) => result.get(bucket) ?? { rows: 0, sum: 0 });
 }
 
 /** Rows of a stored table whose hash lies in one of these buckets: their canonical text by their key. */

@@ -26,8 +26,8 @@ export function createCounterSums({ counters }: { readonly counters: readonly Co
       for (const { counts, sums } of all) for (const count of counts(row)) sums.add(count, times);
     },
     add: (name, rows) => {
-      const found = all.find(({ table }) => table.name === name);
-      for (const row of rows) found?.sums.add(row, 1);
+      const match = all.find(({ table }) => table.name === name);
+      for (const row of rows) match?.sums.add(row, 1);
     },
     tables: () => all.map(({ table, sums }) => [table, sums.rows()]),
   };
@@ -81,8 +81,8 @@ function createTableSums(table: Table) {
 
 function plus(sum: Sum, cell: Cell, times: 1 | -1): Sum {
   if (typeof sum === 'number') return sum + Number(cell) * times;
-  const whole = BigInt(cell);
-  return times === 1 ? sum + whole : sum - whole;
+  const complete = BigInt(cell);
+  return times === 1 ? sum + complete : sum - complete;
 }
 
 const cellOf = (sum: Sum): Cell => (typeof sum === 'bigint' ? String(sum) : sum);

@@ -18,9 +18,9 @@ const known = new WeakMap<Folding, string>();
  * Another wording of the same handlers has the same fingerprint; other behaviour over that history, another one.
  */
 export function fingerprintOf(folding: Folding): string {
-  const found = known.get(folding) ?? fingerprint(folding);
-  known.set(folding, found);
-  return found;
+  const match = known.get(folding) ?? fingerprint(folding);
+  known.set(folding, match);
+  return match;
 }
 
 /** Fails when a generation was made by other handlers or tables than this program has for the same version. */

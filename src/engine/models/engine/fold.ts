@@ -6,7 +6,7 @@ import { createCounterSums } from './counter-sums.ts';
 import { StopError } from '../database-error.ts';
 
 /** Rows of the main table that a batch changes, each once. */
-export type Rows = readonly (readonly [key: string, kept: StoredRow])[];
+export type ChangedRows = readonly (readonly [key: string, kept: StoredRow])[];
 
 /** The consequences of the rows that a batch changes. */
 export type Consequences = Readonly<{
@@ -25,11 +25,11 @@ export type Keyed = FoldingTouch & Readonly<{ sequence: number }>;
 
 /** The rows that facts touch, in the order of the facts. Fails with the sequence of the fact that cannot be applied. */
 export function keyed(folding: Folding, facts: readonly Recorded[]): Keyed[] {
-  const found: Keyed[] = [];
+  const match: Keyed[] = [];
   for (const { fact, sequence } of facts)
     for (const { key, next } of attempt(folding, sequence, () => folding.touches(fact)))
-      found.push({ key, next, sequence });
-  return found;
+      match.push({ key, next, sequence });
+  return match;
 }
 
 /**
@@ -38,28 +38,28 @@ export function keyed(folding: Folding, facts: readonly Recorded[]): Keyed[] {
  * A row that was last touched at or after a fact's sequence ignores the fact, so any split, overlap or repetition of
  * the same facts ends in the same rows. Fails with a `StopError` that names the fact which the projection cannot take.
  */
-export function fold(folding: Folding, touched: readonly Keyed[], before: ReadonlyMap<string, StoredRow>): Rows {
+export function fold(folding: Folding, touched: readonly Keyed[], before: ReadonlyMap<string, StoredRow>): ChangedRows {
   const after = new Map<string, StoredRow>();
   for (const one of touched) {
-    const kept = after.get(one.key) ?? before.get(one.key);
-    const next = step(folding, kept, one);
-    if (next !== kept) after.set(one.key, next);
+    const stored = after.get(one.key) ?? before.get(one.key);
+    const next = step(folding, stored, one);
+    if (next !== stored) after.set(one.key, next);
   }
   return [...after];
 }
 
 /** The row that a fact makes of another one; the very same where it was last touched at or after the fact. */
-export function step(folding: Folding, kept: StoredRow | undefined, { next, sequence }: Keyed): StoredRow {
-  if (kept && kept.position >= sequence) return kept;
-  const row = attempt(folding, sequence, () => next(kept?.row ?? undefined));
-  return { row: row && cleanRow(row, kept?.row), position: sequence };
+export function step(folding: Folding, retained: StoredRow | undefined, { next, sequence }: Keyed): StoredRow {
+  if (retained && retained.position >= sequence) return retained;
+  const row = attempt(folding, sequence, () => next(retained?.row ?? undefined));
+  return { row: row && cleanRow(row, retained?.row), position: sequence };
 }
 
 /** Derives the consequences of changed rows, which may be added part by part; `before` holds the rows as they were. */
 export function createConsequences(
   folding: Folding,
   before: ReadonlyMap<string, StoredRow>,
-): Readonly<{ add: (rows: Rows) => void; all: () => Consequences }> {
+): Readonly<{ add: (rows: ChangedRows) => void; all: () => Consequences }> {
   const had = new Map<string, Derived>();
   const has = new Map<string, Derived>();
   const counters = createCounterSums(folding);
@@ -88,10 +88,10 @@ export function createConsequences(
 
 /** Names a derived row by its table and key. */
 function identity({ table, values }: Derived, tables: ReadonlyMap<string, Table>): string {
-  const found = tables.get(table);
-  if (!found) throw new Error(`There is no derived table ${table}`);
+  const result = tables.get(table);
+  if (!result) throw new Error(`There is no derived table ${table}`);
   let name = table;
-  for (const column of found.key) {
+  for (const column of result.key) {
     const cell = values[column] ?? null;
     // Clean text holds no NUL.
     name += typeof cell === 'string' ? `\0=${cell}` : `\0${JSON.stringify(cell)}`;

@@ -57,9 +57,9 @@ function eachOnce(type: string, touches: readonly Touch<Row>[]): readonly Foldin
   if (!first) return none;
   // The usual case, without anything that it does not need.
   if (touches.length === 1) return isText(touches) ? touches : [{ key: keyText(first.key), next: first.next }];
-  const found = new Map(touches.map(({ key, next }) => [keyText(key), next]));
-  if (found.size < touches.length) throw new Error(`A ${type} touches a row more than once`);
-  return [...found].map(([key, next]) => ({ key, next }));
+  const match = new Map(touches.map(({ key, next }) => [keyText(key), next]));
+  if (match.size < touches.length) throw new Error(`A ${type} touches a row more than once`);
+  return [...match].map(([key, next]) => ({ key, next }));
 }
 
 const isText = (touches: readonly Touch<Row>[]): touches is readonly FoldingTouch[] =>

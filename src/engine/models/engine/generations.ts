@@ -33,12 +33,12 @@ const listWithinMs = 10_000;
 
 /** All generations that are not retired, by projection. */
 export async function listGenerations(client: pg.ClientBase | pg.Pool, network: string): Promise<Generation[]> {
-  const asked = {
+  const request = {
     text: `select ${generationColumns} from ${metaSchema(network)}.generations where status <> 'retired'
       order by projection, generation`,
     query_timeout: listWithinMs,
   };
-  const { rows } = await client.query<Generation>(asked);
+  const { rows } = await client.query<Generation>(request);
   return rows;
 }
 

@@ -6,12 +6,12 @@ import type { Folding } from './folding.ts';
 import { analyzeTables } from './generation-tables.ts';
 import { clearStop, type Generation, liveGeneration } from './generations.ts';
 import { type Pools, withClient } from '../pool.ts';
-import { type Head, readAhead, sequenceOf, type Source } from './source.ts';
+import { type SourceHead, readAhead, sequenceOf, type FactSource } from './source.ts';
 
 /** What following needs. */
 export type Following = Readonly<{
   pools: Pools;
-  source: Source;
+  source: FactSource;
   folding: Folding;
   network: string;
   /** Is called for every batch that the database refused. */
@@ -69,7 +69,7 @@ function watchGround(
 ): { signal: AbortSignal; stop: () => void } {
   const unfit = new AbortController();
   const { stream, projection } = live;
-  const look = async (): Promise<void> => {
+  const inspection = async (): Promise<void> => {
     const at = position();
     const [head, now] = await Promise.allSettled([
       source.head(stream),
@@ -80,7 +80,7 @@ function watchGround(
     if (!isSame(live, now.value)) unfit.abort(gone);
     else if (now.value.position < at) unfit.abort(wentBack(now.value, at));
   };
-  const timer = setInterval(() => void look(), checkEachMs);
+  const timer = setInterval(() => void inspection(), checkEachMs);
   return { signal: unfit.signal, stop: () => clearInterval(timer) };
 }
 
@@ -104,16 +104,16 @@ function statisticsOf({ pools, folding }: Following, { schema, position }: Gener
   let written = 0;
   // The facts up to `position` are in the statistics already.
   let due = Math.max(firstStatisticsAfter, position);
-  let isUnderWay = false;
+  let isInFlight = false;
   const analyze = async (): Promise<void> => {
-    isUnderWay = true;
+    isInFlight = true;
     // Whatever is wrong with the database, the next batch finds it as well.
     await withClient(pools.bulk, (client) => analyzeTables(client, folding, schema)).catch(() => undefined);
-    isUnderWay = false;
+    isInFlight = false;
   };
   return (facts) => {
     written += facts;
-    if (written < due || isUnderWay) return;
+    if (written < due || isInFlight) return;
     while (due <= written) due *= 4;
     void analyze();
   };
@@ -144,7 +144,7 @@ function named(stop: StopError, { name, stream }: Folding, culprit: Recorded | u
 }
 
 /** Fails when a generation follows another log than this one, or one that was longer. */
-function checkLog({ projection, stream, incarnation }: Generation, head: Head, position: number): void {
+function checkLog({ projection, stream, incarnation }: Generation, head: SourceHead, position: number): void {
   const remedy = `rebuild it from this log with: annals replay ${projection}`;
   if (head.incarnation !== incarnation) {
     throw new StopError(

@@ -65,11 +65,11 @@ type Task = Following & Readonly<{ projection: AnyProjection; rebuilding?: Rebui
 /**
  * The state of a leader: the epoch that it raised, once there was a generation to raise it on, and failures in a row.
  */
-type Standing = { epoch: number | undefined; failures: number };
+type Status = { epoch: number | undefined; failures: number };
 
 const longestWaitMs = 5000;
 const blockedAtMostMs = 1500;
-const lookAgainMs = 500;
+const checkAgainMs = 500;
 const sweepEachMs = 60_000;
 
 /**
@@ -80,16 +80,16 @@ const sweepEachMs = 60_000;
  */
 async function lead(task: Task, signal: AbortSignal): Promise<void> {
   const sweeping = setInterval(() => void sweep(task), sweepEachMs);
-  const standing: Standing = { epoch: undefined, failures: 0 };
+  const current: Status = { epoch: undefined, failures: 0 };
   try {
-    while (!signal.aborted && (await triedTurn(task, standing, signal)));
+    while (!signal.aborted && (await triedTurn(task, current, signal)));
   } finally {
     clearInterval(sweeping);
   }
 }
 
 /** One turn of a leader, with what went wrong in it waited out; false when there is no further one. */
-async function triedTurn(task: Task, standing: Standing, signal: AbortSignal): Promise<boolean> {
+async function triedTurn(task: Task, standing: Status, signal: AbortSignal): Promise<boolean> {
   try {
     const goesOn = await turn(task, standing, signal);
     standing.failures = 0;
@@ -101,9 +101,9 @@ async function triedTurn(task: Task, standing: Standing, signal: AbortSignal): P
 }
 
 /** Builds a generation where none fits, else follows the live one; false when it is another's to lead. */
-async function turn(task: Task, standing: Standing, signal: AbortSignal): Promise<boolean> {
+async function turn(task: Task, standing: Status, signal: AbortSignal): Promise<boolean> {
   const { folding, log } = task;
-  const live = await look(task);
+  const live = await check(task);
   if (live && live.version > folding.version) {
     log.warn({ live: live.version, ours: folding.version }, 'a newer version runs the projection');
     return false;
@@ -120,7 +120,7 @@ async function turn(task: Task, standing: Standing, signal: AbortSignal): Promis
   return true;
 }
 
-function look({ pools, network, folding }: Task): Promise<Generation | undefined> {
+function check({ pools, network, folding }: Task): Promise<Generation | undefined> {
   return withClient(pools.write, (client) => liveGeneration(client, { network, projection: folding.name }));
 }
 
@@ -160,7 +160,7 @@ async function buildNext(task: Task, signal: AbortSignal): Promise<void> {
   task.log.info({ generation, position, facts }, 'a new generation of the projection is live');
 }
 
-async function recover(task: Task, caught: unknown, standing: Standing, signal: AbortSignal): Promise<void> {
+async function recover(task: Task, caught: unknown, standing: Status, signal: AbortSignal): Promise<void> {
   const sequence = sequenceOf(caught);
   if (caught instanceof StopError || sequence !== undefined) {
     task.log.error({ err: caught, sequence }, 'projection stopped');
@@ -183,18 +183,18 @@ async function standStopped(task: Task, { reason, epoch }: Stop, signal: AbortSi
   const { pools, network, folding } = task;
   let stopped: { generation: number | undefined } | undefined;
   const stand = async (): Promise<'done' | void> => {
-    const live = await look(task);
+    const live = await check(task);
     const stop = { network, projection: folding.name, epoch: epoch ?? 0, reason };
     const isRecorded = stopped !== undefined || (await recordStop(pools.write, stop));
     if (!live && !isRecorded) {
-      await wait(lookAgainMs, signal);
+      await wait(checkAgainMs, signal);
       return 'done';
     }
     stopped ??= { generation: live?.generation };
     if (live?.generation !== stopped.generation || live?.epoch !== epoch) return 'done';
   };
   // It fails while the database is away: the stop is recorded when it is back.
-  await repeat('a stop was not recorded', stand, { everyMs: lookAgainMs, signal });
+  await repeat('a stop was not recorded', stand, { everyMs: checkAgainMs, signal });
 }
 
 /** Drops generations without readers; those that cannot be dropped now are dropped another time. */

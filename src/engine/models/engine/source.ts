@@ -2,10 +2,10 @@ import type { Recorded } from '../../../commands/ports.ts';
 import type { StreamName } from '../../../events/streams.ts';
 
 /** The end of a stream; the first sequence is beyond the last one while the stream is empty. */
-export type Head = Readonly<{ incarnation: string; firstSequence: number; lastSequence: number }>;
+export type SourceHead = Readonly<{ incarnation: string; firstSequence: number; lastSequence: number }>;
 
 /** Facts of a stream in its order, and how many more there are after them. */
-export type Batch = Readonly<{ facts: readonly Recorded[]; behind: number }>;
+export type FactBatch = Readonly<{ facts: readonly Recorded[]; behind: number }>;
 
 /**
  * The part of the log that the engine needs.
@@ -13,13 +13,13 @@ export type Batch = Readonly<{ facts: readonly Recorded[]; behind: number }>;
  * `follow` yields facts after a sequence without end, until its signal aborts; an event that cannot be read, or one
  * that is missing, is an error with the `sequence` of it.
  */
-export type Source = Readonly<{
+export type FactSource = Readonly<{
   follow: (
     stream: StreamName,
     after: number,
     options: { maxFacts?: number; signal: AbortSignal },
-  ) => AsyncIterable<Batch>;
-  head: (stream: StreamName) => Promise<Head>;
+  ) => AsyncIterable<FactBatch>;
+  head: (stream: StreamName) => Promise<SourceHead>;
 }>;
 
 /** The sequence that an error of the log is about, if it is about an event at all. */
@@ -37,10 +37,10 @@ type ReadAheadOptions = Readonly<{ maxFacts: number; fill?: boolean; signal: Abo
  * An error of the log comes after everything that was read before it.
  */
 export async function* readAhead(
-  source: Source,
+  source: FactSource,
   from: Readonly<{ stream: StreamName; after: number }>,
   { maxFacts, fill = false, signal }: ReadAheadOptions,
-): AsyncGenerator<Batch, void, undefined> {
+): AsyncGenerator<FactBatch, void, undefined> {
   const left = new AbortController();
   const held: Held = { facts: [], behind: 0, isOver: false, changed: Promise.withResolvers<void>() };
   const follow = source.follow(from.stream, from.after, { maxFacts, signal: AbortSignal.any([signal, left.signal]) });
@@ -80,7 +80,7 @@ type Held = {
 
 type Limits = Readonly<{ maxFacts: number; signal: AbortSignal }>;
 
-async function readInto(held: Held, batches: AsyncIterable<Batch>, { maxFacts, signal }: Limits): Promise<void> {
+async function readInto(held: Held, batches: AsyncIterable<FactBatch>, { maxFacts, signal }: Limits): Promise<void> {
   for await (const { facts, behind } of batches) {
     held.facts.push(...facts);
     held.behind = behind;

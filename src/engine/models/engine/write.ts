@@ -12,7 +12,7 @@ import type { ColumnType, Table } from '../../../projections/columns.ts';
 import { typeOf } from '../column-types.ts';
 import { copyInto, copyText } from './copy.ts';
 import { summedColumns } from './counter-sums.ts';
-import type { Consequences, Rows } from './fold.ts';
+import type { Consequences, ChangedRows } from './fold.ts';
 import { type Folding, type StoredRow, keyOfParts, keyParts, mainRow, type Row, withOwnColumns } from './folding.ts';
 import type { Statement } from '../../../kit/shims/pg/batch.ts';
 
@@ -23,7 +23,7 @@ export type Writer = Readonly<{
   /** What `select` answered, as rows by key. */
   kept: (rows: readonly Record<string, unknown>[]) => Map<string, StoredRow>;
   /** Statements that bring the main table to where a fold ended; `before` holds all rows that are there already. */
-  rows: (rows: Rows, before: ReadonlyMap<string, StoredRow>) => Statement[];
+  rows: (rows: ChangedRows, before: ReadonlyMap<string, StoredRow>) => Statement[];
   /** Statements that bring the other tables there. */
   consequences: (consequences: Consequences) => Statement[];
 }>;
@@ -32,7 +32,7 @@ export type Writer = Readonly<{
 export function createWriter(folding: Folding, schema: string): Writer {
   const main = withOwnColumns(folding.table);
   const select = prepare(selectByKey(schema, folding.table));
-  const asked = askedColumns(folding.table);
+  const request = requestedColumns(folding.table);
   const insertMain = copying(schema, main);
   const upsertMain = bulk(schema, main, upsert);
   const derived = folding.derivedTables.map((table) => ({
@@ -49,10 +49,12 @@ export function createWriter(folding: Folding, schema: string): Writer {
   }));
   return {
     select: (keys) => ({ ...select, values: keyColumnsOf(folding.table, keys) }),
-    kept: (rows) => new Map(rows.map((row) => keptRow(asked, row))),
+    kept: (rows) => new Map(rows.map((row) => storedRow(request, row))),
     rows: (rows, before) => {
       const stored = (isKnown: boolean): Row[] =>
-        rows.filter(([key]) => before.has(key) === isKnown).map(([key, kept]) => mainRow(folding.table, key, kept));
+        rows
+          .filter(([key]) => before.has(key) === isKnown)
+          .map(([key, retained]) => mainRow(folding.table, key, retained));
       // A search for conflicts where there can be none takes as long again as the insert.
       return [...insertMain(stored(false)), ...upsertMain(stored(true))];
     },
@@ -94,20 +96,20 @@ function bulk(
 }
 
 /** Names of the columns that hold the requested keys; no column of a table has a blank in its name. */
-const askedColumns = ({ key }: Table): string[] => key.map((name) => `asked ${name}`);
+const requestedColumns = ({ key }: Table): string[] => key.map((name) => `asked ${name}`);
 
 function selectByKey(schema: string, table: Table): Sql {
-  const asked = askedColumns(table);
+  const query = requestedColumns(table);
   const columns = names([...Object.keys(table.columns), 'position', 'removed']);
   const match = sql.join(
     table.key.map(
-      (name, at) => sql`${sql.id('kept', name)} = ${sql.id('asked', asked[at] ?? '')}::${castOf(table, name)}`,
+      (name, at) => sql`${sql.id('kept', name)} = ${sql.id('asked', query[at] ?? '')}::${castOf(table, name)}`,
     ),
     sql` and `,
   );
-  const keys: Table = { name: 'asked', columns: Object.fromEntries(asked.map((name) => [name, 'text'])), key: asked };
-  const askedFor = sql.join(asked.map((name) => sql.id('asked', name)));
-  return sql`select ${askedFor}, found.* from ${given('asked', keys)}
+  const keys: Table = { name: 'asked', columns: Object.fromEntries(query.map((name) => [name, 'text'])), key: query };
+  const requestedFor = sql.join(query.map((name) => sql.id('asked', name)));
+  return sql`select ${requestedFor}, found.* from ${options('asked', keys)}
     cross join lateral (${oneByOne(columns, sql.id(schema, table.name), match)}) as found`;
 }
 
@@ -139,16 +141,16 @@ function addUp(where: Sql, table: Table): Sql {
 function insertion(where: Sql, table: Table): Sql {
   const columns = Object.keys(table.columns);
   const values = sql.join(columns.map((name) => sql`${sql.id('fresh', name)}::${castOf(table, name)}`));
-  return sql`insert into ${where} (${names(columns)}) select ${values} from ${given('fresh', table)}`;
+  return sql`insert into ${where} (${names(columns)}) select ${values} from ${options('fresh', table)}`;
 }
 
 function remove(where: Sql, table: Table): Sql {
   const matches = table.key.map(
     (name) => sql`${sql.id('kept', name)} = ${sql.id('gone', name)}::${castOf(table, name)}`,
   );
-  const found = oneByOne(sql`ctid`, where, sql.join(matches, sql` and `));
-  const places = sql`select found.ctid from ${given('gone', table)} cross join lateral (${found}) as found`;
-  return sql`delete from ${where} as had where had.ctid = any (array(${places}))`;
+  const result = oneByOne(sql`ctid`, where, sql.join(matches, sql` and `));
+  const positions = sql`select found.ctid from ${options('gone', table)} cross join lateral (${result}) as found`;
+  return sql`delete from ${where} as had where had.ctid = any (array(${positions}))`;
 }
 
 function removeZeros(where: Sql, table: Table, summed: readonly string[]): Sql {
@@ -157,7 +159,7 @@ function removeZeros(where: Sql, table: Table, summed: readonly string[]): Sql {
 }
 
 /** The rows of a statement's parameters: one array per column; JSON travels as text. */
-function given(alias: string, { columns }: Table): Sql {
+function options(alias: string, { columns }: Table): Sql {
   const arrays = Object.values(columns).map((type) => sql`${null}::${sql.raw(typeOf(type).array)}[]`);
   return sql`unnest(${sql.join(arrays)}) as ${sql.id(alias)} (${names(Object.keys(columns))})`;
 }
@@ -171,7 +173,7 @@ const keysOf = (table: Table): Table => ({
   columns: Object.fromEntries(Object.entries(table.columns).filter(([name]) => table.key.includes(name))),
 });
 
-function keptRow([first = '', ...others]: readonly string[], answer: Record<string, unknown>): [string, StoredRow] {
+function storedRow([first = '', ...others]: readonly string[], answer: Record<string, unknown>): [string, StoredRow] {
   const { [first]: part, position, removed, ...row } = answer;
   const key = others.length === 0 ? String(part) : keyOfParts([part, ...others.map((name) => row[name])]);
   for (const name of others) delete row[name];

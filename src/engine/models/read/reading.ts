@@ -5,7 +5,14 @@ import type { Reading } from '../../../projections/reading.ts';
 import { sendBatch } from '../../../kit/shims/pg/batch.ts';
 import { toReadError } from '../database-error.ts';
 import { type Generation, listGenerations } from '../engine/generations.ts';
-import { findLive, optimisticSnapshot, heldSnapshot, liveFrom, type LiveGenerations, Moved } from './snapshot.ts';
+import {
+  findLive,
+  optimisticSnapshot,
+  heldSnapshot,
+  liveFrom,
+  type LiveGenerations,
+  GenerationChanged,
+} from './snapshot.ts';
 import { type Pools, reportDamage } from '../pool.ts';
 
 /** Reads what projections made. */
@@ -45,17 +52,17 @@ export function createReader({ pools, network, projections = all }: ReaderOption
   const versions = new Map(projections.map(({ name, version }) => [name, version]));
   const reader = {};
   let known: LiveGenerations | undefined;
-  const guess = async <T>(client: pg.ClientBase, taken: LiveGenerations, use: Use<T>): Promise<T> => {
-    const reading = optimisticSnapshot({ client, reader, versions, taken }, live);
+  const guess = async <T>(client: pg.ClientBase, accepted: LiveGenerations, use: Use<T>): Promise<T> => {
+    const reading = optimisticSnapshot({ client, reader, versions, taken: accepted }, live);
     const [outcome] = await Promise.allSettled([use(reading)]);
     await reading.confirmed();
     return valueOf(outcome);
   };
   const hold = async <T>(client: pg.ClientBase, use: Use<T>): Promise<T> => {
-    const [, found] = await Promise.all(
+    const [, match] = await Promise.all(
       sendBatch(client, [{ text: 'begin isolation level repeatable read read only' }, live]),
     );
-    known = liveFrom(found ?? []);
+    known = liveFrom(match ?? []);
     const [outcome] = await Promise.allSettled([use(heldSnapshot({ client, reader, versions, taken: known }))]);
     await Promise.all(sendBatch(client, [{ text: 'commit' }]));
     return valueOf(outcome);
@@ -69,8 +76,8 @@ export function createReader({ pools, network, projections = all }: ReaderOption
           const [outcome] = await Promise.allSettled([
             known && tries === 1 ? guess(client, known, use) : hold(client, use),
           ]);
-          const isMoved = outcome.status === 'rejected' && outcome.reason instanceof Moved;
-          if (isMoved && tries < mostTries) continue;
+          const isAdvanced = outcome.status === 'rejected' && outcome.reason instanceof GenerationChanged;
+          if (isAdvanced && tries < mostTries) continue;
           isBroken = outcome.status === 'rejected' && !(outcome.reason instanceof AppError);
           return valueOf(outcome);
         }

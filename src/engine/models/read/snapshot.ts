@@ -13,7 +13,7 @@ import { AppError } from '../../../kit/errors.ts';
 import { type ProjectionName, projectionNames } from '../../../projections/projection.ts';
 import type { Followed, Reading } from '../../../projections/reading.ts';
 import type { Tables } from '../../../projections/tables.ts';
-import { type Ask, type Rows, sendBatch, type Statement } from '../../../kit/shims/pg/batch.ts';
+import { type RunStatement, type ResultRows, sendBatch, type Statement } from '../../../kit/shims/pg/batch.ts';
 import { metaSchema } from '../engine/generations.ts';
 
 /** A live generation as readers see it. */
@@ -22,7 +22,7 @@ export type Live = Readonly<{ projection: ProjectionName; version: number; schem
 export type LiveGenerations = ReadonlyMap<ProjectionName, Live>;
 
 /** The live generations are not those that a snapshot assumed: its results may be wrong, and the read is repeated. */
-export class Moved extends AppError {
+export class GenerationChanged extends AppError {
   constructor() {
     super('UNAVAILABLE', 'The read models were replaced again and again while they were read; try again soon');
     this.name = 'Moved';
@@ -37,7 +37,7 @@ export const findLive = (network: string): Statement => ({
 });
 
 /** The live generations from the rows of `findLive`. */
-export function liveFrom(rows: Rows): LiveGenerations {
+export function liveFrom(rows: ResultRows): LiveGenerations {
   const all = rows as readonly (Omit<Live, 'followed'> & Omit<Followed, 'sequence'> & { readonly position: number })[];
   return new Map(
     all.map(({ projection, version, schema, stream, incarnation, position: sequence }) => [
@@ -47,7 +47,7 @@ export function liveFrom(rows: Rows): LiveGenerations {
   );
 }
 
-type Asking = Readonly<{
+type Requesting = Readonly<{
   client: pg.ClientBase;
   /** The same for all snapshots of one database. */
   reader: object;
@@ -60,15 +60,15 @@ type Asking = Readonly<{
  * Optimistic: assumes the generations seen before, sends the query for their positions in the same round trip, and
  * fails with `Moved` instead of answering when one has changed.
  */
-export function optimisticSnapshot(asking: Asking, live: Statement): Reading {
-  const { client, taken } = asking;
+export function optimisticSnapshot(requesting: Requesting, live: Statement): Reading {
+  const { client, taken } = requesting;
   const named = new Set<ProjectionName>();
   let checked = 0;
-  const send = (statements: readonly Statement[]): Promise<Rows>[] => {
-    const [found, ...answers] = sendBatch(client, [live, ...statements]);
-    const sound = (found ?? Promise.resolve([])).then((rows) => {
+  const send = (statements: readonly Statement[]): Promise<ResultRows>[] => {
+    const [match, ...answers] = sendBatch(client, [live, ...statements]);
+    const sound = (match ?? Promise.resolve([])).then((rows) => {
       const now = liveFrom(rows);
-      if ([...named].some((name) => !isSame(taken.get(name), now.get(name)))) throw new Moved();
+      if ([...named].some((name) => !isSame(taken.get(name), now.get(name)))) throw new GenerationChanged();
       checked = named.size;
       return rows;
     });
@@ -77,18 +77,18 @@ export function optimisticSnapshot(asking: Asking, live: Statement): Reading {
   const confirmed = async (): Promise<void> => {
     if (checked < named.size) await send([])[0];
   };
-  return readingOf(asking, { named, ask: gather((statements) => send(statements).slice(1)), confirmed });
+  return readingOf(requesting, { named, ask: gather((statements) => send(statements).slice(1)), confirmed });
 }
 
 /** A snapshot within an open transaction that has read the generations. */
-export function heldSnapshot(asking: Asking): Reading {
-  const ask = gather((statements) => sendBatch(asking.client, statements));
-  return readingOf(asking, { named: new Set(), ask, confirmed: () => Promise.resolve() });
+export function heldSnapshot(querying: Requesting): Reading {
+  const request = gather((statements) => sendBatch(querying.client, statements));
+  return readingOf(querying, { named: new Set(), ask: request, confirmed: () => Promise.resolve() });
 }
 
-type Ways = Readonly<{ named: Set<ProjectionName>; ask: Ask; confirmed: () => Promise<void> }>;
+type Ways = Readonly<{ named: Set<ProjectionName>; ask: RunStatement; confirmed: () => Promise<void> }>;
 
-function readingOf({ client, reader, versions, taken }: Asking, { named, ask, confirmed }: Ways): Reading {
+function readingOf({ client, reader, versions, taken }: Requesting, { named, ask, confirmed }: Ways): Reading {
   const of = (name: ProjectionName): Live => {
     named.add(name);
     const live = taken.get(name);
@@ -111,8 +111,8 @@ function readingOf({ client, reader, versions, taken }: Asking, { named, ask, co
 }
 
 /** Statements that are sent within one turn of the event loop leave together. */
-function gather(send: (statements: readonly Statement[]) => readonly Promise<Rows>[]): Ask {
-  let waiting: { statement: Statement; answer: (rows: Promise<Rows>) => void }[] = [];
+function gather(send: (statements: readonly Statement[]) => readonly Promise<ResultRows>[]): RunStatement {
+  let waiting: { statement: Statement; answer: (rows: Promise<ResultRows>) => void }[] = [];
   const leave = (): void => {
     const all = waiting;
     waiting = [];
@@ -172,11 +172,11 @@ function nameOf(text: string): string {
   return name;
 }
 
-type Asker = { ask: Ask };
+type Asker = { ask: RunStatement };
 const made = new WeakMap<pg.ClientBase, Readonly<{ db: Kysely<Tables>; asker: Asker }>>();
 
 /** Kysely over one connection, which stays the caller's; it sends statements with the last caller's `ask`. */
-function kyselyOver(client: pg.ClientBase, ask: Ask): Kysely<Tables> {
+function kyselyOver(client: pg.ClientBase, ask: RunStatement): Kysely<Tables> {
   const known = made.get(client);
   if (known) {
     known.asker.ask = ask;

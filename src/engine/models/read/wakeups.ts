@@ -7,12 +7,12 @@ import { channelOf, metaSchema } from '../engine/generations.ts';
 import type { Pools } from '../pool.ts';
 
 /** A projection that shows more than before, up to a sequence of its stream. */
-export type Moved = Readonly<{ projection: ProjectionName; sequence: number }>;
+export type ModelAdvanced = Readonly<{ projection: ProjectionName; sequence: number }>;
 
 /** Notifies listeners when projections advance. */
 type Wakeups = Readonly<{
   /** Calls back at every move; a hint only, moves may come together. Returns what ends it. */
-  onMoved: (tell: (moved: Moved) => void) => () => void;
+  onMoved: (report: (advanced: ModelAdvanced) => void) => () => void;
   close: () => Promise<void>;
 }>;
 
@@ -28,14 +28,14 @@ type Woken = Readonly<{ config: pg.ClientConfig; pools: Pools; network: string }
  * Never fails: while PostgreSQL is away it sends no notifications, and afterwards those of everything that was missed.
  */
 export function createWakeups({ config, pools, network }: Woken, log: Logger): Wakeups {
-  const listeners = new Set<(moved: Moved) => void>();
+  const listeners = new Set<(changed: ModelAdvanced) => void>();
   const seen = new Map<string, Readonly<{ generation: number; sequence: number }>>();
   const note = (projection: ProjectionName, generation: number, sequence: number): void => {
     const before = seen.get(projection);
     // A switch may also go back to an earlier generation.
     if (before && before.generation === generation && before.sequence >= sequence) return;
     seen.set(projection, { generation, sequence });
-    for (const tell of listeners) tell({ projection, sequence });
+    for (const notify of listeners) notify({ projection, sequence });
   };
   const connection = {
     ...config,
@@ -73,18 +73,18 @@ type Note = (projection: ProjectionName, generation: number, sequence: number) =
 type Checkpoint = Readonly<{ projection: ProjectionName; generation: number; position: string }>;
 
 function pollCheckpoints({ write }: Pools, network: string, note: Note) {
-  const asked: pg.QueryConfig & { query_timeout: number } = {
+  const request: pg.QueryConfig & { query_timeout: number } = {
     text: `select projection, generation, position from ${metaSchema(network)}.generations where status = 'live'`,
     query_timeout: answerWithinMs,
   };
   const stop = new AbortController();
-  const look = async (): Promise<void> => {
-    const { rows } = await write.query<Checkpoint>(asked);
+  const check = async (): Promise<void> => {
+    const { rows } = await write.query<Checkpoint>(request);
     for (const { projection, generation, position } of rows) note(projection, generation, Number(position));
   };
-  const polling = repeat('checkpoints were not read', look, { everyMs: pollEachMs, signal: stop.signal });
+  const polling = repeat('checkpoints were not read', check, { everyMs: pollEachMs, signal: stop.signal });
   return {
-    now: () => void look().catch(() => undefined),
+    now: () => void check().catch(() => undefined),
     close: async () => {
       stop.abort();
       await polling;

@@ -4,7 +4,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gte } from 'semver';
 import { leastServer } from '../../log/streams.ts';
-import { ask, cacheFolder, run, type Say, which, whileSaying } from '../commands.ts';
+import { request, cacheFolder, run, type Report, which, whileSaying } from '../commands.ts';
 import { fetchDebianPackage } from '../postgres/debian-package.ts';
 
 /** A nats-server program that runs on this machine, and its source. */
@@ -18,9 +18,15 @@ type Source = Readonly<{ from: string; fetch(target: string): Promise<void> }>;
  * Fetching tries the official release (pinned by SHA-256), then newer suites of the Debian mirror this machine uses
  * (checked by apt); nothing is installed and no root is needed. Fails with every reason and the ways out.
  */
-export async function fetchNats({ say, signal }: { say: Say; signal?: AbortSignal | undefined }): Promise<NatsProgram> {
-  const found = await findNats();
-  if (found) return found;
+export async function fetchNats({
+  say,
+  signal,
+}: {
+  say: Report;
+  signal?: AbortSignal | undefined;
+}): Promise<NatsProgram> {
+  const result = await findNats();
+  if (result) return result;
 
   say(`no nats-server ${leastServer} or later here: fetching one (about 5 MB, once)`);
   const cached = cachedFile();
@@ -65,7 +71,7 @@ const cachedFile = () => path.join(cacheFolder(), 'nats-server');
 
 async function usable(file: string | undefined, from: string): Promise<NatsProgram | undefined> {
   if (!file || !existsSync(file)) return undefined;
-  const version = (await ask(file, '--version'))?.match(/v?(\d+\.\d+\.\d+)/)?.[1];
+  const version = (await request(file, '--version'))?.match(/v?(\d+\.\d+\.\d+)/)?.[1];
   return version && gte(version, leastServer) ? { file, version, from } : undefined;
 }
 
@@ -89,8 +95,8 @@ async function fetchRelease(target: string, signal?: AbortSignal): Promise<void>
   const folder = `nats-server-v${natsVersion}-linux-${process.arch === 'x64' ? 'amd64' : process.arch}`;
   const address = `https://github.com/nats-io/nats-server/releases/download/v${natsVersion}/${folder}.tar.gz`;
   const archive = await download(address, signal);
-  const found = createHash('sha256').update(archive).digest('hex');
-  if (found !== pin) throw new Error(`the download of ${folder} has SHA-256 ${found}, expected ${pin}`);
+  const hit = createHash('sha256').update(archive).digest('hex');
+  if (hit !== pin) throw new Error(`the download of ${folder} has SHA-256 ${hit}, expected ${pin}`);
   const scratch = `${target}.release-${process.pid}`;
   await mkdir(scratch, { recursive: true });
   try {

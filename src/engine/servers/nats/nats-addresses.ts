@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { wait } from '../../../kit/wait.ts';
 import { isDataDamage, setAside } from '../aside.ts';
-import { type Say, whileSaying } from '../commands.ts';
+import { type Report, whileSaying } from '../commands.ts';
 import { AppError } from '../../../kit/errors.ts';
 import { type Daemon } from '../daemon.ts';
 
@@ -16,14 +16,14 @@ export function streamsFolder(dir: string): string {
 
 const READY_WITHIN_MS = 60_000;
 
-type Waiting = Readonly<{ host: string; say: Say; signal?: AbortSignal }>;
+type Waiting = Readonly<{ host: string; say: Report; signal?: AbortSignal }>;
 
 /** The server ended because of what lies in its folder. */
 export class DamagedStore extends Error {}
 
 /** Renames a damaged store, so that the next start makes an empty one. */
-export async function setStoreAside(dir: string, say: Say): Promise<void> {
-  await setAside(path.join(path.resolve(dir), 'js'), say);
+export async function setStoreAside(dir: string, report: Report): Promise<void> {
+  await setAside(path.join(path.resolve(dir), 'js'), report);
 }
 
 /**
@@ -65,13 +65,13 @@ async function readAddresses(folder: string, host: string): Promise<Addresses | 
   const name = (await readdir(folder)).find((file) => file.endsWith('.ports'));
   if (!name) return undefined;
   const text = await readFile(path.join(folder, name), 'utf8');
-  let found: Partial<Record<'nats' | 'websocket' | 'monitoring', string[]>>;
+  let match: Partial<Record<'nats' | 'websocket' | 'monitoring', string[]>>;
   try {
-    found = JSON.parse(text) as typeof found;
+    match = JSON.parse(text) as typeof match;
   } catch {
     return undefined;
   }
-  const [nats, websocket, monitoring] = [found.nats?.[0], found.websocket?.[0], found.monitoring?.[0]];
+  const [nats, websocket, monitoring] = [match.nats?.[0], match.websocket?.[0], match.monitoring?.[0]];
   if (!nats || !websocket || !monitoring) return undefined;
   return { url: reachable(nats, host), wsUrl: reachable(websocket, host), monitorUrl: monitoring };
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Say } from '../commands.ts';
+import type { Report } from '../commands.ts';
 import { startDaemon } from '../daemon.ts';
 import { fetchNats } from './fetch-nats.ts';
 import { DamagedStore, setStoreAside, untilReady } from './nats-addresses.ts';
@@ -29,7 +29,7 @@ export type EmbeddedNats = Readonly<{
 }>;
 
 /** A port of 0 takes a free one. `ephemeral` (for tests) trades durability for speed and removes `dir` at the end. */
-export type NatsOptions = Readonly<{
+export type NatsServerOptions = Readonly<{
   dir: string;
   host: string;
   port: number;
@@ -37,7 +37,7 @@ export type NatsOptions = Readonly<{
   ephemeral?: boolean;
   /** Is called before a damaged store is renamed; where it returns false, the start fails. */
   mayReplace?: () => boolean;
-  say: Say;
+  say: Report;
   signal?: AbortSignal;
 }>;
 
@@ -50,7 +50,7 @@ const USER = 'annals';
  * the same folder after a crash, with the ports of before, so that clients find it again. The caller holds the folder's
  * lock (`lockDir`).
  */
-export async function startNats(options: NatsOptions): Promise<EmbeddedNats> {
+export async function startNats(options: NatsServerOptions): Promise<EmbeddedNats> {
   try {
     return await startOnce(options);
   } catch (caught) {
@@ -61,7 +61,7 @@ export async function startNats(options: NatsOptions): Promise<EmbeddedNats> {
   }
 }
 
-async function startOnce(options: NatsOptions): Promise<EmbeddedNats> {
+async function startOnce(options: NatsServerOptions): Promise<EmbeddedNats> {
   const { say, signal, ephemeral = false } = options;
   const dir = path.resolve(options.dir);
   const program = await fetchNats({ say, signal });
@@ -95,8 +95,8 @@ async function startOnce(options: NatsOptions): Promise<EmbeddedNats> {
 
 /** The password of earlier starts, so that clients survive a restart of the server; a new one where there is none. */
 async function persistentPassword(file: string): Promise<string> {
-  const kept = await readFile(file, 'utf8').catch(() => '');
-  if (kept) return kept;
+  const stored = await readFile(file, 'utf8').catch(() => '');
+  if (stored) return stored;
   const pass = randomBytes(24).toString('hex');
   await writeDurably(file, pass);
   return pass;

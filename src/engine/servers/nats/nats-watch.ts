@@ -1,18 +1,18 @@
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { setAside } from '../aside.ts';
-import type { Say } from '../commands.ts';
+import type { Report } from '../commands.ts';
 import type { EmbeddedNats } from './nats-server.ts';
 import { streamsFolder } from './nats-addresses.ts';
 
 /** The listeners, and the interval of the checks. */
 type WatchOptions = Readonly<{
   onStuck: (reason: string) => void;
-  say: Say;
+  say: Report;
   lookEachMs?: number;
 }>;
 
-const usualLookEachMs = 5000;
+const usualCheckEachMs = 5000;
 const answerWithinMs = 3000;
 /** A server that is started again needs some room; with less it would only get stuck anew. */
 const roomBytes = 32 << 20;
@@ -28,10 +28,10 @@ const roomBytes = 32 << 20;
 export function watchServer(
   server: () => EmbeddedNats,
   dir: string,
-  { onStuck, say, lookEachMs = usualLookEachMs }: WatchOptions,
+  { onStuck, say, lookEachMs = usualCheckEachMs }: WatchOptions,
 ): () => void {
   let isBusy = false;
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const looked = server();
     const stuck = await stuckBy(looked.monitorUrl, dir);
     if (!stuck || looked !== server()) return;
@@ -43,7 +43,7 @@ export function watchServer(
   const timer = setInterval(() => {
     if (isBusy) return;
     isBusy = true;
-    void look()
+    void check()
       .catch((error: unknown) => say(`the broker is stuck and cannot be helped: ${String(error)}`))
       .finally(() => (isBusy = false));
   }, lookEachMs);
@@ -69,12 +69,12 @@ const damagedBucket = /> (KV_[\w-]+)' write error: malformed or corrupt message/
 
 /** The server's own words for why it cannot write; undefined where it can, or does not answer. */
 async function writeError(monitorUrl: string): Promise<string | undefined> {
-  const { error = '' } = await ask<{ error?: string }>(`${monitorUrl}/healthz`);
+  const { error = '' } = await query<{ error?: string }>(`${monitorUrl}/healthz`);
   return error.includes('write error') ? error : undefined;
 }
 
 /** Nothing where it does not answer. */
-async function ask<T>(url: string): Promise<Partial<T>> {
+async function query<T>(url: string): Promise<Partial<T>> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(answerWithinMs) });
     return (await response.json()) as T;

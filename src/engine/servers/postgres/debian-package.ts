@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ask, run, which } from '../commands.ts';
+import { request, run, which } from '../commands.ts';
 
 /** One file of a Debian package of a given suite. */
 type DebianFile = Readonly<{
@@ -52,7 +52,14 @@ async function debianMirror(): Promise<string> {
   const codename = /^VERSION_CODENAME=(.*)$/m.exec(system)?.[1];
   if (!/^ID=debian$/m.test(system) || !codename) throw new Error('this machine is not Debian');
   const format = '$(COMPONENT)|$(RELEASE)|$(REPO_URI)';
-  const targets = await ask('apt-get', '--no-release-info', 'indextargets', '--format', format, 'Created-By: Packages');
+  const targets = await request(
+    'apt-get',
+    '--no-release-info',
+    'indextargets',
+    '--format',
+    format,
+    'Created-By: Packages',
+  );
   const mirror = targets
     ?.split('\n')
     .map((line) => line.split('|'))

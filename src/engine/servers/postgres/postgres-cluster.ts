@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setAside } from '../aside.ts';
-import { ask, run, type Say } from '../commands.ts';
+import { request, run, type Report } from '../commands.ts';
 import { writeDurably } from '../durable-file.ts';
 import { POSTGRES_MAJOR } from './postgres-binaries.ts';
 
@@ -25,11 +25,11 @@ const NAMESPACE = ['unshare', '--map-user=65534', '--map-group=65534'] as const;
 export async function postgresIdentity(required?: string): Promise<Identity> {
   if (process.getuid?.() !== 0) return { mode: 'self', wrap: [] };
   const [unshare, ...args] = NAMESPACE;
-  if (required !== 'setuid' && (await ask(unshare, ...args, 'true')) !== undefined) {
+  if (required !== 'setuid' && (await request(unshare, ...args, 'true')) !== undefined) {
     return { mode: 'namespace', wrap: NAMESPACE };
   }
   for (const user of ['postgres', 'nobody']) {
-    const [uid, gid] = await Promise.all([ask('id', '-u', user), ask('id', '-g', user)]);
+    const [uid, gid] = await Promise.all([request('id', '-u', user), request('id', '-g', user)]);
     if (uid && gid) return { mode: 'setuid', wrap: [], uid: Number(uid), gid: Number(gid) };
   }
   throw new Error('Cannot run PostgreSQL as root here: run as an ordinary user, or set DB_DSN to a server of yours');
@@ -39,7 +39,7 @@ export async function postgresIdentity(required?: string): Promise<Identity> {
 export type Cluster = Readonly<{ folder: string; identity: Identity }>;
 
 /** How a cluster is opened. */
-export type Opening = Readonly<{ ephemeral: boolean; say: Say }>;
+export type ClusterOptions = Readonly<{ ephemeral: boolean; say: Report }>;
 
 /** Written beside the cluster once it is complete; holds the identity mode it was made in. */
 const MARKER = `pg${POSTGRES_MAJOR}.mode`;
@@ -55,8 +55,8 @@ export function clusterFolder(dir: string): string {
 }
 
 /** Renames a damaged cluster, so that the next start makes a new one. */
-export async function setClusterAside(dir: string, say: Say): Promise<void> {
-  await setAside(clusterFolder(dir), say);
+export async function setClusterAside(dir: string, report: Report): Promise<void> {
+  await setAside(clusterFolder(dir), report);
   await rm(path.join(dir, MARKER), { force: true });
 }
 
@@ -66,7 +66,7 @@ export async function setClusterAside(dir: string, say: Say): Promise<void> {
  *
  * `ephemeral` leaves out the flush to disk.
  */
-export async function openCluster(bin: string, dir: string, { ephemeral, say }: Opening): Promise<Cluster> {
+export async function openCluster(bin: string, dir: string, { ephemeral, say }: ClusterOptions): Promise<Cluster> {
   const folder = clusterFolder(dir);
   const marker = path.join(dir, MARKER);
   const mode = await readMarker(marker);

@@ -79,7 +79,7 @@ async function bytesIn(cluster: string): Promise<number> {
     files.map(
       async (file) =>
         await stat(file).then(
-          (found) => found.size,
+          (match) => match.size,
           () => 0,
         ),
     ),

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type pg from 'pg';
-import { type Say, whileSaying } from '../commands.ts';
+import { type Report, whileSaying } from '../commands.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
 import { makeFolder, openCluster, setClusterAside, writeAccess } from './postgres-cluster.ts';
 import { DATABASE, prepareDatabase, SOCKET_NUMBER, USER } from './postgres-database.ts';
@@ -30,7 +30,7 @@ type PostgresOptions = Readonly<{
   password?: string | undefined;
   /** Is called before a damaged cluster is renamed; where it returns false, the start fails. */
   mayReplace?: () => boolean;
-  say: Say;
+  say: Report;
   signal?: AbortSignal;
 }>;
 

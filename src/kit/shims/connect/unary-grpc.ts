@@ -29,12 +29,12 @@ const prefixBytes = 5;
  * @see https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  */
 export function createGrpcFactory(options: UniversalHandlerOptions): ProtocolHandlerFactory {
-  const whole = grpc.createHandlerFactory(options);
+  const full = grpc.createHandlerFactory(options);
   const factory = (spec: MethodImplSpec) => {
-    const handler = whole(spec);
+    const handler = full(spec);
     return spec.kind === 'unary' ? Object.assign(createUnary(spec, options), handler) : handler;
   };
-  return Object.assign(factory, { protocolName: whole.protocolName });
+  return Object.assign(factory, { protocolName: full.protocolName });
 }
 
 function createUnary(

@@ -5,10 +5,10 @@ import type pg from 'pg';
 export type Statement = Readonly<{ name?: string; text: string; values?: unknown[]; rows?: string }>;
 
 /** The rows of an answer, by the names of their columns. */
-export type Rows = readonly Readonly<Record<string, unknown>>[];
+export type ResultRows = readonly Readonly<Record<string, unknown>>[];
 
 /** Requests the rows of a statement. */
-export type Ask = (statement: Statement) => Promise<Rows>;
+export type RunStatement = (statement: Statement) => Promise<ResultRows>;
 
 /** Columns of a statement's rows, in their order. */
 type Columns = readonly Readonly<{ name: string; parse: (text: string) => unknown }>[];
@@ -16,7 +16,7 @@ type Columns = readonly Readonly<{ name: string; parse: (text: string) => unknow
 type Sent = Readonly<{
   statement: Statement;
   values: (string | null)[];
-  resolve: (rows: Rows) => void;
+  resolve: (rows: ResultRows) => void;
   reject: (error: Error) => void;
 }>;
 
@@ -30,10 +30,10 @@ type Sent = Readonly<{
  *
  * @example await Promise.all(sendBatch(client, [{ text: 'select 1 as a' }, { text: 'select 2 as b' }]))
  */
-export function sendBatch(client: pg.ClientBase, statements: readonly Statement[]): Promise<Rows>[] {
-  const answers: Promise<Rows>[] = [];
+export function sendBatch(client: pg.ClientBase, statements: readonly Statement[]): Promise<ResultRows>[] {
+  const answers: Promise<ResultRows>[] = [];
   const sent = statements.map((statement): Sent => {
-    const { promise, resolve, reject } = Promise.withResolvers<Rows>();
+    const { promise, resolve, reject } = Promise.withResolvers<ResultRows>();
     promise.catch(() => undefined);
     answers.push(promise);
     return { statement, values: (statement.values ?? []).map(toText), resolve, reject };

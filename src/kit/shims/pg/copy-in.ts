@@ -2,7 +2,7 @@
 import pg from 'pg';
 
 /** Receives the outcome. */
-type Tell = (error: Error | undefined, result: pg.QueryResult) => void;
+type Report = (error: Error | undefined, result: pg.QueryResult) => void;
 
 /**
  * A COPY that leaves together with its rows, so that it can be pipelined like any other statement; see pg-copy-streams
@@ -14,8 +14,8 @@ export class CopyIn extends pg.Query {
   readonly #text: string;
   readonly #rows: string;
 
-  constructor(text: string, rows: string, tell: Tell) {
-    super(text, tell);
+  constructor(text: string, rows: string, report: Report) {
+    super(text, report);
     this.#text = text;
     this.#rows = rows;
   }

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type ActionFilter, isPair, type Shape } from '../action-filter.ts';
+import { type ActionFilter, isPair, type FilterShape } from '../action-filter.ts';
 import { kindsIn } from '../kinds.ts';
 import type { Reading } from '../../reading.ts';
-import type { Given } from '../../statement.ts';
+import type { Input } from '../../statement.ts';
 import { type CounterRange, countersIn, rangesIn } from './block-counters.ts';
 import { type Among, type Branch, branchesOf, countOf, type RowCount } from './branches.ts';
 import { type IdRanges, type Ids, idsOfBlocks } from './id-ranges.ts';
@@ -34,7 +34,11 @@ export const shapeOfTotal = ({ parts, inner, counters }: Addends): string =>
     .join();
 
 /** One row `n`: how many actions match. */
-export function totalOf(reading: Reading, shape: Shape, { parts, inner, counters }: Addends): RawBuilder<unknown> {
+export function totalOf(
+  reading: Reading,
+  shape: FilterShape,
+  { parts, inner, counters }: Addends,
+): RawBuilder<unknown> {
   const rows = (among: Among) =>
     sql`(
       select coalesce(sum(found.n), 0) from ${rowRangesFrom(among)} own
@@ -50,7 +54,7 @@ export function totalOf(reading: Reading, shape: Shape, { parts, inner, counters
 }
 
 /** Fills the slots of `totalOf`. */
-export const totalGiven = (filter: ActionFilter, { parts, inner, counters }: Addends): Given => ({
+export const totalInput = (filter: ActionFilter, { parts, inner, counters }: Addends): Input => ({
   kinds: kindsIn(filter),
   ...rowRangesIn('part', parts),
   ...rowRangesIn('inner', inner),

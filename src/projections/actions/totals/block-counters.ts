@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { kindOf } from '../kinds.ts';
 import type { Count, Counters } from '../../projection.ts';
 import type { Reading } from '../../reading.ts';
-import { type Given, slot } from '../../statement.ts';
+import { type Input, slot } from '../../statement.ts';
 import type { ActionRow } from '../../tables.ts';
 import { blockOf } from './height-extents.ts';
 import type { Blocks } from './id-ranges.ts';
@@ -11,15 +11,15 @@ import type { Blocks } from './id-ranges.ts';
  * Whose actions are counted: all, those of a creator, or those that an account finalized; the address of `all` is
  * empty.
  */
-export type Scope = Readonly<{ scope: 'all' | 'creator' | 'account'; address: string }>;
+export type CounterScope = Readonly<{ scope: 'all' | 'creator' | 'account'; address: string }>;
 
 /** Counters of one scope and span, from one block to another, both included. */
-export type CounterRange = Scope & Readonly<{ span: number; first: bigint; last: bigint }>;
+export type CounterRange = CounterScope & Readonly<{ span: number; first: bigint; last: bigint }>;
 
 /** So many blocks are counted together in a group. */
 const groupSpan = 16;
 /** The span of counters of all ids; their block is 0. */
-const wholeSpan = 0;
+const completeSpan = 0;
 
 /**
  * How many actions of a kind there are among `span` blocks of ids, from `block` on, by scope.
@@ -37,14 +37,14 @@ export const blockCounters: Counters<ActionRow> = {
 };
 
 /** The span of the smallest counters of a scope. */
-export const smallestSpan = ({ scope }: Scope): number => (scope === 'all' ? 1 : groupSpan);
+export const smallestSpan = ({ scope }: CounterScope): number => (scope === 'all' ? 1 : groupSpan);
 
 /** The block counters that an action adds one to. */
 function blockCounts({ id, type, status, creator, accounts }: ActionRow): Count[] {
   const kind = kindOf(type, status);
   const block = blockOf(id);
   const group = blockOf(id, groupSpan);
-  const one = (scope: Scope['scope'], address: string, span: number, first: number | string) => ({
+  const one = (scope: CounterScope['scope'], address: string, span: number, first: number | string) => ({
     scope,
     span,
     address,
@@ -52,9 +52,9 @@ function blockCounts({ id, type, status, creator, accounts }: ActionRow): Count[
     kind,
     n: 1,
   });
-  const grouped = (scope: Scope['scope'], address: string): Count[] => [
+  const grouped = (scope: CounterScope['scope'], address: string): Count[] => [
     one(scope, address, groupSpan, group),
-    one(scope, address, wholeSpan, 0),
+    one(scope, address, completeSpan, 0),
   ];
   return [
     one('all', '', 1, block),
@@ -69,13 +69,18 @@ const groupBlocks = BigInt(groupSpan);
 const firstOfGroup = (block: bigint): bigint => block - (block % groupBlocks);
 
 /** The counters of all ids of a scope. */
-export const wholeRange = (scope: Scope): CounterRange => ({ ...scope, span: wholeSpan, first: 0n, last: 0n });
+export const completeRange = (scope: CounterScope): CounterRange => ({
+  ...scope,
+  span: completeSpan,
+  first: 0n,
+  last: 0n,
+});
 
 /**
  * The fewest counters that cover some blocks of a scope; where its smallest counters are of groups, the blocks are
  * complete groups.
  */
-export function counterRanges(scope: Scope, { first, last }: Blocks): CounterRange[] {
+export function counterRanges(scope: CounterScope, { first, last }: Blocks): CounterRange[] {
   const from = firstOfGroup(first + groupBlocks - 1n);
   const to = firstOfGroup(last + 1n) - 1n;
   const ranges =
@@ -115,12 +120,12 @@ export function countersIn(
 }
 
 /** The counters of all ids of every address of a scope as rows `address`, `kind` and `n`. */
-export const wholeCounters = ({ schemas }: Reading, scope: Scope['scope']): RawBuilder<unknown> => sql`
+export const completeCounters = ({ schemas }: Reading, scope: CounterScope['scope']): RawBuilder<unknown> => sql`
   select address, kind, n from ${sql.id(schemas.actions, blockCounters.table.name)}
-  where scope = ${scope}::text collate "C" and span = ${sql.lit(wholeSpan)} offset 0`;
+  where scope = ${scope}::text collate "C" and span = ${sql.lit(completeSpan)} offset 0`;
 
 /** Fills the slot `of` with ranges. */
-export const rangesIn = (of: string, ranges: readonly CounterRange[]): Given => ({
+export const rangesIn = (of: string, ranges: readonly CounterRange[]): Input => ({
   [`${of}.scope`]: ranges.map(({ scope }) => scope),
   [`${of}.span`]: ranges.map(({ span }) => span),
   [`${of}.address`]: ranges.map(({ address }) => address),

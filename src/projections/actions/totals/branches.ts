@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type ActionFilter, isPair, type Shape } from '../action-filter.ts';
+import { type ActionFilter, isPair, type FilterShape } from '../action-filter.ts';
 import { kindsIn } from '../kinds.ts';
 import type { Reading } from '../../reading.ts';
-import { type Given, slot } from '../../statement.ts';
+import { type Input, slot } from '../../statement.ts';
 
 /** A part of what matches, which an index holds in the order of the list: of one kind, or of any. */
 export type Branch = Readonly<{ kind?: RawBuilder<unknown> }>;
@@ -13,29 +13,29 @@ export type Branch = Readonly<{ kind?: RawBuilder<unknown> }>;
  *
  * The actions that one account finalized of one creator are few enough for a full read; other lists are not.
  */
-export function branchesOf(shape: Shape): Branch[] {
+export function branchesOf(shape: FilterShape): Branch[] {
   return isPair(shape) || !(shape.type || shape.state) ? [{}] : kindsOf(shape);
 }
 
 /** A branch for each kind that may match. */
-export const kindsOf = (shape: Shape): Branch[] => kindSlots(shape).map((kind) => ({ kind }));
+export const kindsOf = (shape: FilterShape): Branch[] => kindSlots(shape).map((kind) => ({ kind }));
 
 /** Fills the slots of the kinds. */
-export const kindsGiven = (filter: ActionFilter): Given =>
+export const kindsInput = (filter: ActionFilter): Input =>
   Object.fromEntries(kindsIn(filter).map((kind, at) => [`kind.${at}`, kind]));
 
 /** Only how many kinds there are is known of a shape. */
-const kindSlots = ({ type, state }: Shape): RawBuilder<unknown>[] =>
+const kindSlots = ({ type, state }: FilterShape): RawBuilder<unknown>[] =>
   kindsIn({ ...(type && { type: '' }), ...(state && { state: '' }) }).map(
     (_, at) => sql`${slot(`kind.${at}`)}::"char"`,
   );
 
 /** The condition on the kind for a pair, whose index has the kind last. */
-const kindsOfPair = (shape: Shape): RawBuilder<unknown>[] =>
+const kindsOfPair = (shape: FilterShape): RawBuilder<unknown>[] =>
   isPair(shape) && (shape.type || shape.state) ? [sql`m.kind in (${sql.join(kindSlots(shape))})`] : [];
 
 /** The conditions on heights; an unknown height of a finalization is above all others. */
-function withinHeights(shape: Shape): RawBuilder<unknown>[] {
+function withinHeights(shape: FilterShape): RawBuilder<unknown>[] {
   return [
     ...(shape.fromHeight ? [sql`m.height >= ${slot('fromHeight')}`] : []),
     ...(shape.toHeight ? [sql`m.height <= ${slot('toHeight')}`] : []),
@@ -52,7 +52,7 @@ function withinHeights(shape: Shape): RawBuilder<unknown>[] {
 type Fixed = Readonly<{ column: RawBuilder<unknown>; value: RawBuilder<unknown> }>;
 
 /** The first columns of a branch's index; the id follows them. */
-function fixed(shape: Shape, { kind }: Branch): Fixed[] {
+function fixed(shape: FilterShape, { kind }: Branch): Fixed[] {
   const { supernode, creator } = shape;
   if (isPair(shape)) return [pairFits('pair', 0), pairFits('pair_again', 1)];
   return [
@@ -75,7 +75,7 @@ const pairFits = (column: string, seed: number): Fixed => ({
  * one, is read in its order, whatever the planner expects; what comes before them is equal, which costs less for each
  * row.
  */
-export function branchFits(shape: Shape, branch: Branch): RawBuilder<unknown> {
+export function branchFits(shape: FilterShape, branch: Branch): RawBuilder<unknown> {
   const all = fixed(shape, branch);
   const same = all.slice(0, -1).map(({ column, value }) => sql`${column} = ${value}`);
   const last = all.slice(-1);
@@ -94,7 +94,7 @@ export function branchFits(shape: Shape, branch: Branch): RawBuilder<unknown> {
 export type Among = 'part' | 'inner';
 
 /** The rows to be counted one by one. */
-export type RowCount = Readonly<{ shape: Shape; among: Among }>;
+export type RowCount = Readonly<{ shape: FilterShape; among: Among }>;
 
 /**
  * How many rows of a branch match, of those whose id is within those of the row range `own`, as a row `kind, n`.
@@ -118,12 +118,12 @@ export const isOfType = (type: string): RawBuilder<unknown> =>
 const every = (conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> => sql.join(conditions, sql` and `);
 
 /** The rows of a branch the newest first, in the words of its index. */
-export function newestFirst(shape: Shape, branch: Branch): RawBuilder<unknown> {
+export function newestFirst(shape: FilterShape, branch: Branch): RawBuilder<unknown> {
   const columns = [...fixed(shape, branch).map(({ column }) => column), sql`m.id`];
   return sql`order by ${sql.join(columns.map((column) => sql`${column} desc`))}`;
 }
 
 /** The table that holds a filter's actions. */
-export function tableOf({ schemas }: Reading, { supernode }: Shape): RawBuilder<unknown> {
+export function tableOf({ schemas }: Reading, { supernode }: FilterShape): RawBuilder<unknown> {
   return sql`${sql.id(schemas.actions, supernode ? 'action_accounts' : 'actions')}`;
 }

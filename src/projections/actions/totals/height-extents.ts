@@ -5,7 +5,7 @@ import { run, slot } from '../../statement.ts';
 import type { ActionRow } from '../../tables.ts';
 
 /** A height of an action: of its register transaction, or the one at which its accounts count as an operator's. */
-export type Step = 'registered' | 'finalized';
+export type ExtentStep = 'registered' | 'finalized';
 
 /** Between which heights the actions of a block of ids lie; `hasUnknown`: some are of no known height. */
 export type Extent = Readonly<{ block: bigint; low: number; high: number; hasUnknown: boolean }>;
@@ -33,7 +33,7 @@ export const heightCounters: Counters<ActionRow> = {
 /** The height counters that an action adds one to. */
 function heightCounts({ id, height, accounts, finalize_tx }: ActionRow): Count[] {
   const block = blockOf(id);
-  const one = (step: Step, at: number | null) => ({
+  const one = (step: ExtentStep, at: number | null) => ({
     step,
     block,
     cell: at === null ? unknownCell : Math.floor(at / heightsPerCell),
@@ -54,7 +54,7 @@ export function blockOf(id: string, span = 1): number | string {
   return String((BigInt(id) / BigInt(idsPerBlock * span)) * BigInt(span));
 }
 
-type Extents = Map<Step, readonly Extent[]>;
+type Extents = Map<ExtentStep, readonly Extent[]>;
 const cache = new WeakMap<object, Readonly<{ position: string; extents: Extents }>>();
 
 /** The extents of one database, cached for as long as the actions' generation and position stay the same. */
@@ -68,7 +68,7 @@ function cachedExtents({ reader, schemas, followed }: Reading): Extents {
 }
 
 /** Between which heights every block of ids lies, by block; read once per position. */
-export async function extentsOf(reading: Reading, step: Step): Promise<readonly Extent[]> {
+export async function extentsOf(reading: Reading, step: ExtentStep): Promise<readonly Extent[]> {
   const cached = cachedExtents(reading);
   const before = cached.get(step);
   if (before) return before;

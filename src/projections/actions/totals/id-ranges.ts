@@ -43,7 +43,7 @@ export function idRangesWithin(bounds: readonly Bound[], span: number): IdRanges
   const size = isOfBlocks ? skipped : BigInt(span);
   const groups = bounds.map(({ extents }) => groupsOf(extents, size));
   const matching: Runs = [];
-  const whole: Runs = [];
+  const complete: Runs = [];
   const inner: Runs = [];
   const parts: Runs = [];
   for (const group of groups[0]?.keys() ?? []) {
@@ -53,7 +53,7 @@ export function idRangesWithin(bounds: readonly Bound[], span: number): IdRanges
     if (fit === 'all') {
       const [first, last] = [group * size, (group + 1n) * size - 1n];
       add(matching, first, last);
-      add(whole, first, last);
+      add(complete, first, last);
       continue;
     }
     for (const { block } of own[0]?.blocks ?? []) {
@@ -63,14 +63,14 @@ export function idRangesWithin(bounds: readonly Bound[], span: number): IdRanges
       );
       if (inBlock === 'none') continue;
       add(matching, block, block);
-      const matchesWhole = isOfBlocks ? whole : inner;
-      add(inBlock === 'all' ? matchesWhole : parts, block, block);
+      const matchesComplete = isOfBlocks ? complete : inner;
+      add(inBlock === 'all' ? matchesComplete : parts, block, block);
     }
   }
   const [first, last] = [matching[0], matching.at(-1)];
-  if (!first || !last) return { ids: { low: '0', high: '0' }, whole, inner: [], parts: [] };
+  if (!first || !last) return { ids: { low: '0', high: '0' }, whole: complete, inner: [], parts: [] };
   const ids = idsOfBlocks({ first: first.first, last: last.last });
-  return { ids, whole, inner: inner.map(idsOfBlocks), parts: parts.map(idsOfBlocks) };
+  return { ids, whole: complete, inner: inner.map(idsOfBlocks), parts: parts.map(idsOfBlocks) };
 }
 
 /** The ids of blocks. */
@@ -110,10 +110,10 @@ const groupOf = (blocks: readonly Extent[]): Group => ({
 });
 
 /** How ids fit all bounds; where one has no extent of them there is nothing that could match. */
-function fitOfAll(found: readonly (Omit<Extent, 'block'> | undefined)[], bounds: readonly Bound[]): Fit {
+function fitOfAll(result: readonly (Omit<Extent, 'block'> | undefined)[], bounds: readonly Bound[]): Fit {
   let fit: Fit = 'all';
   for (const [at, bound] of bounds.entries()) {
-    const own = found[at];
+    const own = result[at];
     const other = own ? fitOf(own, bound) : 'none';
     if (other === 'none') return 'none';
     if (other === 'part') fit = 'part';

@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ActionFilter } from '../action-filter.ts';
 import { type Owned, ownedBy } from '../ownership.ts';
 import type { Reading } from '../../reading.ts';
-import { type Given, slot } from '../../statement.ts';
-import { type CounterRange, counterRanges, type Scope, smallestSpan, wholeRange } from './block-counters.ts';
+import { type Input, slot } from '../../statement.ts';
+import { type CounterRange, counterRanges, type CounterScope, smallestSpan, completeRange } from './block-counters.ts';
 import { extentsOf } from './height-extents.ts';
 import { type Bound, type Heights, type IdRanges, idRangesWithin, type Ids } from './id-ranges.ts';
 
@@ -12,7 +12,7 @@ import { type Bound, type Heights, type IdRanges, idRangesWithin, type Ids } fro
  *
  * Two of them never share an action. `ranges` are the ids that can match; without them all ids do.
  */
-export type OwnershipRange = Scope & Readonly<{ finalized: Heights; ranges?: IdRanges }>;
+export type OwnershipRange = CounterScope & Readonly<{ finalized: Heights; ranges?: IdRanges }>;
 
 const anyHeight: Heights = { from: 0, to: Infinity };
 
@@ -20,7 +20,8 @@ const anyHeight: Heights = { from: 0, to: Infinity };
 export async function ownershipRangesOf(reading: Reading, filter: ActionFilter): Promise<OwnershipRange[]> {
   const { creator, supernode } = filter;
   if (!supernode) {
-    const scope: Scope = creator === undefined ? { scope: 'all', address: '' } : { scope: 'creator', address: creator };
+    const scope: CounterScope =
+      creator === undefined ? { scope: 'all', address: '' } : { scope: 'creator', address: creator };
     return await withIdRanges(reading, [{ ...scope, finalized: anyHeight }], filter);
   }
   const owned =
@@ -65,7 +66,7 @@ const isWithin = ({ finalized: { from, to } }: OwnershipRange) => from > 0 || to
 
 /** The counters that hold what needs not be counted row by row. */
 export const countersOf = (owner: OwnershipRange): CounterRange[] =>
-  owner.ranges ? owner.ranges.whole.flatMap((blocks) => counterRanges(owner, blocks)) : [wholeRange(owner)];
+  owner.ranges ? owner.ranges.whole.flatMap((blocks) => counterRanges(owner, blocks)) : [completeRange(owner)];
 
 /** Rows to read: those of an ownership range among some ids, or among all where `ids` is undefined. */
 export type RowRange = Readonly<{ owner: OwnershipRange; ids: Ids | undefined }>;
@@ -82,7 +83,7 @@ export function rowRangesFrom(of: string): RawBuilder<unknown> {
 }
 
 /** Fills the slot `of` with row ranges. */
-export const rowRangesIn = (of: string, ranges: readonly RowRange[]): Given => ({
+export const rowRangesIn = (of: string, ranges: readonly RowRange[]): Input => ({
   [`${of}.account`]: ranges.map(({ owner }) => owner.address),
   [`${of}.low`]: ranges.map(({ ids }) => ids?.low ?? null),
   [`${of}.high`]: ranges.map(({ ids }) => ids?.high ?? null),

@@ -59,7 +59,7 @@ export async function paidTo(reading: Reading, owned: readonly Owned[]): Promise
       ${inCells(reading)} union all ${inRows(reading)}
     ) paid group by denom order by denom
   `;
-  const given = {
+  const input = {
     'cells.account': cells.map(({ account }) => account),
     'cells.first': cells.map(({ first }) => first),
     'cells.last': cells.map(({ last }) => last),
@@ -67,7 +67,7 @@ export async function paidTo(reading: Reading, owned: readonly Owned[]): Promise
     'edges.since': edges.map(({ from }) => from),
     'edges.until': edges.map(({ to }) => (to === Infinity ? null : to)),
   };
-  const rows = await run<PaidTotal>(reading, { shape: `paid ${reading.schemas.actions}`, text, given });
+  const rows = await run<PaidTotal>(reading, { shape: `paid ${reading.schemas.actions}`, text, given: input });
   return [...rows];
 }
 

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { kindOf } from '../kinds.ts';
 import type { Count, Counters } from '../../projection.ts';
 import type { Reading } from '../../reading.ts';
-import { type Given, slot } from '../../statement.ts';
+import { type Input, slot } from '../../statement.ts';
 import type { ActionRow } from '../../tables.ts';
 
 /**
@@ -88,7 +88,7 @@ export function windowCountersIn({ schemas }: Reading, periods: string): RawBuil
 }
 
 /** Fills the slot `of` with periods. */
-export const periodsIn = (of: string, periods: readonly Periods[]): Given => ({
+export const periodsIn = (of: string, periods: readonly Periods[]): Input => ({
   [`${of}.unit`]: periods.map(({ unit }) => unit),
   [`${of}.after`]: periods.map(({ after }) => after),
   [`${of}.before`]: periods.map(({ before }) => before),

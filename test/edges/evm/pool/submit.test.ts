@@ -1,7 +1,7 @@
 import { createFeeMarket1559Tx } from '@ethereumjs/tx';
 import { expect, test } from 'vitest';
 import { createForks } from '../../../../src/edges/evm/executor/forks.ts';
-import { networkChain } from '../../../../src/edges/evm/executor/genesis.ts';
+import { networkChain } from '../../../../src/edges/evm/executor/state/genesis.ts';
 import { submitTransaction } from '../../../../src/edges/evm/pool/submit.ts';
 import { SettleSubmissions, type Fate } from '../../../../src/commands/ledger/submit.ts';
 import { TransactionPool } from '../../../../src/commands/ledger/transaction-pool.ts';

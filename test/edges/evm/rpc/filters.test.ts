@@ -2,7 +2,7 @@ import { createFeeMarket1559Tx } from '@ethereumjs/tx';
 import { bytesToHex, hexToBytes } from '@ethereumjs/util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createForks } from '../../../../src/edges/evm/executor/forks.ts';
-import { networkChain } from '../../../../src/edges/evm/executor/genesis.ts';
+import { networkChain } from '../../../../src/edges/evm/executor/state/genesis.ts';
 import { Filters } from '../../../../src/edges/evm/rpc/filters.ts';
 import { until } from '../../../support/polling.ts';
 import { fundedKey, type SealingChain, startSealingChain } from '../../../support/sealing-chain.ts';

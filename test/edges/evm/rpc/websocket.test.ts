@@ -4,7 +4,7 @@ import { bytesToHex, hexToBytes } from '@ethereumjs/util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { createForks } from '../../../../src/edges/evm/executor/forks.ts';
-import { networkChain } from '../../../../src/edges/evm/executor/genesis.ts';
+import { networkChain } from '../../../../src/edges/evm/executor/state/genesis.ts';
 import { until } from '../../../support/polling.ts';
 import { fundedKey, type SealingChain, startSealingChain } from '../../../support/sealing-chain.ts';
 

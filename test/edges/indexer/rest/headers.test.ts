@@ -2,7 +2,7 @@ import { base64urlnopad } from '@scure/base';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../../src/kit/logger.ts';
 import { positionToken } from '../../../../src/edges/indexer/rest/headers.ts';
-import { type Heads, trackLag } from '../../../../src/engine/log/lag.ts';
+import { type StreamEnds, trackLag } from '../../../../src/engine/log/lag.ts';
 import { timeOf } from '../../../support/facts.ts';
 import { askOnce, now, type RestServer, startRest } from './rest-server.ts';
 import { alpha, sample } from './sample.ts';
@@ -83,7 +83,7 @@ describe('positionToken', () => {
 
 describe('trackLag', () => {
   const logger = createLogger({ level: 'error', format: 'json' });
-  const track = async (heads: () => Promise<Heads>, clock: () => number) => {
+  const track = async (heads: () => Promise<StreamEnds>, clock: () => number) => {
     const ending = new AbortController();
     const lag = trackLag(heads, { signal: ending.signal, clock, logger });
     await lag.ready;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../../src/kit/errors.ts';
-import type { Generation } from '../../../../src/engine/models/observed.ts';
+import type { GenerationState } from '../../../../src/engine/models/observed.ts';
 import type { Fact } from '../../../../src/events/catalogue.ts';
 import type { Reading } from '../../../../src/projections/reading.ts';
 import { timeOf } from '../../../support/facts.ts';
@@ -12,7 +12,7 @@ import { round, sample } from './sample.ts';
 const down = async (): Promise<never> => {
   throw new AppError('UNAVAILABLE', 'no answer from 10.0.0.1', { cause: new Error('ECONNREFUSED 10.0.0.1') });
 };
-const generation = (stoppedReason: string | null, status: Generation['status'] = 'live'): Generation => ({
+const generation = (stoppedReason: string | null, status: GenerationState['status'] = 'live'): GenerationState => ({
   projection: 'actions',
   generation: 2,
   status,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { ranksAt } from '../../../../src/edges/indexer/rest/rank.ts';
-import { ask } from '../../../../src/edges/bus.ts';
+import { runQuery } from '../../../../src/edges/bus.ts';
 import { createRanks } from '../../../../src/edges/indexer/rest/ranks.ts';
 import type { ReadSnapshot } from '../../../../src/edges/indexer/rest/reads.ts';
 import type { RoundRow } from '../../../../src/projections/tables.ts';
@@ -34,7 +34,7 @@ it('createRanks ranks once for all who ask at once, and anew at another height',
   const snapshotOf = (...rounds: RoundRow[]): ReadSnapshot => ({
     reading,
     rounds,
-    ask: (query) => ask(reading, query),
+    ask: (query) => runQuery(reading, query),
   });
   const listed = top.map((operator) => ({ operator, state: 'active', registeredHeight: null }));
   for (const height of [700, 701]) {

@@ -4,7 +4,7 @@ import { observeArchive, type ScrubSettings } from '../../../../src/engine/archi
 import type { ArchiveState } from '../../../../src/engine/archive/observed.ts';
 import { observedOf } from '../../../../src/kit/observed.ts';
 import { observeSync, type SyncIntervals } from '../../../../src/edges/indexer/observed.ts';
-import { type Heads, type LogState, observeLog, trackLag } from '../../../../src/engine/log/lag.ts';
+import { type StreamEnds, type LogState, observeLog, trackLag } from '../../../../src/engine/log/lag.ts';
 import { observeModels, type ObservedModels } from '../../../../src/engine/models/observed.ts';
 import type { RestDependencies } from '../../../../src/edges/indexer/rest/dependencies.ts';
 import { createRest } from '../../../../src/edges/indexer/rest/rest.ts';
@@ -57,7 +57,7 @@ export const now = Date.parse(timeOf(94));
 
 type Stores = Readonly<{
   reader: ObservedModels;
-  heads: () => Promise<Heads>;
+  heads: () => Promise<StreamEnds>;
   broker: () => Promise<LogState>;
   archive: () => Promise<ArchiveState>;
 }>;

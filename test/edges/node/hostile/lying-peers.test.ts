@@ -2,7 +2,7 @@ import { blake3 } from '@noble/hashes/blake3.js';
 import { Code } from '@connectrpc/connect';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RealNode } from '../../../../src/edges/local-network/cast.ts';
-import { type Ask, openPeerHost, type PeerHost } from '../../../../src/edges/node/peers/host.ts';
+import { type PeerRequest, openPeerHost, type PeerHost } from '../../../../src/edges/node/peers/host.ts';
 import { createDiagnostics } from '../../../../src/edges/node/status/diagnostics.ts';
 import { encodeManifest, type Manifest } from '../../../../src/edges/node/storage/manifest.ts';
 import { hashPiece, pieceBytes } from '../../../../src/edges/node/storage/piece-hash.ts';
@@ -29,7 +29,7 @@ async function networkWithLiar(count: number) {
 
 /** Asks the node of so many in a list whether something is done. */
 function asking(host: PeerHost, nodes: readonly RealNode[]) {
-  return async (ask: Ask, at = 0): Promise<boolean> => {
+  return async (ask: PeerRequest, at = 0): Promise<boolean> => {
     const { host: ip = '', account } = nodes[at] ?? {};
     const peer = { account: account?.account ?? '', ip, port: ports.p2p, isActive: true };
     return (await host.ask(peer, ask)).done;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { toAppError } from '../../../../src/kit/errors.ts';
 import { entityOf } from '../../../../src/events/catalogue.ts';
 import { createLog } from '../../../../src/engine/log/log.ts';
-import type { Pace } from '../../../../src/engine/log/append/groups.ts';
+import type { GroupPace } from '../../../../src/engine/log/append/groups.ts';
 import { ensureStreams } from '../../../../src/engine/log/streams.ts';
 import { type NatsCluster, startNatsCluster } from '../../../support/nats-cluster.ts';
 import { freshNetwork } from '../../../support/servers.ts';
@@ -19,7 +19,7 @@ test('append in groups with three copies stores each fact once, beside a conflic
   await ensureStreams(nc, network);
   await cluster.untilWhole();
   let groups = 0;
-  const pace: Pace = { isForGroup: (size) => size > 1, alone: () => undefined, grouped: () => void groups++ };
+  const pace: GroupPace = { isForGroup: (size) => size > 1, alone: () => undefined, grouped: () => void groups++ };
   const log = createLog(nc, network);
   const grouping = createLog(nc, network, { pace });
 

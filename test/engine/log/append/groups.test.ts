@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { toAppError } from '../../../../src/kit/errors.ts';
 import { createLog, type Log } from '../../../../src/engine/log/log.ts';
-import { createPace, type Pace } from '../../../../src/engine/log/append/groups.ts';
+import { createPace, type GroupPace } from '../../../../src/engine/log/append/groups.ts';
 import { testNats } from '../../../support/servers.ts';
 import { appendWhileBreaking } from '../breaking-link.ts';
 import { type FaultyLink, faultyLink } from '../faulty-link.ts';
 import { cause, connected, decision, everything, freshLog, probeOf, validatorOf } from '../fresh-log.ts';
 
 /** A pace that groups whatever waits, and the sizes of all groups that it was asked for. */
-function groupAlways(): { pace: Pace; grouped: () => number } {
+function groupAlways(): { pace: GroupPace; grouped: () => number } {
   let groups = 0;
   const pace = { isForGroup: (size: number) => size > 1, alone: () => undefined, grouped: () => void groups++ };
   return { pace, grouped: () => groups };

@@ -4,15 +4,15 @@ import { actions } from '../../../../src/projections/actions/actions.ts';
 import {
   blockCounters,
   counterRanges,
-  type Scope,
+  type CounterScope,
   smallestSpan,
 } from '../../../../src/projections/actions/totals/block-counters.ts';
 import { idsPerBlock } from '../../../../src/projections/actions/totals/height-extents.ts';
 import { actionFacts } from '../../../support/facts.ts';
 import { rowsOf } from '../../../support/load-projection.ts';
 
-const all: Scope = { scope: 'all', address: '' };
-const account: Scope = { scope: 'account', address: 'lumera1account' };
+const all: CounterScope = { scope: 'all', address: '' };
+const account: CounterScope = { scope: 'account', address: 'lumera1account' };
 const [row] = rowsOf(actions, [
   actionFacts('1').registered(),
   actionFacts('1').finalized({ accounts: ['lumera1account'] }),

@@ -7,7 +7,7 @@ import type { SimulatedCall } from './simulated-calls.ts';
 
 /** Calls of a simulated block as `eth_simulateV1` shows them. */
 export function callForms(block: Block, calls: readonly SimulatedCall[]): readonly Readonly<Record<string, unknown>>[] {
-  const place = { blockNumber: quantity(block.header.number), blockHash: bytesToHex(block.hash()) };
+  const position = { blockNumber: quantity(block.header.number), blockHash: bytesToHex(block.hash()) };
   return calls.map((call, index) => {
     const { tx, result, logs } = call;
     const { exceptionError, returnValue } = result.execResult;
@@ -17,7 +17,7 @@ export function callForms(block: Block, calls: readonly SimulatedCall[]): readon
       returnData: failure ? '0x' : bytesToHex(returnValue),
       logs: logs.map(({ index: logIndex, ...log }) => ({
         ...log,
-        ...place,
+        ...position,
         transactionHash: bytesToHex(tx.hash()),
         transactionIndex: quantity(index),
         blockTimestamp: quantity(block.header.timestamp),

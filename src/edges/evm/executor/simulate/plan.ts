@@ -38,12 +38,12 @@ const mostBlocks = 256n;
 const secondsBetween = 12n;
 
 /** Puts the blocks of a simulation in order and fills gaps between their numbers with empty ones. */
-export function planBlocks(base: BlockHeader, asked: readonly BlockStateCalls[]): readonly PlannedBlock[] {
-  if (asked.length === 0) throw new ExecutionError(executionCodes.invalidParameters, 'empty input');
-  if (asked.length > mostBlocks) throw tooMany();
+export function planBlocks(base: BlockHeader, requested: readonly BlockStateCalls[]): readonly PlannedBlock[] {
+  if (requested.length === 0) throw new ExecutionError(executionCodes.invalidParameters, 'empty input');
+  if (requested.length > mostBlocks) throw tooMany();
   const planned: PlannedBlock[] = [];
   let { number, timestamp } = base;
-  for (const { blockOverrides = {}, stateOverrides = {}, calls = [] } of asked) {
+  for (const { blockOverrides = {}, stateOverrides = {}, calls = [] } of requested) {
     const wanted = blockOverrides.number === undefined ? number + 1n : BigInt(blockOverrides.number);
     if (wanted <= number)
       throw new ExecutionError(simulationCodes.blockNumber, `block numbers must be in order: ${wanted} <= ${number}`);

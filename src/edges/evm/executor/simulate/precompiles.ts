@@ -15,7 +15,11 @@ const keyOf = (address: string): string => address.toLowerCase().slice(2);
 export function movePrecompiles(vm: VM, overrides: StateOverrides): () => void {
   const original = vm.evm.precompiles;
   const now = new Map(original);
-  const accounts = Object.entries(overrides).map(([address, given]) => ({ address, key: keyOf(address), given }));
+  const accounts = Object.entries(overrides).map(([address, input]) => ({
+    address,
+    key: keyOf(address),
+    given: input,
+  }));
   const pretended = new Set(accounts.map(({ key }) => key));
   for (const { address, key, given } of accounts.toSorted((one, other) => (one.key < other.key ? -1 : 1))) {
     const to = given.movePrecompileToAddress ?? given.MovePrecompileToAddress;

@@ -4,7 +4,7 @@ import { blockForm } from '../block-forms.ts';
 import { blockRoots } from '../blocks.ts';
 import type { BlockHashes, Machine } from '../machine.ts';
 import { overrideState } from '../overrides.ts';
-import type { At, Reader } from '../reader.ts';
+import type { At, StateReader } from '../reader.ts';
 import { openBlock, requestsHash } from '../system-calls.ts';
 import { callForms } from './call-forms.ts';
 import { LogRecorder } from './log-recorder.ts';
@@ -27,7 +27,7 @@ export type Simulation = Readonly<{
 }>;
 
 type Chain = {
-  readonly reader: Reader;
+  readonly reader: StateReader;
   readonly simulation: Simulation;
   readonly budget: { left: bigint };
   readonly blocks: Map<bigint, Block>;
@@ -37,7 +37,7 @@ type Chain = {
 
 /** Runs calls in blocks that follow a real one, and shows those blocks; nothing of it stays. */
 export async function simulate(
-  reader: Reader,
+  reader: StateReader,
   simulation: Simulation,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const base = reader.blockOf(simulation.at);
@@ -81,8 +81,8 @@ async function simulateBlock(chain: Chain, plan: PlannedBlock): Promise<Readonly
   const calls: SimulatedCall[] = [];
   let gasUsed = 0n;
   for (const request of plan.calls) {
-    const place = { machine, environment, recorder, validation: simulation.validation, budget };
-    const call = await simulateCall(place, request, gasUsed);
+    const position = { machine, environment, recorder, validation: simulation.validation, budget };
+    const call = await simulateCall(position, request, gasUsed);
     gasUsed += call.result.totalGasSpent;
     calls.push(call);
   }
@@ -95,7 +95,7 @@ async function simulateBlock(chain: Chain, plan: PlannedBlock): Promise<Readonly
   for (const result of results) bloom.or(result.bloom);
   const transactions = calls.map(({ tx }) => tx);
   const receipts = results.map(({ receipt }) => receipt);
-  const whole = {
+  const complete = {
     ...header,
     ...(await blockRoots(transactions, receipts)),
     ...withdrawals.root,
@@ -106,7 +106,7 @@ async function simulateBlock(chain: Chain, plan: PlannedBlock): Promise<Readonly
     ...(requests && { requestsHash: requests }),
   };
   const block = createBlock(
-    { header: whole, ...(withdrawals.list && { withdrawals: withdrawals.list }) },
+    { header: complete, ...(withdrawals.list && { withdrawals: withdrawals.list }) },
     { common, skipConsensusFormatValidation: true },
   );
   block.transactions.push(...transactions);

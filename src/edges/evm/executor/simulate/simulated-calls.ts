@@ -13,7 +13,7 @@ import { simulationCodes } from './plan.ts';
 export type SimulatedCall = Readonly<{ tx: TypedTransaction; result: RunTxResult; logs: readonly RecordedLog[] }>;
 
 /** What calls of one block run in. */
-export type CallPlace = Readonly<{
+export type CallPosition = Readonly<{
   machine: Machine;
   environment: Block;
   recorder: LogRecorder;
@@ -26,8 +26,12 @@ export type CallPlace = Readonly<{
  * Runs one call. Fails with an ExecutionError, which ends the complete simulation, when no valid transaction could be
  * it.
  */
-export async function simulateCall(place: CallPlace, request: CallRequest, gasUsed: bigint): Promise<SimulatedCall> {
-  const { machine, environment, recorder, validation, budget } = place;
+export async function simulateCall(
+  position: CallPosition,
+  request: CallRequest,
+  gasUsed: bigint,
+): Promise<SimulatedCall> {
+  const { machine, environment, recorder, validation, budget } = position;
   const { state } = machine;
   const { header } = environment;
   const from = request.from ? createAddressFromString(request.from.toLowerCase()) : createZeroAddress();
@@ -73,10 +77,10 @@ async function run({ vm }: Machine, { tx, block, gasUsed }: Running): Promise<Ru
   }
 }
 
-function checkNonce(given: bigint, next: bigint): void {
-  if (given < next) throw new ExecutionError(simulationCodes.nonceTooLow, `nonce too low: ${given} < ${next}`);
-  if (given > next) throw new ExecutionError(simulationCodes.nonceTooHigh, `nonce too high: ${given} > ${next}`);
-  if (given >= MAX_UINT64) throw new ExecutionError(executionCodes.internal, 'nonce has max value');
+function checkNonce(options: bigint, next: bigint): void {
+  if (options < next) throw new ExecutionError(simulationCodes.nonceTooLow, `nonce too low: ${options} < ${next}`);
+  if (options > next) throw new ExecutionError(simulationCodes.nonceTooHigh, `nonce too high: ${options} > ${next}`);
+  if (options >= MAX_UINT64) throw new ExecutionError(executionCodes.internal, 'nonce has max value');
 }
 
 type Draft = Readonly<{ gasLimit: bigint; nonce: bigint; machine: Machine; validation: boolean }>;

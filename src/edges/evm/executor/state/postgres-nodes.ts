@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { AppError } from '../../../kit/errors.ts';
-import { toReadError } from '../../../engine/models/database-error.ts';
-import { metaSchema } from '../../../engine/models/engine/generations.ts';
+import { AppError } from '../../../../kit/errors.ts';
+import { toReadError } from '../../../../engine/models/database-error.ts';
+import { metaSchema } from '../../../../engine/models/engine/generations.ts';
 import type { NodeStore, StoredHeader } from './node-store.ts';
 
 /** A store in a network's database, and its connections. */

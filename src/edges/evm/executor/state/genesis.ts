@@ -1,8 +1,8 @@
 import { type ChainConfig as EthereumChain, parseGethGenesis, parseGethGenesisState } from '@ethereumjs/common';
-import { AppError, toAppError } from '../../../kit/errors.ts';
-import type { Genesis as LedgerGenesis } from '../../../commands/ledger/chain.ts';
-import { contractAddresses } from '../contracts/addresses.ts';
-import { type FeeRule, networkFees, ordinaryFees } from './base-fee.ts';
+import { AppError, toAppError } from '../../../../kit/errors.ts';
+import type { Genesis as LedgerGenesis } from '../../../../commands/ledger/chain.ts';
+import { contractAddresses } from '../../contracts/addresses.ts';
+import { type FeeRule, networkFees, ordinaryFees } from '../base-fee.ts';
 import { predeploys } from './predeploys.ts';
 
 /** The genesis of a chain in the form of `geth`. */
@@ -41,14 +41,14 @@ const networkGasLimit = 25_000_000;
  * networkChain({ chainId: 76857769, seconds: 1_700_000_000, accounts: { [address]: { balance: '0x1' } } })
  */
 export function networkChain(
-  given: Readonly<{
+  input: Readonly<{
     chainId: number;
     seconds: number;
     accounts: GenesisAccounts;
     ledger?: LedgerGenesis | undefined;
   }>,
 ): ChainConfig {
-  const { chainId, seconds, accounts, ledger } = given;
+  const { chainId, seconds, accounts, ledger } = input;
   const contracts = Object.fromEntries(Object.values(contractAddresses).map((address) => [address, contractAccount]));
   const blocks = Object.fromEntries(blockForks.map((fork) => [`${fork}Block`, 0]));
   const times = { shanghaiTime: 0, cancunTime: 0, pragueTime: 0 };

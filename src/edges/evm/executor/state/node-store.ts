@@ -1,6 +1,6 @@
 import { type BatchDBOp, bytesToUnprefixedHex, type DB, KECCAK256_RLP } from '@ethereumjs/util';
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../../../kit/errors.ts';
+import { AppError } from '../../../../kit/errors.ts';
 
 /** A block that the state has passed. */
 export type StoredHeader = Readonly<{ number: bigint; hash: string; rlp: Uint8Array }>;

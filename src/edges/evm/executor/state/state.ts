@@ -2,13 +2,13 @@ import type { Common } from '@ethereumjs/common';
 import { createMPT } from '@ethereumjs/mpt';
 import { Caches } from '@ethereumjs/statemanager';
 import { type Account, type Address, ValueEncoding } from '@ethereumjs/util';
-import type { ChainEvent } from '../../../commands/ledger/draft.ts';
-import type { RecordTable } from '../../../commands/ledger/records.ts';
-import { SendingState } from '../../../kit/shims/ethereumjs/sending-state.ts';
+import type { ChainEvent } from '../../../../commands/ledger/draft.ts';
+import type { RecordTable } from '../../../../commands/ledger/records.ts';
+import { SendingState } from '../../../../kit/shims/ethereumjs/sending-state.ts';
 import type { TrieDb } from './node-store.ts';
 
 /** An account that something changed, as it is afterwards. */
-export type TouchedAccount = Readonly<{ address: string; balance: bigint; nonce: bigint }>;
+export type ChangedAccount = Readonly<{ address: string; balance: bigint; nonce: bigint }>;
 
 /** Names a row of the rules' tables. */
 type RecordName = Readonly<{ table: RecordTable; id: string }>;
@@ -115,7 +115,7 @@ export class State extends SendingState {
   }
 
   /** The accounts touched since the last time, in the order of their first change. */
-  async takeTouched(): Promise<readonly TouchedAccount[]> {
+  async takeTouched(): Promise<readonly ChangedAccount[]> {
     const touched = [...this.#touched.values()];
     this.#touched = new Map();
     return await Promise.all(

@@ -1,10 +1,10 @@
 import { RLP } from '@ethereumjs/rlp';
 import pg from 'pg';
-import { toReadError } from '../../../engine/models/database-error.ts';
-import { metaSchema } from '../../../engine/models/engine/generations.ts';
+import { toReadError } from '../../../../engine/models/database-error.ts';
+import { metaSchema } from '../../../../engine/models/engine/generations.ts';
 
 /** The states that stay: of the last heights, and of each height that is a multiple of `each`. */
-export const keptStates = { last: 1_000, each: 1_000 } as const;
+export const storedStates = { last: 1_000, each: 1_000 } as const;
 
 /** How many nodes are retained for ever now, and how many were dropped. */
 export type ForgottenStates = Readonly<{ kept: number; dropped: number }>;
@@ -40,24 +40,24 @@ export async function forgetStates(
     );
     if (rows.length < 2) return { kept: 0, dropped: 0 };
     const roots = rows.map(({ header }) => hexOf(listOf(RLP.decode(header))[3]));
-    const kept = await reachable(
+    const stored = await reachable(
       client,
       schema,
       roots.map((hash) => ({ hash, of: 'accounts' })),
     );
     await client.query('begin');
     await client.query('select pg_advisory_xact_lock(hashtextextended($1, 2))', [schema]);
-    for (let at = 0; at < kept.length; at += atOnce)
+    for (let at = 0; at < stored.length; at += atOnce)
       await client.query(`update ${schema}.evm_nodes set is_kept = true where hash = any($1)`, [
-        kept.slice(at, at + atOnce).map((hash) => Buffer.from(hash, 'hex')),
+        stored.slice(at, at + atOnce).map((hash) => Buffer.from(hash, 'hex')),
       ]);
     const dropped = await client.query(`delete from ${schema}.evm_nodes where not is_kept and height <= $1`, [height]);
     await client.query(`delete from ${schema}.evm_headers where number < $1 and number % $2 <> 0`, [
       height,
-      keptStates.each,
+      storedStates.each,
     ]);
     await client.query('commit');
-    return { kept: kept.length, dropped: dropped.rowCount ?? 0 };
+    return { kept: stored.length, dropped: dropped.rowCount ?? 0 };
   } catch (caught) {
     throw toReadError(caught);
   } finally {
@@ -67,7 +67,7 @@ export async function forgetStates(
 
 /** The nodes of a state that are not retained yet; what a retained node refers to is retained as well. */
 async function reachable(client: pg.Client, schema: string, from: readonly Reference[]): Promise<string[]> {
-  const found = new Set<string>();
+  const match = new Set<string>();
   let frontier = [...from];
   while (frontier.length > 0) {
     const part = frontier.splice(0, atOnce);
@@ -78,13 +78,13 @@ async function reachable(client: pg.Client, schema: string, from: readonly Refer
     );
     for (const { hash, node } of rows) {
       const of = byHash.get(hash)?.of;
-      if (found.has(hash) || of === undefined) continue;
-      found.add(hash);
+      if (match.has(hash) || of === undefined) continue;
+      match.add(hash);
       if (of !== 'code')
-        frontier = frontier.concat(referencesOf(RLP.decode(node), of).filter((one) => !found.has(one.hash)));
+        frontier = frontier.concat(referencesOf(RLP.decode(node), of).filter((one) => !match.has(one.hash)));
     }
   }
-  return [...found];
+  return [...match];
 }
 
 /** The references of a trie's node; short nodes lie within the ones above them. */

@@ -1,9 +1,9 @@
 import { getMerkleStateProof } from '@ethereumjs/statemanager';
 import { type Address, createAddressFromString, type PrefixedHexString, setLengthLeft } from '@ethereumjs/util';
-import { AppError } from '../../../kit/errors.ts';
-import { wordOf } from './overrides.ts';
-import type { Hex } from './outcome.ts';
-import type { At, Reader } from './reader.ts';
+import { AppError } from '../../../../kit/errors.ts';
+import { wordOf } from '../overrides.ts';
+import type { Hex } from '../outcome.ts';
+import type { At, StateReader } from '../reader.ts';
 import type { State } from './state.ts';
 
 /** An account at the end of a block. */
@@ -11,26 +11,26 @@ export type AccountRead = Readonly<{ at: At; address: Hex }>;
 
 /** Balance and nonce; nothing and 0 where there is no account. */
 export const account = (
-  reader: Reader,
-  given: AccountRead,
+  reader: StateReader,
+  input: AccountRead,
 ): Promise<Readonly<{ balance: bigint; nonce: bigint; codeHash: Uint8Array | undefined }>> =>
-  reading(reader, given, async (state, address) => {
-    const found = await state.getAccount(address);
-    return { balance: found?.balance ?? 0n, nonce: found?.nonce ?? 0n, codeHash: found?.codeHash };
+  reading(reader, input, async (state, address) => {
+    const match = await state.getAccount(address);
+    return { balance: match?.balance ?? 0n, nonce: match?.nonce ?? 0n, codeHash: match?.codeHash };
   });
 
 /** The code of a contract; empty elsewhere. */
-export const code = (reader: Reader, given: AccountRead): Promise<Uint8Array> =>
-  reading(reader, given, (state, address) => state.getCode(address));
+export const code = (reader: StateReader, options: AccountRead): Promise<Uint8Array> =>
+  reading(reader, options, (state, address) => state.getCode(address));
 
 /** Words of 32 bytes in some slots, in their order. */
 export const storage = (
-  reader: Reader,
-  given: AccountRead & Readonly<{ slots: readonly Hex[] }>,
+  reader: StateReader,
+  values: AccountRead & Readonly<{ slots: readonly Hex[] }>,
 ): Promise<readonly Uint8Array[]> =>
-  reading(reader, given, async (state, address) => {
+  reading(reader, values, async (state, address) => {
     const words: Uint8Array[] = [];
-    for (const slot of given.slots) words.push(setLengthLeft(await state.getStorage(address, wordOf(slot)), 32));
+    for (const slot of values.slots) words.push(setLengthLeft(await state.getStorage(address, wordOf(slot)), 32));
     return words;
   });
 
@@ -39,7 +39,7 @@ export type AccountProof = Awaited<ReturnType<typeof getMerkleStateProof>>;
 
 /** Proves what an account and some slots hold, or that they hold nothing. */
 export const proof = (
-  reader: Reader,
+  reader: StateReader,
   given: AccountRead & Readonly<{ slots: readonly Hex[] }>,
 ): Promise<AccountProof> =>
   reading(reader, given, async (state, address) => {
@@ -61,14 +61,14 @@ const named = (
 };
 
 const reading = <T>(
-  reader: Reader,
+  reader: StateReader,
   { at, address }: AccountRead,
   use: (state: State, address: Address) => Promise<T>,
 ): Promise<T> => reader.read(at, ({ machine }) => use(machine.state, createAddressFromString(address)));
 
 /** RLP of the header of a stored block. Fails with `UNAVAILABLE` where the state has not come so far. */
 export const storedHeader = async (
-  { nodes }: Reader,
+  { nodes }: StateReader,
   { number }: Readonly<{ number: bigint }>,
 ): Promise<Uint8Array> => {
   const stored = await nodes.header(number);
