@@ -202,5 +202,6 @@ it('a node that tells without end is left', { tags: ['S3.nodes.events'], timeout
   });
   const { history, status } = await fetched([babbling, () => ({})]);
   expect(status).toBe(200);
-  expect(attempts(history)[1]).toMatchObject({ previous_error: 'the node told more than 1000 events' });
+  // A busy machine may have the task taken up anew, so the last attempt is the one that comes after it.
+  expect(attempts(history).at(-1)).toMatchObject({ previous_error: 'the node told more than 1000 events' });
 });
