@@ -93,7 +93,8 @@ describe('annals replay all over a long log, under readers of every endpoint and
       [],
     );
     for (const { path, answers, positions } of polled)
-      if (path.startsWith('/v1/') && !['/v1/supernodes/sync', '/v1/logs'].includes(path)) expect(positions, path).toBe(answers);
+      if (path.startsWith('/v1/') && !['/v1/supernodes/sync', '/v1/logs'].includes(path))
+        expect(positions, path).toBe(answers);
   });
 
   test('the readers ask every path of the API document', async () => {

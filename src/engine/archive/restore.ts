@@ -62,13 +62,17 @@ export async function restoreStream(stores: Stores, restoration: Restoration): P
   const lost = await store.gaps(stream);
   const isLost = (sequence: number): boolean => lost.some((one) => one.first <= sequence && sequence <= one.last);
   const filler = fill(stores, stream, first);
-  for (let after = first - 1; after < position;) {
-    const links = (await store.read(stream, after, chunk)).filter(({ sequence }) => sequence <= position);
-    await filler.add(links.filter((link) => !isLost(link.sequence)));
-    restoration.onProgress?.(Math.min(filler.last(), position), position);
-    after = links.at(-1)?.sequence ?? position;
+  try {
+    for (let after = first - 1; after < position;) {
+      const links = (await store.read(stream, after, chunk)).filter(({ sequence }) => sequence <= position);
+      await filler.add(links.filter((link) => !isLost(link.sequence)));
+      restoration.onProgress?.(Math.min(filler.last(), position), position);
+      after = links.at(-1)?.sequence ?? position;
+    }
+    await filler.emptyUpTo(position);
+  } finally {
+    filler.close();
   }
-  await filler.emptyUpTo(position);
   await manager.streams.purge(name, { filter: emptySubject });
   const done = await manager.streams.update(name, {
     ...shape,
@@ -234,6 +238,7 @@ function fill({ nc, network }: Pick<RawLog, 'nc' | 'network'>, stream: StreamNam
   };
   return {
     last: () => last,
+    close: () => pipeline.close(),
     emptyUpTo,
     /** Each event at its own sequence. */
     add: async (events: readonly RawEvent[]): Promise<void> => {

@@ -40,6 +40,7 @@ export class Pipeline {
   #messagesInFlight = 0;
   #lastToken = 0;
   #timer: NodeJS.Timeout | undefined;
+  readonly #release: () => void;
 
   constructor(nc: NatsConnection, { window = 4096, timeoutMs = 5000 }: PipelineOptions = {}) {
     this.#nc = nc;
@@ -51,10 +52,23 @@ export class Pipeline {
       const reply = parseReply(msg);
       if (reply) settle(msg, reply);
     };
-    subscribe(nc, `${this.#inbox}.*`, onReply, ({ message: why }, msg) => {
+    const replies = subscribe(nc, `${this.#inbox}.*`, onReply, ({ message: why }, msg) => {
       if (msg.subject) settle(msg, { kind: 'lost', why });
     });
-    onBreak(nc, (why) => this.#loseAll(why));
+    const stopListening = onBreak(nc, (why) => this.#loseAll(why));
+    this.#release = () => {
+      replies.unsubscribe();
+      stopListening();
+    };
+  }
+
+  /** Releases the reply inbox on the connection, which lives on; messages in flight count as lost. Idempotent. */
+  close(): void {
+    this.#release();
+    const why = 'the sender was closed';
+    for (const { settle } of this.#queue) settle({ kind: 'lost', why });
+    this.#queue.clear();
+    this.#loseAll(why);
   }
 
   /** Sends one message, or all messages of a batch; one reply speaks for all. Waits its turn, never rejects. */
