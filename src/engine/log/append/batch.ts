@@ -65,7 +65,7 @@ export function messagesOf({ events }: EventBatch, withId = true): Outgoing[] {
     const lines = eventMediaType + expectation;
     if (batchId === undefined) return { subject, bytes, headers: lines + (withId ? `Nats-Msg-Id: ${id}\r\n` : '') };
     // No Nats-Msg-Id in a batch: expected sequences guard it, and the broker would keep a thousand ids in memory.
-    const position = `Nats-EventBatch-Id: ${batchId}\r\nNats-EventBatch-Sequence: ${index + 1}\r\n`;
-    return { subject, bytes, headers: lines + position + (isLast ? 'Nats-EventBatch-Commit: 1\r\n' : '') };
+    const position = `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${index + 1}\r\n`;
+    return { subject, bytes, headers: lines + position + (isLast ? 'Nats-Batch-Commit: 1\r\n' : '') };
   });
 }
