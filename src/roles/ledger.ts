@@ -3,7 +3,7 @@ import { createExecution, type Execution } from '../edges/evm/workers/execution.
 import { openRequested } from '../edges/evm/asked.ts';
 import { failureOf } from '../kit/failure.ts';
 import { cadenceOf } from '../edges/ledger/cadence.ts';
-import { projectedBlocks } from '../edges/ledger/projected-blocks.ts';
+import { projectedBlocks } from '../edges/ledger/blocks/projected-blocks.ts';
 import { runLedger } from '../edges/ledger/run-ledger.ts';
 import { openSnapshots } from '../edges/ledger/snapshots.ts';
 import { localBeginning } from '../edges/local-network/beginning.ts';

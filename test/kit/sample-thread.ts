@@ -1,7 +1,7 @@
 import { threadId } from 'node:worker_threads';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../src/kit/errors.ts';
-import type { TaskContext } from '../../src/kit/worker.ts';
+import type { TaskContext } from '../../src/kit/threads/worker.ts';
 
 /** Tasks of the worker kit's test. */
 export function sum(numbers: readonly number[], { progress }: TaskContext<{ soFar: number }>): number {

@@ -6,7 +6,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type * as thread from '../../src/engine/archive/thread.ts';
 import { routineThread } from '../../src/engine/archive/auditor.ts';
 import { brakes } from '../../src/engine/archive/states.ts';
-import { runInWorker } from '../../src/kit/worker.ts';
+import { runInWorker } from '../../src/kit/threads/worker.ts';
 
 /** What the process is given, as JSON in its first argument. */
 export type AuditingInput = Readonly<{ access: thread.StoresAccess; perSecond: number }>;

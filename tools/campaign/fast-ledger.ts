@@ -1,6 +1,6 @@
 import { forgetStates } from '../../src/edges/evm/executor/state/forget-states.ts';
 import { createExecution, type Execution } from '../../src/edges/evm/workers/execution.ts';
-import { projectedBlocks } from '../../src/edges/ledger/projected-blocks.ts';
+import { projectedBlocks } from '../../src/edges/ledger/blocks/projected-blocks.ts';
 import { runLedger } from '../../src/edges/ledger/run-ledger.ts';
 import { openSnapshots } from '../../src/edges/ledger/snapshots.ts';
 import { connectNats } from '../../src/engine/log/connection.ts';

@@ -1,8 +1,8 @@
 import type { Fact } from '../../events/catalogue.ts';
 import type { UncommittedBlock as EvmSealed } from '../evm/executor/executor.ts';
-import type { SealedBlock, Complete } from './blocks.ts';
+import type { SealedBlock, Complete } from './blocks/blocks.ts';
 import type { OpenExecution } from './evm-chain.ts';
-import type { SealedBlocks } from './sealed-blocks.ts';
+import type { SealedBlocks } from './blocks/sealed-blocks.ts';
 
 type Sealed = Extract<Fact, { type: 'BlockSealed' }>;
 /** The fact that attests the state after a block. */

@@ -7,7 +7,7 @@ import type { Fact } from '../../events/catalogue.ts';
 import { distance } from '../chain/sign/addresses.ts';
 import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
 import type { UncommittedBlock as EvmSealed } from '../evm/executor/executor.ts';
-import { type SealedBlock, blockOf, type SealedTransaction, type Complete } from './blocks.ts';
+import { type SealedBlock, blockOf, type SealedTransaction, type Complete } from './blocks/blocks.ts';
 import { carryOut, encodedBytes } from './carry-out.ts';
 import type { ChainSnapshot, ChainStores, Checkpointed, LoggedBlock } from './chain-stores.ts';
 import { EvmChain, mayBeLost } from './evm-chain.ts';
@@ -16,8 +16,8 @@ import { evmBlockOf } from './evm-block.ts';
 import { History } from './history.ts';
 import { openingOf } from './opening.ts';
 import { applyBlock, replayRules } from './replay.ts';
-import { RecentBlocks, type SealedBlocks, type SearchPage, type SealedSearchResult } from './sealed-blocks.ts';
-import type { Condition } from './transaction-index.ts';
+import { RecentBlocks, type SealedBlocks, type SearchPage, type SealedSearchResult } from './blocks/sealed-blocks.ts';
+import type { Condition } from './blocks/transaction-index.ts';
 
 /** Heights whose state can be read: the last ones. */
 export const storedHeights = 1_000;

@@ -7,7 +7,7 @@ import { touchedChanges } from '../../commands/ledger/touched.ts';
 import type { ChainEvent } from '../../commands/ledger/draft.ts';
 import type { Fact } from '../../events/catalogue.ts';
 import { accountOfEvm } from '../chain/sign/addresses.ts';
-import type { Body, SealedTransaction } from './blocks.ts';
+import type { Body, SealedTransaction } from './blocks/blocks.ts';
 import { rawTransactions } from './evm-block.ts';
 
 type EvmBlock = NonNullable<Fact<'BlockSealed'>['data']['evm']>;

@@ -7,13 +7,13 @@ import type { StreamName } from '../../events/streams.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { repeat } from '../../kit/repeat.ts';
 import { sentIn } from '../chain/sign/transaction-codec.ts';
-import { type Body, bodyOf, type SealedTransaction, type Complete } from './blocks.ts';
+import { type Body, bodyOf, type SealedTransaction, type Complete } from './blocks/blocks.ts';
 import { ethereumBody } from './ethereum-transactions.ts';
 import { dispatch } from '../bus.ts';
 import { Chain } from './chain.ts';
 import type { ChainSnapshot, LoggedBlock } from './chain-stores.ts';
 import type { OpenExecution } from './evm-chain.ts';
-import { blocksInMemory, type SealedBlocks } from './sealed-blocks.ts';
+import { blocksInMemory, type SealedBlocks } from './blocks/sealed-blocks.ts';
 import type { Snapshots } from './snapshots.ts';
 
 /** The part of the log that the ledger needs: appends, a stream read from any position on, and single facts. */

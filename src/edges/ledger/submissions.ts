@@ -9,7 +9,7 @@ import { accountOfEvm } from '../chain/sign/addresses.ts';
 import { decodeTransaction, type SentTransaction } from '../chain/sign/transaction-codec.ts';
 import type { PoolFollower, SubmissionFate } from '../evm/pool/follow-pool.ts';
 import { readTransaction, type SignedTransaction } from '../evm/pool/read-transaction.ts';
-import type { SealedTransaction } from './blocks.ts';
+import type { SealedTransaction } from './blocks/blocks.ts';
 import type { Chain, DraftBlock } from './chain.ts';
 import { checkTransaction } from './check-transaction.ts';
 import { chainHash } from './ethereum-transactions.ts';

@@ -4,7 +4,7 @@ import { type AnyProjection, projections } from '../../projections/all.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { repeat } from '../../kit/repeat.ts';
 import { wait } from '../../kit/wait.ts';
-import { runInWorker } from '../../kit/worker.ts';
+import { runInWorker } from '../../kit/threads/worker.ts';
 import type { Leasing } from '../log/leases.ts';
 import type { Rebuild } from '../models/build/rebuild-in-worker.ts';
 import { onDamage } from '../models/pool.ts';

@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type pg from 'pg';
 import type { StreamName, StreamPolicies } from '../../events/streams.ts';
 import type { Logger } from '../../kit/logger.ts';
-import type { TaskContext } from '../../kit/worker.ts';
+import type { TaskContext } from '../../kit/threads/worker.ts';
 import { connectNats } from '../log/connection.ts';
 import { createLog } from '../log/log.ts';
 import { createPools, type Pools } from '../models/pool.ts';

@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Complete } from '../../../src/edges/ledger/blocks.ts';
+import type { Complete } from '../../../src/edges/ledger/blocks/blocks.ts';
 import { executeInMemory } from '../../support/memory-nodes.ts';
 import { openChain } from '../../../src/edges/ledger/log-fold.ts';
-import { projectedBlocks } from '../../../src/edges/ledger/projected-blocks.ts';
-import { blocksInMemory, type SealedBlocks, type SealedSearchResult } from '../../../src/edges/ledger/sealed-blocks.ts';
-import { parseQuery } from '../../../src/edges/ledger/search-query.ts';
+import { projectedBlocks } from '../../../src/edges/ledger/blocks/projected-blocks.ts';
+import {
+  blocksInMemory,
+  type SealedBlocks,
+  type SealedSearchResult,
+} from '../../../src/edges/ledger/blocks/sealed-blocks.ts';
+import { parseQuery } from '../../../src/edges/ledger/blocks/search-query.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import type { Fact } from '../../../src/events/catalogue.ts';
 import type { Reading } from '../../../src/projections/reading.ts';

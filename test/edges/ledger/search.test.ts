@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
-import { parseQuery } from '../../../src/edges/ledger/search-query.ts';
+import { parseQuery } from '../../../src/edges/ledger/blocks/search-query.ts';
 import { ask, cast, freshLog, playHistory, startLedger } from './ledger-under-test.ts';
 
 describe('parseQuery', () => {

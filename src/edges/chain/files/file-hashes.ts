@@ -1,4 +1,4 @@
-import { createWorkerPool } from '../../../kit/worker.ts';
+import { createWorkerPool } from '../../../kit/threads/worker.ts';
 import type * as thread from './hash-thread.ts';
 
 /** Hashes files in a thread, so that the serving loop does nothing else meanwhile. */

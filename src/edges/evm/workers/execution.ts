@@ -1,4 +1,4 @@
-import { createWorkerPool } from '../../../kit/worker.ts';
+import { createWorkerPool } from '../../../kit/threads/worker.ts';
 import { openPostgresNodes } from '../executor/state/postgres-nodes.ts';
 import type { Applied, UncommittedBlock } from '../executor/executor.ts';
 import type { StoredHeader } from '../executor/state/node-store.ts';

@@ -1,6 +1,6 @@
 import { toAppError } from '../../../kit/errors.ts';
 import { createFairSlots, type SlotClaim } from '../../../kit/fair-slots.ts';
-import { createWorkerPool } from '../../../kit/worker.ts';
+import { createWorkerPool } from '../../../kit/threads/worker.ts';
 import { wait } from '../../../kit/wait.ts';
 import { ExecutionError } from '../executor/execution-error.ts';
 import type * as thread from './read-thread.ts';

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { bytesOfTransaction, type CompleteTransaction } from '../blocks.ts';
+import { bytesOfTransaction, type CompleteTransaction } from '../blocks/blocks.ts';
 import type { Chain } from '../chain.ts';
 import { decodeTransaction, hashOf, UnreadableTransaction } from '../../chain/sign/transaction-codec.ts';
 import { codespaceOf } from '../../../commands/ledger/failure.ts';
 import { blockRecord, nodeInfo, proposerOf } from '../rest/base.ts';
 import { nanoTime, prunedState, RestError } from '../rest/answer.ts';
 import { dataOf, eventRecords } from '../rest/transactions.ts';
-import { parseQuery } from '../search-query.ts';
+import { parseQuery } from '../blocks/search-query.ts';
 import type { SimulatedOn } from '../simulate.ts';
 import { bytesIn, type Parameters, textIn, completeIn } from './parameters.ts';
 import { queries } from './queries.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Account, Validator } from '../../../commands/ledger/chain.ts';
 import { ulumeOf } from '../../../commands/ledger/coins.ts';
 import { addressOf, bytesOf, prefixes } from '../../chain/sign/addresses.ts';
-import { type SealedBlock, bytesOfTransaction, sha256 } from '../blocks.ts';
+import { type SealedBlock, bytesOfTransaction, sha256 } from '../blocks/blocks.ts';
 import type { Chain } from '../chain.ts';
 import { keyUrls } from '../../chain/sign/keys.ts';
 import { type ChainRestRequest, fail, nanoTime, type Routes, completeParam } from './answer.ts';

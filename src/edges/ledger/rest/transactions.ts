@@ -1,13 +1,13 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { ChainEvent } from '../../../commands/ledger/draft.ts';
 import { codespaceOf } from '../../../commands/ledger/failure.ts';
-import { attributeOf, type CompleteTransaction } from '../blocks.ts';
+import { attributeOf, type CompleteTransaction } from '../blocks/blocks.ts';
 import type { Message } from '../../../commands/ledger/messages.ts';
 import type { Chain } from '../chain.ts';
 import { keyUrls } from '../../chain/sign/keys.ts';
 import type { SentTransaction } from '../../chain/sign/transaction-codec.ts';
 import { ethereumMessage } from '../ethereum-transactions.ts';
-import { parseQuery } from '../search-query.ts';
+import { parseQuery } from '../blocks/search-query.ts';
 import { type ChainRestRequest, enumQuery, fail, type GrpcCode, type Routes, unsignedQuery } from './answer.ts';
 
 const base = '/cosmos/tx/v1beta1/txs';

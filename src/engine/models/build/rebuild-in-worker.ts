@@ -1,5 +1,5 @@
 import type { AnyProjection } from '../../../projections/all.ts';
-import { runInWorker } from '../../../kit/worker.ts';
+import { runInWorker } from '../../../kit/threads/worker.ts';
 import { StopError } from '../database-error.ts';
 import type { FactSource } from '../engine/source.ts';
 import type { Pools } from '../pool.ts';

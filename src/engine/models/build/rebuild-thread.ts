@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { toAppError } from '../../../kit/errors.ts';
 import { projections } from '../../../projections/all.ts';
 import type { ProjectionName } from '../../../projections/projection.ts';
-import type { TaskContext } from '../../../kit/worker.ts';
+import type { TaskContext } from '../../../kit/threads/worker.ts';
 import type { BrokerAccess } from '../../log/broker.ts';
 import { connectNats } from '../../log/connection.ts';
 import { createLog } from '../../log/log.ts';

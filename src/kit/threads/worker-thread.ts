@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { type ErrorCode, toAppError } from './errors.ts';
+import { type ErrorCode, toAppError } from '../errors.ts';
 
 /** A message of a worker's owner. */
 export type ToWorker =

@@ -1,17 +1,17 @@
-import { AppError } from '../../kit/errors.ts';
-import { wait } from '../../kit/wait.ts';
+import { AppError } from '../../../kit/errors.ts';
+import { wait } from '../../../kit/wait.ts';
 import {
   ChainBlockByHeight,
   ChainTransactionByHash,
   type ChainTransactionRow,
   MatchingTransactions,
   type TransactionSearch,
-} from '../../projections/chain/chain-queries.ts';
-import { addressTerm, isIndexed, keyTerm, valueTerm } from '../../projections/chain/search-terms.ts';
-import type { Query } from '../../projections/query.ts';
-import { runQuery } from '../bus.ts';
-import { evmAddress } from '../chain/sign/addresses.ts';
-import type { Reader } from '../../engine/models/read/reading.ts';
+} from '../../../projections/chain/chain-queries.ts';
+import { addressTerm, isIndexed, keyTerm, valueTerm } from '../../../projections/chain/search-terms.ts';
+import type { Query } from '../../../projections/query.ts';
+import { runQuery } from '../../bus.ts';
+import { evmAddress } from '../../chain/sign/addresses.ts';
+import type { Reader } from '../../../engine/models/read/reading.ts';
 import { dataHashOf, type SealedTransaction, type Complete } from './blocks.ts';
 import { pageOf, type SealedBlocks, type UpTo } from './sealed-blocks.ts';
 import { type Condition, hasAttribute, meets } from './transaction-index.ts';

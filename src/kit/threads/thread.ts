@@ -1,5 +1,5 @@
 import { type Transferable, Worker } from 'node:worker_threads';
-import { AppError, toAppError } from './errors.ts';
+import { AppError, toAppError } from '../errors.ts';
 import type { FromWorker, ToWorker, WorkerSetup } from './worker-thread.ts';
 
 /**

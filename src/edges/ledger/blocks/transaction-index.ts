@@ -1,4 +1,4 @@
-import type { ChainEvent } from '../../commands/ledger/draft.ts';
+import type { ChainEvent } from '../../../commands/ledger/draft.ts';
 import type { SealedTransaction, Complete, CompleteTransaction } from './blocks.ts';
 
 /** One term of a search for transactions; `key` is `type.attribute`. */

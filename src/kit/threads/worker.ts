@@ -1,5 +1,5 @@
 import type { Transferable } from 'node:worker_threads';
-import { createSlots } from './slots.ts';
+import { createSlots } from '../slots.ts';
 import { Thread, type ThreadOptions } from './thread.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { ChainEvent } from '../../commands/ledger/draft.ts';
+import type { ChainEvent } from '../../../commands/ledger/draft.ts';
 import type { SealedBlock, SealedTransaction, Complete } from './blocks.ts';
 import { type Condition, TransactionIndex } from './transaction-index.ts';
 

@@ -1,4 +1,4 @@
-import { fail } from './rest/answer.ts';
+import { fail } from '../rest/answer.ts';
 import type { Condition } from './transaction-index.ts';
 
 const maxLength = 2048;

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createWorkerPool, runInWorker, type WorkerPool } from '../../src/kit/worker.ts';
-import type * as sample from './sample-thread.ts';
+import { createWorkerPool, runInWorker, type WorkerPool } from '../../../src/kit/threads/worker.ts';
+import type * as sample from '../sample-thread.ts';
 
 type Sample = typeof sample;
 
-const how = { name: 'sample', module: new URL('sample-thread.ts', import.meta.url) };
+const how = { name: 'sample', module: new URL('../sample-thread.ts', import.meta.url) };
 const pools: WorkerPool<Sample>[] = [];
 
 function poolOf(size: number): WorkerPool<Sample> {

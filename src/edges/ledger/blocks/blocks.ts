@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import type { ChainEvent } from '../../commands/ledger/draft.ts';
-import { gasUsed } from '../../commands/ledger/messages.ts';
-import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
+import type { ChainEvent } from '../../../commands/ledger/draft.ts';
+import { gasUsed } from '../../../commands/ledger/messages.ts';
+import type { SentTransaction } from '../../chain/sign/transaction-codec.ts';
 
 /** A transaction in its block, without what it did: that stays in the log. */
 export type SealedTransaction = Readonly<{
