@@ -112,7 +112,8 @@ test(
     console.log(
       `hostile spenders: ${blocks.length} blocks, ${gas.length} transactions, largest fact ${Math.max(...sizes)} bytes`,
     );
-    expect(gas.length).toBeGreaterThan(transactions / 10);
+    // The hostile ones soon have nothing left to pay with; the honest one of each round is always sealed.
+    expect(gas.length).toBeGreaterThan(transactions / perRound);
   },
 );
 
