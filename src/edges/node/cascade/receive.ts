@@ -34,27 +34,35 @@ export async function receive(
 
 /** The same until a signal aborts: then reading fails with its reason, though nothing comes. */
 async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const end = (): void => {
-    const { reason }: Readonly<{ reason: unknown }> = signal;
-    reject(toAppError(reason));
-  };
-  signal.addEventListener('abort', end, { once: true });
-  aborted.catch(() => undefined);
   const iterator = source[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const next = iterator.next();
-      next.catch(() => undefined);
-      const result = await Promise.race([next, aborted]).catch(sayingNoRoom);
+      const result = await unlessAborted(iterator.next(), signal).catch(sayingNoRoom);
       if (result.done === true) return;
       yield result.value;
     }
   } finally {
-    signal.removeEventListener('abort', end);
     // What still waits for a message is not waited for.
     iterator.return?.().catch(() => undefined);
   }
+}
+
+/**
+ * The result of some work, or the reason of an abort before it.
+ *
+ * A race with one promise for all messages would keep each of them until the last.
+ */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return await new Promise<T>((resolve, reject) => {
+    const end = (): void => {
+      const { reason }: Readonly<{ reason: unknown }> = signal;
+      reject(toAppError(reason));
+    };
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+    const settled = (): void => signal.removeEventListener('abort', end);
+    work.then(resolve, reject).then(settled, settled);
+  });
 }
 
 function checked({ actionId, taskId }: Readonly<{ actionId: string; taskId: string }>): string {
