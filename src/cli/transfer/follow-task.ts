@@ -1,16 +1,8 @@
+import type { StatusEvent } from '../../edges/gateway/tasks/views.ts';
 import { AppError } from '../../kit/errors.ts';
 import { parseBounded } from '../../kit/bounded-json.ts';
 import { wait } from '../../kit/wait.ts';
 import { refusalOf } from './gateway-refusal.ts';
-
-/** A state of a task as the gateway reports it (spec 3). */
-export type TaskEvent = Readonly<{
-  id: string;
-  task_id: string;
-  status: string;
-  data: Readonly<Record<string, unknown>>;
-  created_at: string;
-}>;
 
 /** Tasks of a gateway, by the path that reports their states. */
 type Direction = 'upload' | 'download';
@@ -23,7 +15,7 @@ const firstRetryMs = 250;
 const longestRetryMs = 3000;
 
 /** Returns whether nothing comes after this state. */
-export function isEnd({ status }: TaskEvent): boolean {
+export function isEnd({ status }: StatusEvent): boolean {
   return ends.has(status);
 }
 
@@ -33,7 +25,7 @@ export function isEnd({ status }: TaskEvent): boolean {
  * A stream that is cut is resumed after the last event received, by `Last-Event-ID`. Fails with `UNAVAILABLE` when it
  * was cut ten times with nothing new, and with the gateway's code when that knows no such task.
  */
-export async function* followTask(gateway: string, direction: Direction, taskId: string): AsyncGenerator<TaskEvent> {
+export async function* followTask(gateway: string, direction: Direction, taskId: string): AsyncGenerator<StatusEvent> {
   const url = `${gateway}/api/v1/${paths[direction]}/${taskId}/status`;
   let last = 0;
   for (let tries = 0; tries < mostTries; tries++) {
@@ -54,7 +46,7 @@ export async function* followTask(gateway: string, direction: Direction, taskId:
 const never = new AbortController().signal;
 
 /** The events after a sequence until the stream is cut, however that happens; only a refusal fails. */
-async function* untilCut(url: string, last: number): AsyncGenerator<TaskEvent> {
+async function* untilCut(url: string, last: number): AsyncGenerator<StatusEvent> {
   try {
     for await (const event of readStream(url, last)) if (Number(event.id) > last) yield event;
   } catch (caught) {
@@ -62,7 +54,7 @@ async function* untilCut(url: string, last: number): AsyncGenerator<TaskEvent> {
   }
 }
 
-async function* readStream(url: string, last: number): AsyncGenerator<TaskEvent> {
+async function* readStream(url: string, last: number): AsyncGenerator<StatusEvent> {
   const resumed = last === 0 ? {} : { 'last-event-id': String(last) };
   const response = await fetch(url, { headers: { accept: 'text/event-stream', ...resumed } });
   if (response.status === 204) return;
@@ -83,7 +75,7 @@ async function* readStream(url: string, last: number): AsyncGenerator<TaskEvent>
 const mostFrame = 1 << 20;
 
 /** The event of a frame; undefined for comments, and for the last state that the gateway repeats under its name. */
-function eventIn(frame: string): TaskEvent | undefined {
+function eventIn(frame: string): StatusEvent | undefined {
   const lines = frame.split(/\r?\n/);
   const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(5).trimStart());
   if (data.length === 0) return undefined;

@@ -1,12 +1,13 @@
 import { MultiBar, Presets, type SingleBar } from 'cli-progress';
 import { AppError } from '../../kit/errors.ts';
-import { isEnd, type TaskEvent } from './follow-task.ts';
+import type { StatusEvent } from '../../edges/gateway/tasks/views.ts';
+import { isEnd } from './follow-task.ts';
 
 /** Shows a transfer as it goes: bars on a terminal, a line of each state otherwise, JSON for machines. */
 export type TransferProgress = Readonly<{
   /** Starts a display of transferred bytes; `total` is undefined where their number is unknown. */
   bytes: (what: string, total: number | undefined) => (count: number) => void;
-  state: (event: TaskEvent) => void;
+  state: (event: StatusEvent) => void;
   /** Takes the bars away; what is printed afterwards stays. */
   stop: () => void;
 }>;
@@ -60,7 +61,7 @@ function onTerminal(usual: number): TransferProgress {
 }
 
 /** A state as a line for people: time, name, and the most useful of its details. */
-function lineOf({ created_at, status, data }: TaskEvent): string {
+function lineOf({ created_at, status, data }: StatusEvent): string {
   const reported = ['supernode', 'txhash', 'message', 'error', 'previous_error']
     .map((name) => data[name])
     .filter((value) => typeof value === 'string' && value !== '');
@@ -72,8 +73,11 @@ function write(line: string): void {
 }
 
 /** Shows every state of a task until its end; fails with `UNAVAILABLE` and the reason where the task failed. */
-export async function showToEnd(states: AsyncIterable<TaskEvent>, progress: TransferProgress): Promise<TaskEvent[]> {
-  const seen: TaskEvent[] = [];
+export async function showToEnd(
+  states: AsyncIterable<StatusEvent>,
+  progress: TransferProgress,
+): Promise<StatusEvent[]> {
+  const seen: StatusEvent[] = [];
   for await (const event of states) {
     progress.state(event);
     seen.push(event);
