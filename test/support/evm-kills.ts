@@ -132,8 +132,9 @@ export function startLoad(url: () => string): Load {
       const answer = await rpc('eth_sendRawTransaction', raw);
       if (answer === hash) return true;
       const refusal = answer instanceof Error ? answer.message : String(answer);
-      // Taken in before its answer was lost, and mined since: nobody else uses the nonces of this account.
-      if (refusal.startsWith('nonce too low') && (await rpc('eth_getTransactionReceipt', hash))) return true;
+      // Taken in before its answer was lost, and sealed since: nobody else uses the nonces of this account, and what is
+      // called acknowledged here must be found in a block at the end.
+      if (/^nonce too low|^already known: a block holds it$/.test(refusal)) return true;
       // While nobody seals, a sender may have so many waiting and no more; on a slow machine a state may come too late.
       noteLate(answer);
       if (!/account limit exceeded|is not at hand|aborted/.test(refusal))

@@ -7,7 +7,7 @@ import { accountOfEvm, addressOf, prefixes } from '../../../src/edges/chain/sign
 import { actionAbi, nodeAbi } from '../../../src/edges/evm/contracts/abi.ts';
 import { contractAddresses } from '../../../src/edges/evm/contracts/addresses.ts';
 import { code as codeOf } from '../../../src/edges/evm/executor/state/account-reads.ts';
-import { call } from '../../../src/edges/evm/executor/calls.ts';
+import { call, estimate } from '../../../src/edges/evm/executor/calls.ts';
 import { createExecutor, type UncommittedBlock } from '../../../src/edges/evm/executor/executor.ts';
 import { type GenesisAccounts, networkChain } from '../../../src/edges/evm/executor/state/genesis.ts';
 import { createMemoryNodes } from '../../support/memory-nodes.ts';
@@ -119,6 +119,17 @@ const requested = {
 };
 const request = (change: Partial<typeof requested> = {}) =>
   actions['requestCascade']?.encodeInput({ ...requested, ...change }) ?? new Uint8Array();
+
+test('an estimate suffices in a later block, whose height and balances have more digits', async () => {
+  const { reader, head, seal } = await begin();
+  for (let block = 1; block < 4; block += 1) await seal();
+  const asking = { from: creator, to: contractAddresses.action, data: hex(request()) } as const;
+  const on = { at: head().header, gasCap: 50_000_000n };
+  const gas = await estimate(reader, { ...on, request: asking });
+  const later = { ...on, blockOverrides: { number: '0x3b9aca00' } } as const;
+  const asked = { ...asking, gas: `0x${gas.toString(16)}` } as const;
+  expect(actions['requestCascade']?.decodeOutput(await call(reader, { ...later, request: asked }))).toBe('1');
+});
 
 test(
   'a registered action is there for calls, with its logs and what the chain tells of it',

@@ -1,6 +1,7 @@
 import { createAddressFromString } from '@ethereumjs/util';
 import { runTx, type RunTxResult } from '@ethereumjs/vm';
 import { withHeader } from '../../../kit/shims/ethereumjs/pretended.ts';
+import { gas as gasCosts } from '../contracts/gas.ts';
 import { type AccessList, type CallRequest, feeCapOf, messageOf } from './call-request.ts';
 import { executionCodes, ExecutionError, plainReason } from './execution-error.ts';
 import { type BlockOverrides, overrideBlock, overrideState, type StateOverrides } from './overrides.ts';
@@ -51,12 +52,32 @@ export const traceCall = async (
 /** Relative error that an estimate may have; as other nodes have it. */
 const tolerance = 0.015;
 
-/** The least gas, or up to 1.5 percent more, with which a call succeeds. Fails as `call` does. */
+/** Bytes that a row or an event may grow by in a later block, where heights, balances and counts have more digits. */
+const growthBytes = 64n;
+
+/** What the rows and events of the call that just ran may cost more by the time it is sealed. */
+function growthGas({ machine: { state } }: StatePosition): bigint {
+  const rows = BigInt(state.takeRecords().length);
+  const events = BigInt(state.takeTold().length);
+  return growthBytes * (rows * gasCosts.storedByte + events * gasCosts.eventByte);
+}
+
+/**
+ * The least gas, or up to 1.5 percent more, with which a call succeeds, and what its rows of the chain's rules may grow
+ * by until a later block seals it. Fails as `call` does.
+ */
 export const estimate = async (reader: StateReader, values: EvmCall): Promise<bigint> =>
   await pretending(reader, values, async (on) => {
     const most = await affordable(on, values);
+    let growth = 0n;
     const attempt = async (gas: bigint): Promise<RunTxResult> =>
-      await undone(on, () => run(on, { request: values.request, gas }));
+      await undone(on, async () => {
+        const result = await run(on, { request: values.request, gas });
+        const now = growthGas(on);
+        if (now > growth) growth = now;
+        return result;
+      });
+    const enough = (gas: bigint): bigint => (gas + growth < most ? gas + growth : most);
     const first = await attempt(most);
     const { exceptionError, returnValue } = first.execResult;
     if (exceptionError) throw callFailure(exceptionError.error, returnValue);
@@ -68,7 +89,7 @@ export const estimate = async (reader: StateReader, values: EvmCall): Promise<bi
         return false;
       }
     };
-    if (await succeeds(first.totalGasSpent)) return first.totalGasSpent;
+    if (await succeeds(first.totalGasSpent)) return enough(first.totalGasSpent);
     let low = first.totalGasSpent;
     let high = most;
     const near = ((low + (first.gasRefund ?? 0n) + 2300n) * 64n) / 63n;
@@ -78,7 +99,7 @@ export const estimate = async (reader: StateReader, values: EvmCall): Promise<bi
       if (await succeeds(middle)) high = middle;
       else low = middle;
     }
-    return high;
+    return enough(high);
   });
 
 /** Slots that a call would name in advance, what it then costs, and why it failed if it did. */
