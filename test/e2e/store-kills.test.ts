@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startProgram } from '../support/program.ts';
 import { seeded } from '../support/random-history.ts';
-import { killedStores, openStoreKills } from '../support/store-kills.ts';
+import { killedStores, openStoreKills, wholeNetwork } from '../support/store-kills.ts';
 
 /** How often each store is killed; `KILLS` says otherwise. */
 const killsOfEach = Number(process.env['KILLS'] ?? 10);
@@ -13,17 +13,19 @@ test(
   { tags: ['S1.evm.store-kills'], timeout: 120_000 + killsOfEach * 40_000 },
   async () => {
     process.stdout.write(`kills of each: ${killsOfEach}, KILLS_SEED=${seed}\n`);
-    const env = { ROLES: 'ledger,projector,evm', EVM_BLOCK_TIME: '1s', LOCAL_OUTAGES: 'off' };
-    const program = await startProgram({ network: 'local', env });
+    const program = await startProgram({ network: 'local', env: wholeNetwork() });
     await program.untilReady();
     const kills = openStoreKills(program);
     try {
       const random = seeded(seed);
       for (let round = 0; round < killsOfEach; round += 1)
         for (const store of killedStores) await kills.kill(store, random);
-      const { ethereum, cosmos } = await kills.judge();
-      process.stdout.write(`acknowledged: ${ethereum} of the virtual machine, ${cosmos} of the chain\n`);
+      const { ethereum, cosmos, files } = await kills.judge();
+      process.stdout.write(
+        `acknowledged: ${ethereum} of the virtual machine, ${cosmos} of the chain, ${files} uploads\n`,
+      );
       expect(Math.min(ethereum, cosmos)).toBeGreaterThanOrEqual(killsOfEach);
+      expect(files).toBeGreaterThan(0);
     } finally {
       kills.end();
     }

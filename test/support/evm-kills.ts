@@ -196,7 +196,8 @@ export function startLoad(url: () => string): Load {
 
 const { genesis, time } = localBeginning(1, Date.now());
 const common = createForks(localEvmConfig(time, genesis)).at({ number: 1n, timestamp: BigInt(Date.parse(time)) });
-const keys = developmentAccounts().filter(({ key }) => key.type === 'eth_secp256k1');
+// The first one funds others in a local network.
+const keys = developmentAccounts().filter(({ key, index }) => key.type === 'eth_secp256k1' && index > 0);
 
 function transferOf(sender: number, nonce: number): Readonly<{ raw: string; hash: string }> {
   const transaction = createFeeMarket1559Tx(

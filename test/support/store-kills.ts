@@ -3,6 +3,7 @@ import { decodeTransaction } from '../../src/edges/chain/sign/transaction-codec.
 import { signedTransaction } from '../../src/edges/chain/sign/wallet.ts';
 import { developmentAccounts } from '../../src/edges/local-network/development-accounts.ts';
 import { startLoad } from './evm-kills.ts';
+import { startFiles } from './file-load.ts';
 import { until } from './polling.ts';
 import type { Random } from './random-history.ts';
 import type { Program } from './run-program.ts';
@@ -11,16 +12,25 @@ import type { Program } from './run-program.ts';
 export const killedStores = ['postgres', 'nats'] as const;
 export type KilledStore = (typeof killedStores)[number];
 
-/** A local network whose stores are killed while transactions of both kinds are sent. */
+/** A local network whose stores are killed while transactions of both kinds are sent and files move. */
 export type StoreKills = Readonly<{
   /** Kills a store at a moment that chance decides, and waits until transactions of both kinds are sealed again. */
   kill: (store: KilledStore, random: Random) => Promise<void>;
   /** Does harm at a moment that chance decides, and waits until transactions of both kinds are sealed after it. */
   harm: (work: () => Promise<void>, random: Random) => Promise<void>;
-  /** Ends the load; fails unless each acknowledged transaction of either kind is in exactly one block. */
-  judge: () => Promise<Readonly<{ ethereum: number; cosmos: number }>>;
+  /**
+   * Ends the load; fails unless each acknowledged transaction of either kind is in exactly one block, and each
+   * acknowledged upload is completed and comes back whole.
+   */
+  judge: () => Promise<Readonly<{ ethereum: number; cosmos: number; files: number }>>;
   end: () => void;
 }>;
+
+/** Settings of a whole local network at loopback addresses of its own, whose nodes keep to what they are told. */
+export const wholeNetwork = (): Record<string, string> => {
+  const part = (from: number): number => from + Math.floor(Math.random() * (255 - from));
+  return { LOCAL_SUBNET: `127.${part(1)}.${part(0)}`, EVM_BLOCK_TIME: '1s', LOCAL_OUTAGES: 'off' };
+};
 
 const withinMs = 90_000;
 const mostMsBefore = 1_500;
@@ -30,15 +40,17 @@ export function openStoreKills(program: Program): StoreKills {
   const { urls } = program.instance;
   const ethereum = startLoad(() => urls['json-rpc'] ?? '');
   const cosmos = startTransfers(urls['chain'] ?? '');
+  const files = startFiles(urls['gateway'] ?? '');
   const ended = program.exited.then((status) => {
     const last = program.log.filter(({ level }) => level === 'fatal' || level === 'error').slice(-3);
     throw new Error(`The program ended with ${status}: ${JSON.stringify(last)}`);
   });
   ended.catch(() => undefined);
+  const failures = [ended, cosmos.failed, files.failed];
   const progress = async (): Promise<void> => {
     const before = [ethereum.acknowledged.size, cosmos.acknowledged.size] as const;
     const goesOn = () => ethereum.acknowledged.size > before[0] && cosmos.acknowledged.size > before[1];
-    await Promise.race([until('transactions of both kinds are acknowledged', goesOn, withinMs), ended, cosmos.failed]);
+    await Promise.race([until('transactions of both kinds are acknowledged', goesOn, withinMs), ...failures]);
   };
   return {
     kill: async (store, random) => {
@@ -47,28 +59,31 @@ export function openStoreKills(program: Program): StoreKills {
       const before = program.servers()[store];
       process.kill(before, 'SIGKILL');
       const isBack = () => ![0, before].includes(program.servers()[store]);
-      await Promise.race([until(`${store} runs again`, isBack, withinMs), ended]);
+      await Promise.race([until(`${store} runs again`, isBack, withinMs), ...failures]);
     },
     harm: async (work, random) => {
       await progress();
       await pause(random.below(mostMsBefore));
-      await Promise.race([work(), ended]);
+      await Promise.race([work(), ...failures]);
       await progress();
     },
     judge: async () => {
       await progress();
+      const moved = await files.judge();
       const [{ acknowledged }, sent] = await Promise.all([ethereum.judge(), cosmos.judge()]);
-      return { ethereum: acknowledged, cosmos: sent };
+      return { ethereum: acknowledged, cosmos: sent, files: moved };
     },
     end: () => {
       ethereum.end();
       cosmos.end();
+      files.end();
     },
   };
 }
 
-const [sender] = developmentAccounts().filter(({ key, index }) => key.type === 'secp256k1' && index === 9);
-const [receiver] = developmentAccounts().filter(({ key, index }) => key.type === 'secp256k1' && index === 8);
+// The last two sign for the local network and its gateway.
+const [sender] = developmentAccounts().filter(({ key, index }) => key.type === 'secp256k1' && index === 7);
+const [receiver] = developmentAccounts().filter(({ key, index }) => key.type === 'secp256k1' && index === 6);
 
 type Json = Readonly<Record<string, unknown>>;
 

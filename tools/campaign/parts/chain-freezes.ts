@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { seeded } from '../../../test/support/random-history.ts';
 import { runProgram } from '../../../test/support/run-program.ts';
-import { killedStores, openStoreKills } from '../../../test/support/store-kills.ts';
+import { killedStores, openStoreKills, wholeNetwork } from '../../../test/support/store-kills.ts';
 import type { PartOptions, Tally } from '../part.ts';
 import { familyOf, signalAll } from '../processes.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
@@ -11,13 +11,12 @@ const leastFrozenMs = 2_000;
 const mostFrozenMs = 30_000;
 
 /**
- * PostgreSQL and nats-server in turn, halted (SIGSTOP) for up to 30 seconds under the local chain while transactions of
- * both kinds are sent: the program never ends, and each acknowledged one is in exactly one block.
+ * PostgreSQL and nats-server in turn, halted (SIGSTOP) for up to 30 seconds under a whole local network
+ * while transactions of both kinds are sent and files move: the program never ends, and nothing acknowledged is lost.
  */
 export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
   const dataDir = temporaryFolder();
-  const env = { ROLES: 'ledger,projector,evm', EVM_BLOCK_TIME: '1s', LOCAL_OUTAGES: 'off' };
-  const program = await runProgram({ dataDir, network: 'local', env });
+  const program = await runProgram({ dataDir, network: 'local', env: wholeNetwork() });
   await program.untilReady();
   const chain = openStoreKills(program);
   const random = seeded(seed);
@@ -33,8 +32,8 @@ export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
       }, random);
       log(`${store} was frozen for ${frozenMs} ms`);
     }
-    const { ethereum, cosmos } = await chain.judge();
-    log(`acknowledged: ${ethereum} of the virtual machine, ${cosmos} of the chain`);
+    const { ethereum, cosmos, files } = await chain.judge();
+    log(`acknowledged: ${ethereum} of the virtual machine, ${cosmos} of the chain, ${files} uploads`);
     return { passed, failed: 0 };
   } finally {
     chain.end();

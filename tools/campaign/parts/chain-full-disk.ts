@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { seeded } from '../../../test/support/random-history.ts';
 import { runProgram } from '../../../test/support/run-program.ts';
-import { openStoreKills } from '../../../test/support/store-kills.ts';
+import { openStoreKills, wholeNetwork } from '../../../test/support/store-kills.ts';
 import { fill, unmount } from '../disk.ts';
 import type { PartOptions, Tally } from '../part.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
@@ -17,16 +17,15 @@ const mostFullMs = 6_000;
 const execute = promisify(execFile);
 
 /**
- * A disk without room under both stores of the local chain while transactions of both kinds are sent, then there is
- * room again: the program never ends, and each acknowledged transaction is in exactly one block.
+ * A disk without room under a whole local network while transactions of both kinds are sent and files move, then there
+ * is room again: the program never ends, and nothing acknowledged is lost.
  */
 export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
   const dataDir = temporaryFolder();
   const folder = path.join(dataDir, 'local');
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   await execute('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}M,mode=0711`, 'tmpfs', folder]);
-  const env = { ROLES: 'ledger,projector,evm', EVM_BLOCK_TIME: '1s', LOCAL_OUTAGES: 'off' };
-  const program = await runProgram({ dataDir, network: 'local', env });
+  const program = await runProgram({ dataDir, network: 'local', env: wholeNetwork() });
   const ballast = path.join(folder, 'ballast');
   let passed = 0;
   try {
@@ -41,8 +40,8 @@ export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
       }, random);
       log(`the disk was full for ${fullMs} ms`);
     }
-    const { ethereum, cosmos } = await chain.judge();
-    log(`acknowledged: ${ethereum} of the virtual machine, ${cosmos} of the chain`);
+    const { ethereum, cosmos, files } = await chain.judge();
+    log(`acknowledged: ${ethereum} of the virtual machine, ${cosmos} of the chain, ${files} uploads`);
     chain.end();
     return { passed, failed: 0 };
   } finally {
