@@ -25,7 +25,7 @@ export type CellTypes = Readonly<{
  */
 export type ColumnType = keyof CellTypes;
 /** Column types that PostgreSQL works out; `"char"` is one byte. */
-type GeneratedType = 'int8' | '"char"';
+type GeneratedType = 'int8' | 'int2' | '"char"';
 
 declare const cell: unique symbol;
 
@@ -52,7 +52,8 @@ type Columns = Readonly<Record<string, ColumnType>>;
  * (`RowOf`).
  *
  * `covered` columns are in the index of the key as well, so that it answers alone. `generated` columns are worked out
- * of the others by PostgreSQL, by an expression, and stored; only indexes and queries know them.
+ * of the others by PostgreSQL, by an expression, and stored; only indexes and queries know them. A main table with a
+ * `past` keeps its superseded rows in a table beside it.
  */
 export type Table<C extends Columns = Columns, Name extends string = string> = Readonly<{
   name: Name;
@@ -61,7 +62,14 @@ export type Table<C extends Columns = Columns, Name extends string = string> = R
   key: readonly (keyof C & string)[];
   covered?: readonly (keyof C & string)[];
   indexes?: readonly Index[];
+  past?: Past;
 }>;
+
+/**
+ * How the superseded rows of a main table are stored: `covered` columns are in the index by which the rows of a
+ * position are read; `marks` keep the greatest keys by position, for lists that are read downwards by the key.
+ */
+export type Past = Readonly<{ covered?: readonly string[]; marks?: boolean }>;
 
 /** Columns as a list of SQL, and those that the index holds without being ordered by them. */
 export type Index = string | Readonly<{ columns: string; covered: string }>;

@@ -9,8 +9,13 @@ type Row = Omit<ActionRow, 'id'> & Readonly<{ id: number; position: number }>;
  */
 export function expectedActions(lives: Lives): Record<string, Cells[]> {
   const rows = [...lives].map(([id, life]) => ({ ...rowOf(life), id: Number(id) }));
+  const superseded = [...lives].flatMap(([id, life]) =>
+    life.slice(1).map(({ sequence: until }, at) => ({ ...rowOf(life.slice(0, at + 1)), id: Number(id), until })),
+  );
   return {
     actions: rows.map((row) => ({ ...row, removed: false })),
+    actions_past: superseded,
+    actions_marks: marksOf(rows, lives),
     action_accounts: rows.flatMap((row) =>
       row.accounts.map((account) => ({
         account,
@@ -27,6 +32,15 @@ export function expectedActions(lives: Lives): Record<string, Cells[]> {
     ),
     ...countersOf(rows),
   };
+}
+
+/** The greatest id among the actions whose first fact lies in a block of 1,024 positions. */
+function marksOf(rows: readonly Row[], lives: Lives): Cells[] {
+  const firsts = rows.map(({ id }) => ({ id, block: Math.floor((lives.get(String(id))?.[0]?.sequence ?? 0) / 1024) }));
+  return [...Map.groupBy(firsts, ({ block }) => block)].map(([block, same]) => ({
+    block,
+    greatest: Math.max(...same.map(({ id }) => id)),
+  }));
 }
 
 function rowOf(life: Lives extends ReadonlyMap<string, infer L> ? L : never): Omit<Row, 'id'> {

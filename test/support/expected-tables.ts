@@ -16,13 +16,16 @@ export const expectedTables: Readonly<
   supernodes: (facts) => {
     const lives = livesOf(facts.filter(({ fact }) => fact.type.startsWith('SuperNode')));
     const rows = listedIn(lives, nodeCells);
-    return { supernodes: rows, supernode_accounts: rows.flatMap(periodsOf) };
+    return {
+      supernodes: rows,
+      supernodes_past: supersededIn(lives, nodeCells),
+      supernode_accounts: rows.flatMap(periodsOf),
+    };
   },
   validators: (facts) => {
     const lives = livesOf(facts.filter(({ fact }) => fact.type.startsWith('Validator')));
-    return {
-      validators: listedIn(lives, ({ moniker, status, jailed }) => ({ moniker, status, jailed })),
-    };
+    const cells = ({ moniker, status, jailed }: Cells): Cells => ({ moniker, status, jailed });
+    return { validators: listedIn(lives, cells), validators_past: supersededIn(lives, cells) };
   },
   availability: (facts) => ({ availability: [...livesOf(facts)].map(probed) }),
   rounds: (facts) => ({ rounds: [...livesOf(facts)].map(sourceRow) }),
@@ -41,6 +44,16 @@ function listedIn(lives: Lives, cells: (record: never) => Cells): Cells[] {
     const common = { id, position: positionOf(life), removed: type.endsWith('Removed') };
     return common.removed ? common : { ...cells((data as unknown as { record: never }).record), ...common };
   });
+}
+
+/** The records that were listed until another fact. */
+function supersededIn(lives: Lives, cells: (record: never) => Cells): Cells[] {
+  return [...lives].flatMap(([id, life]) =>
+    life.slice(1).flatMap(({ sequence: until }, at) => {
+      const before = new Map([[id, life.slice(0, at + 1)]]);
+      return listedIn(before, cells).flatMap(({ removed, ...row }) => (removed === true ? [] : [{ ...row, until }]));
+    }),
+  );
 }
 
 function nodeCells(record: NodeRecord): Cells {

@@ -3,7 +3,8 @@ import pg from 'pg';
 import { type Fact, type FactType, type FactTypeIn, streamOf } from '../../src/events/catalogue.ts';
 import type { StreamName } from '../../src/events/streams.ts';
 import { indexAsSql } from '../../src/engine/models/engine/generation-tables.ts';
-import { foldingOf, type Row } from '../../src/engine/models/engine/folding.ts';
+import { createIndependentFold } from '../../src/engine/models/build/independent-fold.ts';
+import { foldingOf, type Row, storedTables } from '../../src/engine/models/engine/folding.ts';
 import { type AnyProjection, projections } from '../../src/projections/all.ts';
 import type { Count, Derived, Handler, Projection } from '../../src/projections/projection.ts';
 import type { RowOf, Table } from '../../src/projections/columns.ts';
@@ -139,31 +140,23 @@ export async function loadReading(facts: readonly Fact[]): Promise<{ reading: Re
   return { reading, close: async () => await db.destroy() };
 }
 
+/** The sequence of each fact is its place among all of them, from 1 on, in whichever stream it is. */
 async function load(pool: pg.Pool, projection: AnyProjection, facts: readonly Fact[]): Promise<void> {
   const schema = `s_${projection.name}`;
-  const kept = {
-    ...projection.table,
-    columns: { ...projection.table.columns, position: 'int8', removed: 'bool' },
-  } as const;
-  const { derivedTables } = projection;
-  const { rows, removed, derived, counters } = foldAll(projection, facts);
-  const counterTables = foldingOf(projection).counters.map(({ table }) => table);
+  const folding = foldingOf(projection);
+  const tables = new Map(storedTables(folding).map((table) => [table.name, { table, rows: [] as Row[] }]));
+  const fold = createIndependentFold(folding, { see: (name, row) => tables.get(name)?.rows.push(row) });
+  fold.take(
+    facts
+      .map((fact, at) => ({ fact, id: '', sequence: at + 1, time: '' }))
+      .filter(({ fact }) => isOf(projection)(fact)),
+  );
+  Array.from(fold.show());
   await pool.query(`create schema ${schema}`);
-  for (const table of [kept, ...derivedTables, ...counterTables]) await create(pool, schema, table);
-  const [keyColumn = ''] = projection.table.key;
-  await insert(pool, schema, kept, [
-    ...rows.map((row) => ({ ...row, position: 1, removed: false })),
-    ...removed.map((key) => ({ [keyColumn]: key, position: 1, removed: true })),
-  ]);
-  for (const table of derivedTables) {
-    await insert(
-      pool,
-      schema,
-      table,
-      derived.filter((one) => one.table === table.name).map((one) => one.values),
-    );
+  for (const { table, rows } of tables.values()) {
+    await create(pool, schema, table);
+    await insert(pool, schema, table, rows);
   }
-  for (const table of counterTables) await insert(pool, schema, table, counters.get(table.name) ?? []);
 }
 
 async function create(pool: pg.Pool, schema: string, table: Table): Promise<void> {

@@ -54,7 +54,9 @@ export const actionTable = defineTable({
     { columns: 'creator, id', covered: 'height' },
     { columns: 'creator, kind, id', covered: 'height' },
     'created_at, kind, chain_state',
+    { columns: 'position', covered: 'kind, height' },
   ],
+  past: { covered: ['kind', 'height'], marks: true },
 });
 
 /**

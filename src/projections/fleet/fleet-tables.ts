@@ -16,6 +16,7 @@ export const supernodeTable = defineTable({
     registered_height: nullable('int8'),
   },
   key: ['id'],
+  past: {},
 });
 
 /** An account of an operator, from a height until another follows (null: still in use). */
@@ -38,6 +39,7 @@ export const validatorTable = defineTable({
   name: 'validators',
   columns: { id: 'text', moniker: 'text', status: 'text', jailed: 'bool' },
   key: ['id'],
+  past: {},
 });
 
 /** The result of a node's latest probe, and the last known figures. */

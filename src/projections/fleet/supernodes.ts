@@ -8,7 +8,7 @@ type Data = Fact<'SuperNodeListed'>['data'];
 /** Every SuperNode of the chain's list, and which account was its own from which height on. */
 export const supernodes = defineProjection({
   name: 'supernodes',
-  version: 4,
+  version: 5,
   stream: 'NODES',
   table: supernodeTable,
   derivedTables: [supernodeAccounts],

@@ -6,7 +6,7 @@ import type { ValidatorRow } from '../tables.ts';
 /** Every validator of the chain's list, as far as it counts here. */
 export const validators = defineProjection({
   name: 'validators',
-  version: 3,
+  version: 4,
   stream: 'NODES',
   table: validatorTable,
   derivedTables: [],

@@ -26,7 +26,7 @@ export type Database = Readonly<{
 }>;
 
 /** Everything that the small projection keeps. */
-export type SmallTables = Readonly<{ nodes: unknown[]; notes: unknown[]; counters: unknown[] }>;
+export type SmallTables = Readonly<{ nodes: unknown[]; past: unknown[]; notes: unknown[]; counters: unknown[] }>;
 
 /** Opens a new database for a test, closed when it is over. */
 export async function openDatabase(): Promise<Database> {
@@ -56,6 +56,9 @@ export async function dump({ read }: Pools, schema: string): Promise<SmallTables
     (await read.query(`select * from ${schema}.${table} order by ${key}`)).rows;
   return {
     nodes: await rows('nodes', 'id'),
+    past: (await rows('nodes_past', 'id, position')).map((row: object) =>
+      Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'level')),
+    ),
     notes: await rows('notes', 'id, note'),
     counters: await rows('counters', 'of, name'),
   };

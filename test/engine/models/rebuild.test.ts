@@ -177,7 +177,7 @@ test('rebuild applies up to the live position inside its switch', async () => {
     head: async () => {
       const head = await log.head();
       const { rowCount } = await database.pools.read.query(
-        `select from pg_indexes where schemaname = 'annals_${database.network}_supernodes_g2' and indexname like '%account%'`,
+        `select from pg_indexes where schemaname = 'annals_${database.network}_supernodes_g2' and indexname like 'nodes_account%'`,
       );
       if (rowCount === 1 && !added) {
         added = true;

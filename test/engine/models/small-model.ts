@@ -9,9 +9,12 @@ type Row = RowOf<typeof small.table>;
 /** What the tables must hold after a history, fact by fact, without any of the engine's code. */
 export function expected(history: readonly Recorded[]): SmallTables {
   const kept = new Map<string, { row: Row | null; position: number }>();
+  const past: (Row & { position: number; until: number })[] = [];
   for (const { fact, sequence } of history) {
     for (const { key, next } of touchesOf(small, fact)) {
-      const row = next(kept.get(key)?.row ?? undefined);
+      const before = kept.get(key);
+      const row = next(before?.row ?? undefined);
+      if (before?.row) past.push({ ...before.row, position: before.position, until: sequence });
       kept.set(key, { row: row && stored(row), position: sequence });
     }
   }
@@ -22,6 +25,7 @@ export function expected(history: readonly Recorded[]): SmallTables {
       position,
       removed: !row,
     })),
+    past: past.toSorted((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)) || a.position - b.position),
     notes: sorted(
       rows.flatMap((row) => small.derived?.(row) ?? []).map(({ values }) => values),
       (note) => [text(note.id), text(note.note)],

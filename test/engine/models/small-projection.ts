@@ -23,6 +23,7 @@ export const small = defineProjection({
     },
     key: ['id'],
     indexes: ['account, id'],
+    past: { covered: ['account'] },
   }),
   derivedTables: [
     defineTable({ name: 'notes', columns: { id: 'text', note: 'text', times: 'int4' }, key: ['id', 'note'] }),

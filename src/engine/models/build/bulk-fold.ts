@@ -4,6 +4,7 @@ import { attempt, type Keyed, keyed, step } from '../engine/fold.ts';
 import type { Folding, StoredRow, Row } from '../engine/folding.ts';
 import { createKeyFilter, type KeyFilter } from '../engine/key-filter.ts';
 import { createCounterSums, type CounterSums } from '../engine/counter-sums.ts';
+import { createPastRows, type PastRows } from '../engine/past.ts';
 
 /** Rows that are ready to be written: of the main table and, by their names, of the derived ones. */
 export type Written = Readonly<{
@@ -24,6 +25,8 @@ export type BulkFold = Readonly<{
   lateCount: () => number;
   /** Counters of all rows that were released. */
   counters: CounterSums;
+  /** Superseded rows; the caller writes them now and then. */
+  past: PastRows;
 }>;
 
 const mostRowsHeld = 100_000;
@@ -35,6 +38,7 @@ export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkF
   // In the order in which they were last touched.
   const rows = new Map<string, StoredRow>();
   const counters = createCounterSums(folding);
+  const past = createPastRows(folding);
   let late: Keyed[] = [];
   let gone: KeyFilter | undefined;
   const takeOne = (one: Keyed): void => {
@@ -44,6 +48,7 @@ export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkF
       return;
     }
     const next = step(folding, stored, one);
+    if (next !== stored) past.note(one.key, stored, one.sequence);
     if (stored && mostRows < Infinity) rows.delete(one.key);
     rows.set(one.key, next);
   };
@@ -76,6 +81,7 @@ export function createBulkFold(folding: Folding, mostRows = mostRowsHeld): BulkF
     },
     lateCount: () => late.length,
     counters,
+    past,
   };
 }
 

@@ -6,6 +6,7 @@ import { type Folding, type StoredRow, mainRow, type Row, withOwnColumns } from 
 import { createKey } from '../engine/generation-tables.ts';
 import { checkCommitted } from '../engine/apply.ts';
 import { createConsequences, fold } from '../engine/fold.ts';
+import { marksOf, pastOf } from '../../../projections/past-tables.ts';
 import { send } from '../pool.ts';
 import { createWriter } from '../engine/write.ts';
 
@@ -41,6 +42,7 @@ export function createFilling(options: FillOptions): Filling {
   const { client, folding, schema, mostLate = mostLateHeld } = options;
   const rows = createBulkFold(folding, options.mostRows);
   const main = withOwnColumns(folding.table);
+  const [past, marks] = [pastOf(folding.table), marksOf(folding.table)];
   const keyed = new Set<string>();
   let copying: Promise<unknown> = Promise.resolve();
 
@@ -59,11 +61,19 @@ export function createFilling(options: FillOptions): Filling {
       await createKey(client, schema, table);
       keyed.add(table.name);
     }
-    await changeWritten({ client, folding, schema, late, sums: rows.counters });
+    await changeWritten({ client, folding, schema, late, rows });
+    await writePast();
+  };
+  const writePast = async (): Promise<void> => {
+    const superseded = rows.past.takeRows();
+    if (!past || superseded.length === 0) return;
+    await copying;
+    await copyRows(client, schema, { table: past, rows: superseded });
   };
   return {
     take: async (facts) => {
       rows.take(facts);
+      await writePast();
       for (let written = rows.letGo(); written; written = rows.letGo()) await write(written);
       if (rows.lateCount() > mostLate) await writeLate();
     },
@@ -72,6 +82,7 @@ export function createFilling(options: FillOptions): Filling {
       await writeLate();
       await copying;
       for (const [table, counted] of rows.counters.tables()) await copyRows(client, schema, { table, rows: counted });
+      if (marks) await copyRows(client, schema, { table: marks, rows: rows.past.marks() });
       return keyed;
     },
   };
@@ -97,11 +108,11 @@ type Late = Readonly<{
   folding: Folding;
   schema: string;
   late: ReturnType<BulkFold['late']>;
-  sums: BulkFold['counters'];
+  rows: Pick<BulkFold, 'counters' | 'past'>;
 }>;
 
-/** Brings written rows forward as a live batch does, but for counters, which are added up in memory. */
-async function changeWritten({ client, folding, schema, late, sums }: Late): Promise<void> {
+/** Brings written rows forward as a live batch does, but for counters and marks, which are kept in memory. */
+async function changeWritten({ client, folding, schema, late, rows: { counters: sums, past } }: Late): Promise<void> {
   const writer = createWriter(folding, schema);
   const keys = [...new Set(late.map(({ key }) => key))];
   await client.query(
@@ -109,7 +120,7 @@ async function changeWritten({ client, folding, schema, late, sums }: Late): Pro
   );
   const { rows } = await send(client, writer.select(keys));
   const before: ReadonlyMap<string, StoredRow> = writer.kept(rows);
-  const changed = fold(folding, late, before);
+  const changed = fold(folding, late, { before, past });
   const following = createConsequences(folding, before);
   following.add(changed);
   const { counters: changes, ...others } = following.all();

@@ -1,6 +1,16 @@
 import type { Recorded } from '../../../commands/ports.ts';
 import type { Count, Derived } from '../../../projections/projection.ts';
-import { cleanRow, type Folding, type FoldingTouch, mainRow, type Row, type StoredRow } from '../engine/folding.ts';
+import type { Table } from '../../../projections/columns.ts';
+import { marksOf, pastOf, positionsPerMark } from '../../../projections/past-tables.ts';
+import {
+  cleanRow,
+  type Folding,
+  type FoldingTouch,
+  keyCells,
+  mainRow,
+  type Row,
+  type StoredRow,
+} from '../engine/folding.ts';
 import { createKeyFilter, type KeyFilter, spread } from '../engine/key-filter.ts';
 import { createCounterSums, type CounterSums } from '../engine/counter-sums.ts';
 import { openSpill, type Spill } from './spill.ts';
@@ -29,7 +39,13 @@ const mostRowsHeld = 50_000;
 const partitions = 64;
 const rowsAtOnce = 1000;
 
-type Shown = Readonly<{ folding: Folding; see: See; sums: CounterSums; mostRows: number }>;
+type Shown = Readonly<{
+  folding: Folding;
+  see: See;
+  sums: CounterSums;
+  superseded: (key: string, before: StoredRow | undefined, until: number) => void;
+  mostRows: number;
+}>;
 
 /**
  * Makes a fold in memory that shares no code with the writing of tables, to compare them with.
@@ -42,15 +58,35 @@ export function createIndependentFold(
   folding: Folding,
   { see, mostRows = mostRowsHeld }: FoldOptions,
 ): IndependentFold {
-  const shown = { folding, see, sums: createCounterSums(folding), mostRows };
+  const past = createPastFold(folding.table, see);
+  const shown = { folding, see, sums: createCounterSums(folding), superseded: past.superseded, mostRows };
   const fold = foldOf(shown, 0);
   return {
     take: fold.take,
     show: function* () {
       yield* fold.show();
       for (const [{ name }, counts] of shown.sums.tables()) yield* inParts<Count>(counts, (row) => see(name, row));
+      past.showMarks();
     },
     close: fold.close,
+  };
+}
+
+/** Shows each row that a fact supersedes, and at the end the greatest key of each block of positions. */
+function createPastFold(table: Table, see: See) {
+  const [past, marks] = [pastOf(table), marksOf(table)];
+  const greatest = new Map<number, bigint>();
+  return {
+    superseded: (key: string, before: StoredRow | undefined, until: number): void => {
+      if (past && before?.row)
+        see(past.name, { ...before.row, ...keyCells(table, key), position: before.position, until });
+      if (!marks || before) return;
+      const block = Math.floor(until / positionsPerMark);
+      if (BigInt(key) > (greatest.get(block) ?? -1n)) greatest.set(block, BigInt(key));
+    },
+    showMarks: (): void => {
+      for (const [block, key] of greatest) see(marks?.name ?? '', { block, greatest: String(key) });
+    },
   };
 }
 
@@ -104,6 +140,7 @@ function foldOf(shown: Shown, depth: number): PartitionFold {
     if (!kept && overflow?.mayHold(key)) return false;
     const before = kept?.row ?? undefined;
     const row = next(before);
+    shown.superseded(key, kept, sequence);
     if (kept) rows.delete(key);
     rows.set(key, { row: row && cleanRow(row, before), position: sequence });
     return true;

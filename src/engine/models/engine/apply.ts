@@ -6,6 +6,7 @@ import type { Folding, StoredRow } from './folding.ts';
 import { channelOf, type Generation, metaSchema } from './generations.ts';
 import type { Statement } from '../../../kit/shims/pg/batch.ts';
 import { sendAll } from '../pool.ts';
+import { createPastRows } from './past.ts';
 import { createWriter, type Writer } from './write.ts';
 
 /** Brings one generation's tables forward. */
@@ -76,7 +77,8 @@ async function sendChanges(
   { folding, writer, touched, before }: Batch,
   last: readonly Statement[],
 ): Promise<pg.QueryResult[]> {
-  const rows = fold(folding, touched, before);
+  const past = createPastRows(folding);
+  const rows = fold(folding, touched, { before, past });
   const parts = Array.from({ length: Math.ceil(rows.length / rowsInPart) }, (_, part) =>
     rows.slice(part * rowsInPart, (part + 1) * rowsInPart),
   );
@@ -93,7 +95,7 @@ async function sendChanges(
     following.add(part);
     if (part !== parts.at(-1)) await yieldToOthers();
   }
-  const rest = sendAll(client, [...writer.consequences(following.all()), ...last]);
+  const rest = sendAll(client, [...writer.past(past), ...writer.consequences(following.all()), ...last]);
   rest.catch(() => undefined);
   // Statements after a failed one fail too: the first failure is the cause.
   for (const one of sent) await one;

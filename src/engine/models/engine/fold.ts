@@ -3,6 +3,7 @@ import type { Count, Derived } from '../../../projections/projection.ts';
 import type { Cell, Table } from '../../../projections/columns.ts';
 import { cleanRow, type Folding, type FoldingTouch, type StoredRow, type Row } from './folding.ts';
 import { createCounterSums } from './counter-sums.ts';
+import type { PastRows } from './past.ts';
 import { StopError } from '../database-error.ts';
 
 /** Rows of the main table that a batch changes, each once. */
@@ -33,17 +34,23 @@ export function keyed(folding: Folding, facts: readonly Recorded[]): Keyed[] {
 }
 
 /**
- * Folds facts over the rows as they were; pure.
+ * Folds facts over the rows as they were; `past` takes note of each row that a fact supersedes.
  *
  * A row that was last touched at or after a fact's sequence ignores the fact, so any split, overlap or repetition of
  * the same facts ends in the same rows. Fails with a `StopError` that names the fact which the projection cannot take.
  */
-export function fold(folding: Folding, touched: readonly Keyed[], before: ReadonlyMap<string, StoredRow>): ChangedRows {
+export function fold(
+  folding: Folding,
+  touched: readonly Keyed[],
+  { before, past }: Readonly<{ before: ReadonlyMap<string, StoredRow>; past: PastRows }>,
+): ChangedRows {
   const after = new Map<string, StoredRow>();
   for (const one of touched) {
     const stored = after.get(one.key) ?? before.get(one.key);
     const next = step(folding, stored, one);
-    if (next !== stored) after.set(one.key, next);
+    if (next === stored) continue;
+    past.note(one.key, stored, one.sequence);
+    after.set(one.key, next);
   }
   return [...after];
 }

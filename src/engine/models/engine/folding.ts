@@ -1,6 +1,7 @@
 import { type Fact, type FactType, isFactType, streamOf } from '../../../events/catalogue.ts';
 import type { AnyProjection } from '../../../projections/all.ts';
 import type { Cell, Table } from '../../../projections/columns.ts';
+import { marksOf, pastOf } from '../../../projections/past-tables.ts';
 import type { Counters, Derived, Handler, Key, Touch } from '../../../projections/projection.ts';
 import { summedColumns } from './counter-sums.ts';
 
@@ -111,19 +112,24 @@ export function storedTables({
   derivedTables,
   counters,
 }: Pick<Folding, 'table' | 'derivedTables' | 'counters'>): readonly Table[] {
-  return [withOwnColumns(table), ...derivedTables, ...counters.map((one) => one.table)];
+  const tables = [withOwnColumns(table), ...derivedTables, ...counters.map((one) => one.table)];
+  return [...tables, ...[pastOf(table), marksOf(table)].filter((one) => one !== undefined)];
 }
 
 /**
  * A main table's row as it is stored: a removed one keeps its key and nothing else, so that it is the same however it
  * came about.
  */
-export function mainRow({ key: keyColumns }: Table, key: string, { row, position }: StoredRow): Row {
-  const own = { position, removed: row === null };
+export function mainRow(table: Table, key: string, { row, position }: StoredRow): Row {
+  return { ...row, ...keyCells(table, key), position, removed: row === null };
+}
+
+/** The key columns of a row. */
+export function keyCells({ key: keyColumns }: Table, key: string): Row {
   const [first = '', ...others] = keyColumns;
-  if (others.length === 0) return { ...row, [first]: key, ...own };
+  if (others.length === 0) return { [first]: key };
   const parts = keyParts(key);
-  return { ...row, ...Object.fromEntries(keyColumns.map((name, at) => [name, parts[at] ?? ''])), ...own };
+  return Object.fromEntries(keyColumns.map((name, at) => [name, parts[at] ?? '']));
 }
 
 /** A row as it is stored: its content (null: removed) and the sequence of the fact that last touched it. */

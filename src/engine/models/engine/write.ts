@@ -9,11 +9,13 @@ import {
   sql,
 } from 'kysely';
 import type { ColumnType, Table } from '../../../projections/columns.ts';
+import { marksOf, pastOf } from '../../../projections/past-tables.ts';
 import { typeOf } from '../column-types.ts';
 import { copyInto, copyText } from './copy.ts';
 import { summedColumns } from './counter-sums.ts';
 import type { Consequences, ChangedRows } from './fold.ts';
 import { type Folding, type StoredRow, keyOfParts, keyParts, mainRow, type Row, withOwnColumns } from './folding.ts';
+import type { PastRows } from './past.ts';
 import type { Statement } from '../../../kit/shims/pg/batch.ts';
 
 /** The statements that read and write one generation's tables, each parsed once per connection. */
@@ -24,6 +26,8 @@ export type Writer = Readonly<{
   kept: (rows: readonly Record<string, unknown>[]) => Map<string, StoredRow>;
   /** Statements that bring the main table to where a fold ended; `before` holds all rows that are there already. */
   rows: (rows: ChangedRows, before: ReadonlyMap<string, StoredRow>) => Statement[];
+  /** Statements that insert superseded rows, and raise the marks. */
+  past: (past: PastRows) => Statement[];
   /** Statements that bring the other tables there. */
   consequences: (consequences: Consequences) => Statement[];
 }>;
@@ -47,6 +51,10 @@ export function createWriter(folding: Folding, schema: string): Writer {
     lessens: (row: Row) => summedColumns(table).some((column) => Number(row[column]) < 0),
     removeZeros: bulk(schema, keysOf(table), (where, keys) => removeZeros(where, keys, summedColumns(table))),
   }));
+  const pastTable = pastOf(folding.table);
+  const marks = marksOf(folding.table);
+  const insertPast = pastTable ? copying(schema, pastTable) : nothing;
+  const raiseMarks = marks ? bulk(schema, marks, raise) : nothing;
   return {
     select: (keys) => ({ ...select, values: keyColumnsOf(folding.table, keys) }),
     kept: (rows) => new Map(rows.map((row) => storedRow(request, row))),
@@ -58,6 +66,7 @@ export function createWriter(folding: Folding, schema: string): Writer {
       // A search for conflicts where there can be none takes as long again as the insert.
       return [...insertMain(stored(false)), ...upsertMain(stored(true))];
     },
+    past: (past) => [...insertPast(past.takeRows()), ...raiseMarks(past.marks())],
     consequences: ({ gone, fresh, changed, counters: sums }) => [
       ...derived.flatMap((table) => table.remove(gone.get(table.name) ?? [])),
       ...derived.flatMap((table) => table.insert(fresh.get(table.name) ?? [])),
@@ -67,6 +76,8 @@ export function createWriter(folding: Folding, schema: string): Writer {
     ],
   };
 }
+
+const nothing = (): Statement[] => [];
 
 /** Keys as one array for each key column. */
 function keyColumnsOf({ key }: Table, keys: readonly string[]): unknown[] {
@@ -136,6 +147,12 @@ function addUp(where: Sql, table: Table): Sql {
     (name) => sql`${sql.id(name)} = ${sql.id('had', name)} + ${sql.id('excluded', name)}`,
   );
   return sql`${insertion(sql`${where} as had`, table)} on conflict (${names(table.key)}) do update set ${sql.join(sums)}`;
+}
+
+/** Raises marks; they are never lowered. */
+function raise(where: Sql, table: Table): Sql {
+  return sql`${insertion(sql`${where} as had`, table)} on conflict (${names(table.key)})
+    do update set greatest = greatest(had.greatest, excluded.greatest)`;
 }
 
 function insertion(where: Sql, table: Table): Sql {
