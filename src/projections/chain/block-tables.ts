@@ -44,8 +44,8 @@ export const blockTable = defineTable({
     /** How many transactions it holds, and how long its RLP is. */
     transaction_count: 'int4',
     size_bytes: 'int4',
-    /** RLP of header and transactions. */
-    block: 'bytea',
+    /** RLP of what the block holds behind its header. */
+    body: 'bytea',
     /** State changes of the rules' transactions before the first one of the virtual machine. */
     opening: nullable(json<Opening>()),
     receipts: json<readonly Receipt[]>(),

@@ -10,7 +10,7 @@ import {
   type Receipt,
   transactionTerms,
 } from './block-tables.ts';
-import { headerOf } from './rlp.ts';
+import { partsOf } from './rlp.ts';
 import { receiptTerms, searchTerms } from './search-terms.ts';
 
 type BlockRow = RowOf<typeof blockTable>;
@@ -21,7 +21,7 @@ type Other = typeof blockTransactions | typeof blockLogs | typeof chainTransacti
 /** Blocks of the local chain with their transactions of both kinds, receipts, logs, and what a search needs. */
 export const blocks = defineProjection({
   name: 'blocks',
-  version: 4,
+  version: 5,
   stream: 'LEDGER',
   table: blockTable,
   derivedTables: [blockTransactions, blockLogs, chainTransactions, transactionTerms],
@@ -35,7 +35,7 @@ export const blocks = defineProjection({
 
 function rowOf(sealed: Sealed, evm: Sealed['evm'] = { hash: '0x', block: '', receipts: [] }): BlockRow {
   const block = Buffer.from(evm.block, 'base64');
-  const { header, timestamp } = headerOf(block);
+  const { header, body, timestamp } = partsOf(block);
   return {
     number: sealed.height,
     time: sealed.time,
@@ -47,7 +47,7 @@ function rowOf(sealed: Sealed, evm: Sealed['evm'] = { hash: '0x', block: '', rec
     timestamp,
     transaction_count: evm.receipts.length,
     size_bytes: block.length,
-    block: hexOf(block),
+    body: hexOf(body),
     opening: evm.opening ?? null,
     receipts: evm.receipts.map((receipt): Receipt => ({
       hash: receipt.hash,

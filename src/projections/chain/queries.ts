@@ -34,8 +34,11 @@ export class BlockOfTransaction extends Query<
   Readonly<{ block: HeadRow; place: number }> | undefined
 > {}
 
-/** RLP of a block (hexadecimal digits behind 0x) and what the rules left to it; undefined where there is none. */
-export class BlockBody extends Query<OfNumber, Pick<RowOf<typeof blockTable>, 'block' | 'opening'> | undefined> {}
+/** Both parts of a block (RLP) and what the rules left to it; undefined where there is none. */
+export class BlockBody extends Query<
+  OfNumber,
+  Pick<RowOf<typeof blockTable>, 'header' | 'body' | 'opening'> | undefined
+> {}
 
 /** The transactions of a block in their order, without their logs. */
 export class TransactionsOfBlock extends Query<OfPosition, readonly TransactionRow[]> {}
@@ -79,7 +82,7 @@ async function blockOfTransaction(reading: Reading, { hash }: Readonly<{ hash: s
 }
 
 async function blockBody({ db, schemas }: Reading, { number }: OfNumber) {
-  const of = db.withSchema(schemas.blocks).selectFrom('blocks').select(['block', 'opening']);
+  const of = db.withSchema(schemas.blocks).selectFrom('blocks').select(['header', 'body', 'opening']);
   return await of.where('number', '=', number).where('removed', '=', false).executeTakeFirst();
 }
 

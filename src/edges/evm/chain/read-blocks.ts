@@ -1,4 +1,4 @@
-import { bytesToHex } from '@ethereumjs/util';
+import { bytesToHex, hexToBytes } from '@ethereumjs/util';
 import { createBlock } from '@ethereumjs/block';
 import { LRUCache } from 'lru-cache';
 import {
@@ -11,6 +11,7 @@ import {
   LatestBlock,
   TransactionsOfBlock,
 } from '../../../projections/chain/queries.ts';
+import { blockOf } from '../../../projections/chain/rlp.ts';
 import { LogsMatching, type LogRow } from '../../../projections/chain/log-queries.ts';
 import type { Query } from '../../../projections/query.ts';
 import { runQuery } from '../../bus.ts';
@@ -49,7 +50,7 @@ export function readModelBlocks({ reader, reads, forks }: BlockSources): ChainBl
     if (head.number === 0n) return firstBody(head, forks);
     const row = await query(new BlockBody({ number: Number(head.number) }));
     if (row === undefined) throw new Error(`The read model lost block ${head.number}`);
-    const rlp = new Uint8Array(Buffer.from(row.block.slice(2), 'hex'));
+    const rlp = new Uint8Array(blockOf({ header: hexToBytes(row.header), body: hexToBytes(row.body) }));
     return { rlp, block: readBlock(rlp, forks), opening: row.opening ? openingItem(row.opening) : undefined };
   };
   return {
