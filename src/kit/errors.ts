@@ -1,6 +1,12 @@
 /** Every code an error of Annals can have; each edge translates all of them. */
 export const errorCodes = [
   'INVALID_ARGUMENT',
+  'INVALID_INSTANT',
+  'NOT_YET',
+  'BEYOND_HEAD',
+  'FOREIGN_POSITION',
+  'OTHER_INSTANT',
+  'FORGOTTEN',
   'UNAUTHORIZED',
   'FORBIDDEN',
   'NOT_FOUND',

@@ -6,6 +6,12 @@ import { toDatabaseError } from '../../engine/models/database-error.ts';
 /** HTTP status of every code (spec 2, open points: error body). */
 export const statusOf = {
   INVALID_ARGUMENT: 400,
+  INVALID_INSTANT: 400,
+  NOT_YET: 400,
+  BEYOND_HEAD: 400,
+  FOREIGN_POSITION: 400,
+  OTHER_INSTANT: 400,
+  FORGOTTEN: 410,
   UNAUTHORIZED: 401,
   FORBIDDEN: 403,
   NOT_FOUND: 404,

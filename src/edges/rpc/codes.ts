@@ -4,6 +4,12 @@ import { AppError, type ErrorCode, toAppError } from '../../kit/errors.ts';
 /** RPC code of every code of ours. */
 export const codeOf = {
   INVALID_ARGUMENT: Code.InvalidArgument,
+  INVALID_INSTANT: Code.InvalidArgument,
+  NOT_YET: Code.OutOfRange,
+  BEYOND_HEAD: Code.OutOfRange,
+  FOREIGN_POSITION: Code.InvalidArgument,
+  OTHER_INSTANT: Code.InvalidArgument,
+  FORGOTTEN: Code.NotFound,
   UNAUTHORIZED: Code.Unauthenticated,
   FORBIDDEN: Code.PermissionDenied,
   NOT_FOUND: Code.NotFound,
