@@ -43,13 +43,13 @@ export function sourceOf(world: World, { perSecond = 0 } = {}): FactSource {
         if (signal.aborted) return;
         facts.push(recordedIn(stream)(one));
         if (facts.length < Math.min(maxFacts, 1000) && one.sequence < last) continue;
-        yield { facts, behind: last - one.sequence };
+        yield { facts, bytes: 0, behind: last - one.sequence };
         facts = [];
       }
       for (let told = last; perSecond > 0 && !list && !signal.aborted;) {
         const news = written().filter(({ sequence }) => sequence > told);
         told = news.at(-1)?.sequence ?? told;
-        if (news.length > 0) yield { facts: news.map(recordedIn(stream)), behind: 0 };
+        if (news.length > 0) yield { facts: news.map(recordedIn(stream)), bytes: 0, behind: 0 };
         await pause(1000 / perSecond, undefined, { signal }).catch(() => undefined);
       }
       if (!signal.aborted) await once(signal, 'abort');

@@ -127,7 +127,8 @@ async function takeIn(stores: BothStores, { feed, head: before, tree, lost, sign
 async function checkJoint(stores: BothStores, head: ArchiveHead): Promise<void> {
   if (head.position === 0) return;
   const { store, stream } = { ...stores, ...head };
-  const [link] = await store.read(stream, head.position - 1, 1);
+  const { links } = await store.read(stream, head.position - 1, 1);
+  const [link] = links;
   for await (const [event] of readRaw(stores, stream, { after: head.position - 1, upTo: head.position })) {
     const isJoint = event && link && isSame(hashOf(stream, event, link.previous), head.hash);
     if (!isJoint) throw new StreamBroken(`${stream} holds another event at ${head.position} than the archive`);

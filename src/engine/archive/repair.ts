@@ -92,8 +92,8 @@ async function repairTree({ store }: BothStores, stream: StreamName): Promise<st
   if (!head) return [];
   const check = new TreeCheck(store.trees, head);
   for (let after = 0; after < head.leaves;) {
-    const links = await store.read(stream, after, chunk);
-    after = links.length < chunk ? head.leaves : (links.at(-1)?.sequence ?? head.leaves);
+    const { links, isEnd } = await store.read(stream, after, chunk);
+    after = isEnd ? head.leaves : (links.at(-1)?.sequence ?? head.leaves);
     await check.take(links, after);
   }
   const damage = await check.end();
@@ -112,7 +112,7 @@ function isRestorationNeeded(report: ScrubReport): boolean {
 async function recordLosses({ store }: BothStores, report: ScrubReport): Promise<void> {
   const { stream } = report;
   for (const { first, last } of report.inBoth) {
-    const links = await store.read(stream, first - 1, Math.min(last - first + 1, chunk));
+    const { links } = await store.read(stream, first - 1, Math.min(last - first + 1, chunk));
     const ids = links.filter(({ sequence }) => sequence <= last).map(({ id }) => id);
     await store.recordLoss({ stream, first, last, ids, reason: 'damaged in the stream and in the archive' });
   }
@@ -185,8 +185,9 @@ async function tie(stores: BothStores, stream: StreamName, { range, before, end 
   let at = range.first - 1;
   let tiedTo = before?.sequence ?? 0;
   while (at < end) {
-    const upTo = Math.min(at + chunk, end);
-    const links = (await stores.store.read(stream, at, chunk)).filter(({ sequence }) => sequence <= upTo);
+    const page = await stores.store.read(stream, at, chunk);
+    const upTo = Math.min(at + chunk, end, page.isEnd ? end : (page.links.at(-1)?.sequence ?? end));
+    const links = page.links.filter(({ sequence }) => sequence <= upTo);
     const events = await rawBetween(stores, stream, at, upTo);
     const anchors = await stores.store.anchors(stream, tiedTo, upTo);
     const input = { events: chosen(stream, links, events), links, anchors, previous, after: tiedTo };

@@ -64,7 +64,8 @@ export async function restoreStream(stores: Stores, restoration: Restoration): P
   const filler = fill(stores, stream, first);
   try {
     for (let after = first - 1; after < position;) {
-      const links = (await store.read(stream, after, chunk)).filter(({ sequence }) => sequence <= position);
+      const page = await store.read(stream, after, chunk);
+      const links = page.links.filter(({ sequence }) => sequence <= position);
       await filler.add(links.filter((link) => !isLost(link.sequence)));
       restoration.onProgress?.(Math.min(filler.last(), position), position);
       after = links.at(-1)?.sequence ?? position;
@@ -88,7 +89,7 @@ async function firstStored({ store, policies }: Stores, stream: StreamName): Pro
   const drops = await dropsOf(store, stream, { policy: policies[stream], now: Date.now() });
   let next = 1;
   for (;;) {
-    const links = await store.read(stream, next - 1, chunk);
+    const { links } = await store.read(stream, next - 1, chunk);
     const retained = links.find((link) => !drops.isDropped(link));
     if (retained) return retained.sequence;
     const last = links.at(-1);

@@ -86,9 +86,9 @@ async function compare(
   try {
     for (let after = 0; after < position;) {
       const startedAt = performance.now();
-      const links = await store.read(stream, after, chunk);
+      const { links, isEnd } = await store.read(stream, after, chunk);
       // The archive may have grown since its head was read; what came later is for the next comparison.
-      const upTo = links.length < chunk ? position : Math.min(links.at(-1)?.sequence ?? 0, position);
+      const upTo = isEnd ? position : Math.min(links.at(-1)?.sequence ?? 0, position);
       const events = (await messages?.upTo(upTo)) ?? new Map<number, RawEvent>();
       const anchors = await store.anchors(stream, after, upTo);
       throwIfEnded(stream, options.signal);

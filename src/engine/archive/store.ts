@@ -4,6 +4,7 @@ import { wait } from '../../kit/wait.ts';
 import { metaSchema } from '../models/engine/generations.ts';
 import { type Pools, type RunQuery, throughPool, withClient } from '../models/pool.ts';
 import { beginning, type Link } from './chain.ts';
+import { reading } from './pages.ts';
 import type { Growth } from './proof/growth.ts';
 import { createTrees, growing, runParameters, runsOf, type Trees } from './proof/trees.ts';
 import { createRetention, type Retention } from './retention.ts';
@@ -34,8 +35,6 @@ export type ArchiveStore = ReturnType<typeof reading> &
   Retention &
   Readonly<{ trees: Trees; pools: Pools; head: ReturnType<typeof headIn> }>;
 
-const columns = `sequence, subject, id, stored_nanos::text as "storedNanos", body, previous, hash`;
-
 /** Opens the archive of a network; its tables are there already (`migrate`). */
 export function createArchiveStore(pools: Pools, network: string): ArchiveStore {
   const schema = metaSchema(network);
@@ -60,30 +59,6 @@ function headIn(query: RunQuery, schema: string) {
   /** Undefined where nothing of the stream was ever archived. */
   return async (stream: StreamName): Promise<ArchiveHead | undefined> =>
     (await oneAtATime(() => query<ArchiveHead>(text, [stream])))[0];
-}
-
-function reading(query: RunQuery, schema: string) {
-  return {
-    /** Links after a sequence, in their order. */
-    read: (stream: StreamName, after: number, limit: number): Promise<Link[]> =>
-      query<Link>(
-        `select ${columns} from ${schema}.archive where stream = $1 and sequence > $2 order by sequence limit $3`,
-        [stream, after, limit],
-      ),
-    /** The last link before a sequence. */
-    before: async (stream: StreamName, sequence: number): Promise<Link | undefined> =>
-      (
-        await query<Link>(
-          `select ${columns} from ${schema}.archive where stream = $1 and sequence < $2 order by sequence desc limit 1`,
-          [stream, sequence],
-        )
-      )[0],
-    /** How many events are archived of a stream. */
-    count: async (stream: StreamName): Promise<number> => {
-      const text = `select count(*) as found from ${schema}.archive where stream = $1`;
-      return (await query<{ found: number }>(text, [stream]))[0]?.found ?? 0;
-    },
-  };
 }
 
 function writing(query: RunQuery, pools: Pools, schema: string) {

@@ -8,8 +8,8 @@ import { PoisonEvent, recordedFrom } from './envelope.ts';
 import { streamName } from './streams.ts';
 import { wait } from '../../kit/wait.ts';
 
-/** Facts as they came, and how many of the stream are still to come. */
-export type FollowBatch = Readonly<{ facts: readonly Recorded[]; behind: number }>;
+/** Facts as they came, how many bytes their events have, and how many of the stream are still to come. */
+export type FollowBatch = Readonly<{ facts: readonly Recorded[]; bytes: number; behind: number }>;
 
 /** `signal` ends the reading; `maxFacts` bounds a batch. */
 export type FollowOptions = Readonly<{ maxFacts?: number; signal: AbortSignal }>;
@@ -93,17 +93,19 @@ function read({ name, hasGaps }: Following, after: number, messages: readonly De
   const facts: Recorded[] = [];
   let last = after;
   let behind = 0;
+  let bytes = 0;
   try {
     for (const message of messages) {
       if (message.sequence !== last + 1 && !hasGaps)
         throw new PoisonEvent(name, last + 1, `the log goes on at ${message.sequence}`);
       facts.push(recordedFrom(name, message));
       last = message.sequence;
+      bytes += message.bytes.byteLength;
       behind = message.behind;
     }
-    return { batch: { facts, behind }, poison: undefined, last };
+    return { batch: { facts, bytes, behind }, poison: undefined, last };
   } catch (caught) {
     if (!(caught instanceof PoisonEvent)) throw caught;
-    return { batch: { facts, behind }, poison: caught, last };
+    return { batch: { facts, bytes, behind }, poison: caught, last };
   }
 }

@@ -129,7 +129,7 @@ test('repairStream says exactly what neither store has, and keeps everything els
   expect((await scrub(kept, 'ACTIONS', options)).inBoth).toEqual([{ first: lost, last: lost }]);
   const { done } = await repairStream(kept, 'ACTIONS', options);
   expect(done).toContainEqual(expect.stringContaining('but for what is lost'));
-  const id = (await kept.store.read('ACTIONS', lost - 1, 1))[0]?.id;
+  const id = (await kept.store.read('ACTIONS', lost - 1, 1)).links[0]?.id;
   expect(await kept.store.losses()).toEqual([
     { stream: 'ACTIONS', first: lost, last: lost, ids: [id], reason: 'damaged in the stream and in the archive' },
   ]);

@@ -48,7 +48,7 @@ async function keepOf({ nc, network }: Kept, perEntity: number): Promise<void> {
 }
 
 async function rowsOf({ store }: Kept): Promise<Link[]> {
-  return await store.read('PROBES', 0, 2000);
+  return [...(await store.read('PROBES', 0, 2000)).links];
 }
 
 async function sequencesOf(kept: Kept): Promise<number[]> {

@@ -11,6 +11,8 @@ export class MemoryLog implements FactSource {
   poison: number | undefined;
   /** Most facts of a batch, whatever the reader asks for. */
   batchSize = Infinity;
+  /** How long each event is said to be. */
+  bytesOfFact = 300;
   #waiting = new Set<() => void>();
 
   append(...facts: Fact[]): number {
@@ -47,7 +49,9 @@ export class MemoryLog implements FactSource {
         (this.poison ?? Infinity) - 1,
         this.facts.length,
       );
-      if (until > after) yield { facts: this.facts.slice(after, until), behind: this.facts.length - until };
+      const facts = this.facts.slice(after, until);
+      const bytes = facts.length * this.bytesOfFact;
+      if (facts.length > 0) yield { facts, bytes, behind: this.facts.length - until };
       else await this.#more(signal);
       after = Math.max(after, until);
     }

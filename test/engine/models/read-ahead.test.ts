@@ -37,6 +37,14 @@ test('readAhead holds no more than it may, and fills its batches where that is a
   expect(batches.flat()).toEqual(upTo(100));
 });
 
+test('readAhead holds no more bytes than a batch beyond its bound, however few the facts', async () => {
+  const log = logOf(100, 3);
+  log.bytesOfFact = 4 * 1024 * 1024;
+  const batches = await read(log, 100, { maxFacts: 20_000, fill: true });
+  expect(Math.max(...batches.map(({ length }) => length))).toBe(9);
+  expect(batches.flat()).toEqual(upTo(100));
+});
+
 test('readAhead gives everything before an error first, and ends with its signal', async () => {
   const log = logOf(10, 3);
   log.poison = 8;

@@ -74,8 +74,9 @@ export class Tree {
     while (this.#leaves < head.position) {
       const after = this.#leaves;
       const most = Math.min(head.position, after + mostEntries);
-      const links = (await this.#store.read(this.#stream, after, atOnce)).filter(({ sequence }) => sequence <= most);
-      const upTo = links.length < atOnce ? most : (links.at(-1)?.sequence ?? most);
+      const page = await this.#store.read(this.#stream, after, atOnce);
+      const links = page.links.filter(({ sequence }) => sequence <= most);
+      const upTo = page.isEnd ? most : (links.at(-1)?.sequence ?? most);
       const growth = growTree(this.#edge, entriesOf(links, after, upTo));
       if (!(await this.#store.trees.grow(this.#stream, growth, { epoch: head.epoch, leaves: after })))
         throw new Error(`Another process writes the tree of ${this.#stream}`);

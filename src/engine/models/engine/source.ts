@@ -4,8 +4,8 @@ import type { StreamName } from '../../../events/streams.ts';
 /** The end of a stream; the first sequence is beyond the last one while the stream is empty. */
 export type SourceHead = Readonly<{ incarnation: string; firstSequence: number; lastSequence: number }>;
 
-/** Facts of a stream in its order, and how many more there are after them. */
-export type FactBatch = Readonly<{ facts: readonly Recorded[]; behind: number }>;
+/** Facts of a stream in its order, how many bytes their events have, and how many more facts there are after them. */
+export type FactBatch = Readonly<{ facts: readonly Recorded[]; bytes: number; behind: number }>;
 
 /**
  * The part of the log that the engine needs.
@@ -28,7 +28,12 @@ export function sequenceOf(caught: unknown): number | undefined {
   return typeof caught.sequence === 'number' ? caught.sequence : undefined;
 }
 
-/** `maxFacts` bounds what is held; `fill` waits for that many as long as there are more to come. */
+/** Bytes of events that are held at most, beyond the batch that reaches it; decoded they take ten times as much. */
+const maxBytes = 32 * 1024 * 1024;
+
+/**
+ * `maxFacts` bounds what is held, as 32 MiB of events do; `fill` waits for as much as long as there are more to come.
+ */
 type ReadAheadOptions = Readonly<{ maxFacts: number; fill?: boolean; signal: AbortSignal }>;
 
 /**
@@ -42,7 +47,7 @@ export async function* readAhead(
   { maxFacts, fill = false, signal }: ReadAheadOptions,
 ): AsyncGenerator<FactBatch, void, undefined> {
   const left = new AbortController();
-  const held: Held = { facts: [], behind: 0, isOver: false, changed: Promise.withResolvers<void>() };
+  const held: Held = { facts: [], bytes: 0, behind: 0, isOver: false, changed: Promise.withResolvers<void>() };
   const follow = source.follow(from.stream, from.after, { maxFacts, signal: AbortSignal.any([signal, left.signal]) });
   let failure: unknown;
   const reading = readInto(held, follow, { maxFacts, signal: left.signal })
@@ -50,12 +55,13 @@ export async function* readAhead(
     .finally(() => finish(held));
   try {
     for (;;) {
-      const isReady = !fill || held.isOver || held.behind === 0 || held.facts.length >= maxFacts;
+      const isReady = !fill || held.isOver || held.behind === 0 || isFull(held, maxFacts);
       if (held.facts.length > 0 && isReady) {
-        const { facts, behind } = held;
+        const { facts, bytes, behind } = held;
         held.facts = [];
+        held.bytes = 0;
         change(held);
-        yield { facts, behind };
+        yield { facts, bytes, behind };
       } else if (held.isOver) {
         break;
       } else {
@@ -73,19 +79,25 @@ export async function* readAhead(
 /** Facts that were read and not yet consumed; `changed` resolves at the next change by either side. */
 type Held = {
   facts: Recorded[];
+  bytes: number;
   behind: number;
   isOver: boolean;
   changed: PromiseWithResolvers<void>;
 };
 
+function isFull({ facts, bytes }: Held, maxFacts: number): boolean {
+  return facts.length >= maxFacts || bytes >= maxBytes;
+}
+
 type Limits = Readonly<{ maxFacts: number; signal: AbortSignal }>;
 
 async function readInto(held: Held, batches: AsyncIterable<FactBatch>, { maxFacts, signal }: Limits): Promise<void> {
-  for await (const { facts, behind } of batches) {
-    held.facts.push(...facts);
+  for await (const { facts, bytes, behind } of batches) {
+    for (const fact of facts) held.facts.push(fact);
+    held.bytes += bytes;
     held.behind = behind;
     change(held);
-    while (held.facts.length >= maxFacts && !signal.aborted) await held.changed.promise;
+    while (isFull(held, maxFacts) && !signal.aborted) await held.changed.promise;
     if (signal.aborted) return;
   }
 }
