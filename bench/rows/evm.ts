@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import { balanceCall, beginning, blockOfTransactions, loadedChain, perCpuSecond, token } from '../evm-load.ts';
 import type { Contender } from '../rounds.ts';
 import type { Row } from '../row.ts';
+import * as fullBlocks from './full-blocks.ts';
 
 /** Blocks of 200 signed transactions of 200 senders, and calls of a token, by the processor time that they take. */
 export function rows(context: Context): readonly Row[] {
@@ -30,6 +31,7 @@ export function rows(context: Context): readonly Row[] {
         return () => edr.ask('calls', { count: calls });
       }),
     ),
+    ...fullBlocks.rows(context),
   ];
 }
 

@@ -15,15 +15,15 @@ export function reading(query: RunQuery, schema: string) {
   return {
     /** Links after a sequence, in their order: at most `limit`, and at most as many bytes as a reader should hold. */
     read: async (stream: StreamName, after: number, limit: number): Promise<LinkPage> => {
-      const rows = await query<Link & { found: number }>(
-        `select ${columns}, found::int4 from (select *, count(*) over () as found,
+      const rows = await query<Link & { read: number }>(
+        `select ${columns}, read::int4 from (select *, count(*) over () as read,
             sum(octet_length(body)::int8) over (order by sequence) - octet_length(body) as before
           from (select * from ${schema}.archive where stream = $1 and sequence > $2 order by sequence limit $3) as next
         ) as page where before < $4 order by sequence`,
         [stream, after, limit, maxPageBytes],
       );
-      const found = rows[0]?.found ?? 0;
-      return { links: rows.map(linkOf), isEnd: found < limit && rows.length === found };
+      const read = rows[0]?.read ?? 0;
+      return { links: rows.map(linkOf), isEnd: read < limit && rows.length === read };
     },
     /** The last link before a sequence. */
     before: async (stream: StreamName, sequence: number): Promise<Link | undefined> =>
