@@ -54,6 +54,7 @@ async function startGateway(context: RoleContext): Promise<Part> {
     ...shared,
     settings: config,
     pageUser: own?.pageUser,
+    explorerUrl: () => (own && urlOf(context.running, 'start')?.replace(/\/$/, '')) ?? null,
     observed: () => observedIn(context),
     clock: () => Date.now(),
   });

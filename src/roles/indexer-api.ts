@@ -1,14 +1,12 @@
-import { FollowedChain } from '../projections/rounds/queries.ts';
-import { runQuery, openBuses } from '../edges/bus.ts';
+import { openBuses } from '../edges/bus.ts';
 import { createProvenLogs } from '../engine/archive/proof/serving.ts';
-import type { Reader } from '../engine/models/read/reading.ts';
 import { createWakeups } from '../engine/models/read/wakeups.ts';
-import { observedIn, type Part, type RoleContext, urlOf } from './role.ts';
+import { observedIn, type Part, type RoleContext } from './role.ts';
+import { pageSources } from './indexer-pages.ts';
 import { serve } from './serve.ts';
 import { createChainClient } from '../edges/chain/rest/client.ts';
 import { requestSync } from '../edges/indexer/rounds/request-sync.ts';
-import { createChainActivity } from '../edges/indexer/pages/chain-activity.ts';
-import { type About, registerPages } from '../edges/indexer/pages/pages.ts';
+import { registerPages } from '../edges/indexer/pages/pages.ts';
 import { createRest } from '../edges/indexer/rest/rest.ts';
 
 /**
@@ -21,7 +19,7 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
   const { config, network, profile, version, broker, pools, reader, lag, logger, signal } = context;
   const wakeups = createWakeups({ config: context.postgres, pools, network }, logger);
   await openBuses();
-  const chain = chainUrl === null ? undefined : createChainClient(chainUrl, profile);
+  const chain = chainUrl === null ? undefined : { url: chainUrl, client: createChainClient(chainUrl, profile) };
   const app = createRest({
     reader,
     lag,
@@ -44,11 +42,7 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
     clock: () => Date.now(),
     signal,
     version,
-    registerPages: (pages) =>
-      registerPages(pages, {
-        about: () => aboutOf(context, { reader, chainUrl }),
-        activity: chain && createChainActivity(chain),
-      }),
+    registerPages: (pages) => registerPages(pages, pageSources(context, chain)),
   });
   const part = await serve('REST API', app, {
     host: config.host,
@@ -62,21 +56,5 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
       metrics: `${base}/metrics`,
     }),
   });
-  return { ...part, stop: async () => void (await Promise.all([part.stop(), wakeups.close(), chain?.close()])) };
-}
-
-async function aboutOf(
-  { network, nats, running }: RoleContext,
-  { reader, chainUrl }: { reader: Reader; chainUrl: string | null },
-): Promise<About> {
-  const chain = await reader.read((reading) => runQuery(reading, new FollowedChain({}))).catch(() => null);
-  const isOpen = nats.user !== undefined;
-  return {
-    network,
-    chain,
-    nats: isOpen ? nats.url : null,
-    natsWebSocket: isOpen ? (nats.wsUrl ?? null) : null,
-    chainUrl,
-    gatewayUrl: chainUrl === null ? null : (urlOf(running, 'gateway') ?? null),
-  };
+  return { ...part, stop: async () => void (await Promise.all([part.stop(), wakeups.close(), chain?.client.close()])) };
 }

@@ -6,6 +6,7 @@ import { projectionNames } from '../../src/projections/projection.ts';
 import { withoutNetwork } from '../support/figures.ts';
 import { until } from '../support/polling.ts';
 import { type Program, startProgram } from '../support/program.ts';
+import { expectExplored } from './explored-in-browser.ts';
 import { expectKilledAndRevived } from './killed-and-revived.ts';
 import { expectMovedByGateway } from './moved-by-gateway.ts';
 import { expectMovedByPage } from './moved-by-page.ts';
@@ -88,6 +89,17 @@ describe('annals up without a chain', () => {
       for (const path of loaded) expect((await ask(path)).status).toBe(200);
     }
   });
+});
+
+describe('the explorer', () => {
+  it(
+    'shows every page in a browser, to every reader, with nothing from elsewhere',
+    { tags: ['S2.docs.self'] },
+    async () => {
+      const { gateway = '' } = program.instance.urls;
+      await expectExplored({ base: program.base, gateway }, json);
+    },
+  );
 });
 
 describe('the SuperNodes', () => {

@@ -11,7 +11,10 @@ export async function expectMovedByPage(gateway: string, base: string): Promise<
   const page = await fetch(`${gateway}/`);
   expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
   await expectLoaded(gateway, linksIn(await page.text()));
-  expect(await (await fetch(`${gateway}/transfers/about.json`)).json()).toEqual({ is_local: true });
+  expect(await (await fetch(`${gateway}/transfers/about.json`)).json()).toEqual({
+    is_local: true,
+    explorer_url: base,
+  });
 
   const bytes = bytesOf('p', 90_000);
   const hasher = await createDataHasher();

@@ -10,6 +10,8 @@ import { unwantedNames } from './words.mjs';
 /** What did not change since the last check is not parsed again: 21.7 s of a core become 2.4, types 12.0 become 1.6. */
 const byContent = ['--cache', '--cache-strategy', 'content'];
 const remembered = ['--tsBuildInfoFile', 'node_modules/.cache/types.json'];
+const pages = 'src/edges/indexer/pages/public';
+const rememberedPages = ['--tsBuildInfoFile', 'node_modules/.cache/types-of-pages.json'];
 
 /** Everything that can be looked at without a server, cheap steps first. */
 export const checks = [
@@ -31,6 +33,10 @@ export const checks = [
   { name: 'names of the trade, each type once', work: unwantedNames },
   { name: 'format', work: () => installed('prettier', '--check', ...byContent, '--log-level=warn', '.') },
   { name: 'types', work: () => installed('tsc', '--noEmit', '--project', '.', '--incremental', ...remembered) },
+  {
+    name: 'types of the pages',
+    work: () => installed('tsc', '--noEmit', '--project', pages, '--incremental', ...rememberedPages),
+  },
   { name: 'types that Node can strip', work: unreadableByNode },
   { name: 'lint', work: () => installed('oxlint', '--type-aware', '--deny-warnings') },
   { name: 'protobuf schemas', work: () => installed('buf', 'lint') },

@@ -26,11 +26,16 @@ export type PageUser = Readonly<{
  * Serves `/transfers`, where files are stored and fetched in a browser, `/docs`, and what they load.
  *
  * With a user of its own the page registers and signs; elsewhere its form requests the action and the signature.
+ * `explorerUrl` is where the actions are shown, or null where that is not known.
  */
-export async function registerPages(app: App, user: PageUser | undefined): Promise<void> {
+export async function registerPages(
+  app: App,
+  { user, explorerUrl }: Readonly<{ user: PageUser | undefined; explorerUrl: () => string | null }>,
+): Promise<void> {
   await serveDocs(app, { page: '/docs', document: '/openapi.json' });
   await serveFiles(app, {
     '/transfers': path.join(folder, 'transfers.html'),
+    '/assets/transfers.css': path.join(folder, 'transfers.css'),
     '/assets/transfers.js': path.join(folder, 'transfers.js'),
     '/assets/task.js': path.join(folder, 'task.js'),
     ...Object.fromEntries(
@@ -39,7 +44,10 @@ export async function registerPages(app: App, user: PageUser | undefined): Promi
   });
   const hide = true;
   app.get('/', { schema: { hide } }, async (_request, reply) => reply.redirect('/transfers'));
-  app.get('/transfers/about.json', { schema: { hide } }, async () => ({ is_local: user !== undefined }));
+  app.get('/transfers/about.json', { schema: { hide } }, async () => ({
+    is_local: user !== undefined,
+    explorer_url: explorerUrl(),
+  }));
   if (user !== undefined) userRoutes(app, user);
 }
 

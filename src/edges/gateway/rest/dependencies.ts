@@ -51,6 +51,8 @@ export type GatewayDependencies = Readonly<{
   settings: GatewaySettings;
   /** The user that registers and signs on the page of the local network. */
   pageUser: PageUser | undefined;
+  /** Where the actions are shown, once that runs; null where it is not known. */
+  explorerUrl?: () => string | null;
   observed: () => Observed;
   logger: Logger;
   /** Milliseconds since 1970. */

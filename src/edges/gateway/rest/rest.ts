@@ -36,7 +36,7 @@ const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'];
 
 /** The transfer gateway (spec 3) over what is passed in; `listen` starts it, `close` ends it with its streams. */
 export function createGateway(dependencies: GatewayDependencies): FastifyInstance {
-  const { pageUser, logger, observed, settings, version } = dependencies;
+  const { pageUser, explorerUrl = () => null, logger, observed, settings, version } = dependencies;
   const app = createApp({
     logger,
     network: settings.network,
@@ -57,7 +57,7 @@ export function createGateway(dependencies: GatewayDependencies): FastifyInstanc
     routes: async (routes, addOperations) => {
       await routes.register(async (api) => await addApi(api, dependencies));
       addOperations(routes);
-      await registerPages(routes, pageUser);
+      await registerPages(routes, { user: pageUser, explorerUrl });
     },
   });
   boundIntake(app, dependencies);

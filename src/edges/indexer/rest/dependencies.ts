@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { App } from '../../http/schema.ts';
 import type { Followed, Reading } from '../../../projections/reading.ts';
 import type { Parsed } from '../../../kit/setting.ts';
 import type { indexerSettings } from '../settings.ts';
@@ -54,7 +54,7 @@ export type RestDependencies = Readonly<{
   /** Version of the program, for the OpenAPI document. */
   version: string;
   /** Adds `/`, `/docs` and what they load. */
-  registerPages?: (app: FastifyInstance) => Promise<void>;
+  registerPages?: (app: App) => Promise<void>;
 }>;
 
 /** The shared parts of the routes: the dependencies, and the values derived from them once. */

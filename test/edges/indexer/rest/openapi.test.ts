@@ -194,9 +194,12 @@ describe('GET /docs', () => {
       natsWebSocket: null,
       chainUrl: null,
       gatewayUrl: null,
+      hasEvm: false,
     });
+    const models = async () => ({ projections: [], archive: [], losses: [] });
     const server = await startRest([], {
-      registerPages: async (app) => await registerPages(app, { about, activity: undefined }),
+      registerPages: async (app) =>
+        await registerPages(app, { about, models, activity: undefined, local: undefined, contracts: [] }),
     });
     const [page, home] = [await server.get('/docs'), await server.get('/')];
     await server.close();

@@ -46,14 +46,17 @@ function phaseOf({ direction, phase, share = 0, events, failure }) {
   return { words: `${phase} ${share > 0 ? `${Math.round(share * 100)} %` : ''}`, tone: 'wait', share };
 }
 
-function Transfer({ transfer, fetchBack }) {
+function Transfer({ transfer, explorer, fetchBack }) {
   const { direction, name, size, action, task, events } = transfer;
   const { words, tone: shade, share } = phaseOf(transfer);
   const isDone = events.at(-1)?.status === 'sdk:completed';
   return html`<section class="sheet stack" aria-label=${`${direction} of ${name}`}>
     <h2>
       <span class="name">${direction === 'upload' ? '↑' : '↓'} ${name}</span>
-      <small>${action ? `action ${action}` : ''} ${size === undefined ? '' : bytes(size)}</small>
+      <small
+        >${action && explorer ? html`<a href=${`${explorer}/actions/${action}`}>action ${action}</a>` : action ? `action ${action}` : ''}
+        ${size === undefined ? '' : bytes(size)}</small
+      >
     </h2>
     ${share === undefined ? '' : html`<progress max="1" value=${share}>${Math.round(share * 100)} %</progress>`}
     <div class="row">
@@ -109,7 +112,7 @@ function Store({ isLocal, store }) {
 }
 
 function Fetch({ isLocal, get }) {
-  const [action, setAction] = useState('');
+  const [action, setAction] = useState(new URLSearchParams(location.search).get('action') ?? '');
   const [signature, setSignature] = useState('');
   const submit = (event) => (event.preventDefault(), get(action, { signature }));
   return html`<section class="sheet stack">
@@ -177,13 +180,16 @@ function useTransfers(isLocal) {
   return { transfers, store, get };
 }
 
-function Page({ isLocal }) {
+function Page({ isLocal, explorer }) {
   const { transfers, store, get } = useTransfers(isLocal);
   return html`<main class="page">
     <header class="masthead">
       <h1><a href="/transfers">Annals</a></h1>
       <span class="quiet">transfers</span>
-      <nav><a href="/docs">API</a><a href="/openapi.json">openapi.json</a></nav>
+      <nav>
+        ${explorer ? html`<a href=${`${explorer}/transfers`}>Explorer</a>` : ''}<a href="/docs">API</a
+        ><a href="/openapi.json">openapi.json</a>
+      </nav>
     </header>
     <div class="columns">
       <${Store} isLocal=${isLocal} store=${store} />
@@ -194,6 +200,7 @@ function Page({ isLocal }) {
         html`<${Transfer}
           key=${transfer.key}
           transfer=${transfer}
+          explorer=${explorer}
           fetchBack=${() => get(transfer.action, transfer)}
         />`,
     )}
@@ -206,7 +213,7 @@ function Transfers() {
   useEffect(() => void ask('/transfers/about.json').then(setAbout, (error) => setFailure(error.message)), []);
   if (failure) return html`<main class="page"><p class="bad" role="alert">${failure}</p></main>`;
   if (!about) return html`<main class="page"><p class="quiet">Looking …</p></main>`;
-  return html`<${Page} isLocal=${about.is_local} />`;
+  return html`<${Page} isLocal=${about.is_local} explorer=${about.explorer_url} />`;
 }
 
 const page = document.getElementById('page');

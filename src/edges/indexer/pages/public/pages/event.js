@@ -1,0 +1,163 @@
+// @ts-check
+/** @import { WithHeaders, LoggedEvent, LogsAnswer, PageProps, ReadState } from '../answers.d.ts' */
+import { html } from '/assets/htm-preact.js';
+import { checkProof } from '/assets/verify.js';
+import { entityPath, moment, number, typeName } from '../format.js';
+import { read, useAnswer, useRead } from '../read.js';
+import { link } from '../router.js';
+import { Code, Facts, Json, Outcome, Sheet, State, Table, Time } from '../ui.js';
+
+/** How far back the entity's event before is looked for. */
+const mostBefore = 200;
+const atOnce = 20;
+
+/**
+ * An event, its proof as checked in this browser, and the entity's event before.
+ *
+ * @typedef {{ text: string, event: LoggedEvent, proof: string, verdict: string }} Known
+ */
+
+/** @param {string} path */
+async function textOf(path) {
+  const response = await fetch(path);
+  const text = await response.text();
+  if (!response.ok) throw new Error(JSON.parse(text).error ?? `${path} answers ${response.status}`);
+  return text;
+}
+
+/** @param {string} stream @param {number} sequence @returns {Promise<WithHeaders<Known>>} */
+async function readEvent(stream, sequence) {
+  const [text, proof, vkey] = await Promise.all([
+    textOf(`/log/${stream}/events/${sequence}`),
+    textOf(`/log/${stream}/proofs/${sequence}`),
+    textOf(`/log/${stream}/vkey`),
+  ]);
+  const verdict = await checkProof(proof, new TextEncoder().encode(text), vkey).then(
+    ({ index, size }) =>
+      index === sequence - 1
+        ? `sound: event ${sequence} of the ${number(size)} that the log has signed`
+        : 'failed: the proof is of another event',
+    (error) => `failed: ${error.message}`,
+  );
+  return { body: { text, proof, verdict, event: JSON.parse(text) }, headers: new Headers() };
+}
+
+/**
+ * The entity's event before, among those shortly before.
+ *
+ * @param {string} stream
+ * @param {number} sequence
+ * @param {string} subject
+ * @returns {Promise<WithHeaders<{ sequence: number, event: LoggedEvent } | null>>}
+ */
+async function readBefore(stream, sequence, subject) {
+  const headers = new Headers();
+  for (let last = sequence - 1; last > Math.max(0, sequence - 1 - mostBefore); last -= atOnce) {
+    const sequences = Array.from({ length: Math.min(atOnce, last) }, (_one, at) => last - at);
+    const events = await Promise.all(
+      sequences.map((one) => read(`/log/${stream}/events/${one}`).catch(() => undefined)),
+    );
+    const at = events.findIndex((one) => /** @type {any} */ (one?.body)?.subject === subject);
+    if (at >= 0)
+      return { body: { sequence: sequences[at] ?? 0, event: /** @type {LoggedEvent} */ (events[at]?.body) }, headers };
+  }
+  return { body: null, headers };
+}
+
+/**
+ * Fields of two values by their paths.
+ *
+ * @param {unknown} value
+ * @param {string} [path]
+ * @returns {Map<string, string>}
+ */
+function fieldsOf(value, path = '') {
+  if (value === null || typeof value !== 'object') return new Map([[path, JSON.stringify(value) ?? '']]);
+  return new Map(
+    Object.entries(value).flatMap(([name, inner]) => [...fieldsOf(inner, path === '' ? name : `${path}.${name}`)]),
+  );
+}
+
+/** @param {{ stream: string, sequence: number, event: LoggedEvent }} props */
+function Difference({ stream, sequence, event }) {
+  const before = /** @type {ReadState<{ sequence: number, event: LoggedEvent } | null>} */ (
+    useAnswer(`${stream} ${sequence}`, () => readBefore(stream, sequence, event.subject))
+  );
+  if (before.body === undefined) return html`<p class="quiet" role="status">Reading …</p>`;
+  if (before.body === null)
+    return html`<p class="quiet">None of the entity is among the ${mostBefore} events before.</p>`;
+  const [old, now] = [fieldsOf(before.body.event.data), fieldsOf(event.data)];
+  const changed = [...new Set([...old.keys(), ...now.keys()])].filter((path) => old.get(path) !== now.get(path));
+  return html`<div class="stack">
+    <p>
+      <a href=${link(`/log/${stream}/${before.body.sequence}`)}>Event ${before.body.sequence}</a
+      >${`, ${typeName(before.body.event.type)}, `}${moment(before.body.event.time)}
+    </p>
+    <${Table}
+      label="Fields that differ"
+      head=${['field', 'before', 'here']}
+      rows=${changed.map((path) => [
+        html`<span class="mono long">${path}</span>`,
+        html`<span class="mono long">${old.get(path)?.slice(0, 300) ?? '–'}</span>`,
+        html`<span class="mono long">${now.get(path)?.slice(0, 300) ?? '–'}</span>`,
+      ])}
+      empty="Nothing differs."
+    />
+  </div>`;
+}
+
+/** @param {PageProps} props */
+export function EventPage({ parts: { stream = '', sequence: text = '' } }) {
+  const sequence = Number(text);
+  const logs = /** @type {ReadState<LogsAnswer>} */ (useRead('/v1/logs')).body;
+  const log = logs?.logs.find((one) => one.stream === stream);
+  const answer = /** @type {ReadState<Known>} */ (useAnswer(`${stream} ${text}`, () => readEvent(stream, sequence)));
+  const known = answer.body;
+  return html`<article class="stack">
+    <h1>${stream} ${number(sequence)}</h1>
+    <p class="pager">
+      ${sequence > 1 ? html`<a rel="prev" href=${link(`/log/${stream}/${sequence - 1}`)}>Before</a>` : ''}
+      ${log && sequence < log.size ? html`<a rel="next" href=${link(`/log/${stream}/${sequence + 1}`)}>After</a>` : ''}
+      <a href=${link(`/log/${stream}`, { last: text })}>In the log</a>
+    </p>
+    <${Outcome} of=${answer}
+      >${known ? html`<${EventSheets} known=${known} stream=${stream} sequence=${sequence} />` : ''}<//
+    >
+    <${Json} paths=${[`/log/${stream}/events/${text}`, `/log/${stream}/proofs/${text}`]} />
+  </article>`;
+}
+
+/** @param {{ known: Known, stream: string, sequence: number }} props */
+function EventSheets({ known, stream, sequence }) {
+  const { event, verdict } = known;
+  const to = entityPath(event.type, event.subject);
+  const word = verdict.slice(0, verdict.indexOf(':'));
+  return html`<div class="stack">
+    <${Sheet} title=${typeName(event.type)} label="Event">
+      <${Facts}
+        of=${[
+          [
+            'entity',
+            to
+              ? html`<a class="mono long" href=${link(to)}>${event.subject}</a>`
+              : html`<span class="mono long">${event.subject}</span>`,
+          ],
+          ['written', html`<${Time} at=${event.time} isFull=${true} />`],
+          ['id', html`<span class="mono">${event.id}</span>`],
+          event.causationid && ['caused by', html`<span class="mono">${event.causationid}</span>`],
+          [
+            'proof',
+            html`<${State} word=${word} />${' '}
+              <span class="quiet">${verdict.slice(word.length + 2)}, checked in this browser</span>`,
+          ],
+        ]}
+      />
+    <//>
+    <div class="columns">
+      <${Sheet} title="Data"><${Code} value=${event.data} label="Data" /><//>
+      <${Sheet} title="Difference to the entity’s event before">
+        <${Difference} stream=${stream} sequence=${sequence} event=${event} />
+      <//>
+    </div>
+  </div>`;
+}

@@ -1,0 +1,126 @@
+// @ts-check
+/** @import { LoggedEvent, ReadState } from './answers.d.ts' */
+import { html, useEffect, useState } from '/assets/htm-preact.js';
+import { age, moment } from './format.js';
+import { useRead } from './read.js';
+import { asOf, go, useAddress } from './router.js';
+
+/**
+ * The slider in the header of every page: it sets the instant that all answers are of. Its scale is finer towards now;
+ * on the page of an entity the keys step from event to event.
+ */
+
+const steps = 1000;
+/** So that the recent past takes most of the slider. */
+const bend = 3;
+
+/** Instants of the entity that is shown, ascending. @type {readonly string[]} */
+let instants = [];
+const changed = new EventTarget();
+
+/**
+ * Lets the slider step by the events of an entity while a component is shown.
+ *
+ * @param {readonly (string | null | undefined)[]} times
+ */
+export function useInstants(times) {
+  const text = JSON.stringify(times.filter(Boolean));
+  useEffect(() => {
+    instants = JSON.parse(text).toSorted();
+    changed.dispatchEvent(new Event('change'));
+    return () => {
+      instants = [];
+      changed.dispatchEvent(new Event('change'));
+    };
+  }, [text]);
+}
+
+/** The address of the page that is shown, as of an instant; empty for now. @param {string} instant */
+export function atInstant(instant) {
+  const query = new URLSearchParams(location.search);
+  if (instant === '') query.delete('as_of');
+  else query.set('as_of', instant);
+  const text = query.toString();
+  return text === '' ? location.pathname : `${location.pathname}?${text}`;
+}
+
+/** @param {number} from @param {number} now @param {number} value */
+const instantAt = (from, now, value) => now - (now - from) * (1 - value / steps) ** bend;
+/** @param {number} from @param {number} now @param {number} at */
+const valueAt = (from, now, at) =>
+  Math.round(steps * (1 - Math.max(0, (now - at) / Math.max(1, now - from)) ** (1 / bend)));
+
+/** The next instant of the entity before or after one. @param {string} from @param {-1 | 1} direction */
+function neighbour(from, direction) {
+  const at = from === '' ? Infinity : Date.parse(from);
+  const beyond = instants.filter((one) => (direction < 0 ? Date.parse(one) < at : Date.parse(one) > at));
+  return (direction < 0 ? beyond.at(-1) : beyond[0]) ?? (direction > 0 ? '' : undefined);
+}
+
+/** Shows another instant of the page; undefined changes nothing. @param {string | undefined} instant */
+function choose(instant) {
+  if (instant !== undefined && instant !== asOf()) go(atInstant(instant), { replace: true });
+}
+
+/** Shown again whenever the entity's instants change. */
+function useChanges() {
+  const [, update] = useState(0);
+  useEffect(() => {
+    const onChange = () => update((before) => before + 1);
+    changed.addEventListener('change', onChange);
+    return () => changed.removeEventListener('change', onChange);
+  }, []);
+}
+
+/** The keys step from event to event where there are some. @param {KeyboardEvent} event */
+function step(event) {
+  const direction = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+  if (direction === undefined || instants.length === 0) return;
+  event.preventDefault();
+  choose(neighbour(asOf(), direction < 0 ? -1 : 1));
+}
+
+/**
+ * A button that steps to an event of the entity.
+ *
+ * @param {{ label: string, mark: string, direction: -1 | 1 }} props
+ */
+function Step({ label, mark, direction }) {
+  const isOff = instants.length === 0;
+  const onClick = () => choose(neighbour(asOf(), direction));
+  return html`<button class="plain" aria-label=${label} disabled=${isOff} onClick=${onClick}>${mark}</button>`;
+}
+
+/** The slider, with the instant in words and the path back to now. */
+export function TimeSlider() {
+  useAddress();
+  useChanges();
+  const first = /** @type {ReadState<LoggedEvent>} */ (useRead('/log/ACTIONS/events/1'));
+  const chosen = asOf();
+  const from = Math.min(Date.parse(first.body?.time ?? ''), ...instants.map((one) => Date.parse(one)));
+  if (!Number.isFinite(from)) return null;
+  const now = Date.now();
+  const at = chosen === '' ? now : Date.parse(chosen);
+  /** @param {InputEvent} event */
+  const slide = (event) => {
+    const value = Number(/** @type {HTMLInputElement} */ (event.target).value);
+    choose(value >= steps ? '' : `${new Date(instantAt(from, now, value)).toISOString().slice(0, 19)}Z`);
+  };
+  const words = chosen === '' ? 'now' : Number.isNaN(at) ? chosen : `as of ${moment(chosen)} UTC, ${age(chosen, now)}`;
+  return html`<div class=${`time ${chosen === '' ? '' : 'past'}`} role="group" aria-label="Time that is shown">
+    <${Step} label="Event before" mark="◀" direction=${-1} />
+    <input
+      type="range"
+      aria-label="Instant that is shown"
+      aria-valuetext=${words}
+      min="0"
+      max=${steps}
+      value=${Number.isNaN(at) ? steps : valueAt(from, now, at)}
+      onInput=${slide}
+      onKeyDown=${step}
+    />
+    <${Step} label="Event after" mark="▶" direction=${1} />
+    <span class="words" role="status">${words}</span>
+    ${chosen === '' ? '' : html`<a href=${atInstant('')}>Back to now</a>`}
+  </div>`;
+}
