@@ -23,7 +23,11 @@ const bytes = Buffer.from('a piece');
 const manifest: Manifest = { actionId: '7', dataHash: 'h'.repeat(44), size: bytes.length, pieces: [hashPiece(bytes)] };
 
 /** One node of a network of so many, whose others answer in this process; `isUp` says which of them do. */
-async function networkOf(count: number, isUp: (account: string) => boolean = () => true) {
+async function networkOf(
+  count: number,
+  isUp: (account: string) => boolean = () => true,
+  isStalling: (account: string) => boolean = () => false,
+) {
   const { folder, remove } = freshFolder();
   undo.push(remove);
   const storage = await openStorage({ folder, bound: -1 });
@@ -41,6 +45,7 @@ async function networkOf(count: number, isUp: (account: string) => boolean = () 
     ask: async (peer: Peer, ask: PeerRequest) => {
       asked.push({ account: peer.account, ask });
       if (!isUp(peer.account)) throw new Error('It is away');
+      if (isStalling(peer.account) && ask.case !== 'missing') return await new Promise<never>(() => undefined);
       if (ask.case === 'putPiece' || ask.case === 'putManifest')
         held.set(peer.account, (held.get(peer.account) ?? new Set()).add(ask.case));
       const hasPiece = held.get(peer.account)?.has('putPiece') ?? false;
@@ -80,6 +85,16 @@ describe('a file', () => {
     expect(await copies.spread(manifest)).toMatchObject({ copies: 3 });
     expect(messages()).toBeLessThanOrEqual(60);
     expect(held.size).toBe(2);
+  });
+
+  it('waits once for a node that shows signs of life and accepts nothing', async () => {
+    const stalling = (name: string): boolean => name === 'node 1';
+    const { copies, held, asked } = await networkOf(10, () => true, stalling);
+    expect(await copies.spread(manifest)).toMatchObject({ copies: 3 });
+    expect([...held.keys()].toSorted()).toEqual(['node 2', 'node 3']);
+    const before = asked.length;
+    expect(await copies.spread(manifest)).toMatchObject({ copies: 3 });
+    expect(asked.slice(before).map(({ account: to }) => to)).not.toContain('node 1');
   });
 
   it('that is placed costs nothing but signs of life while nothing changes', async () => {

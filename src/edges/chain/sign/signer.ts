@@ -64,13 +64,36 @@ export function createSigner(chain: ChainClient, sealedWithinMs = usualSealedWit
     const balance = BigInt(textOf(asObject(coins?.['balance'])?.['amount'], '0'));
     return { number: Number(shown['account_number']), sequence: Number(shown['sequence']), balance };
   };
-  const signed = async (key: PrivateKey, messages: readonly Message[]): Promise<Uint8Array> => {
+  const signed = async (
+    key: PrivateKey,
+    messages: readonly Message[],
+    expected: number | undefined,
+  ): Promise<Uint8Array> => {
     const signer = accountOf(publicKeyOf(key));
     const known = await account(signer);
     if (!known) throw new AppError('INVALID_ARGUMENT', `The chain does not know the account ${signer}: fund it first`);
     const { number, sequence } = known;
     const info = asObject(asObject(await find(nodeInfoPath))?.['default_node_info']);
-    return signedTransaction(key, messages, { chainId: textOf(info?.['network'], ''), denom, number, sequence });
+    return signedTransaction(key, messages, {
+      chainId: textOf(info?.['network'], ''),
+      denom,
+      number,
+      sequence: expected ?? sequence,
+    });
+  };
+  /** An answer that is behind shows a sequence which is used up; the refusal names the one that the chain expects. */
+  const inSequence = async <T>(
+    key: PrivateKey,
+    messages: readonly Message[],
+    use: (bytes: Uint8Array) => Promise<T>,
+  ): Promise<T> => {
+    try {
+      return await use(await signed(key, messages, undefined));
+    } catch (caught) {
+      const expected = expectedSequence(caught);
+      if (expected === undefined) throw caught;
+      return await use(await signed(key, messages, expected));
+    }
   };
   return {
     account,
@@ -78,11 +101,13 @@ export function createSigner(chain: ChainClient, sealedWithinMs = usualSealedWit
       const answer = asObject(await find(`~/action/v1/get_action_fee/${kilobytes}`));
       return BigInt(textOf(answer?.['amount'], '0'));
     },
-    send: async (key, messages) => await broadcast(chain.session(), await signed(key, messages), sealedWithinMs),
-    simulate: async (key, messages) => {
-      const sent = { tx_bytes: base64Of(await signed(key, messages)) };
-      await chain.session().post('/cosmos/tx/v1beta1/simulate', sent).catch(asRefusal);
-    },
+    send: async (key, messages) =>
+      await inSequence(key, messages, async (bytes) => await broadcast(chain.session(), bytes, sealedWithinMs)),
+    simulate: async (key, messages) =>
+      await inSequence(key, messages, async (bytes) => {
+        const sent = { tx_bytes: base64Of(bytes) };
+        await chain.session().post('/cosmos/tx/v1beta1/simulate', sent).catch(asRefusal);
+      }),
     program: async () =>
       textOf(asObject(asObject(await find(nodeInfoPath))?.['application_version'])?.['app_name'], ''),
   };
@@ -126,6 +151,13 @@ function requireCarriedOut({ code, log }: Sealed): void {
 function asRefusal(caught: unknown): never {
   if (!(caught instanceof ChainFailure) || caught.words === undefined) throw caught;
   throw new AppError('INVALID_ARGUMENT', `The chain would not carry the transaction out: ${caught.words}`);
+}
+
+/** The sequence that a refusal of the chain names, in the words of all chains of the kind. */
+function expectedSequence(caught: unknown): number | undefined {
+  if (!(caught instanceof AppError) || caught.code !== 'INVALID_ARGUMENT') return undefined;
+  const named = /account sequence mismatch, expected (\d{1,15}), got/.exec(caught.message)?.[1];
+  return named === undefined ? undefined : Number(named);
 }
 
 function base64Of(bytes: Uint8Array): string {

@@ -7,6 +7,7 @@ import {
   type RegisterResponseSchema,
   SupernodeEventType as Step,
 } from '../../gen/cascade/service_pb.ts';
+import { fewestCopies } from '../peers/copies.ts';
 import { callerIn } from '../../rpc/callers.ts';
 import type { ReceivedFile } from '../storage/draft.ts';
 import type { Manifest } from '../storage/manifest.ts';
@@ -15,9 +16,6 @@ import type { CascadeDependencies } from './dependencies.ts';
 import { receive } from './receive.ts';
 import { mostBytesOf } from '../../chain/files/file-bounds.ts';
 import { refusal, sayingNoRoom } from './refusals.ts';
-
-/** So many copies must be on disks before an action is finalized, where the chain lists another active node. */
-const fewestCopies = 2;
 
 type Reported = MessageInitShape<typeof RegisterResponseSchema>;
 

@@ -1,7 +1,7 @@
 import { decodeManifest, type Manifest } from '../storage/manifest.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Peer } from './directory.ts';
-import { createGiving, type Giving } from './giving.ts';
+import { createGiving, createSlowPeers, type Giving, hastyMs } from './giving.ts';
 import { createPieceReaders, type PieceReader, type ReaderOptions } from './piece-reader.ts';
 import { createRepair, type PieceRepairOptions } from './repair.ts';
 
@@ -24,10 +24,14 @@ export type CopiesOptions = ReaderOptions &
   Pick<PieceRepairOptions, 'isTrue'> &
   Readonly<{ diagnostics: Pick<Diagnostics, 'stores'>; copies: number }>;
 
+/** So many copies must be on disks before an action is finalized, where the chain lists another active node. */
+export const fewestCopies = 2;
+
 /** Maintains the configured number of copies of files. */
 export function createCopies(options: CopiesOptions): Copies {
   const { neighbours, placement, storage, diagnostics, copies } = options;
   const reader = createPieceReaders(options);
+  const slow = createSlowPeers();
   const manifests: Copies['manifests'] = async function* (actionId) {
     const own = await storage.manifest(actionId).catch(() => undefined);
     if (own) yield own;
@@ -44,18 +48,31 @@ export function createCopies(options: CopiesOptions): Copies {
     reader,
     spread: async (manifest) => {
       const { group, rest, listed } = await placement.candidates(manifest.actionId, 'transfer');
-      const giving = createGiving(neighbours, storage);
       const spread = { copies: 1, listed };
+      const give = async (peers: readonly Peer[], enough: number, isHasty: boolean): Promise<readonly Peer[]> => {
+        const reachable = await neighbours.reachable(peers, enough, isHasty ? hastyMs : undefined);
+        const giving = createGiving(neighbours, storage, isHasty ? slow : undefined);
+        spread.copies += await giveTo(reachable, { manifest, giving, wanted: enough });
+        giving.end(diagnostics);
+        return reachable;
+      };
+      // Those that answer and accept at once have the file first, and the client waits for the slow ones only where the
+      // file would have no second copy: repair brings the others later.
       const tried = new Set<Peer>();
-      // Those that answer at once have the file first; then the slow ones are waited for, and the next ones follow.
-      for (const [peers, enough] of [[() => group, copies - 1] as const, [() => group] as const, [rest] as const]) {
-        if (spread.copies >= copies) break;
-        const left = peers().filter((peer) => !tried.has(peer));
-        const reachable = await neighbours.reachable(left, enough);
-        for (const peer of reachable) tried.add(peer);
-        spread.copies += await giveTo(reachable, { manifest, giving, wanted: copies - spread.copies });
-      }
-      giving.end(diagnostics);
+      for (const peers of [() => group, rest])
+        for (let isProgress = true; isProgress && spread.copies < copies;) {
+          const left = peers().filter((peer) => !tried.has(peer) && !slow.has(peer));
+          const reachable = await give(left, copies - spread.copies, true);
+          reachable.filter((peer) => !slow.has(peer)).forEach((peer) => tried.add(peer));
+          isProgress = reachable.length > 0;
+        }
+      for (const peers of [() => group, rest])
+        if (spread.copies < Math.min(fewestCopies, copies))
+          await give(
+            peers().filter((peer) => !tried.has(peer)),
+            copies - spread.copies,
+            false,
+          );
       return spread;
     },
     repair: createRepair({ ...options, manifests, reader }),

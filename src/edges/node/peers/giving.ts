@@ -1,4 +1,6 @@
+import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
+import { within } from '../../../kit/wait.ts';
 import { encodeManifest, type Manifest } from '../storage/manifest.ts';
 import type { PieceHash } from '../storage/piece-hash.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -15,14 +17,47 @@ export type Giving = Readonly<{
   end: (diagnostics: Pick<Diagnostics, 'stores'>) => void;
 }>;
 
-const piecesAtOnce = 4;
+/** Peers that lately accepted nothing in time: a file goes to the others first. */
+export type SlowPeers = Readonly<{ add: (peer: Peer) => void; has: (peer: Peer) => boolean }>;
 
-/** Starts a pass. */
-export function createGiving(neighbours: Pick<Neighbours, 'isDone'>, { pieces }: Pick<Storage, 'pieces'>): Giving {
+const piecesAtOnce = 4;
+/** A client waits for a file: a peer that does not accept a piece of it in so long gives way to another. */
+export const hastyMs = 5_000;
+/** A manifest is small. */
+const hastyManifestMs = 2_000;
+const slowMs = 5 * 60_000;
+const mostSlow = 10_000;
+
+/** Remembers slow peers for five minutes. */
+export function createSlowPeers(): SlowPeers {
+  const accounts = new LRUCache<string, true>({ max: mostSlow, ttl: slowMs });
+  return { add: ({ account }) => void accounts.set(account, true), has: ({ account }) => accounts.has(account) };
+}
+
+/**
+ * Starts a pass.
+ *
+ * With `slow`, a peer that does not accept a message within a few seconds is added there and counts as one that
+ * refuses; without it, a peer has the time of any request.
+ */
+export function createGiving(
+  neighbours: Pick<Neighbours, 'isDone'>,
+  { pieces }: Pick<Storage, 'pieces'>,
+  slow?: SlowPeers,
+): Giving {
   const pass = { requests: 0, successful: 0 };
+  const isAccepted: Neighbours['isDone'] = async (peer, query) => {
+    const accepted = neighbours.isDone(peer, query);
+    if (!slow) return await accepted;
+    const limitMs = query.case === 'putManifest' ? hastyManifestMs : hastyMs;
+    return await within(limitMs, accepted, 'The peer accepts nothing in time').catch(() => {
+      slow.add(peer);
+      return false;
+    });
+  };
   const isDone: Neighbours['isDone'] = async (peer, query) => {
     pass.requests += 1;
-    const done = await neighbours.isDone(peer, query);
+    const done = await isAccepted(peer, query);
     if (done) pass.successful += 1;
     return done;
   };

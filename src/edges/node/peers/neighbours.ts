@@ -15,8 +15,11 @@ export type Neighbours = Readonly<{
   all: (why: Why) => Promise<readonly Peer[]>;
   /** How many are active, banned ones too. */
   listed: () => Promise<number>;
-  /** Those of some that answer now; the slow ones are left out as soon as there are `enough` others. */
-  reachable: (peers: readonly Peer[], enough?: number) => Promise<readonly Peer[]>;
+  /**
+   * Those of some that answer now; the slow ones are left out as soon as there are `enough` others, and in any case
+   * after `withinMs`.
+   */
+  reachable: (peers: readonly Peer[], enough?: number, withinMs?: number) => Promise<readonly Peer[]>;
   /** Contacts again those that have not answered for a while. */
   keepInTouch: () => Promise<void>;
   /** Fails with `UNAVAILABLE` where the peer does not answer. */
@@ -78,7 +81,7 @@ export function createNeighbours(options: NeighbourOptions): Neighbours {
     ask: requestPeer,
     isGone,
     startOf: (peer) => starts.get(peer),
-    reachable: async (peers, enough = Infinity) => {
+    reachable: async (peers, enough = Infinity, withinMs = Infinity) => {
       const answered = new Set<Peer>();
       const pinged = peers.map(async (peer) => {
         const answer = await limit(() => requestPeer(peer, ping)).catch(() => undefined);
@@ -87,9 +90,9 @@ export function createNeighbours(options: NeighbourOptions): Neighbours {
       const settled = Promise.all(pinged);
       const ending = new AbortController();
       // One that says nothing holds nobody up where others do.
-      const early = wait(hastyMs, ending.signal).then(() =>
-        poll(() => (answered.size >= enough ? true : undefined), { everyMs: pollMs, signal: ending.signal }),
-      );
+      const untilMs = performance.now() + withinMs;
+      const isEnough = (): true | undefined => answered.size >= enough || performance.now() >= untilMs || undefined;
+      const early = wait(hastyMs, ending.signal).then(() => poll(isEnough, { everyMs: pollMs, signal: ending.signal }));
       await Promise.race([settled, early]);
       ending.abort();
       return peers.filter((peer) => answered.has(peer));

@@ -26,6 +26,8 @@ export type ReceivedFile = Readonly<{
 
 /** Writes of pieces to the disk that may be under way at once. */
 const writesAtOnce = 4;
+/** A sender of little holds little memory: the first piece grows with its bytes. */
+const firstBytes = 16 * 1024;
 
 /** Where drafts are written and what they become; `inUse` has the folders of those that are not discarded. */
 export type DraftOptions = Readonly<{
@@ -53,9 +55,8 @@ export async function startDraft({
   const share = shares.open();
   const written: WrittenPiece[] = [];
   const writing: Promise<void>[] = [];
-  let unwritten = Buffer.allocUnsafe(pieceBytes);
-  let filled = 0;
-  let size = 0;
+  let unwritten = Buffer.allocUnsafe(firstBytes);
+  let [filled, size] = [0, 0];
   const write = async (bytes: Buffer): Promise<void> => {
     if (writing.length >= writesAtOnce) await writing.shift();
     await share.take(bytes.length);
@@ -72,6 +73,7 @@ export async function startDraft({
       for (let at = 0; at < bytes.length;) {
         const part = bytes.subarray(at, at + pieceBytes - filled);
         hasher.update(part);
+        unwritten = withRoom(unwritten, filled + part.length);
         unwritten.set(part, filled);
         [at, filled, size] = [at + part.length, filled + part.length, size + part.length];
         if (filled < pieceBytes) continue;
@@ -97,4 +99,12 @@ export async function startDraft({
       inUse.delete(folder);
     },
   };
+}
+
+/** The same bytes with room for at least so many, and no more than a piece has. */
+function withRoom(buffer: Buffer<ArrayBuffer>, bytes: number): Buffer<ArrayBuffer> {
+  if (bytes <= buffer.length) return buffer;
+  const larger = Buffer.allocUnsafe(Math.min(pieceBytes, Math.max(2 * buffer.length, bytes)));
+  buffer.copy(larger);
+  return larger;
 }

@@ -5,6 +5,7 @@ import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { PrivateKey } from '../../../../src/edges/chain/sign/keys.ts';
 import { hashOf } from '../../../../src/edges/chain/sign/transaction-codec.ts';
+import { signedTransaction } from '../../../../src/edges/chain/sign/wallet.ts';
 import { requireAnnalsChain } from '../../../../src/roles/own-files.ts';
 import { signerAt } from '../../../support/signer-at.ts';
 
@@ -18,10 +19,18 @@ type Behaviour = Readonly<{
   checkCode?: number;
   blockCode?: number;
   program?: string;
+  /** The sequence that the chain expects, where what it shows of the account is behind. */
+  expects?: number;
 }>;
 
 /** The REST of a chain as real ones have it: no mode BLOCK, a transaction is there a block after it was taken in. */
-async function realChain({ blocksAfter = 2, checkCode = 0, blockCode = 0, program = 'lumera' }: Behaviour = {}) {
+async function realChain({
+  blocksAfter = 2,
+  checkCode = 0,
+  blockCode = 0,
+  program = 'lumera',
+  expects,
+}: Behaviour = {}) {
   const modes: unknown[] = [];
   const seen = new Map<string, number>();
   const answers: Record<string, object> = {
@@ -40,6 +49,10 @@ async function realChain({ blocksAfter = 2, checkCode = 0, blockCode = 0, progra
       return [500, { message: 'unsupported return type; supported types: sync, async' }];
     const txhash = hashOf(Buffer.from(bytes ?? '', 'base64'));
     seen.set(txhash, 0);
+    if (expects !== undefined && seen.size === 1) {
+      const words = `account sequence mismatch, expected ${expects}, got 4: incorrect account sequence`;
+      return [200, { tx_response: { txhash, code: 32, raw_log: words, height: '0' } }];
+    }
     return [200, { tx_response: { txhash, code: checkCode, raw_log: checkCode === 0 ? '' : 'refused', height: '0' } }];
   };
   const sealed = (hash: string): [number, object] => {
@@ -63,7 +76,7 @@ async function realChain({ blocksAfter = 2, checkCode = 0, blockCode = 0, progra
   const server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => server.close().closeAllConnections());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, modes };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, modes, seen };
 }
 
 describe('a transaction of ours', () => {
@@ -71,6 +84,14 @@ describe('a transaction of ours', () => {
     const { url, modes } = await realChain();
     const { height, events } = await signerAt(url).send(key, [message]);
     expect([height, events.map(({ type }) => type), modes]).toEqual([9, ['action_approved'], ['BROADCAST_MODE_SYNC']]);
+  });
+
+  it('is signed anew where the chain shows an account that is behind', { tags: ['S1.chain.sync'] }, async () => {
+    const { url, seen } = await realChain({ expects: 6 });
+    expect(await signerAt(url).send(key, [message])).toMatchObject({ height: 9 });
+    const signing = { chainId: 'real-1', denom: 'ulume', number: 1 };
+    const hashes = [4, 6].map((sequence) => hashOf(signedTransaction(key, [message], { ...signing, sequence })));
+    expect([...seen.keys()]).toEqual(hashes);
   });
 
   it('is waited for where the chain has it already', { tags: ['S1.chain.sync'] }, async () => {

@@ -1,0 +1,162 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { createServer, type ServerHttp2Session } from 'node:http2';
+import path from 'node:path';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { CascadeService } from '../../src/edges/gen/cascade/service_pb.ts';
+import type { Ledger } from '../../src/edges/ledger/run-ledger.ts';
+import { castOf, type RealNode } from '../../src/edges/local-network/cast.ts';
+import { registerNodes } from '../../src/edges/local-network/local-network.ts';
+import { type NodesChild, startNodesChild } from '../../src/edges/local-network/nodes/child.ts';
+import type { HostPlan } from '../../src/edges/local-network/nodes/orders.ts';
+import type { Random } from '../../src/edges/local-network/random.ts';
+import { type Answering, openPeerHost, type PeerHost } from '../../src/edges/node/peers/host.ts';
+import { createDiagnostics } from '../../src/edges/node/status/diagnostics.ts';
+import { freshLog, seed, silent, startLedger } from '../edges/ledger/ledger-under-test.ts';
+import { type Node, taken } from '../edges/gateway/nodes-under-test.ts';
+import { ports } from '../edges/node/network-under-test.ts';
+import { type Program, dataFolder, startProgram } from '../support/program.ts';
+import { freshDatabase, freshNetwork, testNats } from '../support/servers.ts';
+import { type StaleChain, staleChain } from '../support/stale-chain.ts';
+
+/** So many of the nodes turn hostile, the first ones. */
+const hostile = 3;
+/** Most bytes that a node may keep. */
+export const storageBytes = 64 * 2 ** 20;
+
+/**
+ * Ten listed nodes and a gateway without a projector; all read the chain at an address that can fall behind.
+ */
+export type BesiegedNetwork = Readonly<{
+  ledger: Ledger;
+  chain: StaleChain;
+  /** The first three are to turn hostile. */
+  nodes: readonly RealNode[];
+  /** The processes of the nodes: that of those which turn, and one for each of the others. */
+  hosts: readonly NodesChild[];
+  gateway: Program;
+  storageFolder: (node: RealNode) => string;
+  /** Ends a node and answers under its account and at its addresses instead. */
+  turn: (node: RealNode, answering: Answering, register: Node['register']) => Promise<PeerHost>;
+}>;
+
+/** Opens the network; it ends with the stack. The order of its nodes follows from the seed. */
+export async function besiegedNetwork(undo: AsyncDisposableStack, random: Random): Promise<BesiegedNetwork> {
+  const order = tenNodes().map((node) => ({ node, at: random.fraction() }));
+  const nodes = order.toSorted((a, b) => a.at - b.at).map(({ node }) => node);
+  const { log } = undo.use(await freshLog());
+  const ledger = undo.use(await startLedger(log));
+  await registerNodes(ledger, nodes);
+  const chain = await staleChain(ledger.url, undo);
+  const top = dataFolder();
+  const folderOf = ({ moniker }: RealNode): string => path.join(top, moniker);
+  const hosts = await Promise.all(
+    nodes.slice(hostile - 1).map(async () => {
+      const child = await startNodesChild(planAt(chain.url));
+      undo.defer(child.stop);
+      return child;
+    }),
+  );
+  // Those that turn share one process; each of the others has its own.
+  const hostOf = (node: RealNode): NodesChild => {
+    const host = hosts[Math.max(0, nodes.indexOf(node) - hostile + 1)];
+    if (!host) throw new Error('Each node has a process');
+    return host;
+  };
+  const starting = nodes.map(async (node) => {
+    const folder = folderOf(node);
+    await mkdir(folder, { recursive: true });
+    const keyFile = path.join(folder, 'key');
+    await writeFile(keyFile, Buffer.from(node.account.key.bytes).toString('hex'));
+    await hostOf(node).start({ host: node.host, ports, folder, keyFile });
+  });
+  const [gateway] = await Promise.all([gatewayAt(chain.url), ...starting]);
+  return {
+    ledger,
+    chain,
+    nodes,
+    hosts,
+    gateway,
+    storageFolder: (node) => path.join(folderOf(node), 'storage'),
+    turn: async (node, answering, register) => {
+      await hostOf(node).stopNode(node.host);
+      const place = { host: node.host, port: ports.p2p, what: 'a test', remedy: '' };
+      const common = { logger: silent, diagnostics: createDiagnostics() };
+      const opened = await openPeerHost({ place, key: node.account.key, answering, ...common });
+      undo.defer(opened.close);
+      await serveCascade(node.host, register, undo);
+      return opened;
+    },
+  };
+}
+
+const planAt = (chainUrl: string): HostPlan => ({
+  chainUrl,
+  profile: { restPrefix: '/LumeraProtocol/lumera', addressPrefix: 'lumera' },
+  version: '0.0.0',
+  snapshotMs: 1_000,
+  secure: false,
+  files: { storageBytes, maxFileBytes: 2 ** 30, copies: 3, repairAfterMs: 600_000, allowPrivate: true },
+  log: { level: 'error', format: 'json' },
+});
+
+/** The nine of the local network and one of its script. */
+function tenNodes(): RealNode[] {
+  const subnet = `127.${1 + Math.floor(Math.random() * 250)}.${Math.floor(Math.random() * 250)}`;
+  const { nodes, realNodes, creators } = castOf(seed, subnet);
+  // A node's key is of the type that wallets of the virtual machine have.
+  const account = creators.find(({ key }) => key.type === 'eth_secp256k1') ?? creators[0];
+  const place = { host: `${subnet}.11`, address: `${subnet}.11:4444` };
+  const tenth = nodes.slice(0, 1).map(({ operator, moniker }) => ({ operator, account, moniker, ...place }));
+  return [...realNodes, ...tenth];
+}
+
+async function gatewayAt(chainUrl: string): Promise<Program> {
+  const nats = new URL(testNats().url.includes('://') ? testNats().url : `nats://${testNats().url}`);
+  const { host = '', port, user, database } = await freshDatabase();
+  const env = {
+    ROLES: 'gateway',
+    NATS_URL: `nats://${testNats().user}:${testNats().pass}@${nats.host}`,
+    DB_DSN: `postgres://${user}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`,
+    CHAIN_API_BASE: chainUrl,
+    NODE_TRANSPORT: 'plain',
+    NODE_PORTS: 'registered',
+    NODE_STALL_TIMEOUT: '4s',
+    NODE_PROCESSING_TIMEOUT: '60s',
+    PROBE_PRIVATE_ADDRESSES: 'allow',
+    RATE_LIMIT: 'off',
+  };
+  return await startProgram({ dataDir: dataFolder(), network: freshNetwork(), env });
+}
+
+async function serveCascade(host: string, register: Node['register'], undo: AsyncDisposableStack): Promise<void> {
+  const sessions = new Set<ServerHttp2Session>();
+  const download = async function* () {
+    yield* [];
+    throw new ConnectError('never heard of it', Code.NotFound);
+  };
+  const routes = connectNodeAdapter({ routes: (router) => router.service(CascadeService, { register, download }) });
+  const server = createServer(routes).on('session', (session) => sessions.add(session));
+  undo.defer(() => {
+    sessions.forEach((session) => session.destroy());
+    server.close();
+  });
+  await once(server.listen(ports.grpc, host), 'listening');
+}
+
+/** How a hostile node registers a file: it refuses, takes nothing, or ends without having done anything. */
+export function registering(how: 'refuse' | 'stall' | 'end'): Node['register'] {
+  return async function* (requests, { signal }) {
+    yield* [];
+    if (how === 'refuse') throw new ConnectError('not today', Code.FailedPrecondition);
+    if (how === 'end') await taken(requests);
+    else if (!signal.aborted) await once(signal, 'abort');
+  };
+}
+
+/** Resident memory of a process. */
+export async function residentBytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return 1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
+}

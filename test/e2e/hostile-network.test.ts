@@ -1,0 +1,214 @@
+import { connect } from 'node:net';
+import { afterAll, expect, it } from 'vitest';
+import { createDataHasher } from '../../src/edges/chain/files/data-hash.ts';
+import { signText } from '../../src/edges/chain/files/signatures.ts';
+import type { RealNode } from '../../src/edges/local-network/cast.ts';
+import { type Random, randomOf } from '../../src/edges/local-network/random.ts';
+import type { Answering, PeerHost } from '../../src/edges/node/peers/host.ts';
+import { encodeManifest } from '../../src/edges/node/storage/manifest.ts';
+import { hashPiece, pieceBytes } from '../../src/edges/node/storage/piece-hash.ts';
+import { bytesOf, creator, pendingAction, upload as uploadToNode } from '../edges/node/files-under-test.ts';
+import { drippingUpload, strangersSession, unreadDownload } from '../edges/node/hostile/strangers.ts';
+import { piecesIn, ports } from '../edges/node/network-under-test.ts';
+import { type BesiegedNetwork, besiegedNetwork, registering, residentBytes, storageBytes } from './besieged-network.ts';
+import { type Json, type Told, upload } from './gateway-client.ts';
+
+/** Everything that is left to chance follows from it. */
+const chosen = process.env['HOSTILE_SEED'] ?? String(Math.floor(Math.random() * 1e9));
+/** The chain's REST is stale for so many answers, and for so long. */
+const stale = { answers: 40, ms: Number(process.env['HOSTILE_STALE_MS'] ?? 0) };
+const uploads = Number(process.env['HOSTILE_UPLOADS'] ?? 4);
+const strangers = 200;
+/** Buffers wait for the collector: of 100 MB that a process may hold, it may see a half more for a moment. */
+const mostGrowth = 150 * 2 ** 20;
+
+const undo = new AsyncDisposableStack();
+afterAll(async () => await undo.disposeAsync());
+
+const never = new Promise<never>(() => undefined);
+/** Takes everything, keeps nothing, and gives other bytes than it was asked for. */
+const rotting: Answering = async () => ({ done: true, data: Buffer.from('other bytes') });
+/** Answers signs of life, and nothing that is work. */
+const stalling: Answering = async (query) => (query.case === 'missing' ? { done: true } : await never);
+const lying: Answering = async () => ({ done: false });
+
+type Moved = Readonly<{ action: string; pieces: readonly string[]; file: Buffer; attempts: number; tookMs: number }>;
+
+/** Uploads a file through the gateway, to the end of its task; `onTaken` runs once the gateway has it. */
+async function move(
+  { ledger, gateway }: BesiegedNetwork,
+  file: Buffer,
+  onTaken: (action: string) => void = () => undefined,
+): Promise<Moved> {
+  const hasher = await createDataHasher();
+  hasher.update(file);
+  const dataHash = hasher.digest();
+  const action = await pendingAction(ledger, file);
+  const url = gateway.instance.urls['gateway'] ?? '';
+  const startMs = performance.now();
+  const form = { action, signature: signText(creator.key, dataHash), dataHash, bytes: file };
+  const answer = await upload(`${url}/api/v1/actions/cascade`, form);
+  const body = (await answer.json()) as Json;
+  expect([answer.status, body]).toEqual([202, expect.anything()]);
+  onTaken(action);
+  const history = await endedHistory(`${url}/api/v1/actions/cascade/tasks/${String(body['task_id'])}/history`);
+  expect(history.at(-1)).toMatchObject({ status: 'sdk:completed' });
+  const attempts = history.filter(({ status }) => status === 'sdk:registration_attempt').length;
+  const starts = Array.from({ length: Math.ceil(file.length / pieceBytes) }, (_, index) => index * pieceBytes);
+  const pieces = starts.map((at) => hashPiece(file.subarray(at, at + pieceBytes)));
+  return { action, pieces, file, attempts, tookMs: Math.round(performance.now() - startMs) };
+}
+
+/** The history of a task, once it has ended. */
+async function endedHistory(url: string): Promise<readonly Told[]> {
+  let history: readonly Told[] = [];
+  const last = async (): Promise<unknown> => (history = (await (await fetch(url)).json()) as Told[]).at(-1)?.status;
+  await expect.poll(last, { timeout: 150_000, interval: 100 }).toMatch(/^sdk:(completed|failed)$/);
+  return history;
+}
+
+/** Opens the connections of strangers, each from an address that few share. */
+async function besiege({ gateway }: BesiegedNetwork, honest: readonly RealNode[], random: Random, known: string) {
+  const { port } = new URL(gateway.instance.urls['gateway'] ?? '');
+  await Promise.all(
+    Array.from({ length: strangers }, async (_, index) => {
+      const localAddress = `127.78.${Math.floor(index / 100)}.${1 + (index % 100)}`;
+      const deed = random.pick(['drip', 'drip', 'unread', 'idle', 'form']);
+      if (deed === 'form') {
+        const socket = connect({ host: '127.0.0.1', port: Number(port), localAddress }).on('error', () => undefined);
+        const head =
+          'POST /api/v1/actions/cascade HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=b';
+        socket.write(`${head}\r\nContent-Length: 900000000\r\n\r\n--b\r\n`);
+        undo.defer(() => void socket.destroy());
+        return;
+      }
+      const [first, ...more] = honest;
+      if (!first) throw new Error('There are honest nodes');
+      const { host } = random.pick([first, ...more]);
+      const session = await strangersSession({ host, port: ports.grpc }, localAddress);
+      undo.defer(() => session.destroy());
+      if (deed === 'drip') drippingUpload(session, bytesOf('s', 200_000), 500);
+      if (deed === 'unread') unreadDownload(session, known);
+    }),
+  );
+}
+
+/** What hostile peers send to each honest node about a file that is being uploaded. */
+async function attack(hosts: readonly PeerHost[], honest: readonly RealNode[], actionId: string, file: Buffer) {
+  const lie = { actionId, dataHash: 'h'.repeat(44), size: file.length, pieces: [hashPiece(Buffer.from('none'))] };
+  const asks = [
+    { case: 'putManifest', value: encodeManifest(lie) },
+    { case: 'putPiece', value: bytesOf('f', pieceBytes) },
+  ] as const;
+  const sent = honest.flatMap(({ host: ip, account: { account } }) => {
+    const peer = { account, ip, port: ports.p2p, isActive: true };
+    return hosts.flatMap((host) => asks.map(async (ask) => await host.ask(peer, ask).catch(() => undefined)));
+  });
+  await Promise.all(sent);
+}
+
+/** The most resident memory of processes, beyond what they have now. */
+async function growthOf(pids: Readonly<Record<string, number>>) {
+  const names = Object.keys(pids);
+  const read = async (name: string): Promise<number> => await residentBytes(pids[name] ?? 0);
+  const before = new Map(await Promise.all(names.map(async (name) => [name, await read(name)] as const)));
+  const most = new Map(before);
+  const note = async (): Promise<void> => {
+    for (const name of names) most.set(name, Math.max(most.get(name) ?? 0, await read(name)));
+  };
+  const timer = setInterval(() => void note().catch(() => undefined), 200);
+  undo.defer(() => clearInterval(timer));
+  return async () => {
+    await note();
+    clearInterval(timer);
+    return Object.fromEntries(names.map((name) => [name, (most.get(name) ?? 0) - (before.get(name) ?? 0)]));
+  };
+}
+
+type Outcome = Readonly<{
+  undisturbed: readonly Moved[];
+  moved: readonly Moved[];
+  staleAt: number;
+  grown: Readonly<Record<string, number>>;
+}>;
+
+/** Prints the seed and the figures; durations are no assertions, a busy machine makes any of them. */
+function report({ undisturbed, moved, staleAt, grown }: Outcome): void {
+  const tookMs = (some: readonly Moved[]): number[] => some.map((one) => one.tookMs);
+  const twice = (2 * tookMs(undisturbed).reduce((sum, ms) => sum + ms, 0)) / undisturbed.length;
+  const parts = [
+    `seed ${chosen}`,
+    `undisturbed ${tookMs(undisturbed).join(', ')} ms`,
+    `besieged ${tookMs(moved).join(', ')} ms (the chain is stale at number ${staleAt + 1})`,
+    `${moved.filter((one) => one.tookMs <= twice).length} of ${moved.length} within twice that time`,
+    `attempts ${moved.map(({ attempts }) => attempts).join(', ')}`,
+    `growth in MiB ${Object.values(grown)
+      .map((bytes) => Math.round(bytes / 2 ** 20))
+      .join(', ')}`,
+  ];
+  console.log(`hostile network: ${parts.join('; ')}`);
+}
+
+it(
+  'every upload completes and stays whole on two honest nodes while three of ten, 200 strangers and the chain’s REST misbehave',
+  { tags: ['S1.hostile.network'] },
+  async () => {
+    const random = randomOf(chosen);
+    const network = await besiegedNetwork(undo, random);
+    const fileOf = (letter: string): Buffer => {
+      const file = bytesOf(letter, random.between(1_500_000, 3_000_000));
+      file.write(chosen);
+      return file;
+    };
+    const undisturbed: Moved[] = [];
+    for (const letter of ['w', 'x', 'y']) undisturbed.push(await move(network, fileOf(letter)));
+    expect(undisturbed.map(({ attempts }) => attempts)).toEqual([1, 1, 1]);
+
+    const { hosts: processes, gateway, nodes } = network;
+    // A process that has taken no file yet would grow by what any file takes.
+    for (const [index, { host }] of nodes.slice(3).entries()) {
+      const file = bytesOf(String(index), 2_000_000);
+      await uploadToNode(`${host}:${ports.grpc}`, await pendingAction(network.ledger, file), file);
+    }
+    const named = processes.map(({ pid }, index) => [index === 0 ? 'turned' : `node ${index}`, pid ?? 0] as const);
+    const growth = await growthOf({ ...Object.fromEntries(named), gateway: gateway.pid });
+    const [liar, staller, rotter, ...honest] = nodes as [RealNode, RealNode, RealNode, ...RealNode[]];
+    const hosts = [
+      await network.turn(liar, lying, registering('refuse')),
+      await network.turn(staller, stalling, registering('stall')),
+      await network.turn(rotter, rotting, registering('end')),
+    ] as const;
+    await besiege(network, honest, random, undisturbed[0]?.action ?? '');
+
+    const moved: Moved[] = [];
+    const staleAt = random.between(0, uploads - 1);
+    let isStaleOver: Promise<void> | undefined;
+    for (let index = 0; index < uploads; index += 1) {
+      const file = fileOf(String.fromCodePoint('a'.codePointAt(0) ?? 0) + index);
+      const attacked: Promise<void>[] = [];
+      const onTaken = (action: string): void => {
+        if (index === staleAt) isStaleOver = network.chain.fallBehind(stale);
+        attacked.push(attack(hosts, honest, action, file));
+      };
+      moved.push(await move(network, file, onTaken));
+      await Promise.all(attacked);
+      for (const { state } of (await Promise.all(processes.map(async ({ observe }) => await observe()))).flat())
+        expect(state?.storedBytes).toBeLessThanOrEqual(storageBytes);
+      // The rotting one goes away in the midst of it all.
+      if (index === 1) await hosts[2].close();
+    }
+    await isStaleOver;
+
+    const grown = await growth();
+    report({ undisturbed, moved, staleAt, grown });
+    for (const { action, pieces } of moved) {
+      const held = await Promise.all(honest.map(async (node) => await piecesIn(network.storageFolder(node))));
+      const complete = held.filter((names) => pieces.every((hash) => names.includes(hash)));
+      expect([action, complete.length]).toEqual([action, expect.toSatisfy((count: number) => count >= 2)]);
+    }
+    // Each hostile node costs one attempt: after that it comes last.
+    const attempts = moved.reduce((sum, one) => sum + one.attempts, 0);
+    expect(attempts).toBeLessThanOrEqual(uploads + 3);
+    for (const bytes of Object.values(grown)) expect(bytes).toBeLessThanOrEqual(mostGrowth);
+  },
+);
