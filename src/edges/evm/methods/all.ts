@@ -6,6 +6,8 @@ import { debugMethods } from './debug.ts';
 import { feeMethods } from './fees.ts';
 import { filterMethods } from './filters.ts';
 import { nodeMethods } from './node.ts';
+import { otterscanMethods } from './otterscan.ts';
+import { searchMethods } from './otterscan-search.ts';
 import { poolMethods } from './pool.ts';
 import { receiptMethods } from './receipts.ts';
 import { catalogueMethods } from './catalogue.ts';
@@ -25,6 +27,8 @@ export const methods: readonly Method[] = [
   ...filterMethods,
   ...subscriptionMethods,
   ...debugMethods,
+  ...otterscanMethods,
+  ...searchMethods,
 ].map((one) => {
   const example = examples[one.name];
   return example ? { ...one, examples: [example] } : one;

@@ -33,7 +33,8 @@ const traced = Type.Array(Type.Object({ txHash: hash, result: Type.Unknown() }))
 
 type Traces = readonly Readonly<{ txHash: string; result: unknown }>[];
 
-async function traces(
+/** What the transactions of a block did, or one of them. Fails where the state before it is forgotten. */
+export async function traces(
   context: MethodContext,
   head: BlockHead,
   wanted: TraceOptions = {},

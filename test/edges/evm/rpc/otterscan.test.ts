@@ -1,0 +1,112 @@
+import { createFeeMarket1559Tx } from '@ethereumjs/tx';
+import { bytesToHex, createAddressFromString, createContractAddress, hexToBytes } from '@ethereumjs/util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createForks } from '../../../../src/edges/evm/executor/forks.ts';
+import { networkChain } from '../../../../src/edges/evm/executor/state/genesis.ts';
+import type { Hex } from '../../../../src/edges/evm/executor/outcome.ts';
+import { until } from '../../../support/polling.ts';
+import { funded, fundedKey, type SealingChain, startSealingChain } from '../../../support/sealing-chain.ts';
+import { creationOf } from '../mixed-history.ts';
+
+let chain: SealingChain;
+beforeAll(async () => {
+  chain = await startSealingChain({ namespaces: ['eth', 'ots'] });
+});
+afterAll(async () => await chain.stop());
+
+async function ask(method: string, ...params: readonly unknown[]): Promise<unknown> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  const headers = { 'content-type': 'application/json' };
+  const answer = (await (await fetch(chain.url, { method: 'POST', body, headers })).json()) as {
+    result?: unknown;
+    error?: { code: number };
+  };
+  return answer.error?.code ?? answer.result;
+}
+
+const common = createForks(networkChain({ chainId: 76857769, seconds: 1, accounts: {} })).at({
+  number: 1n,
+  timestamp: 1n,
+});
+let nonce = 0n;
+
+/** Sends a transaction of the funded account and waits for its block; returns its hash. */
+async function send(values: Readonly<{ to?: Hex; data?: Hex; value?: bigint }>): Promise<string> {
+  const fees = { maxFeePerGas: 10_000_000_000n, maxPriorityFeePerGas: 1n, gasLimit: 300_000n };
+  const tx = createFeeMarket1559Tx({ chainId: 76857769n, nonce, ...fees, ...values }, { common });
+  nonce += 1n;
+  const hash = await ask('eth_sendRawTransaction', bytesToHex(tx.sign(hexToBytes(fundedKey)).serialize()));
+  await until('it is sealed', async () => (await ask('eth_getTransactionReceipt', hash)) !== null, 10_000);
+  return String(hash);
+}
+
+const created = (at: number): Hex => createContractAddress(createAddressFromString(funded), BigInt(at)).toString();
+const heir: Hex = `0x${'77'.repeat(20)}`;
+/** Sends on what it is sent. */
+const forwards = `5f5f5f5f3473${heir.slice(2)}5af100`;
+/** Reverts with four bytes. */
+const reverts = '63deadbeef5f526004601cfd';
+
+test('what a stock Otterscan requests is answered from blocks, traces and states', async () => {
+  expect(await ask('ots_getApiLevel')).toBe(8);
+  const [forwarder, reverter] = [created(0), created(1)];
+  const creation = await send({ data: creationOf(forwards) });
+  await send({ data: creationOf(reverts) });
+  const forwarded = await send({ to: forwarder, value: 5n });
+  const reverted = await send({ to: reverter });
+
+  expect([await ask('ots_hasCode', forwarder, 'latest'), await ask('ots_hasCode', heir, 'latest')]).toEqual([
+    true,
+    false,
+  ]);
+  expect(await ask('ots_hasCode', forwarder, '0x0')).toBe(false);
+  expect(await ask('ots_getContractCreator', forwarder)).toEqual({ hash: creation, creator: funded });
+  expect(await ask('ots_getContractCreator', heir)).toBe(null);
+  expect(await ask('ots_getTransactionBySenderAndNonce', funded, 2)).toBe(forwarded);
+  expect(await ask('ots_getTransactionBySenderAndNonce', funded, 9)).toBe(null);
+
+  expect(await ask('ots_getInternalOperations', forwarded)).toEqual([
+    { type: 0, from: forwarder, to: heir, value: '0x5' },
+  ]);
+  expect(await ask('ots_getTransactionError', reverted)).toBe('0xdeadbeef');
+  expect(await ask('ots_getTransactionError', forwarded)).toBe('0x');
+  expect(await ask('ots_traceTransaction', forwarded)).toMatchObject([
+    { type: 'CALL', depth: 0, from: funded, to: forwarder, value: '0x5' },
+    { type: 'CALL', depth: 1, from: forwarder, to: heir, value: '0x5', input: '0x' },
+  ]);
+  expect(await ask('ots_traceTransaction', `0x${'ab'.repeat(32)}`)).toBe(-32000);
+
+  const receipt = (await ask('eth_getTransactionReceipt', forwarded)) as Record<string, Hex>;
+  const block = Number(receipt['blockNumber']);
+  const fees = BigInt(receipt['gasUsed'] ?? 0) * BigInt(receipt['effectiveGasPrice'] ?? 0);
+  const details = await ask('ots_getBlockDetails', block);
+  expect(details).toMatchObject({
+    block: { transactionCount: 1, logsBloom: null },
+    totalFees: `0x${fees.toString(16)}`,
+  });
+  expect(await ask('ots_getBlockDetailsByHash', receipt['blockHash'])).toEqual(details);
+  expect(await ask('ots_getBlockDetails', 999)).toBe(null);
+  expect(await ask('ots_getBlockTransactions', block, 0, 25)).toMatchObject({
+    fullblock: { transactions: [{ hash: forwarded, input: '0x' }] },
+    receipts: [{ transactionHash: forwarded, logs: null }],
+  });
+  expect(await ask('ots_getBlockTransactions', block, 1, 25)).toMatchObject({ fullblock: { transactions: [] } });
+});
+
+test('searches page by page towards both ends, the newest first', async () => {
+  const hashesOf = (answer: unknown): string[] => (answer as { txs: { hash: string }[] }).txs.map(({ hash }) => hash);
+  const all = hashesOf(await ask('ots_searchTransactionsBefore', funded, 0, 100));
+  expect(all).toHaveLength(Number(nonce));
+  const newest = (await ask('ots_searchTransactionsBefore', funded, 0, 1)) as { txs: { blockNumber: Hex }[] };
+  expect(newest).toMatchObject({ txs: [{ hash: all[0] }], firstPage: true, lastPage: false });
+  const [last] = newest.txs;
+  const next = await ask('ots_searchTransactionsBefore', funded, Number(last?.blockNumber), 100);
+  expect([hashesOf(next), next]).toEqual([all.slice(1), expect.objectContaining({ firstPage: false, lastPage: true })]);
+  const oldest = await ask('ots_searchTransactionsAfter', funded, 0, 2);
+  expect([hashesOf(oldest), oldest]).toEqual([
+    all.slice(-2),
+    expect.objectContaining({ firstPage: false, lastPage: true }),
+  ]);
+  expect(hashesOf(await ask('ots_searchTransactionsBefore', created(1), 0, 25))).toEqual([all[0], all.at(-2)]);
+  expect(await ask('ots_searchTransactionsBefore', funded, 0, 1_000)).toBe(-32602);
+});
