@@ -60,7 +60,9 @@ describe('rpc_discover', () => {
   );
 
   test('gives an example of every method, which fits and holds', { tags: ['S1.evm.catalogue.examples'] }, async () => {
-    const all = await startSealingChain({ namespaces: ['eth', 'net', 'web3', 'rpc', 'txpool', 'debug', 'ots', 'testing'] });
+    const all = await startSealingChain({
+      namespaces: ['eth', 'net', 'web3', 'rpc', 'txpool', 'debug', 'ots', 'testing'],
+    });
     const socket = new WebSocket(all.wsUrl);
     await once(socket, 'open');
     const send = async (name: string, params: readonly unknown[]): Promise<Answer> => {
