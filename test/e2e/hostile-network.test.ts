@@ -165,6 +165,8 @@ it(
     expect(undisturbed.map(({ attempts }) => attempts)).toEqual([1, 1, 1]);
 
     const { hosts: processes, gateway, nodes } = network;
+    const readiness = (await (await fetch(`${gateway.base}/readyz`)).json()) as unknown;
+    expect(readiness).toMatchObject({ ready: false, reasons: [{ component: 'projections' }] });
     // A process that has taken no file yet would grow by what any file takes.
     for (const [index, { host }] of nodes.slice(3).entries()) {
       const file = bytesOf(String(index), 2_000_000);

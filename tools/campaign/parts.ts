@@ -33,6 +33,7 @@ export const parts = {
   retention: { count: 1, load: (): Promise<Part> => import('./parts/retention.ts') },
   'register-kills': { count: 20, load: (): Promise<Part> => import('./parts/register-kills.ts') },
   'many-files': { count: 1, load: (): Promise<Part> => import('./parts/many-files.ts') },
+  'ended-tasks': { count: 200_000, load: (): Promise<Part> => import('./parts/ended-tasks.ts') },
   'chain-freezes': { count: 4, load: (): Promise<Part> => import('./parts/chain-freezes.ts') },
   'chain-full-disk': { count: 3, load: (): Promise<Part> => import('./parts/chain-full-disk.ts') },
   'many-blocks': { count: 5000, load: (): Promise<Part> => import('./parts/many-blocks.ts') },

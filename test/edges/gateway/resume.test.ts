@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import type { StoringNode } from '../../../src/edges/chain/files/chain.ts';
 import { signText } from '../../../src/edges/chain/files/signatures.ts';
 import { startTask, findTask, newTaskId, statesOf, type Task } from '../../../src/edges/gateway/tasks/task-log.ts';
+import type { Log } from '../../../src/engine/log/log.ts';
 import { freshNetwork } from '../../support/servers.ts';
 import {
   actionOver,
@@ -144,6 +145,35 @@ it(
       ids.push(await requestDownload(gateway, '8', '', { signature: signText(creatorKey, '8') }));
     }
     for (const id of new Set(ids)) expect(await endOf(one, id)).toEqual(['sdk:completed', '']);
+  },
+);
+
+it(
+  'an upload that another gateway has is refused also where the log is read late',
+  { tags: ['S3.two.uploads'] },
+  async () => {
+    const start = await network('pending', { now: true });
+    const late = Promise.withResolvers<void>();
+    let heads = 0;
+    const lagging = (log: Log): Log => ({
+      ...log,
+      // Nothing new is read before somebody requests where the log ends, after the start has done so.
+      head: async (stream) => {
+        if ((heads += 1) > 1) late.resolve();
+        return await log.head(stream);
+      },
+      follow: async function* (...about) {
+        await late.promise;
+        yield* log.follow(...about);
+      },
+    });
+    await using first = await start();
+    await using other = await start({ log: lagging });
+    const fields = { action_id: '7', signature: signatureOf(await actionOver(bytes)), file: bytes };
+    const task = taskIn(await post(first.url, formOf(fields)));
+    const refused = await post(other.url, formOf(fields));
+    late.resolve();
+    expect([refused.status, refused.error]).toEqual([409, expect.stringContaining(task)]);
   },
 );
 

@@ -11,6 +11,8 @@ export type OpenTasks = Readonly<{
   uploadsOf: (action: string) => readonly Task[];
   /** Settles once all that was open at the start is known. */
   ready: Promise<void>;
+  /** Settles once everything is known that the log had when this was called; fails where the broker does not answer. */
+  upToNow: () => Promise<void>;
   /** Settles once the log is followed no longer, after the signal has aborted. */
   ended: Promise<void>;
 }>;
@@ -31,6 +33,16 @@ export function followOpenTasks(
 ): OpenTasks {
   const open = new Map<string, Task>();
   const { promise: ready, resolve } = Promise.withResolvers<void>();
+  const waiting = new Map<() => void, number>();
+  let reached = 0;
+  const reach = (sequence: number): void => {
+    reached = Math.max(reached, sequence);
+    for (const [settle, wanted] of waiting)
+      if (wanted <= reached) {
+        waiting.delete(settle);
+        settle();
+      }
+  };
   const note = (facts: readonly Recorded[]): void => {
     for (const { fact } of facts) {
       const task = taskOf(fact);
@@ -45,13 +57,21 @@ export function followOpenTasks(
     open.clear();
     for (const kind of kinds) for await (const facts of log.lastPages(kind, endings)) note(facts);
     resolve();
-    for await (const { facts } of log.follow('TRANSFERS', lastSequence, { signal })) note(facts);
+    reach(lastSequence);
+    for await (const { facts } of log.follow('TRANSFERS', lastSequence, { signal })) {
+      note(facts);
+      reach(facts.at(-1)?.sequence ?? 0);
+    }
   };
   return {
     all: () => [...open.values()],
     uploadsOf: (action) =>
       [...open.values()].filter(({ known }) => known.direction === 'upload' && known.action === action),
     ready,
+    upToNow: async () => {
+      const { lastSequence } = await log.head('TRANSFERS');
+      if (lastSequence > reached) await new Promise<void>((settle) => waiting.set(settle, lastSequence));
+    },
     ended: repeat('open transfers are read anew', read, { everyMs: retryMs, log: logger, signal }),
   };
 }

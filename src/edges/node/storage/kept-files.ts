@@ -12,12 +12,13 @@ import {
   type StoredFile,
   type Manifest,
 } from './manifest.ts';
+import type { Room } from './room.ts';
 import type { WrittenIndex } from './storage-index.ts';
 import type { Trash } from './trash.ts';
 
 /** Manifests on the disk, each under its action id. */
 export type StoredFiles = Readonly<{
-  /** Writes down what a file consists of; what is known of its action stays known. */
+  /** Writes down what a file consists of; what is known of its action stays known. Fails with `NoRoom`. */
   keep: (manifest: Manifest) => Promise<void>;
   /** Writes marks to the record of a file's action; does nothing where the file is not kept. */
   mark: (actionId: string, marks: Partial<FileMarks>) => Promise<void>;
@@ -34,16 +35,18 @@ export type StoredFiles = Readonly<{
   fileOf: (actionId: string) => string;
 }>;
 
+/** The parts of a store that manifests belong to; `onChange` receives each file that changes. */
+type FilesOptions = Readonly<{
+  incoming: string;
+  index: WrittenIndex;
+  trash: Trash;
+  room: Room;
+  onChange: (actionId: string) => void;
+}>;
+
 /** The manifests in a folder; works on one file take their turns. */
-export function openStoredFiles(
-  folder: string,
-  {
-    incoming,
-    index,
-    trash,
-    onChange,
-  }: Readonly<{ incoming: string; index: WrittenIndex; trash: Trash; onChange: (actionId: string) => void }>,
-): StoredFiles {
+export function openStoredFiles(folder: string, options: FilesOptions): StoredFiles {
+  const { incoming, index, trash, room, onChange } = options;
   const inTurn = createInTurn();
   const fileOf = (actionId: string): string => path.join(folder, fileName(actionId));
   const read: StoredFiles['read'] = async (actionId) => {
@@ -51,11 +54,7 @@ export function openStoredFiles(
     const file = Buffer.isBuffer(bytes) ? decodeStored(bytes) : undefined;
     return file?.actionId === actionId ? file : undefined;
   };
-  const write = async (file: StoredFile): Promise<void> => {
-    await writeAll(fileOf(file.actionId), encodeStored(file), incoming);
-    index.keep(file);
-    onChange(file.actionId);
-  };
+  const write = createWriting(fileOf, { incoming, index, room, onChange });
   return {
     fileOf,
     read,
@@ -72,7 +71,9 @@ export function openStoredFiles(
       }),
     forget: async (actionId) =>
       await inTurn(actionId, async () => {
+        const file = index.file(actionId);
         await trash.put('files', fileOf(actionId));
+        if (file) room.giveBack(encodeStored(file).length);
         index.forget(actionId);
         onChange(actionId);
       }),
@@ -88,6 +89,26 @@ export function openStoredFiles(
         const [known, written] = [index.file(actionId), await read(actionId)];
         if (known && !(written && isSameManifest(known, written))) await write(known);
       }),
+  };
+}
+
+/** Writes a manifest and counts its bytes. */
+function createWriting(
+  fileOf: (actionId: string) => string,
+  { incoming, index, room, onChange }: Omit<FilesOptions, 'trash'>,
+): (file: StoredFile) => Promise<void> {
+  return async (file) => {
+    const [bytes, before] = [encodeStored(file), index.file(file.actionId)];
+    const more = bytes.length - (before ? encodeStored(before).length : 0);
+    // What is known of a file that lies here is written also where the store is full.
+    if (before) room.add(more);
+    else await room.take(more);
+    await writeAll(fileOf(file.actionId), bytes, incoming).catch((caught: unknown) => {
+      room.giveBack(more);
+      throw caught;
+    });
+    index.keep(file);
+    onChange(file.actionId);
   };
 }
 

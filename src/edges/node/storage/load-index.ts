@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import { statOf } from './disk-reads.ts';
 import type { StoredFiles } from './kept-files.ts';
+import { encodeStored } from './manifest.ts';
 import { listPieces, pieceFile } from './pieces.ts';
 import type { PieceHash } from './piece-hash.ts';
 import type { Room } from './room.ts';
@@ -24,8 +25,9 @@ export async function loadIndex({ pieceFolder, files, index, room }: Loaded): Pr
   const readFile = async (actionId: string): Promise<void> => {
     // Whatever the failure is, the file is not forgotten: it counts as one whose pieces are unknown.
     const file = await files.read(actionId).catch(() => undefined);
-    if (file) index.keep(file);
-    else unreadable.push(actionId);
+    if (!file) return void unreadable.push(actionId);
+    index.keep(file);
+    room.add(encodeStored(file).length);
   };
   await limit.map(await files.names(), readFile);
   const orphans: PieceHash[] = [];

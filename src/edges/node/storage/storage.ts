@@ -21,7 +21,7 @@ export type Storage = Readonly<{
   index: StorageIndex;
   /** Settles once everything on the disk is in the index. */
   loaded: Promise<void>;
-  /** Bytes that pieces, unfinished files and the trash take. */
+  /** Bytes that pieces, manifests, unfinished files and the trash take. */
   used: () => number;
   /** Starts to receive a file. */
   receive: () => Promise<ReceivedFile>;
@@ -75,7 +75,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const index = createStorageIndex();
   const room = createRoom({ folder, bound, used: 0 });
   const trash = createTrash({ folder: trashFolder, room, now });
-  const files = openStoredFiles(fileFolder, { incoming, index, trash, onChange });
+  const files = openStoredFiles(fileFolder, { incoming, index, trash, room, onChange });
   const unreadable = new Set<string>();
   const load = async (): Promise<void> => {
     await trash.load();

@@ -31,7 +31,7 @@ export function createTrash({ folder, room, now }: Readonly<{ folder: string; ro
   const names: Trash['names'] = async (kind) => await readdir(path.join(folder, kind));
   const sizeOf = async (kind: Kind, name: string): Promise<number> => {
     const entry = await statOf(below(kind, name));
-    return kind === 'pieces' && entry?.isFile() === true ? entry.size : 0;
+    return entry?.isFile() === true ? entry.size : 0;
   };
   const remove = async (kind: Kind, name: string): Promise<void> => {
     room.giveBack(await sizeOf(kind, name));

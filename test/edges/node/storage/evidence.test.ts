@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CascadeChain } from '../../../../src/edges/chain/files/chain.ts';
 import { createEvidence } from '../../../../src/edges/node/storage/evidence.ts';
+import { encodeStored } from '../../../../src/edges/node/storage/manifest.ts';
 import { hashPiece } from '../../../../src/edges/node/storage/piece-hash.ts';
 import { openStorage } from '../../../../src/edges/node/storage/storage.ts';
 import { freshFolder } from '../../../support/fresh-folder.ts';
@@ -14,6 +15,7 @@ const hourMs = 3_600_000;
 const begin = Date.parse('2026-01-01T00:00:00Z');
 const piece = Buffer.from('some bytes');
 const hash = hashPiece(piece);
+const manifest = { actionId: '7', dataHash: 'h'.repeat(44), size: piece.length, pieces: [hash] };
 
 /** A store with one file, and a chain that says of it what the test wants. */
 async function storeUnderTest() {
@@ -37,7 +39,7 @@ async function storeUnderTest() {
   };
   const opened = await open();
   await opened.store.pieces.put(piece);
-  await opened.store.keep({ actionId: '7', dataHash: 'h'.repeat(44), size: piece.length, pieces: [hash] });
+  await opened.store.keep(manifest);
   const later = (hours: number, blocks = 1): void => {
     chain.nowMs += hours * hourMs + 1_000;
     chain.height += blocks;
@@ -137,7 +139,7 @@ describe('a stored file', () => {
       later(3);
       await sweep();
       expect([await store.files(), await store.pieces.get(hash)]).toEqual([['7'], piece]);
-      expect(store.used()).toBe(piece.length);
+      expect(store.used()).toBe(piece.length + encodeStored({ ...manifest, isFinalized: false }).length);
     },
   );
 });

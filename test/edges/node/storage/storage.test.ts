@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { encodeStored, type Manifest } from '../../../../src/edges/node/storage/manifest.ts';
 import { hashPiece } from '../../../../src/edges/node/storage/piece-hash.ts';
 import { createRoom, NoRoom } from '../../../../src/edges/node/storage/room.ts';
 import { openStorage, type StorageOptions } from '../../../../src/edges/node/storage/storage.ts';
@@ -21,6 +22,9 @@ const opened = (options: Partial<StorageOptions> & { folder: string }) => openSt
 const piece = Buffer.from('some bytes');
 const hash = hashPiece(piece);
 const fileOf = (folder: string): string => path.join(folder, 'pieces', hash.slice(0, 2), hash);
+
+/** What a file's manifest takes on the disk. */
+const recordBytes = (manifest: Manifest): number => encodeStored({ ...manifest, isFinalized: false }).length;
 
 /** A folder in place of a file: the disk does not give it, as with EIO. */
 function replaceByFolder(file: string): void {
@@ -102,7 +106,8 @@ describe('pieces', () => {
     const draft = await store.receive();
     await draft.add(piece);
     const dataHash = await draft.finish();
-    await store.keep({ actionId: '7', dataHash, size: piece.length, pieces: await draft.adopt() });
+    const manifest = { actionId: '7', dataHash, size: piece.length, pieces: await draft.adopt() };
+    await store.keep(manifest);
     await draft.discard();
     nowMs += 3_700_000;
     await store.sweep();
@@ -114,7 +119,7 @@ describe('pieces', () => {
     nowMs += 3_700_000;
     await store.sweep();
     expect(await store.pieces.has(hash)).toBe(false);
-    expect(store.used()).toBe(piece.length);
+    expect(store.used()).toBe(piece.length + recordBytes(manifest));
     nowMs += 86_500_000;
     await store.sweep();
     expect(store.used()).toBe(0);
@@ -157,15 +162,32 @@ describe('a file that is being received', () => {
   });
 
   it('counts bytes once that are stored already', async () => {
+    let records = 0;
     const store = await opened({ folder: place() });
     for (const actionId of ['1', '2']) {
       const draft = await store.receive();
       await draft.add(Buffer.alloc(2_500_000));
       const dataHash = await draft.finish();
-      await store.keep({ actionId, dataHash, size: 2_500_000, pieces: await draft.adopt() });
+      const manifest = { actionId, dataHash, size: 2_500_000, pieces: await draft.adopt() };
+      await store.keep(manifest);
+      records += recordBytes(manifest);
       await draft.discard();
     }
-    expect(store.used()).toBe(2 ** 20 + (2_500_000 - 2 * 2 ** 20));
+    expect(store.used()).toBe(2 ** 20 + (2_500_000 - 2 * 2 ** 20) + records);
+  });
+
+  it('counts its manifest, also after a start, and is refused where that has no room', async () => {
+    const folder = place();
+    const manifest = { actionId: '7', dataHash: 'h'.repeat(44), size: piece.length, pieces: [hash] };
+    const bound = recordBytes(manifest);
+    const store = await opened({ folder, bound });
+    await store.keep(manifest);
+    expect(store.used()).toBe(bound);
+    await expect(store.keep({ ...manifest, actionId: '8' })).rejects.toThrow(NoRoom);
+    await store.keep(manifest);
+    const again = await opened({ folder, bound });
+    await again.loaded;
+    expect([again.used(), await again.files()]).toEqual([bound, ['7']]);
   });
 });
 
