@@ -165,7 +165,7 @@ it(
     expect(undisturbed.map(({ attempts }) => attempts)).toEqual([1, 1, 1]);
 
     const { hosts: processes, gateway, nodes } = network;
-    const readiness = (await (await fetch(`${gateway.base}/readyz`)).json()) as unknown;
+    const readiness: unknown = await (await fetch(`${gateway.base}/readyz`)).json();
     expect(readiness).toMatchObject({ ready: false, reasons: [{ component: 'projections' }] });
     // A process that has taken no file yet would grow by what any file takes.
     for (const [index, { host }] of nodes.slice(3).entries()) {

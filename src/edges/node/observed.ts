@@ -11,6 +11,8 @@ export type NodeReport = Readonly<{
   files: number;
   /** Pieces of its files that do not lie here. */
   lackingPieces: number;
+  /** Complete files that no other node was seen to hold, where the chain lists another active one. */
+  singleCopies: number;
   /** How the last reading of all its pieces ended; undefined before there was one. */
   scrub: ScrubState | undefined;
   storedBytes: number;
@@ -30,11 +32,14 @@ export type ObservedNode = Readonly<{ node: string; state: NodeReport | undefine
 export async function stateOf(cascade: Cascade | undefined, isChainRead: boolean): Promise<NodeReport> {
   const problems = isChainRead ? [] : ['It cannot read its place on the chain; its rank is shown as 0.'];
   if (cascade?.isLogTold() === false) problems.push('The log was not told yet what it holds and whom it has banned.');
+  const singleCopies = cascade?.peers.copies.singles() ?? 0;
+  if (singleCopies > 0) problems.push(`No other node holds a copy of ${singleCopies} of its files.`);
   const running = cascade?.tasks.running() ?? [];
   const runs = (service: TaskService): number => running.find((one) => one.serviceName === service)?.taskCount ?? 0;
   return {
     peers: cascade?.peers.connected().length ?? 0,
     files: cascade?.storage.index.completeFiles() ?? 0,
+    singleCopies,
     lackingPieces: cascade?.storage.index.lackingCount() ?? 0,
     scrub: cascade?.scrub.states().last,
     storedBytes: cascade?.storage.used() ?? 0,
@@ -78,6 +83,7 @@ function figuresOf(inspection: () => Promise<readonly ObservedNode[]>): Figures 
       files: gauge('node_files', 'Files of which a SuperNode holds all pieces', 'node'),
       bytes: gauge('node_stored_bytes', 'Bytes of pieces, unfinished files and the trash at a SuperNode', 'node'),
       lacking: gauge('node_lacking_pieces', 'Pieces of its files that a SuperNode does not hold', 'node'),
+      singles: gauge('node_single_copies', 'Files of a SuperNode that no other node was seen to hold', 'node'),
       scrubbed: gauge('node_scrubbed_timestamp_seconds', 'When a SuperNode last ended reading all its pieces', 'node'),
       scrubs: gauge('node_scrubbed_pieces', 'Pieces of the last reading, by outcome', 'node', 'outcome'),
       bans: gauge('node_bans', 'Peers that a SuperNode has banned', 'node'),
@@ -85,7 +91,7 @@ function figuresOf(inspection: () => Promise<readonly ObservedNode[]>): Figures 
       calls: gauge('node_peer_calls', 'Calls of peers since the start of a SuperNode', 'node', 'handler', 'outcome'),
     }),
     inspection,
-    ({ up, peers, files, bytes, lacking, scrubbed, scrubs, bans, tasks, calls }, seen = []) => {
+    ({ up, peers, files, bytes, lacking, singles, scrubbed, scrubs, bans, tasks, calls }, seen = []) => {
       for (const { node, state } of seen) {
         up.set({ node }, Number(state !== undefined));
         if (!state) continue;
@@ -93,6 +99,7 @@ function figuresOf(inspection: () => Promise<readonly ObservedNode[]>): Figures 
         files.set({ node }, state.files);
         bytes.set({ node }, state.storedBytes);
         lacking.set({ node }, state.lackingPieces);
+        singles.set({ node }, state.singleCopies);
         setScrub({ scrubbed, scrubs }, node, state.scrub);
         bans.set({ node }, state.bans);
         for (const [service, count] of Object.entries(state.tasks)) tasks.set({ node, service }, count);

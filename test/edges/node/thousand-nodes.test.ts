@@ -97,6 +97,15 @@ describe('a file', () => {
     expect(asked.slice(before).map(({ account: to }) => to)).not.toContain('node 1');
   });
 
+  it('that nobody else holds is counted once it was repaired', async () => {
+    const { copies } = await networkOf(10, () => false);
+    await copies.repair();
+    expect(copies.singles()).toBe(1);
+    const others = await networkOf(10);
+    await others.copies.repair();
+    expect(others.copies.singles()).toBe(0);
+  });
+
   it('that is placed costs nothing but signs of life while nothing changes', async () => {
     const { copies, asked } = await networkOf(100);
     await copies.spread(manifest);

@@ -55,7 +55,11 @@ export function followOpenTasks(
     // Facts that are written while the last ones are read are read once more by following.
     const { lastSequence } = await log.head('TRANSFERS');
     open.clear();
-    for (const kind of kinds) for await (const facts of log.lastPages(kind, endings)) note(facts);
+    await Promise.all(
+      kinds.map(async (kind) => {
+        for await (const facts of log.lastPages(kind, endings)) note(facts);
+      }),
+    );
     resolve();
     reach(lastSequence);
     for await (const { facts } of log.follow('TRANSFERS', lastSequence, { signal })) {

@@ -17,6 +17,8 @@ export type Copies = Readonly<{
   reader: PieceReader;
   /** Fetches pieces that are missing here, and sends pieces that are here to the nodes that should hold them. */
   repair: () => Promise<void>;
+  /** Files that no other node was seen to hold when they were last repaired. */
+  singles: () => number;
 }>;
 
 /** What copies are made with, and how many there should be. */
@@ -43,6 +45,7 @@ export function createCopies(options: CopiesOptions): Copies {
         if (manifest?.actionId === actionId) yield manifest;
       }
   };
+  const repair = createRepair({ ...options, manifests, reader });
   return {
     manifests,
     reader,
@@ -75,7 +78,8 @@ export function createCopies(options: CopiesOptions): Copies {
           );
       return spread;
     },
-    repair: createRepair({ ...options, manifests, reader }),
+    repair: repair.pass,
+    singles: repair.singles,
   };
 }
 

@@ -10,6 +10,16 @@ import { createPull, type PullOptions } from './pull.ts';
 import type { Neighbours } from './neighbours.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 
+/** Passes over all files of a node. */
+export type Repair = Readonly<{
+  pass: () => Promise<void>;
+  /**
+   * Files that were complete here at the last pass and that no other active node was seen to hold; 0 before there was
+   * one, and where the chain lists no other active node.
+   */
+  singles: () => number;
+}>;
+
 /** The parts that a repair works with. */
 export type PieceRepairOptions = PullOptions &
   Readonly<{
@@ -33,11 +43,12 @@ const againAfterMs = 86_400_000;
  * was started anew, and once a day: a pass without changes only checks which peers are there. A failure concerns one
  * file, or one peer, and the next pass tries again.
  */
-export function createRepair(options: PieceRepairOptions): () => Promise<void> {
+export function createRepair(options: PieceRepairOptions): Repair {
   const { account, neighbours, placement, storage, diagnostics } = options;
   const pull = createPull(options);
   const confirmed = createConfirmations(neighbours.startOf);
-  return async () => {
+  let singles = 0;
+  const pass = async (): Promise<void> => {
     await neighbours.keepInTouch();
     await storage.loaded;
     const peers = new Map((await neighbours.all('repair')).map((peer) => [peer.account, peer]));
@@ -68,7 +79,30 @@ export function createRepair(options: PieceRepairOptions): () => Promise<void> {
       }
     });
     giving.end(diagnostics);
+    const isHeld = async (file: StoredFile): Promise<boolean> => {
+      const holders = await holdersOf(file.actionId).catch((): readonly string[] => []);
+      return holders.some((holder) => {
+        const peer = peers.get(holder);
+        return peer !== undefined && confirmed.has(peer, file);
+      });
+    };
+    singles = peers.size === 0 ? 0 : await countSingles(storage.index, isHeld);
   };
+  return { pass, singles: () => singles };
+}
+
+/** Files that lie here in full and are held by nobody else. */
+async function countSingles(
+  index: PieceRepairOptions['storage']['index'],
+  isHeld: (file: StoredFile) => Promise<boolean>,
+): Promise<number> {
+  let count = 0;
+  for (const [turn, actionId] of index.files().entries()) {
+    if (turn % filesATurn === filesATurn - 1) await nextTurn();
+    const file = index.file(actionId);
+    if (file && index.lacking(actionId).length === 0 && !(await isHeld(file))) count += 1;
+  }
+  return count;
 }
 
 type PageAt = Readonly<{ page: readonly StoredFile[]; options: PieceRepairOptions; giving: Giving }>;
