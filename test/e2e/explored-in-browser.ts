@@ -69,6 +69,7 @@ export async function expectExplored({ base, gateway }: Addresses, ask: Ask): Pr
     );
     await expectVerified(browser, base);
     await expectSearched(browser, base);
+    await expectWalked(browser, base, ask);
   } finally {
     await browser.close();
   }
@@ -163,5 +164,23 @@ async function expectSearched(browser: Browser, base: string): Promise<void> {
   await page.waitForURL(`${base}/actions/1`);
   await page.goBack();
   await page.waitForURL(/search/);
+  await page.close();
+}
+
+/** From the start page to the SuperNodes that were down when an action was finalized, in four steps at most. */
+async function expectWalked(browser: Browser, base: string, ask: Ask): Promise<void> {
+  const { id } = await first<{ id: string }>(ask, '/v1/actions?state=finalized&limit=1', 'actions');
+  const finalizedAt = String((await ask(`/v1/actions/${id}`))['finalized_at']);
+  const page = await browser.newPage();
+  await page.goto(`${base}/`);
+  await page.getByRole('link', { name: 'finalized' }).click();
+  await page.getByRole('link', { name: id, exact: true }).click();
+  await page.getByRole('link', { name: 'SuperNodes at that moment' }).last().click();
+  await page.waitForURL(`${base}/nodes?as_of=${encodeURIComponent(finalizedAt)}`);
+  await page.getByRole('group', { name: 'Time that is shown' }).getByText('as of').waitFor();
+  await shown(page);
+  expect(await page.locator('main .card').count()).toBeGreaterThan(3);
+  await page.getByRole('link', { name: 'Back to now' }).click();
+  await page.waitForURL(`${base}/nodes`);
   await page.close();
 }

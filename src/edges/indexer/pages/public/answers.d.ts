@@ -55,3 +55,24 @@ export type ReadState<T> = Readonly<{
 }>;
 /** What every page gets: parts of its path and its query. */
 export type PageProps = Readonly<{ parts: Readonly<Record<string, string>>; query: URLSearchParams }>;
+
+/** A day of a node. */
+export type UptimePeriod = Readonly<{
+  from: string;
+  availability: number | null;
+  down_seconds: number;
+  response_ms: Readonly<{ p50: number; p90: number; p99: number }> | null;
+}>;
+/** The availability of a node. */
+export type UptimeAnswer = UptimePeriod & Readonly<{ coverage: number | null; periods: readonly UptimePeriod[] }>;
+/** Times when a node was down. */
+export type IncidentsAnswer = Readonly<{
+  incidents: readonly Readonly<{
+    state: 'open' | 'ended';
+    started_at: string;
+    ended_at: string | null;
+    duration_seconds: number | null;
+    ports: readonly Readonly<{ port: number; outcome: string }>[];
+    status_answers: readonly string[];
+  }>[];
+}>;

@@ -58,6 +58,33 @@ function remember(address, request) {
 
 /** @param {string} address */
 async function fetchJson(address) {
+  const answer = await fetchAnswer(address);
+  if (address.includes('as_of=') && !answer.headers.has('annals-as-of')) noteOfNow();
+  return answer;
+}
+
+/** Whether an answer was of now although another instant was requested. */
+let isOfNow = false;
+const noted = new EventTarget();
+
+function noteOfNow() {
+  isOfNow = true;
+  noted.dispatchEvent(new Event('change'));
+}
+
+/** Whether an answer of this instance was of now although another instant was requested. */
+export function useOfNow() {
+  const [seen, setSeen] = useState(isOfNow);
+  useEffect(() => {
+    const update = () => setSeen(isOfNow);
+    noted.addEventListener('change', update);
+    return () => noted.removeEventListener('change', update);
+  }, []);
+  return seen;
+}
+
+/** @param {string} address */
+async function fetchAnswer(address) {
   const response = await fetch(address, { headers: { accept: 'application/json' } });
   const text = await response.text();
   const body = text === '' ? null : parsed(text);

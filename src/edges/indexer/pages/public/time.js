@@ -2,7 +2,7 @@
 /** @import { LoggedEvent, ReadState } from './answers.d.ts' */
 import { html, useEffect, useState } from '/assets/htm-preact.js';
 import { age, moment } from './format.js';
-import { useRead } from './read.js';
+import { useOfNow, useRead } from './read.js';
 import { asOf, go, useAddress } from './router.js';
 
 /**
@@ -62,6 +62,9 @@ function choose(instant) {
   if (instant !== undefined && instant !== asOf()) go(atInstant(instant), { replace: true });
 }
 
+/** Pages that show the log and other interfaces as they are. @param {string} path */
+const isTimeless = (path) => /^\/(log|models|chain|transfers|verify|search)\b/.test(path);
+
 /** Shown again whenever the entity's instants change. */
 function useChanges() {
   const [, update] = useState(0);
@@ -93,8 +96,9 @@ function Step({ label, mark, direction }) {
 
 /** The slider, with the instant in words and the path back to now. */
 export function TimeSlider() {
-  useAddress();
+  const { path } = useAddress();
   useChanges();
+  const isOfNow = useOfNow();
   const first = /** @type {ReadState<LoggedEvent>} */ (useRead('/log/ACTIONS/events/1'));
   const chosen = asOf();
   const from = Math.min(Date.parse(first.body?.time ?? ''), ...instants.map((one) => Date.parse(one)));
@@ -121,6 +125,7 @@ export function TimeSlider() {
     />
     <${Step} label="Event after" mark="▶" direction=${1} />
     <span class="words" role="status">${words}</span>
+    ${chosen !== '' && (isOfNow || isTimeless(path)) ? html`<span class="wait" role="alert">▲ what is shown here is of now</span>` : ''}
     ${chosen === '' ? '' : html`<a href=${atInstant('')}>Back to now</a>`}
   </div>`;
 }
