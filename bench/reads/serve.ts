@@ -3,16 +3,33 @@ import { pino } from 'pino';
 import { createProvenLogs } from '../../src/engine/archive/proof/serving.ts';
 import { createPools } from '../../src/engine/models/pool.ts';
 import { createReader } from '../../src/engine/models/read/reading.ts';
+import type { ProjectionName } from '../../src/projections/projection.ts';
 import { createRest } from '../../src/edges/indexer/rest/rest.ts';
 import { defaultSettings } from '../../test/edges/indexer/rest/rest-server.ts';
 
 // The API over tables that are there already, as a process of its own; says where it listens and ends with its parent's
 // channel.
 const [, , config = '{}', network = ''] = process.argv;
+const withTables: readonly ProjectionName[] = ['actions', 'supernodes', 'availability', 'rounds'];
 const pools = createPools(JSON.parse(config) as pg.ClientConfig, { applicationName: 'reads' });
 const ending = new AbortController();
+const reader = createReader({ pools, network });
 const app = createRest({
-  reader: createReader({ pools, network }),
+  reader,
+  past: {
+    head: async (stream) => {
+      const followed = await reader.read(async (reading) => withTables.map((name) => reading.followed[name]));
+      const { incarnation, sequence } = followed.find((one) => one.stream === stream) ?? {
+        incarnation: '',
+        sequence: 0,
+      };
+      return { incarnation, firstSequence: 1, lastSequence: sequence };
+    },
+    positionAt: async () => 0,
+    storedAt: async () => 0n,
+    lastAsOf: async () => new Map(),
+    hasForgotten: async () => false,
+  },
   lag: { lagMs: () => 0, heads: () => ({}), ready: Promise.resolve() },
   logs: createProvenLogs({ pools, network }),
   observed: () => ({ checks: [], gauges: [] }),

@@ -1,5 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { StreamName } from '../events/streams.ts';
+import type { RowOf } from './columns.ts';
+import type { availabilityTable } from './fleet/fleet-tables.ts';
 import type { ProjectionName } from './projection.ts';
 import type { Tables } from './tables.ts';
 
@@ -10,6 +12,15 @@ export type Followed = Readonly<{
   incarnation: string;
   /** Sequence of the last fact applied; 0 before the first. */
   sequence: number;
+}>;
+
+/**
+ * An instant of the past: the position of each stream that the queries of a reading depend on, and the rows of read
+ * models that keep no superseded rows, as they were then.
+ */
+export type ReadingAt = Readonly<{
+  positions: Readonly<Partial<Record<StreamName, number>>>;
+  availability?: readonly RowOf<typeof availabilityTable>[];
 }>;
 
 /**
@@ -24,6 +35,8 @@ export type Reading = Readonly<{
   /** Schema that holds the tables of a projection. */
   schemas: Readonly<Record<ProjectionName, string>>;
   followed: Readonly<Record<ProjectionName, Followed>>;
+  /** The instant of the past that is read; the head where it is left out. */
+  at?: ReadingAt;
   /**
    * Waits until it is certain that `schemas` and `followed` are of that instant; before that the caller must not cache
    * what it read.

@@ -1,4 +1,5 @@
 import { openBuses } from '../edges/bus.ts';
+import { createInstants } from '../engine/archive/instants.ts';
 import { createProvenLogs } from '../engine/archive/proof/serving.ts';
 import { createWakeups } from '../engine/models/read/wakeups.ts';
 import { observedIn, type Part, type RoleContext } from './role.ts';
@@ -23,6 +24,7 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
   const app = createRest({
     reader,
     lag,
+    past: { ...createInstants({ pools, network, head: broker.log.head }), ...broker.log },
     logs: createProvenLogs({ pools, network }),
     observed: () => observedIn(context),
     requestSync: async (at, traceparent) => {

@@ -20,6 +20,8 @@ const steps = [5, 6, 7, 10, 11, 14, 16, 17, 20, 22, 23, 24];
 const ending = new AbortController();
 let connection: NatsConnection;
 let chainUrl = '';
+/** What was answered while the history grew, by the path and the position of the answer. */
+const recorded: (readonly [path: string, answer: string])[] = [];
 
 beforeAll(async () => (connection = await connectNats({ ...testNats(), name: 'lost-database' })));
 afterAll(async () => {
@@ -29,7 +31,10 @@ afterAll(async () => {
 
 test('a history is recorded, then the chain goes out of reach', async () => {
   const { chain, program, log, goTo } = await startIndexing(1, { dataDir, network, env: { NATS_URL: brokerUrl() } });
-  for (const step of steps) await goTo(step);
+  for (const step of steps) {
+    await goTo(step);
+    recorded.push(...(await recordAnswers(program.base)));
+  }
   chainUrl = chain.url;
   await chain.close();
   await until('every source has failed', async () => {
@@ -62,6 +67,8 @@ test(
     expect([...after.keys()]).toEqual([...before.keys()]);
     expect(await headsNow()).toEqual(heads);
 
+    const past = await Promise.all(recorded.map(async ([asked]) => [asked, await bodyAt(second.base + asked)]));
+    expect(past).toEqual(recorded);
     expectSubstance(before);
     const readiness = await fetch(`${second.base}/readyz`);
     expect(readiness.status).toBe(200);
@@ -69,6 +76,35 @@ test(
     expect(await second.stop()).toBe(0);
   },
 );
+
+const recordedPaths = [
+  '/v1/actions?limit=7&include_transactions=true',
+  '/v1/actions?state=registered',
+  '/v1/actions?type=sense&state=approved',
+  '/v1/actions/stats',
+  '/v1/supernodes/metrics',
+  '/v1/supernodes/stats',
+  '/v1/supernodes/action-stats',
+  '/v1/supernodes/unavailable',
+  '/v1/version/matrix',
+];
+
+/** Answers of the head, by the request that is to give the same later. */
+async function recordAnswers(base: string): Promise<(typeof recorded)[number][]> {
+  return await Promise.all(
+    recordedPaths.map(async (asked) => {
+      const response = await fetch(base + asked);
+      const position = response.headers.get('annals-position') ?? '';
+      const instant = `${asked.includes('?') ? '&' : '?'}as_of=${position}`;
+      return [asked + instant, withoutCursor(await response.text())] as const;
+    }),
+  );
+}
+
+const bodyAt = async (url: string): Promise<string> => withoutCursor(await (await fetch(url)).text());
+
+/** A cursor names the instant of its walk, so one of the past is another one. */
+const withoutCursor = (body: string): string => body.replace(/,"cursor":"[^"]*"/, '');
 
 /** What is compared is worth comparing: every action, SuperNode and figure is among it. */
 function expectSubstance(answers: Awaited<ReturnType<typeof allAnswers>>): void {

@@ -20,9 +20,9 @@ describe('the buses', () => {
     const [one, other] = [await freshLog(), await freshLog()];
     const traceparent = `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01`;
     const { facts, states } = await dispatch(one.log, new RequestSync({ at, traceparent }));
-    const stored = await lastMessages(one.nc, streamName('SYNC', one.network), [
-      subjectOf('sync', one.network, 'supernodes'),
-    ]);
+    const stored = await lastMessages(one.nc, streamName('SYNC', one.network), {
+      subjects: [subjectOf('sync', one.network, 'supernodes')],
+    });
     expect(stored.map(({ bytes }) => JSON.parse(Buffer.from(bytes).toString()).traceparent)).toEqual([traceparent]);
     expect(facts).toBe(1);
     expect(states.get('supernodes')?.state.request).toMatchObject({ sequence: 1 });

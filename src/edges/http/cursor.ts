@@ -16,6 +16,8 @@ export type CursorPosition = Readonly<{
   after: string;
   /** Pages shown so far. */
   pages: number;
+  /** The token of the instant that the walk is of; a walk of the head has none. */
+  instant?: string | undefined;
 }>;
 
 /** The identity of a walk: the list and its filters, without the page size. */
@@ -43,7 +45,8 @@ export function createCursors(key: string | Uint8Array): Cursors {
   const naming = derive(key, 'annals cursor nonce');
   return {
     seal(walk, place) {
-      const content = JSON.stringify([place.after, place.pages]);
+      const { after, pages, instant } = place;
+      const content = JSON.stringify(instant === undefined ? [after, pages] : [after, pages, instant]);
       const bound = bindingOf(walk);
       const nonce = createHmac('sha256', naming).update(bound).update(content).digest().subarray(0, nonceLength);
       const cipher = createCipheriv('aes-256-gcm', sealing, nonce).setAAD(bound);
@@ -74,8 +77,9 @@ function decrypt(key: KeyObject, bound: Buffer, cursor: string): string {
 function parsePosition(content: string): CursorPosition | undefined {
   const value: unknown = JSON.parse(content);
   if (!Array.isArray(value)) return undefined;
-  const [after, pages]: unknown[] = value;
-  return typeof after === 'string' && typeof pages === 'number' ? { after, pages } : undefined;
+  const [after, pages, instant]: unknown[] = value;
+  if (typeof after !== 'string' || typeof pages !== 'number') return undefined;
+  return { after, pages, ...(typeof instant === 'string' ? { instant } : {}) };
 }
 
 function bindingOf({ list, filters }: Walk): Buffer {

@@ -52,23 +52,21 @@ const isSequence = (value: unknown): value is number =>
 
 /** An instant as a caller names it: the positions of a token, one place of one stream, or nanoseconds since 1970. */
 export type NamedInstant = Readonly<
-  | { positions: Positions; nanos?: never; stream?: never }
-  | { stream: StreamName; sequence: number; nanos?: never; positions?: never }
-  | { nanos: bigint; stream?: never; positions?: never }
+  { positions: Positions } | { place: Readonly<{ stream: StreamName; sequence: number }> } | { nanos: bigint }
 >;
 
 /**
  * Reads an instant: an RFC 3339 time, `STREAM:sequence`, or a token as `Annals-Position` has it; fails with
  * `INVALID_INSTANT`.
  *
- * @example parseNamedInstant('as_of', 'ACTIONS:42') // { stream: 'ACTIONS', sequence: 42 }
+ * @example parseNamedInstant('as_of', 'ACTIONS:42') // { place: { stream: 'ACTIONS', sequence: 42 } }
  */
 export function parseNamedInstant(name: string, text: string): NamedInstant {
   const nanos = nanosOf(text);
   if (nanos !== undefined) return { nanos };
   const [, streamName = '', digits = ''] = /^([A-Z]+):(\d{1,16})$/.exec(text) ?? [];
   const stream = publicStream(streamName);
-  if (stream && isSequence(Number(digits))) return { stream, sequence: Number(digits) };
+  if (stream && isSequence(Number(digits))) return { place: { stream, sequence: Number(digits) } };
   const positions = parsePositions(text);
   if (positions) return { positions };
   throw new AppError(

@@ -45,7 +45,7 @@ const errorBody = component(
 export const sharedComponents: readonly Component[] = [errorBody];
 
 const refusals = {
-  400: 'A parameter does not parse, is out of range, given twice, empty or not one of the listed values; or the cursor is foreign.',
+  400: 'A parameter does not parse, is out of range, given twice, empty or not one of the listed values; or the cursor is foreign. Instants have codes of their own: `INVALID_INSTANT`, `NOT_YET`, `BEYOND_HEAD`, `FOREIGN_POSITION`, and `OTHER_INSTANT` for a cursor of another one.',
   401: 'The bearer token is missing or wrong.',
   403: 'This instance does not allow it.',
   404: 'No such thing, or the id in the path is ill-formed.',
@@ -136,5 +136,13 @@ const readHeaders = {
     type: 'integer',
     description:
       'Milliseconds since the last completed round of this route’s source (the oldest of several); left out before the first one.',
+  },
+  'Annals-As-Of': {
+    type: 'string',
+    description: 'The instant that the answer is of, as a token; only where one was named.',
+  },
+  'Memento-Datetime': {
+    type: 'string',
+    description: 'When the last event of that instant was stored (RFC 7089); only where one was named.',
   },
 } as const;

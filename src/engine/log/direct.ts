@@ -25,14 +25,22 @@ type Question = Readonly<
 export type MessagePage = Readonly<{ messages: readonly Stored[]; left: number; last: number; upTo: number }>;
 
 /**
- * The last message of each subject, any number of subjects; those without any are left out. Exact subjects only.
+ * The last message of each subject, any number of subjects, at or before a sequence where one is named; those without
+ * any are left out. Exact subjects only.
  *
  * Fails with `UNAVAILABLE` when the broker does not answer for a while.
  */
-export async function lastMessages(nc: NatsConnection, stream: string, subjects: readonly string[]): Promise<Stored[]> {
+export async function lastMessages(
+  nc: NatsConnection,
+  stream: string,
+  { subjects, upTo }: Readonly<{ subjects: readonly string[]; upTo?: number }>,
+): Promise<Stored[]> {
   const all: Stored[] = [];
+  // The broker takes 0 for no bound.
+  if (upTo === 0) return all;
+  const bound = upTo === undefined ? {} : { up_to_seq: upTo };
   for (let from = 0; from < subjects.length; from += maxSubjects) {
-    const question = { multi_last: subjects.slice(from, from + maxSubjects), max_bytes: maxReplyBytes };
+    const question = { multi_last: subjects.slice(from, from + maxSubjects), max_bytes: maxReplyBytes, ...bound };
     let page = await query(nc, stream, question);
     all.push(...page.messages);
     while (page.left > 0 && page.messages.length > 0) {

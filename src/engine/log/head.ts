@@ -18,9 +18,19 @@ export type Head = Readonly<{
 
 /** Reads the head of a stream from the broker; fails with `UNAVAILABLE` when it does not answer. */
 export async function readHead(nc: NatsConnection, name: string): Promise<Head> {
+  return headOf(await readInfo(nc, name));
+}
+
+/** Returns whether a stream has dropped an event since it was created. */
+export async function hasForgotten(nc: NatsConnection, name: string): Promise<boolean> {
+  const { first_seq: first, last_seq: last, messages } = (await readInfo(nc, name)).state;
+  return last > 0 && (first > 1 || messages < last);
+}
+
+async function readInfo(nc: NatsConnection, name: string): Promise<StreamInfo> {
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
-    return headOf(await unlessBroken(nc, manager.streams.info(name)));
+    return await unlessBroken(nc, manager.streams.info(name));
   } catch (caught) {
     const why = caught instanceof Error ? caught.message : String(caught);
     throw new AppError('UNAVAILABLE', `The broker does not say where ${name} ends: ${why}`, { cause: caught });

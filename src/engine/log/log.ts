@@ -5,7 +5,7 @@ import { type Kind, type StreamName, streamOfKind } from '../../events/streams.t
 import { type AppenderOptions, createAppender } from './append/appender.ts';
 import { lastAtLeader, lastMessages, messageAt, messagesOf, type Stored } from './direct.ts';
 import { type FollowBatch, type FollowOptions, followStream } from './follow.ts';
-import { type Head, readHead } from './head.ts';
+import { hasForgotten, type Head, readHead } from './head.ts';
 import { isOfOtherTypes, recordedFrom } from './envelope.ts';
 import { entityIn, everyEntity, lastOfEach, lastPages } from './scan.ts';
 import { streamName } from './streams.ts';
@@ -21,6 +21,10 @@ export type Log = FactLog &
      * decoded. Fails when the broker goes away meanwhile.
      */
     lastPages: (kind: Kind, without?: readonly FactType[]) => AsyncIterable<readonly Recorded[]>;
+    /** The last fact of each of some entities at or before a sequence of their stream, as far as it is kept. */
+    lastAsOf: (kind: Kind, entities: readonly string[], upTo: number) => Promise<ReadonlyMap<string, Recorded>>;
+    /** Returns whether a stream has dropped an event since it was created. */
+    hasForgotten: (stream: StreamName) => Promise<boolean>;
     /**
      * The last fact of an entity as the stream's leader has it, undefined only where there is none: a copy that lags
      * may answer every other read. For what is answered with 404 and for every decision to delete.
@@ -73,10 +77,15 @@ export function createLog(nc: NatsConnection, network: string, appending: Append
       const bySubject = new Map(entities.map((entity) => [subjectOf(kind, network, entity), entity]));
       return byEntity(
         nameOf(kind),
-        await lastMessages(nc, nameOf(kind), [...bySubject.keys()]),
+        await lastMessages(nc, nameOf(kind), { subjects: [...bySubject.keys()] }),
         (subject) => bySubject.get(subject) ?? subject,
       );
     },
+    lastAsOf: async (kind, entities, upTo) => {
+      const subjects = entities.map((entity) => subjectOf(kind, network, entity));
+      return byEntity(nameOf(kind), await lastMessages(nc, nameOf(kind), { subjects, upTo }), entityIn);
+    },
+    hasForgotten: (stream) => hasForgotten(nc, streamName(stream, network)),
     lastOfAll: async (kind) =>
       byEntity(nameOf(kind), await lastOfEach(nc, nameOf(kind), everyEntity(kind, network)), entityIn),
     lastPages: (kind, without = []) =>

@@ -2,7 +2,10 @@ import { type RawBuilder, sql } from 'kysely';
 import { type ActionFilter, type FilterShape, shapeOf } from './action-filter.ts';
 import { type Addends, addendsOf, shapeOfTotal, totalInput, totalOf } from './totals/action-total.ts';
 import { branchesOf, branchFits, kindsInput, newestFirst, tableOf } from './totals/branches.ts';
-import { ownerAt } from './ownership.ts';
+import { ownerAt, ownedIn } from './ownership.ts';
+import { pastRows } from './past-list.ts';
+import { claimsAt } from './past-owners.ts';
+import { positionOf } from '../relation.ts';
 import type { Reading } from '../reading.ts';
 import { run, slot } from '../statement.ts';
 import { ownershipRangesOf, rowRangesFrom, rowRangesIn } from './totals/ownership-ranges.ts';
@@ -50,6 +53,11 @@ export async function listActions(
   reading: Reading,
   { after, limit, ...filter }: ActionFilter & Readonly<{ after?: string | undefined; limit: number }>,
 ): Promise<ActionPage> {
+  const at = positionOf(reading, 'actions');
+  if (at !== undefined) {
+    const livePage = (shape: FilterShape, isUnchanged: RawBuilder<unknown>) => pageOf(reading, shape, isUnchanged);
+    return pageIn(await pastRows<Listed>(reading, { filter, after, limit, at, columns: shown, livePage }), limit);
+  }
   const owners = await ownershipRangesOf(reading, filter);
   const { shape, given } = shapeOf(filter);
   const addends = addendsOf(filter, owners);
@@ -68,6 +76,10 @@ export async function listActions(
       ),
     },
   });
+  return pageIn(rows, limit);
+}
+
+function pageIn(rows: readonly Listed[], limit: number): ActionPage {
   const result = rows.filter((row) => row.id !== null);
   return { rows: result.slice(0, limit), total: rows[0]?.total ?? 0, hasMore: result.length > limit };
 }
@@ -83,14 +95,16 @@ function textOf(reading: Reading, shape: FilterShape, addends: Addends): RawBuil
     order by action.id desc`;
 }
 
-function pageOf(reading: Reading, shape: FilterShape): RawBuilder<unknown> {
+/** The ids of a page; `condition` holds for those rows `m` alone that are listed, where it is passed. */
+function pageOf(reading: Reading, shape: FilterShape, condition?: RawBuilder<unknown>): RawBuilder<unknown> {
   const table = tableOf(reading, shape);
   const isPlain = Object.keys(shape).length === 0;
-  if (isPlain) return sql`select m.id from ${table} m where m.id < ${slot('after')}::numeric order by id desc`;
+  const also = condition ? sql` and ${condition}` : sql``;
+  if (isPlain) return sql`select m.id from ${table} m where m.id < ${slot('after')}::numeric${also} order by id desc`;
   const branches = branchesOf(shape).map(
     (branch) => sql`(
       select mine.id from ${rowRangesFrom('page')} own cross join lateral (
-        select m.id from ${table} m where ${branchFits(shape, branch)}
+        select m.id from ${table} m where ${branchFits(shape, branch)}${also}
         ${newestFirst(shape, branch)} limit ${slot('limit')}
       ) mine)`,
   );
@@ -102,6 +116,13 @@ function pageOf(reading: Reading, shape: FilterShape): RawBuilder<unknown> {
  */
 export async function operatorsOf(reading: Reading, { accounts, finalize_tx, height }: ActionRow): Promise<string[]> {
   if (accounts.length === 0) return [];
+  const position = positionOf(reading, 'supernodes');
+  if (position !== undefined) {
+    const claims = (await claimsAt(reading, position)).filter(({ account }) => accounts.includes(account));
+    const at = finalize_tx?.height ?? height ?? Infinity;
+    const owners = ownedIn(claims).filter(({ from, to }) => from <= at && at <= to);
+    return [...new Set(owners.map(({ operator }) => operator))].toSorted(compareBytes);
+  }
   const text = () => sql`
     select distinct operator from (
       select ${ownerAt(reading, sql`finalizing.account`, sql`${slot('at')}::int8`)} as operator
@@ -116,3 +137,6 @@ export async function operatorsOf(reading: Reading, { accounts, finalize_tx, hei
   });
   return rows.map(({ operator }) => operator);
 }
+
+/** The order of the database, which compares bytes. */
+const compareBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));

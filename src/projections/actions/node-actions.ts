@@ -1,5 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
+import { type CountedFrom, changesAt, finalizedHeight, nearerEnd } from './action-rows.ts';
 import { type Owned, ownedIn } from './ownership.ts';
+import { claimsAt } from './past-owners.ts';
+import { supernodeTable } from '../fleet/fleet-tables.ts';
+import { positionInput, positionOf, relationAt } from '../relation.ts';
 import type { Reading } from '../reading.ts';
 import { run, slot } from '../statement.ts';
 import type { SuperNodeAccountRow } from '../tables.ts';
@@ -28,6 +32,8 @@ const sumOfType = (type: 'cascade' | 'sense'): RawBuilder<unknown> =>
  * At one height an operator has one account, so that no action counts twice.
  */
 export async function actionStatsByNode(reading: Reading): Promise<NodeActions[]> {
+  const at = positionOf(reading, 'actions');
+  if (at !== undefined) return await pastStatsByNode(reading, at);
   const undisputed = await ofUndisputed(reading);
   const counts = new Map(undisputed.map(({ id, cascade, sense }) => [id, { cascade, sense }]));
   const owned = ownedIn(await disputed(reading)).filter(({ operator }) => counts.has(operator));
@@ -100,4 +106,54 @@ async function countOwned(reading: Reading, owned: readonly Owned[]): Promise<re
     'rows.owner': rows.map(({ place }) => place),
   };
   return await run<OwnedCount>(reading, { shape: `owned actions ${reading.schemas.actions}`, text, given: input });
+}
+
+/** The same as of a position: what is counted at the nearer end of history, and what leads from there. */
+async function pastStatsByNode(reading: Reading, at: number): Promise<NodeActions[]> {
+  const nodesAt = positionOf(reading, 'supernodes') ?? 0;
+  const claims = await claimsAt(reading, nodesAt);
+  const nodes = await idsAt(reading, nodesAt);
+  const counts = new Map(nodes.map((id) => [id, { cascade: 0, sense: 0 }]));
+  const owned = ownedIn(claims).filter(({ operator }) => counts.has(operator));
+  const end = nearerEnd(reading, at);
+  const counted = end === 'head' ? await countOwned(reading, owned) : [];
+  for (const { place, cascade, sense } of [...counted, ...(await changedOwned(reading, { owned, at, end }))]) {
+    const of = counts.get(owned[place]?.operator ?? '');
+    if (!of) continue;
+    of.cascade += cascade;
+    of.sense += sense;
+  }
+  return [...counts].map(([id, { cascade, sense }]) => ({ id, cascade, sense }));
+}
+
+async function idsAt(reading: Reading, at: number): Promise<string[]> {
+  const rows = await run<{ id: string }>(reading, {
+    shape: `ids at ${reading.schemas.supernodes}`,
+    text: () =>
+      sql`select id from ${relationAt(reading, { projection: 'supernodes', table: supernodeTable })} node order by id`,
+    given: positionInput(reading, 'supernodes', at),
+  });
+  return rows.map(({ id }) => id);
+}
+
+type Changed = Readonly<{ owned: readonly Owned[]; at: number; end: CountedFrom }>;
+
+/** What leads from the counts at one end of history to those of a position, by index in the list of owners. */
+async function changedOwned(reading: Reading, { owned, at, end }: Changed): Promise<readonly OwnedCount[]> {
+  const text = () => sql`
+    select (own.place - 1)::int4 as place, ${sumOfType('cascade')} as cascade, ${sumOfType('sense')} as sense
+    from (
+      select m.sign as n, m.kind::text as kind, ${finalizedHeight} as at_height, account
+      from ${changesAt(reading, end, ['kind', 'height', 'accounts', 'finalize_tx'])} m
+      cross join lateral jsonb_array_elements_text(m.accounts) account
+    ) done join ${rowRangesFrom('own')} own on own.account = done.account
+    where (own.since is null or done.at_height is null or done.at_height >= own.since)
+      and (own.until is null or done.at_height <= own.until)
+    group by own.place`;
+  const owners = owned.map((one) => ({ owner: ownershipRange(one), ids: undefined }));
+  return await run<OwnedCount>(reading, {
+    shape: `owned actions at ${reading.schemas.actions} ${end}`,
+    text,
+    given: { ...rowRangesIn('own', owners), ...positionInput(reading, 'actions', at) },
+  });
 }

@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
-import { fleet } from './fleet.ts';
+import { fleet, pastNodes } from './fleet.ts';
+import { supernodeTable } from './fleet-tables.ts';
 import { ownedBy } from '../actions/ownership.ts';
+import { ownedByAt } from '../actions/past-owners.ts';
 import { type PaidTotal, paidTo } from '../actions/totals/payment-counters.ts';
+import { positionOf } from '../relation.ts';
 import type { Reading } from '../reading.ts';
 
 /** Averages and sums are over available nodes, 0 where there is none. */
@@ -20,15 +23,15 @@ export type VersionInUse = Readonly<{ version: string; available: boolean }>;
 /** A listed SuperNode with the state and the height that decide whether it has a rank. */
 export type NodeToRank = Readonly<{ operator: string; state: string; registeredHeight: number | null }>;
 
-/** Figures of all listed SuperNodes together. */
+/** Figures of all listed SuperNodes together; added up in one order, on which the last digits of sums depend. */
 export async function fleetStats(reading: Reading): Promise<FleetStats> {
   const { rows } = await sql<FleetStats>`
     select count(*) as total,
       count(*) filter (where available) as available,
       count(*) filter (where not available) as unavailable,
-      coalesce(avg(cpu_usage_percent) filter (where available), 0) as avg_cpu_usage_percent,
-      coalesce(sum(storage_total_gb) filter (where available), 0) as storage_total_gb,
-      coalesce(sum(memory_total_gb) filter (where available), 0) as memory_total_gb
+      coalesce(avg(cpu_usage_percent order by id) filter (where available), 0) as avg_cpu_usage_percent,
+      coalesce(sum(storage_total_gb order by id) filter (where available), 0) as storage_total_gb,
+      coalesce(sum(memory_total_gb order by id) filter (where available), 0) as memory_total_gb
     from (${fleet(reading, sql`true`)}) node
   `.execute(reading.db);
   const [stats] = rows;
@@ -38,7 +41,11 @@ export async function fleetStats(reading: Reading): Promise<FleetStats> {
 
 /** The payments to an operator, by denomination: to an account that was its own at the payment's height. */
 export async function paymentsOf(reading: Reading, operator: string): Promise<PaidTotal[]> {
-  return await paidTo(reading, await ownedBy(reading, operator));
+  const at = positionOf(reading, 'supernodes');
+  return await paidTo(
+    reading,
+    at === undefined ? await ownedBy(reading, operator) : await ownedByAt(reading, operator, at),
+  );
 }
 
 /** The versions that listed nodes report, one entry per version and availability. */
@@ -50,7 +57,14 @@ export async function versionsInUse(reading: Reading): Promise<VersionInUse[]> {
 }
 
 /** The input of ranks, for every listed SuperNode. */
-export async function nodesToRank({ db, schemas }: Reading): Promise<NodeToRank[]> {
+export async function nodesToRank(reading: Reading): Promise<NodeToRank[]> {
+  const { db, schemas } = reading;
+  if (reading.at) {
+    const columns = sql`s.id as operator, s.state, s.registered_height as "registeredHeight"`;
+    const { rows } = await sql<NodeToRank>`
+      select ${columns} from ${pastNodes(reading, 'supernodes', supernodeTable)} s`.execute(db);
+    return [...rows];
+  }
   return db
     .withSchema(schemas.supernodes)
     .selectFrom('supernodes')

@@ -1,6 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
-import { columnsOf } from '../columns.ts';
-import { availabilityTable, supernodeTable } from './fleet-tables.ts';
+import { columnsOf, type Table } from '../columns.ts';
+import { pastOf } from '../past-tables.ts';
+import { positionOf } from '../relation.ts';
+import { availabilityTable, supernodeTable, validatorTable } from './fleet-tables.ts';
 import type { Reading } from '../reading.ts';
 import { run, slot } from '../statement.ts';
 import type { AvailabilityRow, SuperNodeRow, ValidatorRow } from '../tables.ts';
@@ -59,6 +61,10 @@ export async function listSuperNodes(
 
 /** One listed SuperNode by its operator address, or undefined. */
 export async function superNodeById(reading: Reading, operator: string): Promise<FleetNode | undefined> {
+  if (reading.at) {
+    const { rows } = await sql<FleetNode>`${fleet(reading, sql`s.id = ${operator}`)}`.execute(reading.db);
+    return rows[0];
+  }
   const { supernodes, availability, validators } = reading.schemas;
   const [node] = await run<FleetNode>(reading, {
     shape: `node ${supernodes} ${availability} ${validators}`,
@@ -87,7 +93,19 @@ export async function accountsOfUnavailable(reading: Reading): Promise<string[]>
 }
 
 /** Every listed SuperNode that fits, joined with its latest probe (`a`) and its validator (`v`). */
-export function fleet({ schemas }: Reading, fits: RawBuilder<unknown>): RawBuilder<unknown> {
+export function fleet(reading: Reading, fits: RawBuilder<unknown>): RawBuilder<unknown> {
+  const { schemas } = reading;
+  const from = reading.at
+    ? sql`
+      ${pastNodes(reading, 'supernodes', supernodeTable)} s
+      left join ${pastProbes(reading)} on a.id = s.id
+      left join ${pastNodes(reading, 'validators', validatorTable)} v on v.id = s.id
+      where ${fits}`
+    : sql`
+      ${sql.id(schemas.supernodes, 'supernodes')} s
+      left join ${sql.id(schemas.availability, 'availability')} a on a.id = s.id and not a.removed
+      left join ${sql.id(schemas.validators, 'validators')} v on v.id = s.id and not v.removed
+      where not s.removed and ${fits}`;
   return sql`
     select ${columnsOf(supernodeTable, 's')},
       ${columnsOf(availabilityTable, 'a', {
@@ -98,10 +116,31 @@ export function fleet({ schemas }: Reading, fits: RawBuilder<unknown>): RawBuild
         services: sql`coalesce(a.services, '[]')`,
       })},
       v.moniker, v.status as validator_status, v.jailed
-    from ${sql.id(schemas.supernodes, 'supernodes')} s
-    left join ${sql.id(schemas.availability, 'availability')} a on a.id = s.id and not a.removed
-    left join ${sql.id(schemas.validators, 'validators')} v on v.id = s.id and not v.removed
-    where not s.removed and ${fits}`;
+    from ${from}`;
+}
+
+/** The rows of a table of the fleet as of the reading's position. */
+export function pastNodes(
+  reading: Reading,
+  projection: 'supernodes' | 'validators',
+  table: Table,
+): RawBuilder<unknown> {
+  const at = positionOf(reading, projection) ?? 0;
+  const { schemas } = reading;
+  const columns = sql.join(Object.keys(table.columns).map((name) => sql.id(name)));
+  const position = sql`${at}::int8`;
+  return sql`(
+    select ${columns} from ${sql.id(schemas[projection], table.name)} where position <= ${position} and not removed
+    union all select ${columns} from ${sql.id(schemas[projection], pastOf(table)?.name ?? '')}
+    where position <= ${position} and until > ${position})`;
+}
+
+/** The results of the probes of that instant, which no table keeps. */
+function pastProbes({ at }: Reading): RawBuilder<unknown> {
+  const columns = Object.entries(availabilityTable.columns).map(
+    ([name, type]) => sql`${sql.id(name)} ${sql.raw(type === 'text' ? 'text collate "C"' : type)}`,
+  );
+  return sql`jsonb_to_recordset(${JSON.stringify(at?.availability ?? [])}::jsonb) as a (${sql.join(columns)})`;
 }
 
 function conditions({ status, currentState, version, minFailedProbeCounter }: FleetFilter): RawBuilder<unknown> {

@@ -52,7 +52,11 @@ function listed({ node, record }: Data): SuperNodeRow {
  * The first reaches back to height 0, because no earlier account of the operator is known. Where the chain states that
  * another operator had the account then, that claim wins (`ownerAt`).
  */
-export function periods({ id, account, accounts }: SuperNodeRow): SuperNodeAccountRow[] {
+export function periods({
+  id,
+  account,
+  accounts,
+}: Pick<SuperNodeRow, 'id' | 'account' | 'accounts'>): SuperNodeAccountRow[] {
   const history = accounts.length > 0 ? accounts.toSorted((a, b) => a.height - b.height) : [{ account, height: 0 }];
   return history
     .map((entry, at) => ({

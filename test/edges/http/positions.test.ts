@@ -37,7 +37,7 @@ describe('parsePositions', () => {
 
 describe('parseNamedInstant', () => {
   it('takes a token, a time and a place of a public stream', () => {
-    expect(parseNamedInstant('as_of', 'ACTIONS:42')).toEqual({ stream: 'ACTIONS', sequence: 42 });
+    expect(parseNamedInstant('as_of', 'ACTIONS:42')).toEqual({ place: { stream: 'ACTIONS', sequence: 42 } });
     expect(parseNamedInstant('as_of', '1970-01-01T00:00:01.5Z')).toEqual({ nanos: 1_500_000_000n });
     expect(parseNamedInstant('as_of', tokenOf({ ACTIONS: [incarnation, 7] }))).toEqual({
       positions: new Map([['ACTIONS', { incarnation, sequence: 7 }]]),

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { actionStates, actionTypes, chainStates } from '../../../events/words.ts';
 import { component, moment, nullable, optional, query, time, wordOf, words } from '../../http/schema.ts';
 import { operatorAddress } from './addresses.ts';
+import { asOf } from './as-of.ts';
 
 const step = component(
   'Transaction',
@@ -128,6 +129,7 @@ export const actionListQuery = query({
     default: false,
     description: 'Whether each action carries its transactions; 1 and 0 are taken too.',
   }),
+  as_of: asOf,
 });
 
 /** Parameters of the counts. */
@@ -135,7 +137,11 @@ export const actionStatsQuery = query({
   type,
   from: optional(moment('Only those created at this time or later.')),
   to: optional(moment('Only those created at this time or earlier.')),
+  as_of: asOf,
 });
+
+/** Parameters of one record. */
+export const recordQuery = query({ as_of: asOf });
 
 /** All components of these routes. */
 export const actionComponents = [step, steps, actionListItem, actionDetail, actionList, actionStatsAnswer];

@@ -3,8 +3,16 @@ import { AppError } from '../../../kit/errors.ts';
 import type { ActionFilter } from '../../../projections/actions/action-list.ts';
 import type { StatsFilter } from '../../../projections/actions/action-stats.ts';
 import { ActionById, ActionStatistics, ListActions } from '../../../projections/actions/queries.ts';
-import { actionDetail, actionList, actionListQuery, actionStatsAnswer, actionStatsQuery } from './action-schemas.ts';
+import {
+  actionDetail,
+  actionList,
+  actionListQuery,
+  actionStatsAnswer,
+  actionStatsQuery,
+  recordQuery,
+} from './action-schemas.ts';
 import { parseAddress } from './addresses.ts';
+import { instantOf, instantOfWalk, recordInstantOf } from './as-of.ts';
 import { detailOf, listItemOf } from './action-views.ts';
 import type { RouteDependencies } from './dependencies.ts';
 import type { Walk } from '../../http/cursor.ts';
@@ -31,13 +39,16 @@ function addList(app: App, { read, cursors, settings }: RouteDependencies): void
     summary: 'Actions, the newest first',
     description: 'Ordered by id as a number, descending. `cursor` leads to the next page; the total is exact.',
     querystring: actionListQuery,
-    response: { 200: readAnswer('A page of actions.', actionList.ref), ...errors(400) },
+    response: { 200: readAnswer('A page of actions.', actionList.ref), ...errors(400, 410) },
   };
   app.get('/v1/actions', { schema }, async ({ query }, reply) => {
-    const { limit, cursor, include_transactions: withTransactions, ...given } = query;
+    const { limit, cursor, include_transactions: withTransactions, as_of: _, ...given } = query;
     const { walk, filter } = readFilter(given, settings.profile.addressPrefix);
     const position = cursor === undefined ? undefined : cursors.open(walk, cursor);
-    return await read(reply, query.supernode === undefined ? ofActions : withNodes, async ({ ask }) => {
+    const { instant, check } = instantOfWalk(instantOf({ query }), position);
+    const scope = { ...(query.supernode === undefined ? ofActions : withNodes), instant };
+    return await read(reply, scope, async ({ ask, ...snapshot }) => {
+      check(snapshot);
       const match = await ask(new ListActions({ ...filter, after: position?.after, limit }));
       const page = (position?.pages ?? 0) + 1;
       const last = match.rows.at(-1);
@@ -45,7 +56,9 @@ function addList(app: App, { read, cursors, settings }: RouteDependencies): void
         actions: match.rows.map((row) => listItemOf(row, withTransactions)),
         total: match.total,
         page,
-        ...(match.hasMore && last ? { cursor: cursors.seal(walk, { after: last.id, pages: page }) } : {}),
+        ...(match.hasMore && last
+          ? { cursor: cursors.seal(walk, { after: last.id, pages: page, instant: snapshot.instant }) }
+          : {}),
       };
     });
   });
@@ -58,11 +71,11 @@ function addCounts(app: App, { read }: RouteDependencies): void {
     summary: 'Counts of actions',
     description: '`from` and `to` compare `created_at`, both ends included; an action of unknown time is in no window.',
     querystring: actionStatsQuery,
-    response: { 200: readAnswer('Exact counts.', actionStatsAnswer.ref), ...errors(400) },
+    response: { 200: readAnswer('Exact counts.', actionStatsAnswer.ref), ...errors(400, 410) },
   };
   app.get('/v1/actions/stats', { schema }, async ({ query }, reply) => {
     const window = readWindow(query);
-    return await read(reply, ofActions, async ({ ask }) => {
+    return await read(reply, { ...ofActions, instant: instantOf({ query }) }, async ({ ask }) => {
       const counts = await ask(new ActionStatistics(window));
       return {
         total_actions: counts.total,
@@ -83,18 +96,17 @@ function addDetail(app: App, { read }: RouteDependencies): void {
     operationId: 'actionById',
     summary: 'One action with all that is known of it',
     params: Type.Object({ id: Type.String({ description: 'Decimal id on the chain.' }) }),
-    response: { 200: readAnswer('The action.', actionDetail.ref), ...errors(404) },
+    querystring: recordQuery,
+    response: { 200: readAnswer('The action.', actionDetail.ref), ...errors(400, 404, 410) },
   };
-  app.get(
-    '/v1/actions/:id',
-    { schema },
-    async ({ params: { id } }, reply) =>
-      await read(reply, withNodes, async ({ ask }) => {
-        const row = isActionId(id) ? await ask(new ActionById({ id })) : undefined;
-        if (!row) throw new AppError('NOT_FOUND', 'There is no action of this id.');
-        return await detailOf(ask, row);
-      }),
-  );
+  app.get('/v1/actions/:id', { schema }, async (request, reply) => {
+    const { id } = request.params;
+    return await read(reply, { ...withNodes, instant: recordInstantOf(request) }, async ({ ask }) => {
+      const row = isActionId(id) ? await ask(new ActionById({ id })) : undefined;
+      if (!row) throw new AppError('NOT_FOUND', 'There is no action of this id.');
+      return await detailOf(ask, row);
+    });
+  });
 }
 
 /** Decimal, as the chain writes it; no id is longer than the chain's own 64 bits, with room to spare. */
@@ -102,7 +114,7 @@ function isActionId(id: string): boolean {
   return /^(0|[1-9]\d{0,77})$/.test(id);
 }
 
-type Input = Omit<Static<typeof actionListQuery>, 'limit' | 'cursor' | 'include_transactions'>;
+type Input = Omit<Static<typeof actionListQuery>, 'limit' | 'cursor' | 'include_transactions' | 'as_of'>;
 
 /** The filter of a list, its addresses checked, and the walk that its cursors are bound to. */
 function readFilter(input: Input, accountPrefix: string): { filter: ActionFilter; walk: Walk } {

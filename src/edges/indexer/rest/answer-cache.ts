@@ -72,5 +72,7 @@ async function confirmed(snapshot: ReadSnapshot, answer: (snapshot: ReadSnapshot
 
 /** Which tables a snapshot sees, and how far they have followed the log. */
 function positionOf({ reading }: ReadSnapshot, { projections }: ReadScope): string {
-  return JSON.stringify(projections.map((name) => [reading.schemas[name], reading.followed[name]]));
+  const { schemas, followed, at } = reading;
+  if (at) return JSON.stringify([at.positions, projections.map((name) => schemas[name])]);
+  return JSON.stringify(projections.map((name) => [schemas[name], followed[name]]));
 }

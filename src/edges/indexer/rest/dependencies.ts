@@ -7,6 +7,7 @@ import type { Observed } from '../../../kit/observed.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import type { ProvenLogs } from '../../../engine/archive/proof/serving.ts';
 import type { LagTracker } from '../../../engine/log/lag.ts';
+import type { PastLog } from './as-of.ts';
 import type { CachedRead } from './answer-cache.ts';
 import type { Ranks } from './ranks.ts';
 
@@ -32,6 +33,8 @@ export type RestDependencies = Readonly<{
   /** Consistent snapshots of the read models. */
   reader: Readonly<{ read: <T>(use: (reading: Reading) => Promise<T>) => Promise<T> }>;
   lag: LagTracker;
+  /** What the log and its archive know of the past. */
+  past: PastLog;
   /** The proven logs. */
   logs: ProvenLogs;
   /** The checks and figures of the process at this moment, for its operations. */

@@ -6,7 +6,15 @@ import { syncComponents } from './sync.ts';
 import { versionComponents } from './version-matrix.ts';
 
 /** The headers that callers from other origins may read. */
-export const exposedHeaders = ['Annals-Position', 'Annals-Lag-Ms', 'Annals-Chain-Age-Ms', 'Retry-After', 'Allow'];
+export const exposedHeaders = [
+  'Annals-Position',
+  'Annals-Lag-Ms',
+  'Annals-Chain-Age-Ms',
+  'Annals-As-Of',
+  'Memento-Datetime',
+  'Retry-After',
+  'Allow',
+];
 
 /** The API in its OpenAPI document. */
 export const apiDescription: Omit<ApiDescription, 'version'> = {

@@ -25,7 +25,8 @@ export function createRanks(): Ranks {
     const { reading, rounds } = snapshot;
     const height = rounds.find(({ source }) => source === 'supernodes')?.completed_height ?? null;
     if (height === null) return new Map();
-    const of = JSON.stringify([height, reading.schemas.supernodes, reading.followed.supernodes]);
+    const { schemas, followed, at } = reading;
+    const of = JSON.stringify([height, schemas.supernodes, at?.positions['NODES'] ?? followed.supernodes]);
     const match = known?.of === of ? known : { of, ranks: ranked(snapshot, height) };
     known = match;
     try {

@@ -10,7 +10,9 @@ import {
 import { parseCurrentState } from './current-state.ts';
 import type { RouteDependencies } from './dependencies.ts';
 import { type App, errors, readAnswer } from '../../http/schema.ts';
+import { recordQuery } from './action-schemas.ts';
 import { operatorAddress } from './addresses.ts';
+import { instantOf, instantOfWalk, recordInstantOf } from './as-of.ts';
 import * as schemas from './supernode-schemas.ts';
 import { existing, metricsOf } from './supernode-views.ts';
 
@@ -43,13 +45,16 @@ function addList(app: App, { read, cursors, ranks }: RouteDependencies): void {
     description:
       'Every SuperNode of the chain’s list that fits, ordered by id, ascending, bytewise. `cursor` leads to the next page.',
     querystring: schemas.superNodeListQuery,
-    response: { 200: readAnswer('A page of SuperNodes.', schemas.superNodeList.ref), ...errors(400) },
+    response: { 200: readAnswer('A page of SuperNodes.', schemas.superNodeList.ref), ...errors(400, 410) },
   };
-  app.get('/v1/supernodes/metrics', { schema }, async ({ query: { limit, cursor, ...given } }, reply) => {
+  app.get('/v1/supernodes/metrics', { schema }, async ({ query }, reply) => {
+    const { limit, cursor, as_of: _, ...given } = query;
     const currentState = parseCurrentState(given.currentState);
     const walk = { list: 'supernodes', filters: { ...given, currentState } };
     const position = cursor === undefined ? undefined : cursors.open(walk, cursor);
-    return await read(reply, withRanks, async (snapshot) => {
+    const { instant, check } = instantOfWalk(instantOf({ query }), position);
+    return await read(reply, { ...withRanks, instant }, async (snapshot) => {
+      check(snapshot);
       const match = await snapshot.ask(new ListSuperNodes({ ...given, currentState, after: position?.after, limit }));
       const rankOf = await ranks(snapshot);
       const pages = (position?.pages ?? 0) + 1;
@@ -57,7 +62,9 @@ function addList(app: App, { read, cursors, ranks }: RouteDependencies): void {
       return {
         supernodes: match.rows.map((node) => metricsOf(node, rankOf)),
         total: match.total,
-        ...(match.hasMore && last ? { cursor: cursors.seal(walk, { after: last.id, pages }) } : {}),
+        ...(match.hasMore && last
+          ? { cursor: cursors.seal(walk, { after: last.id, pages, instant: snapshot.instant }) }
+          : {}),
       };
     });
   });
@@ -69,14 +76,15 @@ function addOne(app: App, { read, ranks }: RouteDependencies): void {
     operationId: 'superNodeMetrics',
     summary: 'One SuperNode with its latest figures',
     params,
-    response: { 200: readAnswer('The SuperNode.', schemas.superNodeMetrics.ref), ...errors(404) },
+    querystring: recordQuery,
+    response: { 200: readAnswer('The SuperNode.', schemas.superNodeMetrics.ref), ...errors(400, 404, 410) },
   };
-  app.get(
-    '/v1/supernodes/:id/metrics',
-    { schema },
-    async ({ params: { id } }, reply) =>
-      await read(reply, withRanks, async (snapshot) => metricsOf(await existing(snapshot, id), await ranks(snapshot))),
-  );
+  app.get('/v1/supernodes/:id/metrics', { schema }, async (request, reply) => {
+    const scope = { ...withRanks, instant: recordInstantOf(request) };
+    return await read(reply, scope, async (snapshot) =>
+      metricsOf(await existing(snapshot, request.params.id), await ranks(snapshot)),
+    );
+  });
 }
 
 function addPayments(app: App, { read }: RouteDependencies): void {
@@ -87,23 +95,22 @@ function addPayments(app: App, { read }: RouteDependencies): void {
     description:
       'Transfers from the action module to the accounts that were the operator’s at the time, inside finalize transactions.',
     params,
-    response: { 200: readAnswer('One entry per denomination.', schemas.paymentInfo.ref), ...errors(404) },
+    querystring: recordQuery,
+    response: { 200: readAnswer('One entry per denomination.', schemas.paymentInfo.ref), ...errors(400, 404, 410) },
   };
-  app.get(
-    '/v1/supernodes/:id/paymentInfo',
-    { schema },
-    async ({ params: { id } }, reply) =>
-      await read(reply, withActions, async (snapshot) => {
-        const node = await existing(snapshot, id);
-        const totals = await snapshot.ask(new PaymentsOfNode({ operator: node.id }));
-        const payments = totals.map(({ denom, amount, transactions }) => ({
-          denom,
-          total_amount: amount,
-          payment_count: transactions,
-        }));
-        return { id: node.id, payments };
-      }),
-  );
+  app.get('/v1/supernodes/:id/paymentInfo', { schema }, async (request, reply) => {
+    const scope = { ...withActions, instant: recordInstantOf(request) };
+    return await read(reply, scope, async (snapshot) => {
+      const node = await existing(snapshot, request.params.id);
+      const totals = await snapshot.ask(new PaymentsOfNode({ operator: node.id }));
+      const payments = totals.map(({ denom, amount, transactions }) => ({
+        denom,
+        total_amount: amount,
+        payment_count: transactions,
+      }));
+      return { id: node.id, payments };
+    });
+  });
 }
 
 function addStats(app: App, { read }: RouteDependencies): void {
@@ -111,28 +118,26 @@ function addStats(app: App, { read }: RouteDependencies): void {
     tags,
     operationId: 'fleetStats',
     summary: 'Figures of all SuperNodes together',
+    querystring: recordQuery,
     response: {
       200: readAnswer('Averages and sums are over available nodes.', schemas.fleetStatsAnswer.ref),
-      ...errors(),
+      ...errors(400, 410),
     },
   };
   const scope = { projections: ['supernodes', 'availability'], sources: ['supernodes'] } as const;
-  app.get(
-    '/v1/supernodes/stats',
-    { schema },
-    async (_request, reply) =>
-      await read(reply, scope, async ({ ask }) => {
-        const stats = await ask(new FleetStatistics({}));
-        return {
-          total_supernodes: stats.total,
-          available_count: stats.available,
-          unavailable_count: stats.unavailable,
-          avg_cpu_usage_percent: stats.avg_cpu_usage_percent,
-          total_storage_tb: stats.storage_total_gb / gigabytesPerTerabyte,
-          total_memory_gb: stats.memory_total_gb,
-        };
-      }),
-  );
+  app.get('/v1/supernodes/stats', { schema }, async ({ query }, reply) => {
+    return await read(reply, { ...scope, instant: instantOf({ query }) }, async ({ ask }) => {
+      const stats = await ask(new FleetStatistics({}));
+      return {
+        total_supernodes: stats.total,
+        available_count: stats.available,
+        unavailable_count: stats.unavailable,
+        avg_cpu_usage_percent: stats.avg_cpu_usage_percent,
+        total_storage_tb: stats.storage_total_gb / gigabytesPerTerabyte,
+        total_memory_gb: stats.memory_total_gb,
+      };
+    });
+  });
 }
 
 function addActionStats(app: App, { read }: RouteDependencies): void {
@@ -141,23 +146,21 @@ function addActionStats(app: App, { read }: RouteDependencies): void {
     operationId: 'superNodeActionStats',
     summary: 'How many actions each SuperNode finalized',
     description: 'Every SuperNode, zeros too, ordered by id.',
-    response: { 200: readAnswer('Every SuperNode.', schemas.nodeActions.ref), ...errors() },
+    querystring: recordQuery,
+    response: { 200: readAnswer('Every SuperNode.', schemas.nodeActions.ref), ...errors(400, 410) },
   };
-  app.get(
-    '/v1/supernodes/action-stats',
-    { schema },
-    async (_request, reply) =>
-      await read(reply, withActions, async ({ ask }) => {
-        const nodes = await ask(new ActionsByNode({}));
-        const supernodes = nodes.map(({ id, cascade, sense }) => ({
-          id,
-          cascade_count: cascade,
-          sense_count: sense,
-          total_count: cascade + sense,
-        }));
-        return { supernodes };
-      }),
-  );
+  app.get('/v1/supernodes/action-stats', { schema }, async ({ query }, reply) => {
+    return await read(reply, { ...withActions, instant: instantOf({ query }) }, async ({ ask }) => {
+      const nodes = await ask(new ActionsByNode({}));
+      const supernodes = nodes.map(({ id, cascade, sense }) => ({
+        id,
+        cascade_count: cascade,
+        sense_count: sense,
+        total_count: cascade + sense,
+      }));
+      return { supernodes };
+    });
+  });
 }
 
 function addUnavailable(app: App, { read }: RouteDependencies): void {
@@ -166,11 +169,11 @@ function addUnavailable(app: App, { read }: RouteDependencies): void {
     operationId: 'unavailableSuperNodes',
     summary: 'SuperNodes that are not available',
     querystring: schemas.unavailableQuery,
-    response: { 200: readAnswer('Ordered by id.', schemas.unavailableList.ref), ...errors(400) },
+    response: { 200: readAnswer('Ordered by id.', schemas.unavailableList.ref), ...errors(400, 410) },
   };
   app.get('/v1/supernodes/unavailable', { schema }, async ({ query }, reply) => {
     const currentState = parseCurrentState(query.currentState);
-    return await read(reply, ofFleet, async ({ ask }) => {
+    return await read(reply, { ...ofFleet, instant: instantOf({ query }) }, async ({ ask }) => {
       const nodes = await ask(new UnavailableNodes({ currentState }));
       const supernodes = nodes.map(({ id, address, failed_probe_counter, last_seen_at }) => ({
         id,

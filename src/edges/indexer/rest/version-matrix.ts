@@ -2,8 +2,9 @@ import semver from 'semver';
 import { type Static, Type } from 'typebox';
 import type { VersionInUse } from '../../../projections/fleet/fleet-stats.ts';
 import { VersionsInUse } from '../../../projections/fleet/queries.ts';
+import { asOf, instantOf } from './as-of.ts';
 import type { RouteDependencies } from './dependencies.ts';
-import { type App, component, errors, nullable, readAnswer } from '../../http/schema.ts';
+import { type App, component, errors, nullable, query, readAnswer } from '../../http/schema.ts';
 
 const matrix = component(
   'VersionMatrix',
@@ -37,20 +38,18 @@ export function versionRoutes(app: App, { read, settings }: RouteDependencies): 
     tags: ['SuperNodes'],
     operationId: 'versionMatrix',
     summary: 'Which SuperNode versions fit together',
-    response: { 200: readAnswer('Every version in use.', matrix.ref), ...errors() },
+    querystring: query({ as_of: asOf }),
+    response: { 200: readAnswer('Every version in use.', matrix.ref), ...errors(400, 410) },
   };
-  app.get(
-    '/v1/version/matrix',
-    { schema },
-    async (_request, reply) =>
-      await read(reply, scope, async ({ ask, rounds }) => {
-        const minimum = rounds.find(({ source }) => source === 'supernodes')?.minimum_version ?? null;
-        return matrixOf(await ask(new VersionsInUse({})), {
-          minimum,
-          recommended: settings.profile.recommendedVersion,
-        });
-      }),
-  );
+  app.get('/v1/version/matrix', { schema }, async (request, reply) => {
+    return await read(reply, { ...scope, instant: instantOf(request) }, async ({ ask, rounds }) => {
+      const minimum = rounds.find(({ source }) => source === 'supernodes')?.minimum_version ?? null;
+      return matrixOf(await ask(new VersionsInUse({})), {
+        minimum,
+        recommended: settings.profile.recommendedVersion,
+      });
+    });
+  });
 }
 
 /** The matrix of the versions in use; `minimum` is the oldest that the chain allows. */

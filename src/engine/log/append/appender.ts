@@ -102,7 +102,7 @@ async function storedBefore(
   { stream, events }: EventBatch,
 ): Promise<Appended | undefined> {
   const wanted = new Map(events.map(({ subject, id }) => [subject, id]));
-  const match = await lastMessages(nc, name, [...wanted.keys()]);
+  const match = await lastMessages(nc, name, { subjects: [...wanted.keys()] });
   const isOurs =
     match.length === wanted.size && match.every(({ subject, bytes }) => wanted.get(subject) === idOf(bytes));
   if (!isOurs) return undefined;

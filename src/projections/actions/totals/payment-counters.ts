@@ -2,6 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Owned } from '../ownership.ts';
 import type { Count, Counters } from '../../projection.ts';
 import type { Reading } from '../../reading.ts';
+import { type CountedFrom, changesAt, nearerEnd } from '../action-rows.ts';
+import { positionInput, positionOf } from '../../relation.ts';
 import { run, slot } from '../../statement.ts';
 import type { ActionRow } from '../../tables.ts';
 import type { Heights } from './id-ranges.ts';
@@ -51,13 +53,16 @@ function split({ account, from, to }: Owned): { cells: Cells[]; edges: Edge[] } 
 
 /** The payments to accounts while an operator owned them, by denomination; exact. */
 export async function paidTo(reading: Reading, owned: readonly Owned[]): Promise<PaidTotal[]> {
-  const parts = owned.map(split);
+  const at = positionOf(reading, 'actions');
+  const end = at === undefined ? undefined : nearerEnd(reading, at);
+  const parts = end === 'start' ? [] : owned.map(split);
+  const changes = end === undefined ? sql`` : sql` union all ${changedPayments(reading, end)}`;
   const cells = parts.flatMap((part) => part.cells);
   const edges = parts.flatMap((part) => part.edges);
   const text = () => sql`
     select denom, sum(amount)::text as amount, sum(transactions)::int8 as transactions from (
-      ${inCells(reading)} union all ${inRows(reading)}
-    ) paid group by denom order by denom
+      ${inCells(reading)} union all ${inRows(reading)}${changes}
+    ) paid group by denom ${end === undefined ? sql`` : isPaid} order by denom
   `;
   const input = {
     'cells.account': cells.map(({ account }) => account),
@@ -66,9 +71,29 @@ export async function paidTo(reading: Reading, owned: readonly Owned[]): Promise
     'edges.account': edges.map(({ account }) => account),
     'edges.since': edges.map(({ from }) => from),
     'edges.until': edges.map(({ to }) => (to === Infinity ? null : to)),
+    ...(at === undefined ? {} : positionInput(reading, 'actions', at)),
+    'own.account': owned.map(({ account }) => account),
+    'own.since': owned.map(({ from }) => from),
+    'own.until': owned.map(({ to }) => (to === Infinity ? null : to)),
   };
-  const rows = await run<PaidTotal>(reading, { shape: `paid ${reading.schemas.actions}`, text, given: input });
+  const shape = `paid ${reading.schemas.actions} ${end ?? ''}`;
+  const rows = await run<PaidTotal>(reading, { shape, text, given: input });
   return [...rows];
+}
+
+/** Counters have no rows of zeros: what nothing was paid in yet is left out. */
+const isPaid = sql`having sum(amount) <> 0 or sum(transactions) <> 0`;
+
+/** What leads from the payments at one end of history to those of a position. */
+function changedPayments(reading: Reading, end: CountedFrom): RawBuilder<unknown> {
+  return sql`
+    select paid.denom, m.sign * paid.amount, m.sign * (not paid.again)::int4
+    from ${changesAt(reading, end, ['payments'])} m
+    cross join lateral jsonb_to_recordset(m.payments)
+      as paid (account text, denom text, amount numeric, height int8, again bool)
+    join unnest(${slot('own.account')}::text[], ${slot('own.since')}::int8[], ${slot('own.until')}::int8[])
+      as own (account, since, until) on own.account = paid.account
+    where paid.height >= own.since and (own.until is null or paid.height <= own.until)`;
 }
 
 function inCells({ schemas }: Reading): RawBuilder<unknown> {

@@ -133,7 +133,13 @@ describe('GET /openapi.json', () => {
     }
     const list = asRecord(asRecord(document.paths)['/v1/actions']);
     const [ok, refused] = [200, 400].map((status) => asRecord(asRecord(asRecord(list.get).responses)[status]));
-    expect(Object.keys(asRecord(ok?.headers))).toEqual(['Annals-Position', 'Annals-Lag-Ms', 'Annals-Chain-Age-Ms']);
+    expect(Object.keys(asRecord(ok?.headers))).toEqual([
+      'Annals-Position',
+      'Annals-Lag-Ms',
+      'Annals-Chain-Age-Ms',
+      'Annals-As-Of',
+      'Memento-Datetime',
+    ]);
     expect(JSON.stringify(refused?.content)).toContain('#/components/schemas/Error');
   });
 

@@ -8,7 +8,7 @@ import { type StreamEnds, type LogState, observeLog, trackLag } from '../../../.
 import { observeModels, type ObservedModels } from '../../../../src/engine/models/observed.ts';
 import type { RestDependencies } from '../../../../src/edges/indexer/rest/dependencies.ts';
 import { createRest } from '../../../../src/edges/indexer/rest/rest.ts';
-import type { Fact } from '../../../../src/events/catalogue.ts';
+import { catalogue, entityOf, type Fact } from '../../../../src/events/catalogue.ts';
 import { projectionNames } from '../../../../src/projections/projection.ts';
 import { loadReading } from '../../../support/load-projection.ts';
 import { timeOf } from '../../../support/facts.ts';
@@ -51,6 +51,26 @@ const noLogs: RestDependencies['logs'] = {
   event: async () => undefined,
   proof: async () => undefined,
 };
+
+/** A log whose facts were stored a second apart, the last one a second ago; nothing of it was dropped. */
+export function pastOf(facts: readonly Fact[]): RestDependencies['past'] {
+  const storedMs = (sequence: number) => now - (facts.length + 1 - sequence) * 1000;
+  const nanosOf = (sequence: number) => BigInt(storedMs(sequence)) * 1_000_000n;
+  const recorded = facts.map((fact, at) => ({ fact, id: '', sequence: at + 1, time: '' }));
+  return {
+    head: async () => ({ incarnation: '2026-01-01T00:00:00Z', firstSequence: 1, lastSequence: facts.length }),
+    positionAt: async (_stream, nanos) => recorded.filter(({ sequence }) => nanosOf(sequence) <= nanos).length,
+    storedAt: async (_stream, sequence) => (sequence === 0 ? undefined : nanosOf(sequence)),
+    lastAsOf: async (kind, entities, upTo) =>
+      new Map(
+        recorded
+          .filter(({ fact, sequence }) => catalogue[fact.type].kind === kind && sequence <= upTo)
+          .map((one) => [entityOf(one.fact), one] as const)
+          .filter(([entity]) => entities.includes(entity)),
+      ),
+    hasForgotten: async () => false,
+  };
+}
 
 /** The time of all answers, unless a test says otherwise: two minutes after the last round of the sample. */
 export const now = Date.parse(timeOf(94));
@@ -100,6 +120,7 @@ export async function startRest(facts: readonly Fact[], { settings, ...changes }
   const app = createRest({
     reader,
     lag,
+    past: pastOf(facts),
     logs: noLogs,
     observed: () => observed,
     requestSync: async () => {

@@ -1,0 +1,180 @@
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { AppError } from '../../../kit/errors.ts';
+import type { Recorded } from '../../../commands/ports.ts';
+import { type Kind, type StreamName, streamTable } from '../../../events/streams.ts';
+import type { Head } from '../../../engine/log/head.ts';
+import type { Instants } from '../../../engine/archive/instants.ts';
+import { projections } from '../../../projections/all.ts';
+import type { ProjectionName } from '../../../projections/projection.ts';
+import type { Followed } from '../../../projections/reading.ts';
+import type { CursorPosition } from '../../http/cursor.ts';
+import { shown } from '../../http/parameters.ts';
+import { type NamedInstant, parseNamedInstant, parsePositions } from '../../http/positions.ts';
+import { optional } from '../../http/schema.ts';
+import { positionToken } from './headers.ts';
+
+const nanosPerMs = 1_000_000n;
+
+/** The parameter of an instant. */
+export const asOf = optional(
+  Type.String({
+    description:
+      'Answer as of an instant of the past: a token of `Annals-Position`, an RFC 3339 time, or a place such as `ACTIONS:42`. What the index knew then, not what was so on the chain (`at_height`).',
+  }),
+);
+
+type Named = Readonly<{ query: Readonly<{ as_of?: string | undefined }> }>;
+
+/** The instant that a request names by `as_of`. */
+export const instantOf = ({ query: { as_of: text } }: Named): NamedInstant | undefined =>
+  text === undefined ? undefined : parseNamedInstant('as_of', text);
+
+/**
+ * The instant that a request for one record names by `as_of` or, where it does not, by the header `Accept-Datetime`
+ * (RFC 7089), which takes a time as HTTP writes it.
+ */
+export function recordInstantOf({ query, headers }: Named & Pick<FastifyRequest, 'headers'>): NamedInstant | undefined {
+  const date = headers['accept-datetime'];
+  if (query.as_of !== undefined || date === undefined) return instantOf({ query });
+  const ms = typeof date === 'string' && httpDate.test(date) ? Date.parse(date) : NaN;
+  if (!Number.isNaN(ms)) return { nanos: BigInt(ms) * nanosPerMs };
+  throw new AppError(
+    'INVALID_INSTANT',
+    `Accept-Datetime is ${shown(String(date))}; it takes a time such as Sat, 31 Jan 2026 12:00:00 GMT.`,
+  );
+}
+
+const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/** A walk keeps the instant of its first page; fails with `OTHER_INSTANT` where a request names another one. */
+export function instantOfWalk(
+  named: NamedInstant | undefined,
+  position: CursorPosition | undefined,
+): Readonly<{
+  instant: NamedInstant | undefined;
+  check: (snapshot: Readonly<{ instant?: string | undefined }>) => void;
+}> {
+  const positions = position?.instant === undefined ? undefined : parsePositions(position.instant);
+  return {
+    instant: named ?? (positions && { positions }),
+    check: ({ instant }) => {
+      if (position && instant !== position.instant)
+        throw new AppError(
+          'OTHER_INSTANT',
+          'This cursor is of another instant than as_of; leave as_of out, or begin with the first page.',
+        );
+    },
+  };
+}
+
+/** What the log and its archive know of the past. */
+export type PastLog = Instants &
+  Readonly<{
+    head: (stream: StreamName) => Promise<Omit<Head, 'lastTime'>>;
+    /** The last fact of each of some entities at or before a sequence of their stream, as far as it is kept. */
+    lastAsOf: (kind: Kind, entities: readonly string[], upTo: number) => Promise<ReadonlyMap<string, Recorded>>;
+    /** Returns whether a stream has dropped an event since it was created. */
+    hasForgotten: (stream: StreamName) => Promise<boolean>;
+  }>;
+
+/** An instant as the streams of a route have it. */
+export type ResolvedInstant = Readonly<{
+  positions: Readonly<Partial<Record<StreamName, number>>>;
+  /** The same as a token. */
+  token: string;
+  /** Milliseconds since 1970, to the second: when the last event of it was stored; undefined before the first. */
+  timeMs: number | undefined;
+}>;
+
+/** Finds the position of each stream that some projections follow, at an instant. */
+export type ResolveInstant = (named: NamedInstant, of: readonly ProjectionName[]) => Promise<ResolvedInstant>;
+
+const headForMs = 1000;
+
+const streamOf = new Map(projections.map(({ name, stream }) => [name, stream]));
+
+/**
+ * Resolves instants against the log.
+ *
+ * A stream that an instant does not name has the position of the time at which the last named event was stored. Fails
+ * with `NOT_YET` for a time to come, `BEYOND_HEAD` for a sequence that the stream does not have yet, `FOREIGN_POSITION`
+ * for a token of another log, and `FORGOTTEN` for what a stream does not keep any more.
+ */
+export function createResolver(past: PastLog, clock: () => number): ResolveInstant {
+  const heads = createHeads(past, clock);
+  return async (named, of) => {
+    const streams = [...new Set(of.flatMap((name) => streamOf.get(name) ?? []))].toSorted();
+    const isTime = 'nanos' in named;
+    if (isTime && named.nanos > BigInt(Math.floor(clock())) * nanosPerMs)
+      throw new AppError('NOT_YET', 'This time has not come yet; an instant lies in the past.');
+    const known = isTime ? new Map<StreamName, number>() : await checked(heads, locationsOf(named));
+    const nanos = isTime ? named.nanos : await lastStored(past, known);
+    const followed = await Promise.all(
+      streams.map(async (stream): Promise<Followed> => {
+        const sequence = known.get(stream) ?? (nanos === undefined ? 0 : await past.positionAt(stream, nanos));
+        const { incarnation, firstSequence } = await heads(stream, sequence);
+        if (streamTable[stream].keeps !== 'forever' && firstSequence > 1 && sequence < firstSequence)
+          throw await forgotten(past, stream, firstSequence);
+        return { stream, incarnation, sequence };
+      }),
+    );
+    return {
+      positions: Object.fromEntries(followed.map(({ stream, sequence }) => [stream, sequence])),
+      token: positionToken(followed),
+      timeMs: nanos === undefined ? undefined : Number(nanos / 1_000_000_000n) * 1000,
+    };
+  };
+}
+
+type ReadHead = (stream: StreamName, sequence: number) => Promise<Omit<Head, 'lastTime'>>;
+
+/** Reads ends of streams, each once a second, or anew where a sequence lies beyond. */
+function createHeads(past: PastLog, clock: () => number): ReadHead {
+  const known = new Map<StreamName, Readonly<{ head: Omit<Head, 'lastTime'>; readAt: number }>>();
+  return async (stream, sequence) => {
+    const before = known.get(stream);
+    if (before && clock() - before.readAt < headForMs && sequence <= before.head.lastSequence) return before.head;
+    const head = await past.head(stream);
+    known.set(stream, { head, readAt: clock() });
+    return head;
+  };
+}
+
+type Location = Readonly<{ stream: StreamName; sequence: number; incarnation?: string }>;
+
+const locationsOf = (named: Exclude<NamedInstant, { nanos: bigint }>): readonly Location[] =>
+  'place' in named ? [named.place] : [...named.positions].map(([stream, position]) => ({ stream, ...position }));
+
+/** The sequences of locations, once the log is known to have them. */
+async function checked(heads: ReadHead, locations: readonly Location[]): Promise<Map<StreamName, number>> {
+  for (const { stream, sequence, incarnation } of locations) {
+    const head = await heads(stream, sequence);
+    if (incarnation !== undefined && incarnation !== head.incarnation)
+      throw new AppError(
+        'FOREIGN_POSITION',
+        `This token is of another ${stream} than this instance follows; tokens hold for the log that gave them out.`,
+      );
+    if (sequence > head.lastSequence)
+      throw new AppError(
+        'BEYOND_HEAD',
+        `${stream} ends at ${head.lastSequence}; sequence ${sequence} has not been written yet.`,
+      );
+  }
+  return new Map(locations.map(({ stream, sequence }) => [stream, sequence]));
+}
+
+/** When the last of some events was stored. */
+async function lastStored(past: PastLog, known: ReadonlyMap<StreamName, number>): Promise<bigint | undefined> {
+  const times = await Promise.all([...known].map(([stream, sequence]) => past.storedAt(stream, sequence)));
+  return times
+    .filter((time) => time !== undefined)
+    .reduce<bigint | undefined>((a, b) => (a && a > b ? a : b), undefined);
+}
+
+async function forgotten(past: PastLog, stream: StreamName, first: number): Promise<AppError> {
+  const nanos = await past.storedAt(stream, first);
+  const earliest =
+    nanos === undefined ? '' : ` The earliest instant is ${new Date(Number(nanos / nanosPerMs)).toISOString()}.`;
+  return new AppError('FORGOTTEN', `What ${stream} had then is not kept any more.${earliest}`);
+}

@@ -1,0 +1,75 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Reading } from '../reading.ts';
+import { type PastTable, supersededAt } from '../relation.ts';
+import { type Input, slot } from '../statement.ts';
+import type { ActionFilter, FilterShape } from './action-filter.ts';
+import { actionTable } from './action-tables.ts';
+import { kindsIn } from './kinds.ts';
+import { type OwnershipRange, rowRangesIn } from './totals/ownership-ranges.ts';
+
+/** The table of actions, for readings of the past. */
+export const ofActions: PastTable = { projection: 'actions', table: actionTable };
+
+/** From which end of history the rows of a position are counted. */
+export type CountedFrom = 'head' | 'start';
+
+/** The nearer end: counters of the head less what changed since, or all that is unchanged since. */
+export const nearerEnd = ({ followed }: Reading, at: number): CountedFrom =>
+  followed.actions.sequence - at < at ? 'head' : 'start';
+
+/**
+ * Rows `m` with a `sign`, which lead from what is counted at one end of history to what there was at the position in
+ * the slot `at`: from the head, live rows changed since count backwards; from the start, those unchanged count. The
+ * superseded ones of that position count in either case.
+ */
+export function changesAt(reading: Reading, from: CountedFrom, columns: readonly string[]): RawBuilder<unknown> {
+  const list = sql.join(['position', ...columns].map((column) => sql.id(column)));
+  const live = sql.id(reading.schemas.actions, actionTable.name);
+  const bound = from === 'head' ? sql`live.position > ${slot('at')}::int8` : sql`live.position <= ${slot('at')}::int8`;
+  return sql`(
+    select ${sql.lit(from === 'head' ? -1 : 1)}::int8 as sign, ${list} from ${live} live where ${bound}
+    union all select 1::int8, ${list} from ${supersededAt(reading, ofActions)} superseded)`;
+}
+
+/** The columns that `matches` compares. */
+export const comparedColumns = ['kind', 'creator', 'height', 'accounts', 'finalize_tx'] as const;
+
+/** The columns that a filter compares. */
+export const columnsFor = (shape: FilterShape): (typeof comparedColumns)[number][] => [
+  ...(shape.type || shape.state ? ['kind' as const] : []),
+  ...(shape.creator ? ['creator' as const] : []),
+  ...(shape.fromHeight || shape.toHeight || shape.supernode ? ['height' as const] : []),
+  ...(shape.supernode ? (['accounts', 'finalize_tx'] as const) : []),
+];
+
+/** Holds for a row `m` of actions, live or superseded, that a filter matches; `matchInput` fills its slots. */
+export function matches(shape: FilterShape): RawBuilder<unknown> {
+  const all = [
+    sql`true`,
+    ...(shape.type || shape.state ? [sql`m.kind = any (${slot('match.kinds')}::"char"[])`] : []),
+    ...(shape.creator ? [sql`m.creator = ${slot('creator')}::text collate "C"`] : []),
+    ...(shape.fromHeight ? [sql`m.height >= ${slot('fromHeight')}::int8`] : []),
+    ...(shape.toHeight ? [sql`m.height <= ${slot('toHeight')}::int8`] : []),
+    ...(shape.supernode ? [isOwned] : []),
+  ];
+  return sql.join(all, sql` and `);
+}
+
+/** When an account counts as a node's, as `action_accounts` has it. */
+export const finalizedHeight = sql`coalesce((m.finalize_tx ->> 'height')::int8, m.height)`;
+
+const isOwned = sql`exists (
+  select from unnest(${slot('own.account')}::text[], ${slot('own.since')}::int8[], ${slot('own.until')}::int8[])
+    as own (account, since, until)
+  where m.accounts ? own.account
+    and (own.since is null or ${finalizedHeight} is null or ${finalizedHeight} >= own.since)
+    and (own.until is null or ${finalizedHeight} <= own.until))`;
+
+/** Fills the slots of `matches`; those of the filter's own values are filled by their names. */
+export const matchInput = (filter: ActionFilter, owners: readonly OwnershipRange[]): Input => ({
+  'match.kinds': kindsIn(filter).filter((kind) => kind !== null),
+  ...rowRangesIn(
+    'own',
+    owners.map((owner) => ({ owner, ids: undefined })),
+  ),
+});

@@ -1,0 +1,96 @@
+import { type RawBuilder, sql } from 'kysely';
+import { type ActionFilter, type FilterShape, shapeOf } from './action-filter.ts';
+import { columnsFor, type CountedFrom, changesAt, matches, matchInput, nearerEnd, ofActions } from './action-rows.ts';
+import { actionTable } from './action-tables.ts';
+import type { Reading } from '../reading.ts';
+import { markAt, positionInput, supersededAt } from '../relation.ts';
+import { run, slot } from '../statement.ts';
+import { type Addends, addendsOf, shapeOfTotal, totalInput, totalOf } from './totals/action-total.ts';
+import { kindsInput } from './totals/branches.ts';
+import { rowRangesIn } from './totals/ownership-ranges.ts';
+import { ownershipRangesAt } from './past-owners.ts';
+
+/** A page of the past: which actions to list and from where, and how a page of live rows is read. */
+export type PastPage = Readonly<{
+  filter: ActionFilter;
+  after: string | undefined;
+  limit: number;
+  at: number;
+  columns: readonly string[];
+  /** The ids `id` of live rows that match, the newest first, of those unchanged since the position. */
+  livePage: (shape: FilterShape, isUnchanged: RawBuilder<unknown>) => RawBuilder<unknown>;
+}>;
+
+/**
+ * The rows of a page of actions as of a position, with the total on each, as `listActions` reads them of the head.
+ *
+ * What was there is a live row unchanged since then, or a superseded one: the page is the first of both, and the total
+ * is counted from the nearer end of history.
+ */
+export async function pastRows<Row>(reading: Reading, page: PastPage): Promise<readonly Row[]> {
+  const { filter, after, limit, at, columns, livePage } = page;
+  const [owners, mark] = await Promise.all([ownershipRangesAt(reading, filter), markAt(reading, ofActions, at)]);
+  const { shape, given } = shapeOf(filter);
+  const from = nearerEnd(reading, at);
+  const addends: Addends = from === 'head' ? addendsOf(filter, owners.counted) : { parts: [], inner: [], counters: [] };
+  return await run<Row>(reading, {
+    shape: `past list ${reading.schemas.actions} ${Object.keys(shape).join()} ${from} ${shapeOfTotal(addends)}`,
+    text: () => textOf(reading, { shape, from, addends, columns, livePage }),
+    given: {
+      ...given,
+      ...kindsInput(filter),
+      ...matchInput(filter, owners.counted),
+      ...positionInput(reading, 'actions', at),
+      after: leastOf(after, mark),
+      limit: limit + 1,
+      ...totalInput(filter, addends),
+      ...rowRangesIn(
+        'page',
+        owners.listed.map((owner) => ({ owner, ids: owner.ranges?.ids })),
+      ),
+    },
+  });
+}
+
+/** No action of the past has an id beyond the mark. */
+function leastOf(after: string | undefined, mark: string | null): string {
+  const end = mark === null ? '0' : String(BigInt(mark) + 1n);
+  return after !== undefined && BigInt(after) < BigInt(end) ? after : end;
+}
+
+type Text = Readonly<{ shape: FilterShape; from: CountedFrom; addends: Addends }> &
+  Pick<PastPage, 'columns' | 'livePage'>;
+
+function textOf(reading: Reading, { shape, from, addends, columns, livePage }: Text): RawBuilder<unknown> {
+  const listed = sql.join(columns.map((column) => sql.id('action', column)));
+  const [live, past] = ['actions', 'actions_past'].map((table) => sql.id(reading.schemas.actions, table));
+  const read = sql.join(columns.map((column) => sql.id('one', column)));
+  const compared = columnsFor(shape);
+  return sql`
+    with page as (
+      select id, superseded from (
+        select live.id, null::int8 as superseded from (
+          ${livePage(shape, isUnchanged(reading, shape))} limit ${slot('limit')}) live
+        union all select * from (
+          select m.id, m.position from ${supersededAt(reading, ofActions)} m
+          where m.id < ${slot('after')}::numeric and ${matches(shape)} order by m.id desc limit ${slot('limit')}) past
+      ) both_kinds order by id desc limit ${slot('limit')}
+    )
+    select total.n as total, ${listed}
+    from (select ((${totalOf(reading, shape, addends)}) + (
+      select coalesce(sum(m.sign), 0) from ${changesAt(reading, from, compared)} m where ${matches(shape)}
+    ))::int8 as n) total
+    left join (page cross join lateral (
+      select ${read} from ${live} one where page.superseded is null and one.id = page.id
+      union all select ${read} from ${past} one where one.id = page.id and one.position = page.superseded
+    ) action) on true
+    order by action.id desc`;
+}
+
+/** Holds for a live row `m` of actions, or of their accounts, that is as it was at the position. */
+function isUnchanged({ schemas }: Reading, { supernode }: FilterShape): RawBuilder<unknown> {
+  if (!supernode) return sql`m.position <= ${slot('at')}::int8`;
+  return sql`exists (
+    select from ${sql.id(schemas.actions, actionTable.name)} main
+    where main.id = m.id and main.position <= ${slot('at')}::int8)`;
+}

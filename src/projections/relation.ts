@@ -1,0 +1,60 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Table } from './columns.ts';
+import { marksOf, pastOf, positionsPerMark } from './past-tables.ts';
+import type { ProjectionName } from './projection.ts';
+import type { Reading } from './reading.ts';
+import { type Input, run, slot } from './statement.ts';
+
+/** A main table that keeps its superseded rows, and the projection that it belongs to. */
+export type PastTable = Readonly<{ projection: ProjectionName; table: Table }>;
+
+/** The position at which a reading of the past reads a projection; undefined for a reading of the head. */
+export function positionOf({ at, followed }: Reading, projection: ProjectionName): number | undefined {
+  if (!at) return undefined;
+  const { stream, sequence } = followed[projection];
+  const position = at.positions[stream];
+  if (position === undefined) throw new Error(`A reading of the past has no position of ${stream}`);
+  return Math.min(position, sequence);
+}
+
+/** Slots `at` and `levels` of the statements below, for a position of a projection. */
+export const positionInput = ({ followed }: Reading, projection: ProjectionName, at: number): Input => ({
+  at,
+  // No row lived longer than the positions there are.
+  levels: followed[projection].sequence.toString(2).length,
+});
+
+/**
+ * The superseded rows that were there at the position in the slot `at`, with all their columns and those of the past.
+ *
+ * A row of a level ended less than `2^level` positions later, so little more is read of the index than what is found.
+ */
+export function supersededAt({ schemas }: Reading, { projection, table }: PastTable): RawBuilder<unknown> {
+  return sql`(
+    select past.* from generate_series(1, ${slot('levels')}::int4) lived (level) cross join lateral (
+      select * from ${sql.id(schemas[projection], pastOf(table)?.name ?? '')} one
+      where one.level = lived.level::int2 and one.until > ${slot('at')}::int8
+        and one.until < ${slot('at')}::int8 + (1::int8 << lived.level) and one.position <= ${slot('at')}::int8
+    ) past)`;
+}
+
+/** The rows of a table at the position in the slot `at`: live ones unchanged since then, and superseded ones. */
+export function relationAt(reading: Reading, from: PastTable): RawBuilder<unknown> {
+  const { projection, table } = from;
+  const columns = sql.join([...Object.keys(table.columns), 'position'].map((name) => sql.id(name)));
+  return sql`(
+    select ${columns} from ${sql.id(reading.schemas[projection], table.name)} live
+    where live.position <= ${slot('at')}::int8 and not live.removed
+    union all select ${columns} from ${supersededAt(reading, from)} superseded)`;
+}
+
+/** The greatest key that a main table had at a position, or a little later; null before the first. */
+export async function markAt(reading: Reading, { projection, table }: PastTable, at: number): Promise<string | null> {
+  const marks = sql.id(reading.schemas[projection], marksOf(table)?.name ?? '');
+  const [row] = await run<{ greatest: string | null }>(reading, {
+    shape: `mark ${reading.schemas[projection]}`,
+    text: () => sql`select max(greatest)::text as greatest from ${marks} where block <= ${slot('block')}::int8`,
+    given: { block: Math.floor(at / positionsPerMark) },
+  });
+  return row?.greatest ?? null;
+}

@@ -1,0 +1,148 @@
+import { bech32 } from '@scure/base';
+import { describe, expect, it } from 'vitest';
+import type { Fact } from '../../../../src/events/catalogue.ts';
+import { randomHistory, seeded } from '../../../support/random-history.ts';
+import { type Answer, pastOf, type RestServer, startRest } from './rest-server.ts';
+import { round } from './sample.ts';
+
+/** An address that the parameters take, for a name of the random history. */
+const addressOf = (prefix: string, name: string): string =>
+  bech32.encode(prefix, bech32.toWords(Uint8Array.from(Buffer.from(name.padEnd(20, '.')))));
+
+/** A history of a whole network whose facts of all streams are mixed, with rounds in between. */
+function historyOf(seed: number): Fact[] {
+  const random = seeded(seed);
+  const named = JSON.stringify(randomHistory(seed, { actions: 24 }))
+    .replaceAll(/"(op-.)"/g, (_, name: string) => JSON.stringify(addressOf('lumeravaloper', name)))
+    .replaceAll(/"(acc\d|stranger|creator\d)"/g, (_, name: string) => JSON.stringify(addressOf('lumera', name)));
+  const lives = [...Map.groupBy(JSON.parse(named) as Fact[], entityNamed).values()];
+  const facts: Fact[] = [];
+  while (lives.some((life) => life.length > 0)) {
+    // The first entities are further on than the last ones, as on a chain.
+    const open = lives.filter((life) => life.length > 0).slice(0, 5);
+    const next = open[random.below(open.length)]?.shift();
+    if (next) facts.push(next);
+    if (random.chance(0.1))
+      facts.push(round('supernodes', 91 + facts.length, '2026-01-02T00:00:00Z', { minimumVersion: '2.0.0' }));
+  }
+  return facts;
+}
+
+const entityNamed = ({ type, data }: Fact): string => {
+  const { action, node, validator } = data as { action?: string; node?: string; validator?: string };
+  return JSON.stringify([type.slice(0, 5), action ?? node ?? validator]);
+};
+
+const operator = addressOf('lumeravaloper', 'op-a');
+const account = addressOf('lumera', 'acc1');
+const creator = addressOf('lumera', 'creator1');
+
+/** Every read of `/v1`, with every filter of its lists. */
+const paths = [
+  '/v1/actions',
+  '/v1/actions?limit=3&include_transactions=true',
+  '/v1/actions?type=sense',
+  '/v1/actions?state=registered&limit=2',
+  '/v1/actions?state=finalized&type=cascade',
+  `/v1/actions?creator=${creator}`,
+  `/v1/actions?creator=${creator}&state=approved`,
+  '/v1/actions?fromHeight=9000&toHeight=41000',
+  `/v1/actions?supernode=${account}`,
+  `/v1/actions?supernode=${operator}`,
+  `/v1/actions?supernode=${operator}&state=approved&limit=1`,
+  `/v1/actions?supernode=${operator}&creator=${creator}`,
+  `/v1/actions?supernode=${operator}&fromHeight=5000`,
+  '/v1/actions/stats',
+  '/v1/actions/stats?type=cascade&from=2026-01-01T03:00:00Z&to=2026-01-03T12:00:00Z',
+  '/v1/actions/stats?from=2026-01-02T00:00:00Z',
+  '/v1/supernodes/metrics?limit=2',
+  '/v1/supernodes/metrics?status=available&currentState=SUPERNODE_STATE_ACTIVE',
+  '/v1/supernodes/stats',
+  '/v1/supernodes/action-stats',
+  '/v1/supernodes/unavailable',
+  `/v1/supernodes/${operator}/metrics`,
+  `/v1/supernodes/${operator}/paymentInfo`,
+  '/v1/version/matrix',
+];
+
+const asOf = (path: string, instant: string): string => `${path}${path.includes('?') ? '&' : '?'}as_of=${instant}`;
+/** A cursor names its instant, so that of the past is another one. */
+const bodyOf = ({ status, body: { cursor, ...rest } }: Answer): unknown => ({
+  status,
+  ...rest,
+  hasMore: cursor !== undefined,
+});
+
+describe('as_of', () => {
+  it.each([1, 2])('answers every read as an API over the prefix does, history %i', async (seed) => {
+    const facts = historyOf(seed);
+    const random = seeded(seed);
+    const rest = await startRest(facts);
+    const ids = [...new Set(facts.flatMap(({ data }) => ('action' in data ? [data.action] : [])))];
+    const all = [...paths, ...ids.map((id) => `/v1/actions/${id}`)];
+    try {
+      for (const length of [0, facts.length, ...Array.from({ length: 5 }, () => random.below(facts.length))]) {
+        const prefix = await startRest(facts.slice(0, length));
+        const answers = async (of: RestServer, pathOf: (path: string) => string) =>
+          await Promise.all(all.map(async (path) => [path, length, bodyOf(await of.get(pathOf(path)))]));
+        const past = await answers(rest, (path) => asOf(path, `ACTIONS:${length}`));
+        const then = await answers(prefix, (path) => path).finally(() => void prefix.close());
+        for (const [at, answer] of past.entries()) expect(answer).toEqual(then[at]);
+      }
+    } finally {
+      await rest.close();
+    }
+  });
+
+  it('keeps the instant in cursors, names it in headers, and is the plain answer at the head', async () => {
+    const facts = historyOf(4);
+    const rest = await startRest(facts);
+    const half = Math.floor(facts.length / 2);
+    try {
+      const first = await rest.get(asOf('/v1/actions?limit=2', `ACTIONS:${half}`));
+      const token = first.headers.get('annals-as-of') ?? '';
+      expect(first.headers.get('memento-datetime')).toMatch(/ GMT$/);
+      const next = await rest.get(`/v1/actions?limit=2&cursor=${String(first.body.cursor)}`);
+      expect(next.headers.get('annals-as-of')).toBe(token);
+      expect(next.body.total).toBe(first.body.total);
+      const named = await rest.get(asOf(`/v1/actions?limit=2&cursor=${String(first.body.cursor)}`, token));
+      expect(named.text).toBe(next.text);
+      const plain = await rest.get('/v1/actions/stats');
+      const head = plain.headers.get('annals-position') ?? '';
+      expect((await rest.get(asOf('/v1/actions/stats', head))).text).toBe(plain.text);
+      const memento = { headers: { 'accept-datetime': first.headers.get('memento-datetime') ?? '' } };
+      const [id] = (next.body.actions as { id: string }[]).map((action) => action.id);
+      const byDate = await rest.get(`/v1/actions/${id}`, memento);
+      expect(byDate.text).toBe((await rest.get(asOf(`/v1/actions/${id}`, `ACTIONS:${half}`))).text);
+    } finally {
+      await rest.close();
+    }
+  });
+
+  it('refuses what is no instant of this log by a code for each way', async () => {
+    const facts = historyOf(4);
+    const forgets = { ...pastOf(facts), hasForgotten: async () => true };
+    const late = { ...forgets, head: async () => ({ ...(await forgets.head('PROBES')), firstSequence: 50 }) };
+    const [rest, forgetful] = [await startRest(facts), await startRest(facts, { past: late })];
+    const token = (incarnation: string) =>
+      Buffer.from(JSON.stringify({ ACTIONS: [incarnation, 3] })).toString('base64url');
+    try {
+      const cursor = String((await rest.get('/v1/actions?limit=2')).body.cursor);
+      const asked: readonly (readonly [RestServer, string, number, string])[] = [
+        [rest, asOf('/v1/actions', 'yesterday'), 400, 'INVALID_INSTANT'],
+        [rest, asOf('/v1/actions', 'TRANSFERS:1'), 400, 'INVALID_INSTANT'],
+        [rest, asOf('/v1/actions', '2999-01-01T00:00:00Z'), 400, 'NOT_YET'],
+        [rest, asOf('/v1/actions', `ACTIONS:${facts.length + 1}`), 400, 'BEYOND_HEAD'],
+        [rest, asOf('/v1/actions', token('2020-01-01T00:00:00Z')), 400, 'FOREIGN_POSITION'],
+        [rest, asOf(`/v1/actions?limit=2&cursor=${cursor}`, 'ACTIONS:9'), 400, 'OTHER_INSTANT'],
+        [forgetful, asOf('/v1/supernodes/stats', 'PROBES:3'), 410, 'FORGOTTEN'],
+      ];
+      for (const [server, path, status, code] of asked)
+        expect([path, await server.get(path)], path).toMatchObject([path, { status, body: { code } }]);
+      const odd = await rest.get('/v1/actions/1', { headers: { 'accept-datetime': 'yesterday' } });
+      expect(odd).toMatchObject({ status: 400, body: { code: 'INVALID_INSTANT' } });
+    } finally {
+      await Promise.all([rest.close(), forgetful.close()]);
+    }
+  });
+});
