@@ -24,8 +24,8 @@ const gwei = 10n ** 9n;
 
 /** Writes logs without data, or loops without any where it is called with data, for as long as there is gas. */
 const runtime = '366011575b5f5fa06113885a11600457005b601156';
-const deployment =
-  `0x60${(runtime.length / 2).toString(16)}600c5f3960${(runtime.length / 2).toString(16)}5ff3` as const;
+const length = (runtime.length / 2).toString(16);
+const deployment = `0x60${length}600a5f3960${length}5ff3${runtime}` as const;
 
 type Measured = Readonly<{ startS: number; memoryMb: number; numberMs: number; balanceMs: number }>;
 

@@ -79,7 +79,7 @@ function reachOf({ instance: { nats, postgres } }: Program): Record<string, stri
 }
 
 /** What JSON-RPC says while a store below it is away. */
-const storeAway = /does not answer|did not answer|out of reach|is being made|are being made/;
+const storeAway = /(does|did) not (answer|acknowledge)|out of reach|(is|are) being made/;
 
 type Rpc = (method: string, ...params: unknown[]) => Promise<unknown>;
 

@@ -70,17 +70,13 @@ async function unlessAway<T>(work: Promise<T>): Promise<T | undefined> {
 
 /** The task that was answered; 'done' where an earlier answer was lost and its action is finalized since. */
 async function uploaded(api: string, file: Registered): Promise<string | undefined> {
-  const answer = await unlessAway(upload(`${api}/actions/cascade`, file));
-  if (answer === undefined) return undefined;
-  const body = (await answer.json()) as Readonly<{ task_id?: string; message?: string; detail?: string }>;
+  const answer = await upload(`${api}/actions/cascade`, file);
+  const body = (await answer.json()) as Readonly<{ task_id?: string }>;
   if (answer.status === 202) return body.task_id;
   const text = JSON.stringify(body);
   if (answer.status === 409 && text.includes('ACTION_STATE_DONE')) return 'done';
-  // The registration is in a block, and an index that is behind may not have it yet.
-  if (answer.status < 500 && answer.status !== 404 && answer.status !== 429)
-    throw new Error(`An upload was answered ${answer.status}: ${text}`);
   await pause(askAgainMs);
-  return undefined;
+  throw new Error(`An upload was answered ${answer.status}: ${text}`);
 }
 
 /** Reads a task's states until it has ended. Fails where it ended otherwise than completed. */

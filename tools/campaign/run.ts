@@ -5,6 +5,7 @@
  *   npm run campaign -- --seed 7 --kills 500
  *   npm run campaign -- --only kills,freezes
  */
+import { inspect } from 'node:util';
 import { Command, InvalidArgumentError } from 'commander';
 import type { PartOptions, Tally } from './part.ts';
 import { partNames, parts, type PartName } from './parts.ts';
@@ -45,7 +46,7 @@ async function runPart(name: PartName): Promise<Tally> {
   const began = performance.now();
   const log = (line: string): void => say(`${name}: ${line}`);
   const tally = await runIfPossible(name, { count, seed, log }).catch((caught: unknown) => {
-    log(caught instanceof Error ? (caught.stack ?? caught.message) : String(caught));
+    log(inspect(caught, { depth: 4, maxStringLength: 2000 }));
     return { passed: 0, failed: 1 };
   });
   const seconds = Math.round((performance.now() - began) / 1000);
