@@ -22,13 +22,16 @@ function isBytes(body: UniversalServerRequest['body']): body is AsyncIterable<Ui
   return typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 }
 
-/** Chunks as long as enough of them come; a timer runs only while somebody waits for one. */
+/** Chunks as long as enough of them come; one timer serves all of them. */
 class PacedBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #windowMs: number;
   readonly #leastBytes: number;
   #waitedMs = 0;
   #bytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+  /** The reader that waits, and since when. */
+  #waiting: Readonly<{ sinceMs: number; fail: (reason: ConnectError) => void }> | undefined;
 
   constructor(body: AsyncIterable<Uint8Array>, { bytesPerSecond, windowMs }: BodyPace) {
     this.#chunks = body[Symbol.asyncIterator]();
@@ -40,39 +43,60 @@ class PacedBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> 
     return this;
   }
 
-  async next(): Promise<IteratorResult<Uint8Array>> {
-    const startedAtMs = performance.now();
-    const before = this.#waitedMs;
-    const chunk = this.#chunks.next();
-    chunk.catch(() => undefined);
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      if (this.#bytes < this.#leastBytes) reject(tooSlow());
-    }, this.#windowMs - before);
-    // A window that was fast enough is followed by one in which nothing came yet.
-    const following = setTimeout(() => reject(tooSlow()), 2 * this.#windowMs - before);
+  next(): Promise<IteratorResult<Uint8Array>> {
+    return new Promise((resolve, reject) => {
+      const sinceMs = performance.now();
+      this.#waiting = { sinceMs, fail: reject };
+      this.#timer ??= this.#timerFor(this.#windowMs - this.#waitedMs);
+      this.#delivered(sinceMs).then(resolve, reject);
+    });
+  }
+
+  async #delivered(sinceMs: number): Promise<IteratorResult<Uint8Array>> {
     try {
-      const result = await Promise.race([chunk, late]);
-      this.#count(before + performance.now() - startedAtMs, result.done === true ? 0 : result.value.length);
+      const result = await this.#chunks.next();
+      this.#count(this.#waitedMs + performance.now() - sinceMs, result.done === true ? 0 : result.value.length);
+      if (result.done === true) this.#stop();
       return result;
-    } finally {
-      clearTimeout(timer);
-      clearTimeout(following);
+    } catch (caught) {
+      this.#stop();
+      throw caught;
     }
   }
 
   /** A read that waits for a chunk is not waited for: the stream's own iterator would do that. */
   return(): Promise<IteratorResult<Uint8Array>> {
+    this.#stop();
     this.#chunks.return?.().catch(() => undefined);
     return Promise.resolve({ done: true, value: undefined });
   }
 
+  #timerFor(ms: number): NodeJS.Timeout {
+    return setTimeout(() => this.#check(), ms).unref();
+  }
+
+  /** A window that was fast enough is followed by one in which nothing came yet. */
+  #check(): void {
+    this.#timer = undefined;
+    if (!this.#waiting) return;
+    const waitedMs = this.#waitedMs + performance.now() - this.#waiting.sinceMs;
+    const limitMs = this.#bytes < this.#leastBytes ? this.#windowMs : 2 * this.#windowMs;
+    if (waitedMs >= limitMs) this.#waiting.fail(tooSlow());
+    else this.#timer = this.#timerFor(limitMs - waitedMs);
+  }
+
   #count(waitedMs: number, bytes: number): void {
+    this.#waiting = undefined;
     this.#bytes += bytes;
     this.#waitedMs = waitedMs;
     if (waitedMs < this.#windowMs) return;
     this.#waitedMs = 0;
     this.#bytes = 0;
+  }
+
+  #stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 }
 

@@ -9,6 +9,9 @@ export class NoRoom extends AppError {
   }
 }
 
+const knownForMs = 1_000;
+const ampleBytes = 2 ** 30;
+
 /** The room of a store: bytes are reserved before they are written, and released when they are gone. */
 export type Room = Readonly<{
   used: () => number;
@@ -28,13 +31,24 @@ export function createRoom(
   volumeOf: (folder: string) => Promise<Pick<Volume, 'total' | 'available'>> = readVolume,
 ): Room {
   let used = start;
+  let known = { spare: 0, untilMs: -Infinity };
+  /** The disk is read again after a second, and each time where it is nearly full: a read waits behind writes. */
+  const hasDisk = async (bytes: number): Promise<boolean> => {
+    known.spare -= bytes;
+    if (performance.now() < known.untilMs && known.spare >= ampleBytes) return true;
+    const { total, available } = await volumeOf(folder);
+    known = {
+      spare: Number(available) - bytes - bytesLeftFree(Number(total)),
+      untilMs: performance.now() + knownForMs,
+    };
+    return known.spare >= 0;
+  };
   return {
     used: () => used,
     take: async (bytes) => {
       if (bound >= 0 && used + bytes > bound) throw new NoRoom(`its ${bound} bytes (STORAGE_SPACE) are used`);
       used += bytes;
-      const { total, available } = await volumeOf(folder);
-      if (Number(available) - bytes >= bytesLeftFree(Number(total))) return;
+      if (await hasDisk(bytes)) return;
       used -= bytes;
       throw new NoRoom('its disk is nearly full');
     },
