@@ -1,5 +1,6 @@
 import type { Method } from '../rpc/registry.ts';
 import { blockMethods } from './blocks.ts';
+import { headerMethods } from './headers.ts';
 import { callMethods } from './calls.ts';
 import { examples } from './examples.ts';
 import { debugMethods } from './debug.ts';
@@ -19,6 +20,7 @@ export const methods: readonly Method[] = [
   ...nodeMethods,
   ...catalogueMethods,
   ...blockMethods,
+  ...headerMethods,
   ...receiptMethods,
   ...stateMethods,
   ...callMethods,

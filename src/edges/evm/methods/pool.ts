@@ -17,6 +17,18 @@ function bySender(list: readonly TypedTransaction[]): Readonly<Record<string, un
   return Object.fromEntries([...senders].map(([sender, own]) => [sender, byNonce(own)]));
 }
 
+/** The same, each in a line of text as go-ethereum writes it. */
+function inLines(list: readonly TypedTransaction[]): Readonly<Record<string, unknown>> {
+  const line = (tx: TypedTransaction): string => {
+    const price = 'maxFeePerGas' in tx ? tx.maxFeePerGas : tx.gasPrice;
+    return `${tx.to?.toString() ?? 'contract creation'}: ${tx.value} wei + ${tx.gasLimit} gas × ${price} wei`;
+  };
+  const senders = Map.groupBy(list, (tx) => tx.getSenderAddress().toString());
+  return Object.fromEntries(
+    [...senders].map(([sender, own]) => [sender, Object.fromEntries(own.map((tx) => [tx.nonce.toString(), line(tx)]))]),
+  );
+}
+
 const isFrom = (sender: Address, address: string): boolean => sender.toString() === address.toLowerCase();
 
 /** Methods of transactions that wait, and of blocks that are built for show. */
@@ -36,6 +48,22 @@ export const poolMethods: readonly Method[] = [
     params: [],
     result: Type.Object({ pending: forms.quantity, queued: forms.quantity }),
     handler: ({ pool }) => ({ pending: hex(pool.pending().length), queued: hex(pool.queued().length) }),
+  }),
+  method({
+    name: 'eth_pendingTransactions',
+    namespace: 'eth',
+    summary: 'The waiting transactions of accounts whose keys are here: none, no key is',
+    params: [],
+    result: Type.Array(waiting),
+    handler: () => [],
+  }),
+  method({
+    name: 'txpool_inspect',
+    namespace: 'txpool',
+    summary: 'The transactions that wait, each in a line of text, by sender and nonce',
+    params: [],
+    result: Type.Object({ pending: waiting, queued: waiting }),
+    handler: ({ pool }) => ({ pending: inLines(pool.pending()), queued: inLines(pool.queued()) }),
   }),
   method({
     name: 'txpool_content',

@@ -110,3 +110,17 @@ test('searches page by page towards both ends, the newest first', async () => {
   expect(hashesOf(await ask('ots_searchTransactionsBefore', created(1), 0, 25))).toEqual([all[0], all.at(-2)]);
   expect(await ask('ots_searchTransactionsBefore', funded, 0, 1_000)).toBe(-32602);
 });
+
+test('headers and raw transactions are those of the blocks, which have no uncles', async () => {
+  const latest = (await ask('eth_getBlockByNumber', 'latest', false)) as Record<string, unknown>;
+  const header = (await ask('eth_getHeaderByNumber', 'latest')) as Record<string, unknown>;
+  expect(latest).toMatchObject(header);
+  expect(await ask('eth_getHeaderByHash', latest['hash'])).toEqual(header);
+  const [hash] = latest['transactions'] as string[];
+  const raw = await ask('eth_getRawTransactionByHash', hash);
+  expect(await ask('eth_getRawTransactionByBlockHashAndIndex', latest['hash'], '0x0')).toBe(raw);
+  expect(await ask('eth_getRawTransactionByBlockNumberAndIndex', latest['number'], '0x0')).toBe(raw);
+  expect(await ask('eth_sendRawTransaction', raw)).toBe(hash);
+  expect(await ask('eth_getUncleCountByBlockHash', latest['hash'])).toBe('0x0');
+  expect(await ask('eth_getUncleByBlockNumberAndIndex', latest['number'], '0x0')).toBe(null);
+});
