@@ -14,6 +14,7 @@ import { storageQueries } from './storage/queries.ts';
 import { peerBans, storedFiles } from './storage/storage.ts';
 import { transferQueries } from './transfers/queries.ts';
 import { transfers } from './transfers/transfers.ts';
+import { versionQueries } from './versions.ts';
 import { supernodes } from './fleet/supernodes.ts';
 import { validators } from './fleet/validators.ts';
 
@@ -49,4 +50,5 @@ export const queries: readonly QueryEntry[] = [
   ...blockQueries,
   ...chainQueries,
   ...storageQueries,
+  ...versionQueries,
 ];

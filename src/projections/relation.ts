@@ -27,7 +27,8 @@ export const positionInput = ({ followed }: Reading, projection: ProjectionName,
 /**
  * The superseded rows that were there at the position in the slot `at`, with all their columns and those of the past.
  *
- * A row of a level ended less than `2^level` positions later, so little more is read of the index than what is found.
+ * A row of a level ended less than `2^level` positions later, so little more is read of the index than what matches.
+ * `offset 0` keeps the planner from joining the levels with all of the table.
  */
 export function supersededAt({ schemas }: Reading, { projection, table }: PastTable): RawBuilder<unknown> {
   return sql`(
@@ -35,6 +36,7 @@ export function supersededAt({ schemas }: Reading, { projection, table }: PastTa
       select * from ${sql.id(schemas[projection], pastOf(table)?.name ?? '')} one
       where one.level = lived.level::int2 and one.until > ${slot('at')}::int8
         and one.until < ${slot('at')}::int8 + (1::int8 << lived.level) and one.position <= ${slot('at')}::int8
+      offset 0
     ) past)`;
 }
 

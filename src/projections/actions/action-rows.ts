@@ -25,9 +25,12 @@ export const nearerEnd = ({ followed }: Reading, at: number): CountedFrom =>
 export function changesAt(reading: Reading, from: CountedFrom, columns: readonly string[]): RawBuilder<unknown> {
   const list = sql.join(['position', ...columns].map((column) => sql.id(column)));
   const live = sql.id(reading.schemas.actions, actionTable.name);
-  const bound = from === 'head' ? sql`live.position > ${slot('at')}::int8` : sql`live.position <= ${slot('at')}::int8`;
+  // What changed since is little near the head: it is read by position, whatever else a filter compares.
+  const bound =
+    from === 'head' ? sql`live.position > ${slot('at')}::int8 offset 0` : sql`live.position <= ${slot('at')}::int8`;
   return sql`(
-    select ${sql.lit(from === 'head' ? -1 : 1)}::int8 as sign, ${list} from ${live} live where ${bound}
+    select ${sql.lit(from === 'head' ? -1 : 1)}::int8 as sign, changed.* from (
+      select ${list} from ${live} live where ${bound}) changed
     union all select 1::int8, ${list} from ${supersededAt(reading, ofActions)} superseded)`;
 }
 

@@ -15,6 +15,7 @@ import { parseAddress } from './addresses.ts';
 import { instantOf, instantOfWalk, recordInstantOf } from './as-of.ts';
 import { detailOf, listItemOf } from './action-views.ts';
 import type { RouteDependencies } from './dependencies.ts';
+import { versionsRoutes } from './versions.ts';
 import type { Walk } from '../../http/cursor.ts';
 import { isInOrder, secondFrom, secondUntil } from '../../http/instant.ts';
 import { requireOrder } from '../../http/parameters.ts';
@@ -25,11 +26,12 @@ const ofActions = { projections: ['actions'], sources: ['actions'] } as const;
 /** An operator's accounts come from the SuperNodes: in the list's filter and in the detail. */
 const withNodes = { projections: ['actions', 'supernodes'], sources: ['actions', 'supernodes'] } as const;
 
-/** `/v1/actions`, its counts, and one action. */
+/** `/v1/actions`, its counts, one action, and the versions of records. */
 export function actionRoutes(app: App, dependencies: RouteDependencies): void {
   addList(app, dependencies);
   addCounts(app, dependencies);
   addDetail(app, dependencies);
+  versionsRoutes(app, dependencies);
 }
 
 function addList(app: App, { read, cursors, settings }: RouteDependencies): void {

@@ -4,6 +4,7 @@ import { logComponents } from '../proof/log-schemas.ts';
 import { superNodeComponents } from './supernode-schemas.ts';
 import { syncComponents } from './sync.ts';
 import { versionComponents } from './version-matrix.ts';
+import { versionsComponents } from './versions.ts';
 
 /** The headers that callers from other origins may read. */
 export const exposedHeaders = [
@@ -29,7 +30,14 @@ export const apiDescription: Omit<ApiDescription, 'version'> = {
     { name: 'SuperNodes', description: 'Who does the work, and how they are.' },
     { name: 'Logs', description: 'The facts behind every answer, to be checked without trusting this instance.' },
   ],
-  components: [...actionComponents, ...superNodeComponents, ...syncComponents, ...versionComponents, ...logComponents],
+  components: [
+    ...actionComponents,
+    ...superNodeComponents,
+    ...syncComponents,
+    ...versionComponents,
+    ...logComponents,
+    ...versionsComponents,
+  ],
   securitySchemes: {
     syncToken: { type: 'http', scheme: 'bearer', description: 'SYNC_TOKEN of the instance, where one is set.' },
   },

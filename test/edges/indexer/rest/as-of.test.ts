@@ -119,6 +119,31 @@ describe('as_of', () => {
     }
   });
 
+  it('lists the versions of a record, one for each of its events, and answers each', async () => {
+    const facts = historyOf(4);
+    const rest = await startRest(facts);
+    try {
+      const { body } = await rest.get('/v1/actions?state=approved&limit=1');
+      const [{ id } = { id: '' }] = body.actions as { id: string }[];
+      const own = facts.flatMap(({ data }, at) =>
+        'action' in data && data.action === id ? [`ACTIONS:${at + 1}`] : [],
+      );
+      const answer = await rest.get(`/v1/actions/${id}/versions`);
+      expect(answer.body).toMatchObject({ id, total: own.length });
+      const versions = answer.body.versions as { as_of: string; until: string | null; url: string }[];
+      expect(versions.map((one) => one.as_of)).toEqual(own.toReversed());
+      expect(versions.map((one) => one.until)).toEqual([null, ...own.toReversed().slice(0, -1)]);
+      const first = await rest.get(versions.at(-1)?.url ?? '');
+      expect(first.body).toMatchObject({ id, status: 'registered' });
+      const early = await rest.get(asOf(`/v1/actions/${id}/versions`, own[0] ?? ''));
+      expect(early.body).toMatchObject({ total: 1, versions: [{ as_of: own[0], until: null }] });
+      expect((await rest.get(`/v1/supernodes/${operator}/versions`)).body.total).toBeGreaterThan(0);
+      expect(await rest.get('/v1/actions/nothing/versions')).toMatchObject({ status: 404 });
+    } finally {
+      await rest.close();
+    }
+  });
+
   it('refuses what is no instant of this log by a code for each way', async () => {
     const facts = historyOf(4);
     const forgets = { ...pastOf(facts), hasForgotten: async () => true };

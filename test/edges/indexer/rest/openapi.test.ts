@@ -87,6 +87,7 @@ describe('GET /openapi.json', () => {
         'get /v1/actions',
         'get /v1/actions/stats',
         'get /v1/actions/{id}',
+        'get /v1/actions/{id}/versions',
         'get /v1/logs',
         'get /v1/supernodes/action-stats',
         'get /v1/supernodes/metrics',
@@ -94,6 +95,7 @@ describe('GET /openapi.json', () => {
         'get /v1/supernodes/unavailable',
         'get /v1/supernodes/{id}/metrics',
         'get /v1/supernodes/{id}/paymentInfo',
+        'get /v1/supernodes/{id}/versions',
         'get /v1/version/matrix',
         'post /v1/supernodes/sync',
       ]);
@@ -118,7 +120,7 @@ describe('GET /openapi.json', () => {
 
   it('describes every operation, parameter and answer, refusals and headers too', { tags: ['S2.ops.openapi'] }, () => {
     const operations = [...objectsIn(document.paths)].filter(([, node]) => 'responses' in node);
-    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(22);
+    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(24);
     for (const [way, { summary, tags, parameters = [], responses }] of operations) {
       expect([way, typeof summary, Array.isArray(tags)]).toEqual([way, 'string', true]);
       if (!Array.isArray(parameters)) throw new Error(`Parameters of ${way} are no list`);
