@@ -13,7 +13,7 @@ export const explorerPages: readonly ExplorerPage[] = [
   },
   { path: '/search', title: 'Search', data: ['/openapi.json'] },
   { path: '/actions', title: 'Actions', data: ['/v1/actions?include_transactions=true', '/v1/actions/stats'] },
-  { path: '/actions/:id', title: 'Action :id', data: ['/v1/actions/:id'] },
+  { path: '/actions/:id', title: 'Action :id', data: ['/v1/actions/:id', '/v1/actions/:id/versions'] },
   { path: '/nodes', title: 'SuperNodes', data: ['/v1/supernodes/metrics', '/v1/supernodes/stats'] },
   {
     path: '/nodes/:id',

@@ -58,7 +58,7 @@ function remember(address, request) {
 
 /** @param {string} address */
 async function fetchJson(address) {
-  const answer = await fetchAnswer(address);
+  const answer = await readNow(address);
   if (address.includes('as_of=') && !answer.headers.has('annals-as-of')) noteOfNow();
   return answer;
 }
@@ -83,8 +83,13 @@ export function useOfNow() {
   return seen;
 }
 
-/** @param {string} address */
-async function fetchAnswer(address) {
+/**
+ * Reads JSON as it is now, whatever instant the page shows.
+ *
+ * @param {string} address
+ * @returns {Promise<WithHeaders<any>>}
+ */
+export async function readNow(address) {
   const response = await fetch(address, { headers: { accept: 'application/json' } });
   const text = await response.text();
   const body = text === '' ? null : parsed(text);

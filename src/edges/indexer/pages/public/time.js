@@ -14,19 +14,21 @@ const steps = 1000;
 /** So that the recent past takes most of the slider. */
 const bend = 3;
 
-/** Instants of the entity that is shown, ascending. @type {readonly string[]} */
+/**
+ * An event of the entity: when it was written, and the instant right after it.
+ *
+ * @typedef {{ at: string, as_of: string }} Step
+ */
+
+/** Events of the entity that is shown, the oldest first. @type {readonly Step[]} */
 let instants = [];
 const changed = new EventTarget();
 
-/**
- * Lets the slider step by the events of an entity while a component is shown.
- *
- * @param {readonly (string | null | undefined)[]} times
- */
-export function useInstants(times) {
-  const text = JSON.stringify(times.filter(Boolean));
+/** Lets the slider step by the events of an entity while a component is shown. @param {readonly Step[]} events */
+export function useInstants(events) {
+  const text = JSON.stringify(events);
   useEffect(() => {
-    instants = JSON.parse(text).toSorted();
+    instants = JSON.parse(text);
     changed.dispatchEvent(new Event('change'));
     return () => {
       instants = [];
@@ -50,11 +52,22 @@ const instantAt = (from, now, value) => now - (now - from) * (1 - value / steps)
 const valueAt = (from, now, at) =>
   Math.round(steps * (1 - Math.max(0, (now - at) / Math.max(1, now - from)) ** (1 / bend)));
 
-/** The next instant of the entity before or after one. @param {string} from @param {-1 | 1} direction */
+/** When the instant of the address was; NaN for one that only the API knows. @param {string} chosen */
+const timeOf = (chosen) => Date.parse(instants.find((one) => one.as_of === chosen)?.at ?? chosen);
+
+/**
+ * The instant of the entity's next event before or after one; empty for now.
+ *
+ * @param {string} from
+ * @param {-1 | 1} direction
+ */
 function neighbour(from, direction) {
-  const at = from === '' ? Infinity : Date.parse(from);
-  const beyond = instants.filter((one) => (direction < 0 ? Date.parse(one) < at : Date.parse(one) > at));
-  return (direction < 0 ? beyond.at(-1) : beyond[0]) ?? (direction > 0 ? '' : undefined);
+  const known = instants.findIndex((one) => one.as_of === from);
+  const at = from === '' ? Infinity : timeOf(from);
+  const before = known >= 0 ? known - 1 : instants.findLastIndex((one) => Date.parse(one.at) <= at);
+  const after = known >= 0 ? known + 1 : instants.findIndex((one) => Date.parse(one.at) > at);
+  if (direction < 0) return instants[before]?.as_of;
+  return after < 0 ? '' : (instants[after]?.as_of ?? '');
 }
 
 /** Shows another instant of the page; undefined changes nothing. @param {string | undefined} instant */
@@ -94,6 +107,13 @@ function Step({ label, mark, direction }) {
   return html`<button class="plain" aria-label=${label} disabled=${isOff} onClick=${onClick}>${mark}</button>`;
 }
 
+/** @param {string} chosen @param {number} at */
+function wordsOf(chosen, at) {
+  if (Number.isNaN(at)) return `as of ${chosen}`;
+  const time = new Date(at).toISOString();
+  return `as of ${chosen.includes(':') && Number.isNaN(Date.parse(chosen)) ? `event ${chosen}, ` : ''}${moment(time)} UTC, ${age(time)}`;
+}
+
 /** The slider, with the instant in words and the path back to now. */
 export function TimeSlider() {
   const { path } = useAddress();
@@ -101,16 +121,16 @@ export function TimeSlider() {
   const isOfNow = useOfNow();
   const first = /** @type {ReadState<LoggedEvent>} */ (useRead('/log/ACTIONS/events/1'));
   const chosen = asOf();
-  const from = Math.min(Date.parse(first.body?.time ?? ''), ...instants.map((one) => Date.parse(one)));
+  const from = Math.min(Date.parse(first.body?.time ?? ''), ...instants.map((one) => Date.parse(one.at)));
   if (!Number.isFinite(from)) return null;
   const now = Date.now();
-  const at = chosen === '' ? now : Date.parse(chosen);
+  const at = chosen === '' ? now : timeOf(chosen);
   /** @param {InputEvent} event */
   const slide = (event) => {
     const value = Number(/** @type {HTMLInputElement} */ (event.target).value);
     choose(value >= steps ? '' : `${new Date(instantAt(from, now, value)).toISOString().slice(0, 19)}Z`);
   };
-  const words = chosen === '' ? 'now' : Number.isNaN(at) ? chosen : `as of ${moment(chosen)} UTC, ${age(chosen, now)}`;
+  const words = chosen === '' ? 'now' : wordsOf(chosen, at);
   return html`<div class=${`time ${chosen === '' ? '' : 'past'}`} role="group" aria-label="Time that is shown">
     <${Step} label="Event before" mark="◀" direction=${-1} />
     <input

@@ -1,12 +1,55 @@
 // @ts-check
+/** @import { LogAnswer, LoggedEvent, WithHeaders } from '../answers.d.ts' */
 /** @import { ActionAnswer, PageProps, ReadState, TransfersAnswer, AboutAnswer } from '../answers.d.ts' */
 import { html } from '/assets/htm-preact.js';
-import { age, coins, moment, number } from '../format.js';
-import { useRead } from '../read.js';
+import { age, coins, gist, moment, number, typeName } from '../format.js';
+import { readNow, useAnswer, useRead } from '../read.js';
 import { link } from '../router.js';
 import { useInstants } from '../time.js';
-import { AccountLink, Code, Facts, HashLink, Json, NodeLink, Outcome, Sheet, State, Time } from '../ui.js';
+import { AccountLink, Code, Facts, HashLink, Json, NodeLink, Outcome, Sheet, State, Table, Time } from '../ui.js';
 import { TransferTable } from './transfers.js';
+
+/** An event of the action, and the instant right after it. @typedef {{ as_of: string, event: LoggedEvent }} Fact */
+
+const mostFacts = 50;
+
+/**
+ * What the log has of an action, the oldest first; an event is served once a checkpoint has signed it, some seconds
+ * after it is written.
+ *
+ * @param {string} id
+ * @returns {Promise<WithHeaders<readonly Fact[]>>}
+ */
+async function readFacts(id) {
+  const [{ body, headers }, logs] = await Promise.all([
+    readNow(`/v1/actions/${encodeURIComponent(id)}/versions`),
+    readNow('/v1/logs'),
+  ]);
+  const { size = 0 } = logs.body.logs.find((/** @type {LogAnswer} */ { stream }) => stream === 'ACTIONS') ?? {};
+  /** @type {readonly string[]} */
+  const positions = body.versions.map((/** @type {{ as_of: string }} */ one) => one.as_of);
+  const signed = positions.filter((one) => Number(one.split(':')[1]) <= size).slice(0, mostFacts);
+  const facts = signed.toReversed().map(async (as_of) => {
+    const event = await readNow(`/log/${as_of.replace(':', '/events/')}`);
+    return { as_of, event: event.body };
+  });
+  return { body: await Promise.all(facts), headers };
+}
+
+/** @param {{ facts: readonly Fact[] }} props */
+function History({ facts }) {
+  return html`<${Table}
+    label="Facts"
+    head=${['event', 'fact', 'written', 'content', 'the action then']}
+    rows=${facts.map(({ as_of, event }) => [
+      html`<a class="mono" href=${link(`/log/${as_of.replace(':', '/')}`)}>${as_of}</a>`,
+      typeName(event.type),
+      html`<${Time} at=${event.time} isFull=${true} />`,
+      html`<span class="quiet">${gist(typeName(event.type), event.data)}</span>`,
+      html`<a href=${link(`/actions/${event.subject}`, { as_of })}>as of then</a>`,
+    ])}
+  />`;
+}
 
 /** The steps of an action, each with its time, height and transaction. @param {ActionAnswer} action */
 function stepsOf(action) {
@@ -94,13 +137,19 @@ export function Action({ parts: { id = '' } }) {
     useRead(about?.gatewayUrl && answer.body ? `/transfers.json?action=${encodeURIComponent(id)}` : null)
   );
   const action = answer.body;
-  useInstants(action ? stepsOf(action).map(({ time }) => time) : []);
+  const facts = /** @type {ReadState<readonly Fact[]>} */ (
+    useAnswer(action ? `facts ${id} ${action.status} ${action.chain_state}` : null, () => readFacts(id))
+  );
+  useInstants((facts.body ?? []).map(({ event, as_of }) => ({ at: event.time, as_of })));
   return html`<article class="stack">
     <h1>Action ${id}</h1>
     <${Outcome} of=${answer}>
       ${
         action
           ? html`<${Sheet} title="Life"><${LifeLine} action=${action} /><//>
+              <${Sheet} title="Facts" note="what the log has of it; each leads to its proof"
+                ><${History} facts=${facts.body ?? []}
+              /><//>
               <div class="columns">
                 <${Sheet} title="Record"><${Record} action=${action} /><//>
                 <${Sheet} title="Metadata" note="as decoded from the chain">
@@ -120,6 +169,6 @@ export function Action({ parts: { id = '' } }) {
           : ''
       }
     <//>
-    <${Json} paths=${[path]} />
+    <${Json} paths=${[path, `${path}/versions`]} />
   </article>`;
 }
