@@ -180,6 +180,7 @@ async function expectWalked(browser: Browser, base: string, ask: Ask): Promise<v
   await page.getByRole('group', { name: 'Time that is shown' }).getByText('as of').waitFor();
   await shown(page);
   expect(await page.locator('main .card').count()).toBeGreaterThan(3);
+  expect(await page.getByText('what is shown here is of now').count()).toBe(0);
   await page.getByRole('link', { name: 'Back to now' }).click();
   await page.waitForURL(`${base}/nodes`);
   await page.close();
