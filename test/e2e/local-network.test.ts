@@ -91,17 +91,6 @@ describe('annals up without a chain', () => {
   });
 });
 
-describe('the explorer', () => {
-  it(
-    'shows every page in a browser, to every reader, with nothing from elsewhere',
-    { tags: ['S2.docs.self'] },
-    async () => {
-      const { gateway = '' } = program.instance.urls;
-      await expectExplored({ base: program.base, gateway }, json);
-    },
-  );
-});
-
 describe('the SuperNodes', () => {
   it('tell every client who they are, and the API what they are', { tags: ['S1.indexer'] }, async () => {
     const available = async () => list((await json('/v1/supernodes/metrics?status=available'))['supernodes']);
@@ -153,6 +142,17 @@ describe('POST /v1/supernodes/sync', () => {
     { tags: ['S2.sync.cause'] },
     async () => {
       await expectSyncedOnRequest(program);
+    },
+  );
+});
+
+describe('the explorer', () => {
+  it(
+    'shows every page in a browser, to every reader, with nothing from elsewhere',
+    { tags: ['S2.docs.self'] },
+    async () => {
+      const { gateway = '' } = program.instance.urls;
+      await expectExplored({ base: program.base, gateway }, json);
     },
   );
 });
