@@ -33,9 +33,13 @@ export async function expectStoredByNodes(
     );
     return files.every((of) => of.some(({ action_id, state }) => action_id === actionId && state === 'stored'));
   });
-  const [told] = jsonLines(await runVerb(dataDir, 'nodes', '--json'));
-  const nodes = told?.['nodes'] as readonly Readonly<Record<string, unknown>>[];
+  // A ping that comes late on a busy machine leaves its peer out until the next one.
+  const nodes = await until('every node has both others as peers', async () => {
+    const [told] = jsonLines(await runVerb(dataDir, 'nodes', '--json'));
+    const all = told?.['nodes'] as readonly Readonly<Record<string, unknown>>[];
+    return all.every(({ peers }) => (peers as unknown[]).length === 2) && all;
+  });
   expect(nodes.map(({ address }) => address)).toEqual([1, 2, 3].map((last) => `${subnet}.${last}:4444`));
   for (const node of nodes) expect(node).toMatchObject({ answers: true, bans: [] });
-  for (const { files, peers } of nodes) expect([Number(files) > 0, (peers as unknown[]).length]).toEqual([true, 2]);
+  for (const { files } of nodes) expect(Number(files)).toBeGreaterThan(0);
 }
