@@ -8,6 +8,7 @@ import { settling, SettleSubmissions, submitting, SubmitTransactions } from './l
 import { banning, RecordBans } from './node/bans.ts';
 import { RecordFiles, storing } from './node/files.ts';
 import { probing, RecordProbes } from './probing.ts';
+import { CloseNodeDays, closing } from './uptime/closing.ts';
 import { resuming, ResumeTransfers } from './transfers/resume.ts';
 import { RequestTransfer, requestTransfer } from './transfers/request.ts';
 import { RecordRetrievals, RecordTransfers, retrieving, transferring } from './transfers/steps.ts';
@@ -31,6 +32,7 @@ export const commands: readonly CommandEntry[] = [
   ...decidedBy(validators, RecordValidators),
   ...decidedBy(syncing, IdentifyChain, CompleteRound, FailRound, RequestSync),
   ...decidedBy(probing, RecordProbes),
+  ...decidedBy(closing, CloseNodeDays),
   ...decidedBy(storing, RecordFiles),
   ...decidedBy(banning, RecordBans),
   ...decidedBy(sealing, AdvanceChain),

@@ -1,5 +1,7 @@
 import type { FactOf } from '../events/catalogue.ts';
 import { Command, type Decider } from './decider.ts';
+import type { ProbeOutcome } from './uptime/definition.ts';
+import { openDaysAfter } from './uptime/open-days.ts';
 
 /** The state of a node that every probe repeats. */
 export type KnownNode = FactOf<'probe'>['data']['known'];
@@ -28,9 +30,11 @@ export type RecordProbe = Readonly<{
   reported: readonly string[];
   /** When the probe requested the node's list of services, and the names in it (none where no valid response came). */
   listed?: Readonly<{ at: string; services: readonly string[] }>;
+  /** Seconds between two probes of a node, as set. */
+  everySeconds?: number | undefined;
 }>;
 
-type State = Readonly<{ at: string; known: KnownNode }>;
+type State = Readonly<{ at: string; known: KnownNode; last?: ProbeOutcome }>;
 
 /** No probe is this late: one that is further behind the known one shows that the clock was set back meanwhile. */
 const latestMs = 5 * 60_000;
@@ -44,19 +48,29 @@ const latestMs = 5 * 60_000;
 export const probing: Decider<RecordProbe, State, 'probe'> = {
   kind: 'probe',
   initialState: { at: '', known: { consecutiveFailures: 0, services: [] } },
-  after: ({ data: { at, known } }) => ({ at, known }),
-  decide(probe, { at: knownAt, known }) {
-    const { node, at, ports, tookMs, statusAnswer } = probe;
+  after: (fact) => ({ at: fact.data.at, known: fact.data.known, last: outcomeOf(fact) }),
+  decide(probe, { at: knownAt, known, last }) {
+    const { node, at, ports, tookMs, statusAnswer, everySeconds } = probe;
     if (at <= knownAt && Date.parse(knownAt) - Date.parse(at) < latestMs) return [];
-    const notified = whatWasReported(probe, known);
-    if (statusAnswer === 'ok' && ports.every(({ outcome }) => outcome === 'open')) {
-      const passed: KnownNode = { ...known, ...notified, consecutiveFailures: 0, lastSeenAt: at };
-      return [{ type: 'ProbeSucceeded', data: { node, at, ports, tookMs, known: passed } }];
+    const hasPassed = statusAnswer === 'ok' && ports.every(({ outcome }) => outcome === 'open');
+    const open = openDaysAfter(last, known.open, { ...probe, hasPassed });
+    const next = { ...known, ...whatWasReported(probe, known), open };
+    const interval = everySeconds === undefined ? {} : { everySeconds };
+    if (hasPassed) {
+      const passed: KnownNode = { ...next, consecutiveFailures: 0, lastSeenAt: at };
+      return [{ type: 'ProbeSucceeded', data: { node, at, ports, tookMs, known: passed, ...interval } }];
     }
-    const failed: KnownNode = { ...known, ...notified, consecutiveFailures: known.consecutiveFailures + 1 };
-    return [{ type: 'ProbeFailed', data: { node, at, ports, tookMs, statusAnswer, known: failed } }];
+    const failed: KnownNode = { ...next, consecutiveFailures: known.consecutiveFailures + 1 };
+    return [{ type: 'ProbeFailed', data: { node, at, ports, tookMs, statusAnswer, known: failed, ...interval } }];
   },
 };
+
+/** A probe of the log as far as uptime depends on it. */
+export function outcomeOf({ type, data }: FactOf<'probe'>): ProbeOutcome {
+  const statusAnswer = type === 'ProbeFailed' ? data.statusAnswer : 'ok';
+  const { at, ports, everySeconds } = data;
+  return { at, ports, statusAnswer, everySeconds, hasPassed: type === 'ProbeSucceeded' };
+}
 
 /** What probes of some nodes saw. */
 export class RecordProbes extends Command<RecordProbe, State> {}

@@ -6,6 +6,7 @@ import * as nodes from './gen/annals/events/v1/sync_nodes_pb.ts';
 import * as storage from './gen/annals/events/v1/storage_pb.ts';
 import * as transfers from './gen/annals/events/v1/transfers_pb.ts';
 import * as rounds from './gen/annals/events/v1/sync_rounds_pb.ts';
+import { NodeDayClosedSchema } from './gen/annals/events/v1/uptime_pb.ts';
 import { type Kind, type StreamName, streamOfKind, type streamTable } from './streams.ts';
 
 type Entry = Readonly<{ schema: DescMessage; kind: Kind; entity: string }>;
@@ -30,6 +31,7 @@ export const catalogue = {
   SyncRoundFailed: { schema: rounds.SyncRoundFailedSchema, kind: 'sync', entity: 'source' },
   ProbeSucceeded: { schema: ProbeSucceededSchema, kind: 'probe', entity: 'node' },
   ProbeFailed: { schema: ProbeFailedSchema, kind: 'probe', entity: 'node' },
+  NodeDayClosed: { schema: NodeDayClosedSchema, kind: 'day', entity: 'node' },
   UploadRequested: { schema: transfers.UploadRequestedSchema, kind: 'request', entity: 'task' },
   DownloadRequested: { schema: transfers.DownloadRequestedSchema, kind: 'request', entity: 'task' },
   TransferStarted: { schema: transfers.TransferStartedSchema, kind: 'transfer', entity: 'task' },

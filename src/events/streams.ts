@@ -48,6 +48,14 @@ export const streamTable = {
     restore: 'itself',
     proven: 'public',
   },
+  // One fact a node and day, which outlives the probes that it sums up.
+  UPTIME: {
+    kinds: { day: { live: true } },
+    keeps: 'forever',
+    archive: 'all',
+    restore: 'itself',
+    proven: 'public',
+  },
   SYNC: {
     kinds: { sync: { live: false } },
     keeps: { perEntity: 10_000 },

@@ -17,6 +17,8 @@ import { transfers } from './transfers/transfers.ts';
 import { versionQueries } from './versions.ts';
 import { supernodes } from './fleet/supernodes.ts';
 import { validators } from './fleet/validators.ts';
+import { uptimeQueries } from './uptime/queries.ts';
+import { incidents, uptimeDays, uptimeOpen } from './uptime/uptime.ts';
 
 /** A projection of rows of any type, for the engine, which passes it no rows but its own. */
 export type AnyProjection = Omit<Projection, 'on' | 'derived' | 'counters'> &
@@ -36,6 +38,9 @@ const byName: Readonly<Record<ProjectionName, AnyProjection>> = {
   blocks,
   stored_files: storedFiles,
   peer_bans: peerBans,
+  uptime_days: uptimeDays,
+  incidents,
+  uptime_open: uptimeOpen,
 };
 
 /** Every projection there is, in the order of `projectionNames`. */
@@ -51,4 +56,5 @@ export const queries: readonly QueryEntry[] = [
   ...chainQueries,
   ...storageQueries,
   ...versionQueries,
+  ...uptimeQueries,
 ];

@@ -38,6 +38,9 @@ export const projectionNames = [
   'blocks',
   'stored_files',
   'peer_bans',
+  'uptime_days',
+  'incidents',
+  'uptime_open',
 ] as const;
 export type ProjectionName = (typeof projectionNames)[number];
 

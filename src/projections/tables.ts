@@ -11,6 +11,7 @@ import type { availabilityTable, supernodeAccounts, supernodeTable, validatorTab
 import type { roundTable } from './rounds/round-table.ts';
 import type { peerTable, storedFileTable } from './storage/storage-tables.ts';
 import type { transferTable } from './transfers/transfer-table.ts';
+import type { incidentTable, uptimeDayTable, uptimeOpenTable } from './uptime/uptime-tables.ts';
 
 /** One action. */
 export type ActionRow = RowOf<typeof actionTable>;
@@ -29,6 +30,12 @@ export type RoundRow = RowOf<typeof roundTable>;
 export type StoredFileRow = RowOf<typeof storedFileTable>;
 /** The state of a peer for a SuperNode. */
 export type PeerBanRow = RowOf<typeof peerTable>;
+/** A closed day of a node. */
+export type UptimeDayRow = RowOf<typeof uptimeDayTable>;
+/** An incident of closed days. */
+export type IncidentRow = RowOf<typeof incidentTable>;
+/** The days of a node that are not closed yet. */
+export type UptimeOpenRow = RowOf<typeof uptimeOpenTable>;
 /** One task of the gateway. */
 export type TransferRow = RowOf<typeof transferTable>;
 
@@ -51,6 +58,9 @@ export type Tables = {
   transfers: Main<typeof transferTable>;
   stored_files: Main<typeof storedFileTable>;
   peer_bans: Main<typeof peerTable>;
+  uptime_days: Main<typeof uptimeDayTable>;
+  incidents: Main<typeof incidentTable>;
+  uptime_open: Main<typeof uptimeOpenTable>;
   blocks: Main<typeof blockTable>;
   block_transactions: RowOf<typeof blockTransactions>;
   block_logs: RowOf<typeof blockLogs>;

@@ -3,6 +3,7 @@ import type { Fact } from '../../src/events/catalogue.ts';
 import type { ProjectionName } from '../../src/projections/projection.ts';
 import { expectedActions } from './expected-actions.ts';
 import { expectedBlocks } from './expected-blocks.ts';
+import { expectedUptime } from './expected-uptime.ts';
 import { type Cells, dataOf, lastOf, type Lives, livesOf, positionOf } from './lives.ts';
 
 /**
@@ -32,6 +33,7 @@ export const expectedTables: Readonly<
   transfers: (facts) => ({ transfers: transfersOf(facts) }),
   blocks: expectedBlocks,
   stored_files: (facts) => ({ stored_files: [...livesOf(facts)].map(lastStored) }),
+  ...expectedUptime,
   peer_bans: (facts) => ({ peer_bans: [...livesOf(facts)].map(lastStanding) }),
 };
 

@@ -123,6 +123,9 @@ export async function loadReading(facts: readonly Fact[]): Promise<{ reading: Re
       blocks: 's_blocks',
       stored_files: 's_stored_files',
       peer_bans: 's_peer_bans',
+      uptime_days: 's_uptime_days',
+      incidents: 's_incidents',
+      uptime_open: 's_uptime_open',
     },
     followed: {
       actions: none('ACTIONS'),
@@ -134,6 +137,9 @@ export async function loadReading(facts: readonly Fact[]): Promise<{ reading: Re
       blocks: none('LEDGER'),
       stored_files: none('STORAGE'),
       peer_bans: none('PEERS'),
+      uptime_days: none('UPTIME'),
+      incidents: none('UPTIME'),
+      uptime_open: none('PROBES'),
     },
     confirmed: async () => undefined,
   };

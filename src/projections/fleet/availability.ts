@@ -8,7 +8,7 @@ type Known = Fact<'ProbeFailed'>['data']['known'];
 /** The result of every node's latest probe. Each probe carries all that is known, so earlier ones may be gone. */
 export const availability = defineProjection({
   name: 'availability',
-  version: 3,
+  version: 4,
   stream: 'PROBES',
   table: availabilityTable,
   derivedTables: [],

@@ -27,6 +27,8 @@ export type ProberOptions = TargetOptions &
     servicesAskedAt: Map<string, string>;
     dial?: Dial;
     limits?: ProbeLimits | undefined;
+    /** Seconds between two sweeps, which each probe states. */
+    everySeconds?: number | undefined;
   }>;
 
 /** The probe of a host: for which nodes its outcome is recorded, and why. */
@@ -42,7 +44,7 @@ const maxSockets = 1_024;
  * fails.
  */
 export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<void> {
-  const { recorder, logger, signal, servicesAskedAt, dial = dialPort, ...how } = options;
+  const { recorder, logger, signal, servicesAskedAt, dial = dialPort, everySeconds, ...how } = options;
   const budget = new SocketBudget(maxSockets);
   const sockets = { count: probePorts.length, asked: httpPort, dial };
   const running = new Map<string, Running>();
@@ -52,7 +54,7 @@ export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<
     const probed = await probeNode(address, { ...how, dial: within, signal, isServicesDue: isDue });
     for (const [node, reason] of reasons) {
       if (probed.listed) servicesAskedAt.set(node, probed.listed.at);
-      recorder.add({ node, ...probed }, reason);
+      recorder.add({ node, ...probed, everySeconds }, reason);
     }
   };
 

@@ -47,7 +47,15 @@ async function probeWhileHeld(options: HeldOptions): Promise<void> {
     const recorder = createRecorder(log, logger, signal);
     const last = await lastProbes(log);
     const servicesRequestedAt = new Map([...last].flatMap(([node, { known }]) => entryOf(node, known.servicesAskedAt)));
-    const probe = createProber({ ...how, recorder, logger, signal, servicesAskedAt: servicesRequestedAt });
+    const everySeconds = Math.max(Math.round(intervalMs / 1000), 1);
+    const probe = createProber({
+      ...how,
+      recorder,
+      logger,
+      signal,
+      everySeconds,
+      servicesAskedAt: servicesRequestedAt,
+    });
     const probeNow = (nodes: ReadonlyMap<string, string>, reason: ProbeReason = {}) =>
       probe({ nodes, reason, spreadMs: 0, isFresh: true });
     const dueIn = waitsOf(last, intervalMs);

@@ -5,6 +5,7 @@ import { superNodeComponents } from './supernode-schemas.ts';
 import { syncComponents } from './sync.ts';
 import { versionComponents } from './version-matrix.ts';
 import { versionsComponents } from './versions.ts';
+import { uptimeComponents } from '../uptime/uptime-schemas.ts';
 
 /** The headers that callers from other origins may read. */
 export const exposedHeaders = [
@@ -28,6 +29,7 @@ export const apiDescription: Omit<ApiDescription, 'version'> = {
   tags: [
     { name: 'Actions', description: 'What was asked of the network, and how far it has come.' },
     { name: 'SuperNodes', description: 'Who does the work, and how they are.' },
+    { name: 'Uptime', description: 'How much of the time they were available, day by day, and what the evidence is.' },
     { name: 'Logs', description: 'The facts behind every answer, to be checked without trusting this instance.' },
   ],
   components: [
@@ -37,6 +39,7 @@ export const apiDescription: Omit<ApiDescription, 'version'> = {
     ...versionComponents,
     ...logComponents,
     ...versionsComponents,
+    ...uptimeComponents,
   ],
   securitySchemes: {
     syncToken: { type: 'http', scheme: 'bearer', description: 'SYNC_TOKEN of the instance, where one is set.' },

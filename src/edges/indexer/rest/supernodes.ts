@@ -11,6 +11,7 @@ import { parseCurrentState } from './current-state.ts';
 import type { RouteDependencies } from './dependencies.ts';
 import { type App, errors, readAnswer } from '../../http/schema.ts';
 import { recordQuery } from './action-schemas.ts';
+import { uptimeRoutes } from '../uptime/routes.ts';
 import { operatorAddress } from './addresses.ts';
 import { instantOf, instantOfWalk, recordInstantOf } from './as-of.ts';
 import * as schemas from './supernode-schemas.ts';
@@ -27,7 +28,7 @@ const withRanks = { ...ofFleet, projections: [...ofFleet.projections, 'rounds'] 
 const withActions = { projections: ['supernodes', 'actions'], sources: ['supernodes', 'actions'] } as const;
 const params = Type.Object({ id: operatorAddress });
 
-/** `/v1/supernodes`: metrics, payments, statistics and the unavailable SuperNodes. */
+/** `/v1/supernodes`: metrics, payments, statistics, the unavailable SuperNodes, and how available each has been. */
 export function superNodeRoutes(app: App, dependencies: RouteDependencies): void {
   addList(app, dependencies);
   addOne(app, dependencies);
@@ -35,6 +36,7 @@ export function superNodeRoutes(app: App, dependencies: RouteDependencies): void
   addStats(app, dependencies);
   addActionStats(app, dependencies);
   addUnavailable(app, dependencies);
+  uptimeRoutes(app, dependencies);
 }
 
 function addList(app: App, { read, cursors, ranks }: RouteDependencies): void {

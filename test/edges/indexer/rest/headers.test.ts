@@ -36,6 +36,10 @@ const reads: readonly (readonly [string, readonly string[], number])[] = [
   ['/v1/supernodes/stats', ['NODES', 'PROBES'], 3],
   ['/v1/supernodes/action-stats', ['ACTIONS', 'NODES'], 4],
   ['/v1/supernodes/unavailable', ['NODES', 'PROBES'], 3],
+  ['/v1/supernodes/availability', ['NODES', 'PROBES', 'UPTIME'], 3],
+  [`/v1/supernodes/${alpha}/availability`, ['NODES', 'PROBES', 'UPTIME'], 3],
+  [`/v1/supernodes/${alpha}/incidents`, ['NODES', 'PROBES', 'UPTIME'], 3],
+  ['/v1/incidents', ['NODES', 'PROBES', 'UPTIME'], 3],
   ['/v1/version/matrix', ['NODES', 'PROBES', 'SYNC'], 3],
 ];
 

@@ -88,11 +88,15 @@ describe('GET /openapi.json', () => {
         'get /v1/actions/stats',
         'get /v1/actions/{id}',
         'get /v1/actions/{id}/versions',
+        'get /v1/incidents',
         'get /v1/logs',
         'get /v1/supernodes/action-stats',
+        'get /v1/supernodes/availability',
         'get /v1/supernodes/metrics',
         'get /v1/supernodes/stats',
         'get /v1/supernodes/unavailable',
+        'get /v1/supernodes/{id}/availability',
+        'get /v1/supernodes/{id}/incidents',
         'get /v1/supernodes/{id}/metrics',
         'get /v1/supernodes/{id}/paymentInfo',
         'get /v1/supernodes/{id}/versions',
@@ -120,7 +124,7 @@ describe('GET /openapi.json', () => {
 
   it('describes every operation, parameter and answer, refusals and headers too', { tags: ['S2.ops.openapi'] }, () => {
     const operations = [...objectsIn(document.paths)].filter(([, node]) => 'responses' in node);
-    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(24);
+    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(28);
     for (const [way, { summary, tags, parameters = [], responses }] of operations) {
       expect([way, typeof summary, Array.isArray(tags)]).toEqual([way, 'string', true]);
       if (!Array.isArray(parameters)) throw new Error(`Parameters of ${way} are no list`);
@@ -175,6 +179,10 @@ describe('every answer', () => {
     ['get', '/v1/supernodes/stats', '/v1/supernodes/stats'],
     ['get', '/v1/supernodes/action-stats', '/v1/supernodes/action-stats'],
     ['get', '/v1/supernodes/unavailable', '/v1/supernodes/unavailable'],
+    ['get', '/v1/supernodes/availability', '/v1/supernodes/availability?limit=2'],
+    ['get', '/v1/supernodes/{id}/availability', `/v1/supernodes/${alpha}/availability?window=3d&resolution=1h`],
+    ['get', '/v1/supernodes/{id}/incidents', `/v1/supernodes/${alpha}/incidents`],
+    ['get', '/v1/incidents', '/v1/incidents?state=open'],
     ['post', '/v1/supernodes/sync', '/v1/supernodes/sync'],
     ['get', '/v1/version/matrix', '/v1/version/matrix'],
     ['get', '/healthz', '/healthz'],

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file annals/events/v1/probing.proto.
  */
 export const file_annals_events_v1_probing: GenFile = /*@__PURE__*/
-  fileDesc("Ch5hbm5hbHMvZXZlbnRzL3YxL3Byb2JpbmcucHJvdG8SEGFubmFscy5ldmVudHMudjEilQEKDlByb2JlU3VjY2VlZGVkEgwKBG5vZGUYASABKAkSCgoCYXQYAiABKAkSLAoFcG9ydHMYAyADKAsyHS5hbm5hbHMuZXZlbnRzLnYxLlBvcnRPdXRjb21lEg8KB3Rvb2tfbXMYBCABKA0SKgoFa25vd24YBSABKAsyGy5hbm5hbHMuZXZlbnRzLnYxLktub3duTm9kZSKpAQoLUHJvYmVGYWlsZWQSDAoEbm9kZRgBIAEoCRIKCgJhdBgCIAEoCRIsCgVwb3J0cxgDIAMoCzIdLmFubmFscy5ldmVudHMudjEuUG9ydE91dGNvbWUSDwoHdG9va19tcxgEIAEoDRIVCg1zdGF0dXNfYW5zd2VyGAUgASgJEioKBWtub3duGAYgASgLMhsuYW5uYWxzLmV2ZW50cy52MS5Lbm93bk5vZGUiLAoLUG9ydE91dGNvbWUSDAoEcG9ydBgBIAEoDRIPCgdvdXRjb21lGAIgASgJIt4BCglLbm93bk5vZGUSHAoUY29uc2VjdXRpdmVfZmFpbHVyZXMYASABKA0SGQoMbGFzdF9zZWVuX2F0GAIgASgJSACIAQESMwoHZmlndXJlcxgDIAEoCzIdLmFubmFscy5ldmVudHMudjEuTm9kZUZpZ3VyZXNIAYgBARIQCghzZXJ2aWNlcxgEIAMoCRIeChFzZXJ2aWNlc19hc2tlZF9hdBgFIAEoCUgCiAEBQg8KDV9sYXN0X3NlZW5fYXRCCgoIX2ZpZ3VyZXNCFAoSX3NlcnZpY2VzX2Fza2VkX2F0IpoDCgtOb2RlRmlndXJlcxIPCgd2ZXJzaW9uGAEgASgJEhcKCnBlZXJfY291bnQYAiABKA1IAIgBARIWCgljcHVfY29yZXMYAyABKA1IAYgBARIeChFjcHVfdXNhZ2VfcGVyY2VudBgEIAEoAUgCiAEBEhwKD21lbW9yeV90b3RhbF9nYhgFIAEoAUgDiAEBEhsKDm1lbW9yeV91c2VkX2diGAYgASgBSASIAQESHQoQc3RvcmFnZV90b3RhbF9nYhgHIAEoAUgFiAEBEhwKD3N0b3JhZ2VfdXNlZF9nYhgIIAEoAUgGiAEBEhsKDnVwdGltZV9zZWNvbmRzGAkgASgBSAeIAQFCDQoLX3BlZXJfY291bnRCDAoKX2NwdV9jb3Jlc0IUChJfY3B1X3VzYWdlX3BlcmNlbnRCEgoQX21lbW9yeV90b3RhbF9nYkIRCg9fbWVtb3J5X3VzZWRfZ2JCEwoRX3N0b3JhZ2VfdG90YWxfZ2JCEgoQX3N0b3JhZ2VfdXNlZF9nYkIRCg9fdXB0aW1lX3NlY29uZHNiBnByb3RvMw");
+  fileDesc("Ch5hbm5hbHMvZXZlbnRzL3YxL3Byb2JpbmcucHJvdG8SEGFubmFscy5ldmVudHMudjEiwwEKDlByb2JlU3VjY2VlZGVkEgwKBG5vZGUYASABKAkSCgoCYXQYAiABKAkSLAoFcG9ydHMYAyADKAsyHS5hbm5hbHMuZXZlbnRzLnYxLlBvcnRPdXRjb21lEg8KB3Rvb2tfbXMYBCABKA0SKgoFa25vd24YBSABKAsyGy5hbm5hbHMuZXZlbnRzLnYxLktub3duTm9kZRIaCg1ldmVyeV9zZWNvbmRzGAYgASgNSACIAQFCEAoOX2V2ZXJ5X3NlY29uZHMi1wEKC1Byb2JlRmFpbGVkEgwKBG5vZGUYASABKAkSCgoCYXQYAiABKAkSLAoFcG9ydHMYAyADKAsyHS5hbm5hbHMuZXZlbnRzLnYxLlBvcnRPdXRjb21lEg8KB3Rvb2tfbXMYBCABKA0SFQoNc3RhdHVzX2Fuc3dlchgFIAEoCRIqCgVrbm93bhgGIAEoCzIbLmFubmFscy5ldmVudHMudjEuS25vd25Ob2RlEhoKDWV2ZXJ5X3NlY29uZHMYByABKA1IAIgBAUIQCg5fZXZlcnlfc2Vjb25kcyIsCgtQb3J0T3V0Y29tZRIMCgRwb3J0GAEgASgNEg8KB291dGNvbWUYAiABKAkilgIKCUtub3duTm9kZRIcChRjb25zZWN1dGl2ZV9mYWlsdXJlcxgBIAEoDRIZCgxsYXN0X3NlZW5fYXQYAiABKAlIAIgBARIzCgdmaWd1cmVzGAMgASgLMh0uYW5uYWxzLmV2ZW50cy52MS5Ob2RlRmlndXJlc0gBiAEBEhAKCHNlcnZpY2VzGAQgAygJEh4KEXNlcnZpY2VzX2Fza2VkX2F0GAUgASgJSAKIAQESLQoEb3BlbhgGIAEoCzIaLmFubmFscy5ldmVudHMudjEuT3BlbkRheXNIA4gBAUIPCg1fbGFzdF9zZWVuX2F0QgoKCF9maWd1cmVzQhQKEl9zZXJ2aWNlc19hc2tlZF9hdEIHCgVfb3BlbiJ5CghPcGVuRGF5cxIVCg1jb3VudGVkX3VudGlsGAEgASgJEicKBGRheXMYAiADKAsyGS5hbm5hbHMuZXZlbnRzLnYxLk9wZW5EYXkSLQoJaW5jaWRlbnRzGAMgAygLMhouYW5uYWxzLmV2ZW50cy52MS5JbmNpZGVudCJQCgdPcGVuRGF5EgsKA2RheRgBIAEoCRIKCgJ1cBgCIAEoDRIMCgRkb3duGAMgASgNEg4KBnByb2JlcxgEIAEoDRIOCgZmYWlsZWQYBSABKA0imgEKCEluY2lkZW50EhIKCnN0YXJ0ZWRfYXQYASABKAkSFQoIZW5kZWRfYXQYAiABKAlIAIgBARIQCghmYWlsdXJlcxgDIAEoDRIsCgVwb3J0cxgEIAMoCzIdLmFubmFscy5ldmVudHMudjEuUG9ydE91dGNvbWUSFgoOc3RhdHVzX2Fuc3dlcnMYBSADKAlCCwoJX2VuZGVkX2F0IpoDCgtOb2RlRmlndXJlcxIPCgd2ZXJzaW9uGAEgASgJEhcKCnBlZXJfY291bnQYAiABKA1IAIgBARIWCgljcHVfY29yZXMYAyABKA1IAYgBARIeChFjcHVfdXNhZ2VfcGVyY2VudBgEIAEoAUgCiAEBEhwKD21lbW9yeV90b3RhbF9nYhgFIAEoAUgDiAEBEhsKDm1lbW9yeV91c2VkX2diGAYgASgBSASIAQESHQoQc3RvcmFnZV90b3RhbF9nYhgHIAEoAUgFiAEBEhwKD3N0b3JhZ2VfdXNlZF9nYhgIIAEoAUgGiAEBEhsKDnVwdGltZV9zZWNvbmRzGAkgASgBSAeIAQFCDQoLX3BlZXJfY291bnRCDAoKX2NwdV9jb3Jlc0IUChJfY3B1X3VzYWdlX3BlcmNlbnRCEgoQX21lbW9yeV90b3RhbF9nYkIRCg9fbWVtb3J5X3VzZWRfZ2JCEwoRX3N0b3JhZ2VfdG90YWxfZ2JCEgoQX3N0b3JhZ2VfdXNlZF9nYkIRCg9fdXB0aW1lX3NlY29uZHNiBnByb3RvMw");
 
 /**
  * Every port accepted a connection and the status answer was well-formed.
@@ -48,6 +48,13 @@ export type ProbeSucceeded = Message<"annals.events.v1.ProbeSucceeded"> & {
    * @generated from field: annals.events.v1.KnownNode known = 5;
    */
   known?: KnownNode | undefined;
+
+  /**
+   * Seconds between two probes of a node, as set; 60 where absent.
+   *
+   * @generated from field: optional uint32 every_seconds = 6;
+   */
+  everySeconds?: number | undefined;
 };
 
 /**
@@ -100,6 +107,13 @@ export type ProbeFailed = Message<"annals.events.v1.ProbeFailed"> & {
    * @generated from field: annals.events.v1.KnownNode known = 6;
    */
   known?: KnownNode | undefined;
+
+  /**
+   * Seconds between two probes of a node, as set; 60 where absent.
+   *
+   * @generated from field: optional uint32 every_seconds = 7;
+   */
+  everySeconds?: number | undefined;
 };
 
 /**
@@ -173,6 +187,13 @@ export type KnownNode = Message<"annals.events.v1.KnownNode"> & {
    * @generated from field: optional string services_asked_at = 5;
    */
   servicesAskedAt?: string | undefined;
+
+  /**
+   * What is not closed as a day yet; absent in probes of versions before 0.1.
+   *
+   * @generated from field: optional annals.events.v1.OpenDays open = 6;
+   */
+  open?: OpenDays | undefined;
 };
 
 /**
@@ -181,6 +202,131 @@ export type KnownNode = Message<"annals.events.v1.KnownNode"> & {
  */
 export const KnownNodeSchema: GenMessage<KnownNode> = /*@__PURE__*/
   messageDesc(file_annals_events_v1_probing, 3);
+
+/**
+ * What the probes of a node say of today and yesterday, this one's own time not yet among it.
+ *
+ * @generated from message annals.events.v1.OpenDays
+ */
+export type OpenDays = Message<"annals.events.v1.OpenDays"> & {
+  /**
+   * RFC 3339, UTC, to the second; no time before it is counted any more.
+   *
+   * @generated from field: string counted_until = 1;
+   */
+  countedUntil: string;
+
+  /**
+   * At most two, in order of time; a day without a probe is left out.
+   *
+   * @generated from field: repeated annals.events.v1.OpenDay days = 2;
+   */
+  days: OpenDay[];
+
+  /**
+   * The last ones that were open on these days, oldest first, at most 16; the last may go on.
+   *
+   * @generated from field: repeated annals.events.v1.Incident incidents = 3;
+   */
+  incidents: Incident[];
+};
+
+/**
+ * Describes the message annals.events.v1.OpenDays.
+ * Use `create(OpenDaysSchema)` to create a new message.
+ */
+export const OpenDaysSchema: GenMessage<OpenDays> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_probing, 4);
+
+/**
+ * @generated from message annals.events.v1.OpenDay
+ */
+export type OpenDay = Message<"annals.events.v1.OpenDay"> & {
+  /**
+   * The day in UTC, such as 2026-11-21.
+   *
+   * @generated from field: string day = 1;
+   */
+  day: string;
+
+  /**
+   * Seconds.
+   *
+   * @generated from field: uint32 up = 2;
+   */
+  up: number;
+
+  /**
+   * @generated from field: uint32 down = 3;
+   */
+  down: number;
+
+  /**
+   * Probes of the day, and those of them that failed.
+   *
+   * @generated from field: uint32 probes = 4;
+   */
+  probes: number;
+
+  /**
+   * @generated from field: uint32 failed = 5;
+   */
+  failed: number;
+};
+
+/**
+ * Describes the message annals.events.v1.OpenDay.
+ * Use `create(OpenDaySchema)` to create a new message.
+ */
+export const OpenDaySchema: GenMessage<OpenDay> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_probing, 5);
+
+/**
+ * Failures in a row; one alone counts as time down and is no incident.
+ *
+ * @generated from message annals.events.v1.Incident
+ */
+export type Incident = Message<"annals.events.v1.Incident"> & {
+  /**
+   * RFC 3339, UTC, to the second; the first probe that failed.
+   *
+   * @generated from field: string started_at = 1;
+   */
+  startedAt: string;
+
+  /**
+   * RFC 3339, UTC, to the second; the next probe that passed. Absent while it goes on.
+   *
+   * @generated from field: optional string ended_at = 2;
+   */
+  endedAt?: string | undefined;
+
+  /**
+   * @generated from field: uint32 failures = 3;
+   */
+  failures: number;
+
+  /**
+   * Outcomes other than open that were seen, in order of port and outcome.
+   *
+   * @generated from field: repeated annals.events.v1.PortOutcome ports = 4;
+   */
+  ports: PortOutcome[];
+
+  /**
+   * Status answers other than "ok" and "not_asked" that were seen, in order.
+   *
+   * @generated from field: repeated string status_answers = 5;
+   */
+  statusAnswers: string[];
+};
+
+/**
+ * Describes the message annals.events.v1.Incident.
+ * Use `create(IncidentSchema)` to create a new message.
+ */
+export const IncidentSchema: GenMessage<Incident> = /*@__PURE__*/
+  messageDesc(file_annals_events_v1_probing, 6);
 
 /**
  * What a node last said of itself. GB are 1024^3 bytes.
@@ -245,5 +391,5 @@ export type NodeFigures = Message<"annals.events.v1.NodeFigures"> & {
  * Use `create(NodeFiguresSchema)` to create a new message.
  */
 export const NodeFiguresSchema: GenMessage<NodeFigures> = /*@__PURE__*/
-  messageDesc(file_annals_events_v1_probing, 4);
+  messageDesc(file_annals_events_v1_probing, 7);
 
