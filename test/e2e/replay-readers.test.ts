@@ -168,7 +168,8 @@ async function write(log: ProgramLog, signal: AbortSignal): Promise<number> {
   while (!signal.aborted) {
     const lives = Array.from({ length: 5 }, () => lifeOf(random, ++id, [accountOf(busy)], lateCreator));
     await appendLives(log, lives);
-    await appendTo(log, 'probe', probesOf(random, operatorOf(busy), 2, true));
+    // One that passes: a node that is away between two answers is one available node less.
+    await appendTo(log, 'probe', probesOf(random, operatorOf(busy), 1, true));
   }
   return id - actionCount;
 }
@@ -236,11 +237,15 @@ function everyPath(): ReadonlyMap<string, number> {
     ),
     `/v1/actions?fromHeight=100&toHeight=2000&state=approved`,
     '/v1/actions/7',
+    '/v1/actions/7/versions',
     '/v1/actions/stats',
     '/v1/actions/stats?from=2026-01-01T05:00:00Z',
     ...['', '?limit=3', '?status=available', '?currentState=bonded'].map((query) => `/v1/supernodes/metrics${query}`),
-    ...['metrics', 'paymentInfo'].map((what) => `/v1/supernodes/${operator}/${what}`),
-    ...['stats', 'action-stats', 'unavailable'].map((what) => `/v1/supernodes/${what}`),
+    ...['metrics', 'paymentInfo', 'versions', 'availability', 'incidents'].map(
+      (what) => `/v1/supernodes/${operator}/${what}`,
+    ),
+    ...['stats', 'action-stats', 'unavailable', 'availability'].map((what) => `/v1/supernodes/${what}`),
+    '/v1/incidents',
     '/v1/version/matrix',
     '/v1/logs',
     ...['checkpoint', 'vkey', 'events/1', 'proofs/1', 'tile/0/000'].map((what) => `/log/ACTIONS/${what}`),

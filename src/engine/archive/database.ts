@@ -175,12 +175,12 @@ export type DatabaseReport = Readonly<{ findings: readonly string[]; unchecked?:
 /** Limit of findings of one relation; more of the same add nothing. */
 const mostPerRelation = 5;
 
-/** What belongs to us, and what the database needs to find it. */
+/** What belongs to us, with the tables of long values beside it, and what the database needs to find it. */
 const relations = `
-  select one.oid, one.oid::regclass::text as name, one.relkind
+  select one.oid, one.oid::regclass::text as name, case one.relkind when 't' then 'r' else one.relkind end as relkind
   from pg_class one join pg_namespace home on home.oid = one.relnamespace join pg_am method on method.oid = one.relam
-  where (home.nspname like 'annals\\_%' or home.nspname = 'pg_catalog')
-    and (one.relkind = 'r' or (one.relkind = 'i' and method.amname = 'btree')) and one.relpersistence = 'p'
+  where (home.nspname like 'annals\\_%' or home.nspname in ('pg_catalog', 'pg_toast'))
+    and (one.relkind in ('r', 't') or (one.relkind = 'i' and method.amname = 'btree')) and one.relpersistence = 'p'
   order by one.oid`;
 
 /**
