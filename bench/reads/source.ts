@@ -25,15 +25,17 @@ export function sourceOf(world: World, { perSecond = 0 } = {}): FactSource {
     SYNC: lastRounds(world),
   };
   const written = growing(world, perSecond);
+  const lastBuilt = numbered(world, world.actions - 1).at(-1)?.sequence ?? 0;
   const lastOf = (stream: StreamName): number => {
     const list = lists[stream];
     if (stream !== 'ACTIONS') return list?.length ?? 0;
-    return written().at(-1)?.sequence ?? numbered(world, world.actions - 1).at(-1)?.sequence ?? 0;
+    return written().at(-1)?.sequence ?? lastBuilt;
   };
   return {
     head: async (stream): Promise<SourceHead> => ({ incarnation, firstSequence: 1, lastSequence: lastOf(stream) }),
     follow: async function* (stream, after, { maxFacts = 1000, signal }) {
-      const last = lastOf(stream);
+      // Facts that were written since this source was made come after those of the built load.
+      const last = stream === 'ACTIONS' ? lastBuilt : lastOf(stream);
       const list = stream === 'ACTIONS' ? undefined : (lists[stream] ?? []);
       const all = list
         ? list.map((fact, at): Numbered => ({ fact, sequence: at + 1 })).slice(after)
@@ -46,7 +48,7 @@ export function sourceOf(world: World, { perSecond = 0 } = {}): FactSource {
         yield { facts, bytes: 0, behind: last - one.sequence };
         facts = [];
       }
-      for (let told = last; perSecond > 0 && !list && !signal.aborted;) {
+      for (let told = Math.max(last, after); perSecond > 0 && !list && !signal.aborted;) {
         const news = written().filter(({ sequence }) => sequence > told);
         told = news.at(-1)?.sequence ?? told;
         if (news.length > 0) yield { facts: news.map(recordedIn(stream)), bytes: 0, behind: 0 };
