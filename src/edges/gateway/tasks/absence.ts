@@ -16,35 +16,45 @@ const usualGraceMs = 2_500;
 /**
  * Considers a gateway gone once it was missing in all observations for a while, and all of them succeeded.
  *
- * One observation is no evidence: after a break of the broker no gateway is announced for a moment.
+ * Only observations count, never the time since the last one: one that comes late on a busy machine says nothing about
+ * anybody. Each is of the names that were judged since the one before, so a gateway that has just begun is not missed in
+ * observations of before. One is no evidence: after a break of the broker no gateway is announced for a moment.
  */
 export function createAbsence(
   presence: Pick<Presence, 'present'>,
   { graceMs = usualGraceMs, clock = () => performance.now() } = {},
 ): Absence {
-  let since = Infinity;
-  const seenAt = new Map<string, number>();
+  let named = new Set<string>();
+  let missingFrom: ReadonlyMap<string, number> = new Map();
+  let observedAt = -Infinity;
   const isMissing = (name: string): boolean => {
-    const now = clock();
-    return now - since >= graceMs && now - (seenAt.get(name) ?? -Infinity) >= graceMs;
+    named.add(name);
+    const from = missingFrom.get(name);
+    return from !== undefined && observedAt - from >= graceMs;
   };
   return {
     observe: async () => {
+      const of = named;
+      named = new Set();
       try {
         const names = await presence.present();
-        const now = clock();
-        since = Math.min(since, now);
-        for (const name of names) for (const one of [name, storeOf(name)]) seenAt.set(one, now);
+        const present = new Set([...names].flatMap((name) => [name, storeOf(name)]));
+        observedAt = clock();
+        const missing = [...of].filter((name) => !present.has(name));
+        missingFrom = new Map(missing.map((name) => [name, missingFrom.get(name) ?? observedAt]));
       } catch (caught) {
-        since = Infinity;
+        missingFrom = new Map();
         throw caught;
       }
     },
-    isGone: (holder = '') => isMissing(holder),
+    isGone: (holder = '') => {
+      named.add(storeOf(holder));
+      return isMissing(holder);
+    },
     isUnserved: isMissing,
   };
 }
 
 function storeOf(name: string): string {
-  return name.slice(0, name.lastIndexOf('.'));
+  return name.slice(0, Math.max(0, name.lastIndexOf('.')));
 }
