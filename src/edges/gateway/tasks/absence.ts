@@ -16,8 +16,8 @@ const usualGraceMs = 2_500;
 /**
  * Considers a gateway gone once it was missing in all observations for a while, and all of them succeeded.
  *
- * Only observations count, never the time since the last one: one that comes late on a busy machine says nothing about
- * anybody. Each is of the names that were judged since the one before, so a gateway that has just begun is not missed in
+ * Only observations count, never the time since the last one: one that comes late on a busy machine says nothing.
+ * Each is of the names that were judged since the one before, so a gateway that has just begun is not missed in
  * observations of before. One is no evidence: after a break of the broker no gateway is announced for a moment.
  */
 export function createAbsence(
