@@ -20,7 +20,7 @@ const nanosPerMs = 1_000_000n;
 export const asOf = optional(
   Type.String({
     description:
-      'Answer as of an instant of the past: a token of `Annals-Position`, an RFC 3339 time, or a place such as `ACTIONS:42`. What the index knew then, not what was so on the chain (`at_height`).',
+      'Answer as of an instant of the past: a token of `Annals-Position`, an RFC 3339 time, or a place such as `ACTIONS:42`. What the index knew then, not what was so on the chain.',
   }),
 );
 
