@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import type { actionDetail, actionList, actionListItem, actionStatsAnswer } from '../../rest/action-schemas.ts';
 import type { fleetStatsAnswer, paymentInfo, superNodeList, superNodeMetrics } from '../../rest/supernode-schemas.ts';
 import type { logList } from '../../proof/log-schemas.ts';
+import type { incidentList, nodeUptime, uptimePeriod } from '../../uptime/uptime-schemas.ts';
 
 export type ActionAnswer = Static<typeof actionDetail.ref>;
 export type ActionItem = Static<typeof actionListItem.ref>;
@@ -12,6 +13,10 @@ export type NodeAnswer = Static<typeof superNodeMetrics.ref>;
 export type NodePage = Static<typeof superNodeList.ref>;
 export type FleetAnswer = Static<typeof fleetStatsAnswer.ref>;
 export type PaymentsAnswer = Static<typeof paymentInfo.ref>;
+export type UptimeAnswer = Static<typeof nodeUptime.ref>;
+/** A day of a node. */
+export type UptimePeriod = Static<typeof uptimePeriod>;
+export type IncidentsAnswer = Static<typeof incidentList.ref>;
 export type LogsAnswer = Static<typeof logList.ref>;
 /** One log of the list. */
 export type LogAnswer = LogsAnswer['logs'][number];
@@ -55,24 +60,3 @@ export type ReadState<T> = Readonly<{
 }>;
 /** What every page gets: parts of its path and its query. */
 export type PageProps = Readonly<{ parts: Readonly<Record<string, string>>; query: URLSearchParams }>;
-
-/** A day of a node. */
-export type UptimePeriod = Readonly<{
-  from: string;
-  availability: number | null;
-  down_seconds: number;
-  response_ms: Readonly<{ p50: number; p90: number; p99: number }> | null;
-}>;
-/** The availability of a node. */
-export type UptimeAnswer = UptimePeriod & Readonly<{ coverage: number | null; periods: readonly UptimePeriod[] }>;
-/** Times when a node was down. */
-export type IncidentsAnswer = Readonly<{
-  incidents: readonly Readonly<{
-    state: 'open' | 'ended';
-    started_at: string;
-    ended_at: string | null;
-    duration_seconds: number | null;
-    ports: readonly Readonly<{ port: number; outcome: string }>[];
-    status_answers: readonly string[];
-  }>[];
-}>;

@@ -11,12 +11,6 @@ const days = 90;
 const [barWidth, height] = [4, 24];
 const gap = 1;
 
-/** Whether the API of this instance has a path, such as `/v1/incidents`. @param {string} path */
-export function useHas(path) {
-  const { body } = /** @type {ReadState<{ paths: Record<string, unknown> }>} */ (useRead('/openapi.json'));
-  return body !== undefined && path in body.paths;
-}
-
 /** @param {number | null} share */
 const percent = (share) => (share === null ? 'unknown' : `${number(share * 100, 2)} %`);
 

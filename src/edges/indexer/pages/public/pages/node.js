@@ -5,7 +5,7 @@ import { coins, number } from '../format.js';
 import { useRead } from '../read.js';
 import { link } from '../router.js';
 import { Facts, Json, Outcome, Sheet, State, Time } from '../ui.js';
-import { Uptime, useHas } from '../uptime.js';
+import { Uptime } from '../uptime.js';
 import { ActionTable } from './actions.js';
 import { stateOf } from './nodes.js';
 
@@ -42,7 +42,6 @@ export function Node({ parts: { id = '' } }) {
   const payments = /** @type {ReadState<PaymentsAnswer>} */ (useRead(`${path}/paymentInfo`, { follow: true }));
   const listed = `/v1/actions?limit=20&supernode=${encodeURIComponent(id)}`;
   const actions = /** @type {ReadState<ActionListing>} */ (useRead(node.body ? listed : null, { follow: true }));
-  const hasUptime = useHas('/v1/supernodes/{id}/availability');
   const paid = payments.body?.payments ?? [];
   return html`<article class="stack">
     <h1>SuperNode <span class="mono long">${id}</span></h1>
@@ -59,7 +58,7 @@ export function Node({ parts: { id = '' } }) {
           />
         <//>
       </div>
-      ${hasUptime && node.body ? html`<${Uptime} id=${id} />` : ''}
+      ${node.body ? html`<${Uptime} id=${id} />` : ''}
       <${Sheet}
         title="Actions that it finalized"
         note=${html`<a href=${link('/actions', { supernode: id })}>${number(actions.body?.total)} in all</a>`}

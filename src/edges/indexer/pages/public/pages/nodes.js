@@ -4,7 +4,7 @@ import { html } from '/assets/htm-preact.js';
 import { number, short } from '../format.js';
 import { read, useAnswer, useRead } from '../read.js';
 import { asOf, go, link } from '../router.js';
-import { Strip, useHas } from '../uptime.js';
+import { Strip } from '../uptime.js';
 import { Json, NodeLink, Outcome, Sheet, State, Table, Time } from '../ui.js';
 
 const pageLength = 200;
@@ -49,8 +49,8 @@ async function readAll(wanted) {
   return { ...first, body: { supernodes, total: first.body.total } };
 }
 
-/** @param {{ node: NodeAnswer, hasUptime: boolean }} props */
-function Card({ node, hasUptime }) {
+/** @param {{ node: NodeAnswer }} props */
+function Card({ node }) {
   return html`<li class="card">
     <h3>
       <a class="mono" href=${link(`/nodes/${node.id}`)} title=${node.id}>${short(node.id)}</a>
@@ -66,7 +66,7 @@ function Card({ node, hasUptime }) {
           : html`${number(node.failed_probe_counter)} failed in a row, seen <${Time} at=${node.last_seen_at} />`
       }
     </p>
-    ${hasUptime ? html`<${Strip} id=${node.id} />` : ''}
+    <${Strip} id=${node.id} />
   </li>`;
 }
 
@@ -82,7 +82,6 @@ export function Nodes({ query }) {
     useAnswer(`${path} ${asOf()}`, () => readAll(wanted), { follow: true })
   );
   const fleet = /** @type {ReadState<FleetAnswer>} */ (useRead('/v1/supernodes/stats', { follow: true })).body;
-  const hasUptime = useHas('/v1/supernodes/{id}/availability');
   const list = nodes.body?.supernodes ?? [];
   /** @param {Event} event */
   const choose = (event) => go(link('/nodes', { status: /** @type {HTMLSelectElement} */ (event.target).value }));
@@ -110,7 +109,7 @@ export function Nodes({ query }) {
       </form>
       <${Outcome} of=${nodes}>
         <ul class="grid">
-          ${list.map((node) => html`<${Card} key=${node.id} node=${node} hasUptime=${hasUptime} />`)}
+          ${list.map((node) => html`<${Card} key=${node.id} node=${node} />`)}
         </ul>
         ${nodes.body && nodes.body.total > list.length ? html`<p class="wait">${number(nodes.body.total - list.length)} more are not shown.</p>` : ''}
       <//>
