@@ -14,6 +14,14 @@ const gap = 1;
 /** @param {number | null} share */
 const percent = (share) => (share === null ? 'unknown' : `${number(share * 100, 2)} %`);
 
+/** What is known of a window in words. @param {UptimeAnswer} uptime */
+function sumOf({ availability, up_seconds: up, down_seconds: down }) {
+  const known = (up + down) * 1000;
+  if (known === 0) return `nothing is known of the last ${days} days`;
+  const lost = down > 0 ? `, ${duration(down * 1000)} down` : '';
+  return `${percent(availability)} up${lost}; ${duration(known)} of ${days} days are known`;
+}
+
 /** The state of a day in words. @param {UptimePeriod} period */
 function wordsOf({ from, availability, down_seconds: down }) {
   const day = moment(from).slice(0, -9);
@@ -61,9 +69,7 @@ export function Strip({ id }) {
   const { body } = /** @type {ReadState<UptimeAnswer>} */ (useRead(isSeen ? path : null));
   return html`<div ref=${box}>
     ${body ? html`<${Bars} periods=${body.periods} />` : ''}
-    <p class="quiet">
-      ${body ? `${percent(body.availability)} up in ${days} days, ${percent(body.coverage)} known` : '…'}
-    </p>
+    <p class="quiet">${body ? sumOf(body) : '…'}</p>
   </div>`;
 }
 
@@ -133,9 +139,7 @@ export function Uptime({ id }) {
     <${Sheet} title="Availability" note=${`the last ${days} days`}>
       <${Outcome} of=${uptime}>
         ${uptime.body ? html`<${Bars} periods=${uptime.body.periods} />` : ''}
-        <p>
-          ${uptime.body ? `${percent(uptime.body.availability)} up, ${duration(uptime.body.down_seconds * 1000)} down; ${percent(uptime.body.coverage)} of the time is known` : ''}
-        </p>
+        <p>${uptime.body ? sumOf(uptime.body) : ''}</p>
       <//>
     <//>
     <${Sheet} title="Incidents"><${Incidents} id=${id} /><//>

@@ -63,7 +63,8 @@ function Card({ node }) {
       ${
         stateOf(node) === 'up'
           ? html`cpu ${number(node.cpu_usage_percent, 0)} %, ${number(node.peer_count)} peers`
-          : html`${number(node.failed_probe_counter)} failed in a row, seen <${Time} at=${node.last_seen_at} />`
+          : html`${number(node.failed_probe_counter)} failed in a row,
+            ${node.last_seen_at === null ? 'never seen' : html`seen <${Time} at=${node.last_seen_at} />`}`
       }
     </p>
     <${Strip} id=${node.id} />
