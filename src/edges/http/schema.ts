@@ -67,11 +67,6 @@ function answer<S extends TSchema>(description: string, schema: S, headers?: obj
   return { description, ...(headers ? { headers } : {}), content: { 'application/json': { schema } } };
 }
 
-/** The answer of a route that reads the read models: its body, and how far they have followed the log. */
-export function readAnswer<S extends TSchema>(description: string, schema: S) {
-  return answer(description, schema, readHeaders);
-}
-
 /** The answer of a route that reads no read model. */
 export function plainAnswer<S extends TSchema>(description: string, schema: S) {
   return answer(description, schema);
@@ -92,6 +87,16 @@ export function errors(...statuses: readonly (keyof Refusals)[]): Partial<Refusa
   return Object.fromEntries(
     all.map((status) => [status, answer(refusals[status], errorBody.ref, refusalHeaders[status])]),
   );
+}
+
+/** Response schemas of a route that reads the read models: its answer, how far they are, and its refusals. */
+export function readAnswers<S extends TSchema>(
+  description: string,
+  schema: S,
+  ...statuses: readonly (keyof Refusals)[]
+) {
+  const notModified = { type: 'null', description: 'The caller has the answer that `If-None-Match` names already.' };
+  return { 200: answer(description, schema, readHeaders), 304: notModified, ...errors(...statuses) };
 }
 
 /** Parameters of a query string; a parameter is absent from `required` whether or not it has a default. */
@@ -144,5 +149,10 @@ const readHeaders = {
   'Memento-Datetime': {
     type: 'string',
     description: 'When the last event of that instant was stored (RFC 7089); only where one was named.',
+  },
+  ETag: { type: 'string', description: 'Names this answer: equal ones are equal answers. `If-None-Match` takes it.' },
+  'Cache-Control': {
+    type: 'string',
+    description: '`no-cache`: may be held, and used once it is 304. An hour for an instant a minute ago or earlier.',
   },
 } as const;

@@ -19,7 +19,7 @@ import { versionsRoutes } from './versions.ts';
 import type { Walk } from '../../http/cursor.ts';
 import { isInOrder, secondFrom, secondUntil } from '../../http/instant.ts';
 import { requireOrder } from '../../http/parameters.ts';
-import { type App, errors, readAnswer } from '../../http/schema.ts';
+import { type App, readAnswers } from '../../http/schema.ts';
 
 const tags = ['Actions'];
 const ofActions = { projections: ['actions'], sources: ['actions'] } as const;
@@ -41,7 +41,7 @@ function addList(app: App, { read, cursors, settings }: RouteDependencies): void
     summary: 'Actions, the newest first',
     description: 'Ordered by id as a number, descending. `cursor` leads to the next page; the total is exact.',
     querystring: actionListQuery,
-    response: { 200: readAnswer('A page of actions.', actionList.ref), ...errors(400, 410) },
+    response: readAnswers('A page of actions.', actionList.ref, 400, 410),
   };
   app.get('/v1/actions', { schema }, async ({ query }, reply) => {
     const { limit, cursor, include_transactions: withTransactions, as_of: _, ...given } = query;
@@ -73,7 +73,7 @@ function addCounts(app: App, { read }: RouteDependencies): void {
     summary: 'Counts of actions',
     description: '`from` and `to` compare `created_at`, both ends included; an action of unknown time is in no window.',
     querystring: actionStatsQuery,
-    response: { 200: readAnswer('Exact counts.', actionStatsAnswer.ref), ...errors(400, 410) },
+    response: readAnswers('Exact counts.', actionStatsAnswer.ref, 400, 410),
   };
   app.get('/v1/actions/stats', { schema }, async ({ query }, reply) => {
     const window = readWindow(query);
@@ -99,7 +99,7 @@ function addDetail(app: App, { read }: RouteDependencies): void {
     summary: 'One action with all that is known of it',
     params: Type.Object({ id: Type.String({ description: 'Decimal id on the chain.' }) }),
     querystring: recordQuery,
-    response: { 200: readAnswer('The action.', actionDetail.ref), ...errors(400, 404, 410) },
+    response: readAnswers('The action.', actionDetail.ref, 400, 404, 410),
   };
   app.get('/v1/actions/:id', { schema }, async (request, reply) => {
     const { id } = request.params;

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { ReadSnapshot, Read, ReadScope } from './reads.ts';
+import { notModified, type Read, type ReadScope, type ReadSnapshot } from './reads.ts';
 
 /** Answers a read as `Read` does, with what the same address was answered before while that is what it would be now. */
 export type CachedRead = (
@@ -17,8 +17,9 @@ const ownBytes = 500;
 /**
  * Caches the last answers, each until one of its projections advances.
  *
- * The positions of the snapshot decide whether a cached answer holds. Each request reads them from the database, so an
- * answer is never older than any other read. Requests for the same one wait for the first. Refusals are not cached.
+ * The entity tag of the snapshot decides whether a cached answer holds. Each request reads the positions in it from the
+ * database, so an answer is never older than any other read. Requests for the same one wait for the first. Refusals are
+ * not cached.
  */
 export function cacheAnswers(read: Read): CachedRead {
   const cached = new Map<string, CachedAnswer>();
@@ -54,12 +55,13 @@ export function cacheAnswers(read: Read): CachedRead {
   return async (reply, scope, answer) => {
     const { url } = reply.request;
     const body = await read(reply, scope, async (snapshot) => {
-      const of = positionOf(snapshot, scope);
+      const of = snapshot.tag;
       const before = cached.get(url);
       if (before?.of !== of) return await make(url, of, () => confirmed(snapshot, answer));
       put(url, before, 0);
       return await before.body;
     });
+    if (body === notModified) return reply.send();
     return reply.type('application/json; charset=utf-8').send(body);
   };
 }
@@ -68,11 +70,4 @@ async function confirmed(snapshot: ReadSnapshot, answer: (snapshot: ReadSnapshot
   const made = await answer(snapshot);
   await snapshot.reading.confirmed();
   return made;
-}
-
-/** Which tables a snapshot sees, and how far they have followed the log. */
-function positionOf({ reading }: ReadSnapshot, { projections }: ReadScope): string {
-  const { schemas, followed, at } = reading;
-  if (at) return JSON.stringify([at.positions, projections.map((name) => schemas[name])]);
-  return JSON.stringify(projections.map((name) => [schemas[name], followed[name]]));
 }

@@ -13,6 +13,7 @@ export const exposedHeaders = [
   'Annals-Lag-Ms',
   'Annals-Chain-Age-Ms',
   'Annals-As-Of',
+  'ETag',
   'Memento-Datetime',
   'Retry-After',
   'Allow',
@@ -24,7 +25,7 @@ export const apiDescription: Omit<ApiDescription, 'version'> = {
   description: [
     'Read-only index of a Cascade/Sense storage network: actions, SuperNodes and what probes find, as projections of an immutable log.',
     'Times are RFC 3339, UTC. Figures are null until first known, then the last known. Unknown parameters are ignored; one that does not parse is refused.',
-    'Refusals are {error, code}; another method on a path is 405 METHOD_NOT_ALLOWED with the Allow header. Every GET is answered to HEAD too. Cursors are opaque, bound to their filters, and walk each record once.',
+    'Refusals are {error, code}; another method on a path is 405 METHOD_NOT_ALLOWED with the Allow header. Every GET is answered to HEAD too. Every GET has an `ETag`, and is 304 to an `If-None-Match` that names it. Cursors are opaque, bound to their filters, and walk each record once.',
   ].join(' '),
   tags: [
     { name: 'Actions', description: 'What was asked of the network, and how far it has come.' },

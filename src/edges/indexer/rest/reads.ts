@@ -12,6 +12,7 @@ import type { LagTracker } from '../../../engine/log/lag.ts';
 import type { ObservedModels } from '../../../engine/models/observed.ts';
 import type { NamedInstant } from '../../http/positions.ts';
 import { createResolver, type PastLog, type ResolvedInstant } from './as-of.ts';
+import { createEntityTags, namesTag, type TaggedProgram } from './entity-tags.ts';
 import { chainAgeMs, positionToken } from './headers.ts';
 import { createPastRecords, type PastRecords } from './past-records.ts';
 
@@ -26,17 +27,27 @@ export type ReadScope = Readonly<{
 export type ReadSnapshot = Readonly<{
   reading: Pick<Reading, 'schemas' | 'followed' | 'confirmed' | 'at'>;
   rounds: readonly RoundRow[];
+  /** Entity tag of the answer. */
+  tag: string;
   /** The token of the instant, where one was named. */
   instant?: string | undefined;
   ask: <Answer>(query: Query<unknown, Answer>) => Promise<Answer>;
 }>;
 
-/** Answers a read: runs queries over one snapshot and stamps position, lag and age, also on a 404. */
+/**
+ * Answers a read: runs queries over one snapshot and stamps position, lag and age, also on a 404.
+ *
+ * Sets status 304 and runs nothing where the caller has the answer already.
+ */
 export type Read = <T>(
   reply: FastifyReply,
   scope: ReadScope,
   answer: (snapshot: ReadSnapshot) => Promise<T>,
-) => Promise<T>;
+) => Promise<T | NotModified>;
+
+/** The caller has the answer already. */
+export const notModified: unique symbol = Symbol('not modified');
+type NotModified = typeof notModified;
 
 /** The parts that reads are made of. */
 type ReadOptions = Readonly<{
@@ -45,14 +56,19 @@ type ReadOptions = Readonly<{
   past: PastLog;
   /** Milliseconds since 1970. */
   clock: () => number;
-}>;
+}> &
+  TaggedProgram;
 
 const followedWithinMs = 2000;
 const checkEachMs = 50;
+/** An instant is closed that long after it: the log's clock and ours may differ, and its second goes on. */
+const closedAfterMs = 60_000;
+const varyBy = ['Accept', 'Accept-Datetime'];
 
 /** Reads with the three headers that every read carries, and those of its instant. */
-export function createRead({ reader, lag, past, clock }: ReadOptions): Read {
+export function createRead({ reader, lag, past, clock, ...program }: ReadOptions): Read {
   const [resolveInstant, records] = [createResolver(past, clock), createPastRecords(past)];
+  const tagOf = createEntityTags(program);
   let known: { of: string; rounds: readonly RoundRow[] } | undefined;
   const roundsOf = async (reading: Reading): Promise<readonly RoundRow[]> => {
     const { incarnation, sequence } = reading.followed.rounds;
@@ -75,28 +91,44 @@ export function createRead({ reader, lag, past, clock }: ReadOptions): Read {
       ...(at.instant && headersOf(at.instant)),
     });
   };
-  return async (reply, scope, answer) => {
+  return async <T>(reply: FastifyReply, scope: ReadScope, answer: (snapshot: ReadSnapshot) => Promise<T>) => {
     const instant = scope.instant && (await resolveInstant(scope.instant, scope.projections));
-    return await untilFollowed(instant, scope, (behind) =>
+    const { url, headers } = reply.request;
+    vary(reply, varyBy);
+    const answered = await untilFollowed<Tagged<T>>(instant, scope, (behind) =>
       reader.read(async (reading) => {
         const rounds = await roundsOf(reading);
         stamp(reply, scope, { reading, rounds, instant });
-        if (!instant || isHead(instant, reading, scope))
-          return await answer({ reading, rounds, instant: instant?.token, ask: (query) => runQuery(reading, query) });
-        if (isBehind(instant, reading, scope)) return behind;
-        const at = await pastOf(instant, { reading, scope, records });
-        const pastReading = { ...reading, at };
-        return await answer({
-          reading: pastReading,
-          rounds: scope.projections.includes('rounds') ? await records.rounds(at) : rounds,
-          instant: instant.token,
-          ask: (query) => runQuery(pastReading, query),
-        });
+        if (instant && isBehind(instant, reading, scope)) return behind;
+        const tag = tagOf({ url, reading, scope, instant });
+        if (namesTag(headers['if-none-match'], tag)) return { tag, result: notModified };
+        const snapshot = await snapshotOf({ reading, rounds, scope, instant, records });
+        return { tag, result: await answer({ ...snapshot, tag }) };
       }),
     );
+    const { tag, result } = answered;
+    void reply.headers({ ETag: tag, 'Cache-Control': cachingOf(instant, clock()) });
+    if (result === notModified) void reply.code(304);
+    return result;
   };
 }
 
+/** Adds to the header `Vary`, which the answer to another origin has already. */
+function vary(reply: FastifyReply, by: readonly string[]): void {
+  void reply.header('Vary', [reply.getHeader('vary'), ...by].filter((one) => one !== undefined).join(', '));
+}
+
+/**
+ * How long caches may hold an answer without a request: that of a closed instant for a while, for a corrected
+ * projection corrects the past as well; any other one not at all.
+ */
+function cachingOf(instant: ResolvedInstant | undefined, now: number): string {
+  const isClosed = instant?.timeMs !== undefined && now - instant.timeMs > closedAfterMs;
+  return isClosed ? 'public, max-age=3600' : 'no-cache';
+}
+
+type Untagged = Omit<ReadSnapshot, 'tag'>;
+type Tagged<T> = Readonly<{ tag: string; result: T | NotModified }>;
 type Stamped = Readonly<{ reading: Reading; rounds: readonly RoundRow[]; instant: ResolvedInstant | undefined }>;
 
 function headersOf({ token, timeMs }: ResolvedInstant): Record<string, string> {
@@ -132,6 +164,22 @@ async function untilFollowed<T>(
       );
     await wait(checkEachMs);
   }
+}
+
+type Snapshotted = Stamped & Readonly<{ scope: ReadScope; records: PastRecords }>;
+
+/** The snapshot at the head, or at an instant that the read models have followed the log beyond. */
+async function snapshotOf({ reading, rounds, scope, instant, records }: Snapshotted): Promise<Untagged> {
+  if (!instant || isHead(instant, reading, scope))
+    return { reading, rounds, instant: instant?.token, ask: (query) => runQuery(reading, query) };
+  const at = await pastOf(instant, { reading, scope, records });
+  const pastReading = { ...reading, at };
+  return {
+    reading: pastReading,
+    rounds: scope.projections.includes('rounds') ? await records.rounds(at) : rounds,
+    instant: instant.token,
+    ask: (query) => runQuery(pastReading, query),
+  };
 }
 
 type PastReading = Readonly<{ reading: Reading; scope: ReadScope; records: PastRecords }>;

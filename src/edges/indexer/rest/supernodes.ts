@@ -9,7 +9,7 @@ import {
 } from '../../../projections/fleet/queries.ts';
 import { parseCurrentState } from './current-state.ts';
 import type { RouteDependencies } from './dependencies.ts';
-import { type App, errors, readAnswer } from '../../http/schema.ts';
+import { type App, readAnswers } from '../../http/schema.ts';
 import { recordQuery } from './action-schemas.ts';
 import { uptimeRoutes } from '../uptime/routes.ts';
 import { operatorAddress } from './addresses.ts';
@@ -47,7 +47,7 @@ function addList(app: App, { read, cursors, ranks }: RouteDependencies): void {
     description:
       'Every SuperNode of the chain’s list that fits, ordered by id, ascending, bytewise. `cursor` leads to the next page.',
     querystring: schemas.superNodeListQuery,
-    response: { 200: readAnswer('A page of SuperNodes.', schemas.superNodeList.ref), ...errors(400, 410) },
+    response: readAnswers('A page of SuperNodes.', schemas.superNodeList.ref, 400, 410),
   };
   app.get('/v1/supernodes/metrics', { schema }, async ({ query }, reply) => {
     const { limit, cursor, as_of: _, ...given } = query;
@@ -79,7 +79,7 @@ function addOne(app: App, { read, ranks }: RouteDependencies): void {
     summary: 'One SuperNode with its latest figures',
     params,
     querystring: recordQuery,
-    response: { 200: readAnswer('The SuperNode.', schemas.superNodeMetrics.ref), ...errors(400, 404, 410) },
+    response: readAnswers('The SuperNode.', schemas.superNodeMetrics.ref, 400, 404, 410),
   };
   app.get('/v1/supernodes/:id/metrics', { schema }, async (request, reply) => {
     const scope = { ...withRanks, instant: recordInstantOf(request) };
@@ -98,7 +98,7 @@ function addPayments(app: App, { read }: RouteDependencies): void {
       'Transfers from the action module to the accounts that were the operator’s at the time, inside finalize transactions.',
     params,
     querystring: recordQuery,
-    response: { 200: readAnswer('One entry per denomination.', schemas.paymentInfo.ref), ...errors(400, 404, 410) },
+    response: readAnswers('One entry per denomination.', schemas.paymentInfo.ref, 400, 404, 410),
   };
   app.get('/v1/supernodes/:id/paymentInfo', { schema }, async (request, reply) => {
     const scope = { ...withActions, instant: recordInstantOf(request) };
@@ -121,10 +121,7 @@ function addStats(app: App, { read }: RouteDependencies): void {
     operationId: 'fleetStats',
     summary: 'Figures of all SuperNodes together',
     querystring: recordQuery,
-    response: {
-      200: readAnswer('Averages and sums are over available nodes.', schemas.fleetStatsAnswer.ref),
-      ...errors(400, 410),
-    },
+    response: readAnswers('Averages and sums are over available nodes.', schemas.fleetStatsAnswer.ref, 400, 410),
   };
   const scope = { projections: ['supernodes', 'availability'], sources: ['supernodes'] } as const;
   app.get('/v1/supernodes/stats', { schema }, async ({ query }, reply) => {
@@ -149,7 +146,7 @@ function addActionStats(app: App, { read }: RouteDependencies): void {
     summary: 'How many actions each SuperNode finalized',
     description: 'Every SuperNode, zeros too, ordered by id.',
     querystring: recordQuery,
-    response: { 200: readAnswer('Every SuperNode.', schemas.nodeActions.ref), ...errors(400, 410) },
+    response: readAnswers('Every SuperNode.', schemas.nodeActions.ref, 400, 410),
   };
   app.get('/v1/supernodes/action-stats', { schema }, async ({ query }, reply) => {
     return await read(reply, { ...withActions, instant: instantOf({ query }) }, async ({ ask }) => {
@@ -171,7 +168,7 @@ function addUnavailable(app: App, { read }: RouteDependencies): void {
     operationId: 'unavailableSuperNodes',
     summary: 'SuperNodes that are not available',
     querystring: schemas.unavailableQuery,
-    response: { 200: readAnswer('Ordered by id.', schemas.unavailableList.ref), ...errors(400, 410) },
+    response: readAnswers('Ordered by id.', schemas.unavailableList.ref, 400, 410),
   };
   app.get('/v1/supernodes/unavailable', { schema }, async ({ query }, reply) => {
     const currentState = parseCurrentState(query.currentState);

@@ -4,7 +4,7 @@ import type { VersionInUse } from '../../../projections/fleet/fleet-stats.ts';
 import { VersionsInUse } from '../../../projections/fleet/queries.ts';
 import { asOf, instantOf } from './as-of.ts';
 import type { RouteDependencies } from './dependencies.ts';
-import { type App, component, errors, nullable, query, readAnswer } from '../../http/schema.ts';
+import { type App, component, nullable, query, readAnswers } from '../../http/schema.ts';
 
 const matrix = component(
   'VersionMatrix',
@@ -39,7 +39,7 @@ export function versionRoutes(app: App, { read, settings }: RouteDependencies): 
     operationId: 'versionMatrix',
     summary: 'Which SuperNode versions fit together',
     querystring: query({ as_of: asOf }),
-    response: { 200: readAnswer('Every version in use.', matrix.ref), ...errors(400, 410) },
+    response: readAnswers('Every version in use.', matrix.ref, 400, 410),
   };
   app.get('/v1/version/matrix', { schema }, async (request, reply) => {
     return await read(reply, { ...scope, instant: instantOf(request) }, async ({ ask, rounds }) => {

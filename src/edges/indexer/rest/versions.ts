@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { AppError } from '../../../kit/errors.ts';
 import { VersionsOfRecord } from '../../../projections/versions.ts';
-import { type App, component, errors, nullable, query, readAnswer } from '../../http/schema.ts';
+import { type App, component, nullable, query, readAnswers } from '../../http/schema.ts';
 import { asOf, instantOf } from './as-of.ts';
 import type { RouteDependencies } from './dependencies.ts';
 
@@ -57,7 +57,7 @@ export function versionsRoutes(app: App, { read }: RouteDependencies): void {
       description: `One for each event of it; the newest ${mostShown} are shown.`,
       params: Type.Object({ id: Type.String({ description: 'Id of the record.' }) }),
       querystring: query({ as_of: asOf }),
-      response: { 200: readAnswer('The versions.', versions.ref), ...errors(400, 404) },
+      response: readAnswers('The versions.', versions.ref, 400, 404),
     };
     app.get(`/v1/${of}/:id/versions`, { schema }, async (request, reply) => {
       const { id } = request.params;

@@ -5,7 +5,7 @@ import { ListIncidents } from '../../../projections/uptime/queries.ts';
 import type { Walk } from '../../http/cursor.ts';
 import { isInOrder, secondFrom } from '../../http/instant.ts';
 import { requireOrder } from '../../http/parameters.ts';
-import { type App, errors, readAnswer } from '../../http/schema.ts';
+import { type App, errors, readAnswers } from '../../http/schema.ts';
 import { operatorAddress } from '../rest/addresses.ts';
 import type { RouteDependencies } from '../rest/dependencies.ts';
 import type { ReadSnapshot } from '../rest/reads.ts';
@@ -48,7 +48,7 @@ export function incidentRoutes(app: App, { read, cursors }: RouteDependencies): 
     summary: 'Incidents of all SuperNodes',
     description,
     querystring: incidentQuery,
-    response: { 200: readAnswer('A page of incidents.', incidentList.ref), ...errors(400) },
+    response: readAnswers('A page of incidents.', incidentList.ref, 400),
   };
   app.get('/v1/incidents', { schema }, async ({ query }, reply) => {
     requireSpan(query);

@@ -145,6 +145,8 @@ describe('GET /openapi.json', () => {
       'Annals-Chain-Age-Ms',
       'Annals-As-Of',
       'Memento-Datetime',
+      'ETag',
+      'Cache-Control',
     ]);
     expect(JSON.stringify(refused?.content)).toContain('#/components/schemas/Error');
   });

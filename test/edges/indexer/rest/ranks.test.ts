@@ -33,6 +33,7 @@ it('createRanks ranks once for all who ask at once, and anew at another height',
   const ranks = createRanks();
   const snapshotOf = (...rounds: RoundRow[]): ReadSnapshot => ({
     reading,
+    tag: '',
     rounds,
     ask: (query) => runQuery(reading, query),
   });

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import type { ProjectionName } from '../../../projections/projection.ts';
+import type { Reading } from '../../../projections/reading.ts';
+
+/** What an answer is made of: the tables, how far they have followed the log, and an instant of the past. */
+type Material = Readonly<{
+  url: string;
+  reading: Pick<Reading, 'schemas' | 'followed'>;
+  scope: Readonly<{ projections: readonly ProjectionName[] }>;
+  instant: Readonly<{ token: string }> | undefined;
+}>;
+
+/** The weak entity tag of an answer; equal ones mean the same answer with status 200. */
+export type EntityTags = (material: Material) => string;
+
+/** What bodies depend on beside the read models: the program, the network that it follows, and the key of cursors. */
+export type TaggedProgram = Readonly<{
+  version: string;
+  settings: Readonly<{ network: string; profile: object }>;
+  cursorKey: string | Uint8Array;
+}>;
+
+/** Of a tag, in bytes. */
+const tagBytes = 12;
+
+/** Makes entity tags from positions, so that no query of a body has to run. */
+export function createEntityTags({ version, settings: { network, profile }, cursorKey }: TaggedProgram): EntityTags {
+  const program = digest(JSON.stringify([version, network, profile, Buffer.from(cursorKey).toString('base64')]));
+  return ({ url, reading: { schemas, followed }, scope: { projections }, instant }) => {
+    const tables = projections.map((name) => schemas[name]);
+    const positions = instant?.token ?? projections.map((name) => followed[name]);
+    return `W/"${digest(JSON.stringify([program, url, tables, positions]))}"`;
+  };
+}
+
+const digest = (text: string): string =>
+  createHash('sha256').update(text).digest().subarray(0, tagBytes).toString('base64url');
+
+/**
+ * Returns whether `If-None-Match` names a tag; compares weakly, as RFC 9110 has it.
+ *
+ * `*` names none: whether there is an answer at all is known only once its query ran.
+ *
+ * @example namesTag('"a", W/"b"', 'W/"b"') // true
+ */
+export function namesTag(ifNoneMatch: string | undefined, tag: string): boolean {
+  const opaque = tag.replace(/^W\//, '');
+  const named: readonly string[] = ifNoneMatch?.match(/"[^"]*"/g) ?? [];
+  return named.includes(opaque);
+}
