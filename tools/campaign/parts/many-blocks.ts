@@ -12,14 +12,18 @@ const network = 'local';
 const env = { ROLES: 'ledger,projector,evm', LOCAL_OUTAGES: 'off' };
 const lookEachMs = 2_000;
 const readyWithinMs = 180_000;
+/** The folder of a chain that was made before goes on, and is not removed: a million blocks may take several runs. */
+const chosenDir = process.env['MANY_BLOCKS_DIR'];
 
 /**
  * So many empty blocks on a chain that seals without a pause, then a start: how long it takes, what the main process
  * needs, and how many bytes an empty block leaves on the disk. Old states are refused, each thousandth and those of the
- * last thousand blocks are read.
+ * last thousand blocks are read. SIGUSR2 ends the making of blocks early; what is there is measured then.
  */
 export async function run({ count, log }: PartOptions): Promise<Tally> {
-  const dataDir = temporaryFolder();
+  const dataDir = chosenDir ?? temporaryFolder();
+  let isEnough = false;
+  process.once('SIGUSR2', () => (isEnough = true));
   const start = async (roles: string): Promise<Program> => {
     const program = await runProgram({ dataDir, network, env: { ...env, ROLES: roles } });
     await program.untilReady(readyWithinMs);
@@ -31,7 +35,7 @@ export async function run({ count, log }: PartOptions): Promise<Tally> {
     await using ledger = await fastLedger(stores, network);
     const before = { ...(await figuresOf(stores)), height: ledger.height() };
     let reported = before.height;
-    for (let now = before.height; now < before.height + count; now = ledger.height()) {
+    for (let now = before.height; now < before.height + count && !isEnough; now = ledger.height()) {
       if (now - reported >= 5_000) log(`block ${(reported = now)}: ${JSON.stringify(await figuresOf(stores))}`);
       await pause(lookEachMs);
     }
@@ -51,7 +55,7 @@ export async function run({ count, log }: PartOptions): Promise<Tally> {
     await again.stop();
     return { passed: count, failed: 0 };
   } finally {
-    rmSync(dataDir, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
+    if (chosenDir === undefined) rmSync(dataDir, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
   }
 }
 
