@@ -31,6 +31,7 @@ const app = createRest({
     hasForgotten: async () => false,
   },
   lag: { lagMs: () => 0, heads: () => ({}), ready: Promise.resolve() },
+  events: { logged: async () => [], archived: async () => [] },
   logs: createProvenLogs({ pools, network }),
   observed: () => ({ checks: [], gauges: [] }),
   requestSync: async () => await Promise.reject(new Error('Nobody syncs here')),

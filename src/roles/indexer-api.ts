@@ -1,4 +1,5 @@
 import { openBuses } from '../edges/bus.ts';
+import { createEventReads } from '../engine/archive/event-reads.ts';
 import { createInstants } from '../engine/archive/instants.ts';
 import { createProvenLogs } from '../engine/archive/proof/serving.ts';
 import { createWakeups } from '../engine/models/read/wakeups.ts';
@@ -25,6 +26,7 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
     reader,
     lag,
     past: { ...createInstants({ pools, network, head: broker.log.head }), ...broker.log },
+    events: createEventReads({ pools, network, log: broker.log }),
     logs: createProvenLogs({ pools, network }),
     observed: () => observedIn(context),
     requestSync: async (at, traceparent) => {

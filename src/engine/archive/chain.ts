@@ -79,7 +79,9 @@ export type RawLog = Readonly<{ nc: NatsConnection; network: string; policies: S
 const atOnce = 2000;
 
 /** A stored message in the archive's form. */
-export function rawFrom(message: Delivered): RawEvent {
+export function rawFrom(
+  message: Pick<Delivered, 'subject' | 'sequence' | 'bytes' | 'storedNanos' | 'header'>,
+): RawEvent {
   return {
     sequence: message.sequence,
     subject: message.subject,

@@ -6,7 +6,13 @@ import { onBreak, unlessBroken } from './breaks.ts';
 import { subscribe } from './subscribe.ts';
 
 /** A stored message in the form of a direct read. */
-export type Stored = Readonly<{ subject: string; sequence: number; bytes: Uint8Array }>;
+export type Stored = Readonly<{
+  subject: string;
+  sequence: number;
+  bytes: Uint8Array;
+  /** A header of the event, or one that the broker adds: `Nats-Time-Stamp` holds when it was stored. */
+  header: (name: string) => string | undefined;
+}>;
 
 /** The most subjects of one request to the broker. */
 const maxSubjects = 1024;
@@ -63,7 +69,9 @@ export async function lastAtLeader(nc: NatsConnection, stream: string, subject: 
   for (;;) {
     try {
       const last = await unlessBroken(nc, manager.streams.getMessage(stream, { last_by_subj: subject }));
-      return last ? { subject, sequence: last.seq, bytes: last.data } : undefined;
+      return last
+        ? { subject, sequence: last.seq, bytes: last.data, header: (name) => last.header.last(name) }
+        : undefined;
     } catch (cause) {
       if (performance.now() > deadline || nc.isClosed())
         throw new AppError('UNAVAILABLE', `The leader of ${stream} did not answer a read`, { cause });
@@ -132,6 +140,8 @@ function storedFrom(msg: Msg): Stored {
     subject: msg.headers?.last('Nats-Subject') ?? '',
     sequence: Number(msg.headers?.last('Nats-Sequence')),
     bytes: msg.data,
+    // The broker leaves out a header that an event lacks; the client reads that as an empty text.
+    header: (name) => msg.headers?.last(name) || undefined,
   };
 }
 

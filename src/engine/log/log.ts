@@ -57,6 +57,11 @@ export type Log = FactLog &
       after: number,
       options?: HistoryOptions,
     ) => AsyncIterable<readonly Recorded[]>;
+    /**
+     * The events of one entity after a sequence of its stream as they are stored, in order, at most so many; what the
+     * stream has dropped is left out. Fails with `UNAVAILABLE` when the broker does not answer for a while.
+     */
+    stored: (kind: Kind, entity: string, page: Readonly<{ after: number; limit: number }>) => Promise<Stored[]>;
     /** One fact by its sequence; throws `PoisonEvent` when it is there and cannot be read. */
     readOne: (stream: StreamName, sequence: number) => Promise<Recorded | undefined>;
     /**
@@ -98,6 +103,8 @@ export function createLog(nc: NatsConnection, network: string, appending: Append
     follow: (stream, after, options) => followStream(nc, { stream, network, after }, options),
     history: (kind, entity, after, options) =>
       historyOf(nc, { stream: nameOf(kind), subject: subjectOf(kind, network, entity), after }, options),
+    stored: (kind, entity, page) =>
+      storedOf(nc, { stream: nameOf(kind), subject: subjectOf(kind, network, entity) }, page),
     readOne: async (stream, sequence) => {
       const name = streamName(stream, network);
       const match = await messageAt(nc, name, sequence);
@@ -145,4 +152,21 @@ async function* historyOf(
     if (left === 0) return;
     from = last.sequence + 1;
   }
+}
+
+/** The messages of one subject after a sequence, at most so many. */
+async function storedOf(
+  nc: NatsConnection,
+  { stream, subject }: Readonly<{ stream: string; subject: string }>,
+  { after, limit }: Readonly<{ after: number; limit: number }>,
+): Promise<Stored[]> {
+  const all: Stored[] = [];
+  for (let from = after + 1; all.length < limit;) {
+    const { messages, left } = await messagesOf(nc, stream, { subject, from, most: limit - all.length });
+    all.push(...messages);
+    const last = messages.at(-1);
+    if (!last || left === 0) break;
+    from = last.sequence + 1;
+  }
+  return all;
 }

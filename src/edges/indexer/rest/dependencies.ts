@@ -5,6 +5,7 @@ import type { indexerSettings } from '../settings.ts';
 import type { Cursors } from '../../http/cursor.ts';
 import type { Observed } from '../../../kit/observed.ts';
 import type { Logger } from '../../../kit/logger.ts';
+import type { EventReads } from '../../../engine/archive/event-reads.ts';
 import type { ProvenLogs } from '../../../engine/archive/proof/serving.ts';
 import type { LagTracker } from '../../../engine/log/lag.ts';
 import type { PastLog } from './as-of.ts';
@@ -35,6 +36,8 @@ export type RestDependencies = Readonly<{
   lag: LagTracker;
   /** What the log and its archive know of the past. */
   past: PastLog;
+  /** Events byte for byte. */
+  events: EventReads;
   /** The proven logs. */
   logs: ProvenLogs;
   /** The checks and figures of the process at this moment, for its operations. */

@@ -1,5 +1,6 @@
 import type { ApiDescription } from '../../http/openapi.ts';
 import { actionComponents } from './action-schemas.ts';
+import { eventComponents } from '../provenance/event-schemas.ts';
 import { logComponents } from '../proof/log-schemas.ts';
 import { superNodeComponents } from './supernode-schemas.ts';
 import { syncComponents } from './sync.ts';
@@ -15,6 +16,7 @@ export const exposedHeaders = [
   'Annals-As-Of',
   'ETag',
   'Memento-Datetime',
+  'Link',
   'Retry-After',
   'Allow',
 ];
@@ -31,6 +33,7 @@ export const apiDescription: Omit<ApiDescription, 'version'> = {
     { name: 'Actions', description: 'What was asked of the network, and how far it has come.' },
     { name: 'SuperNodes', description: 'Who does the work, and how they are.' },
     { name: 'Uptime', description: 'How much of the time they were available, day by day, and what the evidence is.' },
+    { name: 'Provenance', description: 'Which events a record, a field, a transaction or another event comes from.' },
     { name: 'Logs', description: 'The facts behind every answer, to be checked without trusting this instance.' },
   ],
   components: [
@@ -39,6 +42,7 @@ export const apiDescription: Omit<ApiDescription, 'version'> = {
     ...syncComponents,
     ...versionComponents,
     ...logComponents,
+    ...eventComponents,
     ...versionsComponents,
     ...uptimeComponents,
   ],

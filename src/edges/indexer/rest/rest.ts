@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { createApp } from '../../http/app.ts';
 import { createCursors } from '../../http/cursor.ts';
-import { logRoutes } from '../proof/log-routes.ts';
+import { provenanceRoutes } from '../provenance/routes.ts';
 import { actionRoutes } from './actions.ts';
 import { cacheAnswers } from './answer-cache.ts';
 import type { RestDependencies, RouteDependencies } from './dependencies.ts';
@@ -39,7 +39,7 @@ export function createRest(dependencies: RestDependencies): FastifyInstance {
       superNodeRoutes(routes, shared);
       syncRoutes(routes, shared);
       versionRoutes(routes, shared);
-      logRoutes(routes, shared);
+      provenanceRoutes(routes, shared);
       addOperations(routes);
       liveRoutes(routes, shared);
       await registerPages?.(routes);

@@ -4,6 +4,7 @@ import { VersionsOfRecord } from '../../../projections/versions.ts';
 import { type App, component, nullable, query, readAnswers } from '../../http/schema.ts';
 import { asOf, instantOf } from './as-of.ts';
 import type { RouteDependencies } from './dependencies.ts';
+import { records } from './records.ts';
 
 const version = component(
   'Version',
@@ -29,23 +30,6 @@ const versions = component(
 export const versionsComponents = [version, versions];
 
 const mostShown = 1000;
-
-const records = [
-  {
-    of: 'actions',
-    stream: 'ACTIONS',
-    tag: 'Actions',
-    detail: '',
-    isId: (id: string) => /^(0|[1-9]\d{0,77})$/.test(id),
-  },
-  {
-    of: 'supernodes',
-    stream: 'NODES',
-    tag: 'SuperNodes',
-    detail: '/metrics',
-    isId: (id: string) => !id.includes('\0'),
-  },
-] as const;
 
 /** `/v1/actions/{id}/versions` and `/v1/supernodes/{id}/versions`: what a record ever was, and as of when. */
 export function versionsRoutes(app: App, { read }: RouteDependencies): void {

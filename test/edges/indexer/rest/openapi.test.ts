@@ -87,6 +87,7 @@ describe('GET /openapi.json', () => {
         'get /v1/actions',
         'get /v1/actions/stats',
         'get /v1/actions/{id}',
+        'get /v1/actions/{id}/events',
         'get /v1/actions/{id}/versions',
         'get /v1/incidents',
         'get /v1/logs',
@@ -96,6 +97,7 @@ describe('GET /openapi.json', () => {
         'get /v1/supernodes/stats',
         'get /v1/supernodes/unavailable',
         'get /v1/supernodes/{id}/availability',
+        'get /v1/supernodes/{id}/events',
         'get /v1/supernodes/{id}/incidents',
         'get /v1/supernodes/{id}/metrics',
         'get /v1/supernodes/{id}/paymentInfo',
@@ -124,7 +126,7 @@ describe('GET /openapi.json', () => {
 
   it('describes every operation, parameter and answer, refusals and headers too', { tags: ['S2.ops.openapi'] }, () => {
     const operations = [...objectsIn(document.paths)].filter(([, node]) => 'responses' in node);
-    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(28);
+    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(30);
     for (const [way, { summary, tags, parameters = [], responses }] of operations) {
       expect([way, typeof summary, Array.isArray(tags)]).toEqual([way, 'string', true]);
       if (!Array.isArray(parameters)) throw new Error(`Parameters of ${way} are no list`);

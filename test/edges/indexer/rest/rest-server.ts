@@ -6,6 +6,7 @@ import { observedOf } from '../../../../src/kit/observed.ts';
 import { observeSync, type SyncIntervals } from '../../../../src/edges/indexer/observed.ts';
 import { type StreamEnds, type LogState, observeLog, trackLag } from '../../../../src/engine/log/lag.ts';
 import { observeModels, type ObservedModels } from '../../../../src/engine/models/observed.ts';
+import { encode } from '../../../../src/engine/log/envelope.ts';
 import type { RestDependencies } from '../../../../src/edges/indexer/rest/dependencies.ts';
 import { createRest } from '../../../../src/edges/indexer/rest/rest.ts';
 import { catalogue, entityOf, type Fact } from '../../../../src/events/catalogue.ts';
@@ -51,6 +52,28 @@ const noLogs: RestDependencies['logs'] = {
   event: async () => undefined,
   proof: async () => undefined,
 };
+
+/** The events of facts, as a log would have them that stored each a second after the one before. */
+export function eventsOf(facts: readonly Fact[]): RestDependencies['events'] {
+  const events = facts.map((fact, at) => {
+    const { id, subject, bytes } = encode(fact, { network: 'test', cause: { at: timeOf(at) } });
+    const storedNanos = `${now - (facts.length - at) * 1000}000000`;
+    return {
+      kind: catalogue[fact.type].kind,
+      entity: entityOf(fact),
+      sequence: at + 1,
+      id,
+      subject,
+      body: bytes,
+      storedNanos,
+    };
+  });
+  return {
+    logged: async (kind, entity, { after, limit }) =>
+      events.filter((one) => one.kind === kind && one.entity === entity && one.sequence > after).slice(0, limit),
+    archived: async (_stream, sequences) => events.filter(({ sequence }) => sequences.includes(sequence)),
+  };
+}
 
 /** A log whose facts were stored a second apart, the last one a second ago; nothing of it was dropped. */
 export function pastOf(facts: readonly Fact[]): RestDependencies['past'] {
@@ -121,6 +144,7 @@ export async function startRest(facts: readonly Fact[], { settings, ...changes }
     reader,
     lag,
     past: pastOf(facts),
+    events: eventsOf(facts),
     logs: noLogs,
     observed: () => observed,
     requestSync: async () => {

@@ -1,0 +1,48 @@
+import { Type } from 'typebox';
+import { AppError } from '../../../kit/errors.ts';
+import { type App, errors } from '../../http/schema.ts';
+import { records } from '../rest/records.ts';
+import type { RouteDependencies } from '../rest/dependencies.ts';
+import { eventsAnswer, recordEvents, recordEventsQuery } from './event-schemas.ts';
+import { sendBatch, shownEvents, wantsBatch } from './event-views.ts';
+import { eventsOfRecord } from './record-events.ts';
+
+const tags = ['Provenance'];
+
+/** `/v1/actions/{id}/events` and `/v1/supernodes/{id}/events`: the events that a record is made of. */
+export function eventRoutes(app: App, dependencies: RouteDependencies): void {
+  for (const { of, stream, kind, isId } of records) {
+    const schema = {
+      tags,
+      operationId: `${of}Events`,
+      summary: 'The events that a record is made of',
+      description:
+        'In the order of the log, from the first one. `Accept: application/cloudevents-batch+json` answers with their stored bytes alone.',
+      params: Type.Object({ id: Type.String({ description: 'Id of the record.' }) }),
+      querystring: recordEventsQuery,
+      response: { 200: eventsAnswer('A page of events.', recordEvents.ref), ...errors(400, 404) },
+    };
+    app.get(`/v1/${of}/:id/events`, { schema }, async (request, reply) => {
+      const { id } = request.params;
+      const { limit, after, proofs } = request.query;
+      const pageOf = async (page: Readonly<{ after: number; limit: number }>) =>
+        isId(id) ? await eventsOfRecord(dependencies, { of, stream, kind, id }, page) : [];
+      const page = await pageOf({ after, limit: limit + 1 });
+      if (page.length === 0 && (after === 0 || (await pageOf({ after: 0, limit: 1 })).length === 0))
+        throw new AppError('NOT_FOUND', 'There is no record of this id.');
+      const events = page.slice(0, limit).map((event) => ({ ...event, stream }));
+      const next = page.length > limit ? (events.at(-1)?.sequence ?? null) : null;
+      void reply.headers({ 'cache-control': 'no-store', vary: 'Accept' });
+      if (next !== null) void reply.header('link', `<${nextPage(request.url, next)}>; rel="next"`);
+      if (wantsBatch(request)) return await sendBatch(reply, events);
+      return { id, events: await shownEvents(events, { logs: dependencies.logs, proofs }), next_after: next };
+    });
+  }
+}
+
+function nextPage(url: string, after: number): string {
+  const [path = '', search] = url.split('?');
+  const parameters = new URLSearchParams(search);
+  parameters.set('after', String(after));
+  return `${path}?${parameters.toString()}`;
+}

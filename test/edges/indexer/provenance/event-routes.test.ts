@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { expect, it, onTestFinished } from 'vitest';
+import { checkProof } from '../../../../src/edges/http/pages/public/verify.js';
+import { createEventReads } from '../../../../src/engine/archive/event-reads.ts';
+import { createProvenLogs } from '../../../../src/engine/archive/proof/serving.ts';
+import { streamName } from '../../../../src/engine/log/streams.ts';
+import { catalogue, entityOf, type Fact } from '../../../../src/events/catalogue.ts';
+import { type Kept, keptLog, untilArchived } from '../../../engine/archive/kept.ts';
+import { appendFacts } from '../../../engine/log/fresh-log.ts';
+import { until } from '../../../support/polling.ts';
+import { randomHistory } from '../../../support/random-history.ts';
+import { pastOf, type RestServer, startRest } from '../rest/rest-server.ts';
+
+type Shown = Readonly<{
+  stream: string;
+  sequence: number;
+  recordedtime: string;
+  tx: string | null;
+  height: number | null;
+  event_url: string;
+  proof_url: string;
+  event: Readonly<{ id: string; subject: string; type: string; data: Readonly<Record<string, unknown>> }>;
+  body?: string;
+  proof?: string | null;
+}>;
+
+type World = Readonly<{ kept: Kept; rest: RestServer; facts: readonly Fact[]; vkey: string }>;
+
+const ofActions = (facts: readonly Fact[]): Fact[] => facts.filter(({ type }) => catalogue[type].kind === 'action');
+
+/** The API on a log and an archive of their own, all of which is signed. */
+async function world(): Promise<World> {
+  const kept = await keptLog();
+  const { stop } = kept.start();
+  const history = randomHistory(30, { actions: 20 });
+  // Facts of one stream alone, in the order of the log, so that the read model has its sequences.
+  const facts = [...Map.groupBy(ofActions(history), entityOf).values()].flat();
+  await appendFacts(kept.log, [...facts, ...history.filter(({ type }) => catalogue[type].kind === 'node')]);
+  const logs = createProvenLogs({ pools: kept.store.pools, network: kept.network });
+  await Promise.all([untilArchived(kept, 'ACTIONS'), untilArchived(kept, 'NODES')]);
+  await until('all is signed', async () => (await logs.checkpoint('ACTIONS'))?.size === facts.length);
+  await stop();
+  const events = createEventReads({ pools: kept.store.pools, network: kept.network, log: kept.log });
+  const past = { ...pastOf(facts), hasForgotten: kept.log.hasForgotten };
+  const rest = await startRest(facts, { events, logs, past });
+  onTestFinished(rest.close);
+  return { kept, rest, facts, vkey: (await logs.checkpoint('ACTIONS'))?.vkey ?? '' };
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64');
+
+/** The action with the most events. */
+const longest = (facts: readonly Fact[]): string =>
+  [...Map.groupBy(facts, entityOf)].toSorted(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? '';
+
+async function eventsIn(rest: RestServer, path: string): Promise<Shown[]> {
+  return (await rest.get(path)).body.events as Shown[];
+}
+
+it('GET /v1/actions/{id}/events shows each event with its place, its bytes and a proof of them', async () => {
+  const { rest, facts, vkey } = await world();
+  for (const id of new Set(facts.map(entityOf))) {
+    const events = await eventsIn(rest, `/v1/actions/${id}/events?proofs=inline`);
+    expect(events.map(({ event }) => event.data)).toEqual(
+      facts.filter((fact) => entityOf(fact) === id).map(({ data }) => data),
+    );
+    for (const { stream, sequence, event, body = '', proof, ...shown } of events) {
+      expect([stream, event.subject, JSON.parse(body)]).toEqual(['ACTIONS', id, event]);
+      const stored = await rest.get(shown.event_url);
+      expect(stored.text).toBe(body);
+      expect(stored.headers.get('repr-digest')).toBe(`sha-256=:${sha256(body)}:`);
+      expect(proof).toBe((await rest.get(shown.proof_url)).text);
+      expect(await checkProof(proof ?? '', Buffer.from(body), vkey)).toMatchObject({ index: sequence - 1 });
+      const { transaction, height, seenAtHeight } = event.data as Record<string, never>;
+      const { hash = null, height: at } = (transaction ?? {}) as { hash?: string; height?: number };
+      expect([shown.tx, shown.height]).toEqual([hash, at ?? height ?? seenAtHeight ?? null]);
+    }
+  }
+});
+
+it('GET /v1/supernodes/{id}/events shows those of a SuperNode, and what is private nobody', async () => {
+  const { rest, kept } = await world();
+  const [[node = '', last] = []] = await kept.log.lastOfAll('node');
+  const events = await eventsIn(rest, `/v1/supernodes/${node}/events`);
+  expect(events.at(-1)).toMatchObject({ stream: 'NODES', sequence: last?.sequence, event: { id: last?.id } });
+  expect(events.at(-1)).not.toHaveProperty('body');
+  for (const path of ['/v1/supernodes/nobody/events', '/v1/actions/x/events', '/v1/transfers/1/events'])
+    expect([path, await rest.get(path)]).toMatchObject([path, { status: 404, body: { code: 'NOT_FOUND' } }]);
+});
+
+it('pages by after and limit, also as a list of CloudEvents of the very bytes', async () => {
+  const { rest, facts } = await world();
+  const id = longest(facts);
+  const all = await eventsIn(rest, `/v1/actions/${id}/events?proofs=inline`);
+  expect(all.length).toBeGreaterThan(2);
+  const walked: string[] = [];
+  for (let path = `/v1/actions/${id}/events?limit=2`; path !== '';) {
+    const batch = await rest.get(path, { headers: { accept: 'application/cloudevents-batch+json' } });
+    expect(batch.headers.get('content-type')).toMatch(/^application\/cloudevents-batch\+json/);
+    walked.push(batch.text.slice(1, -1));
+    const shown = await rest.get(path);
+    path = /^<(.*)>; rel="next"$/.exec(batch.headers.get('link') ?? '')?.[1] ?? '';
+    expect(shown.body.next_after === null).toBe(path === '');
+  }
+  expect(walked.join(',')).toBe(all.map(({ body }) => body).join(','));
+  expect(await eventsIn(rest, `/v1/actions/${id}/events?after=${all.at(-1)?.sequence}`)).toEqual([]);
+  for (const wrong of ['limit=0', 'limit=1001', 'after=-1', 'proofs=all'])
+    expect(await rest.get(`/v1/actions/${id}/events?${wrong}`)).toMatchObject({
+      status: 400,
+      body: { code: 'INVALID_ARGUMENT' },
+    });
+});
+
+it('shows events that the log has lost as the archive has them', async () => {
+  const { rest, facts, kept } = await world();
+  const id = longest(facts);
+  const path = `/v1/actions/${id}/events?limit=3&proofs=inline`;
+  const before = await eventsIn(rest, path);
+  const { streams } = await jetstreamManager(kept.nc, { checkAPI: false });
+  await streams.update(streamName('ACTIONS', kept.network), { max_msgs_per_subject: 1 });
+  expect(await kept.log.hasForgotten('ACTIONS')).toBe(true);
+  expect(await eventsIn(rest, path)).toEqual(before);
+});
