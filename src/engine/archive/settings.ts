@@ -1,5 +1,6 @@
 import { setting } from '../../kit/setting.ts';
 import { duration, Unfit, complete } from '../../kit/setting-forms.ts';
+import { parseWitnesses } from './proof/witnesses.ts';
 
 /** Settings of the auditor: how often, and how fast, everything is compared. */
 export const auditorSettings = {
@@ -37,6 +38,12 @@ export const proofSettings = {
     '',
     (value) => (value === '' ? undefined : origin(value)),
     'What the names of the logs begin with, such as a host name; unset: annals- and digits of the key',
+  ),
+  witnesses: setting(
+    'WITNESSES',
+    '',
+    parseWitnesses,
+    'Witnesses that sign each checkpoint too, separated by commas: key and address of each (C2SP tlog-witness)',
   ),
 } as const;
 

@@ -8,6 +8,7 @@ import { runAuditor } from '../../../src/engine/archive/auditor.ts';
 import type { Brakes } from '../../../src/engine/archive/states.ts';
 import { signingOf } from '../../../src/engine/archive/proof/open-signing.ts';
 import type { CheckpointSigning } from '../../../src/engine/archive/proof/signing.ts';
+import type { Witness } from '../../../src/engine/archive/proof/witnesses.ts';
 import { createLeases } from '../../../src/engine/log/leases.ts';
 import type { Log } from '../../../src/engine/log/log.ts';
 import { rebuildingInWorker } from '../../../src/engine/models/build/rebuild-in-worker.ts';
@@ -34,6 +35,7 @@ export type Kept = BothStores &
 type Keeping = Readonly<{
   scrubIntervalMs?: number;
   policies?: StreamPolicies;
+  witnesses?: readonly Witness[];
   brakes?: Brakes;
   /** Where the broker is reached, if not directly. */
   nats?: Readonly<{ url: string; user?: string; pass?: string }>;
@@ -47,13 +49,14 @@ export async function keptLog({
   scrubIntervalMs = 3_600_000,
   policies = streamTable,
   brakes = shortBrakes,
+  witnesses = [],
   nats = testNats(),
 }: Keeping = {}): Promise<Kept> {
   const { nc, network, log } = await freshLog({ policies }, nats);
   const { pools, config: postgres } = databaseOf(await freshDatabase(), network);
   await migrate({ pools, network });
   const stores = bothStoresOf(nc, { network, pools, policies });
-  const config = { checkpointIntervalMs: 50, logKey: undefined, logOrigin: undefined };
+  const config = { checkpointIntervalMs: 50, logKey: undefined, logOrigin: undefined, witnesses };
   const signing = signingOf(stores, { config, log: silent });
   if (!signing) throw new Error('nothing signs');
   const leases = createLeases(nc, network, { ttlMs: 1000 });

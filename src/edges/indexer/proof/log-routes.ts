@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { StreamName } from '../../../events/streams.ts';
+import { signersOf } from '../../../engine/archive/proof/notes.ts';
 import { type ProvenLogs, publicLogs } from '../../../engine/archive/proof/serving.ts';
 import { parseTilePath } from '../../../engine/archive/proof/tiles.ts';
 import { AppError } from '../../../kit/errors.ts';
@@ -32,7 +33,7 @@ function addList(app: App, logs: ProvenLogs): void {
     const all = (await logs.list()).filter(({ stream }) => publicLogs.includes(stream));
     void reply.header('cache-control', changing);
     return {
-      logs: all.map(({ stream, origin, vkey, size, root, signedAt, incarnation, firstKept }) => ({
+      logs: all.map(({ stream, origin, vkey, size, root, note, signedAt, incarnation, firstKept }) => ({
         stream,
         url: `/log/${stream}`,
         origin,
@@ -40,6 +41,7 @@ function addList(app: App, logs: ProvenLogs): void {
         size,
         root: Buffer.from(root).toString('base64'),
         signed_at: signedAt,
+        witnesses: signersOf(note).filter((name) => name !== origin),
         incarnation,
         first_kept: firstKept,
       })),

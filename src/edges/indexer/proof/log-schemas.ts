@@ -10,6 +10,7 @@ const log = Type.Object({
   size: Type.Integer({ description: 'Events of the checkpoint that was signed last.' }),
   root: Type.String({ description: 'Root hash of their tree, base64.' }),
   signed_at: time('When that checkpoint was signed.'),
+  witnesses: Type.Array(Type.String(), { description: 'Names of the witnesses that signed that checkpoint too.' }),
   incarnation: Type.String({ description: 'Which life of the stream it is.' }),
   first_kept: nullable(
     Type.Integer({

@@ -38,6 +38,12 @@ export function noteSigner(name: string, seed: Uint8Array): NoteSigner {
   };
 }
 
+/** The names of those that signed a note. */
+export function signersOf(note: string): string[] {
+  const lines = note.slice(note.lastIndexOf('\n\n') + 2).split('\n');
+  return lines.flatMap((line) => line.split(' ')[1] ?? []);
+}
+
 /** The text of a checkpoint, which its signatures are of. */
 export function checkpointText({ origin, size, root }: TreeHead): string {
   return `${origin}\n${size}\n${Buffer.from(root).toString('base64')}\n`;

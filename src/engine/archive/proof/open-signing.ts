@@ -7,6 +7,7 @@ import { throughPool } from '../../models/pool.ts';
 import { createCheckpoints, createMemory } from './checkpoints.ts';
 import { findingKey } from './log-key.ts';
 import type { CheckpointSigning } from './signing.ts';
+import { createWitnesses } from './witnesses.ts';
 
 /** The settings of proofs. */
 export type ProofSettings = Parsed<typeof proofSettings>;
@@ -25,6 +26,8 @@ export function signingOf(
     trees: store.trees,
     checkpoints,
     memory: createMemory(nc, network),
+    witnesses: config.witnesses,
+    cosign: createWitnesses(),
     key: findingKey(nc, network, { checkpoints, settings: config }),
     log,
     intervalMs,

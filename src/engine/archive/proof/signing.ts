@@ -2,12 +2,12 @@ import { isProven, type StreamName, type StreamPolicies } from '../../../events/
 import type { Logger } from '../../../kit/logger.ts';
 import { repeat } from '../../../kit/repeat.ts';
 import { isSame } from '../chain.ts';
-import type { Checkpoints, CheckpointMemory, Signed, StoredTree } from './checkpoints.ts';
-import { emptyRoot } from './merkle.ts';
-import { checkpointText, noteSigner } from './notes.ts';
-import { hashBytes } from './merkle.ts';
+import type { Checkpoint, Checkpoints, CheckpointMemory, Signed, StoredTree } from './checkpoints.ts';
+import { consistencyRanges, emptyRoot, hashBytes } from './merkle.ts';
+import { checkpointText, noteSigner, signersOf } from './notes.ts';
 import { unknownEntry } from './tiles.ts';
 import { treeHashes, type Trees } from './trees.ts';
+import type { Cosign, Witness } from './witnesses.ts';
 
 /** The key of a network's logs, and what their origins begin with. */
 export type LogKey = Readonly<{ seed: Uint8Array; origin: string }>;
@@ -21,6 +21,9 @@ export type CheckpointSigning = Readonly<{
   memory: CheckpointMemory;
   /** The key, or why there is none that may be used. */
   key: (known: readonly Signed[]) => Promise<LogKey | string>;
+  /** Others that sign each checkpoint, and how to reach them. */
+  witnesses: readonly Witness[];
+  cosign: Cosign;
   log: Logger;
   intervalMs: number;
 }>;
@@ -63,8 +66,9 @@ export async function signAll(signing: CheckpointSigning, settled: Settled = new
     if (settled.get(stream) === seen) continue;
     const stored = last.find((one) => one.stream === stream);
     const revision = remembered.find((one) => one.stream === stream)?.revision ?? 0;
-    const refused = typeof key === 'string' ? key : await sign(signing, { tree, key, known: before, stored, revision });
-    settled.set(stream, seen);
+    const outcome = typeof key === 'string' ? key : await sign(signing, { tree, key, known: before, stored, revision });
+    if (outcome !== 'incomplete') settled.set(stream, seen);
+    const refused = outcome === 'incomplete' ? undefined : outcome;
     if (refused === refusals.get(stream)) continue;
     await checkpoints.refuse(stream, refused);
     if (refused !== undefined) log.error({ stream, reason: refused }, 'no checkpoint is signed');
@@ -76,11 +80,11 @@ type Case = Readonly<{
   key: LogKey;
   known: readonly Signed[];
   /** The last one in the database. */
-  stored: Signed | undefined;
+  stored: Checkpoint | undefined;
   revision: number;
 }>;
 
-/** Signs a tree that grew; gives back why it may not be signed. */
+/** Signs a tree that grew; gives back why it may not be signed, or `incomplete` where a witness has not signed yet. */
 async function sign(
   signing: CheckpointSigning,
   { tree, key, known, stored, revision }: Case,
@@ -93,14 +97,45 @@ async function sign(
   if (typeof next === 'string') return next;
   const origin = originOf(signing, key, { ...tree, epoch: next });
   const isKnown = stored?.origin === origin && stored.size === leaves;
-  if (isKnown && revision !== 0) return undefined;
+  const isWitnessed = witnessesOf(signing, stream).every(({ name }) => stored && signersOf(stored.note).includes(name));
+  if (isKnown && isWitnessed && revision !== 0) return undefined;
   if (before.length === 0 && known.length > 0) signing.log.warn({ stream, origin }, 'a log begins under a new origin');
   const root = await rootOf(signing, stream, leaves);
   const signer = noteSigner(origin, key.seed);
   const signed: Signed = { incarnation, epoch: next, origin, vkey: signer.vkey, size: leaves, root };
   if (!(await signing.memory.write(stream, signed, revision))) return undefined;
-  await signing.checkpoints.record(stream, signed, signer.sign(checkpointText(signed)));
-  return undefined;
+  const note = signer.sign(checkpointText(signed));
+  const { lines, forks } = await cosignatures(signing, stream, { ...signed, note });
+  if (forks.length > 0) return forks.join(' ');
+  await signing.checkpoints.record(stream, signed, note + lines.join(''));
+  return lines.length < witnessesOf(signing, stream).length ? 'incomplete' : undefined;
+}
+
+/** Others learn of public logs only: sizes and times of a private one are private. */
+function witnessesOf({ witnesses, policies }: CheckpointSigning, stream: StreamName): readonly Witness[] {
+  return policies[stream]?.proven === 'public' ? witnesses : [];
+}
+
+/** Asks all witnesses at once; those that do not sign are asked again with the next interval. */
+async function cosignatures(
+  signing: CheckpointSigning,
+  stream: StreamName,
+  { origin, size, note }: Signed & Readonly<{ note: string }>,
+): Promise<Readonly<{ lines: readonly string[]; forks: readonly string[] }>> {
+  const { cosign, trees, log } = signing;
+  const hashOf = treeHashes(trees, stream, size);
+  const proofFrom = async (old: number): Promise<readonly Uint8Array[]> =>
+    await Promise.all(consistencyRanges(old, size).map(hashOf));
+  const all = await Promise.all(
+    witnessesOf(signing, stream).map((one) => cosign(one, { origin, size, note, proofFrom })),
+  );
+  for (const one of all)
+    if ('failure' in one && one.failure !== undefined)
+      log.warn({ stream, reason: one.failure }, 'a witness did not sign');
+  return {
+    lines: all.flatMap((one) => ('line' in one ? [one.line] : [])),
+    forks: all.flatMap((one) => ('fork' in one ? [one.fork] : [])),
+  };
 }
 
 type Earlier = Readonly<{ before: readonly Signed[]; epoch: number; origin: string }>;
