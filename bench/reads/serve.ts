@@ -36,6 +36,7 @@ const app = createRest({
   observed: () => ({ checks: [], gauges: [] }),
   requestSync: async () => await Promise.reject(new Error('Nobody syncs here')),
   subscribe: () => () => undefined,
+  onMoved: () => () => undefined,
   settings: defaultSettings,
   cursorKey: 'a key of at least sixteen characters',
   logger: pino({ level: 'warn' }, pino.destination(2)),

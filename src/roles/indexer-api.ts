@@ -40,6 +40,7 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
       const ends = [broker.live(onEvent), wakeups.onMoved((advanced) => onEvent(JSON.stringify(advanced), 'moved'))];
       return () => ends.forEach((end) => end());
     },
+    onMoved: wakeups.onMoved,
     settings: { ...config, profile },
     cursorKey: config.cursorKey ?? (await broker.secret('cursor')),
     logger,

@@ -53,12 +53,13 @@ const refusals = {
   408: 'The body came too slowly.',
   409: 'Things do not stand so that this can be done; the sentence says why.',
   410: 'It is no longer kept.',
+  412: '`Annals-Position` is of another log (`OTHER_LOG`), or beyond what this one has (`BEYOND_LOG`).',
   413: 'The body is too large.',
   415: 'The body is of another type, or encoded.',
   416: 'There is no byte at any of the ranges.',
   429: 'Too often; `Retry-After` says when to come back.',
   500: 'Something went wrong on our side; no detail is sent.',
-  503: 'The database or the log does not answer; `Retry-After` says when to try again.',
+  503: 'The database or the log does not answer, or the read models are `BEHIND` what the request names; `Retry-After` says when to try again.',
   507: 'There is no room on the disk.',
 } as const;
 
@@ -96,8 +97,22 @@ export function readAnswers<S extends TSchema>(
   ...statuses: readonly (keyof Refusals)[]
 ) {
   const notModified = { type: 'null', description: 'The caller has the answer that `If-None-Match` names already.' };
-  return { 200: answer(description, schema, readHeaders), 304: notModified, ...errors(...statuses) };
+  return { 200: answer(description, schema, readHeaders), 304: notModified, ...errors(...statuses, 412) };
 }
+
+/** Headers of a request to a route that reads the read models. */
+export const readRequestHeaders = query({
+  'Annals-Position': optional(
+    Type.String({
+      description:
+        'A token of an answer, to a write or a read: this answer includes what that one did, or waits for it.',
+    }),
+  ),
+  Prefer: optional(
+    Type.String({ description: '`wait=N`: how many seconds to wait for it at most; 2 unless set, at most 10.' }),
+  ),
+  'If-None-Match': optional(Type.String({ description: 'Tags of answers that the caller has.' })),
+});
 
 /** Parameters of a query string; a parameter is absent from `required` whether or not it has a default. */
 export function query<P extends Readonly<Record<string, TSchema>>>(properties: P) {

@@ -3,6 +3,7 @@ import { actionStates, actionTypes, chainStates } from '../../../events/words.ts
 import { component, moment, nullable, optional, query, time, wordOf, words } from '../../http/schema.ts';
 import { operatorAddress } from './addresses.ts';
 import { asOf } from './as-of.ts';
+import { minHeight } from '../freshness/freshness.ts';
 
 const step = component(
   'Transaction',
@@ -130,6 +131,7 @@ export const actionListQuery = query({
     description: 'Whether each action carries its transactions; 1 and 0 are taken too.',
   }),
   as_of: asOf,
+  min_height: minHeight,
 });
 
 /** Parameters of the counts. */
@@ -138,10 +140,11 @@ export const actionStatsQuery = query({
   from: optional(moment('Only those created at this time or later.')),
   to: optional(moment('Only those created at this time or earlier.')),
   as_of: asOf,
+  min_height: minHeight,
 });
 
 /** Parameters of one record. */
-export const recordQuery = query({ as_of: asOf });
+export const recordQuery = query({ as_of: asOf, min_height: minHeight });
 
 /** All components of these routes. */
 export const actionComponents = [step, steps, actionListItem, actionDetail, actionList, actionStatsAnswer];

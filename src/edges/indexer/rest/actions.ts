@@ -19,7 +19,7 @@ import { versionsRoutes } from './versions.ts';
 import type { Walk } from '../../http/cursor.ts';
 import { isInOrder, secondFrom, secondUntil } from '../../http/instant.ts';
 import { requireOrder } from '../../http/parameters.ts';
-import { type App, readAnswers } from '../../http/schema.ts';
+import { type App, readAnswers, readRequestHeaders } from '../../http/schema.ts';
 
 const tags = ['Actions'];
 const ofActions = { projections: ['actions'], sources: ['actions'] } as const;
@@ -41,10 +41,11 @@ function addList(app: App, { read, cursors, settings }: RouteDependencies): void
     summary: 'Actions, the newest first',
     description: 'Ordered by id as a number, descending. `cursor` leads to the next page; the total is exact.',
     querystring: actionListQuery,
+    headers: readRequestHeaders,
     response: readAnswers('A page of actions.', actionList.ref, 400, 410),
   };
   app.get('/v1/actions', { schema }, async ({ query }, reply) => {
-    const { limit, cursor, include_transactions: withTransactions, as_of: _, ...given } = query;
+    const { limit, cursor, include_transactions: withTransactions, as_of: _, min_height: _height, ...given } = query;
     const { walk, filter } = readFilter(given, settings.profile.addressPrefix);
     const position = cursor === undefined ? undefined : cursors.open(walk, cursor);
     const { instant, check } = instantOfWalk(instantOf({ query }), position);
@@ -73,6 +74,7 @@ function addCounts(app: App, { read }: RouteDependencies): void {
     summary: 'Counts of actions',
     description: '`from` and `to` compare `created_at`, both ends included; an action of unknown time is in no window.',
     querystring: actionStatsQuery,
+    headers: readRequestHeaders,
     response: readAnswers('Exact counts.', actionStatsAnswer.ref, 400, 410),
   };
   app.get('/v1/actions/stats', { schema }, async ({ query }, reply) => {
@@ -99,6 +101,7 @@ function addDetail(app: App, { read }: RouteDependencies): void {
     summary: 'One action with all that is known of it',
     params: Type.Object({ id: Type.String({ description: 'Decimal id on the chain.' }) }),
     querystring: recordQuery,
+    headers: readRequestHeaders,
     response: readAnswers('The action.', actionDetail.ref, 400, 404, 410),
   };
   app.get('/v1/actions/:id', { schema }, async (request, reply) => {
@@ -116,7 +119,7 @@ function isActionId(id: string): boolean {
   return /^(0|[1-9]\d{0,77})$/.test(id);
 }
 
-type Input = Omit<Static<typeof actionListQuery>, 'limit' | 'cursor' | 'include_transactions' | 'as_of'>;
+type Input = Omit<Static<typeof actionListQuery>, 'limit' | 'cursor' | 'include_transactions' | 'as_of' | 'min_height'>;
 
 /** The filter of a list, its addresses checked, and the walk that its cursors are bound to. */
 function readFilter(input: Input, accountPrefix: string): { filter: ActionFilter; walk: Walk } {

@@ -94,6 +94,10 @@ const headForMs = 1000;
 
 const streamOf = new Map(projections.map(({ name, stream }) => [name, stream]));
 
+/** The streams that some projections follow, each once, in order. */
+export const streamsOf = (of: readonly ProjectionName[]): StreamName[] =>
+  [...new Set(of.flatMap((name) => streamOf.get(name) ?? []))].toSorted();
+
 /**
  * Resolves instants against the log.
  *
@@ -104,7 +108,7 @@ const streamOf = new Map(projections.map(({ name, stream }) => [name, stream]));
 export function createResolver(past: PastLog, clock: () => number): ResolveInstant {
   const heads = createHeads(past, clock);
   return async (named, of) => {
-    const streams = [...new Set(of.flatMap((name) => streamOf.get(name) ?? []))].toSorted();
+    const streams = streamsOf(of);
     const isTime = 'nanos' in named;
     if (isTime && named.nanos > BigInt(Math.floor(clock())) * nanosPerMs)
       throw new AppError('NOT_YET', 'This time has not come yet; an instant lies in the past.');

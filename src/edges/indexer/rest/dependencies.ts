@@ -11,6 +11,7 @@ import type { LagTracker } from '../../../engine/log/lag.ts';
 import type { PastLog } from './as-of.ts';
 import type { CachedRead } from './answer-cache.ts';
 import type { Ranks } from './ranks.ts';
+import type { OnMoved } from '../freshness/waiting.ts';
 
 /** Where a request for a round lies in the log, and when it was made. */
 type SyncRequest = Readonly<{ position: Followed; at: string }>;
@@ -49,13 +50,15 @@ export type RestDependencies = Readonly<{
    * hint that a read model advanced; until the returned function is called.
    */
   subscribe: (onEvent: (json: string, name?: 'moved') => void) => () => void;
+  /** Calls back when a read model advances, until the returned function is called. */
+  onMoved: OnMoved;
   settings: RestSettings;
   /** Seals cursors; the same on every replica. */
   cursorKey: string | Uint8Array;
   logger: Logger;
   /** Milliseconds since 1970. */
   clock: () => number;
-  /** Ends all live connections. */
+  /** Ends all live connections, and all waits. */
   signal: AbortSignal;
   /** Version of the program, for the OpenAPI document. */
   version: string;

@@ -1,6 +1,4 @@
 import type { FastifyReply } from 'fastify';
-import { AppError } from '../../../kit/errors.ts';
-import { wait } from '../../../kit/wait.ts';
 import type { ProjectionName } from '../../../projections/projection.ts';
 import type { Reading, ReadingAt } from '../../../projections/reading.ts';
 import type { Query } from '../../../projections/query.ts';
@@ -12,9 +10,11 @@ import type { LagTracker } from '../../../engine/log/lag.ts';
 import type { ObservedModels } from '../../../engine/models/observed.ts';
 import type { NamedInstant } from '../../http/positions.ts';
 import { createResolver, type PastLog, type ResolvedInstant } from './as-of.ts';
-import { createEntityTags, namesTag, type TaggedProgram } from './entity-tags.ts';
+import { createEntityTags, namesTag, type TaggedProgram } from '../freshness/entity-tags.ts';
+import { createFreshReads, freshnessOf } from '../freshness/freshness.ts';
 import { chainAgeMs, positionToken } from './headers.ts';
 import { createPastRecords, type PastRecords } from './past-records.ts';
+import type { OnMoved } from '../freshness/waiting.ts';
 
 /** The reads of a route: projections, the sources of sync that feed them, and the instant where it is not the head. */
 export type ReadScope = Readonly<{
@@ -54,21 +54,23 @@ type ReadOptions = Readonly<{
   reader: Pick<ObservedModels, 'read'>;
   lag: Pick<LagTracker, 'lagMs'>;
   past: PastLog;
+  onMoved: OnMoved;
+  /** Ends all waits. */
+  signal: AbortSignal;
   /** Milliseconds since 1970. */
   clock: () => number;
 }> &
   TaggedProgram;
 
-const followedWithinMs = 2000;
-const checkEachMs = 50;
 /** An instant is closed that long after it: the log's clock and ours may differ, and its second goes on. */
 const closedAfterMs = 60_000;
 const varyBy = ['Accept', 'Accept-Datetime'];
 
 /** Reads with the three headers that every read carries, and those of its instant. */
-export function createRead({ reader, lag, past, clock, ...program }: ReadOptions): Read {
+export function createRead({ reader, lag, past, clock, ...others }: ReadOptions): Read {
   const [resolveInstant, records] = [createResolver(past, clock), createPastRecords(past)];
-  const tagOf = createEntityTags(program);
+  const tagOf = createEntityTags(others);
+  const fresh = createFreshReads({ past, ...others });
   let known: { of: string; rounds: readonly RoundRow[] } | undefined;
   const roundsOf = async (reading: Reading): Promise<readonly RoundRow[]> => {
     const { incarnation, sequence } = reading.followed.rounds;
@@ -94,12 +96,15 @@ export function createRead({ reader, lag, past, clock, ...program }: ReadOptions
   return async <T>(reply: FastifyReply, scope: ReadScope, answer: (snapshot: ReadSnapshot) => Promise<T>) => {
     const instant = scope.instant && (await resolveInstant(scope.instant, scope.projections));
     const { url, headers } = reply.request;
+    const freshness = freshnessOf(reply.request);
     vary(reply, varyBy);
-    const answered = await untilFollowed<Tagged<T>>(instant, scope, (behind) =>
+    if (freshness.preferred !== undefined) void reply.header('Preference-Applied', `wait=${freshness.preferred}`);
+    const answered = await fresh<Tagged<T>>(reply, { scope, instant: instant?.positions, freshness }, (lackOf) =>
       reader.read(async (reading) => {
         const rounds = await roundsOf(reading);
         stamp(reply, scope, { reading, rounds, instant });
-        if (instant && isBehind(instant, reading, scope)) return behind;
+        const lack = lackOf(reading, rounds);
+        if (lack) return lack;
         const tag = tagOf({ url, reading, scope, instant });
         if (namesTag(headers['if-none-match'], tag)) return { tag, result: notModified };
         const snapshot = await snapshotOf({ reading, rounds, scope, instant, records });
@@ -138,33 +143,8 @@ function headersOf({ token, timeMs }: ResolvedInstant): Record<string, string> {
   };
 }
 
-/** How far each projection of a scope has followed its stream beyond an instant; below 0 it has not come there yet. */
-const beyond = ({ positions }: ResolvedInstant, { followed }: Reading, { projections }: ReadScope): number[] =>
-  projections.map((name) => followed[name].sequence - (positions[followed[name].stream] ?? 0));
-
-const isHead = (...of: Parameters<typeof beyond>): boolean => beyond(...of).every((by) => by === 0);
-const isBehind = (...of: Parameters<typeof beyond>): boolean => beyond(...of).some((by) => by < 0);
-
-const notFollowed = Symbol('not followed');
-
-/** Reads again for a while, as long as the read models have not followed the log up to an instant. */
-async function untilFollowed<T>(
-  instant: ResolvedInstant | undefined,
-  { projections }: ReadScope,
-  read: (behind: typeof notFollowed) => Promise<T | typeof notFollowed>,
-): Promise<T> {
-  const deadline = performance.now() + followedWithinMs;
-  for (;;) {
-    const result = await read(notFollowed);
-    if (result !== notFollowed) return result;
-    if (!instant || performance.now() > deadline)
-      throw new AppError(
-        'UNAVAILABLE',
-        `The read models of ${projections.join(', ')} have not followed the log up to this instant yet; try again soon`,
-      );
-    await wait(checkEachMs);
-  }
-}
+const isHead = ({ positions }: ResolvedInstant, { followed }: Reading, { projections }: ReadScope): boolean =>
+  projections.every((name) => followed[name].sequence === (positions[followed[name].stream] ?? 0));
 
 type Snapshotted = Stamped & Readonly<{ scope: ReadScope; records: PastRecords }>;
 

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { component, nullable, optional, query, time, wordOf, words } from '../../http/schema.ts';
 import { operatorAddress } from './addresses.ts';
 import { asOf } from './as-of.ts';
+import { minHeight } from '../freshness/freshness.ts';
 
 const probeStatuses = ['available', 'unavailable'] as const;
 const status = wordOf(
@@ -141,10 +142,11 @@ export const superNodeListQuery = query({
   limit: Type.Integer({ minimum: 1, maximum: 200, default: 50, description: 'SuperNodes on a page.' }),
   cursor: optional(Type.String({ description: 'The cursor of the last answer, with the same filters.' })),
   as_of: asOf,
+  min_height: minHeight,
 });
 
 /** Parameters of the list of unavailable nodes. */
-export const unavailableQuery = query({ currentState, as_of: asOf });
+export const unavailableQuery = query({ currentState, as_of: asOf, min_height: minHeight });
 
 /** All components of these routes. */
 export const superNodeComponents = [

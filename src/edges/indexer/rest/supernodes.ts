@@ -9,7 +9,7 @@ import {
 } from '../../../projections/fleet/queries.ts';
 import { parseCurrentState } from './current-state.ts';
 import type { RouteDependencies } from './dependencies.ts';
-import { type App, readAnswers } from '../../http/schema.ts';
+import { type App, readAnswers, readRequestHeaders } from '../../http/schema.ts';
 import { recordQuery } from './action-schemas.ts';
 import { uptimeRoutes } from '../uptime/routes.ts';
 import { operatorAddress } from './addresses.ts';
@@ -47,10 +47,11 @@ function addList(app: App, { read, cursors, ranks }: RouteDependencies): void {
     description:
       'Every SuperNode of the chain’s list that fits, ordered by id, ascending, bytewise. `cursor` leads to the next page.',
     querystring: schemas.superNodeListQuery,
+    headers: readRequestHeaders,
     response: readAnswers('A page of SuperNodes.', schemas.superNodeList.ref, 400, 410),
   };
   app.get('/v1/supernodes/metrics', { schema }, async ({ query }, reply) => {
-    const { limit, cursor, as_of: _, ...given } = query;
+    const { limit, cursor, as_of: _, min_height: _height, ...given } = query;
     const currentState = parseCurrentState(given.currentState);
     const walk = { list: 'supernodes', filters: { ...given, currentState } };
     const position = cursor === undefined ? undefined : cursors.open(walk, cursor);
@@ -79,6 +80,7 @@ function addOne(app: App, { read, ranks }: RouteDependencies): void {
     summary: 'One SuperNode with its latest figures',
     params,
     querystring: recordQuery,
+    headers: readRequestHeaders,
     response: readAnswers('The SuperNode.', schemas.superNodeMetrics.ref, 400, 404, 410),
   };
   app.get('/v1/supernodes/:id/metrics', { schema }, async (request, reply) => {
@@ -98,6 +100,7 @@ function addPayments(app: App, { read }: RouteDependencies): void {
       'Transfers from the action module to the accounts that were the operator’s at the time, inside finalize transactions.',
     params,
     querystring: recordQuery,
+    headers: readRequestHeaders,
     response: readAnswers('One entry per denomination.', schemas.paymentInfo.ref, 400, 404, 410),
   };
   app.get('/v1/supernodes/:id/paymentInfo', { schema }, async (request, reply) => {
@@ -121,6 +124,7 @@ function addStats(app: App, { read }: RouteDependencies): void {
     operationId: 'fleetStats',
     summary: 'Figures of all SuperNodes together',
     querystring: recordQuery,
+    headers: readRequestHeaders,
     response: readAnswers('Averages and sums are over available nodes.', schemas.fleetStatsAnswer.ref, 400, 410),
   };
   const scope = { projections: ['supernodes', 'availability'], sources: ['supernodes'] } as const;
@@ -146,6 +150,7 @@ function addActionStats(app: App, { read }: RouteDependencies): void {
     summary: 'How many actions each SuperNode finalized',
     description: 'Every SuperNode, zeros too, ordered by id.',
     querystring: recordQuery,
+    headers: readRequestHeaders,
     response: readAnswers('Every SuperNode.', schemas.nodeActions.ref, 400, 410),
   };
   app.get('/v1/supernodes/action-stats', { schema }, async ({ query }, reply) => {
@@ -168,6 +173,7 @@ function addUnavailable(app: App, { read }: RouteDependencies): void {
     operationId: 'unavailableSuperNodes',
     summary: 'SuperNodes that are not available',
     querystring: schemas.unavailableQuery,
+    headers: readRequestHeaders,
     response: readAnswers('Ordered by id.', schemas.unavailableList.ref, 400, 410),
   };
   app.get('/v1/supernodes/unavailable', { schema }, async ({ query }, reply) => {

@@ -4,7 +4,8 @@ import type { VersionInUse } from '../../../projections/fleet/fleet-stats.ts';
 import { VersionsInUse } from '../../../projections/fleet/queries.ts';
 import { asOf, instantOf } from './as-of.ts';
 import type { RouteDependencies } from './dependencies.ts';
-import { type App, component, nullable, query, readAnswers } from '../../http/schema.ts';
+import { minHeight } from '../freshness/freshness.ts';
+import { type App, component, nullable, query, readAnswers, readRequestHeaders } from '../../http/schema.ts';
 
 const matrix = component(
   'VersionMatrix',
@@ -38,7 +39,8 @@ export function versionRoutes(app: App, { read, settings }: RouteDependencies): 
     tags: ['SuperNodes'],
     operationId: 'versionMatrix',
     summary: 'Which SuperNode versions fit together',
-    querystring: query({ as_of: asOf }),
+    querystring: query({ as_of: asOf, min_height: minHeight }),
+    headers: readRequestHeaders,
     response: readAnswers('Every version in use.', matrix.ref, 400, 410),
   };
   app.get('/v1/version/matrix', { schema }, async (request, reply) => {

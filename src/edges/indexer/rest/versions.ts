@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
 import { AppError } from '../../../kit/errors.ts';
 import { VersionsOfRecord } from '../../../projections/versions.ts';
-import { type App, component, nullable, query, readAnswers } from '../../http/schema.ts';
+import { type App, component, nullable, query, readAnswers, readRequestHeaders } from '../../http/schema.ts';
 import { asOf, instantOf } from './as-of.ts';
 import type { RouteDependencies } from './dependencies.ts';
+import { minHeight } from '../freshness/freshness.ts';
 import { records } from './records.ts';
 
 const version = component(
@@ -40,7 +41,8 @@ export function versionsRoutes(app: App, { read }: RouteDependencies): void {
       summary: 'All versions of a record, each with its instant',
       description: `One for each event of it; the newest ${mostShown} are shown.`,
       params: Type.Object({ id: Type.String({ description: 'Id of the record.' }) }),
-      querystring: query({ as_of: asOf }),
+      querystring: query({ as_of: asOf, min_height: minHeight }),
+      headers: readRequestHeaders,
       response: readAnswers('The versions.', versions.ref, 400, 404),
     };
     app.get(`/v1/${of}/:id/versions`, { schema }, async (request, reply) => {

@@ -5,7 +5,7 @@ import { DaysOfNode, NewestProbe, SumsOfNodes } from '../../../projections/uptim
 import type { Walk } from '../../http/cursor.ts';
 import { requireOrder, shown } from '../../http/parameters.ts';
 import { isInOrder } from '../../http/instant.ts';
-import { type App, readAnswers } from '../../http/schema.ts';
+import { type App, readAnswers, readRequestHeaders } from '../../http/schema.ts';
 import { operatorAddress } from '../rest/addresses.ts';
 import type { RouteDependencies } from '../rest/dependencies.ts';
 import { existing } from '../rest/supernode-views.ts';
@@ -34,6 +34,7 @@ function addNode(app: App, { read }: RouteDependencies): void {
       'Seconds up, down and unknown, which add up to the window, by days or hours. Of a day that is closed its event is named, which outlives the probes.',
     params,
     querystring: schemas.nodeUptimeQuery,
+    headers: readRequestHeaders,
     response: readAnswers('The availability.', schemas.nodeUptime.ref, 400, 404),
   };
   app.get('/v1/supernodes/:id/availability', { schema }, async ({ params: { id }, query }, reply) => {
@@ -57,9 +58,11 @@ function addFleet(app: App, { read, cursors }: RouteDependencies): void {
     summary: 'How much of the time each SuperNode was available',
     description: 'Every SuperNode of the chain’s list. `cursor` leads to the next page.',
     querystring: schemas.fleetUptimeQuery,
+    headers: readRequestHeaders,
     response: readAnswers('A page of SuperNodes.', schemas.fleetUptime.ref, 400),
   };
-  app.get('/v1/supernodes/availability', { schema }, async ({ query: { limit, cursor, ...filters } }, reply) => {
+  app.get('/v1/supernodes/availability', { schema }, async ({ query }, reply) => {
+    const { limit, cursor, min_height: _, ...filters } = query;
     requireWindowOrder(filters);
     const leastCoverage = readCoverage(filters.min_coverage);
     const walk: Walk = { list: 'availability', filters };

@@ -5,7 +5,7 @@ import { ListIncidents } from '../../../projections/uptime/queries.ts';
 import type { Walk } from '../../http/cursor.ts';
 import { isInOrder, secondFrom } from '../../http/instant.ts';
 import { requireOrder } from '../../http/parameters.ts';
-import { type App, errors, readAnswers } from '../../http/schema.ts';
+import { type App, errors, readAnswers, readRequestHeaders } from '../../http/schema.ts';
 import { operatorAddress } from '../rest/addresses.ts';
 import type { RouteDependencies } from '../rest/dependencies.ts';
 import type { ReadSnapshot } from '../rest/reads.ts';
@@ -23,11 +23,8 @@ const description =
 
 /** `/v1/incidents` and `/v1/supernodes/{id}/incidents`. */
 export function incidentRoutes(app: App, { read, cursors }: RouteDependencies): void {
-  const page = async (
-    { ask }: Pick<ReadSnapshot, 'ask'>,
-    { limit, cursor, ...filters }: IncidentRequest,
-    node?: string,
-  ) => {
+  const page = async ({ ask }: Pick<ReadSnapshot, 'ask'>, query: IncidentRequest, node?: string) => {
+    const { limit, cursor, min_height: _, ...filters } = query;
     const walk: Walk = { list: 'incidents', filters: { ...filters, node } };
     const position = cursor === undefined ? undefined : cursors.open(walk, cursor);
     const after = position && (JSON.parse(position.after) as IncidentPosition);
@@ -48,6 +45,7 @@ export function incidentRoutes(app: App, { read, cursors }: RouteDependencies): 
     summary: 'Incidents of all SuperNodes',
     description,
     querystring: incidentQuery,
+    headers: readRequestHeaders,
     response: readAnswers('A page of incidents.', incidentList.ref, 400),
   };
   app.get('/v1/incidents', { schema }, async ({ query }, reply) => {

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { component, moment, nullable, optional, query, time, words } from '../../http/schema.ts';
 import { operatorAddress } from '../rest/addresses.ts';
+import { minHeight } from '../freshness/freshness.ts';
 import { mostDays } from './window.ts';
 
 const ratios = {
@@ -117,6 +118,7 @@ const limit = Type.Integer({ minimum: 1, maximum: 200, default: 50, description:
 /** Parameters of one node’s availability. */
 export const nodeUptimeQuery = query({
   ...windowParameters,
+  min_height: minHeight,
   resolution: Type.Unsafe<'1d' | '1h'>({
     type: 'string',
     enum: ['1d', '1h'],
@@ -128,6 +130,7 @@ export const nodeUptimeQuery = query({
 /** Parameters of the fleet’s availability. */
 export const fleetUptimeQuery = query({
   ...windowParameters,
+  min_height: minHeight,
   sort: Type.Unsafe<'availability' | 'id'>({
     type: 'string',
     enum: ['availability', 'id'],
@@ -147,6 +150,7 @@ const incidentParameters = {
   to: optional(moment('Only incidents that started before it.')),
   limit,
   cursor,
+  min_height: minHeight,
 };
 
 /** Parameters of lists of incidents. */

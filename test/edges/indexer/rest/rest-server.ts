@@ -151,6 +151,7 @@ export async function startRest(facts: readonly Fact[], { settings, ...changes }
       throw new AppError('UNAVAILABLE', 'Nobody syncs here.');
     },
     subscribe: () => () => undefined,
+    onMoved: () => () => undefined,
     settings: options,
     cursorKey: 'a key of at least sixteen characters',
     logger,
