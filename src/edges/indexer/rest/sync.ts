@@ -12,7 +12,7 @@ const result = component(
     triggered_at: time('When the round was asked for.'),
     position: Type.String({
       description:
-        'Place of the request in the log: an opaque, URL-safe token. The rounds that answer it name it as their cause.',
+        'Place of the request in the log: an opaque, URL-safe token, as in the header Annals-Position. The rounds that answer it name it as their cause.',
     }),
   }),
 );
@@ -51,11 +51,12 @@ export function syncRoutes(app: App, { requestSync, settings, clock }: RouteDepe
       throw new AppError('UNAUTHORIZED', 'This instance wants the header Authorization: Bearer with its sync token.');
     }
     const { position, at } = await requestSync(new Date(clock()).toISOString(), traceOf(headers.traceparent));
-    reply.code(202);
+    const token = positionToken([position]);
+    reply.code(202).header('Annals-Position', token);
     return {
       status: 'sync of SuperNodes and validators requested; a probe of all follows',
       triggered_at: at,
-      position: positionToken([position]),
+      position: token,
     };
   });
 }

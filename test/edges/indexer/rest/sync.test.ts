@@ -37,8 +37,8 @@ describe('POST /v1/supernodes/sync', () => {
     { tags: ['S2.sync.route', 'S2.sync.status', 'S2.sync.triggered_at', 'S2.open.nodes.sync'] },
     async () => {
       const { server, asked } = await start({ allowManualSync: true });
-      const { status, body } = await server.get(path, { method: 'POST' });
-      expect(status).toBe(202);
+      const { status, headers, body } = await server.get(path, { method: 'POST' });
+      expect([status, headers.get('annals-position')]).toEqual([202, body.position]);
       expect(body).toEqual({
         status: expect.stringMatching(/./),
         triggered_at: asked[0],
