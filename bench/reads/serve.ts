@@ -33,6 +33,7 @@ const app = createRest({
   lag: { lagMs: () => 0, heads: () => ({}), ready: Promise.resolve() },
   events: { logged: async () => [], archived: async () => [] },
   logs: createProvenLogs({ pools, network }),
+  eventSource: { after: async () => [], watch: () => () => undefined },
   observed: () => ({ checks: [], gauges: [] }),
   requestSync: async () => await Promise.reject(new Error('Nobody syncs here')),
   subscribe: () => () => undefined,

@@ -1,10 +1,8 @@
 import { openBuses } from '../edges/bus.ts';
-import { createEventReads } from '../engine/archive/event-reads.ts';
-import { createInstants } from '../engine/archive/instants.ts';
-import { createProvenLogs } from '../engine/archive/proof/serving.ts';
 import { createWakeups } from '../engine/models/read/wakeups.ts';
 import { observedIn, type Part, type RoleContext } from './role.ts';
 import { pageSources } from './indexer-pages.ts';
+import { pastReads } from './indexer-past.ts';
 import { serve } from './serve.ts';
 import { createChainClient } from '../edges/chain/rest/client.ts';
 import { requestSync } from '../edges/indexer/rounds/request-sync.ts';
@@ -25,9 +23,7 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
   const app = createRest({
     reader,
     lag,
-    past: { ...createInstants({ pools, network, head: broker.log.head }), ...broker.log },
-    events: createEventReads({ pools, network, log: broker.log }),
-    logs: createProvenLogs({ pools, network }),
+    ...pastReads(context),
     observed: () => observedIn(context),
     requestSync: async (at, traceparent) => {
       const [{ sequence }, { incarnation }] = await Promise.all([

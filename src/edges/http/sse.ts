@@ -19,6 +19,8 @@ export type SseOptions = Readonly<{
   mostPerAddress?: number;
   /** Time between two comments that keep a stream open, in milliseconds. */
   heartbeatMs?: number;
+  /** Bytes that may wait for one reader before it is cut off; of routes whose events are large. */
+  mostBufferedBytes?: number;
   /** The remedy for a caller where there are too many streams, as the end of a sentence. */
   remedy?: string;
 }>;
@@ -41,7 +43,7 @@ export type SseStreams = Readonly<{
   sendAll: (event: SseEvent) => void;
 }>;
 
-const mostBufferedBytes = 256 * 1024;
+const usualBufferedBytes = 256 * 1024;
 const usualHeartbeatMs = 15_000;
 const drainedWithinMs = 30_000;
 const reconnectMs = 3000;
@@ -56,9 +58,13 @@ const headers = {
  * when its reader is too slow.
  */
 export function createStreams(app: Pick<App, 'addHook'>, options: SseOptions): SseStreams {
-  const { signal, heartbeatMs = usualHeartbeatMs } = options;
+  const { signal, heartbeatMs = usualHeartbeatMs, mostBufferedBytes = usualBufferedBytes } = options;
   const clients = new Map<ServerResponse, string>();
   let heartbeat: NodeJS.Timeout | undefined;
+  const write = (client: ServerResponse, text: string): void => {
+    client.write(text);
+    if (client.writableLength > mostBufferedBytes) client.destroy();
+  };
   const sendAll = (text: string): void => clients.forEach((_, client) => write(client, text));
   const end = (): void => clients.forEach((_, client) => client.end());
   signal.addEventListener('abort', end, { once: true });
@@ -126,11 +132,6 @@ function textOf({ data, id, name }: SseEvent): string {
     `data: ${data.replaceAll(/[\r\n]+/g, ' ')}`,
   ];
   return `${lines.join('\n')}\n\n`;
-}
-
-function write(client: ServerResponse, text: string): void {
-  client.write(text);
-  if (client.writableLength > mostBufferedBytes) client.destroy();
 }
 
 async function drained(client: ServerResponse, over: AbortSignal): Promise<void> {

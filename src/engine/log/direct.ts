@@ -85,13 +85,18 @@ export async function messageAt(nc: NatsConnection, stream: string, sequence: nu
   return (await query(nc, stream, { seq: sequence })).messages[0];
 }
 
-/** The messages of one subject from a sequence on, in order, at most so many and so many bytes. */
+/** The messages of a subject or a pattern from a sequence on, in order, at most so many and about so many bytes. */
 export async function messagesOf(
   nc: NatsConnection,
   stream: string,
-  { subject, from, most }: Readonly<{ subject: string; from: number; most: number }>,
+  {
+    subject,
+    from,
+    most,
+    mostBytes = maxReplyBytes,
+  }: Readonly<{ subject: string; from: number; most: number; mostBytes?: number }>,
 ): Promise<MessagePage> {
-  return query(nc, stream, { next_by_subj: subject, seq: from, batch: most, max_bytes: maxReplyBytes });
+  return query(nc, stream, { next_by_subj: subject, seq: from, batch: most, max_bytes: mostBytes });
 }
 
 /** Repeats the request until its answer is complete: reads are safe to repeat. */

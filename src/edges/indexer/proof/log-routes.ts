@@ -1,11 +1,12 @@
 import { Type } from 'typebox';
-import type { StreamName } from '../../../events/streams.ts';
 import { signersOf } from '../../../engine/archive/proof/notes.ts';
 import { type ProvenLogs, publicLogs } from '../../../engine/archive/proof/serving.ts';
 import { parseTilePath } from '../../../engine/archive/proof/tiles.ts';
 import { AppError } from '../../../kit/errors.ts';
 import { type App, errors } from '../../http/schema.ts';
-import { immutable, logListAnswer, rawAnswer, sequenceParam, streamParam } from './log-schemas.ts';
+import { eventRoutes } from './event-routes.ts';
+import type { EventSource } from './event-tail.ts';
+import { immutable, logListAnswer, publicLog, rawAnswer, sequenceParam, streamParam } from './log-schemas.ts';
 
 const tags = ['Logs'];
 const changing = 'no-cache';
@@ -14,10 +15,14 @@ const eventParams = Type.Object({ stream: streamParam, sequence: sequenceParam }
 const textType = 'text/plain; charset=utf-8';
 
 /** The logs as anybody may check them: C2SP tlog-tiles below `/log/<stream>`, and `/v1/logs`. */
-export function logRoutes(app: App, { logs }: Readonly<{ logs: ProvenLogs }>): void {
+export function logRoutes(
+  app: App,
+  { logs, eventSource, signal }: Readonly<{ logs: ProvenLogs; eventSource: EventSource; signal: AbortSignal }>,
+): void {
   addList(app, logs);
   addTexts(app, logs);
   addTiles(app, logs);
+  eventRoutes(app, { events: eventSource, signal });
   addEvents(app, logs);
   addProofs(app, logs);
 }
@@ -139,14 +144,6 @@ function addProofs(app: App, logs: ProvenLogs): void {
     if (proof === undefined) throw beyond();
     await reply.headers({ 'content-type': textType, 'cache-control': changing }).send(proof);
   });
-}
-
-/** What is private is as unknown as what is not there. */
-function publicLog(stream: string): StreamName {
-  const name = publicLogs.find((one) => one === stream);
-  if (name === undefined)
-    throw new AppError('NOT_FOUND', `There is no log of this name; there are ${publicLogs.join(', ')}.`);
-  return name;
 }
 
 /** 0, which no event has, where the text is no sequence. */

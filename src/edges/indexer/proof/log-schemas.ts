@@ -1,5 +1,7 @@
 import { Type } from 'typebox';
+import type { StreamName } from '../../../events/streams.ts';
 import { publicLogs } from '../../../engine/archive/proof/serving.ts';
+import { AppError } from '../../../kit/errors.ts';
 import { component, nullable, plainAnswer, time, words } from '../../http/schema.ts';
 
 const log = Type.Object({
@@ -47,3 +49,11 @@ export function rawAnswer(description: string, mediaType: string, cacheControl: 
 
 /** The list of logs as an answer. */
 export const logListAnswer = plainAnswer('The logs that anybody may check.', logList.ref);
+
+/** The stream of a path; what is private is as unknown as what is not there. */
+export function publicLog(stream: string): StreamName {
+  const name = publicLogs.find((one) => one === stream);
+  if (name === undefined)
+    throw new AppError('NOT_FOUND', `There is no log of this name; there are ${publicLogs.join(', ')}.`);
+  return name;
+}

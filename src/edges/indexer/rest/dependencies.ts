@@ -7,6 +7,7 @@ import type { Observed } from '../../../kit/observed.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import type { EventReads } from '../../../engine/archive/event-reads.ts';
 import type { ProvenLogs } from '../../../engine/archive/proof/serving.ts';
+import type { EventSource } from '../proof/event-tail.ts';
 import type { LagTracker } from '../../../engine/log/lag.ts';
 import type { PastLog } from './as-of.ts';
 import type { CachedRead } from './answer-cache.ts';
@@ -41,6 +42,8 @@ export type RestDependencies = Readonly<{
   events: EventReads;
   /** The proven logs. */
   logs: ProvenLogs;
+  /** The events of the log, byte for byte. */
+  eventSource: EventSource;
   /** The checks and figures of the process at this moment, for its operations. */
   observed: () => Observed;
   /** Requests a round of SuperNodes and validators at once; joins a pending request. */

@@ -77,6 +77,7 @@ describe('GET /openapi.json', () => {
         'get /healthz',
         'get /live',
         'get /log/{stream}/checkpoint',
+        'get /log/{stream}/events',
         'get /log/{stream}/events/{sequence}',
         'get /log/{stream}/proofs/{sequence}',
         'get /log/{stream}/tile/{*}',
@@ -126,7 +127,7 @@ describe('GET /openapi.json', () => {
 
   it('describes every operation, parameter and answer, refusals and headers too', { tags: ['S2.ops.openapi'] }, () => {
     const operations = [...objectsIn(document.paths)].filter(([, node]) => 'responses' in node);
-    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(30);
+    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(31);
     for (const [way, { summary, tags, parameters = [], responses }] of operations) {
       expect([way, typeof summary, Array.isArray(tags)]).toEqual([way, 'string', true]);
       if (!Array.isArray(parameters)) throw new Error(`Parameters of ${way} are no list`);

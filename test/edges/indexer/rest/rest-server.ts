@@ -146,6 +146,7 @@ export async function startRest(facts: readonly Fact[], { settings, ...changes }
     past: pastOf(facts),
     events: eventsOf(facts),
     logs: noLogs,
+    eventSource: { after: async () => [], watch: () => () => undefined },
     observed: () => observed,
     requestSync: async () => {
       throw new AppError('UNAVAILABLE', 'Nobody syncs here.');
