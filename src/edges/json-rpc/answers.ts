@@ -1,12 +1,21 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createYielding } from '../../kit/yielding.ts';
 import type { RpcErrorBody } from './rpc-error.ts';
-
-/** How long a batch runs before others are answered. */
-const turnMs = 10;
 
 /** The answer to a request, by the text of its id. */
 export const resultText = (id: string, result: unknown): string =>
   `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result ?? null)}}`;
+
+/** The same for long lists, of which each item is made into text on its own, and others are answered in between. */
+export async function resultInTurns(id: string, result: unknown): Promise<string> {
+  if (!Array.isArray(result)) return resultText(id, result);
+  const rest = createYielding();
+  const items: string[] = [];
+  for (const item of result as readonly unknown[]) {
+    await rest();
+    items.push(JSON.stringify(item) ?? 'null');
+  }
+  return `{"jsonrpc":"2.0","id":${id},"result":[${items.join()}]}`;
+}
 
 /** The same where it failed. */
 export const errorText = (id: string, error: RpcErrorBody): string =>
@@ -33,12 +42,9 @@ export async function answerBatch(
 ): Promise<string | undefined> {
   const answers: string[] = [];
   let size = 0;
-  let since = performance.now();
+  const rest = createYielding();
   for (const one of requests) {
-    if (performance.now() - since > turnMs) {
-      await nextTurn();
-      since = performance.now();
-    }
+    await rest();
     if (isGone()) return undefined;
     const text = await answer(one, size > mostCharacters);
     if (text === undefined) continue;

@@ -1,3 +1,4 @@
+import { createYielding } from '../../../kit/yielding.ts';
 import { quantity as hex } from '../executor/block-forms.ts';
 import type { ChainBlocks, BlockHead, ChainReceipt } from './chain-blocks.ts';
 import { logForm } from './log-form.ts';
@@ -40,5 +41,11 @@ export function receiptForm({ number, hash: blockHash, fields }: BlockHead, rece
 
 /** The receipts of a block, in the order of its transactions. */
 export async function receiptsOf(blocks: Pick<ChainBlocks, 'receipts'>, head: BlockHead): Promise<ReceiptForm[]> {
-  return (await blocks.receipts(head)).map((receipt) => receiptForm(head, receipt));
+  const forms: ReceiptForm[] = [];
+  const rest = createYielding();
+  for (const receipt of await blocks.receipts(head)) {
+    await rest();
+    forms.push(receiptForm(head, receipt));
+  }
+  return forms;
 }

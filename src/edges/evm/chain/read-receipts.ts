@@ -1,18 +1,15 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { bytesToHex, hexToBytes } from '@ethereumjs/util';
 import { Bloom, encodeReceipt } from '@ethereumjs/vm';
+import { createYielding } from '../../../kit/yielding.ts';
 import type { LogRow } from '../../../projections/chain/log-queries.ts';
 import type { TransactionRow } from '../../../projections/chain/queries.ts';
 import type { ExecutedLog, Hex } from '../executor/outcome.ts';
 import type { BlockHead, ChainReceipt } from './chain-blocks.ts';
 
-/** Logs whose bloom is made in one go: about a millisecond each hundred. */
-const logsInOneTurn = 250;
-
 /**
  * Receipts of rows, with the logs of theirs among `logs`.
  *
- * The bloom of a block's only transaction is the header's; others are made log by log, and other requests are answered
+ * The bloom of a block's only transaction is the header's; others are made of their logs. Other requests are answered
  * meanwhile.
  */
 export async function receiptsOfRows(
@@ -22,7 +19,9 @@ export async function receiptsOfRows(
 ): Promise<readonly ChainReceipt[]> {
   const byTransaction = Map.groupBy(logs, ({ transaction_place: position }) => position);
   const receipts: ChainReceipt[] = [];
+  const rest = createYielding();
   for (const row of rows) {
+    await rest();
     const own = (byTransaction.get(row.place) ?? []).map(executedLog);
     const bloom = head.transactions === 1 ? head.fields.logsBloom : await bloomOf(own);
     receipts.push(receiptOf(row, own, bytesToHex(bloom)));
@@ -79,11 +78,14 @@ function executedLog({ address, topic0, topic1, topic2, topic3, data }: LogRow):
   return { address, topics: [topic0, topic1, topic2, topic3].filter((topic) => topic !== null), data };
 }
 
+/** The address of a contract and the topics of its events occur again and again: each is hashed once. */
 async function bloomOf(logs: readonly ExecutedLog[]): Promise<Uint8Array> {
   const bloom = new Bloom();
-  for (const [index, { address, topics }] of logs.entries()) {
-    if (index % logsInOneTurn === logsInOneTurn - 1) await nextTurn();
-    for (const part of [address, ...topics]) bloom.add(hexToBytes(part));
+  const parts = new Set(logs.flatMap(({ address, topics }) => [address, ...topics]));
+  const rest = createYielding();
+  for (const part of parts) {
+    await rest();
+    bloom.add(hexToBytes(part));
   }
   return bloom.bitvector;
 }

@@ -2,7 +2,7 @@ import { toAppError } from '../../../kit/errors.ts';
 import { TooComplex } from '../../../kit/bounded-json.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import { boundReads } from '../workers/state-reads.ts';
-import { answerBatch, errorText, resultText } from '../../json-rpc/answers.ts';
+import { answerBatch, errorText, resultInTurns } from '../../json-rpc/answers.ts';
 import type { Connection } from './connection.ts';
 import { type RpcMessage, parseMessage } from '../../json-rpc/message.ts';
 import type { Method, ServedContext } from './registry.ts';
@@ -53,7 +53,7 @@ export function createDispatcher(
       if (isFull) throw new RpcError(rpcCodes.responseTooLarge, 'response too large');
       if (id === undefined) throw new RpcError(rpcCodes.invalidRequest, 'invalid request');
       if (turn.isLate()) throw late();
-      return resultText(id, await call(one, turn));
+      return await resultInTurns(id, await call(one, turn));
     } catch (caught) {
       const error = errorBody(turn.isLate() && toAppError(caught).code === 'CANCELLED' ? late() : caught);
       report(caught, logger);

@@ -70,6 +70,8 @@ type Batch = Readonly<{
 
 /** PostgreSQL writes the rows of one part while the next one is made ready. */
 const rowsInPart = 250;
+/** Characters of rows that are made and sent in one go. */
+const textInPart = 128 * 1024;
 
 /** Sends the changes of a batch, then the last statements; returns the answers to those. */
 async function sendChanges(
@@ -95,7 +97,19 @@ async function sendChanges(
     following.add(part);
     if (part !== parts.at(-1)) await yieldToOthers();
   }
-  const rest = sendAll(client, [...writer.past(past), ...writer.consequences(following.all()), ...last]);
+  let statements = [...writer.past(past)];
+  let length = 0;
+  for (const statement of writer.consequences(following.all())) {
+    statements.push(statement);
+    length += statement.rows?.length ?? 0;
+    if (length < textInPart) continue;
+    const sending = sendAll(client, statements);
+    sending.catch(() => undefined);
+    sent.push(sending);
+    [statements, length] = [[], 0];
+    await yieldToOthers();
+  }
+  const rest = sendAll(client, [...statements, ...last]);
   rest.catch(() => undefined);
   // Statements after a failed one fail too: the first failure is the cause.
   for (const one of sent) await one;

@@ -28,8 +28,8 @@ export type Writer = Readonly<{
   rows: (rows: ChangedRows, before: ReadonlyMap<string, StoredRow>) => Statement[];
   /** Statements that insert superseded rows, and raise the marks. */
   past: (past: PastRows) => Statement[];
-  /** Statements that bring the other tables there. */
-  consequences: (consequences: Consequences) => Statement[];
+  /** Statements that bring the other tables there; each is made on demand, and copies so many rows at most. */
+  consequences: (consequences: Consequences) => Iterable<Statement>;
 }>;
 
 /** Compiles the statements of a generation's tables. */
@@ -67,17 +67,24 @@ export function createWriter(folding: Folding, schema: string): Writer {
       return [...insertMain(stored(false)), ...upsertMain(stored(true))];
     },
     past: (past) => [...insertPast(past.takeRows()), ...raiseMarks(past.marks())],
-    consequences: ({ gone, fresh, changed, counters: sums }) => [
-      ...derived.flatMap((table) => table.remove(gone.get(table.name) ?? [])),
-      ...derived.flatMap((table) => table.insert(fresh.get(table.name) ?? [])),
-      ...derived.flatMap((table) => table.upsert(changed.get(table.name) ?? [])),
-      ...counters.flatMap((table) => table.addUp(sums.get(table.name) ?? [])),
-      ...counters.flatMap((table) => table.removeZeros((sums.get(table.name) ?? []).filter(table.lessens))),
-    ],
+    *consequences({ gone, fresh, changed, counters: sums }) {
+      for (const table of derived) yield* table.remove(gone.get(table.name) ?? []);
+      for (const table of derived) for (const rows of inParts(fresh.get(table.name) ?? [])) yield* table.insert(rows);
+      for (const table of derived) yield* table.upsert(changed.get(table.name) ?? []);
+      for (const table of counters) yield* table.addUp(sums.get(table.name) ?? []);
+      for (const table of counters) yield* table.removeZeros((sums.get(table.name) ?? []).filter(table.lessens));
+    },
   };
 }
 
 const nothing = (): Statement[] => [];
+
+/** Rows of one statement: the text of a thousand is made in a few milliseconds. */
+const rowsInStatement = 1_000;
+
+function* inParts(rows: readonly Row[]): Generator<readonly Row[]> {
+  for (let at = 0; at < rows.length; at += rowsInStatement) yield rows.slice(at, at + rowsInStatement);
+}
 
 /** Keys as one array for each key column. */
 function keyColumnsOf({ key }: Table, keys: readonly string[]): unknown[] {
