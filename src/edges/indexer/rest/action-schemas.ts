@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { actionStates, actionTypes, chainStates } from '../../../events/words.ts';
 import { component, moment, nullable, optional, query, time, wordOf, words } from '../../http/schema.ts';
 import { operatorAddress } from './addresses.ts';
+import { explainedFields } from '../provenance/record-schemas.ts';
 import { asOf } from './as-of.ts';
 import { minHeight } from '../freshness/freshness.ts';
 
@@ -71,6 +72,7 @@ export const actionDetail = component(
     file_name: nullable(Type.String({ description: 'As its creator named it.' })),
     file_size_kbs: Type.Integer({ description: 'Size in kilobytes, as registered.' }),
     public: nullable(Type.Boolean({ description: 'Whether anyone may download it; null where nothing says so.' })),
+    explained: Type.Optional(explainedFields.ref),
   }),
 );
 

@@ -1,19 +1,11 @@
-import { type Static, Type } from 'typebox';
-import { AppError } from '../../../kit/errors.ts';
+import type { Static } from 'typebox';
 import type { ActionFilter } from '../../../projections/actions/action-list.ts';
 import type { StatsFilter } from '../../../projections/actions/action-stats.ts';
-import { ActionById, ActionStatistics, ListActions } from '../../../projections/actions/queries.ts';
-import {
-  actionDetail,
-  actionList,
-  actionListQuery,
-  actionStatsAnswer,
-  actionStatsQuery,
-  recordQuery,
-} from './action-schemas.ts';
+import { ActionStatistics, ListActions } from '../../../projections/actions/queries.ts';
+import { actionList, actionListQuery, actionStatsAnswer, actionStatsQuery } from './action-schemas.ts';
 import { parseAddress } from './addresses.ts';
-import { instantOf, instantOfWalk, recordInstantOf } from './as-of.ts';
-import { detailOf, listItemOf } from './action-views.ts';
+import { instantOf, instantOfWalk } from './as-of.ts';
+import { listItemOf } from './action-views.ts';
 import type { RouteDependencies } from './dependencies.ts';
 import { versionsRoutes } from './versions.ts';
 import type { Walk } from '../../http/cursor.ts';
@@ -26,11 +18,10 @@ const ofActions = { projections: ['actions'], sources: ['actions'] } as const;
 /** An operator's accounts come from the SuperNodes: in the list's filter and in the detail. */
 const withNodes = { projections: ['actions', 'supernodes'], sources: ['actions', 'supernodes'] } as const;
 
-/** `/v1/actions`, its counts, one action, and the versions of records. */
+/** `/v1/actions`, its counts, and the versions of records. */
 export function actionRoutes(app: App, dependencies: RouteDependencies): void {
   addList(app, dependencies);
   addCounts(app, dependencies);
-  addDetail(app, dependencies);
   versionsRoutes(app, dependencies);
 }
 
@@ -92,31 +83,6 @@ function addCounts(app: App, { read }: RouteDependencies): void {
       };
     });
   });
-}
-
-function addDetail(app: App, { read }: RouteDependencies): void {
-  const schema = {
-    tags,
-    operationId: 'actionById',
-    summary: 'One action with all that is known of it',
-    params: Type.Object({ id: Type.String({ description: 'Decimal id on the chain.' }) }),
-    querystring: recordQuery,
-    headers: readRequestHeaders,
-    response: readAnswers('The action.', actionDetail.ref, 400, 404, 410),
-  };
-  app.get('/v1/actions/:id', { schema }, async (request, reply) => {
-    const { id } = request.params;
-    return await read(reply, { ...withNodes, instant: recordInstantOf(request) }, async ({ ask }) => {
-      const row = isActionId(id) ? await ask(new ActionById({ id })) : undefined;
-      if (!row) throw new AppError('NOT_FOUND', 'There is no action of this id.');
-      return await detailOf(ask, row);
-    });
-  });
-}
-
-/** Decimal, as the chain writes it; no id is longer than the chain's own 64 bits, with room to spare. */
-function isActionId(id: string): boolean {
-  return /^(0|[1-9]\d{0,77})$/.test(id);
 }
 
 type Input = Omit<Static<typeof actionListQuery>, 'limit' | 'cursor' | 'include_transactions' | 'as_of' | 'min_height'>;

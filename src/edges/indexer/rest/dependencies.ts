@@ -13,6 +13,7 @@ import type { PastLog } from './as-of.ts';
 import type { CachedRead } from './answer-cache.ts';
 import type { Ranks } from './ranks.ts';
 import type { OnMoved } from '../freshness/waiting.ts';
+import type { Read } from './reads.ts';
 
 /** Where a request for a round lies in the log, and when it was made. */
 type SyncRequest = Readonly<{ position: Followed; at: string }>;
@@ -70,4 +71,5 @@ export type RestDependencies = Readonly<{
 }>;
 
 /** The shared parts of the routes: the dependencies, and the values derived from them once. */
-export type RouteDependencies = RestDependencies & Readonly<{ read: CachedRead; cursors: Cursors; ranks: Ranks }>;
+export type RouteDependencies = RestDependencies &
+  Readonly<{ read: CachedRead; readOnce: Read; cursors: Cursors; ranks: Ranks }>;

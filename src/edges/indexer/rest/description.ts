@@ -1,6 +1,7 @@
 import type { ApiDescription } from '../../http/openapi.ts';
 import { actionComponents } from './action-schemas.ts';
 import { eventComponents } from '../provenance/event-schemas.ts';
+import { recordComponents } from '../provenance/record-schemas.ts';
 import { logComponents } from '../proof/log-schemas.ts';
 import { superNodeComponents } from './supernode-schemas.ts';
 import { syncComponents } from './sync.ts';
@@ -46,6 +47,7 @@ export const apiDescription: Omit<ApiDescription, 'version'> = {
     ...versionComponents,
     ...logComponents,
     ...eventComponents,
+    ...recordComponents,
     ...versionsComponents,
     ...uptimeComponents,
   ],

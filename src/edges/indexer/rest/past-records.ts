@@ -58,7 +58,7 @@ export function createPastRecords(past: Pick<PastLog, 'lastAsOf' | 'hasForgotten
 }
 
 /** The rows that a fact makes where nothing was known before it. */
-function rowsOf(projection: AnyProjection, { fact }: Recorded): Row[] {
+export function rowsOf(projection: AnyProjection, { fact }: Recorded): Row[] {
   return foldingOf(projection)
     .touches(fact)
     .flatMap(({ next }) => {

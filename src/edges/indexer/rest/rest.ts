@@ -20,9 +20,11 @@ import { versionRoutes } from './version-matrix.ts';
  */
 export function createRest(dependencies: RestDependencies): FastifyInstance {
   const { lag, logger, observed, settings, version, registerPages } = dependencies;
+  const readOnce = createRead(dependencies);
   const shared: RouteDependencies = {
     ...dependencies,
-    read: cacheAnswers(createRead(dependencies)),
+    readOnce,
+    read: cacheAnswers(readOnce),
     cursors: createCursors(dependencies.cursorKey),
     ranks: createRanks(),
   };

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { component, nullable, optional, query, time, wordOf, words } from '../../http/schema.ts';
+import { explainedFields } from '../provenance/record-schemas.ts';
 import { operatorAddress } from './addresses.ts';
 import { asOf } from './as-of.ts';
 import { minHeight } from '../freshness/freshness.ts';
@@ -52,6 +53,7 @@ export const superNodeMetrics = component(
     current_state: Type.String({ description: 'The SuperNode’s state on the chain.' }),
     last_seen_at: nullable(time('Of the last probe that passed; null when none ever did.')),
     probed_at: nullable(time('Of the latest probe; null before the first one.')),
+    explained: Type.Optional(explainedFields.ref),
   }),
 );
 

@@ -31,7 +31,6 @@ const params = Type.Object({ id: operatorAddress });
 /** `/v1/supernodes`: metrics, payments, statistics, the unavailable SuperNodes, and how available each has been. */
 export function superNodeRoutes(app: App, dependencies: RouteDependencies): void {
   addList(app, dependencies);
-  addOne(app, dependencies);
   addPayments(app, dependencies);
   addStats(app, dependencies);
   addActionStats(app, dependencies);
@@ -70,24 +69,6 @@ function addList(app: App, { read, cursors, ranks }: RouteDependencies): void {
           : {}),
       };
     });
-  });
-}
-
-function addOne(app: App, { read, ranks }: RouteDependencies): void {
-  const schema = {
-    tags,
-    operationId: 'superNodeMetrics',
-    summary: 'One SuperNode with its latest figures',
-    params,
-    querystring: recordQuery,
-    headers: readRequestHeaders,
-    response: readAnswers('The SuperNode.', schemas.superNodeMetrics.ref, 400, 404, 410),
-  };
-  app.get('/v1/supernodes/:id/metrics', { schema }, async (request, reply) => {
-    const scope = { ...withRanks, instant: recordInstantOf(request) };
-    return await read(reply, scope, async (snapshot) =>
-      metricsOf(await existing(snapshot, request.params.id), await ranks(snapshot)),
-    );
   });
 }
 

@@ -176,7 +176,7 @@ export async function startRest(facts: readonly Fact[], { settings, ...changes }
 async function ask(url: string, init?: RequestInit): Promise<Answer> {
   const response = await fetch(url, init);
   const text = await response.text();
-  const isJson = text !== '' && (response.headers.get('content-type') ?? '').startsWith('application/json');
+  const isJson = text !== '' && (response.headers.get('content-type') ?? '').split(';')[0] === 'application/json';
   return { status: response.status, headers: response.headers, text, body: isJson ? asRecord(JSON.parse(text)) : {} };
 }
 

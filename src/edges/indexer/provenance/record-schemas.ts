@@ -1,0 +1,67 @@
+import { Type } from 'typebox';
+import type { Static, TSchema } from 'typebox';
+import { component, nullable, optional, query, readAnswers, readRequestHeaders } from '../../http/schema.ts';
+import { minHeight } from '../freshness/freshness.ts';
+import { asOf } from '../rest/as-of.ts';
+
+/** The media type of a JSON Patch. */
+export const patchType = 'application/json-patch+json';
+
+const eventLocation = component(
+  'EventLocation',
+  nullable(
+    Type.Object(
+      {
+        stream: Type.String({ description: 'Stream that holds it.' }),
+        sequence: Type.Integer({ description: 'Its sequence in the stream, from 1.' }),
+        id: Type.String({ description: 'Id of the event.' }),
+        type: Type.String({ description: 'Type of the event.' }),
+        time: Type.String({ format: 'date-time', description: 'When it was seen.' }),
+      },
+      { description: 'An event of a public log; null where no single event made the value.' },
+    ),
+  ),
+);
+
+type Field = Readonly<{ value: unknown; event: Static<typeof eventLocation.schema>; was: unknown }>;
+
+/** Which event brought each field of a record to its value. */
+export const explainedFields = component(
+  'Explained',
+  Type.Unsafe<Readonly<Record<string, Field>>>({
+    type: 'object',
+    description:
+      'Each field of the record by its name: `value`, the `event` that brought it there, and what it `was` before, which is null before the first event.',
+    additionalProperties: { type: 'object', additionalProperties: true, properties: { event: eventLocation.ref } },
+  }),
+);
+
+/** All components of these routes. */
+export const recordComponents = [eventLocation, explainedFields];
+
+const explainableQuery = query({
+  as_of: asOf,
+  min_height: minHeight,
+  explain: Type.Boolean({
+    default: false,
+    description: 'Whether `explained` is answered as well: for each field the event that brought it there.',
+  }),
+  diff: optional(
+    Type.String({
+      description:
+        'Another instant: the answer is the JSON Patch (RFC 6902) from the record at `as_of` to the record then.',
+    }),
+  ),
+});
+
+/** Parameters and answers of one record that can be explained and compared. */
+export function explainable<S extends TSchema>(description: string, schema: S) {
+  const answers = readAnswers(description, schema, 400, 404, 410);
+  const operation = { type: 'object', additionalProperties: true };
+  const patch = { schema: { type: 'array', items: operation } };
+  return {
+    querystring: explainableQuery,
+    headers: readRequestHeaders,
+    response: { ...answers, 200: { ...answers[200], content: { ...answers[200].content, [patchType]: patch } } },
+  };
+}
