@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type CountedFrom, changesAt, finalizedHeight, nearerEnd } from './action-rows.ts';
+import { countedSince, type NodeActions } from './node-counts.ts';
 import { type Owned, ownedIn } from './ownership.ts';
 import { claimsAt } from './past-owners.ts';
 import { supernodeTable } from '../fleet/fleet-tables.ts';
@@ -11,9 +12,6 @@ import { countsOf } from './totals/action-total.ts';
 import { countersIn, rangesIn, completeCounters } from './totals/block-counters.ts';
 import { isOfType, kindsInput, kindsOf } from './totals/branches.ts';
 import { countersOf, ownershipRange, rowRangesFrom, rowRangesIn, withIdRanges } from './totals/ownership-ranges.ts';
-
-/** How many actions a SuperNode finalized. */
-export type NodeActions = Readonly<{ id: string; cascade: number; sense: number }>;
 
 /**
  * True for an account with a single claim, from height 0 and without an end: all of it is its operator's, whatever the
@@ -31,9 +29,13 @@ const sumOfType = (type: 'cascade' | 'sense'): RawBuilder<unknown> =>
  *
  * At one height an operator has one account, so that no action counts twice.
  */
-export async function actionStatsByNode(reading: Reading): Promise<NodeActions[]> {
+export async function actionStatsByNode(reading: Reading): Promise<readonly NodeActions[]> {
   const at = positionOf(reading, 'actions');
   if (at !== undefined) return await pastStatsByNode(reading, at);
+  return await countedSince(reading, () => countAll(reading));
+}
+
+async function countAll(reading: Reading): Promise<NodeActions[]> {
   const undisputed = await ofUndisputed(reading);
   const counts = new Map(undisputed.map(({ id, cascade, sense }) => [id, { cascade, sense }]));
   const owned = ownedIn(await disputed(reading)).filter(({ operator }) => counts.has(operator));

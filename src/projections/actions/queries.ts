@@ -2,7 +2,8 @@ import { answered, Query } from '../query.ts';
 import type { ActionRow } from '../tables.ts';
 import { type ActionFilter, type ActionPage, listActions, operatorsOf } from './action-list.ts';
 import { actionById, actionStats, type ActionStats, type StatsFilter } from './action-stats.ts';
-import { actionStatsByNode, type NodeActions } from './node-actions.ts';
+import { actionStatsByNode } from './node-actions.ts';
+import type { NodeActions } from './node-counts.ts';
 
 type PageOfActions = ActionFilter & Readonly<{ after?: string | undefined; limit: number }>;
 
@@ -19,7 +20,7 @@ export class ActionStatistics extends Query<StatsFilter, ActionStats> {}
 export class OperatorsOfAction extends Query<Readonly<{ action: ActionRow }>, string[]> {}
 
 /** How many actions each listed SuperNode finalized. */
-export class ActionsByNode extends Query<Readonly<Record<string, never>>, NodeActions[]> {}
+export class ActionsByNode extends Query<Readonly<Record<string, never>>, readonly NodeActions[]> {}
 
 /** What answers each query of actions. */
 export const actionQueries = [

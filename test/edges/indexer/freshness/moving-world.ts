@@ -22,6 +22,8 @@ export type MovingWorld = Readonly<{
   token: (...streams: StreamName[]) => string;
   /** Projectors receive no further fact, until the returned function is called. */
   hold: () => () => void;
+  /** The same API anew: nothing of it is cached. */
+  fresh: () => Promise<RestServer>;
   /** Reads of the database that have ended. */
   reads: () => number;
   close: () => Promise<void>;
@@ -55,11 +57,12 @@ export async function startMovingWorld(facts: readonly Fact[] = []): Promise<Mov
   const wakeups = createWakeups(database, silent);
   const reader = createReader(database);
   let reads = 0;
-  const rest = await startRest([], {
-    reader: { ...reader, read: async (use) => await reader.read(use).finally(() => (reads += 1)) },
-    past: { ...pastOf([]), head: async (stream) => await logOf(stream).head() },
+  const others = {
+    past: { ...pastOf([]), head: async (stream: StreamName) => await logOf(stream).head() },
     onMoved: wakeups.onMoved,
-  });
+  };
+  const counting: typeof reader.read = async (use) => await reader.read(use).finally(() => (reads += 1));
+  const rest = await startRest([], { reader: { ...reader, read: counting }, ...others });
   await eventually(async () => {
     const live = await reader.generations();
     const positions = followed.map((name) => live.find(({ projection }) => projection === name)?.position ?? -1);
@@ -81,6 +84,7 @@ export async function startMovingWorld(facts: readonly Fact[] = []): Promise<Mov
       gate = promise;
       return resolve;
     },
+    fresh: async () => await startRest([], { reader: createReader(database), ...others }),
     reads: () => reads,
     close: async () => {
       await rest.close();

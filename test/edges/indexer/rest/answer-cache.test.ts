@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { Reading } from '../../../../src/projections/reading.ts';
 import { actionFacts, nodeFacts, transactionAt } from '../../../support/facts.ts';
 import { loadReading } from '../../../support/load-projection.ts';
+import { startMovingWorld } from '../freshness/moving-world.ts';
 import { startRest } from './rest-server.ts';
 
 const facts = [nodeFacts('one').listed(), actionFacts('1').registered()];
@@ -46,23 +47,28 @@ async function startMoving() {
   };
 }
 
-it('GET /v1/supernodes/action-stats is made anew when a read model moved, and only then', async () => {
-  const { get, looks, move, count, close } = await startMoving();
+it('GET /v1/supernodes/action-stats is made anew when a read model advanced, and only then', async () => {
+  const { rest, append, token, close } = await startMovingWorld(facts);
   const ask = async () => {
-    const { status, headers, body } = await get('/v1/supernodes/action-stats');
+    const { status, headers, body } = await rest.get('/v1/supernodes/action-stats', {
+      headers: { 'annals-position': token('ACTIONS', 'NODES'), prefer: 'wait=10' },
+    });
     expect({ status, type: headers.get('content-type') }).toEqual({
       status: 200,
       type: 'application/json; charset=utf-8',
     });
     return body;
   };
-  const empty = await ask();
-  expect(empty).toEqual({ supernodes: [{ id: 'one', cascade_count: 0, sense_count: 0, total_count: 0 }] });
-  await count('lumera1account', 3);
-  expect(await ask()).toEqual(empty);
-  expect(looks).toHaveLength(2);
-  move();
-  expect(await ask()).toEqual({ supernodes: [{ id: 'one', cascade_count: 0, sense_count: 3, total_count: 3 }] });
+  const counted = (sense: number) => ({
+    supernodes: [{ id: 'one', cascade_count: 0, sense_count: sense, total_count: sense }],
+  });
+  for (const sense of [0, 1, 2]) {
+    expect(await ask()).toEqual(counted(sense));
+    expect(await ask()).toEqual(counted(sense));
+    const id = String(2 + sense);
+    const done = { accounts: ['lumera1account'], transaction: transactionAt(9 + sense) };
+    append(actionFacts(id).registered({ kind: 'sense' }), actionFacts(id).finalized(done));
+  }
   await close();
 });
 
