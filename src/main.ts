@@ -5,12 +5,11 @@ import { addressList } from './kit/net-address.ts';
 import { announce, type Instance } from './engine/servers/instance.ts';
 import type { Logger } from './kit/logger.ts';
 import { type Phase, shutDown, stopSignal, strayFailure } from './kit/shutdown.ts';
-import { configuredRoles } from './roles/all.ts';
 import { type Context, openStores } from './roles/context.ts';
 import { missedRoles } from './role-names.ts';
-import { startOperations } from './roles/operations.ts';
 import { assertPortsFree, plannedPorts } from './roles/ports.ts';
-import { type Part, urlOf } from './roles/role.ts';
+import type { Part } from './roles/role.ts';
+import { startRoles } from './roles/start-roles.ts';
 import { startServers } from './engine/servers/servers.ts';
 
 /**
@@ -59,16 +58,6 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
   await shutDown(phases, logger);
   logger.info('stopped');
   process.exit();
-}
-
-/**
- * The parts of each configured role once the role before it runs, and operations where no role shows them; `running`
- * grows with them.
- */
-async function* startRoles(context: Context, running: readonly Part[]): AsyncGenerator<Part> {
-  const started = configuredRoles(context.config).map((role) => role.start({ ...context, running }));
-  for (const parts of started) yield* parts;
-  if (urlOf(running, 'readiness') === undefined) yield await startOperations({ ...context, running });
 }
 
 function describe({ network, nats, postgres }: Context, parts: readonly Part[]): Instance {

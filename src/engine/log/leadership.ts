@@ -1,6 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { streams } from '../../events/streams.ts';
 import { projectionNames } from '../../projections/projection.ts';
+import { isLasting } from './leases.ts';
 
 /** Figures of what this process leads, and of what was refused to it because another one leads now. */
 export type Leadership = Readonly<{
@@ -13,9 +14,6 @@ export type Leadership = Readonly<{
   /** The database refused a batch, because the checkpoint had advanced or belongs to a later epoch. */
   onBatchRefused: (projection: string) => void;
 }>;
-
-/** Leases of single transfers and handshakes: each has a name of its own, and a figure for each would stay for ever. */
-const passing = /^(transfer|handshake)-/;
 
 /** Counts leadership from now on. */
 export function countLeadership(): Leadership {
@@ -44,7 +42,7 @@ export function countLeadership(): Leadership {
   return {
     registry,
     onLease: (lease, isHeld) => {
-      if (!passing.test(lease)) held.set({ lease }, Number(isHeld));
+      if (isLasting(lease)) held.set({ lease }, Number(isHeld));
     },
     onAppendRefused: (stream) => appends.inc({ stream }),
     onBatchRefused: (projection) => batches.inc({ projection }),

@@ -23,7 +23,20 @@ export type Leases = Readonly<{
   hold: (name: string, signal: AbortSignal, run: (lease: Lease) => Promise<void>) => Promise<void>;
   /** The holder of a lease, as `<host>/<pid>/<random>`. */
   holder: (name: string) => Promise<string | undefined>;
+  /** All leases that are held, by name; those of single transfers and handshakes are left out. */
+  list: () => Promise<readonly HeldLease[]>;
 }>;
+
+/** A lease that a process holds, as `<host>/<pid>/<random>`; `renewedAt` is RFC 3339 by the broker's clock. */
+export type HeldLease = Readonly<{ name: string; holder: string; renewedAt: string }>;
+
+/** Leases of single transfers and handshakes: a name of each is known to its holder alone, or would stay for ever. */
+const passing = /^(transfer|handshake)-/;
+
+/** Returns whether a lease is of the program's own work, and not of a single transfer or handshake. */
+export function isLasting(name: string): boolean {
+  return !passing.test(name);
+}
 
 /**
  * `ttlMs`: how long a lease outlives its last renewal. `onChange` is called when one is requested, acquired, lost or
@@ -64,7 +77,19 @@ export function createLeases(nc: NatsConnection, network: string, options: Lease
       const entry = await (await bucket()).get(name);
       return entry?.operation === 'PUT' ? entry.string() : undefined;
     },
+    list: async () => await listHeld(await bucket()),
   };
+}
+
+async function listHeld(kv: KV): Promise<HeldLease[]> {
+  const names: string[] = [];
+  for await (const name of await kv.keys()) if (isLasting(name)) names.push(name);
+  const entries = await Promise.all(names.toSorted().map((name) => kv.get(name)));
+  return entries.flatMap((entry) =>
+    entry?.operation === 'PUT'
+      ? [{ name: entry.key, holder: entry.string(), renewedAt: entry.created.toISOString() }]
+      : [],
+  );
 }
 
 type Held = Required<Omit<LeaseOptions, 'bucketName'>> &

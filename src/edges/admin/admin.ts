@@ -1,0 +1,102 @@
+import { Type } from 'typebox';
+import type { ArchiveState } from '../../engine/archive/observed.ts';
+import type { Heads } from '../../engine/log/head.ts';
+import type { LagTracker } from '../../engine/log/lag.ts';
+import type { Leases } from '../../engine/log/leases.ts';
+import type { Generation } from '../../engine/models/engine/generations.ts';
+import type { Logger } from '../../kit/logger.ts';
+import type { RoundRow } from '../../projections/tables.ts';
+import { describeApi } from '../http/openapi.ts';
+import { type App, errors, plainAnswer } from '../http/schema.ts';
+import { createServer } from '../http/server.ts';
+import { adminComponents, lists } from './schemas.ts';
+import {
+  leasesView,
+  type LogEnds,
+  logsView,
+  lossesView,
+  projectionsView,
+  type SignedLogs,
+  sourcesView,
+  streamsView,
+} from './views.ts';
+
+/** What the administration of an instance shows and works on. */
+export type AdminOptions = Readonly<{
+  generations: () => Promise<readonly Generation[]>;
+  heads: () => Promise<Heads>;
+  lag: Pick<LagTracker, 'lagMs'>;
+  rounds: () => Promise<readonly RoundRow[]>;
+  archive: () => Promise<ArchiveState>;
+  logs: () => Promise<SignedLogs>;
+  leases: Pick<Leases, 'list'>;
+  clock: () => number;
+  logger: Logger;
+  version: string;
+}>;
+
+const tags = ['State'];
+
+/**
+ * The administration of an instance: what its parts are doing. Whoever reaches it may do everything that it offers, so
+ * it listens on a socket of the owner alone.
+ */
+export function createAdmin(options: AdminOptions): App {
+  const { logger, version } = options;
+  const app = createServer({ logger, guide: '/admin/openapi.json says' });
+  app.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'));
+  describeApi(app, {
+    title: 'Annals administration',
+    version,
+    description: 'What an instance is doing, for its operator. It is served on a Unix socket of its owner.',
+    tags: [{ name: tags[0] ?? '', description: 'What the parts of the instance are doing.' }],
+    components: adminComponents,
+  });
+  void app.register(async (routes: App) => {
+    addState(routes, options);
+    addDocument(routes);
+  });
+  return app;
+}
+
+function addState(app: App, options: AdminOptions): void {
+  const { generations, heads, lag, rounds, archive, logs, leases, clock } = options;
+  const ends = async (): Promise<LogEnds> => ({ heads: await heads(), lagMs: lag.lagMs });
+  app.get('/admin/v1/projections', { schema: listing('projections', 'Read models and their lag') }, async () =>
+    projectionsView(await generations(), await ends()),
+  );
+  app.get('/admin/v1/streams', { schema: listing('streams', 'Streams of the log and their archives') }, async () =>
+    streamsView(await archive(), await ends()),
+  );
+  app.get('/admin/v1/sources', { schema: listing('sources', 'Sources of sync and their last rounds') }, async () =>
+    sourcesView(await rounds(), clock()),
+  );
+  app.get('/admin/v1/leases', { schema: listing('leases', 'Leases and the processes that hold them') }, async () =>
+    leasesView(await leases.list()),
+  );
+  app.get('/admin/v1/logs', { schema: listing('logs', 'How far the proven logs are signed') }, async () =>
+    logsView(await logs(), await ends()),
+  );
+  app.get('/admin/v1/losses', { schema: listing('losses', 'Events that no store has any more') }, async () =>
+    lossesView(await archive()),
+  );
+}
+
+function listing<Name extends keyof typeof lists>(name: Name, summary: string) {
+  return {
+    tags,
+    operationId: name,
+    summary,
+    response: { 200: plainAnswer(`${summary}.`, lists[name].ref), ...errors() },
+  };
+}
+
+function addDocument(app: App): void {
+  const schema = {
+    tags,
+    operationId: 'openapi',
+    summary: 'This document',
+    response: { 200: plainAnswer('OpenAPI 3.0.', Type.Unsafe<object>({ type: 'object', additionalProperties: true })) },
+  };
+  app.get('/admin/openapi.json', { schema }, () => app.swagger());
+}

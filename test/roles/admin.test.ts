@@ -1,0 +1,166 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readlinkSync, statSync } from 'node:fs';
+import { request } from 'node:http';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { pino } from 'pino';
+import Schema from 'typebox/schema';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseConfig } from '../../src/config.ts';
+import { isProven, streams, streamTable } from '../../src/events/streams.ts';
+import { projectionNames } from '../../src/projections/projection.ts';
+import { startAdmin } from '../../src/roles/admin.ts';
+import { type Context, openStores } from '../../src/roles/context.ts';
+import { startOperations } from '../../src/roles/operations.ts';
+import { projector } from '../../src/roles/projector.ts';
+import type { Part } from '../../src/roles/role.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
+import { until } from '../support/polling.ts';
+import { freshDatabase, freshNetwork, testNats } from '../support/servers.ts';
+
+type Json = Record<string, unknown>;
+
+const stop = new AbortController();
+const network = freshNetwork();
+const made = freshFolder();
+const folder = path.join(made.folder, network);
+const parts: Part[] = [];
+let context: Context;
+let socket = '';
+
+/** What a request over a socket is answered. */
+async function ask(at: string, address: string): Promise<{ status: number; body: Json }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: Json }>();
+  request({ socketPath: at, path: address }, (answer) => {
+    let text = '';
+    answer.setEncoding('utf8').on('data', (part: string) => (text += part));
+    answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body: JSON.parse(text) as Json }));
+  })
+    .on('error', reject)
+    .end();
+  return await promise;
+}
+
+const stated = async (name: string): Promise<readonly Json[]> => {
+  const { status, body } = await ask(socket, `/admin/v1/${name}`);
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body[name] as readonly Json[];
+};
+
+beforeAll(async () => {
+  const nats = testNats();
+  const postgres = await freshDatabase();
+  const config = parseConfig({ DATA_DIR: made.folder, NETWORK: network, PORT: '0', DURABILITY: 'relaxed' });
+  const servers = {
+    nats: { ...nats, from: 'a test' },
+    postgres,
+    folder,
+    database: undefined,
+    stop: async () => undefined,
+  };
+  const logger = pino({ level: 'silent' });
+  context = await openStores(config, servers, { logger, signal: stop.signal });
+  const admin = await startAdmin(context);
+  parts.push(admin);
+  socket = admin.urls['admin'] ?? '';
+  for await (const part of projector.start({ ...context, running: parts })) parts.push(part);
+});
+afterAll(async () => {
+  for (const part of parts.toReversed()) await part.stop();
+  stop.abort();
+  await Promise.all([context.pools.end(), context.broker.close()]);
+  made.remove();
+});
+
+describe('the administration', () => {
+  it('is on a socket that its owner alone may open, as curl does', async () => {
+    expect(socket).toBe(path.join(folder, 'admin.sock'));
+    expect(statSync(socket).mode & 0o777).toBe(0o600);
+    const address = 'http://localhost/admin/v1/losses';
+    const { stdout } = await promisify(execFile)('curl', ['-sS', '--unix-socket', socket, address]);
+    expect(JSON.parse(stdout)).toEqual({ losses: [] });
+  });
+
+  it('shows every read model with its status word and its lag in events and seconds', async () => {
+    await until('all are live', async () => (await stated('projections')).every(({ status }) => status === 'live'));
+    const projections = await stated('projections');
+    expect(projections.map(({ name }) => name)).toEqual(projectionNames);
+    expect(projections[0]).toMatchObject({ generation: 1, lag_events: 0, lag_seconds: 0, stopped_reason: null });
+  });
+
+  it('shows streams, leases with their holders, and how far logs are signed', async () => {
+    const states = await stated('streams');
+    expect(states.map(({ name }) => name)).toEqual(streams);
+    expect(states.find(({ name }) => name === 'POOL')).toMatchObject({ status: 'unarchived', archived: null });
+    const held = await until('leases are held', async () => {
+      const found = await stated('leases');
+      return found.length > projectionNames.length && found;
+    });
+    expect(held.map(({ name }) => name)).toContain('archive');
+    expect(held[0]?.['holder']).toContain(`/${process.pid}/`);
+    const logs = await stated('logs');
+    expect(logs.map(({ stream }) => stream)).toEqual(streams.filter((one) => isProven(streamTable[one])));
+    expect(await stated('sources')).toEqual([]);
+  });
+
+  it('answers what its document says, for each of its paths', async () => {
+    const { body: document } = await ask(socket, '/admin/openapi.json');
+    const { schemas } = document['components'] as { schemas: Json };
+    type Answers = Readonly<{ responses: Record<string, { content: Record<string, Json> }> }>;
+    const paths = document['paths'] as Record<string, Record<string, Answers>>;
+    const inlined = (schema: unknown): unknown => {
+      if (Array.isArray(schema)) return schema.map(inlined);
+      if (typeof schema !== 'object' || schema === null) return schema;
+      const { nullable, $ref, ...others } = schema as Json;
+      if (typeof $ref === 'string') return inlined(schemas[$ref.replace('#/components/schemas/', '')]);
+      const plain = Object.fromEntries(Object.entries(others).map(([name, value]) => [name, inlined(value)]));
+      return nullable === true ? { anyOf: [plain, { type: 'null' }] } : plain;
+    };
+    const readable = Object.keys(paths).filter((one) => paths[one]?.['get'] && !one.includes('{'));
+    expect(readable).toHaveLength(7);
+    for (const one of readable) {
+      const { status, body } = await ask(socket, one);
+      const schema = inlined(paths[one]?.['get']?.responses['200']?.content['application/json']?.['schema']) as Json;
+      const [isValid, problems] = Schema.Errors(schema, body);
+      expect([status, isValid], `${one}: ${JSON.stringify(problems)}`).toEqual([200, true]);
+    }
+  });
+
+  it('refuses what is not there with a stable code', async () => {
+    expect(await ask(socket, '/admin/v1/nothing')).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
+  });
+
+  it('is on no port', async () => {
+    const operations = await startOperations({ ...context, running: [] });
+    parts.push(operations);
+    const base = (operations.urls['readiness'] ?? '').replace('/readyz', '');
+    for (const one of ['/admin/openapi.json', '/admin/v1/projections', '/admin/v1/leases'])
+      expect((await fetch(base + one)).status).toBe(404);
+  });
+
+  it('leaves the socket of a process that runs alone, and replaces that of one that is gone', async () => {
+    const second = await startAdmin(context);
+    expect(second.urls).toEqual({});
+    await second.stop();
+    expect((await ask(socket, '/admin/v1/losses')).status).toBe(200);
+    const elsewhere = path.join(made.folder, 'killed');
+    const left = path.join(elsewhere, 'admin.sock');
+    mkdirSync(elsewhere);
+    const bind = `require('net').createServer().listen(${JSON.stringify(left)}, () => process.kill(process.pid, 'SIGKILL'))`;
+    await promisify(execFile)(process.execPath, ['-e', bind]).catch(() => undefined);
+    expect(statSync(left).isSocket()).toBe(true);
+    const next = await startAdmin({ ...context, folder: elsewhere });
+    parts.push(next);
+    expect((await ask(left, '/admin/v1/losses')).status).toBe(200);
+  });
+
+  it('lies behind a link where the path is too long for a socket', async () => {
+    const deep = path.join(made.folder, 'x'.repeat(120));
+    const long = await startAdmin({ ...context, folder: deep });
+    const link = path.join(deep, 'admin.sock');
+    expect(readlinkSync(link)).toBe(long.urls['admin']);
+    expect((await ask(readlinkSync(link), '/admin/v1/losses')).status).toBe(200);
+    await long.stop();
+    expect(() => readlinkSync(link)).toThrow('ENOENT');
+  });
+});
