@@ -130,6 +130,13 @@ program
   );
 
 program
+  .command('rekey')
+  .description('begin every provable log anew under another key, where the one that signed is lost or known to others')
+  .option('--yes', 'do it: whoever verifies the logs needs the new key')
+  .addOption(json)
+  .action(run(async (options) => (await import('./rekey.ts')).rekey(options)));
+
+program
   .command('doctor')
   .description('what was found where: Node, servers, ports, data, chain')
   .addOption(json)

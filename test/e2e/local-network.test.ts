@@ -266,7 +266,7 @@ describe('the command line', () => {
       'instance',
       'chain',
     ]);
-    for (const verb of ['up', 'status', 'tail', 'replay', 'scrub', 'repair', 'doctor', 'reset']) {
+    for (const verb of ['up', 'status', 'tail', 'replay', 'scrub', 'repair', 'rekey', 'doctor', 'reset']) {
       const { status, stdout } = await runVerb(program.dataDir, verb, '--help');
       expect(status).toBe(0);
       expect(stdout).toContain('--json');

@@ -51,6 +51,15 @@ export async function restoreSecret(
   return (await create(bucket, name, secret)) ?? (await sharedSecret(nc, network, name));
 }
 
+/** Puts another secret in the place of the one that is there; processes that hold the old one go on with it. */
+export async function replaceSecret(
+  nc: NatsConnection,
+  network: string,
+  { name, secret }: Readonly<{ name: string; secret: Uint8Array }>,
+): Promise<void> {
+  await (await openBucket(nc, network, `annals-secrets_${network}`)).put(name, secret);
+}
+
 async function read(bucket: KV, name: string): Promise<Uint8Array | undefined> {
   const entry = await bucket.get(name);
   return entry?.operation === 'PUT' ? Uint8Array.from(entry.value) : undefined;

@@ -32,6 +32,7 @@ export type Checkpoints = Readonly<{
   refusals: () => Promise<Readonly<{ stream: StreamName; reason: string }>[]>;
   seed: () => Promise<Uint8Array | undefined>;
   keepSeed: (seed: Uint8Array) => Promise<void>;
+  replaceSeed: (seed: Uint8Array) => Promise<void>;
 }>;
 
 const keyName = 'log';
@@ -72,6 +73,13 @@ export function createCheckpoints(query: RunQuery, schema: string): Checkpoints 
         keyName,
         Buffer.from(seed),
       ]);
+    },
+    replaceSeed: async (seed) => {
+      await query(
+        `insert into ${schema}.log_keys (name, seed) values ($1, $2)
+          on conflict (name) do update set seed = excluded.seed`,
+        [keyName, Buffer.from(seed)],
+      );
     },
   };
 }

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { knownSecret, restoreSecret, sharedSecret } from '../../log/secrets.ts';
+import { knownSecret, replaceSecret, restoreSecret, sharedSecret } from '../../log/secrets.ts';
 import { isSame } from '../chain.ts';
 import type { Checkpoints, Signed } from './checkpoints.ts';
 import { sha256 } from './merkle.ts';
@@ -11,6 +12,7 @@ export type KeySettings = Readonly<{ logKey: string | undefined; logOrigin: stri
 
 const secretName = 'log';
 const originDigits = 16;
+const seedBytes = 32;
 
 /**
  * The key that signs checkpoints: the one that is set, or a secret that lies beside the log and in the database, so
@@ -33,13 +35,20 @@ export function findingKey(
     }
     const one = inLog ?? inDatabase;
     if (one === undefined && known.length > 0)
-      return 'The key that signed checkpoints before is gone: set LOG_KEY to it.';
+      return 'The key that signed checkpoints before is gone: set LOG_KEY to it, or begin anew under another one (annals rekey).';
     const seed = one
       ? await restoreSecret(nc, network, { name: secretName, secret: one })
       : await sharedSecret(nc, network, secretName);
     await checkpoints.keepSeed(seed);
     return keyOf(seed);
   };
+}
+
+/** Puts a new key in the place of the one that lies in both stores; the one that is set, if one is, is not changed. */
+export async function replaceKey(nc: NatsConnection, network: string, checkpoints: Checkpoints): Promise<void> {
+  const seed = randomBytes(seedBytes);
+  await checkpoints.replaceSeed(seed);
+  await replaceSecret(nc, network, { name: secretName, secret: seed });
 }
 
 function isSigner(seed: Uint8Array, known: readonly Signed[]): boolean {

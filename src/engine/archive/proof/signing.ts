@@ -151,7 +151,7 @@ async function epochOf(
 ): Promise<number | string> {
   for (const signed of before) {
     if (signed.origin !== origin)
-      return `The checkpoint of ${signed.size} events was signed as ${signed.origin}, and the key or LOG_ORIGIN says ${origin}: set them to what signed before.`;
+      return `The checkpoint of ${signed.size} events was signed as ${signed.origin}, and the key or LOG_ORIGIN says ${origin}: set them to what signed before, or begin anew (annals rekey).`;
     if (leaves < signed.size)
       return `A checkpoint of ${signed.size} events was signed, and the tree has ${leaves}: nothing smaller is signed.`;
     if (isSame(await rootOf(signing, stream, signed.size), signed.root)) continue;

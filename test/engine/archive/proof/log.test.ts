@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
+import { Kvm } from '@nats-io/kv';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { metaSchema } from '../../../../src/engine/models/engine/generations.ts';
 import { withClient } from '../../../../src/engine/models/pool.ts';
 import { openCheckpoint, checkProof } from '../../../../src/edges/http/pages/public/verify.js';
 import { createProvenLogs, type ProvenLogs } from '../../../../src/engine/archive/proof/serving.ts';
+import { rekey } from '../../../../src/engine/archive/proof/rekey.ts';
 import { signAll } from '../../../../src/engine/archive/proof/signing.ts';
 import { rawBetween, repairStream } from '../../../../src/engine/archive/repair.ts';
 import { scrub } from '../../../../src/engine/archive/scrub.ts';
@@ -172,6 +174,27 @@ describe('a proven log', () => {
     expect(await logsOf(kept).checkpoint('ACTIONS')).toEqual(before);
     await signAll(kept.signing);
     expect(await kept.signing.checkpoints.refusals()).toEqual([]);
+  });
+
+  it('begins anew under another key where an operator says so, and what was signed stays', async () => {
+    const kept = await signed();
+    const before = await logsOf(kept).checkpoint('ACTIONS');
+    if (!before) throw new Error('nothing is signed');
+    // The key is gone from both stores: nothing is signed from here on.
+    await damage(kept, 'delete from log_keys');
+    await (await new Kvm(kept.nc).open(`annals-secrets_${kept.network}`)).delete('log');
+    await signAll(kept.signing);
+    const [refused] = await kept.signing.checkpoints.refusals();
+    expect(refused?.reason).toContain('is gone');
+    await rekey({ ...kept, ...kept.signing, isKeySet: false });
+    await signAll(kept.signing);
+    expect(await kept.signing.checkpoints.refusals()).toEqual([]);
+    const after = await logsOf(kept).checkpoint('ACTIONS');
+    expect(after).toMatchObject({ size: before.size, root: before.root, epoch: before.epoch + 1 });
+    expect(after?.vkey.split('+')[2]).not.toBe(before.vkey.split('+')[2]);
+    await openCheckpoint(after?.note ?? '', after?.vkey ?? '');
+    await signAll(kept.signing);
+    expect(await logsOf(kept).checkpoint('ACTIONS')).toEqual(after);
   });
 
   it('is compared by scrub and written anew by repair, whatever byte of it is damaged', async () => {
