@@ -44,8 +44,8 @@ const mostTries = 4;
  * Makes the reader of a network; it opens nothing of its own.
  *
  * A read assumes the generations that the previous read saw, and queries their positions along with everything else:
- * most reads take one round trip to PostgreSQL. Where another generation is live, it runs again within a transaction
- * that is held until its end.
+ * most reads take one round trip to PostgreSQL. Where the positions are others, it runs again with those that it saw,
+ * and where they advance meanwhile, within a transaction that is held until its end.
  */
 export function createReader({ pools, network, projections = all }: ReaderOptions): Reader {
   const live = findLive(network);
@@ -53,7 +53,8 @@ export function createReader({ pools, network, projections = all }: ReaderOption
   const reader = {};
   let known: LiveGenerations | undefined;
   const guess = async <T>(client: pg.ClientBase, accepted: LiveGenerations, use: Use<T>): Promise<T> => {
-    const reading = optimisticSnapshot({ client, reader, versions, taken: accepted }, live);
+    const onLive = (now: LiveGenerations): void => void (known = now);
+    const reading = optimisticSnapshot({ client, reader, versions, taken: accepted }, { live, onLive });
     const [outcome] = await Promise.allSettled([use(reading)]);
     await reading.confirmed();
     return valueOf(outcome);
@@ -67,17 +68,21 @@ export function createReader({ pools, network, projections = all }: ReaderOption
     await Promise.all(sendBatch(client, [{ text: 'commit' }]));
     return valueOf(outcome);
   };
+  const attempt = <T>(client: pg.ClientBase, use: Use<T>, isHeld: boolean): Promise<T> =>
+    known && !isHeld ? guess(client, known, use) : hold(client, use);
   return {
-    read: async (use) => {
+    read: async <T>(use: Use<T>): Promise<T> => {
       const client = await pools.read.connect().catch(fail);
       let isBroken = true;
       try {
+        let isHeld = false;
         for (let tries = 1; ; tries += 1) {
-          const [outcome] = await Promise.allSettled([
-            known && tries === 1 ? guess(client, known, use) : hold(client, use),
-          ]);
-          const isAdvanced = outcome.status === 'rejected' && outcome.reason instanceof GenerationChanged;
-          if (isAdvanced && tries < mostTries) continue;
+          const [outcome]: [PromiseSettledResult<T>] = await Promise.allSettled([attempt(client, use, isHeld)]);
+          if (outcome.status === 'rejected' && outcome.reason instanceof GenerationChanged && tries < mostTries) {
+            // A second guess assumes what the first one saw: it costs one round trip, and a transaction costs three.
+            isHeld = tries > 1 || outcome.reason.isBetweenQueries;
+            continue;
+          }
           isBroken = outcome.status === 'rejected' && !(outcome.reason instanceof AppError);
           return valueOf(outcome);
         }

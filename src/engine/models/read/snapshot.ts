@@ -23,9 +23,12 @@ export type LiveGenerations = ReadonlyMap<ProjectionName, Live>;
 
 /** The live generations are not those that a snapshot assumed: its results may be wrong, and the read is repeated. */
 export class GenerationChanged extends AppError {
-  constructor() {
+  /** Whether they changed while the snapshot was read, after queries of it had seen what it assumed. */
+  readonly isBetweenQueries: boolean;
+  constructor(isBetweenQueries: boolean) {
     super('UNAVAILABLE', 'The read models were replaced again and again while they were read; try again soon');
     this.name = 'Moved';
+    this.isBetweenQueries = isBetweenQueries;
   }
 }
 
@@ -58,9 +61,12 @@ type Requesting = Readonly<{
 
 /**
  * Optimistic: assumes the generations seen before, sends the query for their positions in the same round trip, and
- * fails with `Moved` instead of answering when one has changed.
+ * fails with `Moved` instead of answering when one has changed, after it has reported the present ones.
  */
-export function optimisticSnapshot(requesting: Requesting, live: Statement): Reading {
+export function optimisticSnapshot(
+  requesting: Requesting,
+  { live, onLive }: Readonly<{ live: Statement; onLive: (now: LiveGenerations) => void }>,
+): Reading {
   const { client, taken } = requesting;
   const named = new Set<ProjectionName>();
   let checked = 0;
@@ -68,7 +74,10 @@ export function optimisticSnapshot(requesting: Requesting, live: Statement): Rea
     const [match, ...answers] = sendBatch(client, [live, ...statements]);
     const sound = (match ?? Promise.resolve([])).then((rows) => {
       const now = liveFrom(rows);
-      if ([...named].some((name) => !isSame(taken.get(name), now.get(name)))) throw new GenerationChanged();
+      if ([...named].some((name) => !isSame(taken.get(name), now.get(name)))) {
+        onLive(now);
+        throw new GenerationChanged(checked > 0);
+      }
       checked = named.size;
       return rows;
     });
