@@ -2,7 +2,7 @@ import { createContractAddress, createAddressFromString } from '@ethereumjs/util
 import { expect, test } from 'vitest';
 import { accountOfEvm } from '../../../src/edges/chain/sign/addresses.ts';
 import { storage } from '../../../src/edges/evm/executor/state/account-reads.ts';
-import { trace } from '../../../src/edges/evm/executor/trace.ts';
+import { type StructTrace, trace } from '../../../src/edges/evm/executor/trace.ts';
 import { openingItem } from '../../../src/edges/evm/chain/opening-item.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
 import { freshLog } from '../ledger/ledger-under-test.ts';
@@ -51,7 +51,7 @@ test(
       options: {},
     });
     expect(parent).toBeDefined();
-    const shown = traces.flatMap(({ result }) => ('structLogs' in result ? [result.structLogs] : []));
+    const shown = traces.map(({ result }) => (result as StructTrace).structLogs);
     const stored = shown.map((logs) => logs.findLast(({ op }) => op === 'SSTORE')?.storage?.[slot]);
     const now = await Promise.all(
       [balances, coinbases].map(async (address) => await storage(reader(), { at: head, address, slots: [slot] })),

@@ -9,7 +9,7 @@ type Hex = `0x${string}`;
 
 let chain: SealingChain;
 beforeAll(async () => {
-  chain = await startSealingChain({ namespaces: ['eth', 'debug'] });
+  chain = await startSealingChain({ namespaces: ['eth', 'debug', 'trace'] });
 });
 afterAll(async () => await chain.stop());
 
@@ -147,6 +147,78 @@ describe('debug_traceCall', () => {
   });
 });
 
+describe('other tracers', () => {
+  const traced = async (tracer: string, tracerConfig: object, more: object = {}): Promise<unknown> =>
+    await ask('debug_traceCall', { ...request, ...more }, 'latest', {
+      tracer,
+      tracerConfig,
+      stateOverrides: { ...contracts, [writing]: written },
+    });
+  const writing = at('9');
+  const written = { ...code('60055f55'), balance: '0x3', stateDiff: { [word('0')]: word('9') } };
+  const callsOf = async (config: object): Promise<unknown> =>
+    ((await traced('flatCallTracer', config)) as { traceAddress: number[]; type: string; error?: string }[]).map(
+      ({ traceAddress, type, error }) => [traceAddress.join('.'), type, error],
+    );
+
+  test('flatCallTracer lists the calls one behind the other, errors in either words', async () => {
+    const calls = [
+      ['', 'call', undefined],
+      ['0', 'call', undefined],
+      ['1', 'call', undefined],
+      ['1.0', 'call', 'Mutable Call In Static Context'],
+      ['2', 'call', 'Reverted'],
+      ['2.0', 'call', undefined],
+      ['3', 'create', undefined],
+      ['4', 'call', undefined],
+      ['4.0', 'suicide', undefined],
+    ];
+    expect(await callsOf({ convertParityErrors: true })).toEqual(calls);
+    expect(await callsOf({})).toEqual(expect.arrayContaining([['2', 'call', 'execution reverted']]));
+    expect(await traced('flatCallTracer', {})).toMatchObject([
+      { action: { callType: 'call', from: funded, to: main, input: '0x', value: '0x0' }, subtraces: 5 },
+      { action: { callType: 'delegatecall', from: main, to: logging }, result: { output: '0x' } },
+      {},
+      { action: { callType: 'call', from: calling, to: logging } },
+      { result: { output: '0x' }, subtraces: 1 },
+      {},
+      { action: { creationMethod: 'create', from: main, init: '0x00' }, result: { code: '0x' } },
+      {},
+      { action: { address: ending, balance: '0x7', refundAddress: heir }, result: null },
+    ]);
+  });
+
+  test('prestateTracer shows what was needed, or what was changed, of the state before', async () => {
+    const to = { to: writing };
+    const before = (await traced('prestateTracer', {}, to)) as Record<string, unknown>;
+    expect(Object.keys(before).toSorted()).toEqual([writing, funded].toSorted());
+    const own = { balance: '0x3', code: written.code, storage: { [word('0')]: word('9') } };
+    expect(before[writing]).toEqual(own);
+    expect(await traced('prestateTracer', { disableCode: true, disableStorage: true }, to)).toMatchObject({
+      [writing]: { balance: '0x3' },
+    });
+    const { post, pre } = (await traced('prestateTracer', { diffMode: true }, to)) as Record<'post' | 'pre', object>;
+    expect(pre).toMatchObject({ [writing]: own });
+    expect(post).toMatchObject({ [writing]: { storage: { [word('0')]: word('5') } }, [funded]: { nonce: 1 } });
+    const paid = (await traced('prestateTracer', { diffMode: true }, { to: at('8'), value: '0x1' })) as typeof before;
+    expect(paid).toMatchObject({ post: { [at('8')]: { balance: '0x1' } } });
+    expect(paid['pre']).not.toHaveProperty(at('8'));
+  });
+
+  test('4byteTracer, noopTracer, and several together', async () => {
+    const selected = { '0x12345678-1': 1 };
+    const input = { input: '0x12345678aa' };
+    expect(await traced('4byteTracer', {}, input)).toEqual(selected);
+    expect(await traced('noopTracer', {}, input)).toEqual({});
+    const both = { '4byteTracer': {}, callTracer: { onlyTopCall: true }, prestateTracer: {} };
+    expect(await traced('muxTracer', both, { ...input, to: writing })).toEqual({
+      '4byteTracer': selected,
+      callTracer: frame('CALL', funded, writing, { gas: '0x1000000', input: input.input }),
+      prestateTracer: await traced('prestateTracer', {}, { to: writing }),
+    });
+  });
+});
+
 test('debug_traceTransaction shows a contract as it is made, with the code that makes it', async () => {
   const initCode: Hex = `0x${log0}60015ff3`;
   const config = networkChain({ chainId: 76857769, seconds: 1_700_000_000, accounts: {} });
@@ -167,4 +239,29 @@ test('debug_traceTransaction shows a contract as it is made, with the code that 
   expect(await ask('debug_traceTransaction', hash, wanted)).toEqual(told);
   const { blockNumber } = (await ask('eth_getTransactionReceipt', hash)) as { blockNumber: Hex };
   expect(await ask('debug_traceBlockByNumber', blockNumber, wanted)).toEqual([{ txHash: hash, result: told }]);
+  const raw = await ask('debug_getRawBlock', blockNumber);
+  expect(await ask('debug_traceBlock', raw, wanted)).toEqual([{ txHash: hash, result: told }]);
+  expect(await ask('debug_traceBlock', '0x01', wanted)).toMatchObject({ code: -32000 });
+
+  const position = { transactionHash: hash, transactionPosition: 0, blockNumber: Number(blockNumber) };
+  const action = { creationMethod: 'create', from: funded, init: initCode, value: '0x0' };
+  const shown = { action, result: { address: made, code: '0x00' }, type: 'create', traceAddress: [], ...position };
+  const calls = await ask('trace_transaction', hash);
+  expect(calls).toMatchObject([shown]);
+  expect(await ask('trace_block', blockNumber)).toEqual(calls);
+  expect(await ask('trace_get', hash, [])).toMatchObject(shown);
+  const range = { fromBlock: '0x0', toBlock: 'latest' };
+  expect(await ask('trace_filter', { ...range, toAddress: [made] })).toEqual(calls);
+  expect(await ask('trace_filter', { ...range, fromAddress: [made], toAddress: [funded] })).toEqual([]);
+  const either = { ...range, fromAddress: [funded], toAddress: [funded] };
+  expect(await ask('trace_filter', either)).toEqual(calls);
+  expect(await ask('trace_filter', { ...either, mode: 'intersection' })).toEqual([]);
+  expect(await ask('trace_filter', { ...either, after: 1 })).toEqual([]);
+  expect(await ask('trace_transaction', word('1'))).toBe(null);
+  const [, { gasUsed }] = (await Promise.all([calls, ask('eth_getTransactionReceipt', hash)])) as [
+    unknown,
+    { gasUsed: Hex },
+  ];
+  const [{ result }] = calls as [{ result: { gasUsed: Hex } }];
+  expect(BigInt(result.gasUsed)).toBeLessThan(BigInt(gasUsed) - 53_000n);
 });

@@ -1,9 +1,9 @@
 import type { EVMResult, InterpreterStep, Log, Message } from '@ethereumjs/evm';
 import type { TypedTransaction } from '@ethereumjs/tx';
 import { type Address, bytesToHex, createAddressFromBigInt, createContractAddress } from '@ethereumjs/util';
-import type { RunTxResult, VM } from '@ethereumjs/vm';
 import type { ExecutedLog, Hex } from './outcome.ts';
 import { callFailure } from './revert-reason.ts';
+import type { Tracer } from './tracers/tracer.ts';
 
 /** A call and the calls within it, in the form of the tracer `callTracer`; numbers are hex. */
 export type CallFrame = Readonly<{
@@ -25,12 +25,11 @@ export type CallFrame = Readonly<{
 type PlacedLog = ExecutedLog & Readonly<{ position: Hex }>;
 
 /** Which calls to record; names as JSON-RPC has them. */
-export type CallTracerOptions = Readonly<{ onlyTopCall?: boolean | undefined; withLog?: boolean | undefined }>;
-
-/** A recording of a transaction while it runs, until it is stopped. */
-export type Recording<Reported> = Readonly<{
-  told: (result: RunTxResult, tx: TypedTransaction) => Reported;
-  stop: () => void;
+export type CallTracerOptions = Readonly<{
+  onlyTopCall?: boolean | undefined;
+  withLog?: boolean | undefined;
+  /** Shows the gas that the machine got and used, without what the transaction costs in itself. */
+  ofMachine?: boolean | undefined;
 }>;
 
 /** A call under way; its frame is complete once it has ended. */
@@ -44,39 +43,34 @@ type Followed = {
 };
 
 /** Records the calls of a transaction while it runs, in the form of go-ethereum's `callTracer`. */
-export function followCalls(vm: VM, options: CallTracerOptions): Recording<CallFrame> {
+export function followCalls(options: CallTracerOptions): Tracer<CallFrame> {
   const open: Followed[] = [];
   let opcode = 'CALL';
   let top: Followed | undefined;
-  const onStep = (step: InterpreterStep, done?: () => void): void => {
-    opcode = step.opcode.name;
-    const current = open.at(-1);
-    if (opcode.startsWith('LOG')) current?.positions.push(current.calls.length);
-    if (opcode === 'SELFDESTRUCT') current?.calls.push(followed(selfDestruct(step)));
-    done?.();
-  };
-  const onStart = (message: Message, done?: () => void): void => {
-    const started = followed(frameOf(message, opcode));
-    open.at(-1)?.calls.push(started);
-    open.push(started);
-    done?.();
-  };
-  const onEnd = (result: EVMResult, done?: () => void): void => {
-    const ended = open.pop();
-    if (ended) {
+  return {
+    step: (step) => {
+      opcode = step.opcode.name;
+      const current = open.at(-1);
+      if (opcode.startsWith('LOG')) current?.positions.push(current.calls.length);
+      if (opcode === 'SELFDESTRUCT') current?.calls.push(followed(selfDestruct(step)));
+    },
+    start: (message) => {
+      const started = followed(frameOf(message, opcode));
+      open.at(-1)?.calls.push(started);
+      open.push(started);
+    },
+    end: (result) => {
+      const ended = open.pop();
+      if (!ended) return;
       ended.frame = end(ended.frame, result);
       ended.logs = result.execResult.logs ?? [];
       top = ended;
-    }
-    done?.();
-  };
-  vm.evm.events?.on('step', onStep).on('beforeMessage', onStart).on('afterMessage', onEnd);
-  return {
-    told: ({ totalGasSpent }, tx) => {
-      const full = top ? reported(top, options) : plainFrame(tx);
-      return { ...full, gas: hex(tx.gasLimit), gasUsed: hex(totalGasSpent) };
     },
-    stop: () => void vm.evm.events?.off('step', onStep).off('beforeMessage', onStart).off('afterMessage', onEnd),
+    report: ({ totalGasSpent }, tx) => {
+      const full = top ? reported(top, options) : plainFrame(tx);
+      if (options.ofMachine !== true) return { ...full, gas: hex(tx.gasLimit), gasUsed: hex(totalGasSpent) };
+      return top ? full : { ...full, gas: hex(tx.gasLimit - tx.getIntrinsicGas()) };
+    },
   };
 }
 

@@ -8,7 +8,8 @@ import { type BlockOverrides, overrideBlock, overrideState, type StateOverrides 
 import type { At, StatePosition, StateReader } from './reader.ts';
 import { callFailure } from './revert-reason.ts';
 import { movePrecompiles } from './simulate/precompiles.ts';
-import { record, type Trace, type TraceOptions } from './trace.ts';
+import { type Trace, type TraceOptions, tracerOf } from './trace.ts';
+import { attach } from './tracers/tracer.ts';
 
 /** A call at the end of a block, with what it pretends. */
 export type EvmCall = Readonly<{
@@ -41,11 +42,13 @@ export const traceCall = async (
     const { vm } = on.machine;
     const gas = gasOf(given);
     const { tx } = messageOf(given.request, { gasLimit: gas, nonce: 0n, common: vm.common });
-    const recording = record(vm, options);
+    const tracer = tracerOf(vm, options, { block: on.block });
+    await tracer.before?.(tx);
+    const stop = attach(vm, tracer);
     try {
-      return recording.told(await run(on, { request: given.request, gas }), tx);
+      return await tracer.report(await run(on, { request: given.request, gas }), tx);
     } finally {
-      recording.stop();
+      stop();
     }
   });
 

@@ -1,14 +1,20 @@
+import type { Block } from '@ethereumjs/block';
 import type { InterpreterStep } from '@ethereumjs/evm';
+import type { TypedTransaction } from '@ethereumjs/tx';
 import { bytesToHex, hexToBytes, setLengthLeft, setLengthRight } from '@ethereumjs/util';
 import { runTx, type VM } from '@ethereumjs/vm';
 import { payBaseFee } from './block-builder.ts';
 import { readBlock } from './blocks.ts';
-import { type CallFrame, followCalls, type Recording } from './call-frames.ts';
+import { type CallFrame, type CallTracerOptions, followCalls } from './call-frames.ts';
 import { executionCodes, ExecutionError } from './execution-error.ts';
 import type { Hex } from './outcome.ts';
 import type { At, StateReader } from './reader.ts';
 import { type AccountsItem, applyAccounts } from './sealing.ts';
 import { openBlock } from './system-calls.ts';
+import { type FlatCall, flatCalls, type FlatOptions, type FlatPosition } from './tracers/flat-calls.ts';
+import { followState, type PrestateOptions } from './tracers/prestate.ts';
+import { countSelectors } from './tracers/selectors.ts';
+import { attach, together, type Tracer } from './tracers/tracer.ts';
 
 /** Options of a trace; names as JSON-RPC has them. */
 export type TraceOptions = Readonly<{
@@ -18,9 +24,24 @@ export type TraceOptions = Readonly<{
   enableReturnData?: boolean | undefined;
   /** Steps at most, where it is not 0. */
   limit?: number | undefined;
-  tracer?: 'callTracer' | undefined;
-  tracerConfig?: Readonly<{ onlyTopCall?: boolean | undefined; withLog?: boolean | undefined }> | undefined;
+  tracer?: TracerName | undefined;
+  tracerConfig?: TracerConfig | undefined;
 }>;
+
+/** Names of tracers, as go-ethereum has them. */
+export const tracerNames = [
+  'callTracer',
+  'flatCallTracer',
+  'prestateTracer',
+  '4byteTracer',
+  'noopTracer',
+  'muxTracer',
+] as const;
+type TracerName = (typeof tracerNames)[number];
+
+type OwnConfig = CallTracerOptions & FlatOptions & PrestateOptions;
+/** Options of a tracer; `muxTracer` has those of others by their names. */
+type TracerConfig = OwnConfig & Readonly<Partial<Record<TracerName, OwnConfig | undefined>>>;
 
 /** A block whose transactions are traced, on top of its parent; `opening` is what the rules left to them. */
 export type Traced = Readonly<{
@@ -45,9 +66,16 @@ export type StructLog = Readonly<{
   returnData?: Hex;
 }>;
 
-/** The trace of a transaction: instruction by instruction, or call by call. */
-export type Trace =
-  Readonly<{ gas: number; failed: boolean; returnValue: Hex; structLogs: readonly StructLog[] }> | CallFrame;
+/** The instructions of a transaction, and what came of it. */
+export type StructTrace = Readonly<{
+  gas: number;
+  failed: boolean;
+  returnValue: Hex;
+  structLogs: readonly StructLog[];
+}>;
+
+/** The trace of a transaction, in the form of its tracer. */
+export type Trace = StructTrace | CallFrame | readonly FlatCall[] | Readonly<Record<string, unknown>>;
 
 /** Executes a block again and returns the trace of each transaction, or of one. */
 export async function trace(
@@ -65,39 +93,76 @@ export async function trace(
   let gasUsed = 0n;
   for (const [at, tx] of block.transactions.entries()) {
     if (index !== undefined && at > index) break;
-    const recording = index === undefined || index === at ? record(vm, options) : undefined;
+    const isTraced = index === undefined || index === at;
+    const tracer = isTraced ? tracerOf(vm, options, { block, index: at, tx }) : undefined;
+    await tracer?.before?.(tx);
+    const stop = tracer && attach(vm, tracer);
     const result = await runTx(vm, { tx, block, blockGasUsed: gasUsed, skipHardForkValidation: true });
-    recording?.stop();
-    if (recording) reported.push({ txHash: bytesToHex(tx.hash()), result: recording.told(result, tx) });
+    stop?.();
     if (reader.config.feesTo === 'coinbase') await payBaseFee(vm, block, result);
+    if (tracer) reported.push({ txHash: bytesToHex(tx.hash()), result: await tracer.report(result, tx) });
     gasUsed += result.totalGasSpent;
   }
   return reported;
 }
 
-/** Notes what the transactions do that run on a machine from now on. */
-export function record(vm: VM, options: TraceOptions): Recording<Trace> {
-  if (options.tracer === 'callTracer') return followCalls(vm, options.tracerConfig ?? {});
+/** The position of a traced transaction in its block. */
+type TracedAt = Readonly<{ block: Block; index?: number; tx?: TypedTransaction }>;
+
+/** Makes the tracer that the options name; without a name, that of instructions. */
+export function tracerOf(vm: VM, options: TraceOptions, at: TracedAt): Tracer<Trace> {
+  const { tracer, tracerConfig: config = {} } = options;
+  if (tracer === undefined) return followInstructions(options);
+  if (tracer !== 'muxTracer') return namedTracer(vm, { name: tracer, config }, at);
+  const named = tracerNames.flatMap((name) => (config[name] ? [[name, config[name]] as const] : []));
+  const others = named.flatMap(([name, own]) =>
+    name === 'muxTracer' ? [] : [[name, namedTracer(vm, { name, config: own }, at)] as const],
+  );
+  return together(new Map(others));
+}
+
+type Named = Readonly<{ name: Exclude<TracerName, 'muxTracer'>; config: OwnConfig }>;
+
+function namedTracer(vm: VM, { name, config }: Named, at: TracedAt): Tracer<Trace> {
+  switch (name) {
+    case 'callTracer':
+      return followCalls(config);
+    case 'flatCallTracer': {
+      const calls = followCalls({ ofMachine: config.ofMachine });
+      const position = positionOf(at);
+      return { ...calls, report: async (...of) => flatCalls(await calls.report(...of), config, position) };
+    }
+    case 'prestateTracer':
+      return followState(vm, at.block.header.coinbase, config);
+    case '4byteTracer':
+      return countSelectors();
+    case 'noopTracer':
+      return { report: () => ({}) };
+  }
+}
+
+function positionOf({ block, index, tx }: TracedAt): FlatPosition | undefined {
+  if (!tx || index === undefined) return undefined;
+  const { hash, header } = { hash: bytesToHex(block.hash()), header: block.header };
+  const within = { transactionHash: bytesToHex(tx.hash()), transactionPosition: index };
+  return { blockHash: hash, blockNumber: Number(header.number), ...within };
+}
+
+function followInstructions(options: TraceOptions): Tracer<StructTrace> {
   const logs: StructLog[] = [];
   const seen = new Map<string, Slots>();
   const limit = options.limit ?? 0;
-  const add = async (step: InterpreterStep, done?: () => void): Promise<void> => {
+  const add = async (step: InterpreterStep): Promise<void> => {
     logs.push(structLog(step, options, await storageOf(step, options, seen)));
-    done?.();
   };
-  const onStep = (step: InterpreterStep, done?: () => void): void => {
-    if (limit > 0 && logs.length >= limit) done?.();
-    else void add(step, done);
-  };
-  vm.evm.events?.on('step', onStep);
   return {
-    told: ({ execResult, totalGasSpent }) => ({
+    step: (step) => (limit > 0 && logs.length >= limit ? undefined : add(step)),
+    report: ({ execResult, totalGasSpent }) => ({
       gas: Number(totalGasSpent),
       failed: execResult.exceptionError !== undefined,
       returnValue: bytesToHex(execResult.returnValue),
       structLogs: logs,
     }),
-    stop: () => void vm.evm.events?.off('step', onStep),
   };
 }
 

@@ -14,6 +14,7 @@ import { receiptMethods } from './receipts.ts';
 import { catalogueMethods } from './catalogue.ts';
 import { stateMethods } from './state.ts';
 import { subscriptionMethods } from './subscriptions.ts';
+import { traceMethods } from './trace.ts';
 
 /** Every method; the settings decide which namespaces are served. */
 export const methods: readonly Method[] = [
@@ -29,6 +30,7 @@ export const methods: readonly Method[] = [
   ...filterMethods,
   ...subscriptionMethods,
   ...debugMethods,
+  ...traceMethods,
   ...otterscanMethods,
   ...searchMethods,
 ].map((one) => {

@@ -1,8 +1,10 @@
-import { bytesToHex } from '@ethereumjs/util';
+import { bytesToHex, hexToBytes } from '@ethereumjs/util';
 import { Type } from 'typebox';
 import type { BlockHead } from '../chain/chain-blocks.ts';
 import { encodedReceipt } from '../chain/read-receipts.ts';
-import type { TraceOptions } from '../executor/trace.ts';
+import { readBlock } from '../executor/blocks.ts';
+import type { Forks } from '../executor/forks.ts';
+import { type TraceOptions, tracerNames } from '../executor/trace.ts';
 import { blockId, blockOverrides, bytes, callRequest, hash, stateOverrides } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
@@ -10,14 +12,30 @@ import { knownBlock, requireState, stateBlock } from './block-of.ts';
 
 const of = { name: 'block', schema: blockId } as const;
 const optional = Type.Optional;
+/** Options of all tracers; each takes its own of them. */
+const tracerConfig = {
+  onlyTopCall: optional(Type.Boolean()),
+  withLog: optional(Type.Boolean()),
+  convertParityErrors: optional(Type.Boolean()),
+  includePrecompiles: optional(Type.Boolean()),
+  diffMode: optional(Type.Boolean()),
+  disableCode: optional(Type.Boolean()),
+  disableStorage: optional(Type.Boolean()),
+  includeEmpty: optional(Type.Boolean()),
+};
 const traceOptions = {
   disableStack: optional(Type.Boolean()),
   disableStorage: optional(Type.Boolean()),
   enableMemory: optional(Type.Boolean()),
   enableReturnData: optional(Type.Boolean()),
   limit: optional(Type.Integer({ minimum: 0 })),
-  tracer: optional(Type.Literal('callTracer')),
-  tracerConfig: optional(Type.Object({ onlyTopCall: optional(Type.Boolean()), withLog: optional(Type.Boolean()) })),
+  tracer: optional(Type.Enum([...tracerNames])),
+  tracerConfig: optional(
+    Type.Object({
+      ...tracerConfig,
+      ...Object.fromEntries(tracerNames.map((name) => [name, optional(Type.Object(tracerConfig))])),
+    }),
+  ),
 };
 const options = { name: 'options', schema: Type.Object(traceOptions), optional: true } as const;
 const callOptions = {
@@ -47,6 +65,25 @@ export async function traces(
   const { rlp: block, opening } = await blocks.body(head);
   const input = { parent: parent.header, block, opening, index, options: wanted };
   return await reads.read('trace', input);
+}
+
+/** The same of a block by its bytes; one that the chain does not have runs on the state after its parent. */
+async function tracesOf(context: MethodContext, rlp: Uint8Array, wanted?: TraceOptions): Promise<Traces> {
+  const block = readable(rlp, context.forks);
+  const own = await context.blocks.byHash(bytesToHex(block.hash()));
+  if (own) return await traces(context, own, wanted);
+  const parent = await context.blocks.byHash(bytesToHex(block.header.parentHash));
+  if (!parent) throw new RpcError(rpcCodes.server, `parent ${bytesToHex(block.header.parentHash)} not found`);
+  await requireState(context, parent);
+  return await context.reads.read('trace', { parent: parent.header, block: rlp, options: wanted ?? {} });
+}
+
+function readable(rlp: Uint8Array, forks: Forks): ReturnType<typeof readBlock> {
+  try {
+    return readBlock(rlp, forks);
+  } catch {
+    throw new RpcError(rpcCodes.server, 'could not decode block');
+  }
 }
 
 /** Methods that show raw bytes, and what transactions did in detail. */
@@ -105,6 +142,14 @@ export const debugMethods: readonly Method[] = [
     params: [{ name: 'block hash', schema: hash }, options],
     result: traced,
     handler: async (context, id, wanted) => await traces(context, await knownBlock(context, id), wanted),
+  }),
+  method({
+    name: 'debug_traceBlock',
+    namespace: 'debug',
+    summary: 'What the transactions of a block do, which follows one of this chain',
+    params: [{ name: 'RLP of the block', schema: bytes }, options],
+    result: traced,
+    handler: async (context, rlp, wanted) => await tracesOf(context, hexToBytes(rlp), wanted),
   }),
   method({
     name: 'debug_traceTransaction',

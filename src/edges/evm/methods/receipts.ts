@@ -1,11 +1,35 @@
+import { hexToBytes } from '@ethereumjs/util';
 import { Type } from 'typebox';
+import { poll } from '../../../kit/repeat.ts';
+import { RpcError } from '../../json-rpc/rpc-error.ts';
+import type { Hex } from '../executor/outcome.ts';
 import { receiptForm, receiptsOf } from '../chain/block-contents.ts';
-import { address, blockId, hash, quantity } from '../rpc/forms.ts';
-import { type Method, method } from '../rpc/registry.ts';
+import { address, blockId, bytes, hash, quantity } from '../rpc/forms.ts';
+import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { blockOf } from './block-of.ts';
 import { findLogs, logFilter } from './logs.ts';
 
 const receiptSchema = Type.Object({ transactionHash: hash, blockHash: hash, cumulativeGasUsed: quantity });
+
+async function receiptOf({ blocks }: MethodContext, wanted: string): Promise<unknown> {
+  const match = await blocks.ofTransaction(wanted);
+  const [receipt] = match ? await blocks.receipts(match.head, match.index) : [];
+  return match && receipt && receiptForm(match.head, receipt);
+}
+
+const againMs = 50;
+/** Less than a request may take. */
+const longestWaitMs = 25_000;
+/** Code of EIP-7966: no block holds the transaction yet; the error's data is its hash. */
+const notYet = 4;
+
+async function sendAndWait(context: MethodContext, raw: Hex, wantedMs = longestWaitMs): Promise<unknown> {
+  const sent = await context.pool.submit(hexToBytes(raw));
+  const waiting = { everyMs: againMs, withinMs: Math.min(wantedMs, longestWaitMs) };
+  const receipt = await poll(() => receiptOf(context, sent), waiting);
+  if (receipt === undefined) throw new RpcError(notYet, 'the transaction is in no block yet', sent);
+  return receipt;
+}
 
 /** Methods that show the results of transactions. */
 export const receiptMethods: readonly Method[] = [
@@ -15,11 +39,18 @@ export const receiptMethods: readonly Method[] = [
     summary: 'What came of a transaction',
     params: [{ name: 'transaction hash', schema: hash }],
     result: Type.Union([Type.Null(), receiptSchema]),
-    handler: async ({ blocks }, wanted) => {
-      const match = await blocks.ofTransaction(wanted);
-      const [receipt] = match ? await blocks.receipts(match.head, match.index) : [];
-      return match && receipt && receiptForm(match.head, receipt);
-    },
+    handler: receiptOf,
+  }),
+  method({
+    name: 'eth_sendRawTransactionSync',
+    namespace: 'eth',
+    summary: 'Takes in a signed transaction and says what came of it once a block holds it',
+    params: [
+      { name: 'transaction', schema: bytes },
+      { name: 'milliseconds', schema: Type.Integer({ minimum: 1 }), optional: true },
+    ],
+    result: receiptSchema,
+    handler: sendAndWait,
   }),
   method({
     name: 'eth_getBlockReceipts',

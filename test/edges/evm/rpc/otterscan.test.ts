@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createForks } from '../../../../src/edges/evm/executor/forks.ts';
 import { networkChain } from '../../../../src/edges/evm/executor/state/genesis.ts';
 import type { Hex } from '../../../../src/edges/evm/executor/outcome.ts';
-import { until } from '../../../support/polling.ts';
 import { funded, fundedKey, type SealingChain, startSealingChain } from '../../../support/sealing-chain.ts';
 import { creationOf } from '../mixed-history.ts';
 
@@ -35,9 +34,10 @@ async function send(values: Readonly<{ to?: Hex; data?: Hex; value?: bigint }>):
   const fees = { maxFeePerGas: 10_000_000_000n, maxPriorityFeePerGas: 1n, gasLimit: 300_000n };
   const tx = createFeeMarket1559Tx({ chainId: 76857769n, nonce, ...fees, ...values }, { common });
   nonce += 1n;
-  const hash = await ask('eth_sendRawTransaction', bytesToHex(tx.sign(hexToBytes(fundedKey)).serialize()));
-  await until('it is sealed', async () => (await ask('eth_getTransactionReceipt', hash)) !== null, 10_000);
-  return String(hash);
+  const receipt = await ask('eth_sendRawTransactionSync', bytesToHex(tx.sign(hexToBytes(fundedKey)).serialize()));
+  const { transactionHash: hash } = receipt as { transactionHash: string };
+  expect(await ask('eth_getTransactionReceipt', hash)).toEqual(receipt);
+  return hash;
 }
 
 const created = (at: number): Hex => createContractAddress(createAddressFromString(funded), BigInt(at)).toString();
