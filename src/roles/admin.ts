@@ -9,6 +9,7 @@ import { throughPool } from '../engine/models/pool.ts';
 import { openPrivateSocket } from '../kit/private-socket.ts';
 import { toAppError } from '../kit/errors.ts';
 import { rounds } from '../projections/rounds/rounds.ts';
+import { actsOf } from './admin-acts.ts';
 import type { Context } from './context.ts';
 import type { Part } from './role.ts';
 
@@ -34,6 +35,7 @@ export async function startAdmin(context: Context): Promise<Part> {
       return { checkpoints: last, refusals };
     },
     leases: broker.leases,
+    acts: actsOf(context),
     clock: () => Date.now(),
     logger,
     version,

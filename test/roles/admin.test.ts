@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, readlinkSync, statSync } from 'node:fs';
-import { request } from 'node:http';
+import { request, type RequestOptions } from 'node:http';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
@@ -28,13 +28,16 @@ const parts: Part[] = [];
 let context: Context;
 let socket = '';
 
+type Answer = Readonly<{ status: number; body: Json; location: string }>;
+
 /** What a request over a socket is answered. */
-async function ask(at: string, address: string): Promise<{ status: number; body: Json }> {
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: Json }>();
-  request({ socketPath: at, path: address }, (answer) => {
+async function ask(at: string, address: string, options: Pick<RequestOptions, 'method' | 'headers'> = {}) {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  request({ socketPath: at, path: address, ...options }, (answer) => {
     let text = '';
     answer.setEncoding('utf8').on('data', (part: string) => (text += part));
-    answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body: JSON.parse(text) as Json }));
+    const { statusCode: status = 0, headers } = answer;
+    answer.on('end', () => resolve({ status, body: JSON.parse(text) as Json, location: headers.location ?? '' }));
   })
     .on('error', reject)
     .end();
@@ -117,7 +120,7 @@ describe('the administration', () => {
       return nullable === true ? { anyOf: [plain, { type: 'null' }] } : plain;
     };
     const readable = Object.keys(paths).filter((one) => paths[one]?.['get'] && !one.includes('{'));
-    expect(readable).toHaveLength(7);
+    expect(readable).toHaveLength(8);
     for (const one of readable) {
       const { status, body } = await ask(socket, one);
       const schema = inlined(paths[one]?.['get']?.responses['200']?.content['application/json']?.['schema']) as Json;
@@ -162,5 +165,53 @@ describe('the administration', () => {
     expect((await ask(readlinkSync(link), '/admin/v1/losses')).status).toBe(200);
     await long.stop();
     expect(() => readlinkSync(link)).toThrow('ENOENT');
+  });
+});
+
+describe('operations', () => {
+  const act = async (address: string, headers: Record<string, string> = {}) =>
+    await ask(socket, `/admin/v1/${address}`, { method: 'POST', headers });
+  const ended = async ({ location }: Answer) =>
+    await until('the operation has ended', async () => {
+      const { body } = await ask(socket, location);
+      return body['status'] !== 'running' && body;
+    });
+
+  it('rebuild a read model and go back, with the generation that was named', async () => {
+    const first = await act('projections/rounds/rebuild', { 'if-match': '"1"' });
+    expect(first).toMatchObject({ status: 202, body: { act: 'rebuild', target: 'rounds', ended_at: null } });
+    expect(await ended(first)).toMatchObject({ status: 'succeeded', result: { generation: 2 }, error: null });
+    const late = await act('projections/rounds/rebuild', { 'if-match': '"1"' });
+    expect(late).toMatchObject({
+      status: 409,
+      body: { code: 'CONFLICT', error: expect.stringContaining('2 is live') },
+    });
+    expect(await ended(await act('projections/rounds/back'))).toMatchObject({ result: { generation: 1 } });
+    const none = await ended(await act('projections/transfers/back'));
+    expect(none).toMatchObject({ status: 'failed', error: { code: 'NOT_FOUND' } });
+  });
+
+  it('start once for each key, compare and repair streams, and are listed', async () => {
+    const key = { 'idempotency-key': 'first' };
+    const [one, other] = [await act('streams/ACTIONS/scrub', key), await act('streams/ACTIONS/scrub', key)];
+    expect(other.location).toBe(one.location);
+    expect(await act('streams/ACTIONS/repair', key)).toMatchObject({ status: 409, body: { code: 'CONFLICT' } });
+    expect(await ended(one)).toMatchObject({ status: 'succeeded', result: { damaged: false, findings: [] } });
+    expect(await ended(await act('streams/ACTIONS/repair'))).toMatchObject({ result: { damaged: false, done: [] } });
+    const listed = await stated('operations');
+    expect(listed.slice(0, 2).map(({ act: what, target }) => [what, target])).toEqual([
+      ['repair', 'ACTIONS'],
+      ['scrub', 'ACTIONS'],
+    ]);
+    const over = await ask(socket, `${one.location}/cancel`, { method: 'POST' });
+    expect(over).toMatchObject({ status: 200, body: { status: 'succeeded' } });
+  });
+
+  it('refuse what there is not, and other methods', async () => {
+    expect((await act('projections/nothing/rebuild')).status).toBe(404);
+    expect((await act('streams/POOL/scrub')).status).toBe(404);
+    expect((await act('streams/ACTIONS/scrub', { 'idempotency-key': 'x'.repeat(257) })).status).toBe(400);
+    expect((await ask(socket, '/admin/v1/streams/ACTIONS/scrub')).status).toBe(405);
+    expect((await ask(socket, '/admin/v1/operations/nothing')).status).toBe(404);
   });
 });

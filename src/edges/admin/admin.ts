@@ -9,6 +9,8 @@ import type { RoundRow } from '../../projections/tables.ts';
 import { describeApi } from '../http/openapi.ts';
 import { type App, errors, plainAnswer } from '../http/schema.ts';
 import { createServer } from '../http/server.ts';
+import { type Acts, actComponents, addActs } from './acts.ts';
+import { createOperations } from './operations.ts';
 import { adminComponents, lists } from './schemas.ts';
 import {
   leasesView,
@@ -30,6 +32,7 @@ export type AdminOptions = Readonly<{
   archive: () => Promise<ArchiveState>;
   logs: () => Promise<SignedLogs>;
   leases: Pick<Leases, 'list'>;
+  acts: Acts;
   clock: () => number;
   logger: Logger;
   version: string;
@@ -49,11 +52,19 @@ export function createAdmin(options: AdminOptions): App {
     title: 'Annals administration',
     version,
     description: 'What an instance is doing, for its operator. It is served on a Unix socket of its owner.',
-    tags: [{ name: tags[0] ?? '', description: 'What the parts of the instance are doing.' }],
-    components: adminComponents,
+    tags: [
+      { name: tags[0] ?? '', description: 'What the parts of the instance are doing.' },
+      { name: 'Operations', description: 'Work of an operator, which may take long.' },
+    ],
+    components: [...adminComponents, ...actComponents],
   });
+  const operations = createOperations(options.clock, ({ act, target, status, error }) =>
+    logger.info({ act, target, status, error }, 'an operation has ended'),
+  );
+  app.addHook('onClose', () => operations.close());
   void app.register(async (routes: App) => {
     addState(routes, options);
+    addActs(routes, { acts: options.acts, operations, generations: options.generations });
     addDocument(routes);
   });
   return app;

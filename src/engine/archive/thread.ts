@@ -34,6 +34,18 @@ export type StoresAccess = Readonly<{
 /** One comparison of a stream with its archive, and the repair that may follow it. */
 type StreamTask = Readonly<{ access: StoresAccess; stream: StreamName }> & Omit<ExamineOptions, 'signal'>;
 
+/** One comparison of a stream that an operator requested, and the repair of what it finds where that is wanted. */
+type InspectionTask = Readonly<{ access: StoresAccess; stream: StreamName; isRepairing: boolean }>;
+
+/** The result of a comparison that an operator requested: what is damaged, and what was repaired, in sentences. */
+export type Inspection = Readonly<{
+  events: number;
+  position: number;
+  damaged: boolean;
+  findings: readonly string[];
+  done: readonly string[];
+}>;
+
 /** One comparison of a read model with the log. */
 type ModelTask = Readonly<{ access: StoresAccess; projection: string }>;
 
@@ -43,6 +55,21 @@ export async function examineStream(
   { signal }: TaskContext,
 ): Promise<Examination> {
   return await withStores(access, (stores) => examine(stores, stream, { ...options, signal }));
+}
+
+/** Compares a stream with its archive, and repairs either from the other where an operator wants that. */
+export async function inspectStream(
+  { access, stream, isRepairing }: InspectionTask,
+  { signal, progress }: TaskContext<Readonly<{ done: number; total: number }>>,
+): Promise<Inspection> {
+  const onProgress = (done: number, total: number): void => progress({ done, total });
+  return await withStores(access, async (stores) => {
+    const { report, done } = isRepairing
+      ? await repairStream(stores, stream, { signal, onProgress })
+      : { report: await scrub(stores, stream, { signal, onProgress }), done: [] };
+    const { events, position } = report;
+    return { events, position, damaged: isDamaged(report), findings: sentences(report), done };
+  });
 }
 
 /**

@@ -1,0 +1,140 @@
+import type { FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import type { Generation } from '../../engine/models/engine/generations.ts';
+import { isArchived, type StreamName, streams, streamTable } from '../../events/streams.ts';
+import { AppError } from '../../kit/errors.ts';
+import { type ProjectionName, projectionNames } from '../../projections/projection.ts';
+import { type App, component, errors, nullable, optional, plainAnswer, query, time, words } from '../http/schema.ts';
+import { type Operation, operationStatuses, type OperatorWork, type OperationWork } from './operations.ts';
+
+/** What an operator may have done; each is work that may take long. */
+export type Acts = Readonly<{
+  rebuild: (projection: ProjectionName) => OperationWork;
+  back: (projection: ProjectionName) => OperationWork;
+  scrub: (stream: StreamName) => OperationWork;
+  repair: (stream: StreamName) => OperationWork;
+}>;
+
+/** What acts need: the work, the list of what runs, and the generations that `If-Match` names. */
+export type ActOptions = Readonly<{
+  acts: Acts;
+  operations: OperatorWork;
+  generations: () => Promise<readonly Generation[]>;
+}>;
+
+const tags = ['Operations'];
+const mostKeyCharacters = 256;
+
+const operation = component(
+  'Operation',
+  Type.Object({
+    id: Type.String({ description: 'Id of the operation.' }),
+    act: Type.String({ description: 'What is done.' }),
+    target: Type.String({ description: 'The read model or stream that it is done to.' }),
+    status: words(operationStatuses),
+    started_at: time('When it was started.'),
+    ended_at: nullable(time('When it ended.')),
+    progress: nullable(Type.Object({ done: Type.Integer(), total: Type.Integer() }, { description: 'In events.' })),
+    result: nullable(Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'What it did.' })),
+    error: nullable(
+      Type.Object({ error: Type.String(), code: Type.String() }, { description: 'Why it failed, as of a refusal.' }),
+    ),
+  }),
+);
+const operationList = component('Operations', Type.Object({ operations: Type.Array(operation.ref) }));
+
+/** The components of these routes. */
+export const actComponents = [operation, operationList];
+
+function view({ startedAt, endedAt, ...one }: Operation) {
+  return { ...one, started_at: startedAt, ended_at: endedAt };
+}
+
+const headers = query({
+  'Idempotency-Key': optional(
+    Type.String({ description: 'A second request of the same key starts nothing and answers the same operation.' }),
+  ),
+  'If-Match': optional(
+    Type.String({ description: 'The live generation, as `"3"`: refused with 409 where another one is live.' }),
+  ),
+});
+
+/** Routes of what an operator has done: long work, which is answered as an operation. */
+export function addActs(app: App, { acts, operations, generations }: ActOptions): void {
+  for (const act of ['rebuild', 'back'] as const) {
+    const schema = actSchema(`${act}_projection`, `${act === 'back' ? 'Go back with' : 'Rebuild'} a read model`);
+    app.post(`/admin/v1/projections/:name/${act}`, { schema }, async ({ params, headers: sent }, reply) => {
+      const name = known(projectionNames, params.name);
+      await checkMatch(sent['if-match'], name, generations);
+      return await answer(reply, operations.start({ act, target: name, key: keyIn(sent) }, acts[act](name)));
+    });
+  }
+  for (const act of ['scrub', 'repair'] as const) {
+    const schema = actSchema(`${act}_stream`, `${act === 'scrub' ? 'Compare' : 'Repair'} a stream and its archive`);
+    app.post(`/admin/v1/streams/:name/${act}`, { schema }, async ({ params, headers: sent }, reply) => {
+      const name = known(archived, params.name);
+      return await answer(reply, operations.start({ act, target: name, key: keyIn(sent) }, acts[act](name)));
+    });
+  }
+  addOperations(app, operations);
+}
+
+const archived = streams.filter((name) => isArchived(streamTable[name]));
+
+function actSchema(operationId: string, summary: string) {
+  return {
+    tags,
+    operationId,
+    summary,
+    headers,
+    params: Type.Object({ name: Type.String({ description: 'Its name.' }) }),
+    response: { 202: plainAnswer('It runs; `Location` shows how far.', operation.ref), ...errors(400, 404, 409, 429) },
+  };
+}
+
+function addOperations(app: App, operations: OperatorWork): void {
+  const params = Type.Object({ id: Type.String({ description: 'Id of the operation.' }) });
+  const listSchema = {
+    tags,
+    operationId: 'operations',
+    summary: 'Operations, the last ones first',
+    response: { 200: plainAnswer('The last 100 of this process.', operationList.ref), ...errors() },
+  };
+  app.get('/admin/v1/operations', { schema: listSchema }, async () => ({ operations: operations.list().map(view) }));
+  const response = { 200: plainAnswer('The operation.', operation.ref), ...errors(404) };
+  const one = { tags, operationId: 'operation', summary: 'How far an operation is', params, response };
+  app.get('/admin/v1/operations/:id', { schema: one }, async ({ params: { id } }) => view(operations.find(id)));
+  const cancel = { ...one, operationId: 'cancel_operation', summary: 'End the work of an operation' };
+  app.post('/admin/v1/operations/:id/cancel', { schema: cancel }, async ({ params: { id } }) =>
+    view(operations.cancel(id)),
+  );
+}
+
+function known<const T extends string>(names: readonly T[], name: string): T {
+  const match = names.find((one) => one === name);
+  if (match !== undefined) return match;
+  throw new AppError('NOT_FOUND', `There is no such name; these there are: ${names.join(', ')}.`);
+}
+
+function keyIn(sent: Readonly<Record<string, unknown>>): string | undefined {
+  const key = sent['idempotency-key'];
+  if (typeof key !== 'string') return undefined;
+  if (key !== '' && key.length <= mostKeyCharacters) return key;
+  throw new AppError('INVALID_ARGUMENT', `Idempotency-Key takes 1 to ${mostKeyCharacters} characters.`);
+}
+
+async function checkMatch(
+  wanted: unknown,
+  name: ProjectionName,
+  generations: ActOptions['generations'],
+): Promise<void> {
+  if (typeof wanted !== 'string') return;
+  const live = (await generations()).find((one) => one.projection === name && one.status === 'live')?.generation;
+  if (live === undefined || wanted.replaceAll('"', '') !== String(live))
+    throw new AppError('CONFLICT', `If-Match names another generation of ${name}; ${live ?? 'none'} is live.`);
+}
+
+async function answer(reply: FastifyReply, started: Operation) {
+  reply.code(202).header('location', `/admin/v1/operations/${started.id}`);
+  return view(started);
+}
