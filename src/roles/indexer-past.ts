@@ -1,4 +1,5 @@
 import { createEventPages } from '../engine/archive/event-pages.ts';
+import { createEventLinks } from '../engine/archive/event-links.ts';
 import { createEventReads } from '../engine/archive/event-reads.ts';
 import { createInstants } from '../engine/archive/instants.ts';
 import { createProvenLogs } from '../engine/archive/proof/serving.ts';
@@ -10,10 +11,11 @@ export function pastReads({
   network,
   pools,
   broker: { connection, log },
-}: RoleContext): Pick<RestDependencies, 'past' | 'events' | 'logs' | 'eventSource'> {
+}: RoleContext): Pick<RestDependencies, 'past' | 'events' | 'links' | 'logs' | 'eventSource'> {
   return {
     past: { ...createInstants({ pools, network, head: log.head }), ...log },
     events: createEventReads({ pools, network, log }),
+    links: createEventLinks({ pools, network }),
     logs: createProvenLogs({ pools, network }),
     eventSource: { after: createEventPages({ nc: connection, pools, network }), watch: log.watch },
   };

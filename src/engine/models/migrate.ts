@@ -109,6 +109,18 @@ const steps: readonly (readonly string[])[] = [
     `create table log_refusals (stream text collate "C" primary key, reason text not null)`,
     `create table log_keys (name text collate "C" primary key, seed bytea not null)`,
   ],
+  [
+    // The queries of `archive/event-links.ts` name the very same expressions.
+    `create index archive_causations on archive
+      (split_part(split_part(split_part(encode(substring(body for 1024), 'escape'), ',"data":', 1), '"causationid":"', 2), '"', 1))
+      where position('"causationid":"'::bytea in substring(body for 1024)) > 0`,
+    `create index archive_correlations on archive
+      (split_part(split_part(split_part(encode(substring(body for 1024), 'escape'), ',"data":', 1), '"correlationid":"', 2), '"', 1))
+      where position('"correlationid":"'::bytea in substring(body for 1024)) > 0`,
+    `create index archive_transactions on archive
+      (split_part(split_part(encode(body, 'escape'), '"transaction":{"hash":"', 2), '"', 1))
+      where stream = 'ACTIONS' and position('"transaction":{"hash":"'::bytea in body) > 0`,
+  ],
 ];
 
 /**

@@ -4,7 +4,7 @@ import { type App, errors } from '../../http/schema.ts';
 import { records } from '../rest/records.ts';
 import type { RouteDependencies } from '../rest/dependencies.ts';
 import { eventsAnswer, recordEvents, recordEventsQuery } from './event-schemas.ts';
-import { sendBatch, shownEvents, wantsBatch } from './event-views.ts';
+import { linkNext, sendBatch, shownEvents, wantsBatch } from './event-views.ts';
 import { eventsOfRecord } from './record-events.ts';
 
 const tags = ['Provenance'];
@@ -32,17 +32,9 @@ export function eventRoutes(app: App, dependencies: RouteDependencies): void {
         throw new AppError('NOT_FOUND', 'There is no record of this id.');
       const events = page.slice(0, limit).map((event) => ({ ...event, stream }));
       const next = page.length > limit ? (events.at(-1)?.sequence ?? null) : null;
-      void reply.headers({ 'cache-control': 'no-store', vary: 'Accept' });
-      if (next !== null) void reply.header('link', `<${nextPage(request.url, next)}>; rel="next"`);
+      linkNext(reply, next);
       if (wantsBatch(request)) return await sendBatch(reply, events);
       return { id, events: await shownEvents(events, { logs: dependencies.logs, proofs }), next_after: next };
     });
   }
-}
-
-function nextPage(url: string, after: number): string {
-  const [path = '', search] = url.split('?');
-  const parameters = new URLSearchParams(search);
-  parameters.set('after', String(after));
-  return `${path}?${parameters.toString()}`;
 }

@@ -56,17 +56,37 @@ export const recordEvents = component(
   }),
 );
 
+/** A page of events that something links. */
+export const linkedEvents = component(
+  'LinkedEvents',
+  Type.Object({
+    events: Type.Array(shownEvent.ref, { description: 'Ordered by stream and sequence.' }),
+    next_after: nullable(
+      Type.String({ description: 'What `after` takes for the next page; null where the last event is shown.' }),
+    ),
+  }),
+);
+
 /** All components of these routes. */
-export const eventComponents = [shownEvent, recordEvents];
+export const eventComponents = [shownEvent, recordEvents, linkedEvents];
 
 /** Whether proofs come with the events. */
 export const proofsParam = optional(
   words(['inline'], { description: '`inline` adds the bytes of each event as text, and its proof.' }),
 );
 
+const limit = Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Events on a page.' });
+
+/** Parameters of events that something links. */
+export const linkedEventsQuery = query({
+  limit,
+  after: optional(Type.String({ description: 'Only events behind this one, such as `ACTIONS:42`.' })),
+  proofs: proofsParam,
+});
+
 /** Parameters of the events of a record. */
 export const recordEventsQuery = query({
-  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Events on a page.' }),
+  limit,
   after: Type.Integer({
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,

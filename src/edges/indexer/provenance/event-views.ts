@@ -1,14 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { RawEvent } from '../../../engine/archive/chain.ts';
+import type { EventIn } from '../../../engine/archive/event-links.ts';
 import type { ProvenLogs } from '../../../engine/archive/proof/serving.ts';
-import type { StreamName } from '../../../events/streams.ts';
 import { batchType, type shownEvent } from './event-schemas.ts';
 
 type ShownEvent = Static<typeof shownEvent.schema>;
-
-/** An event of a stream. */
-export type EventIn = RawEvent & Readonly<{ stream: StreamName }>;
 
 /** Shows events with their places; with `proofs`, their bytes as text and their proofs too. */
 export async function shownEvents(
@@ -66,4 +63,14 @@ export function wantsBatch({ headers: { accept = '' } }: FastifyRequest): boolea
 /** Answers with the stored bytes of events, as a list of CloudEvents. */
 export async function sendBatch(reply: FastifyReply, events: readonly EventIn[]): Promise<void> {
   await reply.type(`${batchType}; charset=utf-8`).send(`[${events.map(textOf).join(',')}]`);
+}
+
+/** Names the next page of a list that changes, where there is one. */
+export function linkNext(reply: FastifyReply, next: string | number | null): void {
+  void reply.headers({ 'cache-control': 'no-store', vary: 'Accept' });
+  if (next === null) return;
+  const [path = '', search] = reply.request.url.split('?');
+  const parameters = new URLSearchParams(search);
+  parameters.set('after', String(next));
+  void reply.header('link', `<${path}?${parameters.toString()}>; rel="next"`);
 }

@@ -5,6 +5,7 @@ import type { indexerSettings } from '../settings.ts';
 import type { Cursors } from '../../http/cursor.ts';
 import type { Observed } from '../../../kit/observed.ts';
 import type { Logger } from '../../../kit/logger.ts';
+import type { EventLinks } from '../../../engine/archive/event-links.ts';
 import type { EventReads } from '../../../engine/archive/event-reads.ts';
 import type { ProvenLogs } from '../../../engine/archive/proof/serving.ts';
 import type { EventSource } from '../proof/event-tail.ts';
@@ -41,6 +42,8 @@ export type RestDependencies = Readonly<{
   past: PastLog;
   /** Events byte for byte. */
   events: EventReads;
+  /** Events by what links them. */
+  links: EventLinks;
   /** The proven logs. */
   logs: ProvenLogs;
   /** The events of the log, byte for byte. */

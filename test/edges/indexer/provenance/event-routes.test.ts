@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { expect, it, onTestFinished } from 'vitest';
 import { checkProof } from '../../../../src/edges/http/pages/public/verify.js';
+import { createEventLinks } from '../../../../src/engine/archive/event-links.ts';
 import { createEventReads } from '../../../../src/engine/archive/event-reads.ts';
 import { createProvenLogs } from '../../../../src/engine/archive/proof/serving.ts';
 import { streamName } from '../../../../src/engine/log/streams.ts';
 import { catalogue, entityOf, type Fact } from '../../../../src/events/catalogue.ts';
 import { type Kept, keptLog, untilArchived } from '../../../engine/archive/kept.ts';
-import { appendFacts } from '../../../engine/log/fresh-log.ts';
+import { appendFacts, decision, probeOf } from '../../../engine/log/fresh-log.ts';
 import { until } from '../../../support/polling.ts';
 import { randomHistory } from '../../../support/random-history.ts';
 import { pastOf, type RestServer, startRest } from '../rest/rest-server.ts';
@@ -37,15 +38,33 @@ async function world(): Promise<World> {
   // Facts of one stream alone, in the order of the log, so that the read model has its sequences.
   const facts = [...Map.groupBy(ofActions(history), entityOf).values()].flat();
   await appendFacts(kept.log, [...facts, ...history.filter(({ type }) => catalogue[type].kind === 'node')]);
+  await appendCaused(kept);
   const logs = createProvenLogs({ pools: kept.store.pools, network: kept.network });
-  await Promise.all([untilArchived(kept, 'ACTIONS'), untilArchived(kept, 'NODES')]);
+  const streams = ['ACTIONS', 'NODES', 'PROBES', 'TRANSFERS'] as const;
+  await Promise.all(streams.map((stream) => untilArchived(kept, stream)));
   await until('all is signed', async () => (await logs.checkpoint('ACTIONS'))?.size === facts.length);
   await stop();
   const events = createEventReads({ pools: kept.store.pools, network: kept.network, log: kept.log });
   const past = { ...pastOf(facts), hasForgotten: kept.log.hasForgotten };
-  const rest = await startRest(facts, { events, logs, past });
+  const links = createEventLinks({ pools: kept.store.pools, network: kept.network });
+  const rest = await startRest(facts, { events, links, logs, past });
   onTestFinished(rest.close);
   return { kept, rest, facts, vkey: (await logs.checkpoint('ACTIONS'))?.vkey ?? '' };
+}
+
+/** Probes that the first event caused, the last of them only as the beginning of its chain, and a private event. */
+async function appendCaused({ log }: Kept): Promise<void> {
+  const first = (await log.readOne('ACTIONS', 1))?.id ?? '';
+  const at = '2026-11-21T10:00:00.000Z';
+  for (const node of ['a', 'b', 'c'])
+    await log.append([decision(0, probeOf(node))], {
+      at,
+      correlation: first,
+      causation: node === 'c' ? 'other' : first,
+    });
+  const retrieval = '0'.repeat(64);
+  const fact = { type: 'RetrievalStarted', data: { retrieval } } as unknown as Fact;
+  await log.append([{ kind: 'retrieval', entity: retrieval, facts: [fact], expected: 0 }], { at, causation: first });
 }
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64');
@@ -121,4 +140,35 @@ it('shows events that the log has lost as the archive has them', async () => {
   await streams.update(streamName('ACTIONS', kept.network), { max_msgs_per_subject: 1 });
   expect(await kept.log.hasForgotten('ACTIONS')).toBe(true);
   expect(await eventsIn(rest, path)).toEqual(before);
+});
+
+it('GET /v1/transactions/{hash}/events shows the events of actions that report a transaction', async () => {
+  const { rest, facts } = await world();
+  const hashes = facts.map(({ data }) => ('transaction' in data ? data.transaction?.hash : undefined));
+  const [hash = ''] = hashes.filter((one) => one !== undefined);
+  const own = hashes.flatMap((one, at) => (one === hash ? [at + 1] : []));
+  const events = await eventsIn(rest, `/v1/transactions/${hash.toLowerCase()}/events?proofs=inline`);
+  expect(events.map(({ stream, sequence, tx }) => [stream, sequence, tx])).toEqual(
+    own.map((at) => ['ACTIONS', at, hash]),
+  );
+  expect(events[0]?.body).toBe((await rest.get(events[0]?.event_url ?? '')).text);
+  expect((await rest.get('/v1/transactions/unknown/events')).body).toEqual({ events: [], next_after: null });
+});
+
+it('GET /v1/causes/{id} shows what an event caused, page by page, and nothing private', async () => {
+  const { rest, kept } = await world();
+  const id = (await kept.log.readOne('ACTIONS', 1))?.id ?? '';
+  const path = `/v1/causes/${id}?limit=2`;
+  const first = await rest.get(path);
+  expect(first.body.next_after).toBe('PROBES:2');
+  const next = /^<(.*)>; rel="next"$/.exec(first.headers.get('link') ?? '')?.[1] ?? '';
+  const all = [...(first.body.events as Shown[]), ...(await eventsIn(rest, next))];
+  expect(all.map(({ stream, event }) => [stream, event.subject])).toEqual(
+    ['a', 'b', 'c'].map((node) => ['PROBES', node]),
+  );
+  const batch = await rest.get(path, { headers: { accept: 'application/cloudevents-batch+json' } });
+  expect((JSON.parse(batch.text) as { id: string }[]).map((one) => one.id)).toEqual(
+    all.slice(0, 2).map(({ event }) => event.id),
+  );
+  expect(await rest.get(`${path}&after=PROBES`)).toMatchObject({ status: 400, body: { code: 'INVALID_ARGUMENT' } });
 });

@@ -90,6 +90,7 @@ describe('GET /openapi.json', () => {
         'get /v1/actions/{id}',
         'get /v1/actions/{id}/events',
         'get /v1/actions/{id}/versions',
+        'get /v1/causes/{id}',
         'get /v1/incidents',
         'get /v1/logs',
         'get /v1/supernodes/action-stats',
@@ -103,6 +104,7 @@ describe('GET /openapi.json', () => {
         'get /v1/supernodes/{id}/metrics',
         'get /v1/supernodes/{id}/paymentInfo',
         'get /v1/supernodes/{id}/versions',
+        'get /v1/transactions/{hash}/events',
         'get /v1/version/matrix',
         'post /v1/supernodes/sync',
       ]);
@@ -127,7 +129,7 @@ describe('GET /openapi.json', () => {
 
   it('describes every operation, parameter and answer, refusals and headers too', { tags: ['S2.ops.openapi'] }, () => {
     const operations = [...objectsIn(document.paths)].filter(([, node]) => 'responses' in node);
-    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(31);
+    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(33);
     for (const [way, { summary, tags, parameters = [], responses }] of operations) {
       expect([way, typeof summary, Array.isArray(tags)]).toEqual([way, 'string', true]);
       if (!Array.isArray(parameters)) throw new Error(`Parameters of ${way} are no list`);

@@ -145,6 +145,7 @@ export async function startRest(facts: readonly Fact[], { settings, ...changes }
     lag,
     past: pastOf(facts),
     events: eventsOf(facts),
+    links: { ofTransaction: async () => [], causedBy: async () => [] },
     logs: noLogs,
     eventSource: { after: async () => [], watch: () => () => undefined },
     observed: () => observed,

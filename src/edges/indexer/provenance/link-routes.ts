@@ -1,0 +1,62 @@
+import { Type } from 'typebox';
+import type { LinkedPage } from '../../../engine/archive/event-links.ts';
+import { AppError } from '../../../kit/errors.ts';
+import { shown } from '../../http/parameters.ts';
+import { type App, errors } from '../../http/schema.ts';
+import type { RouteDependencies } from '../rest/dependencies.ts';
+import { eventsAnswer, linkedEvents, linkedEventsQuery } from './event-schemas.ts';
+import { linkNext, sendBatch, shownEvents, wantsBatch } from './event-views.ts';
+
+const batch = '`Accept: application/cloudevents-batch+json` answers with their stored bytes alone.';
+
+/** `/v1/transactions/{hash}/events` and `/v1/causes/{id}`: events by what links them. */
+export function linkRoutes(app: App, { links, logs }: RouteDependencies): void {
+  const routes = [
+    {
+      path: '/v1/transactions/:hash/events',
+      param: 'hash',
+      operationId: 'transactionEvents',
+      summary: 'The events of actions that report a transaction',
+      description: `None where no action is known of it. ${batch}`,
+      key: 'Hash of the transaction, hexadecimal.',
+      read: (hash: string, page: LinkedPage) => links.ofTransaction(hash.toUpperCase(), page),
+    },
+    {
+      path: '/v1/causes/:id',
+      param: 'id',
+      operationId: 'causedEvents',
+      summary: 'The events that an event caused',
+      description: `Those that name it as their \`causationid\` or \`correlationid\` (the CloudEvents extension of correlation). ${batch}`,
+      key: 'Id of the event.',
+      read: links.causedBy,
+    },
+  ];
+  for (const { path, param, key: what, read, ...described } of routes) {
+    const schema = {
+      ...described,
+      tags: ['Provenance'],
+      params: Type.Object({ [param]: Type.String({ description: what }) }),
+      querystring: linkedEventsQuery,
+      response: { 200: eventsAnswer('A page of events.', linkedEvents.ref), ...errors(400) },
+    };
+    app.get(path, { schema }, async (request, reply) => {
+      const { limit, after, proofs } = request.query;
+      const key = request.params[param] ?? '';
+      const page = { after: after === undefined ? undefined : locationOf(after), limit: limit + 1 };
+      const all = key.includes('\0') ? [] : await read(key, page);
+      const events = all.slice(0, limit);
+      const last = events.at(-1);
+      const next = all.length > limit && last ? `${last.stream}:${last.sequence}` : null;
+      linkNext(reply, next);
+      if (wantsBatch(request)) return await sendBatch(reply, events);
+      return { events: await shownEvents(events, { logs, proofs }), next_after: next };
+    });
+  }
+}
+
+function locationOf(after: string): Readonly<{ stream: string; sequence: number }> {
+  const [, stream = '', sequence] = /^([A-Z]+):(\d{1,15})$/.exec(after) ?? [];
+  if (sequence === undefined)
+    throw new AppError('INVALID_ARGUMENT', `after is ${shown(after)}; it takes a location such as ACTIONS:42.`);
+  return { stream, sequence: Number(sequence) };
+}
