@@ -4,6 +4,7 @@ import { type ProvenLogs, publicLogs } from '../../../engine/archive/proof/servi
 import { parseTilePath } from '../../../engine/archive/proof/tiles.ts';
 import { AppError } from '../../../kit/errors.ts';
 import { type App, errors } from '../../http/schema.ts';
+import { bundleIndex, openBundle } from './event-bundles.ts';
 import { eventRoutes } from './event-routes.ts';
 import type { EventSource } from './event-tail.ts';
 import { immutable, logListAnswer, publicLog, rawAnswer, sequenceParam, streamParam } from './log-schemas.ts';
@@ -21,7 +22,7 @@ export function logRoutes(
 ): void {
   addList(app, logs);
   addTexts(app, logs);
-  addTiles(app, logs);
+  addTiles(app, logs, eventSource);
   eventRoutes(app, { events: eventSource, signal });
   addEvents(app, logs);
   addProofs(app, logs);
@@ -80,25 +81,43 @@ function addTexts(app: App, logs: ProvenLogs): void {
   }
 }
 
-function addTiles(app: App, logs: ProvenLogs): void {
+function addTiles(app: App, logs: ProvenLogs, { after }: Pick<EventSource, 'after'>): void {
   const schema = {
     tags,
     operationId: 'log_tile',
-    summary: 'A tile of a log’s Merkle tree, or a bundle of its entries',
-    description:
+    summary: 'A tile of a log’s Merkle tree, a bundle of its entries, or a bundle of its events',
+    description: [
       '`tile/<level>/<index>[.p/<width>]` has up to 256 hashes, `tile/entries/<index>[.p/<width>]` the SHA-256 of as many events, each behind its length (C2SP tlog-tiles).',
+      '`tile/events/<index>` has those 256 events themselves, one a line, of logs that keep everything.',
+    ].join(' '),
     params: Type.Object({
       stream: streamParam,
-      '*': Type.String({ description: 'Level and index, such as `0/x001/234` or `entries/000.p/17`.' }),
+      '*': Type.String({
+        description: 'Level and index, such as `0/x001/234`, `entries/000.p/17` or `events/000`.',
+      }),
     }),
-    response: { 200: rawAnswer('Hashes, 32 bytes each.', 'application/octet-stream', immutable), ...errors(404) },
+    response: {
+      200: rawAnswer('Hashes, 32 bytes each, or lines.', 'application/octet-stream', immutable),
+      ...errors(404, 410),
+    },
   };
-  app.get('/log/:stream/tile/*', { schema }, async ({ params: { stream, '*': path } }, reply) => {
+  app.get('/log/:stream/tile/*', { schema }, async ({ params: { stream, '*': path }, headers }, reply) => {
     const name = publicLog(stream);
+    const index = bundleIndex(path);
+    if (index !== undefined) {
+      const gzip = /\bgzip\b/.test(headers['accept-encoding'] ?? '');
+      const lines = await openBundle({ logs, after }, name, { index, gzip });
+      void reply.headers({
+        'content-type': 'application/x-ndjson',
+        'cache-control': immutable,
+        vary: 'accept-encoding',
+      });
+      return await (gzip ? reply.header('content-encoding', 'gzip') : reply).send(lines);
+    }
     const tile = parseTilePath(`tile/${path}`);
     const bytes = tile && (await logs.tile(name, tile));
     if (!bytes) throw new AppError('NOT_FOUND', 'The tree of this log has no such tile.');
-    await reply
+    return await reply
       .headers({ 'content-type': 'application/octet-stream', 'cache-control': immutable })
       .send(Buffer.from(bytes));
   });

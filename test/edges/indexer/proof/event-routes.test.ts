@@ -152,6 +152,37 @@ describe('GET /log/{stream}/events', () => {
     expect([linesOf(past), past.headers.get('annals-sequences')]).toEqual([before.slice(2, 4), '3-4']);
   });
 
+  it('has the events of a full bundle as a file that never changes, where nothing is forgotten or lost', async () => {
+    const all = await world();
+    const { kept, rest } = all;
+    const { stop } = kept.start();
+    await appendFacts(kept.log, randomHistory(14, { actions: 200 }));
+    await appendFacts(kept.log, [probeOf('a')]);
+    const size = await untilSigned(all, 'ACTIONS');
+    await stop();
+    expect(size).toBeGreaterThan(512);
+    const entries = await entriesOf(all, 'ACTIONS', size);
+    const bundle = await rest.get('/log/ACTIONS/tile/events/001');
+    expect(linesOf(bundle).map(hashOf)).toEqual(entries.slice(256, 512));
+    expect(bundle.headers.get('cache-control')).toContain('immutable');
+    expect(bundle.headers.get('content-encoding')).toBe('gzip');
+    const plain = await rest.get('/log/ACTIONS/tile/events/001', { headers: { 'accept-encoding': 'identity' } });
+    expect([plain.headers.get('content-encoding'), plain.text]).toEqual([null, bundle.text]);
+    const last = String(Math.floor(size / 256)).padStart(3, '0');
+    for (const name of [`ACTIONS/tile/events/${last}`, 'ACTIONS/tile/events/000.p/3', 'PROBES/tile/events/000'])
+      expect([name, (await rest.get(`/log/${name}`)).status]).toEqual([name, 404]);
+    await thinOut(kept.nc, kept.network, 'ACTIONS');
+    expect((await rest.get('/log/ACTIONS/tile/events/001')).text).toBe(bundle.text);
+    const schema = metaSchema(kept.network);
+    const { lastSequence } = await kept.log.head('ACTIONS');
+    await withClient(kept.store.pools.bulk, async (client) => {
+      await client.query(`delete from ${schema}.archive`);
+      await client.query(`insert into ${schema}.archive_losses (stream, first, last, reason, ids)
+        values ('ACTIONS', 1, ${lastSequence}, '', '[]')`);
+    });
+    expect(await rest.get('/log/ACTIONS/tile/events/001')).toMatchObject({ status: 410, body: { code: 'GONE' } });
+  });
+
   it('has the events of one kind, and streams that forget with their holes', async () => {
     const { kept, rest } = await world();
     for (const n of [1, 2, 3]) await appendFacts(kept.log, [validatorOf(`v${n}`), probeOf('a', n), probeOf('b', n)]);
