@@ -1,6 +1,7 @@
 import { wsconnect } from '@nats-io/transport-node';
 import { existsSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { misfitsIn, openMessages } from '../edges/http/live-messages.ts';
 import { isArchived, streams, streamTable } from '../../src/events/streams.ts';
 import { projectionNames } from '../../src/projections/projection.ts';
 import { withoutNetwork } from '../support/figures.ts';
@@ -116,23 +117,28 @@ describe('the gateway', () => {
 });
 
 describe('outsiders', () => {
-  it('read live actions and probes over WebSocket as the README shows', async () => {
+  it('read live actions and probes over WebSocket as the README shows, each as /asyncapi.json has it', async () => {
+    const check = await openMessages(program.base);
     const nc = await wsconnect({ servers: program.instance.urls['nats websocket'] ?? '' });
     for (const kind of ['action', 'probe']) {
-      for await (const message of nc.subscribe(`live.${kind}.>`, { max: 1 }))
+      for await (const message of nc.subscribe(`live.${kind}.>`, { max: 1 })) {
         expect(message.json()).toMatchObject({ specversion: '1.0', source: 'annals/local', data: expect.anything() });
+        expect(check(message.string(), `live_${kind}`)).toEqual([]);
+      }
     }
     await nc.close();
   });
 
-  it('read the same as server-sent events', async () => {
+  it('read the same as server-sent events, and every public log from its beginning', async () => {
     const stop = new AbortController();
     const answer = await ask('/live', { signal: stop.signal });
     const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
     let text = '';
-    while (!/^data: .*annals\..*$/m.test(text)) text += (await reader?.read())?.value ?? '';
+    while (!/^data: .*annals\..*\n/m.test(text)) text += (await reader?.read())?.value ?? '';
     stop.abort();
     expect(answer.headers.get('content-type')).toContain('text/event-stream');
+    expect((await openMessages(program.base))(/^data: (.*annals\..*)\n/m.exec(text)?.[1] ?? '', 'live')).toEqual([]);
+    expect(await misfitsIn(program.base)).toEqual([]);
   });
 });
 

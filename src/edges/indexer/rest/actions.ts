@@ -7,6 +7,7 @@ import { parseAddress } from './addresses.ts';
 import { instantOf, instantOfWalk } from './as-of.ts';
 import { listItemOf } from './action-views.ts';
 import type { RouteDependencies } from './dependencies.ts';
+import { createLiveActions, takesEvents } from './live-actions.ts';
 import { versionsRoutes } from './versions.ts';
 import type { Walk } from '../../http/cursor.ts';
 import { isInOrder, secondFrom, secondUntil } from '../../http/instant.ts';
@@ -25,19 +26,25 @@ export function actionRoutes(app: App, dependencies: RouteDependencies): void {
   versionsRoutes(app, dependencies);
 }
 
-function addList(app: App, { read, cursors, settings }: RouteDependencies): void {
+function addList(app: App, dependencies: RouteDependencies): void {
+  const { read, cursors, settings } = dependencies;
+  const showLive = createLiveActions(app, dependencies);
   const schema = {
     tags,
     operationId: 'listActions',
     summary: 'Actions, the newest first',
-    description: 'Ordered by id as a number, descending. `cursor` leads to the next page; the total is exact.',
+    description:
+      'Ordered by id as a number, descending. `cursor` leads to the next page; the total is exact. With `Accept: text/event-stream` the list once, then the rows that enter, change or leave it.',
     querystring: actionListQuery,
     headers: readRequestHeaders,
     response: readAnswers('A page of actions.', actionList.ref, 400, 410),
   };
-  app.get('/v1/actions', { schema }, async ({ query }, reply) => {
+  app.get('/v1/actions', { schema }, async (request, reply) => {
+    const { query } = request;
     const { limit, cursor, include_transactions: withTransactions, as_of: _, min_height: _height, ...given } = query;
     const { walk, filter } = readFilter(given, settings.profile.addressPrefix);
+    if (takesEvents(request) && cursor === undefined && query.as_of === undefined)
+      return await showLive(request, reply, { filter, limit, withTransactions });
     const position = cursor === undefined ? undefined : cursors.open(walk, cursor);
     const { instant, check } = instantOfWalk(instantOf({ query }), position);
     const scope = { ...(query.supernode === undefined ? ofActions : withNodes), instant };

@@ -26,6 +26,9 @@ type RestSettings = Pick<Parsed<typeof indexerSettings>, 'corsAllowOrigins' | 'a
     trustedProxies: readonly string[];
     /** Name of the network, the label of every figure. */
     network: string;
+    /** Where subscribers reach the broker, over NATS and over WebSocket. */
+    natsPort: number;
+    natsWsPort: number;
     /**
      * Of the network: the Bech32 prefix of accounts (that of operators appends `valoper`), and what it recommends to
      * run.

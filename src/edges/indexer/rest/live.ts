@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { asyncApi } from '../../http/asyncapi.ts';
 import { type App, errors } from '../../http/schema.ts';
 import { createStreams, type SseClient } from '../../http/sse.ts';
 import type { RestDependencies } from './dependencies.ts';
@@ -11,7 +12,14 @@ const mostPerMinute = 240;
  *
  * Stores nothing for late readers, and disconnects slow ones: for positions and replay, clients use the log.
  */
-export function liveRoutes(app: App, { subscribe, signal }: Pick<RestDependencies, 'subscribe' | 'signal'>): void {
+export function liveRoutes(
+  app: App,
+  { subscribe, signal, settings, version }: Pick<RestDependencies, 'subscribe' | 'signal' | 'settings' | 'version'>,
+): void {
+  const { network, natsPort, natsWsPort } = settings;
+  app.get('/asyncapi.json', { schema: { hide: true } }, (request) =>
+    asyncApi({ version, network, host: request.host, natsPort, natsWsPort }),
+  );
   const streams = createStreams(app, { signal, remedy: 'try again later or subscribe to the log' });
   let readers = 0;
   let unsubscribe: (() => void) | undefined;

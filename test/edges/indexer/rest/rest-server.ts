@@ -32,6 +32,8 @@ export type RestServer = Readonly<{
 /** The settings of an instance of which nothing was set. */
 export const defaultSettings: RestDependencies['settings'] & SyncIntervals & ScrubSettings = {
   network: 'test',
+  natsPort: 4222,
+  natsWsPort: 4223,
   trustedProxies: [],
   corsAllowOrigins: '*',
   allowManualSync: false,
