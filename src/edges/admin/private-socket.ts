@@ -2,7 +2,7 @@ import { chmod, lstat, mkdtemp, readlink, rename, rm, rmdir, symlink } from 'nod
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { AppError } from './errors.ts';
+import { AppError } from '../../kit/errors.ts';
 
 /** Most bytes of a socket's path that every system accepts: macOS takes 103, Linux 107. */
 const mostPathBytes = 100;
