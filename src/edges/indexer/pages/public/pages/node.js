@@ -3,7 +3,7 @@
 import { html } from '/assets/htm-preact.js';
 import { coins, number } from '../format.js';
 import { useRead } from '../read.js';
-import { link } from '../router.js';
+import { asOf, link } from '../router.js';
 import { Facts, Json, Outcome, Sheet, State, Time } from '../ui.js';
 import { Uptime } from '../uptime.js';
 import { ActionTable } from './actions.js';
@@ -58,7 +58,13 @@ export function Node({ parts: { id = '' } }) {
           />
         <//>
       </div>
-      ${node.body ? html`<${Uptime} id=${id} />` : ''}
+      ${
+        node.body && asOf() === ''
+          ? html`<${Uptime} id=${id} />`
+          : html`<p class="quiet">
+              Availability and incidents are counted up to now only: go back to now to see them.
+            </p>`
+      }
       <${Sheet}
         title="Actions that it finalized"
         note=${html`<a href=${link('/actions', { supernode: id })}>${number(actions.body?.total)} in all</a>`}

@@ -67,7 +67,7 @@ function Card({ node }) {
             ${node.last_seen_at === null ? 'never seen' : html`seen <${Time} at=${node.last_seen_at} />`}`
       }
     </p>
-    <${Strip} id=${node.id} />
+    ${asOf() === '' ? html`<${Strip} id=${node.id} />` : ''}
   </li>`;
 }
 
