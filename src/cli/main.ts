@@ -118,6 +118,20 @@ program
   .action(run(async (id: string, options) => (await import('./download.ts')).download(id, options)));
 
 program
+  .command('prove')
+  .description('write an event and the proof that its log has it, for annals verify')
+  .argument('<stream>', 'stream of the log, such as ACTIONS')
+  .argument('<sequence>', 'sequence of the event in it')
+  .option('--out <folder>', 'where to write both files (default: this folder)')
+  .addOption(json)
+  .addHelpText('after', '\nExample:\n  annals prove ACTIONS 17')
+  .action(
+    run(async (stream: string, sequence: string, options) =>
+      (await import('./prove.ts')).prove(stream, sequence, options),
+    ),
+  );
+
+program
   .command('verify')
   .description('check, without asking anybody, that a log has an event: its bytes against a proof of C2SP tlog-proof')
   .argument('<file>', 'the bytes of the event')

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type StreamName, type StreamPolicies, streamTable } from '../../../src/events/streams.ts';
+import type { ClientConfig } from 'pg';
 import { type BothStores, bothStoresOf, keepArchive } from '../../../src/engine/archive/archive.ts';
 import { runAuditor } from '../../../src/engine/archive/auditor.ts';
 import type { Brakes } from '../../../src/engine/archive/states.ts';
@@ -24,6 +25,7 @@ export type Kept = BothStores &
     log: Log;
     source: Log;
     folder: string;
+    postgres: ClientConfig;
     /** What signs checkpoints of the streams' trees, each 50 ms. */
     signing: CheckpointSigning;
     /** Keeps the archive until it is stopped. */
@@ -80,6 +82,7 @@ export async function keptLog({
     log,
     source: log,
     folder,
+    postgres,
     signing,
     start: () => begin((signal) => keepArchive({ ...common, signing, signal })),
     audit: () => void begin((signal) => runAuditor({ ...common, access, rebuild, brakes, signal })),
