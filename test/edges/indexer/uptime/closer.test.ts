@@ -65,13 +65,15 @@ async function readModels(network: string, log: Log): Promise<{ database: Databa
 const reaches = async ({ reader }: Database, log: Log): Promise<void> => {
   const { lastSequence } = await log.head('UPTIME');
   const { lastSequence: probes } = await log.head('PROBES');
+  const { lastSequence: nodes } = await log.head('NODES');
   await until('the read models have followed', async () =>
     reader
       .read(
         async ({ followed }) =>
           [followed.uptime_days, followed.incidents].every(({ sequence }) => sequence >= lastSequence) &&
           followed.uptime_open.sequence >= probes &&
-          followed.rounds !== undefined,
+          followed.rounds !== undefined &&
+          followed.supernodes.sequence >= nodes,
       )
       .catch(() => false),
   );
