@@ -9,6 +9,8 @@ import { requestSync } from '../edges/indexer/rounds/request-sync.ts';
 import { registerPages } from '../edges/indexer/pages/pages.ts';
 import { createRest } from '../edges/indexer/rest/rest.ts';
 
+const usualPorts = { nats: 4222, websocket: 4223 };
+
 /**
  * The indexing REST API with its pages, listening, and the operations of the process.
  *
@@ -37,7 +39,7 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
       return () => ends.forEach((end) => end());
     },
     onMoved: wakeups.onMoved,
-    settings: { ...config, profile },
+    settings: { ...config, ...subscriberPorts(context.nats), profile },
     cursorKey: config.cursorKey ?? (await broker.secret('cursor')),
     logger,
     clock: () => Date.now(),
@@ -58,4 +60,15 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
     }),
   });
   return { ...part, stop: async () => void (await Promise.all([part.stop(), wakeups.close(), chain?.client.close()])) };
+}
+
+/** The ports that subscribers use: those that the broker of this instance has, or what another one has as a rule. */
+function subscriberPorts({
+  url,
+  wsUrl,
+  user,
+}: RoleContext['nats']): Readonly<{ natsPort: number; natsWsPort: number }> {
+  const portOf = (address: string | undefined, usual: number): number =>
+    user === undefined || address === undefined ? usual : Number(new URL(address).port);
+  return { natsPort: portOf(url, usualPorts.nats), natsWsPort: portOf(wsUrl, usualPorts.websocket) };
 }

@@ -1,7 +1,7 @@
 import { wsconnect } from '@nats-io/transport-node';
 import { existsSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { misfitsIn, openMessages } from '../edges/http/live-messages.ts';
+import { misfitsIn, openMessages, webSocketIn } from '../edges/http/live-messages.ts';
 import { isArchived, streams, streamTable } from '../../src/events/streams.ts';
 import { projectionNames } from '../../src/projections/projection.ts';
 import { withoutNetwork } from '../support/figures.ts';
@@ -119,7 +119,7 @@ describe('the gateway', () => {
 describe('outsiders', () => {
   it('read live actions and probes over WebSocket as the README shows, each as /asyncapi.json has it', async () => {
     const check = await openMessages(program.base);
-    const nc = await wsconnect({ servers: program.instance.urls['nats websocket'] ?? '' });
+    const nc = await wsconnect({ servers: await webSocketIn(program.base) });
     for (const kind of ['action', 'probe']) {
       for await (const message of nc.subscribe(`live.${kind}.>`, { max: 1 })) {
         expect(message.json()).toMatchObject({ specversion: '1.0', source: 'annals/local', data: expect.anything() });

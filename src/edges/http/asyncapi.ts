@@ -57,15 +57,21 @@ export function asyncApi(description: LiveDescription): Json {
 }
 
 function serversOf({ host, natsPort, natsWsPort }: LiveDescription): Json {
-  const variables = { host: { default: 'localhost', description: 'Host of the broker.' } };
-  return {
-    nats: {
-      host: `{host}:${natsPort}`,
-      protocol: 'nats',
-      variables,
-      description: 'Anybody may subscribe, and do nothing else.',
+  const broker = (port: number, protocol: string, description: string): Json => ({
+    host: '{host}:{port}',
+    protocol,
+    description,
+    variables: {
+      host: { default: 'localhost', description: 'Host of the broker.' },
+      port: {
+        default: String(port),
+        description: 'Port of the broker; of one that is not run here the operator says.',
+      },
     },
-    websocket: { host: `{host}:${natsWsPort}`, protocol: 'ws', variables, description: 'NATS over WebSocket.' },
+  });
+  return {
+    nats: broker(natsPort, 'nats', 'Anybody may subscribe, and do nothing else.'),
+    websocket: broker(natsWsPort, 'ws', 'NATS over WebSocket.'),
     http: { host, protocol: 'http', description: 'Server-sent events.', 'x-sse': true },
   };
 }

@@ -29,11 +29,22 @@ export function messagesOf(document: Node): CheckMessage {
   };
 }
 
-/** Checks events against the document of a running program. */
-export async function openMessages(base: string): Promise<CheckMessage> {
+async function documentOf(base: string): Promise<Node> {
   const answer = await fetch(`${base}/asyncapi.json`);
   if (!answer.ok) throw new Error(`${base} has no AsyncAPI document: ${answer.status}`);
-  return messagesOf((await answer.json()) as Node);
+  return (await answer.json()) as Node;
+}
+
+/** Checks events against the document of a running program. */
+export async function openMessages(base: string): Promise<CheckMessage> {
+  return messagesOf(await documentOf(base));
+}
+
+/** Where the document of a running program says that its events are heard over WebSocket. */
+export async function webSocketIn(base: string): Promise<string> {
+  const { host, protocol, variables } = asNode(asNode((await documentOf(base))['servers'])['websocket']);
+  const valueOf = (name: string): string => String(asNode(asNode(variables)[name])['default']);
+  return `${String(protocol)}://${String(host).replace(/\{(\w+)\}/g, (_, name: string) => valueOf(name))}`;
 }
 
 /** The events of all public logs of a running program that are not as its document says, with what is wrong. */

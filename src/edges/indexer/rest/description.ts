@@ -20,7 +20,7 @@ export const exposedHeaders = [
   'Link',
   'ETag',
   'Memento-Datetime',
-  'Link',
+  'Preference-Applied',
   'Retry-After',
   'Allow',
 ];
