@@ -42,8 +42,7 @@ export function createEventFeeds({
   const growing = new Map<StreamName, Promise<void>>();
   const limit = pLimit(readAtOnce);
   const grow = async (stream: StreamName, tail: Tail): Promise<void> => {
-    const more = await pages(stream, tail.end, growBounds);
-    for (const event of more) add(tail, event);
+    add(tail, await pages(stream, tail.end, growBounds));
   };
   const growOnce = (stream: StreamName, tail: Tail): Promise<void> => {
     const started = growing.get(stream);
@@ -84,10 +83,10 @@ export function createEventFeeds({
   };
 }
 
-function add(tail: Tail, event: StoredEvent): void {
-  const events = [...tail.events, event];
-  tail.bytes += event.bytes.length;
-  tail.end = event.sequence;
+function add(tail: Tail, more: readonly StoredEvent[]): void {
+  const events = [...tail.events, ...more];
+  tail.bytes += more.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  tail.end = more.at(-1)?.sequence ?? tail.end;
   let dropped = 0;
   while (events.length - dropped > mostTailEvents || (tail.bytes > mostTailBytes && events.length - dropped > 1)) {
     const oldest = events[dropped];
