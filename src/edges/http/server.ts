@@ -43,6 +43,8 @@ export function createServer(options: ServerOptions): App {
     requestTimeout: requestWithinMs,
     http: { maxHeaderSize: headerBytes, headersTimeout: headersWithinMs },
     return503OnClosing: false,
+    // A start on a busy machine may take long; what ends it is not the framework's clock.
+    pluginTimeout: 0,
     routerOptions: { maxParamLength: idCharacters },
     frameworkErrors: onError,
     clientErrorHandler: answerUnreadable,

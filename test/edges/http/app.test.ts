@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { Type } from 'typebox';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type AppOptions, createApp } from '../../../src/edges/http/app.ts';
 import { figures } from '../../../src/kit/figures.ts';
 import type { Observed } from '../../../src/kit/observed.ts';
@@ -35,6 +35,24 @@ const post = (body: string, type = 'application/json') => ({
 });
 
 describe('createApp', () => {
+  it('waits for its routes, however long a busy machine takes', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+    const { promise: waiting, resolve: wait } = Promise.withResolvers<void>();
+    const started = start({
+      routes: async (routes, addOperations) => {
+        wait();
+        await opened;
+        addOperations(routes);
+      },
+    });
+    await waiting;
+    vi.advanceTimersByTime(60_000);
+    vi.useRealTimers();
+    open();
+    expect((await ask(`${await started}/healthz`)).status).toBe(200);
+  });
+
   it('shows operations on a port of its own, with a document of its own', async () => {
     const [one, other] = await Promise.all([
       start(),

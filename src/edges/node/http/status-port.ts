@@ -89,6 +89,8 @@ export async function openStatusPort({
     keepAliveTimeout: idleMs,
     http: { maxHeaderSize: headerBytes, headersTimeout: silenceMs, connectionsCheckingInterval: silenceMs },
     forceCloseConnections: true,
+    // As in `edges/http/server.ts`.
+    pluginTimeout: 0,
   });
   readNoBodies(app);
   refuseInForm(app, logger);
