@@ -90,7 +90,7 @@ function overlaps(pattern: string, own: string): boolean {
   });
 }
 
-function asEvent({ fact, id, sequence, time, causation }: Recorded): object {
+function asEvent({ fact, id, sequence, time, causation, previous }: Recorded): object {
   return {
     stream: streamOf(fact.type),
     sequence,
@@ -99,6 +99,7 @@ function asEvent({ fact, id, sequence, time, causation }: Recorded): object {
     subject: entityOf(fact),
     time,
     causationid: causation,
+    previousid: previous,
     data: fact.data,
   };
 }

@@ -17,8 +17,8 @@ export type Decider<Command, State, K extends Kind> = Readonly<{
   decide: (command: Command, state: State) => readonly FactOf<K>[];
 }>;
 
-/** The state of an entity, and the sequence of the fact that it follows from (0: none is in the log). */
-export type Known<State> = Readonly<{ state: State; sequence: number }>;
+/** The state of an entity, and sequence and id of the fact that it follows from (0 and none: none is in the log). */
+export type Known<State> = Readonly<{ state: State; sequence: number; id?: string | undefined }>;
 
 /**
  * A command as the bus carries it: what the bus decides about each of some entities of one kind: a page of them or one.

@@ -104,9 +104,9 @@ class Slice<Options, State, K extends Kind> {
 
   #decide(entity: string, command: Options): Decided<K>[] {
     const { kind, decide, initialState } = this.#decider;
-    const { state, sequence: expected } = this.#states.get(entity) ?? { state: initialState, sequence: 0 };
-    const facts = decide(command, state);
-    return facts.length === 0 ? [] : [{ kind, entity, facts, expected }];
+    const known: Known<State> = this.#states.get(entity) ?? { state: initialState, sequence: 0 };
+    const facts = decide(command, known.state);
+    return facts.length === 0 ? [] : [{ kind, entity, facts, expected: known.sequence, previous: known.id }];
   }
 
   /** The facts of a batch lie one after another in their stream. */
@@ -118,7 +118,7 @@ class Slice<Options, State, K extends Kind> {
       const id = ids[position - 1];
       if (fact === undefined || id === undefined) continue;
       const sequence = end - ids.length + position;
-      this.#states.set(entity, { state: this.#decider.after(fact, { id, sequence }), sequence });
+      this.#states.set(entity, { state: this.#decider.after(fact, { id, sequence }), sequence, id });
     }
   }
 }
@@ -132,7 +132,7 @@ export function knownFrom<State, K extends Kind>(
   if (last === undefined) return { state: initialState, sequence: 0 };
   if (catalogue[last.fact.type].kind !== kind)
     throw new AppError('INTERNAL', `A ${last.fact.type} lies on the subject of ${kind} ${entity}`);
-  return { state: after(last.fact as FactOf<K>, last), sequence: last.sequence };
+  return { state: after(last.fact as FactOf<K>, last), sequence: last.sequence, id: last.id };
 }
 
 /** Decisions in their order, cut so that no batch holds more than the log takes at once. */

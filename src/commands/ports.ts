@@ -12,6 +12,8 @@ export type Recorded<F extends Fact = Fact> = Readonly<{
   time: string;
   /** Id of the event that it followed from. */
   causation?: string | undefined;
+  /** Id of the entity's event before it; undefined for the first one, and for what was written without it. */
+  previous?: string | undefined;
 }>;
 
 /** Why facts are written, and when. */
@@ -27,9 +29,16 @@ export type Cause = Readonly<{
 }>;
 
 /**
- * Facts of one entity, in order, to be written only while `expected` is the last sequence of its subject (0: none yet).
+ * Facts of one entity, in order, to be written only while `expected` is the last sequence of its subject (0: none yet);
+ * `previous` is the id of the event of that sequence, where there is one.
  */
-export type Decision = Readonly<{ kind: Kind; entity: string; facts: readonly Fact[]; expected: number }>;
+export type Decision = Readonly<{
+  kind: Kind;
+  entity: string;
+  facts: readonly Fact[];
+  expected: number;
+  previous?: string | undefined;
+}>;
 
 /** Where an append ended. */
 export type Appended = Readonly<{ stream: StreamName; sequence: number; ids: readonly string[] }>;

@@ -13,6 +13,7 @@ import {
   probeOf,
   validatorOf,
 } from '../engine/log/fresh-log.ts';
+import { unlinked } from '../support/facts.ts';
 
 /** Counts: every command that was not the last one adds a fact with the number of facts so far. */
 const counting: Decider<number, { count: number; last: number }, 'probe'> = {
@@ -43,7 +44,9 @@ test('handle decides anew after a conflict: 50 writers on one entity are each he
   await Promise.all(
     Array.from({ length: 50 }, (_, i) => handle(all[i % all.length] ?? log, counting, new Map([['n', i]]), cause)),
   );
-  const facts = (await everything(log, 'PROBES')).flatMap(({ fact }) => (fact.type === 'ProbeFailed' ? fact : []));
+  const events = await everything(log, 'PROBES');
+  expect(unlinked(events)).toEqual([]);
+  const facts = events.flatMap(({ fact }) => (fact.type === 'ProbeFailed' ? fact : []));
   expect(facts.map(({ data }) => data.known.consecutiveFailures)).toEqual(Array.from({ length: 50 }, (_, i) => i + 1));
   expect(new Set(facts.map(({ data }) => data.tookMs)).size).toBe(50);
 });
@@ -86,6 +89,7 @@ test('handle gives back every entity as it is in the log, whatever was written a
   expect(states.get('v0')?.state).toBe('a');
   expect(states.get('v701')?.state).toBe('b');
   expect(reads, 'only what was not known').toEqual([['v700', 'v701']]);
+  expect(unlinked(await everything(log, 'NODES'))).toEqual([]);
 });
 
 test('handle reads again what was known when somebody else has written since', async () => {
@@ -93,7 +97,8 @@ test('handle reads again what was known when somebody else has written since', a
   const before = await handle(log, counting, new Map([['n', 1]]), cause);
   await handle(log, counting, new Map([['n', 2]]), cause);
   const { states } = await handle(log, counting, new Map([['n', 3]]), { ...cause, known: before.states });
-  expect(states.get('n')).toEqual({ state: { count: 3, last: 3 }, sequence: 3 });
+  expect(states.get('n')).toMatchObject({ state: { count: 3, last: 3 }, sequence: 3 });
+  expect(unlinked(await everything(log, 'PROBES'))).toEqual([]);
 });
 
 test('handle by two at once on overlapping entities writes what is new once', async () => {

@@ -18,6 +18,7 @@ type Stored = {
   correlationid?: string;
   causationid?: string;
   traceparent?: string;
+  previousid?: string;
 };
 
 function load(file: string): { bytes: Buffer; event: Stored } {
@@ -74,7 +75,8 @@ describe.each(files)('the stored event %s', (file) => {
       causation: event.causationid,
       traceparent: event.traceparent,
     };
-    const again = encode(decode(bytes, 1).fact, { network: 'main', cause });
+    const { fact, previous } = decode(bytes, 1);
+    const again = encode(fact, { network: 'main', cause, previous });
     expect(Buffer.from(again.bytes).toString()).toBe(bytes.toString());
     expect(again.id).toBe(decode(bytes, 1).id);
   });

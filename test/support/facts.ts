@@ -1,4 +1,5 @@
-import type { Fact } from '../../src/events/catalogue.ts';
+import type { Recorded } from '../../src/commands/ports.ts';
+import { catalogue, entityOf, type Fact } from '../../src/events/catalogue.ts';
 
 type Data<T extends Fact['type']> = Fact<T>['data'];
 type KnownAction = Data<'ActionRegistered'>['known'];
@@ -144,3 +145,14 @@ export const probeFacts = (node: string, at = '2026-01-02T00:00:00Z') => {
     }),
   };
 };
+
+/** The sequences of events that do not name the event of their entity before them. */
+export function unlinked(events: readonly Recorded[]): number[] {
+  const lastIds = new Map<string, string>();
+  return events.flatMap(({ fact, id, sequence, previous }) => {
+    const key = `${catalogue[fact.type].kind} ${entityOf(fact)}`;
+    const before = lastIds.get(key);
+    lastIds.set(key, id);
+    return previous === before ? [] : [sequence];
+  });
+}

@@ -4,6 +4,7 @@ import { sources } from '../../src/events/words.ts';
 import { entityOf, type Fact } from '../../src/events/catalogue.ts';
 import { type StreamName, streams } from '../../src/events/streams.ts';
 import type { ChainState } from './chain-stub-state.ts';
+import { unlinked } from './facts.ts';
 import { trueActions, trueFacts, trueNode, trueValidator } from './chain-truth.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -62,6 +63,11 @@ export function checkOnce(facts: Facts): void {
     deepStrictEqual(repeated(said), [], `${stream} says something twice`);
     deepStrictEqual(repeated(facts[stream].map(({ id }) => id)), [], `${stream} holds an id twice`);
   }
+}
+
+/** Every event names the one of its entity before it. */
+export function checkLinks(facts: Facts): void {
+  for (const stream of streams) deepStrictEqual(unlinked(facts[stream]), [], `${stream} has events without their link`);
 }
 
 /** Rounds go up the chain, and probes count on from one another. */

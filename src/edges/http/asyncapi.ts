@@ -134,6 +134,7 @@ function messageOf(type: FactType): Json {
       correlationid: { type: 'string' },
       causationid: { type: 'string' },
       traceparent: { type: 'string' },
+      previousid: { type: 'string', description: 'Id of the event of this subject before it; the first one has none.' },
       data: ref('components', 'schemas', catalogue[type].schema.name),
     },
     required: ['specversion', 'id', 'source', 'type', 'subject', 'time', 'data'],

@@ -9,8 +9,8 @@ export type Encoded = Readonly<{ id: string; subject: string; bytes: Uint8Array 
 /** Header line of every event in the log and on live subjects: its media type (CloudEvents' NATS binding, 3.1). */
 export const eventMediaType = 'Content-Type: application/cloudevents+json\r\n';
 
-/** Where and why a fact is written. */
-type EnvelopeOptions = Readonly<{ network: string; cause: Cause }>;
+/** Where and why a fact is written, and behind which event of its entity: its id, where there is one. */
+type EnvelopeOptions = Readonly<{ network: string; cause: Cause; previous?: string | undefined }>;
 
 /** Characters of an event's id: 132 bits of a SHA-256. */
 const idLength = 22;
@@ -19,8 +19,9 @@ const idLength = 22;
  * A fact as one structured CloudEvent in JSON.
  *
  * The id follows from subject, type and data alone, so that the same fact has the same id however often it is tried.
+ * `previousid` links an entity's events backwards: whoever has the last one can tell that none is withheld.
  */
-export function encode(fact: Fact, { network, cause }: EnvelopeOptions): Encoded {
+export function encode(fact: Fact, { network, cause, previous }: EnvelopeOptions): Encoded {
   const entity = entityOf(fact);
   const subject = subjectOf(catalogue[fact.type].kind, network, entity);
   const type = eventType(fact.type);
@@ -28,14 +29,15 @@ export function encode(fact: Fact, { network, cause }: EnvelopeOptions): Encoded
   const id = hash('sha256', `${subject}\n${type}\n${data}`, 'base64url').slice(0, idLength);
   const attributes =
     `"specversion":"1.0","id":"${id}","source":${JSON.stringify(`annals/${network}`)},"type":"${type}"` +
-    `,"subject":${JSON.stringify(entity)},"time":${JSON.stringify(cause.at)}${causesOf(cause)}`;
+    `,"subject":${JSON.stringify(entity)},"time":${JSON.stringify(cause.at)}${linksOf(cause, previous)}`;
   // Put together as text, so that the data is made into text only once.
   return { id, subject, bytes: Buffer.from(`{${attributes},"data":${data}}`) };
 }
 
-function causesOf({ correlation, causation, traceparent }: Cause): string {
-  const causes = JSON.stringify({ correlationid: correlation, causationid: causation, traceparent });
-  return causes === '{}' ? '' : `,${causes.slice(1, -1)}`;
+function linksOf({ correlation, causation, traceparent }: Cause, previous: string | undefined): string {
+  const links = { correlationid: correlation, causationid: causation, traceparent, previousid: previous };
+  const text = JSON.stringify(links);
+  return text === '{}' ? '' : `,${text.slice(1, -1)}`;
 }
 
 const typeKey = '"type":"';
@@ -59,17 +61,25 @@ export function isOfOtherTypes(types: readonly FactType[]): (bytes: Uint8Array) 
 export function decode(bytes: Uint8Array, sequence: number): Recorded {
   const event: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
   if (!isEvent(event)) throw new Error('Not a CloudEvent 1.0 with id, type and time');
-  const { id, time, causationid } = event;
+  const { id, time, causationid, previousid } = event;
   return {
     fact: upcast(event.type, event.data),
     id,
     sequence,
     time,
     causation: causationid,
+    previous: previousid,
   };
 }
 
-type Event = Readonly<{ id: string; type: string; time: string; causationid?: string; data?: unknown }>;
+type Event = Readonly<{
+  id: string;
+  type: string;
+  time: string;
+  causationid?: string;
+  previousid?: string;
+  data?: unknown;
+}>;
 
 function isEvent(value: unknown): value is Event {
   if (typeof value !== 'object' || value === null) return false;

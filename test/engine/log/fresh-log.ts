@@ -1,7 +1,7 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { onTestFinished } from 'vitest';
-import type { Cause, Decision } from '../../../src/commands/ports.ts';
+import type { Cause, Decision, Recorded } from '../../../src/commands/ports.ts';
 import { catalogue, entityOf, type Fact } from '../../../src/events/catalogue.ts';
 import type { StreamName } from '../../../src/events/streams.ts';
 import { connectNats } from '../../../src/engine/log/connection.ts';
@@ -85,12 +85,8 @@ export async function thinOut(nc: NatsConnection, network: string, stream: Strea
 }
 
 /** Reads a stream from its beginning until nothing is left. */
-export async function everything(
-  log: Log,
-  stream: Parameters<Log['follow']>[0],
-  after = 0,
-): Promise<{ sequence: number; fact: Fact }[]> {
-  const all: { sequence: number; fact: Fact }[] = [];
+export async function everything(log: Log, stream: Parameters<Log['follow']>[0], after = 0): Promise<Recorded[]> {
+  const all: Recorded[] = [];
   const { lastSequence } = await log.head(stream);
   const reading = new AbortController();
   if (lastSequence > after) {

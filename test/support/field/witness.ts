@@ -5,7 +5,7 @@ import { streamOf } from '../../../src/events/catalogue.ts';
 import { type StreamName, streams } from '../../../src/events/streams.ts';
 import { sources } from '../../../src/events/words.ts';
 import type { ChainState } from '../chain-stub-state.ts';
-import { checkActions, checkCounts, checkNodes, checkOnce, type Facts } from '../log-checks.ts';
+import { checkActions, checkCounts, checkLinks, checkNodes, checkOnce, type Facts } from '../log-checks.ts';
 import { until } from '../polling.ts';
 import { openProgramLog, type ProgramLog } from '../program-log.ts';
 import { checkTables, readTables } from '../table-checks.ts';
@@ -29,6 +29,7 @@ export function createWitness(chain: ChainState): Witness {
     checkActions(chain, facts, { whole });
     for (const what of ['SuperNode', 'Validator'] as const) checkNodes(chain, facts, { what, whole });
     checkOnce(facts);
+    checkLinks(facts);
     checkCounts(facts);
   };
   return {

@@ -17,18 +17,23 @@ const overheadBytes = 1024;
 
 /** Encodes decisions once, whatever is tried with them later; fails on what the log can never take. */
 export function prepare(decisions: readonly Decision[], network: string, cause: Cause): EventBatch {
-  const subjects = new Set<string>();
+  const subjects: string[] = [];
+  /** The last event of each entity. */
+  const lastIds = new Map<string, string>();
   const streams = new Set<StreamName>();
   const events: Prepared[] = [];
-  for (const { kind, entity, facts, expected } of decisions) {
+  for (const { kind, entity, facts, expected, previous } of decisions) {
     if (facts.length > 0) streams.add(streamOfKind(kind));
+    const key = `${kind} ${entity}`;
     for (const fact of facts) {
       if (catalogue[fact.type].kind !== kind || entityOf(fact) !== entity) {
         throw new AppError('INTERNAL', `A ${fact.type} of ${entityOf(fact)} does not belong to ${kind} ${entity}`);
       }
-      const event = encode(fact, { network, cause });
-      events.push({ ...event, expected: subjects.has(event.subject) ? undefined : expected });
-      subjects.add(event.subject);
+      const before = lastIds.get(key);
+      const event = encode(fact, { network, cause, previous: before ?? previous });
+      events.push({ ...event, expected: before === undefined ? expected : undefined });
+      if (before === undefined) subjects.push(event.subject);
+      lastIds.set(key, event.id);
     }
   }
   const [stream, other] = streams;
@@ -39,7 +44,7 @@ export function prepare(decisions: readonly Decision[], network: string, cause: 
       'INTERNAL',
       `An append of ${events.length} facts is more than the ${maxBatch} that the log takes`,
     );
-  return { stream, subjects: [...subjects], events };
+  return { stream, subjects, events };
 }
 
 /** Fails with `INVALID_ARGUMENT` on an event that is larger than a message may be. */

@@ -46,6 +46,24 @@ test('append stores a CloudEvent that says why it was written', async () => {
   }
 });
 
+test('append links each fact to the one of its entity before it, within a batch too', async () => {
+  const { log } = await freshLog();
+  const { ids } = await log.append(
+    [decision(0, actionOf('1')), decision(0, actionOf('2', 1), actionOf('2', 2))],
+    cause,
+  );
+  const more = { ...decision(3, actionOf('2', 3), actionOf('2', 4)), previous: ids[2] };
+  const { ids: later } = await log.append([more, decision(1, actionOf('1', 2))], cause);
+  expect((await everything(log, 'ACTIONS')).map(({ previous }) => previous)).toEqual([
+    undefined,
+    undefined,
+    ids[1],
+    ids[2],
+    later[0],
+    undefined,
+  ]);
+});
+
 test('append refuses an expectation that no longer holds, and says so once each', async () => {
   const { nc, network } = await freshLog();
   const refused: string[] = [];
@@ -64,6 +82,8 @@ test('append of a fact that is the last one already succeeds with its sequence',
   const first = await log.append([decision(0, probeOf('a', 1))], cause);
   await log.append([decision(0, probeOf('b', 1))], cause);
   expect(await log.append([decision(0, probeOf('a', 1))], cause)).toEqual(first);
+  const another = { ...decision(0, probeOf('a', 1)), previous: 'what it followed does not count' };
+  expect(await log.append([another], cause)).toEqual(first);
   const batch = [decision(0, validatorOf('a')), decision(0, validatorOf('b'))];
   expect(await log.append(batch, cause)).toEqual(await log.append(batch, cause));
   expect((await log.head('NODES')).lastSequence).toBe(2);

@@ -32,6 +32,7 @@ export type LoggedEvent = Readonly<{
   data: Readonly<Record<string, unknown>>;
   causationid?: string;
   correlationid?: string;
+  previousid?: string;
 }>;
 
 /** One of the gateway's transfers. */
