@@ -4,13 +4,13 @@ import type { Reported } from './row.ts';
 /** The table for people. */
 export function tableOf(rows: readonly Reported[]): string {
   const table = new Table({
-    head: ['', 'ours', 'peer', 'ratio', 'target', 'met', 'beside'],
-    colAligns: ['left', 'right', 'right', 'right', 'left', 'left', 'left'],
-    colWidths: [null, null, null, null, null, null, 48],
+    head: ['', 'ours', 'peer', 'ratio', 'target', 'met', 'load', 'beside'],
+    colAligns: ['left', 'right', 'right', 'right', 'left', 'left', 'right', 'left'],
+    colWidths: [null, null, null, null, null, null, null, 48],
     wordWrap: true,
     style: { head: [], border: [], compact: true },
   });
-  for (const { name, unit, ours, peer, ratio, target, met, peerName } of rows) {
+  for (const { name, unit, ours, peer, ratio, target, met, load, loadOfOthers, peerName } of rows) {
     table.push([
       name,
       `${figure(ours)} ${unit}`,
@@ -18,6 +18,7 @@ export function tableOf(rows: readonly Reported[]): string {
       ratio === null ? '–' : `${ratio}×`,
       target,
       met === null ? '–' : met ? 'yes' : 'NO',
+      load === null ? '–' : `${tasks(load)}, others ${tasks(loadOfOthers ?? 0)}`,
       peerName ?? '',
     ]);
   }
@@ -30,3 +31,5 @@ export function documentOf(rows: readonly Reported[]): string {
 }
 
 const figure = (value: number | null) => value?.toLocaleString('en-US', { maximumSignificantDigits: 4 }) ?? '–';
+
+const tasks = (load: number) => load.toFixed(1);

@@ -1,3 +1,5 @@
+import { type MachineLoad, mostOfOthers } from './machine-load.ts';
+
 /**
  * What was measured: medians over the rounds. `note` says in a word why a figure is missing, or where it comes from.
  */
@@ -27,12 +29,15 @@ export type Reported = Readonly<{
   peer: number | null;
   ratio: number | null;
   target: string;
+  /** Tasks that ran or waited for a core meanwhile, and those of other programs; null where that is unknown. */
+  load: number | null;
+  loadOfOthers: number | null;
   /** Null where nothing is asked for, or where it cannot be told. */
   met: boolean | null;
 }>;
 
-/** Judges what was measured by the row's target; without figures the row says why. */
-export function reportOf(row: Row, measured: Figures | Error): Reported {
+/** Judges what was measured by the row's target, on a machine quiet enough; without figures the row says why. */
+export function reportOf(row: Row, measured: Figures | Error, load?: MachineLoad): Reported {
   const { name, unit, better, target } = row;
   const figures =
     measured instanceof Error ? { ours: null, peer: null, ratio: null, note: measured.message } : measured;
@@ -41,7 +46,9 @@ export function reportOf(row: Row, measured: Figures | Error): Reported {
     ...(target.ours === undefined ? [] : [ours !== null && reaches(ours, target.ours, better)]),
     ...(target.ratio === undefined ? [] : [ratio === null ? null : ratio >= target.ratio]),
   ];
-  const named = [row.peerName, note].filter((part) => part !== null && part !== undefined);
+  const isDisturbed = load !== undefined && load.others > mostOfOthers;
+  const why = isDisturbed ? `not judged beside a load of ${load.others.toPrecision(2)} of others` : undefined;
+  const named = [row.peerName, note, why].filter((part) => part !== null && part !== undefined);
   return {
     name,
     unit,
@@ -50,7 +57,9 @@ export function reportOf(row: Row, measured: Figures | Error): Reported {
     peer: shown(peer),
     ratio: shown(ratio),
     target: targetText(row),
-    met: met(verdicts),
+    load: shown(load?.all ?? null),
+    loadOfOthers: shown(load?.others ?? null),
+    met: isDisturbed ? null : met(verdicts),
   };
 }
 

@@ -1,4 +1,5 @@
 import { type Amount, type Context, type Group, withContext } from './context.ts';
+import { besideLoad } from './machine-load.ts';
 import { type Reported, reportOf, type Row } from './row.ts';
 
 /** Which rows are measured, how, and who hears of it. `only` holds names, or what names begin with; empty: all. */
@@ -34,7 +35,8 @@ async function measured(row: Row, signal: AbortSignal, say: BenchOptions['say'])
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
   try {
-    return reportOf(row, await Promise.race([row.measure(), ended]));
+    const { result, load } = await besideLoad(() => Promise.race([row.measure(), ended]));
+    return reportOf(row, result, load);
   } catch (caught) {
     const error = caught instanceof Error ? caught : new Error(String(caught));
     say(`${row.name} failed: ${error.stack}`);

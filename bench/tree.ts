@@ -18,7 +18,8 @@ export async function memoryOf(pid: number): Promise<Memory & Readonly<{ by: Rea
   return { ...sum, by };
 }
 
-async function treeOf(pid: number): Promise<{ id: number; name: string }[]> {
+/** A process and all that it started. */
+export async function treeOf(pid: number): Promise<{ id: number; name: string }[]> {
   const all = new Map<number, { parent: number; name: string }>();
   for (const entry of await readdir('/proc')) {
     if (!/^\d+$/.test(entry)) continue;

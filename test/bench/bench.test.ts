@@ -1,7 +1,9 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { besideLoad, type MachineLoad } from '../../bench/machine-load.ts';
 import { inTurn } from '../../bench/rounds.ts';
 import { type Figures, reportOf, type Row } from '../../bench/row.ts';
 import { runBench } from '../../bench/run.ts';
@@ -31,7 +33,9 @@ test('bench --json prints one document with the figures of the rows asked for, a
         peer: figure,
         ratio: figure,
         target: '≥ 1.5×',
-        met: expect.any(Boolean) as unknown,
+        load: figure,
+        loadOfOthers: figure,
+        met: expect.toBeOneOf([true, false, null]) as unknown,
       },
     ],
   });
@@ -49,15 +53,36 @@ test('runBench measures what it was asked for, reports a row that fails, and end
     ],
     { ...options, only: ['reads'] },
   );
-  expect(rows.map(({ name, ours, peerName, met }) => [name, ours, peerName, met])).toEqual([
-    ['reads', 12, 'peer', true],
-    ['reads-rare', null, 'peer: no such table', null],
+  // Whether the first row is judged depends on what else the machine does.
+  expect(rows.map(({ name, ours, peerName }) => [name, ours, peerName?.split(': not judged')[0]])).toEqual([
+    ['reads', 12, 'peer'],
+    ['reads-rare', null, 'peer: no such table'],
   ]);
   expect(ends).toEqual(['reads']);
 });
 
 test('runBench fails when no row has the name', async () => {
   await expect(runBench([() => [row('reads')]], { ...options, only: ['writes'] })).rejects.toThrow('no row writes');
+});
+
+test('a row is not judged beside a load of others above one, and says so', () => {
+  const beside = (load: MachineLoad) => reportOf(row('reads'), figures, load);
+  expect(beside({ all: 3.5, others: 1 })).toMatchObject({ load: 3.5, loadOfOthers: 1, met: true, peerName: 'peer' });
+  expect(beside({ all: 3.5, others: 1.25 })).toMatchObject({
+    loadOfOthers: 1.25,
+    met: null,
+    peerName: 'peer: not judged beside a load of 1.3 of others',
+  });
+});
+
+test('the load of others leaves out what the bench itself runs', async () => {
+  const busy = spawn(process.execPath, ['-e', 'process.stdout.write("runs"); for (;;);']);
+  onTestFinished(() => void busy.kill());
+  await once(busy.stdout, 'data');
+  const { result, load } = await besideLoad(async () => await Promise.resolve('done'));
+  expect(result).toBe('done');
+  // Its own process runs while it is sampled, and so does the busy one.
+  if (load) expect(load.all - load.others).toBeGreaterThanOrEqual(1);
 });
 
 test('inTurn takes the median of the ratio of each round, not the ratio of the medians', async () => {
