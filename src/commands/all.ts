@@ -7,6 +7,7 @@ import { AdvanceChain, sealing } from './ledger/sealing.ts';
 import { settling, SettleSubmissions, submitting, SubmitTransactions } from './ledger/submit.ts';
 import { banning, RecordBans } from './node/bans.ts';
 import { RecordFiles, storing } from './node/files.ts';
+import { EndOperations, operating, RequestOperations } from './ops/operating.ts';
 import { probing, RecordProbes } from './probing.ts';
 import { CloseNodeDays, closing } from './uptime/closing.ts';
 import { resuming, ResumeTransfers } from './transfers/resume.ts';
@@ -41,6 +42,7 @@ export const commands: readonly CommandEntry[] = [
   ...decidedBy(transferring, RecordTransfers),
   ...decidedBy(retrieving, RecordRetrievals),
   ...decidedBy(resuming, ResumeTransfers),
+  ...decidedBy(operating, RequestOperations, EndOperations),
   { command: RequestTransfer, carryOut: requestTransfer },
 ];
 

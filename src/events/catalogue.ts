@@ -3,6 +3,7 @@ import * as ledger from './gen/annals/events/v1/ledger_pb.ts';
 import { ProbeFailedSchema, ProbeSucceededSchema } from './gen/annals/events/v1/probing_pb.ts';
 import * as actions from './gen/annals/events/v1/sync_actions_pb.ts';
 import * as nodes from './gen/annals/events/v1/sync_nodes_pb.ts';
+import * as operations from './gen/annals/events/v1/operations_pb.ts';
 import * as storage from './gen/annals/events/v1/storage_pb.ts';
 import * as transfers from './gen/annals/events/v1/transfers_pb.ts';
 import * as rounds from './gen/annals/events/v1/sync_rounds_pb.ts';
@@ -57,6 +58,11 @@ export const catalogue = {
   SubmissionDropped: { schema: ledger.SubmissionDroppedSchema, kind: 'submission', entity: 'hash' },
   BlockSealed: { schema: ledger.BlockSealedSchema, kind: 'ledger', entity: 'chain' },
   StateCheckpointed: { schema: ledger.StateCheckpointedSchema, kind: 'ledger', entity: 'chain' },
+  OperationRequested: { schema: operations.OperationRequestedSchema, kind: 'operation', entity: 'operation' },
+  OperationCompleted: { schema: operations.OperationCompletedSchema, kind: 'operation', entity: 'operation' },
+  OperationFailed: { schema: operations.OperationFailedSchema, kind: 'operation', entity: 'operation' },
+  OperationCancelled: { schema: operations.OperationCancelledSchema, kind: 'operation', entity: 'operation' },
+  OperationInterrupted: { schema: operations.OperationInterruptedSchema, kind: 'operation', entity: 'operation' },
 } as const satisfies Record<string, Entry>;
 
 export type FactType = keyof typeof catalogue;

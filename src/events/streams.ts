@@ -100,6 +100,14 @@ export const streamTable = {
     restore: 'itself',
     proven: 'public',
   },
+  // What operators did is for operators.
+  OPS: {
+    kinds: { operation: { live: false } },
+    keeps: 'forever',
+    archive: 'all',
+    restore: 'itself',
+    proven: 'private',
+  },
 } as const satisfies Record<string, StreamPolicy>;
 
 export type StreamName = keyof typeof streamTable;

@@ -1,4 +1,7 @@
+import { createActHolder } from '../edges/admin/act-holder.ts';
 import type { Acts } from '../edges/admin/acts.ts';
+import { createOperationRecords } from '../edges/admin/operation-records.ts';
+import { createOperations, type OperatorWork } from '../edges/admin/operations.ts';
 import type * as thread from '../engine/archive/thread.ts';
 import { rebuildingInWorker } from '../engine/models/build/rebuild-in-worker.ts';
 import { switchBack } from '../engine/models/build/switch.ts';
@@ -34,6 +37,13 @@ export function actsOf({ nats, postgres, folder, network, pools, broker }: Conte
     scrub: inspect(false),
     repair: inspect(true),
   };
+}
+
+/** The operations of this process, which are facts of the log. */
+export function operationsOf({ broker, network, logger }: Context): OperatorWork {
+  const clock = (): number => Date.now();
+  const records = createOperationRecords(broker.log, clock);
+  return createOperations({ records, holder: createActHolder(broker.connection, network), clock, logger });
 }
 
 function projectionOf(name: string): AnyProjection {

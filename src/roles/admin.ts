@@ -2,14 +2,11 @@ import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { createAdmin } from '../edges/admin/admin.ts';
+import { ownerOf } from '../edges/admin/operators.ts';
 import { openPrivateSocket } from '../edges/admin/private-socket.ts';
-import { archiveStateOf } from '../engine/archive/observed.ts';
-import { createCheckpoints } from '../engine/archive/proof/checkpoints.ts';
-import { metaSchema } from '../engine/models/engine/generations.ts';
-import { throughPool } from '../engine/models/pool.ts';
 import { toAppError } from '../kit/errors.ts';
-import { rounds } from '../projections/rounds/rounds.ts';
-import { actsOf } from './admin-acts.ts';
+import { actsOf, operationsOf } from './admin-acts.ts';
+import { stateOf } from './admin-state.ts';
 import type { Context } from './context.ts';
 import type { Part } from './role.ts';
 
@@ -22,20 +19,13 @@ const socketName = 'admin.sock';
  * A process that shares the folder with one that runs already has none of its own, and says so.
  */
 export async function startAdmin(context: Context): Promise<Part> {
-  const { network, broker, pools, reader, lag, folder, logger, version } = context;
-  const checkpoints = createCheckpoints(throughPool(pools.archive), metaSchema(network));
+  const { folder, logger, version } = context;
+  const operations = operationsOf(context);
   const app = createAdmin({
-    generations: reader.generations,
-    heads: broker.heads,
-    lag,
-    rounds: () => reader.read(rounds),
-    archive: archiveStateOf(pools, network),
-    logs: async () => {
-      const [last, refusals] = await Promise.all([checkpoints.last(), checkpoints.refusals()]);
-      return { checkpoints: last, refusals };
-    },
-    leases: broker.leases,
+    ...stateOf(context),
     acts: actsOf(context),
+    operations,
+    operatorOf: ownerOf,
     clock: () => Date.now(),
     logger,
     version,
@@ -49,6 +39,7 @@ export async function startAdmin(context: Context): Promise<Part> {
   const stop = async (): Promise<void> => {
     await socket?.remove();
     await app.close();
+    await operations.close();
   };
   return { name: 'administration', urls: socket ? { admin: socket.path } : {}, checks: [], gauges: [], failed, stop };
 }

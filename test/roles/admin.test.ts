@@ -179,7 +179,10 @@ describe('operations', () => {
 
   it('rebuild a read model and go back, with the generation that was named', async () => {
     const first = await act('projections/rounds/rebuild', { 'if-match': '"1"' });
-    expect(first).toMatchObject({ status: 202, body: { act: 'rebuild', target: 'rounds', ended_at: null } });
+    expect(first).toMatchObject({
+      status: 202,
+      body: { act: 'rebuild', target: 'rounds', ended_at: null, operator: { via: 'socket' } },
+    });
     expect(await ended(first)).toMatchObject({ status: 'succeeded', result: { generation: 2 }, error: null });
     const late = await act('projections/rounds/rebuild', { 'if-match': '"1"' });
     expect(late).toMatchObject({

@@ -1,11 +1,12 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Generation } from '../../engine/models/engine/generations.ts';
 import { isArchived, type StreamName, streams, streamTable } from '../../events/streams.ts';
 import { AppError } from '../../kit/errors.ts';
 import { type ProjectionName, projectionNames } from '../../projections/projection.ts';
 import { type App, component, errors, nullable, optional, plainAnswer, query, time, words } from '../http/schema.ts';
-import { type Operation, operationStatuses, type OperatorWork, type OperationWork } from './operations.ts';
+import { type Act, type ActOperator, type Operation, operationStatuses } from './operation-records.ts';
+import type { OperationWork, OperatorWork } from './operations.ts';
 
 /** What an operator may have done; each is work that may take long. */
 export type Acts = Readonly<{
@@ -20,6 +21,8 @@ export type ActOptions = Readonly<{
   acts: Acts;
   operations: OperatorWork;
   generations: () => Promise<readonly Generation[]>;
+  /** Who a request is of. */
+  operatorOf: (request: FastifyRequest) => ActOperator;
 }>;
 
 const tags = ['Operations'];
@@ -31,10 +34,24 @@ const operation = component(
     id: Type.String({ description: 'Id of the operation.' }),
     act: Type.String({ description: 'What is done.' }),
     target: Type.String({ description: 'The read model or stream that it is done to.' }),
-    status: words(operationStatuses),
+    operator: Type.Object(
+      { via: Type.String({ description: '`socket`, `cli` or `token`.' }), name: Type.String() },
+      { description: 'Who requested it: the user that the socket belongs to, or the name of a token.' },
+    ),
+    holder: Type.String({ description: 'Host, process and a random word of the process that works on it.' }),
+    status: words(operationStatuses, { description: '`interrupted`: the process that worked on it is gone.' }),
     started_at: time('When it was started.'),
     ended_at: nullable(time('When it ended.')),
-    progress: nullable(Type.Object({ done: Type.Integer(), total: Type.Integer() }, { description: 'In events.' })),
+    progress: nullable(
+      Type.Object(
+        {
+          done: Type.Integer(),
+          total: Type.Integer(),
+          eta_seconds: nullable(Type.Number({ description: 'How long the rest takes, at the rate so far.' })),
+        },
+        { description: 'In events; of what the answering process works on.' },
+      ),
+    ),
     result: nullable(Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'What it did.' })),
     error: nullable(
       Type.Object({ error: Type.String(), code: Type.String() }, { description: 'Why it failed, as of a refusal.' }),
@@ -46,8 +63,9 @@ const operationList = component('Operations', Type.Object({ operations: Type.Arr
 /** The components of these routes. */
 export const actComponents = [operation, operationList];
 
-function view({ startedAt, endedAt, ...one }: Operation) {
-  return { ...one, started_at: startedAt, ended_at: endedAt };
+function view({ startedAt, endedAt, progress, ...one }: Operation) {
+  const shown = progress && { done: progress.done, total: progress.total, eta_seconds: progress.etaSeconds };
+  return { ...one, started_at: startedAt, ended_at: endedAt, progress: shown };
 }
 
 const headers = query({
@@ -60,20 +78,29 @@ const headers = query({
 });
 
 /** Routes of what an operator has done: long work, which is answered as an operation. */
-export function addActs(app: App, { acts, operations, generations }: ActOptions): void {
+export function addActs(app: App, { acts, operations, generations, operatorOf }: ActOptions): void {
+  const start = async (reply: FastifyReply, act: Act, work: OperationWork) => {
+    const started = await operations.start(act, work);
+    reply.code(202).header('location', `/admin/v1/operations/${started.id}`);
+    return view(started);
+  };
   for (const act of ['rebuild', 'back'] as const) {
     const schema = actSchema(`${act}_projection`, `${act === 'back' ? 'Go back with' : 'Rebuild'} a read model`);
-    app.post(`/admin/v1/projections/:name/${act}`, { schema }, async ({ params, headers: sent }, reply) => {
+    app.post(`/admin/v1/projections/:name/${act}`, { schema }, async (request, reply) => {
+      const { params, headers: sent } = request;
       const name = known(projectionNames, params.name);
       await checkMatch(sent['if-match'], name, generations);
-      return await answer(reply, operations.start({ act, target: name, key: keyIn(sent) }, acts[act](name)));
+      const wanted = { act, target: name, key: keyIn(sent), operator: operatorOf(request) };
+      return await start(reply, wanted, acts[act](name));
     });
   }
   for (const act of ['scrub', 'repair'] as const) {
     const schema = actSchema(`${act}_stream`, `${act === 'scrub' ? 'Compare' : 'Repair'} a stream and its archive`);
-    app.post(`/admin/v1/streams/:name/${act}`, { schema }, async ({ params, headers: sent }, reply) => {
+    app.post(`/admin/v1/streams/:name/${act}`, { schema }, async (request, reply) => {
+      const { params, headers: sent } = request;
       const name = known(archived, params.name);
-      return await answer(reply, operations.start({ act, target: name, key: keyIn(sent) }, acts[act](name)));
+      const wanted = { act, target: name, key: keyIn(sent), operator: operatorOf(request) };
+      return await start(reply, wanted, acts[act](name));
     });
   }
   addOperations(app, operations);
@@ -98,15 +125,22 @@ function addOperations(app: App, operations: OperatorWork): void {
     tags,
     operationId: 'operations',
     summary: 'Operations, the last ones first',
-    response: { 200: plainAnswer('The last 100 of this process.', operationList.ref), ...errors() },
+    response: { 200: plainAnswer('The last 100 of the network.', operationList.ref), ...errors() },
   };
-  app.get('/admin/v1/operations', { schema: listSchema }, async () => ({ operations: operations.list().map(view) }));
+  app.get('/admin/v1/operations', { schema: listSchema }, async () => ({
+    operations: (await operations.list()).map(view),
+  }));
   const response = { 200: plainAnswer('The operation.', operation.ref), ...errors(404) };
   const one = { tags, operationId: 'operation', summary: 'How far an operation is', params, response };
-  app.get('/admin/v1/operations/:id', { schema: one }, async ({ params: { id } }) => view(operations.find(id)));
-  const cancel = { ...one, operationId: 'cancel_operation', summary: 'End the work of an operation' };
+  app.get('/admin/v1/operations/:id', { schema: one }, async ({ params: { id } }) => view(await operations.find(id)));
+  const cancel = {
+    ...one,
+    operationId: 'cancel_operation',
+    summary: 'End the work of an operation',
+    response: { ...response, ...errors(404, 409) },
+  };
   app.post('/admin/v1/operations/:id/cancel', { schema: cancel }, async ({ params: { id } }) =>
-    view(operations.cancel(id)),
+    view(await operations.cancel(id)),
   );
 }
 
@@ -132,9 +166,4 @@ async function checkMatch(
   const live = (await generations()).find((one) => one.projection === name && one.status === 'live')?.generation;
   if (live === undefined || wanted.replaceAll('"', '') !== String(live))
     throw new AppError('CONFLICT', `If-Match names another generation of ${name}; ${live ?? 'none'} is live.`);
-}
-
-async function answer(reply: FastifyReply, started: Operation) {
-  reply.code(202).header('location', `/admin/v1/operations/${started.id}`);
-  return view(started);
 }

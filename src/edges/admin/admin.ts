@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { ArchiveState } from '../../engine/archive/observed.ts';
 import type { Heads } from '../../engine/log/head.ts';
@@ -10,7 +11,8 @@ import { describeApi } from '../http/openapi.ts';
 import { type App, errors, plainAnswer } from '../http/schema.ts';
 import { createServer } from '../http/server.ts';
 import { type Acts, actComponents, addActs } from './acts.ts';
-import { createOperations } from './operations.ts';
+import type { ActOperator } from './operation-records.ts';
+import type { OperatorWork } from './operations.ts';
 import { adminComponents, lists } from './schemas.ts';
 import {
   leasesView,
@@ -23,8 +25,8 @@ import {
   streamsView,
 } from './views.ts';
 
-/** What the administration of an instance shows and works on. */
-export type AdminOptions = Readonly<{
+/** What the administration shows. */
+export type AdminState = Readonly<{
   generations: () => Promise<readonly Generation[]>;
   heads: () => Promise<Heads>;
   lag: Pick<LagTracker, 'lagMs'>;
@@ -32,11 +34,19 @@ export type AdminOptions = Readonly<{
   archive: () => Promise<ArchiveState>;
   logs: () => Promise<SignedLogs>;
   leases: Pick<Leases, 'list'>;
-  acts: Acts;
-  clock: () => number;
-  logger: Logger;
-  version: string;
 }>;
+
+/** What the administration of an instance shows and works on. */
+export type AdminOptions = AdminState &
+  Readonly<{
+    acts: Acts;
+    operations: OperatorWork;
+    /** Who a request is of. */
+    operatorOf: (request: FastifyRequest) => ActOperator;
+    clock: () => number;
+    logger: Logger;
+    version: string;
+  }>;
 
 const tags = ['State'];
 
@@ -58,13 +68,9 @@ export function createAdmin(options: AdminOptions): App {
     ],
     components: [...adminComponents, ...actComponents],
   });
-  const operations = createOperations(options.clock, ({ act, target, status, error }) =>
-    logger.info({ act, target, status, error }, 'an operation has ended'),
-  );
-  app.addHook('onClose', () => operations.close());
   void app.register(async (routes: App) => {
     addState(routes, options);
-    addActs(routes, { acts: options.acts, operations, generations: options.generations });
+    addActs(routes, options);
     addDocument(routes);
   });
   return app;

@@ -1,125 +1,199 @@
-import { randomUUID } from 'node:crypto';
+import type { OperationEnd } from '../../commands/ops/operating.ts';
 import { AppError, toAppError } from '../../kit/errors.ts';
-import type { ErrorBody } from '../http/errors.ts';
-
-/** The states of an operation. */
-export const operationStatuses = ['running', 'succeeded', 'failed', 'cancelled'] as const;
-
-/** How far an operation is: so many of about so many. */
-export type OperationProgress = Readonly<{ done: number; total: number }>;
-
-/** Long work of an operator: what it is of, how far it is, and its result or its error. */
-export type Operation = Readonly<{
-  id: string;
-  act: string;
-  target: string;
-  status: (typeof operationStatuses)[number];
-  startedAt: string;
-  endedAt: string | null;
-  progress: OperationProgress | null;
-  result: object | null;
-  /** With its detail: it is for the operator. */
-  error: ErrorBody | null;
-}>;
+import type { Logger } from '../../kit/logger.ts';
+import { repeat } from '../../kit/repeat.ts';
+import type { ActHolder } from './act-holder.ts';
+import {
+  type Act,
+  type Operation,
+  operationId,
+  type OperationProgress,
+  type OperationRecords,
+} from './operation-records.ts';
 
 /** The work of an operation; it ends early when the signal aborts. */
 export type OperationWork = (
-  options: Readonly<{ signal: AbortSignal; onProgress: (progress: OperationProgress) => void }>,
+  options: Readonly<{ signal: AbortSignal; onProgress: (progress: Pick<OperationProgress, 'done' | 'total'>) => void }>,
 ) => Promise<object>;
 
-/** What an operator has done: an act on a target, at most once for each key. */
-export type Act = Readonly<{ act: string; target: string; key?: string | undefined }>;
-
-/** The operations of this process, the last ones of them; a restart forgets them. */
+/** The operations of a network: each request and each end is a fact, and this process works on some of them. */
 export type OperatorWork = Readonly<{
-  list: () => readonly Operation[];
+  /** The last 100, of all processes. */
+  list: () => Promise<readonly Operation[]>;
   /** Fails with `NOT_FOUND`. */
-  find: (id: string) => Operation;
+  find: (id: string) => Promise<Operation>;
   /**
-   * Starts work, unless an operation of the same key exists: then returns that one. Fails with `CONFLICT` where the key
-   * was used for another act, and with `TOO_MANY_REQUESTS` while as many run as may.
+   * Starts work once its request is in the log, unless an operation of the same key exists: then returns that one.
+   * Fails with `CONFLICT` where the key was used for another act, and with `TOO_MANY_REQUESTS` while as many run here
+   * as may.
    */
-  start: (act: Act, work: OperationWork) => Operation;
-  /** Ends the work of an operation that runs, and returns it; nothing where it has ended. */
-  cancel: (id: string) => Operation;
-  /** Ends all that run, and waits for them. */
+  start: (act: Act, work: OperationWork) => Promise<Operation>;
+  /**
+   * Ends the work of an operation that runs, and returns it; nothing where it has ended. Fails with `CONFLICT` where
+   * another process works on it.
+   */
+  cancel: (id: string) => Promise<Operation>;
+  /** Ends all that run here as interrupted, and waits for them. */
   close: () => Promise<void>;
 }>;
 
+/** What operations need. */
+export type OperationsOptions = Readonly<{
+  records: OperationRecords;
+  holder: ActHolder;
+  clock: () => number;
+  logger: Logger;
+}>;
+
 const mostRunning = 4;
-const mostRemembered = 100;
+const mostListed = 100;
+const retryMs = 1000;
+/** How often acts whose process may be gone are searched for. */
+const searchMs = 5000;
 
-type Entry = { now: Operation; key: string | undefined; stop: AbortController; ended: Promise<void> };
+/** `first` is where its progress was first reported: an estimate counts from there. */
+type Entry = {
+  progress: OperationProgress | null;
+  first: Readonly<{ done: number; at: number }> | undefined;
+  stop: AbortController;
+  requested: Promise<Operation>;
+  ended: Promise<void>;
+};
 
-/** Makes the list of operations; `onEnd` is called with each that has ended. */
-export function createOperations(clock: () => number, onEnd: (operation: Operation) => void): OperatorWork {
-  const entries = new Map<string, Entry>();
-  const entryOf = (id: string): Entry => {
-    const entry = entries.get(id);
-    if (entry) return entry;
-    throw new AppError('NOT_FOUND', 'There is no such operation; a restart forgets them, and the last 100 are kept.');
+/** Makes the operations of a process, and reports those of processes that are gone as interrupted. */
+export function createOperations(options: OperationsOptions): OperatorWork {
+  const { records, holder } = options;
+  const running = new Map<string, Entry>();
+  const closing = new AbortController();
+  const withProgress = (one: Operation): Operation => ({ ...one, progress: running.get(one.id)?.progress ?? null });
+  const find = async (id: string): Promise<Operation> => {
+    const match = await records.find(id);
+    if (match) return withProgress(match);
+    throw new AppError('NOT_FOUND', 'There is no such operation.');
   };
+  const searching = repeat('operations of processes that are gone were not searched for', interrupter(options), {
+    everyMs: searchMs,
+    log: options.logger,
+    signal: closing.signal,
+  });
   return {
-    list: () => [...entries.values()].map(({ now }) => now).toReversed(),
-    find: (id) => entryOf(id).now,
-    start: ({ act, target, key }, work) => {
-      const known = key === undefined ? undefined : [...entries.values()].find((one) => one.key === key);
-      if (known && (known.now.act !== act || known.now.target !== target))
-        throw new AppError('CONFLICT', `This Idempotency-Key was used to ${known.now.act} ${known.now.target}.`);
-      if (known) return known.now;
-      makeRoom(entries);
-      const entry = startedEntry({ act, target, key }, clock);
-      entries.set(entry.now.id, entry);
-      entry.ended = carryOut(entry, work, clock).then(() => onEnd(entry.now));
-      return entry.now;
+    find,
+    list: async () => (await records.latest()).slice(0, mostListed).map(withProgress),
+    start: async (act, work) => {
+      const id = operationId(act.key);
+      const before = await (running.get(id)?.requested ?? (act.key === undefined ? undefined : records.find(id)));
+      if (before) return withProgress(sameAct(before, act));
+      const { requested } = running.get(id) ?? startEntry({ id, act, work }, { ...options, running, closing });
+      return sameAct(await requested, act);
     },
-    cancel: (id) => {
-      const entry = entryOf(id);
-      entry.stop.abort();
-      return entry.now;
+    cancel: async (id) => {
+      const one = await find(id);
+      if (one.status === 'running' && !running.has(id))
+        throw new AppError('CONFLICT', `Process ${one.holder} works on this operation: end it there.`);
+      running.get(id)?.stop.abort();
+      return one;
     },
     close: async () => {
-      for (const { stop } of entries.values()) stop.abort();
-      await Promise.all([...entries.values()].map(({ ended }) => ended));
+      closing.abort();
+      for (const { stop } of running.values()) stop.abort();
+      await Promise.allSettled([searching, ...[...running.values()].map(({ ended }) => ended)]);
+      await holder.close();
     },
   };
 }
 
-/** Forgets the first operation that has ended, where there are as many as are kept. */
-function makeRoom(entries: Map<string, Entry>): void {
-  const running = [...entries.values()].filter(({ now }) => now.status === 'running');
-  if (running.length >= mostRunning)
+function sameAct(known: Operation, { act, target }: Act): Operation {
+  if (known.act === act && known.target === target) return known;
+  throw new AppError('CONFLICT', `This Idempotency-Key was used to ${known.act} ${known.target}.`);
+}
+
+type Starting = OperationsOptions & Readonly<{ running: Map<string, Entry>; closing: AbortController }>;
+type Wanted = Readonly<{ id: string; act: Act; work: OperationWork }>;
+
+/** Takes a slot at once, so that no more than may run do; gives it back where the request turns out to be known. */
+function startEntry({ id, act, work }: Wanted, starting: Starting): Entry {
+  const { running, records, holder } = starting;
+  if (running.size >= mostRunning)
     throw new AppError('TOO_MANY_REQUESTS', `As many operations run as may at once: ${mostRunning}. Wait for one.`);
-  const oldest = [...entries.values()].find(({ now }) => now.status !== 'running');
-  if (entries.size >= mostRemembered && oldest) entries.delete(oldest.now.id);
-}
-
-function startedEntry({ act, target, key }: Act, clock: () => number): Entry {
-  const now: Operation = {
-    id: randomUUID(),
-    act,
-    target,
-    status: 'running',
-    startedAt: new Date(clock()).toISOString(),
-    endedAt: null,
+  const request = async () => await records.request(id, act, await holder.announced());
+  const isRequested = request();
+  const requested = isRequested.then(async () => {
+    const one = await records.find(id);
+    if (one) return one;
+    throw new AppError('UNAVAILABLE', 'The log does not show the operation that was requested; try again.');
+  });
+  const entry: Entry = {
     progress: null,
-    result: null,
-    error: null,
+    first: undefined,
+    stop: new AbortController(),
+    requested,
+    ended: Promise.resolve(),
   };
-  return { now, key, stop: new AbortController(), ended: Promise.resolve() };
+  running.set(id, entry);
+  entry.ended = isRequested
+    .then(async ({ isNew }) => (isNew ? await carryOut({ id, entry, work }, starting) : undefined))
+    .catch(() => undefined)
+    .finally(() => running.delete(id));
+  return entry;
 }
 
-async function carryOut(entry: Entry, work: OperationWork, clock: () => number): Promise<void> {
+async function carryOut(
+  { id, entry, work }: Readonly<{ id: string; entry: Entry; work: OperationWork }>,
+  { records, clock, logger, closing }: Starting,
+): Promise<void> {
   const { signal } = entry.stop;
-  const onProgress = ({ done, total }: OperationProgress): void => {
-    entry.now = { ...entry.now, progress: { done, total: Math.max(done, total) } };
+  const [outcome] = await Promise.allSettled([
+    work({ signal, onProgress: (progress) => note(entry, progress, clock()) }),
+  ]);
+  const end = endOf(id, outcome, signal.aborted ? (closing.signal.aborted ? 'stopped' : 'cancelled') : undefined);
+  logger.info({ operation: id, end: end.step }, 'an operation has ended');
+  const record = async (): Promise<'done'> => {
+    await records.end(end);
+    return 'done';
   };
-  const [outcome] = await Promise.allSettled([work({ signal, onProgress })]);
-  const endedAt = new Date(clock()).toISOString();
-  if (outcome.status === 'fulfilled') entry.now = { ...entry.now, status: 'succeeded', endedAt, result: outcome.value };
-  else {
-    const status = signal.aborted ? 'cancelled' : 'failed';
-    const { code, message } = toAppError(outcome.reason);
-    entry.now = { ...entry.now, status, endedAt, error: { error: message, code } };
-  }
+  // A process that stops tries once: what it leaves open is interrupted for the next one.
+  if (closing.signal.aborted) await record();
+  else
+    await repeat('the end of an operation was not recorded', record, {
+      everyMs: retryMs,
+      log: logger,
+      signal: closing.signal,
+    });
+}
+
+function endOf(
+  operation: string,
+  outcome: PromiseSettledResult<object>,
+  aborted: 'stopped' | 'cancelled' | undefined,
+): OperationEnd {
+  if (outcome.status === 'fulfilled') return { step: 'complete', operation, result: outcome.value };
+  if (aborted === 'stopped') return { step: 'interrupt', operation, reason: 'The process that worked on it stopped' };
+  if (aborted === 'cancelled') return { step: 'cancel', operation };
+  const { code, message } = toAppError(outcome.reason);
+  return { step: 'fail', operation, code, message };
+}
+
+function note(entry: Entry, { done, total }: Pick<OperationProgress, 'done' | 'total'>, at: number): void {
+  entry.first ??= { done, at };
+  const { first } = entry;
+  const most = Math.max(done, total);
+  const isKnown = done > first.done && at > first.at;
+  const etaSeconds = isKnown ? ((most - done) * (at - first.at)) / (done - first.done) / 1000 : null;
+  entry.progress = { done, total: most, etaSeconds };
+}
+
+/**
+ * Records acts as interrupted whose process is announced no more. It reads the acts before the processes: whoever
+ * works on an act was announced before the act was requested.
+ */
+function interrupter({ records, holder, logger }: OperationsOptions): () => Promise<void> {
+  return async () => {
+    const open = (await records.latest()).filter((one) => one.status === 'running' && !holder.isOwn(one.holder));
+    if (open.length === 0) return;
+    const present = await holder.present();
+    for (const one of open.filter(({ holder: name }) => !present.has(name))) {
+      await records.end({ step: 'interrupt', operation: one.id, reason: 'The process that worked on it is gone' });
+      logger.warn({ operation: one.id, act: one.act, target: one.target }, 'an operation was interrupted');
+    }
+  };
 }

@@ -23,6 +23,8 @@ export type Log = FactLog &
     lastPages: (kind: Kind, without?: readonly FactType[]) => AsyncIterable<readonly Recorded[]>;
     /** The last fact of each of some entities at or before a sequence of their stream, as far as it is kept. */
     lastAsOf: (kind: Kind, entities: readonly string[], upTo: number) => Promise<ReadonlyMap<string, Recorded>>;
+    /** The last facts of a kind whose stream holds no other, at most so many, oldest first. */
+    latest: (kind: Kind, most: number) => Promise<readonly Recorded[]>;
     /** Returns whether a stream has dropped an event since it was created. */
     hasForgotten: (stream: StreamName) => Promise<boolean>;
     /**
@@ -90,6 +92,7 @@ export function createLog(nc: NatsConnection, network: string, appending: Append
       const subjects = entities.map((entity) => subjectOf(kind, network, entity));
       return byEntity(nameOf(kind), await lastMessages(nc, nameOf(kind), { subjects, upTo }), entityIn);
     },
+    latest: (kind, most) => latestOf(nc, { name: nameOf(kind), pattern: everyEntity(kind, network), most }),
     hasForgotten: (stream) => hasForgotten(nc, streamName(stream, network)),
     lastOfAll: async (kind) =>
       byEntity(nameOf(kind), await lastOfEach(nc, nameOf(kind), everyEntity(kind, network)), entityIn),
@@ -128,6 +131,23 @@ async function* pagesOf(nc: NatsConnection, { name, pattern, without }: Pages): 
   const isWanted = isOfOtherTypes(without);
   for await (const page of lastPages(nc, name, pattern))
     yield page.filter(({ bytes }) => isWanted(bytes)).map((message) => recordedFrom(name, message));
+}
+
+/** The last messages of a stream that match a pattern, as facts. */
+async function latestOf(
+  nc: NatsConnection,
+  { name, pattern, most }: Readonly<{ name: string; pattern: string; most: number }>,
+): Promise<Recorded[]> {
+  const { lastSequence } = await readHead(nc, name);
+  const facts: Recorded[] = [];
+  for (let from = Math.max(1, lastSequence - most + 1); lastSequence > 0;) {
+    const { messages, left } = await messagesOf(nc, name, { subject: pattern, from, most });
+    facts.push(...messages.map((message) => recordedFrom(name, message)));
+    const last = messages.at(-1);
+    if (!last || left === 0) break;
+    from = last.sequence + 1;
+  }
+  return facts.slice(-most);
 }
 
 /** Bounds a page. */

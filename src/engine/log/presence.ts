@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { unlessBroken } from './breaks.ts';
+import { refusedWith, unlessBroken } from './breaks.ts';
 import { createLeases } from './leases.ts';
 
 /** A process among those of its group: each announces what it serves by a lease of its own. */
@@ -36,7 +36,7 @@ export function announce(
   nc: NatsConnection,
   { network, group, serves, ttlMs = usualTtlMs, signal }: PresenceOptions,
 ): Presence {
-  const bucketName = `annals-${group}_${network}`;
+  const bucketName = bucketOf(group, network);
   const name = `${serves}.${randomBytes(8).toString('hex')}`;
   const leases = createLeases(nc, network, { ttlMs, bucketName });
   let current = Promise.withResolvers<AbortSignal>();
@@ -58,13 +58,30 @@ export function announce(
         outer.removeEventListener('abort', leave);
       }
     },
-    present: async () => await unlessBroken(nc, presentIn(nc, bucketName)),
+    present: async () => await presentIn(nc, { network, group }),
     ended,
   };
 }
 
+function bucketOf(group: string, network: string): string {
+  return `annals-${group}_${network}`;
+}
+
+/** The processes of a group that are announced now, as the broker's leader has it; none where none ever was. */
+export async function presentIn(
+  nc: NatsConnection,
+  { network, group }: Pick<PresenceOptions, 'network' | 'group'>,
+): Promise<ReadonlySet<string>> {
+  try {
+    return await unlessBroken(nc, holdersIn(nc, bucketOf(group, network)));
+  } catch (caught) {
+    if (refusedWith(caught, 'streamNotFound')) return new Set();
+    throw caught;
+  }
+}
+
 /** Names whose lease is in force; that of a process which released it is a marker for a while. */
-async function presentIn(nc: NatsConnection, bucketName: string): Promise<ReadonlySet<string>> {
+async function holdersIn(nc: NatsConnection, bucketName: string): Promise<ReadonlySet<string>> {
   const [stream, prefix] = [`KV_${bucketName}`, `$KV.${bucketName}.`];
   const manager = await jetstreamManager(nc, { checkAPI: false });
   const { state } = await manager.streams.info(stream, { subjects_filter: `${prefix}>` });
