@@ -34,6 +34,8 @@ export type Context = Readonly<{
   onSoundDatabase: Database['onSound'];
   /** Consistent snapshots of the read models. */
   reader: Reader;
+  /** The same for readiness and figures, beside all who read. */
+  watching: Reader;
   /** How far positions are behind the log. */
   lag: LagTracker;
   /** How the log, the archive and the read models are, as every process shows it. */
@@ -65,6 +67,7 @@ export async function openStores(
     ...leadership,
   });
   const reader = createReader({ pools, network });
+  const watching = createReader({ pools: { read: pools.watch }, network });
   const lag = trackLag(broker.heads, { signal, clock: () => Date.now(), logger });
   return {
     config,
@@ -76,8 +79,9 @@ export async function openStores(
     onSoundDatabase: onSound,
     leadership,
     reader,
+    watching,
     lag,
-    observed: observeStores({ config, broker, pools, archive, leadership, reader, lag }),
+    observed: observeStores({ config, broker, pools, archive, leadership, watching, lag }),
     profile: loadProfile(network),
     version: await ownVersion(),
     nats: servers.nats,
@@ -87,16 +91,16 @@ export async function openStores(
   };
 }
 
-type Stores = Pick<Context, 'config' | 'broker' | 'leadership' | 'reader' | 'lag'> &
+type Stores = Pick<Context, 'config' | 'broker' | 'leadership' | 'watching' | 'lag'> &
   Pick<Database, 'archive' | 'pools'>;
 
 /** How the stores are, and what this process leads; every process shows it. */
-function observeStores({ config, broker, pools, archive, leadership, reader, lag }: Stores): Observed {
+function observeStores({ config, broker, pools, archive, leadership, watching, lag }: Stores): Observed {
   return observedOf([
     observeLog(broker.state, lag),
     observeArchive(archive, { ...config, clock: () => Date.now() }),
     observeLogs({ pools, network: config.network }),
-    observeModels(reader, lag),
+    observeModels(watching, lag),
     { checks: [], gauges: [leadership.registry] },
   ]);
 }

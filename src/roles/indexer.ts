@@ -24,7 +24,7 @@ export const indexer = {
 } as const satisfies Role;
 
 /** Rounds of sync over a chain's REST, as long as this process holds their lease. */
-function startSync({ config, profile, broker, reader, logger, signal }: RoleContext, chainUrl: string): Part {
+function startSync({ config, profile, broker, watching, logger, signal }: RoleContext, chainUrl: string): Part {
   const { log, leases } = broker;
   const run = (ending: AbortSignal): Promise<void> =>
     runSync({
@@ -38,7 +38,7 @@ function startSync({ config, profile, broker, reader, logger, signal }: RoleCont
       onProgress: ({ source, ...far }) =>
         logger.info({ ...far, percent: percentOf(far) }, `reading the chain: ${source}`),
     });
-  return looping('sync', signal, run, observeSync(reader.read, { ...config, clock: () => Date.now() }));
+  return looping('sync', signal, run, observeSync(watching.read, { ...config, clock: () => Date.now() }));
 }
 
 function percentOf({ height, head }: Pick<RoundProgress, 'height' | 'head'>): number {

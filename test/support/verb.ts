@@ -21,7 +21,7 @@ export function startVerb(dataDir: string, ...args: readonly string[]): { pid: n
   const { pid = 0 } = execFile(
     process.execPath,
     [...command, ...args],
-    { env, timeout: 120_000, maxBuffer: 32 << 20 },
+    { env, timeout: 480_000, maxBuffer: 32 << 20 },
     (error, stdout, stderr) => resolve({ status: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
   );
   return { pid, ran: promise };

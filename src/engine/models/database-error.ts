@@ -35,7 +35,7 @@ const networkCodes = [
   'ENETUNREACH',
 ];
 const brokenConnection =
-  /connection terminated|connection ended|not queryable|timeout exceeded when trying to connect|read timeout|calling end on the pool/i;
+  /connection terminated|connection ended|not queryable|timeout exceeded when trying to connect|timeout expired|read timeout|calling end on the pool/i;
 
 /**
  * An error of PostgreSQL or of the connection to it as an error of ours; any other error is returned unchanged.

@@ -12,6 +12,7 @@ import { type SessionSettings, withSettings } from './session-settings.ts';
  * Connections by purpose.
  *
  * - `read` answers requests in batches; all statements of one transaction see the same instant.
+ * - `watch` reads as `read` does, for readiness and figures: a burst of requests does not make the database look lost.
  * - `write` carries live batches.
  * - `bulk` carries rebuilds and changes of tables.
  * - `archive` is the archive's alone: neither a burst of facts nor a rebuild delays it.
@@ -22,6 +23,7 @@ import { type SessionSettings, withSettings } from './session-settings.ts';
  */
 export type Pools = Readonly<{
   read: pg.Pool;
+  watch: pg.Pool;
   write: pg.Pool;
   bulk: pg.Pool;
   archive: pg.Pool;
@@ -36,6 +38,8 @@ export type DatabasePoolOptions = Readonly<{ applicationName: string; readers?: 
 
 const readTimeoutMs = 5000;
 const connectTimeoutMs = 5000;
+/** Readers queue for a connection that others use: a busy database is slow, one that is away is `connectTimeoutMs`. */
+const readersWaitMs = 15_000;
 /** A reader this slow has been cut off long before its generation's tables are dropped. */
 const idleReaderMs = 30_000;
 /** A frozen writer's locks are released after this. */
@@ -90,26 +94,25 @@ export function createPools(config: pg.ClientConfig, { applicationName, readers 
       types: typesOf(parsers),
       ...more,
     });
-  const read = open(
-    'read',
-    { ...readPlans, ...readOnce },
-    {
-      max: readers,
-      idleTimeoutMillis: storedIdleMs.read,
-      pipeline: false,
-      statement_timeout: readTimeoutMs,
-      idle_in_transaction_session_timeout: idleReaderMs,
-    },
-  );
+  const reading = {
+    pipeline: false,
+    statement_timeout: readTimeoutMs,
+    idle_in_transaction_session_timeout: idleReaderMs,
+  };
+  const queueing = { connectionTimeoutMillis: readersWaitMs, Client: BoundedConnect };
+  const reads = { ...readPlans, ...readOnce };
+  const read = open('read', reads, { ...reading, ...queueing, max: readers, idleTimeoutMillis: storedIdleMs.read });
+  const watch = open('watch', reads, { ...reading, max: 1 });
   const writing = { idle_in_transaction_session_timeout: idleWriterMs };
   const write = open('write', writePlans, { ...writing, max: most.write, query_timeout: 60_000 });
   const bulk = open('bulk', writePlans, { ...writing, max: most.bulk });
   const archive = open('archive', writePlans, { ...writing, max: most.archive, types: typesOf(archiveParsers) });
   const load = open('load', loadPlans, { max: most.load, pipeline: false });
-  const all = [read, write, bulk, archive, load];
+  const all = [read, watch, write, bulk, archive, load];
   const builds = createSlots(buildsAtOnce, 'A rebuild');
   return {
     read,
+    watch,
     write,
     bulk,
     archive,
@@ -124,8 +127,11 @@ export function createPools(config: pg.ClientConfig, { applicationName, readers 
 const damageListeners = new WeakMap<pg.Pool, Set<(damage: Error) => void>>();
 
 /** Calls `tell` with answers that show damage in the database's own files, until the returned function is called. */
-export function onDamage({ read, write, bulk, archive, load }: Pools, report: (damage: Error) => void): () => void {
-  const pools = [read, write, bulk, archive, load];
+export function onDamage(
+  { read, watch, write, bulk, archive, load }: Pools,
+  report: (damage: Error) => void,
+): () => void {
+  const pools = [read, watch, write, bulk, archive, load];
   for (const pool of pools) {
     const listeners = damageListeners.get(pool) ?? new Set();
     damageListeners.set(pool, listeners.add(report));
@@ -187,6 +193,13 @@ export async function sendAll(client: pg.ClientBase, statements: readonly Statem
     if (answer.status === 'rejected') throw answer.reason;
     return answer.value;
   });
+}
+
+/** A client whose own attempt to connect is bounded apart from the wait for a place in its pool. */
+class BoundedConnect extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super({ ...config, connectionTimeoutMillis: connectTimeoutMs });
+  }
 }
 
 function openPool(config: pg.PoolConfig): pg.Pool {

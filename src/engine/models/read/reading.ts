@@ -33,7 +33,7 @@ export type Reader = Readonly<{
 
 /** Whose read models, and which versions of projections are read; those that are not named, in any version. */
 type ReaderOptions = Readonly<{
-  pools: Pools;
+  pools: Pick<Pools, 'read'>;
   network: string;
   projections?: readonly Pick<AnyProjection, 'name' | 'version'>[];
 }>;
