@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { setTimeout as pause } from 'node:timers/promises';
 import { createFeeMarket1559Tx } from '@ethereumjs/tx';
 import { bytesToHex, createContractAddress, createAddressFromPrivateKey } from '@ethereumjs/util';
 import { createForks } from '../../src/edges/evm/executor/forks.ts';
@@ -10,6 +9,7 @@ import { until } from '../../test/support/polling.ts';
 import { type Program, runProgram } from '../../test/support/run-program.ts';
 import lean from '../../tools/boot/lean.json' with { type: 'json' };
 import { type Context, once } from '../context.ts';
+import { latencies, latenciesApart } from '../latencies.ts';
 import type { Row } from '../row.ts';
 
 const env = { ROLES: 'ledger,projector,evm', EVM_BLOCK_TIME: '1s', LOCAL_OUTAGES: 'off' };
@@ -57,7 +57,9 @@ async function measure(context: Context): Promise<Measured> {
   const sender = await senderOn(rpc);
   const to = await sender.deploy();
   const stop = new AbortController();
-  const numbers = latencies(stop.signal, () => rpc('eth_blockNumber'));
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] });
+  const repeated = { url: first.instance.urls['json-rpc'] ?? '', body, everyMs: askEachMs };
+  const numbers = latenciesApart(repeated, stop.signal);
   const blocks = context.size(50, 2);
   let logs = 0;
   for (let block = 1; block <= blocks; block += 1) {
@@ -138,18 +140,6 @@ async function senderOn(rpc: Rpc) {
   };
 }
 
-/** How long each question took, one each twenty milliseconds, until the signal ends it. */
-async function latencies(signal: AbortSignal, ask: () => Promise<unknown>): Promise<number[]> {
-  const all: number[] = [];
-  while (!signal.aborted) {
-    const began = performance.now();
-    await ask();
-    all.push(performance.now() - began);
-    await pause(askEachMs);
-  }
-  return all;
-}
-
 /** Balances while calls run whose callers are gone. */
 async function besideEndlessCalls(program: Program, to: string, count: number): Promise<number> {
   const rpc = rpcOf(program);
@@ -159,10 +149,11 @@ async function besideEndlessCalls(program: Program, to: string, count: number): 
   });
   const stop = new AbortController();
   let asked = 0;
-  const all = await latencies(stop.signal, async () => {
+  const request = async (): Promise<void> => {
     await rpc('eth_getBalance', to, 'latest');
     if ((asked += 1) >= count) stop.abort();
-  });
+  };
+  const all = await latencies(request, { everyMs: askEachMs, signal: stop.signal });
   await Promise.all(endless);
   return p99(all);
 }

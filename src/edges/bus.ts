@@ -8,7 +8,7 @@ import { queries } from '../projections/all.ts';
 import type { Query } from '../projections/query.ts';
 import type { Reading } from '../projections/reading.ts';
 
-type Buses = Readonly<{ command: CommandBus; query: QueryBus }>;
+type Buses = Readonly<{ command: Pick<CommandBus, 'execute'>; query: Pick<QueryBus, 'execute'> }>;
 type Handler = Readonly<{ execute: (message: object) => Promise<unknown> }>;
 
 /**
@@ -29,6 +29,23 @@ let buses: Promise<Buses> | undefined;
 export async function openBuses(): Promise<Buses> {
   buses ??= createBuses();
   return await buses;
+}
+
+/**
+ * From now on this thread executes messages straight from the two tables: one that serves a single edge does without
+ * the container, which takes 20 MB and a quarter of a second.
+ */
+export function executeFromTables(): void {
+  const handlers = new Map<object, Handler['execute']>([
+    ...commands.map((one) => [one.command, ofCommand(one)] as const),
+    ...queries.map((one) => [one.query, ofQuery(one)] as const),
+  ]);
+  const execute = async <Result>(message: object): Promise<Result> => {
+    const handler = handlers.get(message.constructor);
+    if (!handler) throw new AppError('INTERNAL', `No table lists ${message.constructor.name}`);
+    return (await handler(message)) as Result;
+  };
+  buses = Promise.resolve({ command: { execute }, query: { execute } });
 }
 
 /**
@@ -56,18 +73,22 @@ export async function runQuery<Answer>(reading: Reading, query: Query<unknown, A
 async function createBuses(): Promise<Buses> {
   await import('reflect-metadata');
   const [{ NestFactory }, cqrs] = await Promise.all([import('@nestjs/core'), import('@nestjs/cqrs')]);
-  const forCommands = commands.map(({ command, carryOut }) =>
-    bound(cqrs.CommandHandler(command), (message) => carryOut(carriedWith(logs, message), message)),
-  );
-  const forQueries = queries.map(({ query, answer }) =>
-    bound(cqrs.QueryHandler(query), (message) => answer(carriedWith(readings, message), message)),
-  );
+  const forCommands = commands.map((one) => bound(cqrs.CommandHandler(one.command), ofCommand(one)));
+  const forQueries = queries.map((one) => bound(cqrs.QueryHandler(one.query), ofQuery(one)));
   class Root {}
   const context = await NestFactory.createApplicationContext(
     { module: Root, imports: [cqrs.CqrsModule.forRoot()], providers: [...forCommands, ...forQueries] },
     { logger: false },
   );
   return { command: context.get(cqrs.CommandBus), query: context.get(cqrs.QueryBus) };
+}
+
+function ofCommand({ carryOut }: (typeof commands)[number]): Handler['execute'] {
+  return (message) => carryOut(carriedWith(logs, message), message);
+}
+
+function ofQuery({ answer }: (typeof queries)[number]): Handler['execute'] {
+  return (message) => answer(carriedWith(readings, message), message);
 }
 
 /** A handler class of its own, as the container requires one for each message. */

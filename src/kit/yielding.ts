@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** How long work runs before others are served. */
-const usualMs = 5;
+const usualMs = 1;
 
 /**
  * Makes a function that long work calls between its steps: it lets others run once the work has run for a while.

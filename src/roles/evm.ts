@@ -1,9 +1,10 @@
-import { AppError } from '../kit/errors.ts';
-import { openRequested } from '../edges/evm/asked.ts';
-import { startEvm } from '../edges/evm/start-evm.ts';
-import { failureOf } from '../kit/failure.ts';
 import { parseGenesis } from '../commands/ledger/genesis.ts';
+import { type ServingThread, startServingThread } from '../edges/evm/workers/serving.ts';
 import { localEvmConfig } from '../edges/ledger/evm-chain.ts';
+import { damageOf } from '../engine/models/database-error.ts';
+import { reportDamage } from '../engine/models/pool.ts';
+import { AppError } from '../kit/errors.ts';
+import type { LogOptions } from '../kit/logger.ts';
 import type { Part, Role, RoleContext } from './role.ts';
 
 /** JSON-RPC of the local network's chain; other chains have none. */
@@ -16,26 +17,18 @@ export const evm = {
           { setting: 'EVM_WS_PORT', host, port: evmWsPort },
         ]
       : [],
-  async *start(context) {
-    if (context.config.isLocal) yield await startLocal(context);
-  },
+  start: (context) => (context.config.isLocal ? startLocal(context, startServingThread()) : startNothing()),
 } as const satisfies Role;
 
-async function startLocal(context: RoleContext): Promise<Part> {
-  const { network, broker, reader, postgres } = context;
-  const own = new AbortController();
-  const signal = AbortSignal.any([context.signal, own.signal]);
+async function* startNothing(): AsyncGenerator<Part> {}
+
+async function* startLocal(context: RoleContext, thread: ServingThread): AsyncGenerator<Part> {
+  const { config, network, broker, pools, leadership, version, nats, postgres, signal } = context;
   const beginning = (await broker.log.readOne('LEDGER', 1))?.fact;
   if (beginning?.type !== 'ChainInitialised')
     throw new AppError('UNAVAILABLE', 'There is no chain yet: a process with the role ledger begins it');
-  const access = {
-    postgres,
-    network,
-    config: localEvmConfig(beginning.data.time, parseGenesis(beginning.data.genesis)),
-  };
-  const request = openRequested(broker.connection, network);
-  const { config, version, logger } = context;
-  const served = await startEvm({
+  const chain = localEvmConfig(beginning.data.time, parseGenesis(beginning.data.genesis));
+  const input = {
     host: config.host,
     httpPort: config.evmHttpPort,
     wsPort: config.evmWsPort,
@@ -44,24 +37,27 @@ async function startLocal(context: RoleContext): Promise<Part> {
     gasCap: BigInt(config.evmGasCap),
     callTimeoutMs: config.evmCallTimeoutMs,
     readThreads: config.evmReadThreads,
-    onAsked: request.tell,
     version,
-    logger,
-    log: broker.log,
-    reader,
-    access,
+    access: { postgres, network, config: chain },
+    nats,
+    log: logOptions(config),
+  };
+  const served = await thread.serve(input, {
+    onAppendRefused: leadership.onAppendRefused,
+    onDamage: (damage) => reportDamage(pools.read, damageOf(damage)),
     signal,
   });
-  return {
+  yield {
     name: 'JSON-RPC',
     urls: { 'json-rpc': served.url, 'json-rpc ws': served.wsUrl },
     checks: [],
     gauges: [],
-    failed: failureOf([served.ended], signal),
-    stop: async () => {
-      own.abort();
-      request.close();
-      await served.stop();
-    },
+    failed: served.failed,
+    stop: served.stop,
   };
+}
+
+/** A thread does not know whether the process writes to a terminal. */
+function logOptions({ logLevel: level, logFormat: format }: RoleContext['config']): LogOptions {
+  return { level, format: format || (process.stderr.isTTY ? 'pretty' : 'json') };
 }

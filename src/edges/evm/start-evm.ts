@@ -11,19 +11,21 @@ import { type RpcPosition, type ServedRpc, serveRpc } from './rpc/serve-rpc.ts';
 import type { StateAccess } from './workers/state-access.ts';
 import { createStateReads } from './workers/state-reads.ts';
 
-/** The parts that the JSON-RPC runs on. */
-export type EvmOptions = RpcPosition &
+/** How the JSON-RPC is served, and where the states that it reads lie; plain data. */
+export type EvmSettings = Omit<RpcPosition, 'logger' | 'onAsked'> &
   Readonly<{
-    log: Log;
-    reader: Pick<Reader, 'read'>;
     access: StateAccess;
     namespaces: readonly Namespace[];
     callTimeoutMs: number;
     readThreads: number;
     gasCap: bigint;
     version: string;
-    signal: AbortSignal;
   }>;
+
+/** The parts that the JSON-RPC runs on. */
+export type EvmOptions = EvmSettings &
+  RpcPosition &
+  Readonly<{ log: Log; reader: Pick<Reader, 'read'>; signal: AbortSignal }>;
 
 /** JSON-RPC that runs; `ended` settles when it can follow the log no more. */
 export type Evm = ServedRpc & Readonly<{ ended: Promise<void> }>;

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { createYielding } from '../../kit/yielding.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -54,6 +55,22 @@ export function send(response: ServerResponse, status: number, body?: string, he
   if (response.headersSent) return;
   const type = body === undefined ? {} : { 'content-type': 'application/json' };
   response.writeHead(status, { ...type, ...headers }).end(body);
+}
+
+/** Bytes of a long body that are sent in one go. */
+const bytesInPiece = 64 * 1024;
+
+/** The same for a body that may be long: other requests are answered while it is sent. */
+export async function sendInTurns(response: ServerResponse, status: number, body: string): Promise<void> {
+  if (body.length <= bytesInPiece) return send(response, status, body);
+  const bytes = Buffer.from(body);
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': bytes.length });
+  const rest = createYielding();
+  for (let at = 0; at < bytes.length && !response.destroyed; at += bytesInPiece) {
+    await rest();
+    response.write(bytes.subarray(at, at + bytesInPiece));
+  }
+  response.end();
 }
 
 /**

@@ -82,3 +82,17 @@ export function isDamage(caught: unknown): caught is Error {
   const source = caught instanceof AppError ? caught.cause : caught;
   return source instanceof pg.DatabaseError && damageCodes.includes(source.code ?? '');
 }
+
+/** An answer that shows damage as plain data, as it leaves a thread. */
+export type DamageNotice = Readonly<{ code: string; message: string }>;
+
+/** Makes plain data of an answer that shows damage. */
+export function damageNotice({ message, cause, ...own }: Error & { code?: unknown }): DamageNotice {
+  const source = cause instanceof pg.DatabaseError ? cause : own;
+  return { code: String(source.code), message };
+}
+
+/** The inverse; `isDamage` holds for it as for the original. */
+export function damageOf({ code, message }: DamageNotice): Error {
+  return Object.assign(new pg.DatabaseError(message, message.length, 'error'), { code });
+}

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { toAppError } from '../../../kit/errors.ts';
 import { callerOf } from '../../../kit/net-address.ts';
 import type { Origins } from '../../../kit/setting-forms.ts';
-import { BodyTooLarge, createPlainServer, readBody, send, sendUnread } from '../../http/plain-server.ts';
+import { BodyTooLarge, createPlainServer, readBody, send, sendInTurns, sendUnread } from '../../http/plain-server.ts';
 import { errorText } from '../../json-rpc/answers.ts';
 import { isJson } from '../../json-rpc/message.ts';
 import { errorBody } from '../../json-rpc/rpc-error.ts';
@@ -64,7 +64,8 @@ async function handle(request: IncomingMessage, response: ServerResponse, servin
   try {
     const body = await readBody(request, mostBodyBytes, admitted.grow);
     const answer = await serving.dispatch(body, { caller, signal: closing(response) });
-    send(response, answer === undefined ? 204 : 200, answer);
+    if (answer === undefined) send(response, 204);
+    else await sendInTurns(response, 200, answer);
   } finally {
     admitted.leave();
   }

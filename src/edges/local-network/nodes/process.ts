@@ -7,8 +7,8 @@
 import { AppError, toAppError } from '../../../kit/errors.ts';
 import { readKeyFile } from '../../chain/sign/key-file.ts';
 import { createChainClient } from '../../chain/rest/client.ts';
-import type { obstacleIn } from '../../../engine/archive/archive.ts';
-import { type Broker, openBroker } from '../../../engine/log/broker.ts';
+import { openSharedBroker } from '../../../engine/archive/shared-broker.ts';
+import type { Pools } from '../../../engine/models/pool.ts';
 import type { Reader } from '../../../engine/models/read/reading.ts';
 import { createLogger } from '../../../kit/logger.ts';
 import { sampleProcessors } from '../../node/machine/processor.ts';
@@ -23,7 +23,7 @@ let hosting: Host | undefined;
 
 async function hostOf(plan: HostPlan): Promise<Host> {
   const { chainUrl, profile, version, snapshotMs, secure, files, stores, log } = plan;
-  const broker = stores && (await openSharedBroker(stores));
+  const broker = stores && (await openSharedBroker({ ...stores, pools: () => poolsOf(stores) }));
   const shared = {
     log: broker?.log,
     models: stores && lazyReader(stores),
@@ -42,36 +42,16 @@ async function hostOf(plan: HostPlan): Promise<Host> {
   };
 }
 
-/**
- * The broker of the process that started this one, which alone makes and restores streams: what is missing here stays
- * missing until it is restored, and nothing is written meanwhile.
- */
-async function openSharedBroker({ nats, postgres, network }: Stores): Promise<Broker> {
-  let gate: Promise<ReturnType<typeof obstacleIn>> | undefined;
-  const openGate = async (): Promise<ReturnType<typeof obstacleIn>> => {
-    const [{ createPools }, gates] = await Promise.all([
-      import('../../../engine/models/pool.ts'),
-      import('../../../engine/archive/archive.ts'),
-    ]);
-    const pools = createPools(postgres, { applicationName: `annals ${network} nodes` });
-    return gates.obstacleIn({ network, pools });
-  };
-  return await openBroker(nats, {
-    network,
-    wanted: 'unknown',
-    streams: 'as they are',
-    obstacle: async (connection, stream) => await (await (gate ??= openGate()))(connection, stream),
-  });
+async function poolsOf({ postgres, network }: Stores): Promise<Pools> {
+  const { createPools } = await import('../../../engine/models/pool.ts');
+  return createPools(postgres, { applicationName: `annals ${network} nodes` });
 }
 
 /** Reads the models of a network; the database is reached with the first read, for most processes see none. */
-function lazyReader({ postgres, network }: Stores): Pick<Reader, 'read'> {
+function lazyReader(stores: Stores): Pick<Reader, 'read'> {
   const open = async (): Promise<Reader> => {
-    const [{ createPools }, { createReader }] = await Promise.all([
-      import('../../../engine/models/pool.ts'),
-      import('../../../engine/models/read/reading.ts'),
-    ]);
-    return createReader({ pools: createPools(postgres, { applicationName: `annals ${network} nodes` }), network });
+    const { createReader } = await import('../../../engine/models/read/reading.ts');
+    return createReader({ pools: await poolsOf(stores), network: stores.network });
   };
   let reader: Promise<Reader> | undefined;
   return { read: async (use) => await (await (reader ??= open())).read(use) };
