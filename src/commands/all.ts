@@ -3,6 +3,8 @@ import type { Command, Decider } from './decider.ts';
 import { AppError } from '../kit/errors.ts';
 import { handle, type Handled } from './handle.ts';
 import type { FactLog } from './ports.ts';
+import { AdministerHooks, administering } from './hooks/administering.ts';
+import { delivering, RecordDeliveries } from './hooks/delivering.ts';
 import { AdvanceChain, sealing } from './ledger/sealing.ts';
 import { settling, SettleSubmissions, submitting, SubmitTransactions } from './ledger/submit.ts';
 import { banning, RecordBans } from './node/bans.ts';
@@ -36,6 +38,8 @@ export const commands: readonly CommandEntry[] = [
   ...decidedBy(closing, CloseNodeDays),
   ...decidedBy(storing, RecordFiles),
   ...decidedBy(banning, RecordBans),
+  ...decidedBy(administering, AdministerHooks),
+  ...decidedBy(delivering, RecordDeliveries),
   ...decidedBy(sealing, AdvanceChain),
   ...decidedBy(submitting, SubmitTransactions),
   ...decidedBy(settling, SettleSubmissions),

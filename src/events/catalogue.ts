@@ -1,4 +1,5 @@
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
+import * as hooks from './gen/annals/events/v1/hooks_pb.ts';
 import * as ledger from './gen/annals/events/v1/ledger_pb.ts';
 import { ProbeFailedSchema, ProbeSucceededSchema } from './gen/annals/events/v1/probing_pb.ts';
 import * as actions from './gen/annals/events/v1/sync_actions_pb.ts';
@@ -49,6 +50,15 @@ export const catalogue = {
   FileLost: { schema: storage.FileLostSchema, kind: 'file', entity: 'file' },
   PeerBanned: { schema: storage.PeerBannedSchema, kind: 'peer', entity: 'pair' },
   PeerReleased: { schema: storage.PeerReleasedSchema, kind: 'peer', entity: 'pair' },
+  HookRegistered: { schema: hooks.HookRegisteredSchema, kind: 'hook', entity: 'hook' },
+  HookChanged: { schema: hooks.HookChangedSchema, kind: 'hook', entity: 'hook' },
+  HookSecretRotated: { schema: hooks.HookSecretRotatedSchema, kind: 'hook', entity: 'hook' },
+  HookDisabled: { schema: hooks.HookDisabledSchema, kind: 'hook', entity: 'hook' },
+  HookEnabled: { schema: hooks.HookEnabledSchema, kind: 'hook', entity: 'hook' },
+  HookReplayed: { schema: hooks.HookReplayedSchema, kind: 'hook', entity: 'hook' },
+  HookRemoved: { schema: hooks.HookRemovedSchema, kind: 'hook', entity: 'hook' },
+  DeliveriesMade: { schema: hooks.DeliveriesMadeSchema, kind: 'hook', entity: 'hook' },
+  DeliveriesFailed: { schema: hooks.DeliveriesFailedSchema, kind: 'hook', entity: 'hook' },
   ChainInitialised: { schema: ledger.ChainInitialisedSchema, kind: 'ledger', entity: 'chain' },
   EvmTransactionSubmitted: { schema: ledger.EvmTransactionSubmittedSchema, kind: 'submission', entity: 'hash' },
   CosmosTransactionSubmitted: { schema: ledger.CosmosTransactionSubmittedSchema, kind: 'submission', entity: 'hash' },

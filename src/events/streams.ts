@@ -86,6 +86,14 @@ export const streamTable = {
     restore: 'itself',
     proven: 'public',
   },
+  // Where operators have events sent, and how far that is; addresses may hold passwords.
+  HOOKS: {
+    kinds: { hook: { live: false } },
+    keeps: { perEntity: 1_000 },
+    archive: 'keeps',
+    restore: 'itself',
+    proven: 'private',
+  },
   POOL: {
     kinds: { submission: { live: false } },
     keeps: { days: 1 },

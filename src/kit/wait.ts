@@ -21,3 +21,10 @@ export async function within<T>(limitMs: number, work: Promise<T>, message: stri
     clearTimeout(timer);
   }
 }
+
+/** How long a server requests its client to wait, from seconds or a date; 0 where that is absent or cannot be read. */
+export function retryAfterMs(header: string | string[] | undefined): number {
+  const text = String(header ?? '').trim();
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return ms > 0 ? ms : 0;
+}

@@ -7,6 +7,7 @@ import { openPrivateSocket } from '../edges/admin/private-socket.ts';
 import { toAppError } from '../kit/errors.ts';
 import { actsOf, operationsOf } from './admin-acts.ts';
 import { stateOf } from './admin-state.ts';
+import { hooksFor } from './hooks.ts';
 import type { Context } from './context.ts';
 import type { Part } from './role.ts';
 
@@ -21,9 +22,11 @@ const socketName = 'admin.sock';
 export async function startAdmin(context: Context): Promise<Part> {
   const { folder, logger, version } = context;
   const operations = operationsOf(context);
+  const { hooks, close } = hooksFor(context);
   const app = createAdmin({
     ...stateOf(context),
     acts: actsOf(context),
+    hooks,
     operations,
     operatorOf: ownerOf,
     clock: () => Date.now(),
@@ -39,6 +42,7 @@ export async function startAdmin(context: Context): Promise<Part> {
   const stop = async (): Promise<void> => {
     await socket?.remove();
     await app.close();
+    await close();
     await operations.close();
   };
   return { name: 'administration', urls: socket ? { admin: socket.path } : {}, checks: [], gauges: [], failed, stop };

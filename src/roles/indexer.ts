@@ -4,12 +4,13 @@ import { intervalsOf, observeSync } from '../edges/indexer/observed.ts';
 import { runProbing } from '../edges/indexer/probe/rounds.ts';
 import { runClosing } from '../edges/indexer/uptime/closer.ts';
 import { createProvenLogs } from '../engine/archive/proof/serving.ts';
+import { startHooks } from './hooks.ts';
 import { startApi } from './indexer-api.ts';
 import { looping, type Part, type Role, type RoleContext, urlOf } from './role.ts';
 
 /**
- * Sync with the chain, probes of SuperNodes, the closing of their days, and the indexing REST API, which comes last:
- * when there is something to answer from.
+ * Sync with the chain, probes of SuperNodes, the closing of their days, deliveries to webhooks, and the indexing REST
+ * API, which comes last: when there is something to answer from.
  */
 export const indexer = {
   name: 'indexer',
@@ -19,6 +20,7 @@ export const indexer = {
     yield startSync(context, chainUrl);
     yield startProbing(context);
     yield startClosing(context);
+    yield startHooks(context);
     yield await startApi(context, context.config.isLocal ? chainUrl : null);
   },
 } as const satisfies Role;

@@ -11,6 +11,8 @@ import { describeApi } from '../http/openapi.ts';
 import { type App, errors, plainAnswer } from '../http/schema.ts';
 import { createServer } from '../http/server.ts';
 import { type Acts, actComponents, addActs } from './acts.ts';
+import { hookComponents } from './hook-schemas.ts';
+import { addHooks, type HookRoutes, hookTag } from './hooks.ts';
 import type { ActOperator } from './operation-records.ts';
 import type { OperatorWork } from './operations.ts';
 import { adminComponents, lists } from './schemas.ts';
@@ -40,6 +42,7 @@ export type AdminState = Readonly<{
 export type AdminOptions = AdminState &
   Readonly<{
     acts: Acts;
+    hooks: HookRoutes['hooks'];
     operations: OperatorWork;
     /** Who a request is of. */
     operatorOf: (request: FastifyRequest) => ActOperator;
@@ -49,6 +52,7 @@ export type AdminOptions = AdminState &
   }>;
 
 const tags = ['State'];
+const bodyBytes = 64 * 1024;
 
 /**
  * The administration of an instance: what its parts are doing. Whoever reaches it may do everything that it offers, so
@@ -56,7 +60,7 @@ const tags = ['State'];
  */
 export function createAdmin(options: AdminOptions): App {
   const { logger, version } = options;
-  const app = createServer({ logger, guide: '/admin/openapi.json says' });
+  const app = createServer({ logger, bodyBytes, guide: '/admin/openapi.json says' });
   app.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'));
   describeApi(app, {
     title: 'Annals administration',
@@ -65,12 +69,14 @@ export function createAdmin(options: AdminOptions): App {
     tags: [
       { name: tags[0] ?? '', description: 'What the parts of the instance are doing.' },
       { name: 'Operations', description: 'Work of an operator, which may take long.' },
+      { name: hookTag, description: 'Where events are sent as they are written, and how far that is.' },
     ],
-    components: [...adminComponents, ...actComponents],
+    components: [...adminComponents, ...actComponents, ...hookComponents],
   });
   void app.register(async (routes: App) => {
     addState(routes, options);
     addActs(routes, options);
+    addHooks(routes, options);
     addDocument(routes);
   });
   return app;

@@ -1,7 +1,8 @@
 import { setting } from '../../kit/setting.ts';
 import { duration, oneOf, optional, origins, url } from '../../kit/setting-forms.ts';
+import { hookSettings } from '../hooks/settings.ts';
 
-/** Settings of the indexer: the chain that it follows, its rounds, its REST. */
+/** Settings of the indexer: the chain that it follows, its rounds, its REST, webhooks. */
 export const indexerSettings = {
   chainApiBase: setting(
     'CHAIN_API_BASE',
@@ -38,7 +39,7 @@ export const indexerSettings = {
     'PROBE_PRIVATE_ADDRESSES',
     '',
     oneOf('allow', 'deny', ''),
-    'Whether SuperNodes at loopback and private addresses are probed, and dialled by the gateway: allow or deny; unset: deny, and allow on the local network',
+    'Whether SuperNodes at loopback and private addresses are probed, and dialled by the gateway, and webhooks at such are sent to: allow or deny; unset: deny, and allow on the local network',
   ),
   probeHostNames: setting(
     'PROBE_HOST_NAMES',
@@ -60,4 +61,5 @@ export const indexerSettings = {
     'Secret that seals cursors, at least 16 characters; unset: one kept beside the log',
     true,
   ),
+  ...hookSettings,
 } as const;

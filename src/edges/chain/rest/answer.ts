@@ -1,5 +1,6 @@
 import { type Dispatcher, request } from 'undici';
 import { toAppError } from '../../../kit/errors.ts';
+import { retryAfterMs } from '../../../kit/wait.ts';
 import { parseBounded, TooComplex } from '../../../kit/bounded-json.ts';
 import { ChainFailure, refusal } from './failure.ts';
 
@@ -39,8 +40,8 @@ export async function requestChain(url: string, call: ChainRequest): Promise<Ans
     const isPlain = ['identity', ''].includes(String(answer.headers['content-encoding'] ?? ''));
     const isJson = isPlain && String(answer.headers['content-type'] ?? '').includes('json');
     const body = isJson ? parsed(text, route) : undefined;
-    const retryAfterMs = retryAfter(answer.headers['retry-after']);
-    if (answer.statusCode !== 200) throw refusalOf(answer.statusCode, { isJson, body, route, retryAfterMs });
+    if (answer.statusCode !== 200)
+      throw refusalOf(answer.statusCode, { isJson, body, route, waitMs: retryAfterMs(answer.headers['retry-after']) });
     if (!isJson) throw new ChainFailure('bad_answer', `The chain’s answer to ${route} is no JSON`);
     const at = Number(answer.headers['grpc-metadata-x-cosmos-block-height']);
     return { body, height: Number.isSafeInteger(at) && at > 0 ? at : undefined, bytes };
@@ -53,12 +54,12 @@ export async function requestChain(url: string, call: ChainRequest): Promise<Ans
 
 function refusalOf(
   status: number,
-  { isJson, body, route, retryAfterMs }: { isJson: boolean; body: unknown; route: string; retryAfterMs: number },
+  { isJson, body, route, waitMs }: { isJson: boolean; body: unknown; route: string; waitMs: number },
 ): ChainFailure {
   const isForeign404 = status === 404 && !isJson;
   return isForeign404
     ? new ChainFailure('bad_answer', `Whatever answers for the chain does not know ${route}`)
-    : refusal(route, { status, body, retryAfterMs });
+    : refusal(route, { status, body, retryAfterMs: waitMs });
 }
 
 async function readBounded(body: AsyncIterable<Uint8Array>, route: string): Promise<{ text: string; bytes: number }> {
@@ -99,14 +100,4 @@ function unreachable(route: string, caught: unknown, timeLimitMs: number): Chain
     isPassing: true,
     cause: caught,
   });
-}
-
-/**
- * How long the chain requests the client to wait, from seconds or a date; 0 where the header is absent or cannot be
- * read.
- */
-function retryAfter(value: string | string[] | undefined): number {
-  const text = String(value ?? '').trim();
-  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
-  return ms > 0 ? ms : 0;
 }

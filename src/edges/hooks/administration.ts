@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto';
+import { AdministerHooks, type HookAct, type HookFilter } from '../../commands/hooks/administering.ts';
+import type { HookPosition, KnownHook } from '../../commands/hooks/hook-state.ts';
+import type { Heads } from '../../engine/log/head.ts';
+import type { Log } from '../../engine/log/log.ts';
+import { type FactType, factTypes, streamOf } from '../../events/catalogue.ts';
+import type { StreamName } from '../../events/streams.ts';
+import { eventType } from '../../events/upcast.ts';
+import { AppError } from '../../kit/errors.ts';
+import { dispatch } from '../bus.ts';
+import { type AddressRules, checkAddress } from './addresses.ts';
+import { testEvent } from './due-events.ts';
+import { hooksIn } from './run-hooks.ts';
+import type { HookSender } from './sender.ts';
+import { fingerprintOf, type HookKey, secretOf, secretsOf, signedHeaders } from './signing.ts';
+
+/** What an operator registers or changes; `types` are those of events. */
+export type HookRequest = Readonly<{
+  url: string;
+  description?: string;
+  streams: readonly StreamName[];
+  types?: readonly string[];
+  entity?: string;
+  /** First sequence to send. */
+  from?: number;
+}>;
+
+/** What came of an event that was sent to try a hook out. */
+export type TestedHook = Readonly<{ id: string; acknowledged: boolean; status: number | null; reason: string | null }>;
+
+/** The webhooks of a network for its operator; an id that there is not fails with `NOT_FOUND`. */
+export type HookAdministration = Readonly<{
+  list: () => Promise<ReadonlyMap<string, KnownHook>>;
+  find: (id: string) => Promise<KnownHook>;
+  /** Fails with `INVALID_ARGUMENT` for what cannot be sent to or followed, with `CONFLICT` where there are too many. */
+  register: (request: HookRequest) => Promise<Readonly<{ hook: string; known: KnownHook; secret: string }>>;
+  change: (id: string, change: Partial<Omit<HookRequest, 'from'>> & Readonly<{ enabled?: boolean }>) => Promise<void>;
+  replay: (id: string, to: Readonly<{ from: number; stream?: StreamName }>) => Promise<void>;
+  /** Returns the new secret. */
+  rotate: (id: string, graceSeconds?: number) => Promise<string>;
+  test: (id: string) => Promise<TestedHook>;
+  remove: (id: string) => Promise<void>;
+}>;
+
+/** What the administration works with. */
+export type HookOptions = AddressRules &
+  Readonly<{
+    log: Pick<Log, 'append' | 'last' | 'lastOfAll' | 'confirmedLast'>;
+    heads: () => Promise<Heads>;
+    key: () => Promise<HookKey>;
+    sender: HookSender;
+    network: string;
+    clock: () => number;
+  }>;
+
+const mostHooks = 100;
+const idBytes = 12;
+const usualGraceSeconds = 86_400;
+
+/** Makes the administration of webhooks over a log. */
+export function createHookAdministration(options: HookOptions): HookAdministration {
+  const { log, heads, key, clock } = options;
+  const now = (): string => new Date(clock()).toISOString();
+  const list = async () => {
+    const all = [...hooksIn(await log.lastOfAll('hook'))].filter(([, { status }]) => status !== 'removed');
+    return new Map(all.toSorted(([, a], [, b]) => (a.createdAt < b.createdAt ? -1 : 1)));
+  };
+  const find = async (id: string): Promise<KnownHook> => {
+    const last = await log.confirmedLast('hook', id);
+    const known = last && hooksIn(new Map([[id, last]])).get(id);
+    if (known && known.status !== 'removed') return known;
+    throw new AppError('NOT_FOUND', 'There is no such webhook.');
+  };
+  const carryOut = (act: HookAct): Promise<KnownHook> => carryOutAct(log, act);
+  const act = async (id: string, what: HookActOf): Promise<KnownHook> => {
+    await find(id);
+    return await carryOut({ ...what, hook: id, at: now() });
+  };
+  const register: HookAdministration['register'] = async (request) => {
+    await checkAddress(request.url, options);
+    const filter = filterOf(request);
+    const { size } = await list();
+    if (size >= mostHooks) throw new AppError('CONFLICT', `There are ${size} webhooks, as many as there may be.`);
+    const hook = randomBytes(idBytes).toString('base64url');
+    const positions = positionsFrom(await heads(), request.streams, request.from);
+    const master = await key();
+    const known = await carryOut({ act: 'register', hook, at: now(), filter, key: fingerprintOf(master), positions });
+    return { hook, known, secret: secretOf(master, hook, known.secret) };
+  };
+  return {
+    list,
+    find,
+    register,
+    change: async (id, { enabled, ...change }) => await changeHook(options, { id, enabled, change, find, act }),
+    replay: async (id, { from, stream }) => {
+      const { streams } = await find(id);
+      if (stream !== undefined && !streams.includes(stream))
+        throw new AppError('INVALID_ARGUMENT', `The webhook follows ${streams.join(', ')}, not ${stream}.`);
+      const positions = positionsFrom(await heads(), stream === undefined ? streams : [stream], from);
+      await act(id, { act: 'replay', positions });
+    },
+    rotate: async (id, graceSeconds = usualGraceSeconds) => {
+      const master = await key();
+      const previousUntil = graceSeconds > 0 ? new Date(clock() + graceSeconds * 1000).toISOString() : undefined;
+      const { secret } = await act(id, { act: 'rotate', key: fingerprintOf(master), previousUntil });
+      return secretOf(master, id, secret);
+    },
+    test: async (id) => await sendTest(options, id, await find(id)),
+    remove: async (id) => void (await act(id, { act: 'remove' })),
+  };
+}
+
+async function carryOutAct(log: HookOptions['log'], act: HookAct): Promise<KnownHook> {
+  const { states } = await dispatch(log, new AdministerHooks(new Map([[act.hook, act]]), { at: act.at }));
+  const known = states.get(act.hook)?.state;
+  if (known) return known;
+  throw new AppError('INTERNAL', `Nothing was decided about the webhook ${act.hook}`);
+}
+
+type HookActOf = HookAct extends infer One ? (One extends unknown ? Omit<One, 'hook' | 'at'> : never) : never;
+
+type Changing = Readonly<{
+  id: string;
+  enabled: boolean | undefined;
+  change: Partial<Omit<HookRequest, 'from'>>;
+  find: HookAdministration['find'];
+  act: (id: string, what: HookActOf) => Promise<KnownHook>;
+}>;
+
+async function changeHook(options: HookOptions, { id, enabled, change, find, act }: Changing): Promise<void> {
+  const known = await find(id);
+  if (Object.keys(change).length > 0) {
+    if (change.url !== undefined) await checkAddress(change.url, options);
+    const streams = change.streams ?? known.streams.map((stream) => stream as StreamName);
+    const types = change.types ?? known.types.map((type) => eventType(type as FactType));
+    const whole = filterOf({ url: known.url, ...change, streams, types });
+    const { entity } = change;
+    const filter = {
+      ...(change.url !== undefined && { url: change.url }),
+      ...(change.description !== undefined && { description: change.description }),
+      streams: whole.streams,
+      types: whole.types,
+      ...(entity !== undefined && { entity: entity === '' ? undefined : entity }),
+    };
+    await act(id, { act: 'change', filter, positions: positionsFrom(await options.heads(), streams) });
+  }
+  if (enabled !== undefined) await act(id, { act: enabled ? 'enable' : 'disable' });
+}
+
+function filterOf({ url, description = '', streams, types = [], entity }: HookRequest): HookFilter {
+  const facts = types.map((name) => {
+    const type = factTypes.find((one) => eventType(one) === name);
+    if (type !== undefined && streams.includes(streamOf(type))) return type;
+    throw new AppError('INVALID_ARGUMENT', `No event of ${streams.join(' or ')} is of type ${name}.`);
+  });
+  return { url, description, streams: [...new Set(streams)], types: [...new Set(facts)], entity };
+}
+
+/** Positions after which deliveries start: before a first sequence, or the ends of the streams. */
+function positionsFrom(heads: Heads, streams: readonly string[], from?: number): HookPosition[] {
+  const ends = new Map(Object.entries(heads).map(([stream, head]) => [stream, head?.lastSequence ?? 0]));
+  return streams.map((stream) => {
+    const end = ends.get(stream) ?? 0;
+    if (from !== undefined && from > end + 1)
+      throw new AppError('BEYOND_HEAD', `${stream} ends at ${end}: it has no event ${from} yet.`);
+    return { stream, sequence: from === undefined ? end : from - 1 };
+  });
+}
+
+async function sendTest(options: HookOptions, hook: string, known: KnownHook): Promise<TestedHook> {
+  const { clock, key, sender, network } = options;
+  const now = clock();
+  const id = `test_${randomBytes(idBytes).toString('base64url')}`;
+  const body = testEvent({ id, hook, network, at: new Date(now).toISOString() });
+  const secrets = secretsOf(await key(), hook, { ...known, at: now });
+  const headers = signedHeaders({ id, timestamp: Math.floor(now / 1000), body }, secrets);
+  const attempt = await sender.send({ url: known.url, headers, body }, new AbortController().signal);
+  const isAcknowledged = attempt.outcome === 'acknowledged';
+  return {
+    id,
+    acknowledged: isAcknowledged,
+    status: attempt.status ?? null,
+    reason: isAcknowledged ? null : attempt.reason,
+  };
+}

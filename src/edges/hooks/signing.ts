@@ -1,0 +1,50 @@
+import { createHmac, hash } from 'node:crypto';
+import type { KnownHook } from '../../commands/hooks/hook-state.ts';
+
+/** The key that all secrets of a network follow from; it lies beside the log, and in no event. */
+export type HookKey = Uint8Array;
+
+const fingerprintDigits = 16;
+const secretPrefix = 'whsec_';
+
+/** Name of that key beside the log. */
+export const hookKeyName = 'hooks';
+
+/** Distinguishes a key from another one without showing it. */
+export function fingerprintOf(key: HookKey): string {
+  return hash('sha256', Buffer.from(key), 'hex').slice(0, fingerprintDigits);
+}
+
+/** A secret of a hook as Standard Webhooks writes it: 32 bytes that follow from the key, the hook and a number. */
+export function secretOf(key: HookKey, hook: string, number: number): string {
+  return `${secretPrefix}${createHmac('sha256', key).update(`${hook}/${number}`).digest('base64')}`;
+}
+
+/** The secrets that sign at a moment: the one in force, and for a while after a rotation the one before. */
+export function secretsOf(
+  key: HookKey,
+  hook: string,
+  { secret, previousUntil, at }: Pick<KnownHook, 'secret' | 'previousUntil'> & Readonly<{ at: number }>,
+): string[] {
+  const isPreviousUsed = previousUntil !== undefined && at < Date.parse(previousUntil);
+  return [secret, ...(isPreviousUsed ? [secret - 1] : [])].map((number) => secretOf(key, hook, number));
+}
+
+/** A message to be signed; `timestamp` is in seconds since 1970. */
+export type SignedMessage = Readonly<{ id: string; timestamp: number; body: Uint8Array }>;
+
+/** The three headers of Standard Webhooks, with one signature for each secret. */
+export function signedHeaders(
+  { id, timestamp, body }: SignedMessage,
+  secrets: readonly string[],
+): Record<string, string> {
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
+  });
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signatures.join(' '),
+  };
+}

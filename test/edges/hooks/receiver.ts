@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** A delivery as it came: its headers, and its body byte for byte. */
+export type Delivery = Readonly<{ headers: Record<string, string>; body: string; event: Record<string, unknown> }>;
+
+/** What a receiver answers; nothing at all where it is undefined. */
+export type Answer = Readonly<{ status: number; headers?: Record<string, string> }> | undefined;
+
+/** A receiver of webhooks on a port of loopback: `received` grows with each delivery, whatever its answer. */
+export type Receiver = Readonly<{
+  url: string;
+  received: Delivery[];
+  answer: (how: (one: Delivery) => Answer) => void;
+}>;
+
+/** Starts a receiver that answers 204; it is closed when the test is over. */
+export async function startReceiver(): Promise<Receiver> {
+  const received: Delivery[] = [];
+  let how: (one: Delivery) => Answer = () => ({ status: 204 });
+  const server = createServer((request, response) => void take(request, response));
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await bodyOf(request);
+    const delivery = { headers: request.headers as Record<string, string>, body, event: JSON.parse(body) };
+    const answer = how(delivery);
+    received.push(delivery);
+    if (answer) response.writeHead(answer.status, answer.headers).end();
+  };
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/events`, received, answer: (next) => void (how = next) };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString();
+}
