@@ -64,7 +64,7 @@ function forPeople(seen: Seen): string {
       ['PROJECTION', 'STATE', 'GENERATION', 'VERSION', 'POSITION', 'BEHIND'],
       seen.projections.map((one) => [
         one.projection,
-        one.stoppedReason ?? one.status,
+        one.stoppedReason ?? (one.pausedAt === null ? one.status : `paused since ${one.pausedAt}`),
         one.generation,
         one.version,
         one.position,

@@ -5,6 +5,7 @@ import { createOperations, type OperatorWork } from '../edges/admin/operations.t
 import type * as thread from '../engine/archive/thread.ts';
 import { rebuildingInWorker } from '../engine/models/build/rebuild-in-worker.ts';
 import { switchBack } from '../engine/models/build/switch.ts';
+import { pauseProjection, resumeProjection } from '../engine/models/engine/pausing.ts';
 import { streamTable } from '../events/streams.ts';
 import { AppError } from '../kit/errors.ts';
 import { runInWorker } from '../kit/threads/worker.ts';
@@ -34,6 +35,8 @@ export function actsOf({ nats, postgres, folder, network, pools, broker }: Conte
       (name) =>
       ({ signal }) =>
         switchBack({ pools, source, projection: projectionOf(name), network, signal }),
+    pause: (projection) => async () => await pauseProjection(pools.write, { network, projection }),
+    resume: (projection) => async () => await resumeProjection(pools.write, { network, projection }),
     scrub: inspect(false),
     repair: inspect(true),
   };

@@ -194,6 +194,14 @@ describe('operations', () => {
     expect(none).toMatchObject({ status: 'failed', error: { code: 'NOT_FOUND' } });
   });
 
+  it('pause a read model, which says so, and resume it', async () => {
+    const rounds = async () => (await stated('projections')).find(({ name }) => name === 'rounds');
+    expect(await ended(await act('projections/rounds/pause'))).toMatchObject({ status: 'succeeded' });
+    expect(await rounds()).toMatchObject({ status: 'paused', paused_at: expect.any(String), stopped_reason: null });
+    expect(await ended(await act('projections/rounds/resume'))).toMatchObject({ result: { pausedAt: null } });
+    await until('it is live again', async () => (await rounds())?.['status'] === 'live');
+  });
+
   it('start once for each key, compare and repair streams, and are listed', async () => {
     const key = { 'idempotency-key': 'first' };
     const [one, other] = [await act('streams/ACTIONS/scrub', key), await act('streams/ACTIONS/scrub', key)];

@@ -12,6 +12,8 @@ import type { OperationWork, OperatorWork } from './operations.ts';
 export type Acts = Readonly<{
   rebuild: (projection: ProjectionName) => OperationWork;
   back: (projection: ProjectionName) => OperationWork;
+  pause: (projection: ProjectionName) => OperationWork;
+  resume: (projection: ProjectionName) => OperationWork;
   scrub: (stream: StreamName) => OperationWork;
   repair: (stream: StreamName) => OperationWork;
 }>;
@@ -84,8 +86,8 @@ export function addActs(app: App, { acts, operations, generations, operatorOf }:
     reply.code(202).header('location', `/admin/v1/operations/${started.id}`);
     return view(started);
   };
-  for (const act of ['rebuild', 'back'] as const) {
-    const schema = actSchema(`${act}_projection`, `${act === 'back' ? 'Go back with' : 'Rebuild'} a read model`);
+  for (const [act, what] of projectionActs) {
+    const schema = actSchema(`${act}_projection`, what);
     app.post(`/admin/v1/projections/:name/${act}`, { schema }, async (request, reply) => {
       const { params, headers: sent } = request;
       const name = known(projectionNames, params.name);
@@ -105,6 +107,13 @@ export function addActs(app: App, { acts, operations, generations, operatorOf }:
   }
   addOperations(app, operations);
 }
+
+const projectionActs = [
+  ['rebuild', 'Rebuild a read model'],
+  ['back', 'Go back to the generation of a read model that was live before'],
+  ['pause', 'Pause a read model: readers see it as it is, until it is resumed'],
+  ['resume', 'Resume a read model that is paused'],
+] as const;
 
 const archived = streams.filter((name) => isArchived(streamTable[name]));
 

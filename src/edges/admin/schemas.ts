@@ -9,7 +9,7 @@ const stream = words(streams, { description: 'Stream of the log.' });
 const list = (description: string) => Type.Array(Type.String(), { description });
 
 /** The states of a projection. */
-export const projectionStatuses = ['starting', 'catching_up', 'live', 'rebuilding', 'stopped'] as const;
+export const projectionStatuses = ['starting', 'catching_up', 'live', 'rebuilding', 'paused', 'stopped'] as const;
 
 const rebuild = Type.Object(
   {
@@ -26,7 +26,7 @@ const projection = component(
     name: words(projectionNames, { description: 'Name of the read model.' }),
     status: words(projectionStatuses, {
       description:
-        'Of what readers see: none built yet (`starting`), a second or more behind (`catching_up`), at the log (`live`), the same while another is built beside it (`rebuilding`), or stopped at a fact.',
+        'Of what readers see: none built yet (`starting`), a second or more behind (`catching_up`), at the log (`live`), the same while another is built beside it (`rebuilding`), paused by an operator, or stopped at a fact.',
     }),
     generation: nullable(count('The generation that readers see; `If-Match` takes it.')),
     version: nullable(count('Version of the handlers that made it.')),
@@ -36,6 +36,7 @@ const projection = component(
     lag_seconds: nullable(seconds('How long ago the stream went beyond its position; 0 at its end.')),
     stopped_at: nullable(time('When it stopped.')),
     stopped_reason: nullable(Type.String({ description: 'Why it stopped.' })),
+    paused_at: nullable(time('Since when an operator pauses it.')),
     rebuild: nullable(rebuild),
   }),
 );

@@ -37,6 +37,7 @@ export function projectionsView(generations: readonly Generation[], log: LogEnds
         lag_seconds: lag?.seconds ?? null,
         stopped_at: live?.stoppedAt ?? null,
         stopped_reason: live?.stoppedReason ?? null,
+        paused_at: live?.pausedAt ?? null,
         rebuild: built
           ? { generation: built.generation, position: built.position, stopped_reason: built.stoppedReason }
           : null,
@@ -55,6 +56,7 @@ function lagOf(stream: Generation['stream'], position: number, { heads, lagMs }:
 function statusOf(live: Generation | undefined, built: Generation | undefined, lag: Lag | undefined) {
   if (!live || !lag) return built?.stoppedReason ? 'stopped' : 'starting';
   if (live.stoppedReason !== null) return 'stopped';
+  if (live.pausedAt !== null) return 'paused';
   if (built && built.stoppedReason === null) return 'rebuilding';
   return lag.seconds * 1000 >= behindFromMs ? 'catching_up' : 'live';
 }

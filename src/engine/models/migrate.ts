@@ -121,6 +121,7 @@ const steps: readonly (readonly string[])[] = [
       (split_part(split_part(encode(body, 'escape'), '"transaction":{"hash":"', 2), '"', 1))
       where stream = 'ACTIONS' and position('"transaction":{"hash":"'::bytea in body) > 0`,
   ],
+  [`alter table generations add column paused_at timestamptz`],
 ];
 
 /**

@@ -10,7 +10,7 @@ import type { Generation as StoredGeneration } from './engine/generations.ts';
 /** The state of a projection's generation; `stoppedReason` is null while it runs. */
 export type GenerationState = Pick<
   StoredGeneration,
-  'projection' | 'generation' | 'status' | 'stream' | 'position' | 'stoppedReason'
+  'projection' | 'generation' | 'status' | 'stream' | 'position' | 'stoppedReason' | 'pausedAt'
 >;
 
 /** The queries for the state of the read models. */
@@ -73,8 +73,20 @@ function stopped({ projection, generation, position, stoppedReason }: Generation
   return [{ component: `projection ${projection}`, message }];
 }
 
-function behind({ projection, status, stream, position }: GenerationState, lag: Pick<LagTracker, 'lagMs'>): Finding[] {
+function behind(
+  { projection, status, stream, position, pausedAt }: GenerationState,
+  lag: Pick<LagTracker, 'lagMs'>,
+): Finding[] {
   const ms = status === 'live' ? lag.lagMs(stream, position) : 0;
+  if (status === 'live' && pausedAt !== null) {
+    const since = `An operator paused it at ${pausedAt}: readers see position ${position}`;
+    return [
+      {
+        component: `projection ${projection}`,
+        message: `${since}, ${prettyMs(ms, { compact: true })} behind the log.`,
+      },
+    ];
+  }
   if (ms < lagWarnedFromMs) return [];
   return [
     { component: `projection ${projection}`, message: `It is ${prettyMs(ms, { compact: true })} behind the log.` },
@@ -89,6 +101,7 @@ function figuresOf(generations: ObservedModels['generations'], lag: Pick<LagTrac
       lag: gauge('projection_lag_seconds', 'How far a projection is behind the log', ...labels),
       generation: gauge('projection_generation', 'Live generation of a projection', ...labels),
       stopped: gauge('projection_stopped', 'Whether a projection has stopped', ...labels),
+      paused: gauge('projection_paused', 'Whether an operator paused a projection', ...labels),
       database: gauge('database_up', 'Whether the database answers'),
     }),
     generations,
@@ -100,6 +113,7 @@ function figuresOf(generations: ObservedModels['generations'], lag: Pick<LagTrac
         gauges.lag.set(of, lag.lagMs(one.stream, one.position) / 1000);
         gauges.generation.set(of, one.generation);
         gauges.stopped.set(of, Number(one.stoppedReason !== null));
+        gauges.paused.set(of, Number(one.pausedAt !== null));
       }
     },
   );

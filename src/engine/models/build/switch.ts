@@ -49,9 +49,9 @@ export async function switchTo(
     [next.projection],
   );
   await client.query(
-    `update ${table} set status = 'live', switched_at = now(), retired_at = null, epoch = $3
-      where projection = $1 and generation = $2`,
-    [next.projection, next.generation, live?.epoch ?? 0],
+    `update ${table} set status = 'live', switched_at = now(), retired_at = null, epoch = $3,
+      paused_at = $4 where projection = $1 and generation = $2`,
+    [next.projection, next.generation, live?.epoch ?? 0, live?.pausedAt ?? null],
   );
   await client.query({ ...notification(network, next, applier.position()) });
   checkCommitted(await client.query('commit'));

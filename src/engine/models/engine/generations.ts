@@ -21,13 +21,16 @@ export type Generation = Readonly<{
   /** RFC 3339, UTC; null while it runs. */
   stoppedAt: string | null;
   stoppedReason: string | null;
+  /** RFC 3339, UTC; since when an operator pauses it; null while none does. */
+  pausedAt: string | null;
 }>;
 
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** The columns of a `Generation`, for a select list. */
 export const generationColumns = `projection, generation, version, fingerprint, schema_name as schema, status, stream,
-  incarnation, position, epoch, ${instant('stopped_at')} as "stoppedAt", stopped_reason as "stoppedReason"`;
+  incarnation, position, epoch, ${instant('stopped_at')} as "stoppedAt", stopped_reason as "stoppedReason",
+  ${instant('paused_at')} as "pausedAt"`;
 
 const listWithinMs = 10_000;
 

@@ -108,6 +108,11 @@ async function turn(task: Task, standing: Status, signal: AbortSignal): Promise<
     log.warn({ live: live.version, ours: folding.version }, 'a newer version runs the projection');
     return false;
   }
+  if (live?.version === folding.version && live.pausedAt !== null) {
+    standing.epoch = undefined;
+    await staysPaused(task, live, signal);
+    return true;
+  }
   if (live && standing.epoch !== undefined && live.epoch !== standing.epoch) {
     log.info('another process leads the projection');
     return false;
@@ -118,6 +123,16 @@ async function turn(task: Task, standing: Status, signal: AbortSignal): Promise<
     await followLive(task, { ...live, epoch: standing.epoch ?? live.epoch }, signal);
   else await buildNext(task, signal);
   return true;
+}
+
+/** Keeps the lease until the projection is resumed, or another generation is live; the next turn leads anew then. */
+async function staysPaused(task: Task, paused: Generation, signal: AbortSignal): Promise<void> {
+  task.log.info({ position: paused.position, since: paused.pausedAt }, 'an operator paused the projection');
+  const look = async (): Promise<'done' | void> => {
+    const live = await check(task);
+    if (live?.generation !== paused.generation || live.pausedAt === null) return 'done';
+  };
+  await repeat('a pause was not read', look, { everyMs: checkAgainMs, signal });
 }
 
 function check({ pools, network, folding }: Task): Promise<Generation | undefined> {

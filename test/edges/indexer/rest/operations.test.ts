@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { AppError } from '../../../../src/kit/errors.ts';
 import type { GenerationState } from '../../../../src/engine/models/observed.ts';
 import type { Fact } from '../../../../src/events/catalogue.ts';
@@ -19,6 +19,7 @@ const generation = (stoppedReason: string | null, status: GenerationState['statu
   stream: 'ACTIONS',
   position: 33,
   stoppedReason,
+  pausedAt: null,
 });
 const recent = new Date(now - 1000).toISOString();
 const completed: readonly Fact[] = ['actions', 'supernodes', 'validators'].map((source) => round(source, 9, recent));
@@ -197,6 +198,22 @@ describe('GET /readyz', () => {
       { component: 'broker', message: 'Its durability cannot be read.' },
       { component: 'projection actions', message: 'It is 1m behind the log.' },
     ]);
+  });
+
+  it('is ready with a read model that an operator paused, and says how far behind it is', async () => {
+    const { reading, close } = await loadReading(completed);
+    onTestFinished(close);
+    const pausedAt = '2026-11-21T10:00:00.000Z';
+    const paused = { ...generation(null), position: 0, pausedAt };
+    const { status, body } = await readyz(completed, {
+      reader: { read: async (use) => await use(reading), generations: async () => [paused] },
+      heads: async () => ({ ACTIONS: { lastSequence: 1000, lastTime: new Date(now - 60_000).toISOString() } }),
+    });
+    expect(status).toBe(200);
+    const message = `An operator paused it at ${pausedAt}: readers see position 0, 1m behind the log.`;
+    expect(asRecords(body.warnings)).toContainEqual({ component: 'projection actions', message });
+    const text = withoutNetwork((await rest?.get('/metrics'))?.text ?? '');
+    expect(text).toContain('annals_projection_paused{projection="actions",stream="ACTIONS"} 1');
   });
 });
 

@@ -124,6 +124,7 @@ export async function startRest(facts: readonly Fact[], { settings, ...changes }
     stream: reading.followed[projection].stream,
     position: reading.followed[projection].sequence,
     stoppedReason: null,
+    pausedAt: null,
   }));
   const {
     reader = { read: async (use) => await use(reading), generations: async () => generations },
