@@ -1,11 +1,12 @@
-import { createActHolder } from '../edges/admin/act-holder.ts';
 import type { Acts } from '../edges/admin/acts.ts';
-import { createOperationRecords } from '../edges/admin/operation-records.ts';
-import { createOperations, type OperatorWork } from '../edges/admin/operations.ts';
+import { createCheckpoints } from '../engine/archive/proof/checkpoints.ts';
+import { signNow } from '../engine/archive/proof/sign-now.ts';
 import type * as thread from '../engine/archive/thread.ts';
 import { rebuildingInWorker } from '../engine/models/build/rebuild-in-worker.ts';
 import { switchBack } from '../engine/models/build/switch.ts';
+import { metaSchema } from '../engine/models/engine/generations.ts';
 import { pauseProjection, resumeProjection } from '../engine/models/engine/pausing.ts';
+import { throughPool } from '../engine/models/pool.ts';
 import { streamTable } from '../events/streams.ts';
 import { AppError } from '../kit/errors.ts';
 import { runInWorker } from '../kit/threads/worker.ts';
@@ -19,6 +20,7 @@ export function actsOf({ nats, postgres, folder, network, pools, broker }: Conte
   const { log: source } = broker;
   const rebuild = rebuildingInWorker({ nats, postgres, network, pools, source });
   const access = { nats, postgres, network, policies: streamTable, folder };
+  const checkpoints = createCheckpoints(throughPool(pools.archive), metaSchema(network));
   const inspect =
     (isRepairing: boolean): Acts['scrub'] =>
     (stream) =>
@@ -37,16 +39,13 @@ export function actsOf({ nats, postgres, folder, network, pools, broker }: Conte
         switchBack({ pools, source, projection: projectionOf(name), network, signal }),
     pause: (projection) => async () => await pauseProjection(pools.write, { network, projection }),
     resume: (projection) => async () => await resumeProjection(pools.write, { network, projection }),
+    checkpoint:
+      (stream) =>
+      ({ signal }) =>
+        signNow({ nc: broker.connection, network, checkpoints, log: source, signal }, stream),
     scrub: inspect(false),
     repair: inspect(true),
   };
-}
-
-/** The operations of this process, which are facts of the log. */
-export function operationsOf({ broker, network, logger }: Context): OperatorWork {
-  const clock = (): number => Date.now();
-  const records = createOperationRecords(broker.log, clock);
-  return createOperations({ records, holder: createActHolder(broker.connection, network), clock, logger });
 }
 
 function projectionOf(name: string): AnyProjection {

@@ -53,7 +53,13 @@ const stated = async (name: string): Promise<readonly Json[]> => {
 beforeAll(async () => {
   const nats = testNats();
   const postgres = await freshDatabase();
-  const config = parseConfig({ DATA_DIR: made.folder, NETWORK: network, PORT: '0', DURABILITY: 'relaxed' });
+  const config = parseConfig({
+    DATA_DIR: made.folder,
+    NETWORK: network,
+    PORT: '0',
+    CHECKPOINT_INTERVAL: '1h',
+    DURABILITY: 'relaxed',
+  });
   const servers = {
     nats: { ...nats, from: 'a test' },
     postgres,
@@ -200,6 +206,14 @@ describe('operations', () => {
     expect(await rounds()).toMatchObject({ status: 'paused', paused_at: expect.any(String), stopped_reason: null });
     expect(await ended(await act('projections/rounds/resume'))).toMatchObject({ result: { pausedAt: null } });
     await until('it is live again', async () => (await rounds())?.['status'] === 'live');
+  });
+
+  it('sign a checkpoint of what a log has now', async () => {
+    const { lastSequence } = await context.broker.log.head('OPS');
+    const signed = await ended(await act('logs/OPS/checkpoint'));
+    expect(signed).toMatchObject({ status: 'succeeded', result: { origin: expect.stringContaining('/OPS/') } });
+    expect((signed['result'] as Json)['size']).toBeGreaterThanOrEqual(lastSequence + 1);
+    expect((await act('logs/POOL/checkpoint')).status).toBe(404);
   });
 
   it('start once for each key, compare and repair streams, and are listed', async () => {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Generation } from '../../engine/models/engine/generations.ts';
-import { isArchived, type StreamName, streams, streamTable } from '../../events/streams.ts';
+import { isArchived, isProven, type StreamName, streams, streamTable } from '../../events/streams.ts';
 import { AppError } from '../../kit/errors.ts';
 import { type ProjectionName, projectionNames } from '../../projections/projection.ts';
 import { type App, component, errors, nullable, optional, plainAnswer, query, time, words } from '../http/schema.ts';
@@ -14,6 +14,7 @@ export type Acts = Readonly<{
   back: (projection: ProjectionName) => OperationWork;
   pause: (projection: ProjectionName) => OperationWork;
   resume: (projection: ProjectionName) => OperationWork;
+  checkpoint: (log: StreamName) => OperationWork;
   scrub: (stream: StreamName) => OperationWork;
   repair: (stream: StreamName) => OperationWork;
 }>;
@@ -96,6 +97,13 @@ export function addActs(app: App, { acts, operations, generations, operatorOf }:
       return await start(reply, wanted, acts[act](name));
     });
   }
+  const signing = actSchema('sign_checkpoint', 'Sign a checkpoint of all events that a log has now');
+  app.post('/admin/v1/logs/:name/checkpoint', { schema: signing }, async (request, reply) => {
+    const { params, headers: sent } = request;
+    const name = known(proven, params.name);
+    const wanted = { act: 'checkpoint', target: name, key: keyIn(sent), operator: operatorOf(request) };
+    return await start(reply, wanted, acts.checkpoint(name));
+  });
   for (const act of ['scrub', 'repair'] as const) {
     const schema = actSchema(`${act}_stream`, `${act === 'scrub' ? 'Compare' : 'Repair'} a stream and its archive`);
     app.post(`/admin/v1/streams/:name/${act}`, { schema }, async (request, reply) => {
@@ -115,6 +123,7 @@ const projectionActs = [
   ['resume', 'Resume a read model that is paused'],
 ] as const;
 
+const proven = streams.filter((name) => isProven(streamTable[name]));
 const archived = streams.filter((name) => isArchived(streamTable[name]));
 
 function actSchema(operationId: string, summary: string) {

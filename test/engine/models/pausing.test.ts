@@ -4,7 +4,6 @@ import { rebuild } from '../../../src/engine/models/build/rebuild.ts';
 import { switchBack } from '../../../src/engine/models/build/switch.ts';
 import type { Leasing } from '../../../src/engine/log/leases.ts';
 import { pauseProjection, resumeProjection } from '../../../src/engine/models/engine/pausing.ts';
-import type { ProjectionName } from '../../../src/projections/projection.ts';
 import { eventually } from '../../support/polling.ts';
 import { type Database, openDatabase, startProjector } from './engine.ts';
 import { generousLeases, MemoryLog } from './memory-log.ts';
@@ -12,7 +11,7 @@ import { expected } from './small-model.ts';
 import { factsOfNodes, small } from './small-projection.ts';
 
 const many = (count: number) => fc.sample(factsOfNodes, { numRuns: count, seed: 7 });
-const of = ({ network }: Database) => ({ network, projection: small.name as ProjectionName });
+const of = ({ network }: Database) => ({ network, projection: small.name });
 const reaches = (database: Database, position: number) =>
   eventually(async () => expect(await database.live()).toMatchObject({ position }));
 

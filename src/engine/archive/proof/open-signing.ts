@@ -6,6 +6,7 @@ import type { BothStores } from '../archive.ts';
 import { throughPool } from '../../models/pool.ts';
 import { createCheckpoints, createMemory } from './checkpoints.ts';
 import { findingKey } from './log-key.ts';
+import { onSigningRequest } from './sign-now.ts';
 import type { CheckpointSigning } from './signing.ts';
 import { createWitnesses } from './witnesses.ts';
 
@@ -31,5 +32,6 @@ export function signingOf(
     key: findingKey(nc, network, { checkpoints, settings: config }),
     log,
     intervalMs,
+    onRequest: (listener) => onSigningRequest(nc, network, listener),
   };
 }

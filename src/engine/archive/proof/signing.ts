@@ -1,4 +1,6 @@
 import { isProven, type StreamName, type StreamPolicies } from '../../../events/streams.ts';
+import { toAppError } from '../../../kit/errors.ts';
+import { createInTurn } from '../../../kit/in-turn.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import { repeat } from '../../../kit/repeat.ts';
 import { isSame } from '../chain.ts';
@@ -26,18 +28,32 @@ export type CheckpointSigning = Readonly<{
   cosign: Cosign;
   log: Logger;
   intervalMs: number;
+  /** Calls back at each request to sign now, until the returned function is called. */
+  onRequest: (listener: () => void) => () => void;
 }>;
 
 /**
- * Signs checkpoints of all proven streams, each interval where a tree grew, until the signal ends it. Only one process
- * may do so: the one that keeps the archive.
+ * Signs checkpoints of all proven streams, each interval where a tree grew and when that is requested, until the signal
+ * ends it. Only one process may do so: the one that keeps the archive.
  *
  * What cannot be signed is noted with its reason. Never fails.
  */
 export async function keepCheckpoints(signing: CheckpointSigning, signal: AbortSignal): Promise<void> {
   const settled: Settled = new Map();
   const { intervalMs: everyMs, log } = signing;
-  await repeat('checkpoints wait', () => signAll(signing, settled), { everyMs, log, signal });
+  const inTurn = createInTurn();
+  const round = (): Promise<void> => inTurn('round', () => signAll(signing, settled));
+  const isRequested = { value: false };
+  const endRequests = signing.onRequest(() => {
+    if (isRequested.value) return;
+    isRequested.value = true;
+    const requested = inTurn('round', async () => {
+      isRequested.value = false;
+      await signAll(signing, settled);
+    });
+    requested.catch((caught: unknown) => log.warn({ err: toAppError(caught) }, 'checkpoints wait'));
+  });
+  await repeat('checkpoints wait', round, { everyMs, log, signal }).finally(endRequests);
 }
 
 /** What was seen of each stream when it needed nothing, so that it is not computed again before that changes. */

@@ -16,7 +16,7 @@ const returned = `returning generation, position,
  * Pauses a projection until it is resumed, also over restarts and rebuilds: its position is the one that readers see
  * from now on.
  *
- * Nothing is applied after this returns: the database refuses the leader, which is of an earlier epoch now. Repeating it
+ * Nothing is applied after this returns: the database refuses the leader, which is of an earlier epoch now. Repeating
  * changes nothing. Fails with `NOT_FOUND` while no generation is live.
  */
 export async function pauseProjection(pool: pg.Pool, { network, projection }: Pausable): Promise<PauseState> {
