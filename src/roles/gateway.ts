@@ -32,7 +32,7 @@ async function startGateway(context: RoleContext): Promise<Part> {
   const registeredPorts = config.nodePorts === 'registered';
   const allowHostNames = config.probeHostNames;
   const dialled = { addressPrefix, allowPrivate, allowHostNames, registeredPorts };
-  const { chain, failures } = createGatewayChain(client, { ...dialled, signal, reader });
+  const { chain, failures, hedges } = createGatewayChain(client, { ...dialled, signal, reader });
   const own = config.isLocal ? createOwnGateway(client, path.join(dataFolder(config), 'keys', 'gateway')) : undefined;
   const key = config.nodeTransport === 'secure' ? await gatewayKey(config, client, own?.makeKey) : undefined;
   const files = await openTransferFiles(
@@ -42,6 +42,7 @@ async function startGateway(context: RoleContext): Promise<Part> {
   const nodes = {
     chain,
     failures,
+    hedges,
     dialling: { key, leases, handshakes: new Map() },
     stallMs: config.nodeStallTimeoutMs,
     processingMs: config.nodeProcessingTimeoutMs,

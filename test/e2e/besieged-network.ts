@@ -122,7 +122,8 @@ async function gatewayAt(chainUrl: string): Promise<Program> {
     CHAIN_API_BASE: chainUrl,
     NODE_TRANSPORT: 'plain',
     NODE_PORTS: 'registered',
-    NODE_STALL_TIMEOUT: '4s',
+    // An upload that waited for the end of a silent attempt would not end in time.
+    NODE_STALL_TIMEOUT: '60s',
     NODE_PROCESSING_TIMEOUT: '60s',
     PROBE_PRIVATE_ADDRESSES: 'allow',
     RATE_LIMIT: 'off',

@@ -8,6 +8,7 @@ import { createFileHasher } from '../../../src/edges/chain/files/data-hash.ts';
 import { parseConfig } from '../../../src/config.ts';
 import { accountOf, publicKeyOf, type PrivateKey } from '../../../src/edges/chain/sign/keys.ts';
 import { createFailures, type Failures } from '../../../src/edges/gateway/nodes/failures.ts';
+import { createHedges, type Hedges } from '../../../src/edges/gateway/nodes/hedges.ts';
 import type { GatewayDependencies, GatewaySettings } from '../../../src/edges/gateway/rest/dependencies.ts';
 import { createGateway } from '../../../src/edges/gateway/rest/rest.ts';
 import { openTransferFiles, type TransferFiles } from '../../../src/edges/gateway/tasks/files.ts';
@@ -61,6 +62,7 @@ export type GatewayChanges = Readonly<{
   stallMs?: number;
   bodyWithinMs?: number;
   failures?: Failures;
+  hedges?: Hedges;
   processingMs?: number;
   /** Whether it takes up what gateways that are gone have left. */
   resumes?: boolean;
@@ -84,7 +86,8 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
   const stallMs = changes.stallMs ?? 2_000;
   const limits = { stallMs, processingMs: changes.processingMs ?? stallMs, pollMs: 20, pauseScale: 0.002 };
   const failures = changes.failures ?? createFailures();
-  const nodes = { chain, dialling: { key: undefined, handshakes: new Map() }, ...limits, failures };
+  const hedges = changes.hedges ?? createHedges();
+  const nodes = { chain, dialling: { key: undefined, handshakes: new Map() }, ...limits, failures, hedges };
   const { runner, elsewhere, open, ended } = openGatewayTasks({
     connection: nc,
     network,

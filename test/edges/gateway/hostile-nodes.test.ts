@@ -194,7 +194,7 @@ it(
   },
 );
 
-it('a node that tells without end is left', { tags: ['S3.nodes.events'], timeout: 60_000 }, async () => {
+it('a node that tells without end is left', { tags: ['S3.nodes.events'], timeout: 120_000 }, async () => {
   const babbling: Misdeed = () => ({
     async *download() {
       for (;;) yield { responseType: { case: 'event' as const, value: { eventType: 1, message: 'on and on' } } };

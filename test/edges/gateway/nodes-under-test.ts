@@ -124,7 +124,7 @@ export async function historyOf(url: string, kind: 'uploads' | 'downloads', task
   const history = async (): Promise<Told[]> =>
     (await (await fetch(`${url}/api/v1/${below}/${task}/history`)).json()) as Told[];
   await expect
-    .poll(async () => (await history()).at(-1)?.status, { timeout: 20_000 })
+    .poll(async () => (await history()).at(-1)?.status, { timeout: 60_000 })
     .toMatch(/^sdk:(completed|failed)$/);
   return await history();
 }

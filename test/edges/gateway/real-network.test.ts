@@ -29,7 +29,7 @@ type Scene = Readonly<{
 async function open({ nodes, changes, chain, onFinalized = finalize, state = 'pending' }: Scene) {
   const storers = await serveNodes(good, nodes, (id) => onFinalized(gateway, id));
   const fixed = { storers: async () => await Promise.resolve({ nodes: storers, total: storers.length }) };
-  const gateway = await gatewayUnderTest({ stallMs: 400, ...changes, chain: { ...fixed, ...chain } });
+  const gateway = await gatewayUnderTest({ stallMs: 20_000, ...changes, chain: { ...fixed, ...chain } });
   onTestFinished(async () => {
     await sweep(gateway);
     await gateway[Symbol.asyncDispose]();
@@ -144,11 +144,11 @@ describe('an upload', () => {
       async *register(requests) {
         await taken(requests);
         yield { eventType: SupernodeEventType.FINALIZE_SIMULATED, message: '', txHash: '' };
-        await pause(1_500);
+        await pause(2_500);
         yield finalized;
       },
     });
-    const history = await uploaded(await open({ nodes: [slow], changes: { stallMs: 400, processingMs: 20_000 } }));
+    const history = await uploaded(await open({ nodes: [slow], changes: { stallMs: 2_000, processingMs: 20_000 } }));
     expect(history.at(-1)?.status).toBe('sdk:completed');
     expect(attempts(history)).toHaveLength(1);
   });

@@ -1,58 +1,9 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { TransferStep, StepDetail } from '../../../commands/transfers/steps.ts';
 import type { StoringNode } from '../../chain/files/chain.ts';
-import { hostPort } from '../../../kit/net-address.ts';
-import type { Dialling } from './connection.ts';
-import type { Failures } from './failures.ts';
 import { DiskFailure } from './own-disk.ts';
+import { type Attempt, prepareAttempt, type RunningAttempt, type Trying } from './running-attempt.ts';
 import { cleaned } from './states.ts';
-
-/** The progress of a try: connected to its node, or having sent it the complete file. */
-export type AttemptStage = 'connected' | 'sent';
-
-/** One try with one node. */
-export type Attempt = Readonly<{
-  node: StoringNode;
-  /** Counts from 1 in a run of its task. */
-  iteration: number;
-  /** Names this attempt to its node, which refuses an id that it has seen: no other attempt of the task has it. */
-  attemptId: string;
-  dialling: Dialling;
-  /** Details of the first state of every attempt. */
-  about: StepDetail;
-  watch: AttemptWatch;
-  /** Fails once a node has sent more events than any client wants to read. */
-  countEvent: () => void;
-  /** Receives the progress of the try: it decides why a task fails. */
-  reach: (position: AttemptStage) => void;
-}>;
-
-/** Ends an attempt in which nothing moves; `extend` sets another limit from now on. */
-export type AttemptWatch = Readonly<{
-  signal: AbortSignal;
-  moved: () => void;
-  extend: (limitMs: number) => void;
-  stop: () => void;
-}>;
-
-/** What attempts are made with. */
-export type Trying = Readonly<{
-  nodes: readonly StoringNode[];
-  taskId: string;
-  /** Number of the last event of the task so far. */
-  last: number;
-  dialling: Dialling;
-  stallMs: number;
-  /** The same limit once a node has all that it was to be sent, and works with it. */
-  processingMs: number;
-  signal: AbortSignal;
-  /** First state of an attempt. */
-  status: string;
-  /** Remembers nodes that failed. */
-  failures: Failures;
-  /** Attempts of the same run that were made before. */
-  after?: Readonly<{ iteration: number; previousError: string }>;
-}>;
 
 /** The outcome of attempts: the result of one, or the last failure of one that reached its node, if any did. */
 export type AttemptsOutcome<T> =
@@ -67,57 +18,111 @@ export type Failure = Readonly<{
 
 const mostAttempts = 10;
 const rounds = 2;
-const mostEvents = 1_000;
 const away = 'sdk:supernodes_unavailable';
 
 /**
  * Tries one node after the other, all of them twice and ten times at most, until one try succeeds.
  *
  * A failure shows only as the next attempt, with its reason. After each failure, `settled` decides whether another try
- * makes sense. Fails only when the signal aborts, and with `DiskFailure`: that is no node's fault.
+ * makes sense. While an attempt is slow, one with the next node runs beside it: the first that succeeds ends the other,
+ * which is no failure of its node. Fails only when the signal aborts, and with `DiskFailure`: that is no node's fault.
  */
 export async function* tryNodes<T>(
   trying: Trying,
   work: (attempt: Attempt) => AsyncGenerator<TransferStep[], T>,
   settled: () => Promise<T | undefined>,
 ): AsyncGenerator<TransferStep[], AttemptsOutcome<T>> {
-  const { nodes, taskId, last, dialling, stallMs, processingMs, signal, status, failures: memory, after } = trying;
+  const { nodes, signal, after } = trying;
   const order = Array.from({ length: rounds }, () => nodes)
     .flat()
     .slice(0, mostAttempts);
+  const before = after?.iteration ?? 0;
   const failures: Failure[] = [];
-  let previousError = after?.previousError ?? '';
-  for (const [index, node] of order.entries()) {
-    const iteration = (after?.iteration ?? 0) + index + 1;
-    const supernode = hostPort(node.ip, node.port);
-    const about: StepDetail = { iteration, supernode, nodeAccount: node.account };
-    yield [{ status, detail: previousError === '' ? about : { ...about, previousError } }];
-    const watch = watchStall(stallMs, signal);
-    let location: AttemptStage | undefined;
-    const reach = (now: AttemptStage): void => {
-      location = now;
-      if (now === 'sent') watch.extend(processingMs);
-    };
-    // Each attempt writes a state, so a later run of the task continues after the numbers of this one.
-    const attemptId = `${taskId}-${last + iteration}`;
-    try {
-      const value = yield* work({ node, iteration, attemptId, dialling, about, watch, countEvent: counter(), reach });
-      memory.succeeded(node.account);
-      return { value };
-    } catch (caught) {
+  const running: RunningAttempt<T>[] = [];
+  let wake = Promise.withResolvers<undefined>();
+  const onSlow = (): void => wake.resolve(undefined);
+  let started = 0;
+  try {
+    for (;;) {
+      wake = Promise.withResolvers();
+      const node = order[started];
+      const release = node && roomFor(node, running, trying);
+      if (node && release) {
+        started += 1;
+        const one = prepareAttempt(trying, work, { node, iteration: before + started, onSlow, release });
+        running.push(one);
+        yield [firstState(trying, running, failures.at(-1)?.reason ?? after?.previousError)];
+        one.resume();
+      }
+      if (running.length === 0) return { failure: worstOf(failures), tries: before + order.length, failures };
+      const news = await Promise.race([wake.promise, ...running.map(async (one) => await one.news())]);
+      if (news === undefined) continue;
+      const { of: one } = news;
+      if ('steps' in news) {
+        yield news.steps;
+        one.resume();
+        continue;
+      }
+      running.splice(running.indexOf(one), 1);
+      await one.end();
+      if ('value' in news) {
+        recordSuccess(trying, one, running);
+        return { value: news.value };
+      }
       signal.throwIfAborted();
-      if (caught instanceof DiskFailure) throw caught;
-      const failure = failureOf(caught, { node, place: location, watch });
-      previousError = failure.reason;
-      memory.failed(node.account);
-      failures.push(failure);
-    } finally {
-      watch.stop();
+      if (news.caught instanceof DiskFailure) throw news.caught;
+      failures.push(failureOf(news.caught, one.attempt));
+      // Where another has its transaction sent, this one may have failed for that alone: the chain decides.
+      if (running.some(({ attempt }) => attempt.watch.phase() === 'sealing')) continue;
+      const value = await settled();
+      if (value !== undefined) return { value };
+      trying.failures.failed(one.attempt.node.account);
     }
-    const value = await settled();
-    if (value !== undefined) return { value };
+  } finally {
+    await Promise.all(running.map(async (one) => await one.end()));
   }
-  return { failure: worstOf(failures), tries: (after?.iteration ?? 0) + order.length, failures };
+}
+
+/**
+ * Returns what frees the room of an attempt where there is room: always for the first, and beside a slow one as far as
+ * the gateway has some; a node has one attempt of a task at a time.
+ */
+function roomFor<T>(
+  node: StoringNode,
+  running: readonly RunningAttempt<T>[],
+  { hedging }: Trying,
+): (() => void) | undefined {
+  const [other, ...more] = running;
+  if (!other) return () => undefined;
+  const { attempt } = other;
+  if (more.length > 0 || !attempt.watch.isSlow() || attempt.node.account === node.account) return undefined;
+  return hedging?.hedges.reserve();
+}
+
+function firstState<T>(
+  { status }: Trying,
+  running: readonly RunningAttempt<T>[],
+  previousError: string | undefined,
+): TransferStep {
+  const message = 'the attempt before it is slow and continues beside it';
+  const detail: StepDetail = {
+    ...running.at(-1)?.attempt.about,
+    ...(previousError === undefined || previousError === '' ? {} : { previousError }),
+    ...(running.length > 1 ? { message } : {}),
+  };
+  return { status, detail };
+}
+
+/** Remembers the pace of an attempt that succeeded; the nodes of slower ones come later, though they did not fail. */
+function recordSuccess<T>(
+  { failures, hedging }: Trying,
+  { attempt, startedMs }: RunningAttempt<T>,
+  others: readonly RunningAttempt<T>[],
+): void {
+  failures.succeeded(attempt.node.account);
+  for (const other of others) if (other.startedMs < startedMs) failures.overtaken(other.attempt.node.account);
+  const silences = attempt.watch.silences();
+  hedging?.hedges.record({ bytes: hedging.bytes, silences, tookMs: performance.now() - startedMs });
 }
 
 /** A node that is away now does not outweigh the answer of one that was there. */
@@ -127,38 +132,11 @@ function worstOf(failures: readonly Failure[]): Failure {
   return failure;
 }
 
-function failureOf(
-  caught: unknown,
-  { node, place, watch }: Pick<Attempt, 'node' | 'watch'> & Readonly<{ place: AttemptStage | undefined }>,
-): Failure {
-  const isStalled = watch.signal.aborted;
+function failureOf(caught: unknown, { node, watch }: Attempt): Failure {
+  const [isStalled, phase] = [watch.isStalled(), watch.phase()];
   const why = { node, reason: isStalled ? 'nothing moved for too long' : cleaned(reported(caught)) };
-  if (place === undefined) return { ...why, state: away };
-  return isStalled && place === 'sent' ? { ...why, state: 'sdk:processing_timeout' } : why;
-}
-
-function counter(): () => void {
-  let events = 0;
-  return () => {
-    events += 1;
-    if (events > mostEvents) throw new Error(`the node told more than ${mostEvents} events`);
-  };
-}
-
-function watchStall(stallMs: number, outer: AbortSignal): AttemptWatch {
-  const stalled = new AbortController();
-  const startTimer = (limitMs: number): NodeJS.Timeout =>
-    setTimeout(() => stalled.abort(new Error('nothing moved for too long')), limitMs);
-  let timer = startTimer(stallMs);
-  return {
-    signal: AbortSignal.any([stalled.signal, outer]),
-    moved: () => void timer.refresh(),
-    extend: (limitMs) => {
-      clearTimeout(timer);
-      timer = startTimer(limitMs);
-    },
-    stop: () => clearTimeout(timer),
-  };
+  if (phase === 'dialling') return { ...why, state: away };
+  return isStalled && phase === 'processing' ? { ...why, state: 'sdk:processing_timeout' } : why;
 }
 
 function reported(caught: unknown): string {

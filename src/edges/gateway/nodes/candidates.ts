@@ -11,19 +11,21 @@ import type { ChainClient } from '../../chain/rest/client.ts';
 import { rememberingKeys } from '../intake/known-keys.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
 import { createFailures, type Failures } from './failures.ts';
+import { createHedges, type Hedges } from './hedges.ts';
 
 /**
  * The chain for a gateway: nodes that are known to be available come first, and keys are cached; with the store of
- * nodes that fail.
+ * nodes that fail, and the pace of uploads.
  */
 export function createGatewayChain(
   client: ChainClient,
   { reader, ...options }: CascadeChainOptions & Pick<Ordering, 'reader'>,
-): Readonly<{ chain: CascadeChain; failures: Failures }> {
+): Readonly<{ chain: CascadeChain; failures: Failures; hedges: Hedges }> {
   const failures = createFailures();
   return {
     chain: rememberingKeys(availableFirst(createCascadeChain(client, options), { reader, failures })),
     failures,
+    hedges: createHedges(),
   };
 }
 

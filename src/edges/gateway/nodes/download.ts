@@ -5,7 +5,7 @@ import type { CascadeAction } from '../../chain/files/chain.ts';
 import type { FileHashes } from '../../chain/files/file-hashes.ts';
 import { syncFolder } from '../../../kit/durable.ts';
 import { inSteps, type Space } from '../intake/space.ts';
-import type { Attempt } from './attempts.ts';
+import type { Attempt } from './running-attempt.ts';
 import { connectNode } from './connection.ts';
 import { onOwnDisk } from './own-disk.ts';
 import { nodeStep } from './states.ts';
@@ -49,7 +49,7 @@ export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGene
     file = await onOwnDisk(open(part, 'w', 0o600));
     const { client, close } = await connectNode(node, dialling, watch.signal);
     hangUp = close;
-    attempt.reach('connected');
+    watch.enter('sending');
     const startedAt = performance.now();
     let [size, chunks] = [0, 0];
     for await (const { responseType: reported } of client.download({ actionId, signature }, { signal: watch.signal })) {

@@ -17,7 +17,8 @@ export async function isFinalized(chain: CascadeChain, id: string, signal: Abort
 }
 
 /**
- * Waits until the chain has finalized an action by the transaction that a node names.
+ * Waits until the chain has an action finalized; returns false where it refused the transaction that the node names, so
+ * that another one did it.
  *
  * A node reports a transaction that it has *sent*. Fails with the reason where the chain refuses it, where the action
  * can no longer be finalized, and where it is pending ten blocks later; a chain that does not answer or makes no blocks
@@ -27,15 +28,15 @@ export async function awaitFinalization(
   chain: CascadeChain,
   id: string,
   { txHash, pollMs, signal }: Finalizing,
-): Promise<void> {
+): Promise<boolean> {
   const { height: from } = await untilAnswered(chain.head, signal);
   for (let sealedAt = Infinity; ;) {
     // The height comes first: what is pending after it was so at that height.
     const { height } = await untilAnswered(chain.head, signal);
     const state = (await untilAnswered(async () => await chain.action(id), signal))?.record.chainState;
-    if (state === 'done' || state === 'approved') return;
-    if (state !== 'pending') throw new Error(`the action is ${state ?? 'unknown'} on the chain`);
     const sealed = await chain.outcome(txHash).catch(() => undefined);
+    if (state === 'done' || state === 'approved') return sealed === undefined || sealed.code === 0;
+    if (state !== 'pending') throw new Error(`the action is ${state ?? 'unknown'} on the chain`);
     if (sealed && sealed.code !== 0) throw new Error(`the chain refused its transaction with code ${sealed.code}`);
     if (sealed) sealedAt = Math.min(sealedAt, height);
     if (height - from >= mostBlocks || height - sealedAt >= blocksAfterwards)

@@ -1,12 +1,14 @@
 import type { TransferStep } from '../../../commands/transfers/steps.ts';
 import type { CascadeAction, CascadeChain, StoringNode } from '../../chain/files/chain.ts';
 import { wait } from '../../../kit/wait.ts';
-import { type Failure, type AttemptsOutcome, type Trying, tryNodes } from './attempts.ts';
+import { type Failure, type AttemptsOutcome, tryNodes } from './attempts.ts';
 import type { Dialling } from './connection.ts';
 import { downloadFrom, type Wanted } from './download.ts';
 import type { Failures } from './failures.ts';
+import type { Hedges } from './hedges.ts';
 import { awaitFinalization, isFinalized } from './finalization.ts';
 import { untilAnswered } from './patience.ts';
+import type { Trying } from './running-attempt.ts';
 import { createPauses, lacksSymbols, waitingStep } from './spreading.ts';
 import { type LocalFile, uploadTo } from './upload.ts';
 
@@ -20,6 +22,8 @@ export type NodeTransfers = Readonly<{
   processingMs: number;
   /** Remembers nodes that failed, so that others come first. */
   failures: Failures;
+  /** The pace of uploads. */
+  hedges: Hedges;
   /** How often the chain is queried for a finalization. */
   pollMs?: number;
   /** Pauses of downloads are so many times as long as usual. */
@@ -40,7 +44,7 @@ const nodesPerRound = 2;
  * nodes or the chain do; fails when the signal aborts.
  */
 export async function* uploadToNodes(
-  { chain, pollMs = usualPollMs, ...limits }: NodeTransfers,
+  { chain, hedges, pollMs = usualPollMs, ...limits }: NodeTransfers,
   { id, record }: CascadeAction,
   file: LocalFile,
   task: TransferTask,
@@ -49,15 +53,16 @@ export async function* uploadToNodes(
   const match = await storers(chain, record.height ?? 0, signal);
   if ('failure' in match) return yield match.failure;
   yield match.steps;
-  const trying = { ...limits, ...task, nodes: match.nodes, status: 'sdk:registration_attempt' };
+  const hedging = { hedges, bytes: file.size };
+  const trying = { ...limits, ...task, nodes: match.nodes, status: 'sdk:registration_attempt', hedging };
   const outcome = yield* tryNodes(
     trying,
     async function* (attempt) {
       const txHash = yield* uploadTo(attempt, id, file);
       // From here on it is the chain that takes its time.
-      attempt.watch.stop();
-      await awaitFinalization(chain, id, { txHash, pollMs, signal });
-      return isHash(txHash) ? txHash : '';
+      attempt.watch.enter('sealing');
+      const isOwn = await awaitFinalization(chain, id, { txHash, pollMs, signal: attempt.watch.signal });
+      return isOwn && isHash(txHash) ? txHash : '';
     },
     async () => ((await isFinalized(chain, id, signal)) ? '' : undefined),
   );

@@ -4,7 +4,7 @@ import type { TransferStep, StepDetail } from '../../../commands/transfers/steps
 import { chunkBytesOf } from '../../chain/files/chunks.ts';
 import { type RegisterRequestSchema, SupernodeEventType } from '../../gen/cascade/service_pb.ts';
 import { piecesOf } from '../../../kit/file-pieces.ts';
-import type { Attempt } from './attempts.ts';
+import type { Attempt } from './running-attempt.ts';
 import { connectNode } from './connection.ts';
 import { DiskFailure, onOwnDisk } from './own-disk.ts';
 import { nodeStep } from './states.ts';
@@ -35,7 +35,7 @@ export async function* uploadTo(
   try {
     const connection = await connectNode(node, dialling, watch.signal);
     hangUp = connection.close;
-    attempt.reach('connected');
+    watch.enter('sending');
     yield [{ status: 'sdk:connection_established', detail: attempt.about }];
     const chunkSize = Math.min(chunkBytesOf(file.size), mostChunkBytes);
     const sizes: StepDetail = {
@@ -51,7 +51,7 @@ export async function* uploadTo(
     let txHash = '';
     const sent = (): void => {
       isSent = true;
-      attempt.reach('sent');
+      watch.enter('processing');
     };
     const failed = (caught: DiskFailure): void => void (broken = caught);
     const sending = { taskId: attemptId, actionId, chunkSize, moved: watch.moved, sent, failed };

@@ -1,0 +1,56 @@
+import type { AttemptPhase, Silences } from './attempt-watch.ts';
+
+/** An attempt that succeeded. */
+export type PacedAttempt = Readonly<{ bytes: number; silences: Silences; tookMs: number }>;
+
+/**
+ * The pace of a gateway's uploads, from which follows when an attempt with another node is started beside a slow one.
+ */
+export type Hedges = Readonly<{
+  record: (attempt: PacedAttempt) => void;
+  /**
+   * The silence after which an attempt over so many bytes is slow: twice the p90 of the longest silences in its phase
+   * lately, and at least a quarter of what a complete attempt takes; undefined while too few attempts are known.
+   */
+  patienceMs: (phase: AttemptPhase, bytes: number) => number | undefined;
+  /** Room for one more attempt beside another: returns what frees it, or undefined where there is none. */
+  reserve: () => (() => void) | undefined;
+}>;
+
+const remembered = 50;
+const fewest = 3;
+const most = 8;
+
+/** No attempt is known at first; at most eight are beside another at once, in all uploads of a gateway. */
+export function createHedges(): Hedges {
+  const recent: PacedAttempt[] = [];
+  let reserved = 0;
+  return {
+    record: (attempt) => {
+      recent.push(attempt);
+      if (recent.length > remembered) recent.shift();
+    },
+    patienceMs: (phase, bytes) => {
+      if (recent.length < fewest) return undefined;
+      // A node encodes and stores a larger file for longer; dialling and the pace of bytes do not depend on the size.
+      const scale = (one: PacedAttempt): number => Math.max(1, bytes / Math.max(1, one.bytes));
+      const silences = recent.map((one) => (one.silences.get(phase) ?? 0) * (phase === 'processing' ? scale(one) : 1));
+      const times = recent.map((one) => one.tookMs * scale(one));
+      return Math.max(2 * quantile(silences, 0.9), quantile(times, 0.5) / 4);
+    },
+    reserve: () => {
+      if (reserved >= most) return undefined;
+      reserved += 1;
+      let isFree = false;
+      return () => {
+        if (!isFree) reserved -= 1;
+        isFree = true;
+      };
+    },
+  };
+}
+
+function quantile(values: readonly number[], part: number): number {
+  const ordered = values.toSorted((a, b) => a - b);
+  return ordered[Math.ceil(part * ordered.length) - 1] ?? 0;
+}
