@@ -11,6 +11,7 @@ import { assertPortsFree, plannedPorts } from './roles/ports.ts';
 import type { Part } from './roles/role.ts';
 import { startRoles } from './roles/start-roles.ts';
 import { startServers } from './engine/servers/servers.ts';
+import { startTraces } from './roles/traces.ts';
 
 /**
  * Runs the configured roles until a signal stops the process, a role fails, or an error occurs that no code caught.
@@ -24,6 +25,7 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
   const failure = new AbortController();
   const signal = AbortSignal.any([reported, failure.signal]);
   const run = async (): Promise<void> => {
+    phases.unshift(await startTraces(config, logger));
     await assertPortsFree(plannedPorts(config));
     const servers = await startServers(config, logger, reported);
     phases.unshift({ name: 'embedded servers', capMs: 15_000, run: servers.stop });

@@ -1,6 +1,7 @@
 import { type Network, parseNetwork } from './events/ids.ts';
 import { setting } from './kit/setting.ts';
 import { host, oneOf, port, subnets, text, Unfit } from './kit/setting-forms.ts';
+import { tracingSettings } from './kit/tracing/settings.ts';
 import { type RoleName, roleNames } from './role-names.ts';
 
 function roleList(value: string): readonly RoleName[] | undefined {
@@ -42,6 +43,7 @@ export const processSettings = {
     oneOf('pretty', 'json', ''),
     'Form of the log lines: pretty or json; unset: pretty on a terminal',
   ),
+  ...tracingSettings,
 } as const;
 
 /** The name of a network; fails with `Unfit`. */

@@ -14,6 +14,8 @@ export type Recorded<F extends Fact = Fact> = Readonly<{
   causation?: string | undefined;
   /** Id of the entity's event before it; undefined for the first one, and for what was written without it. */
   previous?: string | undefined;
+  /** The span that wrote it, as W3C Trace Context writes it. */
+  traceparent?: string | undefined;
 }>;
 
 /** Why facts are written, and when. */

@@ -2,6 +2,7 @@ import type { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { commands } from '../commands/all.ts';
 import type { Command } from '../commands/decider.ts';
 import { AppError } from '../kit/errors.ts';
+import { span } from '../kit/tracing/tracing.ts';
 import type { Handled } from '../commands/handle.ts';
 import type { FactLog } from '../commands/ports.ts';
 import { queries } from '../projections/all.ts';
@@ -56,7 +57,9 @@ export function executeFromTables(): void {
 export async function dispatch<Input, State>(log: FactLog, command: Command<Input, State>): Promise<Handled<State>> {
   const { command: bus } = await openBuses();
   logs.set(command, log);
-  return await bus.execute<Command<Input, State>, Handled<State>>(command);
+  return await span(`commands/${command.constructor.name}`, {}, () =>
+    bus.execute<Command<Input, State>, Handled<State>>(command),
+  );
 }
 
 /**

@@ -5,7 +5,7 @@ import { damageOf } from '../engine/models/database-error.ts';
 import { reportDamage } from '../engine/models/pool.ts';
 import { AppError } from '../kit/errors.ts';
 import type { LogOptions } from '../kit/logger.ts';
-import type { Part, Role, RoleContext } from './role.ts';
+import { type Part, type Role, type RoleContext, tracesOf } from './role.ts';
 
 /** JSON-RPC of the local network's chain; other chains have none. */
 export const evm = {
@@ -41,6 +41,7 @@ async function* startLocal(context: RoleContext, thread: ServingThread): AsyncGe
     access: { postgres, network, config: chain },
     nats,
     log: logOptions(config),
+    tracing: tracesOf(config, version, 'json-rpc'),
   };
   const served = await thread.serve(input, {
     onAppendRefused: leadership.onAppendRefused,

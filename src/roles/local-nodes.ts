@@ -13,7 +13,7 @@ import { playOutages } from '../edges/local-network/outages.ts';
 import { observeNodes } from '../edges/node/observed.ts';
 import type { FileBounds } from '../edges/node/cascade/cascade.ts';
 import type { NodePorts } from '../edges/node/start-node.ts';
-import { type Part, type RoleContext, urlOf } from './role.ts';
+import { type Part, type RoleContext, tracesOf, urlOf } from './role.ts';
 
 /** The ports that SuperNodes have everywhere. */
 const usualPorts: NodePorts = { grpc: 4444, p2p: 4445, http: 8002 };
@@ -48,6 +48,7 @@ async function hostNodes(context: RoleContext, begun: readonly ChildProcess[]): 
       files: { ...fileBoundsOf(config), copies: Math.min(config.storageCopies, count), allowPrivate: true },
       stores: { nats, postgres, network },
       log: { level: config.logLevel, format: config.logFormat },
+      tracing: tracesOf(config, version, 'nodes'),
     },
     nodes: await plansOf(castOf(seed, subnet).realNodes.slice(0, count), path.join(dataFolder(config), 'nodes')),
     apart,

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { failureOf } from '../kit/failure.ts';
 import { type Observed, observedOf } from '../kit/observed.ts';
+import { tracingOptions, type TracingOptions } from '../kit/tracing/settings.ts';
 import type { Context } from './context.ts';
 import type { RoleName } from '../role-names.ts';
 
@@ -74,4 +76,14 @@ export function urlOf(running: readonly Part[], name: string): string | undefine
 /** The checks and figures of the process: of its stores, and of the parts that run. */
 export function observedIn({ observed, running }: RoleContext): Observed {
   return observedOf([observed, ...running]);
+}
+
+/** How a process of this program names itself in traces: `part` where it is one of several of an instance. */
+export function tracesOf(config: Config, version: string, part?: string): TracingOptions {
+  const { otelServiceName: name, network } = config;
+  return tracingOptions(part === undefined ? config : { ...config, otelServiceName: `${name}-${part}` }, {
+    'service.version': version,
+    'service.instance.id': randomUUID(),
+    'annals.network': network,
+  });
 }

@@ -18,7 +18,11 @@ type Places = Readonly<Record<string, string>>;
  * the task id of the download, the keys of the gateway and of a node, the token, and what was refused in their place.
  * A text that is no secret is found in each place, so the looking works.
  */
-export async function expectSecretsUntold(program: Program, gateway: string, token: string): Promise<void> {
+export async function expectSecretsUntold(
+  program: Program,
+  gateway: string,
+  { token, traces }: Readonly<{ token: string; traces: () => string }>,
+): Promise<void> {
   const nc = await connectNats({ ...program.instance.nats, name: 'secrets test' });
   const live: string[] = [];
   const listening = nc.subscribe('live.>', {
@@ -47,6 +51,7 @@ export async function expectSecretsUntold(program: Program, gateway: string, tok
     tables,
     'live subjects': live.join('\n'),
     log: JSON.stringify(program.log),
+    traces: traces(),
     metrics: await textOf(`${gateway}/metrics`, `${program.base}/metrics`),
     answers: [
       await textOf(...addressesOf(program, { action: file.action, uploaded: String(uploaded) })),
@@ -74,7 +79,10 @@ export async function expectSecretsUntold(program: Program, gateway: string, tok
   expect(isIn(places['events'] ?? '', file.signature), "the upload's signature in events").toBe(true);
   expect(isIn(places['log'] ?? '', 'sync round done'), 'details in the log').toBe(true);
   expect(isIn(places['metrics'] ?? '', 'annals_transfers_ended_total'), 'transfers in the metrics').toBe(true);
-  for (const place of ['live subjects', 'log', 'metrics', 'answers'])
+  expect(isIn(places['traces'] ?? '', '/api/v1/actions/cascade/:action_id/downloads'), 'routes in the traces').toBe(
+    true,
+  );
+  for (const place of ['live subjects', 'log', 'metrics', 'traces', 'answers'])
     expect(isIn(places[place] ?? '', file.signature), `the upload's signature in ${place}`).toBe(false);
 }
 

@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../support/polling.ts';
 import { sendBrokenForms } from '../support/broken-forms.ts';
+import { type Receiver, startReceiver } from '../kit/tracing/otlp-receiver.ts';
+import { expectUploadTraced } from '../kit/tracing/traced-upload.ts';
 import { type Program, startProgram } from '../support/program.ts';
 import { expectExampleRuns } from './gateway-example.ts';
 import {
@@ -22,11 +24,19 @@ const subnet = `127.${1 + Math.floor(Math.random() * 250)}.${Math.floor(Math.ran
 const token = 'a-token-of-twenty-four-letters';
 
 let program: Program;
+let receiver: Receiver;
 let gateway: string;
 
 beforeAll(async () => {
+  receiver = await startReceiver();
   const secrets = { SYNC_TOKEN: token, ALLOW_MANUAL_SYNC: 'true', LOG_LEVEL: 'debug' };
-  const env = { LOCAL_SUBNET: subnet, PUBLIC_DOWNLOADS: 'chain', RATE_LIMIT: 'off', ...secrets };
+  const env = {
+    LOCAL_SUBNET: subnet,
+    PUBLIC_DOWNLOADS: 'chain',
+    RATE_LIMIT: 'off',
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    ...secrets,
+  };
   program = await startProgram({ network: 'local', env });
   gateway = program.instance.urls['gateway'] ?? '';
   await until('the gateway is ready', async () => (await fetch(`${gateway}/readyz`)).status === 200, 60_000);
@@ -60,9 +70,15 @@ describe('docs/gateway.md', () => {
   });
 });
 
+describe('traces', () => {
+  it('lead from the request of a caller to the rows, through the log and a SuperNode', async () => {
+    await expectUploadTraced(gateway, receiver);
+  });
+});
+
 describe('secrets', () => {
   it('are found nowhere where others read', { tags: ['S3.secrets'] }, async () => {
-    await expectSecretsUntold(program, gateway, token);
+    await expectSecretsUntold(program, gateway, { token, traces: () => receiver.bodies.join('\n') });
   });
 });
 

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { createYielding } from '../../kit/yielding.ts';
+import { traceAnswer } from './request-spans.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -20,9 +21,11 @@ export function createPlainServer(
   failed: (caught: unknown, response: ServerResponse) => Promise<void> | void,
 ): Server {
   return createServer(bounds, (request, response) => {
-    answer(request, response)
-      .catch(async (caught: unknown) => await failed(caught, response))
-      .catch(() => response.destroy());
+    void traceAnswer(request, response, () =>
+      answer(request, response)
+        .catch(async (caught: unknown) => await failed(caught, response))
+        .catch(() => void response.destroy()),
+    );
   });
 }
 

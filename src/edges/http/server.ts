@@ -4,9 +4,11 @@ import fastify, { type ConnectionError } from 'fastify';
 import Schema from 'typebox/schema';
 import { AppError } from '../../kit/errors.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { isTracing } from '../../kit/tracing/tracing.ts';
 import { bodyOf, createErrorHandler, tooMany } from './errors.ts';
 import { queryReader } from './parameters.ts';
 import { answerUnknownPaths } from './paths.ts';
+import { traceRequests } from './request-spans.ts';
 import type { App, SchemaTypes } from './schema.ts';
 
 const droppedBodyBytes = 64 * 1024;
@@ -54,6 +56,7 @@ export function createServer(options: ServerOptions): App {
   app.setSerializerCompiler(() => (answer) => (typeof answer === 'string' ? answer : JSON.stringify(answer)));
   if (bodyBytes === undefined) readNoBodies(app);
   else readJson(app);
+  if (isTracing()) traceRequests(app);
   void app.register(rateLimit, { global: false, errorResponseBuilder: tooMany });
   answerUnknownPaths(app, guide);
   app.addHook('onRequest', async (request, reply) => {

@@ -4,6 +4,7 @@ import { type KnownBan, type RecordBan, RecordBans } from '../../commands/node/b
 import { type KnownFile, type RecordFile, RecordFiles } from '../../commands/node/files.ts';
 import { dispatch } from '../bus.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { recordedTraceparent, span } from '../../kit/tracing/tracing.ts';
 import { wait } from '../../kit/wait.ts';
 import type { Log } from '../../engine/log/log.ts';
 import type { Bans } from './peers/bans.ts';
@@ -46,6 +47,7 @@ const retryMs = 1_000;
 export function startRecorder(options: RecorderOptions): StorageRecorder {
   const { account, logger, signal } = options;
   const changed = new Set<string>();
+  const causes = new Set<string>();
   const files = new Map<string, Known<KnownFile | undefined>>();
   const peers = new Map<string, Known<KnownBan | undefined>>();
   let turn = new AbortController();
@@ -58,7 +60,7 @@ export function startRecorder(options: RecorderOptions): StorageRecorder {
       try {
         if (!isRead) await startFrom(options, { files, peers, changed });
         isRead = true;
-        await recordFiles(options, { told: files, changed });
+        await withinTraces(causes, () => recordFiles(options, { told: files, changed }));
         await recordBans(options, peers);
         isReported = true;
       } catch (caught) {
@@ -73,12 +75,22 @@ export function startRecorder(options: RecorderOptions): StorageRecorder {
   return {
     changed: (actionId) => {
       changed.add(actionId);
+      const cause = recordedTraceparent();
+      if (cause !== undefined) causes.add(cause);
       turn.abort();
     },
     wake: () => turn.abort(),
     isTold: () => isReported,
     ended: run(),
   };
+}
+
+/** Runs a pass within the traces of the calls that changed something, and forgets them once it has succeeded. */
+async function withinTraces(causes: Set<string>, pass: () => Promise<void>): Promise<void> {
+  const parents = [...causes];
+  if (parents.length === 0) return await pass();
+  await span('record files', { parents }, pass);
+  for (const parent of parents) causes.delete(parent);
 }
 
 type Reported = Readonly<{

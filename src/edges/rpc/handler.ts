@@ -7,6 +7,7 @@ import type { Logger } from '../../kit/logger.ts';
 import { withDeadline } from './body-deadline.ts';
 import { blameClient, correctBlame, isClientGone, isConnectionGone } from '../../kit/shims/connect/client-mistakes.ts';
 import { type BodyPace, withPace } from './body-pace.ts';
+import { markFailure, traceCall } from './call-spans.ts';
 import { callerValues } from './callers.ts';
 import { inParts } from './stalled-answers.ts';
 import { isOurFault, toRpcError } from './codes.ts';
@@ -44,10 +45,12 @@ export function createRpcHandler(
   const serve: Serve = async (request, response) => {
     const handler = handlers.get(request.url?.split('?', 1)[0] ?? '');
     if (!handler) return answerUnknown(request, response);
-    const read = withPace(readRequest(request, response), pace);
-    const answer = withPlainMessage(await handler(read));
-    const isStream = handler.method.methodKind !== 'unary';
-    await universalResponseToNodeResponse(isStream ? inParts(answer) : answer, response);
+    await traceCall(handler, request, response, async () => {
+      const read = withPace(readRequest(request, response), pace);
+      const answer = withPlainMessage(await handler(read));
+      const isStream = handler.method.methodKind !== 'unary';
+      await universalResponseToNodeResponse(isStream ? inParts(answer) : answer, response);
+    });
   };
   return (request, response) => {
     serve(request, response).catch((caught: unknown) => {
@@ -82,6 +85,7 @@ function translateErrors(logger: Logger): Interceptor {
     const translate: Translate = (caught) => {
       correctBlame(caught);
       if (isClientGone(caught, signal)) return new ConnectError('The client has gone', Code.Canceled);
+      markFailure(caught);
       if (isOurFault(caught)) logger.error({ err: toAppError(caught), method: method.name }, 'call failed');
       return toRpcError(caught);
     };

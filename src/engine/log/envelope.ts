@@ -61,7 +61,7 @@ export function isOfOtherTypes(types: readonly FactType[]): (bytes: Uint8Array) 
 export function decode(bytes: Uint8Array, sequence: number): Recorded {
   const event: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
   if (!isEvent(event)) throw new Error('Not a CloudEvent 1.0 with id, type and time');
-  const { id, time, causationid, previousid } = event;
+  const { id, time, causationid, previousid, traceparent } = event;
   return {
     fact: upcast(event.type, event.data),
     id,
@@ -69,6 +69,7 @@ export function decode(bytes: Uint8Array, sequence: number): Recorded {
     time,
     causation: causationid,
     previous: previousid,
+    traceparent,
   };
 }
 
@@ -78,6 +79,7 @@ type Event = Readonly<{
   time: string;
   causationid?: string;
   previousid?: string;
+  traceparent?: string;
   data?: unknown;
 }>;
 

@@ -3,6 +3,7 @@ import type { FactLog, Recorded } from '../../commands/ports.ts';
 import { type FactType, subjectOf } from '../../events/catalogue.ts';
 import { type Kind, type StreamName, streamOfKind } from '../../events/streams.ts';
 import { type AppenderOptions, createAppender } from './append/appender.ts';
+import { withSpans } from './append/spans.ts';
 import { lastAtLeader, lastMessages, messageAt, messagesOf, type Stored } from './direct.ts';
 import { type FollowBatch, type FollowOptions, followStream } from './follow.ts';
 import { hasForgotten, type Head, readHead } from './head.ts';
@@ -79,7 +80,7 @@ export type Log = FactLog &
 export function createLog(nc: NatsConnection, network: string, appending: AppenderOptions = {}): Log {
   const nameOf = (kind: Kind): string => streamName(streamOfKind(kind), network);
   return {
-    append: createAppender(nc, network, appending),
+    append: withSpans(createAppender(nc, network, appending)),
     last: async (kind, entities) => {
       const bySubject = new Map(entities.map((entity) => [subjectOf(kind, network, entity), entity]));
       return byEntity(

@@ -1,6 +1,7 @@
 import { type Dispatcher, request } from 'undici';
 import { toAppError } from '../../../kit/errors.ts';
 import { retryAfterMs } from '../../../kit/wait.ts';
+import { currentTraceparent, isTracing, span } from '../../../kit/tracing/tracing.ts';
 import { parseBounded, TooComplex } from '../../../kit/bounded-json.ts';
 import { ChainFailure, refusal } from './failure.ts';
 
@@ -25,13 +26,22 @@ export type ChainRequest = Readonly<{
  * size and shape.
  */
 export async function requestChain(url: string, call: ChainRequest): Promise<Answer> {
+  if (!isTracing()) return await send(url, call);
+  const [method, template, { hostname }] = [call.sent ? 'POST' : 'GET', templateOf(call.route), new URL(url)];
+  const attributes = { 'http.request.method': method, 'url.template': template, 'server.address': hostname };
+  return await span(`${method} ${template}`, { kind: 'client', attributes }, () => send(url, call));
+}
+
+async function send(url: string, call: ChainRequest): Promise<Answer> {
   const { route, height, agent, signal, timeLimitMs, sent } = call;
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]);
+  const traceparent = currentTraceparent();
   const headers = {
     accept: 'application/json',
     'accept-encoding': 'identity',
     ...(height === undefined ? {} : { 'x-cosmos-block-height': String(height) }),
     ...(sent && { 'content-type': 'application/json' }),
+    ...(traceparent !== undefined && { traceparent }),
   };
   try {
     const posted = sent && { method: 'POST' as const, body: JSON.stringify(sent) };
@@ -51,6 +61,12 @@ export async function requestChain(url: string, call: ChainRequest): Promise<Ans
     throw unreachable(route, caught, timeLimitMs);
   }
 }
+
+/** A segment of a path that names one thing: a number, a hash, an account. */
+const named = /(?<=\/)(?:\d+|[\da-f]{40,}|[a-z]+1[a-z\d]{30,})(?=\/|$)/gi;
+
+/** A route without ids, by which requests can be grouped. */
+const templateOf = (route: string): string => route.replace(named, '{id}');
 
 function refusalOf(
   status: number,

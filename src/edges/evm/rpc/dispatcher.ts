@@ -1,6 +1,7 @@
 import { toAppError } from '../../../kit/errors.ts';
 import { TooComplex } from '../../../kit/bounded-json.ts';
 import type { Logger } from '../../../kit/logger.ts';
+import { span } from '../../../kit/tracing/tracing.ts';
 import { boundReads } from '../workers/state-reads.ts';
 import { answerBatch, errorText, resultInTurns } from '../../json-rpc/answers.ts';
 import type { Connection } from './connection.ts';
@@ -41,7 +42,10 @@ export function createDispatcher(
     const method = byName.get(name);
     if (!method) throw new RpcError(rpcCodes.methodNotFound, `the method ${name} does not exist/is not available`);
     const reads = boundReads(context.reads, { caller, signal });
-    return await method.call({ ...context, reads, caller, connection }, params);
+    const attributes = { 'rpc.system.name': 'jsonrpc', 'rpc.method': name };
+    return await span(name, { kind: 'server', attributes }, async () =>
+      method.call({ ...context, reads, caller, connection }, params),
+    );
   };
   const answer: Answer = async (one, turn, isFull) => {
     if (isNotification(one)) {

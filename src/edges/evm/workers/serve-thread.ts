@@ -5,12 +5,14 @@ import { createPools, onDamage, type Pools } from '../../../engine/models/pool.t
 import { createReader } from '../../../engine/models/read/reading.ts';
 import { createLogger, type LogOptions } from '../../../kit/logger.ts';
 import type { TaskContext } from '../../../kit/threads/worker.ts';
+import type { TracingOptions } from '../../../kit/tracing/settings.ts';
+import { startTracing } from '../../../kit/tracing/tracing.ts';
 import { executeFromTables } from '../../bus.ts';
 import { openRequested } from '../asked.ts';
 import { type EvmSettings, startEvm } from '../start-evm.ts';
 
 /** How the JSON-RPC is served and from which stores; plain data, for the thread has connections of its own. */
-export type ServeInput = EvmSettings & Readonly<{ nats: BrokerAccess; log: LogOptions }>;
+export type ServeInput = EvmSettings & Readonly<{ nats: BrokerAccess; log: LogOptions; tracing?: TracingOptions }>;
 
 /** Reports of the thread to its owner: first that it serves, then what the owner's stores are to know. */
 export type ServeNotice =
@@ -28,6 +30,7 @@ export async function serve(input: ServeInput, context: Context): Promise<void> 
   const { network, postgres } = input.access;
   const { nats } = input;
   const { progress } = context;
+  const stopTracing = input.tracing && (await startTracing(input.tracing, createLogger(input.log)));
   const pools = createPools(postgres, { applicationName: `annals ${network} json-rpc` });
   onDamage(pools, (damage) => progress({ kind: 'damage', damage: damageNotice(damage) }));
   try {
@@ -40,13 +43,14 @@ export async function serve(input: ServeInput, context: Context): Promise<void> 
     }
   } finally {
     await pools.end();
+    await stopTracing?.();
   }
 }
 
 type Stores = Readonly<{ broker: Broker; pools: Pools }>;
 
 async function serveFrom({ broker, pools }: Stores, input: ServeInput, { signal, progress }: Context): Promise<void> {
-  const { log, access, ...settings } = input;
+  const { log, access, tracing: _, ...settings } = input;
   const { network } = access;
   const requested = openRequested(broker.connection, network);
   const served = await startEvm({

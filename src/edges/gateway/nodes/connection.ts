@@ -7,6 +7,7 @@ import { CascadeService } from '../../gen/cascade/service_pb.ts';
 import { hostPort } from '../../../kit/net-address.ts';
 import { createSlots, type Slots } from '../../../kit/slots.ts';
 import type { Leasing } from '../../../engine/log/leases.ts';
+import { callSpans } from '../../rpc/call-spans.ts';
 import { dialChannel } from '../../rpc/channel/dial-channel.ts';
 import type { KeySource } from '../gateway-key.ts';
 import { openSession } from './session.ts';
@@ -85,6 +86,12 @@ async function open(node: StoringNode, dialling: Shaking, signal: AbortSignal): 
     session.close();
     stream?.destroy();
   };
-  const options = { baseUrl, sessionManager: session.manager, acceptCompression: [], readMaxBytes: messageBytes };
+  const options = {
+    baseUrl,
+    sessionManager: session.manager,
+    acceptCompression: [],
+    readMaxBytes: messageBytes,
+    interceptors: callSpans(),
+  };
   return { client: createClient(CascadeService, createGrpcTransport(options)), close };
 }

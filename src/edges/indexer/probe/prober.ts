@@ -1,6 +1,7 @@
 import { wait } from '../../../kit/wait.ts';
 import { toAppError } from '../../../kit/errors.ts';
 import type { Logger } from '../../../kit/logger.ts';
+import { span } from '../../../kit/tracing/tracing.ts';
 import { type Dial, dialPort, SocketBudget, withSockets } from './dial.ts';
 import { httpPort, probeNode, probePorts, type ProbeLimits } from './probe.ts';
 import type { ProbeReason, ProbeRecorder } from './recorder.ts';
@@ -80,7 +81,7 @@ export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<
     if (running.get(host) === mine) running.delete(host);
   };
 
-  return async (sweep) => {
+  const probeAll = async (sweep: Sweep): Promise<void> => {
     const startedAt = performance.now();
     const hosts = Map.groupBy(sweep.nodes, ([, address]) => hostKey(address, how));
     const probes = [...hosts].map(([host, members]) =>
@@ -95,4 +96,6 @@ export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<
     const ms = Math.round(performance.now() - startedAt);
     if (!signal.aborted) logger.debug({ nodes: sweep.nodes.size, hosts: hosts.size, ms }, 'probe sweep done');
   };
+  return (sweep) =>
+    span('probe round', { parents: [], attributes: { 'annals.nodes': sweep.nodes.size } }, () => probeAll(sweep));
 }

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Type } from 'typebox';
 import { AppError } from '../../../kit/errors.ts';
+import { traceparentOf } from '../../../kit/tracing/trace-context.ts';
 import type { RouteDependencies } from './dependencies.ts';
 import { positionToken } from './headers.ts';
 import { type App, component, errors, plainAnswer, time } from '../../http/schema.ts';
@@ -50,7 +51,7 @@ export function syncRoutes(app: App, { requestSync, settings, clock }: RouteDepe
       reply.header('www-authenticate', 'Bearer');
       throw new AppError('UNAUTHORIZED', 'This instance wants the header Authorization: Bearer with its sync token.');
     }
-    const { position, at } = await requestSync(new Date(clock()).toISOString(), traceOf(headers.traceparent));
+    const { position, at } = await requestSync(new Date(clock()).toISOString(), traceparentOf(headers.traceparent));
     const token = positionToken([position]);
     reply.code(202).header('Annals-Position', token);
     return {
@@ -59,11 +60,6 @@ export function syncRoutes(app: App, { requestSync, settings, clock }: RouteDepe
       position: token,
     };
   });
-}
-
-/** The header of W3C Trace Context where it is well-formed; anything else is as if it were absent. */
-function traceOf(header: unknown): string | undefined {
-  return typeof header === 'string' && /^00-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/.test(header) ? header : undefined;
 }
 
 /** Compares digests, so that the duration reveals nothing of the token or its length. */

@@ -1,4 +1,5 @@
 import { type AppError, toAppError } from '../../../kit/errors.ts';
+import { span } from '../../../kit/tracing/tracing.ts';
 import { knownFrom } from '../../../commands/handle.ts';
 import type { Cause, FactLog, Recorded } from '../../../commands/ports.ts';
 import { CompleteRound, FailRound, IdentifyChain } from '../../../commands/sync/round-commands.ts';
@@ -72,6 +73,15 @@ const mostSkipped = 20;
  * Fails only where not even a failure can be recorded, or the signal aborts.
  */
 export async function runRound(round: Round): Promise<RoundEnd> {
+  return await span(`sync ${round.source}`, { parents: [] }, async (opened) => {
+    const end = await readRound(round);
+    opened.set({ 'annals.facts': end.facts, 'annals.requests': end.requests, 'annals.height': end.height });
+    if (end.failure !== undefined) opened.fail(end.failure);
+    return end;
+  });
+}
+
+async function readRound(round: Round): Promise<RoundEnd> {
   const { source, client, profile, log, signal, request, report } = round;
   const session = client.session(signal);
   const startedAt = now();

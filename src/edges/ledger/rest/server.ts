@@ -1,8 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { AppError, passes } from '../../../kit/errors.ts';
 import type { Logger } from '../../../kit/logger.ts';
+import { annotate } from '../../../kit/tracing/tracing.ts';
 import type { Chain } from '../chain.ts';
 import { BodyTooLarge, createPlainServer, readBody, send, sendUnread } from '../../http/plain-server.ts';
+import { routeNamed } from '../../http/request-spans.ts';
 import { actionRoutes } from './actions.ts';
 import { type ChainRestRequest, prunedState, RestError, type RestOptions, type Routes } from './answer.ts';
 import type { Sealer } from '../sealer.ts';
@@ -14,7 +16,7 @@ import { supernodeRoutes } from './supernodes.ts';
 import { transactionRoutes } from './transactions.ts';
 
 const routes: Routes = { ...actionRoutes, ...supernodeRoutes, ...stakingRoutes, ...transactionRoutes, ...baseRoutes };
-const table = Object.entries(routes).map(([pattern, answer]) => ({ segments: pattern.split('/'), answer }));
+const table = Object.entries(routes).map(([pattern, answer]) => ({ segments: pattern.split('/'), pattern, answer }));
 
 const maxUrlLength = 8192;
 const mostBodyBytes = 512 * 1024;
@@ -77,6 +79,7 @@ async function respond(
   if (request.method !== 'GET' && request.method !== 'POST') throw notImplemented();
   const post = request.method === 'POST' ? postRoutes[rawPath] : undefined;
   if (post) {
+    annotate(...routeNamed(request.method, rawPath));
     const posted = { chain, sealer, body: await readBody(request, mostBodyBytes) };
     return send(response, 200, JSON.stringify(await post(posted)));
   }
@@ -85,7 +88,8 @@ async function respond(
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(page);
     return;
   }
-  const { answer, params } = routeOf(rawPath);
+  const { answer, params, pattern } = routeOf(rawPath);
+  annotate(...routeNamed(request.method, pattern));
   const view = chain.history.view(heightOf(chain, request, options));
   const height = String(view.height);
   const requested: ChainRestRequest = { chain, view, params, query: new URLSearchParams(search.join('?')), options };
@@ -97,16 +101,20 @@ async function respond(
   }
 }
 
-function routeOf(rawPath: string): { answer: (asked: ChainRestRequest) => unknown; params: Record<string, string> } {
+function routeOf(rawPath: string): {
+  pattern: string;
+  answer: (asked: ChainRestRequest) => unknown;
+  params: Record<string, string>;
+} {
   const segments = decoded(rawPath).split('/');
-  for (const { segments: pattern, answer } of table) {
-    if (pattern.length !== segments.length) continue;
-    const isHit = pattern.every((part, index) => part.startsWith('{') || part === segments[index]);
+  for (const { segments: parts, pattern, answer } of table) {
+    if (parts.length !== segments.length) continue;
+    const isHit = parts.every((part, index) => part.startsWith('{') || part === segments[index]);
     if (!isHit) continue;
-    const named = pattern.flatMap((part, index) =>
+    const named = parts.flatMap((part, index) =>
       part.startsWith('{') ? [[part.slice(1, -1), segments[index] ?? '']] : [],
     );
-    return { answer, params: Object.fromEntries(named) };
+    return { pattern, answer, params: Object.fromEntries(named) };
   }
   throw notImplemented();
 }

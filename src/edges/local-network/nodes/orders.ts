@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { ErrorCode } from '../../../kit/errors.ts';
 import type { LogOptions } from '../../../kit/logger.ts';
+import type { TracingOptions } from '../../../kit/tracing/settings.ts';
 import type { BrokerAccess } from '../../../engine/log/broker.ts';
 import type { FileBounds } from '../../node/cascade/cascade.ts';
 import type { ObservedNode } from '../../node/observed.ts';
@@ -28,6 +29,8 @@ export type HostPlan = Readonly<{
    */
   stores?: Readonly<{ nats: BrokerAccess; postgres: pg.ClientConfig; network: string }>;
   log: LogOptions;
+  /** Nothing is recorded without. */
+  tracing?: TracingOptions;
 }>;
 
 /** The parent's orders to the process that hosts nodes, one after the other; the first is `host`. */

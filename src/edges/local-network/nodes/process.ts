@@ -11,6 +11,8 @@ import { openSharedBroker } from '../../../engine/archive/shared-broker.ts';
 import type { Pools } from '../../../engine/models/pool.ts';
 import type { Reader } from '../../../engine/models/read/reading.ts';
 import { createLogger } from '../../../kit/logger.ts';
+import { within } from '../../../kit/wait.ts';
+import { startTracing } from '../../../kit/tracing/tracing.ts';
 import { sampleProcessors } from '../../node/machine/processor.ts';
 import { startNode, type RunningNode } from '../../node/start-node.ts';
 import type { HostPlan, NodePlan, Numbered, Order, OrderReply } from './orders.ts';
@@ -20,9 +22,12 @@ type Host = Readonly<{ start: (node: NodePlan) => Promise<RunningNode> }>;
 
 const nodes = new Map<string, RunningNode>();
 let hosting: Host | undefined;
+let stopTracing = async (): Promise<void> => undefined;
 
 async function hostOf(plan: HostPlan): Promise<Host> {
-  const { chainUrl, profile, version, snapshotMs, secure, files, stores, log } = plan;
+  const { chainUrl, profile, version, snapshotMs, secure, files, stores, log, tracing } = plan;
+  const logger = createLogger(log);
+  if (tracing) stopTracing = await startTracing(tracing, logger);
   const broker = stores && (await openSharedBroker({ ...stores, pools: () => poolsOf(stores) }));
   const shared = {
     log: broker?.log,
@@ -34,7 +39,7 @@ async function hostOf(plan: HostPlan): Promise<Host> {
     secure,
     cascade: files,
     processor: sampleProcessors(new AbortController().signal),
-    logger: createLogger(log),
+    logger,
   };
   return {
     start: async ({ keyFile, ...node }) =>
@@ -90,5 +95,11 @@ async function replyTo({ number, order }: Numbered): Promise<OrderReply> {
 }
 
 process.on('message', (message: Numbered) => void replyTo(message).then((reply) => process.send?.(reply)));
-process.on('disconnect', () => process.exit());
+/** How long the end waits for a receiver of traces. */
+const tracedWithinMs = 2000;
+const exitTraced = async (): Promise<void> => {
+  await within(tracedWithinMs, stopTracing(), 'The last spans are lost').catch(() => undefined);
+  process.exit();
+};
+process.on('disconnect', () => void exitTraced());
 process.on('SIGINT', () => undefined);

@@ -6,6 +6,7 @@ import type { Folding } from './folding.ts';
 import { analyzeTables } from './generation-tables.ts';
 import { clearStop, type Generation, liveGeneration } from './generations.ts';
 import { type Pools, withClient } from '../pool.ts';
+import { traceBatch, traceWrite } from './spans.ts';
 import { type SourceHead, readAhead, sequenceOf, type FactSource } from './source.ts';
 
 /** What following needs. */
@@ -41,7 +42,8 @@ export async function followLive(following: Following, live: Generation, signal:
     const either = AbortSignal.any([signal, ground.signal]);
     const from = { stream: live.stream, after: live.position };
     for await (const { facts } of readAhead(source, from, { maxFacts, signal: either })) {
-      if (!(await applyAll(following, applier, facts))) return following.onRefused?.(folding.name);
+      if (!(await traceBatch(live, facts, () => applyAll(following, applier, facts))))
+        return following.onRefused?.(folding.name);
       grow(facts.length);
       if (either.aborted) break;
     }
@@ -122,7 +124,9 @@ function statisticsOf({ pools, folding }: Following, { schema, position }: Gener
 /** Applies all facts, or those before the one that cannot be applied, which the error then names. */
 async function applyAll(following: Following, applier: Applier, facts: readonly Recorded[]): Promise<boolean> {
   try {
-    return await withClient(following.pools.write, (client) => applier.apply(client, facts));
+    return await traceWrite(following.folding.name, facts, () =>
+      withClient(following.pools.write, (client) => applier.apply(client, facts)),
+    );
   } catch (caught) {
     if (!(caught instanceof StopError)) throw caught;
     const [first, second] = facts;
