@@ -206,7 +206,8 @@ test('runProjector of a newer version builds the next generation, and one of an 
   await newer.stop();
   startProjector(database, log);
   startProjector(database, log, { projections: [{ ...small, version: 2 }] });
-  await eventually(async () => expect(await database.live()).toMatchObject({ epoch: 3 }));
+  // A leader whose lease was lost on a busy machine has raised it once more.
+  await eventually(async () => expect((await database.live())?.epoch).toBeGreaterThanOrEqual(3));
   await reaches(database, log.append(...many(20)));
   expect(await database.live()).toMatchObject({ generation: 2, version: 2 });
   expect(await database.tables()).toEqual(expected(log.facts));
