@@ -107,6 +107,34 @@ test('read runs again, and gives and confirms nothing before, where the generati
   ]);
 });
 
+test('read runs once where a position has only advanced since, as long as nobody has read it', async () => {
+  const { reader, log, live } = await withOneNode();
+  const advance = async (): Promise<void> => {
+    const last = Number((await live())?.position);
+    log.append(nodeFacts('a').changed({ note: `after ${last}` }));
+    await eventually(async () => expect(await live()).toMatchObject({ position: last + 1 }));
+  };
+  const runs: number[][] = [];
+  const look = async (between: () => Promise<void>) =>
+    await reader.read(async ({ db, schemas, followed }) => {
+      const nodes = sql<{ position: number }>`${sql.id(schemas.supernodes, 'nodes')}`.as('nodes');
+      const position = db.selectFrom(nodes).select('position');
+      const run: number[] = [];
+      runs.push(run);
+      for (const row of await position.execute()) run.push(row.position);
+      if (runs.length === 3) await between();
+      for (const row of await position.execute()) run.push(row.position);
+      run.push(followed.supernodes.sequence);
+    });
+  await look(advance);
+  await advance();
+  await look(advance);
+  await advance();
+  await look(advance);
+  // What its first query saw holds for all of a read: only a change between two queries makes it run again.
+  expect(runs).toEqual([[1, 1, 1], [2, 2, 2], [3], [4, 4, 4]]);
+});
+
 test('read gives numbers, exact decimals and parsed JSON, and answers queries that are made at once', async () => {
   const { reader } = await withOneNode();
   const answers = await reader.read(({ db, schemas }) =>

@@ -62,22 +62,27 @@ type Requesting = Readonly<{
 /**
  * Optimistic: assumes the generations seen before, sends the query for their positions in the same round trip, and
  * fails with `Moved` instead of answering when one has changed, after it has reported the present ones.
+ *
+ * A position that has only advanced since, and that nobody has read, changes nothing: it is as its first answer has it.
  */
 export function optimisticSnapshot(
   requesting: Requesting,
   { live, onLive }: Readonly<{ live: Statement; onLive: (now: LiveGenerations) => void }>,
 ): Reading {
-  const { client, taken } = requesting;
+  const { client } = requesting;
+  let { taken } = requesting;
   const named = new Set<ProjectionName>();
+  const positioned = new Set<ProjectionName>();
   let checked = 0;
   const send = (statements: readonly Statement[]): Promise<ResultRows>[] => {
     const [match, ...answers] = sendBatch(client, [live, ...statements]);
     const sound = (match ?? Promise.resolve([])).then((rows) => {
       const now = liveFrom(rows);
-      if ([...named].some((name) => !isSame(taken.get(name), now.get(name)))) {
-        onLive(now);
+      const changed = [...named].filter((name) => !isSame(taken.get(name), now.get(name)));
+      if (changed.length > 0) onLive(now);
+      if (changed.some((name) => checked > 0 || positioned.has(name) || !isAdvanced(taken.get(name), now.get(name))))
         throw new GenerationChanged(checked > 0);
-      }
+      if (checked === 0) taken = now;
       checked = named.size;
       return rows;
     });
@@ -86,21 +91,32 @@ export function optimisticSnapshot(
   const confirmed = async (): Promise<void> => {
     if (checked < named.size) await send([])[0];
   };
-  return readingOf(requesting, { named, ask: gather((statements) => send(statements).slice(1)), confirmed });
+  const request = gather((statements) => send(statements).slice(1));
+  return readingOf(requesting, { named, positioned, taken: () => taken, ask: request, confirmed });
 }
 
 /** A snapshot within an open transaction that has read the generations. */
 export function heldSnapshot(querying: Requesting): Reading {
   const request = gather((statements) => sendBatch(querying.client, statements));
-  return readingOf(querying, { named: new Set(), ask: request, confirmed: () => Promise.resolve() });
+  const [named, positioned] = [new Set<ProjectionName>(), new Set<ProjectionName>()];
+  const confirmed = (): Promise<void> => Promise.resolve();
+  return readingOf(querying, { named, positioned, taken: () => querying.taken, ask: request, confirmed });
 }
 
-type Ways = Readonly<{ named: Set<ProjectionName>; ask: RunStatement; confirmed: () => Promise<void> }>;
+type Ways = Readonly<{
+  /** The projections that were named, and those whose position was read. */
+  named: Set<ProjectionName>;
+  positioned: Set<ProjectionName>;
+  taken: () => LiveGenerations;
+  ask: RunStatement;
+  confirmed: () => Promise<void>;
+}>;
 
-function readingOf({ client, reader, versions, taken }: Requesting, { named, ask, confirmed }: Ways): Reading {
+function readingOf({ client, reader, versions }: Requesting, ways: Ways): Reading {
+  const { named, positioned, taken, ask, confirmed } = ways;
   const of = (name: ProjectionName): Live => {
     named.add(name);
-    const live = taken.get(name);
+    const live = taken().get(name);
     if (!live)
       throw new AppError('UNAVAILABLE', `Projection ${name} is being built for the first time; try again soon`);
     const version = versions.get(name) ?? live.version;
@@ -116,7 +132,17 @@ function readingOf({ client, reader, versions, taken }: Requesting, { named, ask
       );
     return live;
   };
-  return { db: kyselyOver(client, ask), reader, schemas: schemasOf(of), followed: positionsOf(of), confirmed };
+  const withPosition = (name: ProjectionName): Live => {
+    positioned.add(name);
+    return of(name);
+  };
+  return {
+    db: kyselyOver(client, ask),
+    reader,
+    schemas: schemasOf(of),
+    followed: positionsOf(withPosition),
+    confirmed,
+  };
 }
 
 /** Statements that are sent within one turn of the event loop leave together. */
@@ -146,6 +172,11 @@ function isSame(a: Live | undefined, b: Live | undefined): boolean {
     a?.followed.sequence === b?.followed.sequence &&
     a?.followed.incarnation === b?.followed.incarnation
   );
+}
+
+/** Returns whether a generation is the same one further on in the same stream. */
+function isAdvanced(a: Live | undefined, b: Live | undefined): boolean {
+  return a?.schema === b?.schema && a?.version === b?.version && a?.followed.incarnation === b?.followed.incarnation;
 }
 
 type Find = (name: ProjectionName) => Live;
