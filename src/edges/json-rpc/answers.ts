@@ -1,21 +1,14 @@
 import { createYielding } from '../../kit/yielding.ts';
+import { jsonInTurns } from './long-list.ts';
 import type { RpcErrorBody } from './rpc-error.ts';
 
 /** The answer to a request, by the text of its id. */
 export const resultText = (id: string, result: unknown): string =>
   `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result ?? null)}}`;
 
-/** The same for long lists, of which each item is made into text on its own, and others are answered in between. */
-export async function resultInTurns(id: string, result: unknown): Promise<string> {
-  if (!Array.isArray(result)) return resultText(id, result);
-  const rest = createYielding();
-  const items: string[] = [];
-  for (const item of result as readonly unknown[]) {
-    await rest();
-    items.push(JSON.stringify(item) ?? 'null');
-  }
-  return `{"jsonrpc":"2.0","id":${id},"result":[${items.join()}]}`;
-}
+/** The same; others are answered while long lists in the result are written. */
+export const resultInTurns = async (id: string, result: unknown): Promise<string> =>
+  `{"jsonrpc":"2.0","id":${id},"result":${await jsonInTurns(result ?? null)}}`;
 
 /** The same where it failed. */
 export const errorText = (id: string, error: RpcErrorBody): string =>

@@ -1,7 +1,8 @@
 import { createYielding } from '../../../kit/yielding.ts';
+import { LongList } from '../../json-rpc/long-list.ts';
 import { quantity as hex } from '../executor/block-forms.ts';
 import type { ChainBlocks, BlockHead, ChainReceipt } from './chain-blocks.ts';
-import { logForm } from './log-form.ts';
+import { formOfLog, logForm } from './log-form.ts';
 import type { BlockContents, ReceiptForm } from './news.ts';
 
 /** What blocks hold, as it is shown. */
@@ -10,7 +11,7 @@ export function contentsOf(blocks: Pick<ChainBlocks, 'logs' | 'receipts'>): Bloc
     receipts: (head) => receiptsOf(blocks, head),
     logs: async ({ number }) => {
       const logs = await blocks.logs({ from: number, to: number, addresses: [], topics: [] });
-      return 'exceeds' in logs ? [] : logs.map(logForm);
+      return 'exceeds' in logs ? [] : logs.map(formOfLog);
     },
   };
 }
@@ -28,7 +29,7 @@ export function receiptForm({ number, hash: blockHash, fields }: BlockHead, rece
     effectiveGasPrice: hex(receipt.effectiveGasPrice),
     from: receipt.from,
     gasUsed: hex(receipt.gasUsed),
-    logs: receipt.logs.map((log, at) => logForm({ ...log, ...within, logIndex: firstLog + at })),
+    logs: new LongList(receipt.logs, (log, at) => logForm(log, within, firstLog + at)),
     logsBloom: receipt.logsBloom,
     to: receipt.to ?? null,
     transactionHash: receipt.hash,

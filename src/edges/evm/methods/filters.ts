@@ -1,5 +1,6 @@
 import { bytesToHex } from '@ethereumjs/util';
 import { Type } from 'typebox';
+import { formOfLog } from '../chain/log-form.ts';
 import { hash, identifier } from '../rpc/forms.ts';
 import { type Method, method } from '../rpc/registry.ts';
 import { findLogs, logFilter, type LogFilter, logMatcher } from './logs.ts';
@@ -25,7 +26,7 @@ export const filterMethods: readonly Method[] = [
     handler: (context, filter) => {
       const matches = logMatcher(filter);
       return context.filters.add(context.caller, {
-        all: () => findLogs(context, filter),
+        all: async () => (await findLogs(context, filter)).map(formOfLog),
         begin: (add) =>
           context.news.onLogs((logs) => {
             if (reaches(filter, BigInt(String(logs[0]?.['blockNumber'])))) logs.filter(matches).forEach(add);

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { type LogForm, logForm } from '../chain/log-form.ts';
+import type { ChainLog } from '../chain/chain-blocks.ts';
 import type { ExecutedLog } from '../executor/outcome.ts';
 import { address, blockId, hash } from '../rpc/forms.ts';
 import type { MethodContext } from '../rpc/registry.ts';
@@ -56,11 +56,11 @@ export function logMatcher(condition: LogCondition): (log: ExecutedLog) => boole
 }
 
 /** The logs that a filter names, oldest first. Fails with an RpcError beyond the bounds of one request. */
-export async function findLogs(context: MethodContext, filter: LogFilter): Promise<readonly LogForm[]> {
+export async function findLogs(context: MethodContext, filter: LogFilter): Promise<readonly ChainLog[]> {
   const [from, to] = await rangeOf(context, filter);
   const { logs, dataBytes } = most;
   const result = await context.blocks.logs({ from, to, ...termsOf(filter), most: { logs, dataBytes } });
-  if (!('exceeds' in result)) return result.map(logForm);
+  if (!('exceeds' in result)) return result;
   const bound = result.exceeds === 'logs' ? `${logs} results` : `${dataBytes} bytes of data`;
   throw new RpcError(rpcCodes.invalidParameters, `query returned more than ${bound}`);
 }

@@ -1,9 +1,11 @@
 import { hexToBytes } from '@ethereumjs/util';
 import { Type } from 'typebox';
 import { poll } from '../../../kit/repeat.ts';
+import { LongList } from '../../json-rpc/long-list.ts';
 import { RpcError } from '../../json-rpc/rpc-error.ts';
 import type { Hex } from '../executor/outcome.ts';
 import { receiptForm, receiptsOf } from '../chain/block-contents.ts';
+import { formOfLog } from '../chain/log-form.ts';
 import { address, blockId, bytes, hash, quantity } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { blockOf } from './block-of.ts';
@@ -69,6 +71,6 @@ export const receiptMethods: readonly Method[] = [
     summary: 'Logs by block, address and topics',
     params: [{ name: 'filter', schema: logFilter }],
     result: Type.Array(Type.Object({ address, topics: Type.Array(hash) })),
-    handler: findLogs,
+    handler: async (context, filter) => new LongList(await findLogs(context, filter), formOfLog),
   }),
 ];
