@@ -13,19 +13,19 @@ export type Answer = Readonly<{ status: number; headers?: Record<string, string>
 export type Receiver = Readonly<{
   url: string;
   received: Delivery[];
-  answer: (how: (one: Delivery) => Answer) => void;
+  answer: (how: (one: Delivery) => Answer | Promise<Answer>) => void;
 }>;
 
 /** Starts a receiver that answers 204; it is closed when the test is over. */
 export async function startReceiver(): Promise<Receiver> {
   const received: Delivery[] = [];
-  let how: (one: Delivery) => Answer = () => ({ status: 204 });
+  let how: (one: Delivery) => Answer | Promise<Answer> = () => ({ status: 204 });
   const server = createServer((request, response) => void take(request, response));
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await bodyOf(request);
     const delivery = { headers: request.headers as Record<string, string>, body, event: JSON.parse(body) };
-    const answer = how(delivery);
     received.push(delivery);
+    const answer = await how(delivery);
     if (answer) response.writeHead(answer.status, answer.headers).end();
   };
   server.listen(0, '127.0.0.1');
