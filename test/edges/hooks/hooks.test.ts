@@ -2,6 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freshFolder } from '../../support/fresh-folder.ts';
 import { until } from '../../support/polling.ts';
+import { runScript } from '../../support/processes.ts';
 import { freshDatabase, freshNetwork, testNats } from '../../support/servers.ts';
 import { actionOf, appendFacts, everything } from '../../engine/log/fresh-log.ts';
 import { type HookWorld, openHookWorld } from './hook-world.ts';
@@ -191,5 +192,26 @@ describe('a webhook', () => {
     }
     expect((await world.admin('POST', 'hooks/nothing/test')).status).toBe(404);
     expect((await world.admin('GET', 'hooks')).body).toEqual({ hooks: [] });
+  });
+});
+
+describe('the receiver of docs/webhooks.md', () => {
+  it('accepts what is signed with its secret, and nothing else', async () => {
+    const receiver = await startReceiver();
+    const { path, secret } = await register(receiver);
+    const foreign = `whsec_${Buffer.alloc(32).toString('base64')}`;
+    const testedBy = async (by: string): Promise<Json> => {
+      const script = runScript(new URL('../../../examples/webhooks/receive.mjs', import.meta.url), ['0', by]);
+      const [port] = /\d+$/.exec(await script.nextLine()) ?? [];
+      await world.admin('PATCH', path, { url: `http://127.0.0.1:${port}/` });
+      const { body } = await world.admin('POST', `${path}/test`);
+      if (body['acknowledged'] === true) expect(JSON.parse(await script.nextLine())).toMatchObject({ id: body['id'] });
+      script.child.kill('SIGKILL');
+      await script.ended;
+      return body;
+    };
+    expect(await testedBy(secret)).toMatchObject({ acknowledged: true, status: 204 });
+    expect(await testedBy(foreign)).toMatchObject({ acknowledged: false, status: 401 });
+    await world.admin('DELETE', path);
   });
 });
