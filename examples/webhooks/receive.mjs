@@ -5,16 +5,23 @@ import { createServer } from 'node:http';
 const [port, secret] = process.argv.slice(2);
 const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
 
-const server = createServer(async (request, response) => {
-  const { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': signatures = '' } = request.headers;
-  const body = Buffer.concat(await Array.fromAsync(request));
-  const right = createHmac('sha256', key).update(`${id}.${time}.`).update(body).digest();
-  const isRight = signatures.split(' ').some((one) => {
-    const sent = Buffer.from(one.replace('v1,', ''), 'base64');
-    return sent.length === right.length && timingSafeEqual(sent, right);
-  });
-  const isRecent = Math.abs(Date.now() / 1000 - Number(time)) < 300;
+async function receive(request, response) {
+  const header = (name) => String(request.headers[`webhook-${name}`]);
+  const parts = [];
+  for await (const part of request) parts.push(part);
+  const body = Buffer.concat(parts);
+  const right = createHmac('sha256', key)
+    .update(`${header('id')}.${header('timestamp')}.`)
+    .update(body)
+    .digest();
+  const isRight = header('signature')
+    .split(' ')
+    .map((one) => Buffer.from(one.replace('v1,', ''), 'base64'))
+    .some((sent) => sent.length === right.length && timingSafeEqual(sent, right));
+  const isRecent = Math.abs(Date.now() / 1000 - Number(header('timestamp'))) < 300;
   if (isRight && isRecent) console.log(body.toString());
   response.writeHead(isRight && isRecent ? 204 : 401).end();
-});
+}
+
+const server = createServer((request, response) => void receive(request, response));
 server.listen(Number(port), '127.0.0.1', () => console.log(`listening on port ${server.address().port}`));

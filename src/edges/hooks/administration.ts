@@ -53,7 +53,7 @@ export type HookOptions = AddressRules &
     clock: () => number;
   }>;
 
-const mostHooks = 100;
+const mostHooks = 50;
 const idBytes = 12;
 const usualGraceSeconds = 86_400;
 

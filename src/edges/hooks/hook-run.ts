@@ -27,7 +27,7 @@ export type DeliveryOptions = Readonly<{
   logger: Logger;
 }>;
 
-const pageBounds = { most: 64, mostBytes: 1024 * 1024 } as const;
+const pageBounds = { most: 64, mostBytes: 256 * 1024 } as const;
 /** Entities that wait at most, before no further page is read. */
 const mostWaiting = 64;
 const sentAtOnce = 8;

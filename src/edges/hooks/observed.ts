@@ -20,9 +20,10 @@ export function observeHooks(
     const all = hooksIn(await log.lastOfAll('hook'));
     return new Map([...all].filter(([, { status }]) => status !== 'removed'));
   };
-  const inspection = async (): Promise<Findings> => ({
-    warnings: [...(await read())].flatMap(([hook, known]) => warningOf(hook, known, clock()) ?? []),
-  });
+  const inspection = async (): Promise<Findings> => {
+    const [hooks, ends] = await Promise.all([read(), heads()]);
+    return { warnings: [...hooks].flatMap(([hook, known]) => warningOf(hook, known, { now: clock(), ends }) ?? []) };
+  };
   const gauges = figures(
     (gauge) => ({
       delivered: gauge(
@@ -52,8 +53,11 @@ export function observeHooks(
 
 /** Events of a stream beyond a position. */
 export function lagOf(heads: Heads, stream: string, sequence: number): number {
-  const head = Object.entries(heads).find(([name]) => name === stream)?.[1];
-  return Math.max(0, (head?.lastSequence ?? 0) - sequence);
+  return Math.max(0, endOf(heads, stream) - sequence);
+}
+
+function endOf(heads: Heads, stream: string): number {
+  return Object.entries(heads).find(([name]) => name === stream)?.[1]?.lastSequence ?? 0;
 }
 
 const disabledBecause: Readonly<Record<string, string | undefined>> = {
@@ -62,11 +66,15 @@ const disabledBecause: Readonly<Record<string, string | undefined>> = {
   secret_lost: 'the key of its secret is gone; rotate it and enable the webhook',
 };
 
-function warningOf(hook: string, known: KnownHook, now: number): Finding | undefined {
+type Now = Readonly<{ now: number; ends: Heads }>;
+
+function warningOf(hook: string, known: KnownHook, { now, ends }: Now): Finding | undefined {
   const component = `webhook ${hook}`;
   const reason = disabledBecause[known.disabledReason ?? ''];
   if (reason !== undefined) return { component, message: `Nothing is sent: ${reason}.` };
   if (known.status !== 'enabled') return undefined;
+  const beyond = known.positions.find(({ stream, sequence }) => sequence > endOf(ends, stream));
+  if (beyond) return { component, message: `${beyond.stream} was created anew: replay it from where events are due.` };
   const since = Math.min(...known.waiting.filter(({ attempts }) => attempts > 0).map((one) => Date.parse(one.since)));
   if (now - since < failingForMs || !Number.isFinite(since)) return undefined;
   const age = prettyMs(now - since, { compact: true });

@@ -11,7 +11,7 @@ import { freshDatabase, freshNetwork, testNats } from '../../support/servers.ts'
 import { openHookContext } from './hook-world.ts';
 import { startReceiver } from './receiver.ts';
 
-/** How often the process that delivers is killed; `HOOK_KILLS` sets another number, and with ten 1,000 events are due. */
+/** How often the deliverer is killed; `HOOK_KILLS` sets another number; from ten on, 1,000 events are due. */
 const kills = Number(process.env['HOOK_KILLS'] ?? 3);
 const [entities, eventsEach] = kills >= 10 ? [50, 20] : [20, 5];
 const env = { PROBE_PRIVATE_ADDRESSES: 'allow', HOOK_RETRIES: Array.from({ length: 20 }, () => '100ms').join(' ') };
@@ -24,9 +24,9 @@ test('every event arrives, none of an entity out of order, although the process 
   const stop = new AbortController();
   const context = await openHookContext(stores, env, stop.signal);
   const { log } = context.broker;
-  const due = Array.from({ length: eventsEach }, (_, at) =>
-    Array.from({ length: entities }, (_, entity) => actionOf(String(entity), at + 1)),
-  ).flat();
+  const due = Array.from({ length: entities * eventsEach }, (_, at) =>
+    actionOf(String(at % entities), Math.floor(at / entities) + 1),
+  );
   await appendFacts(log, due);
 
   const { hooks, close } = hooksFor(context);
