@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { killedRoles, openEvmKills } from '../support/evm-kills.ts';
+import { gasCap, killedRoles, openEvmKills } from '../support/evm-kills.ts';
 import { dataFolder } from '../support/program.ts';
 import { seeded } from '../support/random-history.ts';
 
@@ -9,7 +9,7 @@ const seed = Number(process.env['KILLS_SEED'] ?? 11);
 
 test(
   'sealer, projector and JSON-RPC are killed under load: what was acknowledged is mined exactly once',
-  { tags: ['S1.evm.kills'], timeout: 200_000 + killsOfEach * 60_000 },
+  { tags: ['S1.evm.kills', 'S1.evm.limits'], timeout: 200_000 + killsOfEach * 60_000 },
   async () => {
     const kills = await openEvmKills(dataFolder);
     try {
@@ -18,6 +18,8 @@ test(
         for (const role of killedRoles) expect(await kills.kill(role, random)).toContain('killed');
       const { acknowledged } = await kills.judge();
       expect(acknowledged).toBeGreaterThan(killsOfEach * killedRoles.length);
+      // What a call costs before it runs its first instruction.
+      expect(await kills.gasOfCall()).toBe(gasCap - 21_002);
     } finally {
       await kills.close();
     }

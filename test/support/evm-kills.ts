@@ -16,6 +16,8 @@ const gwei = 10n ** 9n;
 const receiver = `0x${'5b'.repeat(20)}` as const;
 const senders = 6;
 const askAgainMs = 20;
+/** Most gas of a call, as the processes are set. */
+export const gasCap = 700_000;
 const readyWithinMs = 120_000;
 
 /** A chain whose sealer, projector and JSON-RPC are processes of their own, under a load of transfers. */
@@ -27,6 +29,8 @@ export type EvmKills = Readonly<{
    * block became another one. `late` is how often the state of the latest block was not stored in time.
    */
   judge: () => Promise<Readonly<{ acknowledged: number; head: number; late: number }>>;
+  /** The gas that a call has left which names none. */
+  gasOfCall: () => Promise<number>;
   close: () => Promise<void>;
 }>;
 
@@ -35,7 +39,8 @@ export async function openEvmKills(newFolder: () => string | Promise<string>): P
   const network = 'local';
   const stores = await runProgram({ dataDir: await newFolder(), network, env: { ROLES: 'auditor' } });
   const start = async (role: KilledRole, dataDir: string): Promise<Program> => {
-    const program = await runProgram({ dataDir, network, env: { ...reachOf(stores), ROLES: role } });
+    const env = { ...reachOf(stores), ROLES: role, EVM_GAS_CAP: String(gasCap) };
+    const program = await runProgram({ dataDir, network, env });
     return program;
   };
   const folders = new Map<KilledRole, string>();
@@ -61,6 +66,15 @@ export async function openEvmKills(newFolder: () => string | Promise<string>): P
       return `${role} killed after ${load.acknowledged.size} acknowledged transactions and ${afterMs} ms`;
     },
     judge: async () => await load.judge(),
+    gasOfCall: async () => {
+      // GAS, PUSH0, MSTORE, PUSH1 32, PUSH0, RETURN
+      const overrides = { [receiver]: { code: '0x5a5f5260205ff3' } };
+      const body = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [{ to: receiver }, 'latest', overrides] };
+      const headers = { 'content-type': 'application/json' };
+      const url = programs.get('evm')?.instance.urls['json-rpc'] ?? '';
+      const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+      return Number(((await answer.json()) as Readonly<{ result?: string }>).result);
+    },
     close: async () => {
       load.end();
       for (const program of [...programs.values(), stores]) await program.stop();

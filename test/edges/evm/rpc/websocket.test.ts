@@ -135,6 +135,27 @@ describe('JSON-RPC over WebSocket', () => {
     },
   );
 
+  test('a call has the gas that it names, and never more than EVM_GAS_CAP', { tags: ['S1.evm.limits'] }, async () => {
+    const { socket, ask } = await connect();
+    const to = `0x${'5a'.repeat(20)}`;
+    // Returns how much gas is left: GAS, PUSH0, MSTORE, PUSH1 32, PUSH0, RETURN.
+    const overrides = { [to]: { code: '0x5a5f5260205ff3' } };
+    const left = async (gas?: number): Promise<number> => {
+      const call = gas === undefined ? { to } : { to, gas: `0x${gas.toString(16)}` };
+      const { result } = await ask('eth_call', [call, 'latest', overrides]);
+      return Number(result);
+    };
+    const started = 21_002;
+    expect(await left(1_000_000)).toBe(1_000_000 - started);
+    expect(await left()).toBe(50_000_000 - started);
+    expect(await left(50_000_001)).toBe(50_000_000 - started);
+    const simulated = { blockStateCalls: [{ stateOverrides: overrides, calls: [{ to }] }] };
+    const { result } = await ask('eth_simulateV1', [simulated, 'latest']);
+    const [block] = result as readonly Readonly<{ calls: readonly Readonly<{ returnData: string }>[] }>[];
+    expect(Number(block?.calls[0]?.returnData)).toBeLessThanOrEqual(50_000_000 - started);
+    socket.close();
+  });
+
   test('cuts a reader that does not read, and goes on for the others', { tags: ['S1.evm.subscriptions'] }, async () => {
     const slow = await connect();
     const quick = await connect();
