@@ -51,8 +51,8 @@ async function connect(url: string) {
     socket.send(JSON.stringify({ jsonrpc: '2.0', id: own, method, params }));
     return (await until(`an answer to ${method}`, () => received.find((one) => one.id === own))).result;
   };
-  const of = <T>(subscription: unknown): readonly T[] =>
-    received.flatMap(({ params }) => (params && params.subscription === subscription ? [params.result as T] : []));
+  const of = (subscription: unknown): readonly unknown[] =>
+    received.flatMap(({ params }) => (params && params.subscription === subscription ? [params.result] : []));
   return { ask, of, received };
 }
 
@@ -61,13 +61,13 @@ async function reported(log: Log, { ask, of }: Pick<Awaited<ReturnType<typeof co
   const heads = await ask('eth_subscribe', 'newHeads');
   let height = 0;
   await until('a block is reported', async () => {
-    if (of<Block>(heads).length > 0) return true;
+    if (of(heads).length > 0) return true;
     height += 1;
     await appendFacts(log, [unreadable(height)]);
     await until('it can be read', async () => Number(await ask('eth_blockNumber')) === height);
     return false;
   });
-  await until('all of them are', () => Number(of<Block>(heads).at(-1)?.number) === height);
+  await until('all of them are', () => Number((of(heads).at(-1) as Block | undefined)?.number) === height);
   await ask('eth_unsubscribe', heads);
   return height;
 }
@@ -84,14 +84,14 @@ test(
     const rest = Array.from({ length: 39 }, (_, at) => first + at + 1);
     for (let at = 0; at < rest.length; at += 13) {
       await appendFacts(log, rest.slice(at, at + 13).map(unreadable));
-      await until('they are reported', () => of<unknown>(receipts).length >= at + 13);
+      await until('they are reported', () => of(receipts).length >= at + 13);
     }
     const numbers = rest.map((number) => `0x${number.toString(16)}`);
-    expect(of<Block>(heads).map(({ number }) => number)).toEqual(numbers);
-    const places = of<LogForm>(logs).map((one) => `${one.blockNumber} ${one.logIndex}`);
+    expect((of(heads) as readonly Block[]).map(({ number }) => number)).toEqual(numbers);
+    const places = (of(logs) as readonly LogForm[]).map((one) => `${one.blockNumber} ${one.logIndex}`);
     expect(places).toEqual(numbers.flatMap((number) => [0, 1, 2, 3].map((at) => `${number} 0x${at}`)));
-    expect(of<LogForm>(logs)).toEqual(await ask('eth_getLogs', { fromBlock: numbers[0], toBlock: 'latest' }));
-    expect(of<readonly LogForm[]>(receipts).map(([one]) => one?.blockNumber)).toEqual(numbers);
+    expect(of(logs)).toEqual(await ask('eth_getLogs', { fromBlock: numbers[0], toBlock: 'latest' }));
+    expect((of(receipts) as readonly (readonly LogForm[])[]).map(([one]) => one?.blockNumber)).toEqual(numbers);
     // A block's head comes before its logs, and those before the next block's head.
     const counted = new Set([heads, logs]);
     const order = received.flatMap(({ params }) => {
