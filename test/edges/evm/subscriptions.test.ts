@@ -27,6 +27,9 @@ async function servedChain() {
   await ensureStreams(nc, network);
   const log = createLog(nc, network);
   startProjector(database, log, { projections: [blocks] });
+  // Before the first block its state would be read, which this chain does not have.
+  await appendFacts(log, [unreadable(1)]);
+  await until('the first block is there', async () => (await database.live('blocks'))?.position === 1);
   const limits = { callTimeoutMs: 1_000, readThreads: 1, gasCap: 1n };
   const place = { host: '127.0.0.1', httpPort: 0, wsPort: 0, version: '0.0.0' };
   const from = { nats: testNats(), access: { postgres, network, config } };
@@ -59,7 +62,7 @@ async function connect(url: string) {
 /** Adds blocks until one is reported: from then on JSON-RPC follows them. Gives how many there are. */
 async function reported(log: Log, { ask, of }: Pick<Awaited<ReturnType<typeof connect>>, 'ask' | 'of'>) {
   const heads = await ask('eth_subscribe', 'newHeads');
-  let height = 0;
+  let height = 1;
   await until('a block is reported', async () => {
     if (of(heads).length > 0) return true;
     height += 1;
