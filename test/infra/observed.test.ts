@@ -34,7 +34,7 @@ const queries: readonly Query[] = [
   ...board.panels.flatMap(({ title, targets }) => targets.map(({ expr }): Query => [`panel ${title}`, expr])),
 ];
 
-/** With the key of a gateway, which then runs unasked. */
+/** With the key of a gateway and of a SuperNode, which then run unasked. */
 function keyFile(): { file: string; remove: () => void } {
   const { folder, remove } = freshFolder();
   const file = path.join(folder, 'gateway.key');
@@ -61,13 +61,22 @@ describe('alert rules and Grafana board', () => {
         SCRUB_INTERVAL: '200ms',
         GATEWAY_KEY_FILE: key.file,
         GATEWAY_PORT: '0',
+        NODE_KEY_FILE: key.file,
+        GRPC_PORT: '0',
+        P2P_PORT: '0',
+        NODE_HTTP_PORT: '0',
       },
     });
     await program.untilReady();
     for (const asked of ['/v1/actions', '/nowhere']) await fetch(program.base + asked);
     scraped = await until('a node has been probed and the archive compared', async () => {
       const found = figuresIn(await (await fetch(`${program.base}/metrics`)).text());
-      const late = ['annals_supernodes', 'annals_sync_age_seconds', 'annals_archive_scrub_age_seconds'];
+      const late = [
+        'annals_supernodes',
+        'annals_sync_age_seconds',
+        'annals_archive_scrub_age_seconds',
+        'annals_node_single_copies',
+      ];
       return late.every((figure) => found.has(figure)) && found;
     });
   });
