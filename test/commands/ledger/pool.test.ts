@@ -67,6 +67,35 @@ describe('admit', () => {
     expect(poolOf([transaction()]).admit(transaction(), rich)).toEqual({ kind: 'known' });
   });
 
+  test('looks at nothing but what waits of the sender, however much waits of others', () => {
+    let reads = 0;
+    const counted = (one: PoolTransaction): PoolTransaction =>
+      new Proxy(one, {
+        get: (target, name) => {
+          reads += 1;
+          return Reflect.get(target, name) as unknown;
+        },
+      });
+    const others = Array.from({ length: 400 }, (_, at) =>
+      transaction({ sender: `other${at % 80}`, nonce: BigInt(5 + Math.floor(at / 80)) }),
+    );
+    const pool = poolOf(others.map(counted));
+    const readsOf = (changes: Partial<PoolTransaction>): number => {
+      reads = 0;
+      expect(pool.admit(transaction(changes), rich).kind).toBe('admitted');
+      return reads;
+    };
+    expect(readsOf({})).toBe(0);
+    expect(readsOf({ nonce: 6n })).toBe(0);
+    const ofFive = readsOf({ sender: 'other7', nonce: 10n });
+    expect(ofFive).toBeGreaterThan(0);
+    expect(ofFive).toBeLessThan(5 * 40);
+    reads = 0;
+    pool.seal('alice/5/10000000000/1000000000');
+    pool.remove('alice/6/10000000000/1000000000');
+    expect(reads).toBe(0);
+  });
+
   test('counts all that waits of an account against its balance', () => {
     const cost = 21_000n * 10n * gwei + 1n;
     const admission = { ...rich, account: { nonce: 5n, balance: 2n * cost } };
