@@ -3,7 +3,7 @@ import { hookStatuses } from '../../commands/hooks/hook-state.ts';
 import { publicLogs } from '../../engine/archive/proof/serving.ts';
 import { type FactType, factTypes, streamOf } from '../../events/catalogue.ts';
 import { eventType } from '../../events/upcast.ts';
-import { component, nullable, time, words } from '../http/schema.ts';
+import { component, nullable, query, time, words } from '../http/schema.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 const stream = words(publicLogs, { description: 'Public stream of the log.' });
@@ -68,19 +68,15 @@ export const replay = Type.Object(
   { additionalProperties: false },
 );
 
-/** Body of a rotation. */
-export const rotation = Type.Object(
-  {
-    grace_seconds: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 604_800,
-        description: 'How long the secret before signs too; a day unless set.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
+/** Parameters of a rotation. */
+export const rotation = query({
+  grace_seconds: Type.Integer({
+    minimum: 0,
+    maximum: 604_800,
+    default: 86_400,
+    description: 'How long the secret before signs too.',
+  }),
+});
 
 const failure = Type.Object({
   at: time('When.'),

@@ -73,11 +73,11 @@ function addActsOnHooks(app: App, hooks: HookAdministration, answered: Answered)
   });
   const rotate = {
     ...schemaOf('rotate_hook_secret', 'Sign with another secret'),
-    body: rotation,
+    querystring: rotation,
     response: { 200: plainAnswer('The secret from now on.', hookAnswers.registered.ref), ...errors(400, 404) },
   };
-  app.post('/admin/v1/hooks/:id/rotate', { schema: rotate }, async ({ params: { id }, body }) => {
-    const secret = await hooks.rotate(id, body.grace_seconds);
+  app.post('/admin/v1/hooks/:id/rotate', { schema: rotate }, async ({ params: { id }, query }) => {
+    const secret = await hooks.rotate(id, query.grace_seconds);
     return { hook: await answered(id), secret };
   });
   const test = {

@@ -36,8 +36,8 @@ export type HookAdministration = Readonly<{
   register: (request: HookRequest) => Promise<Readonly<{ hook: string; known: KnownHook; secret: string }>>;
   change: (id: string, change: Partial<Omit<HookRequest, 'from'>> & Readonly<{ enabled?: boolean }>) => Promise<void>;
   replay: (id: string, to: Readonly<{ from: number; stream?: StreamName }>) => Promise<void>;
-  /** Returns the new secret. */
-  rotate: (id: string, graceSeconds?: number) => Promise<string>;
+  /** Returns the new secret; the one before signs too for some seconds. */
+  rotate: (id: string, graceSeconds: number) => Promise<string>;
   test: (id: string) => Promise<TestedHook>;
   remove: (id: string) => Promise<void>;
 }>;
@@ -55,7 +55,6 @@ export type HookOptions = AddressRules &
 
 const mostHooks = 50;
 const idBytes = 12;
-const usualGraceSeconds = 86_400;
 
 /** Makes the administration of webhooks over a log. */
 export function createHookAdministration(options: HookOptions): HookAdministration {
@@ -99,7 +98,7 @@ export function createHookAdministration(options: HookOptions): HookAdministrati
       const positions = positionsFrom(await heads(), stream === undefined ? streams : [stream], from);
       await act(id, { act: 'replay', positions });
     },
-    rotate: async (id, graceSeconds = usualGraceSeconds) => {
+    rotate: async (id, graceSeconds) => {
       const master = await key();
       const previousUntil = graceSeconds > 0 ? new Date(clock() + graceSeconds * 1000).toISOString() : undefined;
       const { secret } = await act(id, { act: 'rotate', key: fingerprintOf(master), previousUntil });

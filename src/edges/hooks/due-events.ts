@@ -3,6 +3,7 @@ import { type FactType, isFactType } from '../../events/catalogue.ts';
 import type { StoredEvent } from '../../engine/archive/event-pages.ts';
 import { isOfOtherTypes } from '../../engine/log/envelope.ts';
 import { entityIn } from '../../engine/log/scan.ts';
+import { isTracing } from '../../kit/tracing/tracing.ts';
 import type { DueEvent } from './progress.ts';
 
 /** Reads from a stored event what a delivery needs; undefined where the filter of a hook passes it over. */
@@ -10,6 +11,9 @@ export type ReadDue = (stream: string, event: StoredEvent) => DueEvent | undefin
 
 const idPattern = /^\{"specversion":"1\.0","id":"([\w-]{1,64})"/;
 const headBytes = 128;
+const tracePattern = /"traceparent":"([\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2})"/;
+/** The attributes of an event of ours end within these. */
+const attributeBytes = 1024;
 
 /** Makes the filter of a hook, which decides by subject and type alone. */
 export function dueIn({ types, entity }: Pick<KnownHook, 'types' | 'entity'>): ReadDue {
@@ -20,7 +24,15 @@ export function dueIn({ types, entity }: Pick<KnownHook, 'types' | 'entity'>): R
     if (entity !== undefined && own !== entity) return undefined;
     if (types.length > 0 && isOther(bytes)) return undefined;
     const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    return { stream, kind: subject.split('.', 2)[1] ?? '', entity: own, sequence, id: idIn(body), body };
+    return {
+      stream,
+      kind: subject.split('.', 2)[1] ?? '',
+      entity: own,
+      sequence,
+      id: idIn(body),
+      traceparent: traceIn(body),
+      body,
+    };
   };
 }
 
@@ -30,6 +42,13 @@ function idIn(body: Buffer): string {
   if (id !== undefined) return id;
   const event: unknown = JSON.parse(body.toString());
   return typeof event === 'object' && event !== null && 'id' in event ? String(event.id) : '';
+}
+
+/** The span that wrote an event, which matters where spans are recorded. */
+function traceIn(body: Buffer): string | undefined {
+  if (!isTracing()) return undefined;
+  const [attributes = ''] = body.subarray(0, attributeBytes).toString().split(',"data":', 1);
+  return tracePattern.exec(attributes)?.[1];
 }
 
 /** The event that an operator has sent to try a hook out: it lies in no stream. */

@@ -6,6 +6,7 @@ import type { Log } from '../../engine/log/log.ts';
 import { type Kind, type StreamName, streamTable } from '../../events/streams.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { repeat } from '../../kit/repeat.ts';
+import { span, type SpanOptions } from '../../kit/tracing/tracing.ts';
 import { wait } from '../../kit/wait.ts';
 import { dispatch } from '../bus.ts';
 import { dueIn } from './due-events.ts';
@@ -59,6 +60,16 @@ export async function runHook(
     end: () => ending.abort(),
   });
   await run.run();
+}
+
+/** A span in the trace of the event; it names no address, which may hold a password. */
+function spanOf({ id, stream, sequence, traceparent }: DueEvent): SpanOptions {
+  const attributes = {
+    'http.request.method': 'POST',
+    'cloudevents.event_id': id,
+    'annals.position': `${stream}:${sequence}`,
+  };
+  return { kind: 'client', attributes, parents: traceparent === undefined ? [] : [traceparent] };
 }
 
 type RunContext = Readonly<{ known: KnownHook; signal: AbortSignal; end: () => void }>;
@@ -165,9 +176,13 @@ class HookRun {
     const now = Date.now();
     const secrets = secretsOf(key, this.#progress.hook, { ...this.#known, at: now });
     const headers = signedHeaders({ id: event.id, timestamp: Math.floor(now / 1000), body: event.body }, secrets);
-    const attempt = await sender
-      .send({ url: this.#known.url, headers, body: event.body }, this.#signal)
-      .catch(() => undefined);
+    const message = { url: this.#known.url, headers, body: event.body };
+    const attempt = await span('POST webhook', spanOf(event), async (open) => {
+      const sent = await sender.send(message, this.#signal);
+      open.set({ 'http.response.status_code': sent.status });
+      if (sent.outcome !== 'acknowledged') open.fail(String(sent.status ?? 'no_answer'));
+      return sent;
+    }).catch(() => undefined);
     if (attempt === undefined) return false;
     if (attempt.outcome === 'acknowledged') {
       this.#progress.acknowledge(event, Date.now());

@@ -14,6 +14,8 @@ export type DueEvent = Readonly<{
   entity: string;
   sequence: number;
   id: string;
+  /** The span that wrote it. */
+  traceparent?: string | undefined;
   body: Uint8Array;
 }>;
 

@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici';
 import { toAppError } from '../../kit/errors.ts';
+import { currentTraceparent } from '../../kit/tracing/tracing.ts';
 import { retryAfterMs } from '../../kit/wait.ts';
 import { type AddressRules, checkLiteral, guardedLookup } from './addresses.ts';
 
@@ -43,13 +44,19 @@ export function createSender({ version, withinMs = answerWithinMs, ...rules }: H
   });
   const send: HookSender['send'] = async ({ url, headers, body }, signal) => {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
+    const traceparent = currentTraceparent();
     try {
       checkLiteral(new URL(url), rules);
       const answer = await request(url, {
         method: 'POST',
         dispatcher: agent,
         signal: limited,
-        headers: { 'content-type': 'application/cloudevents+json', 'user-agent': `annals/${version}`, ...headers },
+        headers: {
+          'content-type': 'application/cloudevents+json',
+          'user-agent': `annals/${version}`,
+          ...(traceparent !== undefined && { traceparent }),
+          ...headers,
+        },
         body,
       });
       await answer.body.dump({ limit: droppedBytes, signal: limited }).catch(() => undefined);

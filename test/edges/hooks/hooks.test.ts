@@ -1,10 +1,14 @@
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { parseConfig } from '../../../src/config.ts';
+import { tracingOptions } from '../../../src/kit/tracing/settings.ts';
+import { span, startTracing } from '../../../src/kit/tracing/tracing.ts';
+import { startReceiver as startSpanReceiver } from '../../kit/tracing/otlp-receiver.ts';
 import { freshFolder } from '../../support/fresh-folder.ts';
 import { until } from '../../support/polling.ts';
 import { runScript } from '../../support/processes.ts';
 import { freshDatabase, freshNetwork, testNats } from '../../support/servers.ts';
-import { actionOf, appendFacts, everything } from '../../engine/log/fresh-log.ts';
+import { actionOf, appendFacts, cause, everything } from '../../engine/log/fresh-log.ts';
 import { type HookWorld, openHookWorld } from './hook-world.ts';
 import { type Delivery, type Receiver, startReceiver } from './receiver.ts';
 
@@ -145,10 +149,10 @@ describe('a webhook', () => {
   it('signs with both secrets for a while after a rotation', async () => {
     const receiver = await startReceiver();
     const { path, secret } = await register(receiver);
-    const next = String((await world.admin('POST', `${path}/rotate`, {})).body['secret']);
+    const next = String((await world.admin('POST', `${path}/rotate`)).body['secret']);
     await append(['6001', 1]);
     await stateWhere(path, { delivered: 1 });
-    const last = String((await world.admin('POST', `${path}/rotate`, { grace_seconds: 0 })).body['secret']);
+    const last = String((await world.admin('POST', `${path}/rotate?grace_seconds=0`)).body['secret']);
     await append(['6001', 2]);
     await stateWhere(path, { delivered: 2 });
     const signedBy = receiver.received.map((one) => [secret, next, last].map((by) => isSigned(by, one)));
@@ -192,6 +196,28 @@ describe('a webhook', () => {
     }
     expect((await world.admin('POST', 'hooks/nothing/test')).status).toBe(404);
     expect((await world.admin('GET', 'hooks')).body).toEqual({ hooks: [] });
+  });
+});
+
+describe('a delivery', () => {
+  it('is in the trace of the event that it sends', async () => {
+    const spans = await startSpanReceiver();
+    const config = parseConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: spans.url });
+    const end = await startTracing(tracingOptions(config, {}), world.context.logger);
+    onTestFinished(end);
+    const receiver = await startReceiver();
+    const { path } = await register(receiver);
+    const trace = 'ab'.repeat(16);
+    const decision = { kind: 'action', entity: '8001', facts: [actionOf('8001')], expected: 0 } as const;
+    const parents = [`00-${trace}-${'cd'.repeat(8)}-01`];
+    await span('upload', { parents }, async () => await world.context.broker.log.append([decision], cause));
+    await stateWhere(path, { delivered: 1 });
+    const header = receiver.received[0]?.headers['traceparent'] ?? '';
+    expect(header.split('-')[1]).toBe(trace);
+    await end();
+    const sent = spans.spans.find(({ name }) => name === 'POST webhook');
+    expect(sent).toMatchObject({ traceId: trace, spanId: header.split('-')[2], isFailed: false });
+    await world.admin('DELETE', path);
   });
 });
 
